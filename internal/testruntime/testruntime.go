@@ -1,0 +1,166 @@
+// Package testruntime is what the test packages that need libtensorflow share:
+// it skips loudly, or fails, when there is no runtime, and it fails a package
+// that leaves C objects open.
+//
+//	func TestMain(m *testing.M) {
+//		os.Exit(testruntime.Main(m, testruntime.Hooks{
+//			Open: func() error { _, err := tfbridge.Open(nil); return err },
+//			Live: tfbridge.Live,
+//		}))
+//	}
+//
+// The hooks are parameters, and tfbridge is not imported here, so that
+// tfbridge's own tests can use the package as well.
+package testruntime
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Env is the environment variable that, set to [Required], turns a missing
+// runtime from a skip into a failure. The Makefile sets it.
+const Env = "MILLRACE_TEST_RUNTIME"
+
+// Required is the value of [Env] under which nothing may be skipped.
+const Required = "required"
+
+// Hooks tell [Main] how to reach what is tested.
+type Hooks struct {
+	// Open opens the runtime; its error says why there is none.
+	Open func() error
+
+	// Live counts the C objects that are open. nil: not checked.
+	Live func() int64
+
+	// Kinds names what is open, for the message. nil: the count alone.
+	Kinds func() map[string]int64
+
+	// Mixed says that the package has tests that do without the runtime. They
+	// run always; the others call [Need] first. When it is false and there is
+	// no runtime, no test of the package runs.
+	Mixed bool
+}
+
+// missing is why there is no runtime, set by Main before the tests run.
+var missing error
+
+// skipped counts the tests that Need skipped.
+var skipped atomic.Int64
+
+// Main runs the tests of a package and returns the exit code for os.Exit.
+func Main(m *testing.M, h Hooks) int {
+	missing = h.Open()
+	if missing != nil {
+		if os.Getenv(Env) == Required {
+			fmt.Fprintf(os.Stderr, "FAIL: no runtime, and %s=%s: %v\n", Env, Required, missing)
+			return 1
+		}
+		if !h.Mixed {
+			fmt.Fprintf(os.Stderr, "SKIP: %d tests need the runtime: %v\n", count(m), missing)
+			return 0
+		}
+	}
+	code := m.Run()
+	if n := skipped.Load(); n > 0 {
+		fmt.Fprintf(os.Stderr, "SKIP: %d tests need the runtime: %v\n", n, missing)
+	}
+	if err := leaked(h); err != nil {
+		fmt.Fprintf(os.Stderr, "FAIL: %v\n", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Need skips the test if [Main] found no runtime.
+func Need(t testing.TB) {
+	t.Helper()
+	if missing != nil {
+		skipped.Add(1)
+		t.Skipf("needs the runtime: %v", missing)
+	}
+}
+
+// collections is how often the collector runs before an object still open
+// counts as leaked: an owner may be reachable only from another owner.
+const collections = 20
+
+// leaked collects garbage until nothing is open and reports what remains.
+func leaked(h Hooks) error {
+	if h.Live == nil {
+		return nil
+	}
+	for range collections {
+		if h.Live() == 0 {
+			return nil
+		}
+		collect()
+	}
+	return fmt.Errorf("%d C objects still open after the tests%s", h.Live(), kinds(h))
+}
+
+// collect runs the collector and waits until cleanups have had their turn.
+func collect() {
+	ran := make(chan struct{})
+	var once sync.Once
+	runtime.AddCleanup(new([64]byte), func(int) { once.Do(func() { close(ran) }) }, 0)
+	runtime.GC()
+	select {
+	case <-ran:
+	case <-time.After(time.Second): // a cleanup is a promise without a date
+	}
+}
+
+func kinds(h Hooks) string {
+	if h.Kinds == nil {
+		return ""
+	}
+	var b strings.Builder
+	open := h.Kinds()
+	for _, kind := range slices.Sorted(maps.Keys(open)) {
+		if open[kind] != 0 {
+			fmt.Fprintf(&b, "; %s: %d", kind, open[kind])
+		}
+	}
+	return b.String()
+}
+
+// count returns how many tests, examples and fuzz targets the package has, by
+// having package testing list them.
+func count(m *testing.M) int {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0
+	}
+	out := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(r)
+		out <- string(b)
+	}()
+	stdout := os.Stdout
+	os.Stdout = w
+	list(m)
+	os.Stdout = stdout
+	w.Close()
+	return strings.Count(<-out, "\n")
+}
+
+// list prints the package's tests to standard output in place of running them.
+func list(m *testing.M) {
+	if !flag.Parsed() {
+		flag.Parse()
+	}
+	if flag.Set("test.list", "^(Test|Example|Fuzz)") == nil {
+		m.Run()
+	}
+}
