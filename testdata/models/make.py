@@ -1,0 +1,273 @@
+"""Writes the small SavedModels that the tests read.
+
+    python make.py [NAME ...]     with TensorFlow 2.21
+
+Each model is a folder beside this file and is replaced whole. What a model is
+for stands in its function's docstring. The bytes are not reproducible
+(TensorFlow numbers functions as it goes), so make only what has to change.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+
+import tensorflow as tf  # noqa: E402
+from tensorflow.core.protobuf import saved_model_pb2  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+v1 = tf.compat.v1
+
+
+def spec(shape, dtype, name):
+    return tf.TensorSpec(shape, dtype, name=name)
+
+
+def save(module, path, **signatures):
+    signatures = {k: v.get_concrete_function() for k, v in signatures.items()}
+    tf.saved_model.save(module, path, signatures=signatures)
+
+
+def edit(path, change):
+    """Applies change to the SavedModel proto and drops its fingerprint."""
+    name = os.path.join(path, "saved_model.pb")
+    proto = saved_model_pb2.SavedModel()
+    with open(name, "rb") as f:
+        proto.ParseFromString(f.read())
+    change(proto)
+    with open(name, "wb") as f:
+        f.write(proto.SerializeToString(deterministic=True))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+
+
+def linear(path):
+    """y = x @ w + b with variables; x float32[?, 3], y float32[?, 2]."""
+    m = tf.Module()
+    m.w = tf.Variable([[1.0, -1.0], [2.0, 0.5], [0.25, 4.0]], name="w")
+    m.b = tf.Variable([0.5, -0.5], name="b")
+
+    @tf.function(input_signature=[spec([None, 3], tf.float32, "x")])
+    def serve(x):
+        return {"y": tf.matmul(x, m.w) + m.b}
+
+    save(m, path, serving_default=serve)
+
+
+def constant(path):
+    """y = 2x + 1 without variables; x float32[?], y float32[?]."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")])
+    def serve(x):
+        return {"y": 2.0 * x + 1.0}
+
+    save(m, path, serving_default=serve)
+
+
+def two_signatures(path):
+    """serving_default: y = x * k; explain: x -> y and weight k. k = 3."""
+    m = tf.Module()
+    m.k = tf.Variable(3.0, name="k")
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")])
+    def serve(x):
+        return {"y": x * m.k}
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")])
+    def explain(x):
+        return {"y": x * m.k, "weight": tf.identity(m.k)}
+
+    save(m, path, serving_default=serve, explain=explain)
+
+
+def outputs(path):
+    """Several inputs and outputs of several types.
+
+    image float32[?, 8, 8], label int64[?] -> mean float32[?], next int64[?],
+    bright bool[?], text string[?].
+    """
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None, 8, 8], tf.float32, "image"),
+                                  spec([None], tf.int64, "label")])
+    def serve(image, label):
+        mean = tf.reduce_mean(image, axis=[1, 2])
+        return {"mean": mean, "next": label + 1, "bright": mean > 0.5,
+                "text": tf.strings.as_string(label)}
+
+    save(m, path, serving_default=serve)
+
+
+def strings(path):
+    """text string[?] -> length int32[?], upper string[?]."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.string, "text")])
+    def serve(text):
+        return {"length": tf.strings.length(text), "upper": tf.strings.upper(text)}
+
+    save(m, path, serving_default=serve)
+
+
+def vocab(path):
+    """A table read from an asset: word string[?] -> id int64[?], -1 unknown."""
+    os.chdir(tempfile.mkdtemp())  # the model keeps the name of the file as given
+    name = "words.txt"
+    with open(name, "w") as f:
+        f.write("mill\nrace\nwater\nwheel\n")
+    m = tf.Module()
+    m.table = tf.lookup.StaticHashTable(
+        tf.lookup.TextFileInitializer(
+            name, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE,
+            tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER), default_value=-1)
+
+    @tf.function(input_signature=[spec([None], tf.string, "word")])
+    def serve(word):
+        return {"id": m.table.lookup(word)}
+
+    save(m, path, serving_default=serve)
+
+
+def sharded(path):
+    """Four variables in several shards; y = x + a + b + c + d = x + 10."""
+    m = tf.Module()
+    for i, n in enumerate("abcd"):
+        setattr(m, n, tf.Variable(tf.fill([64], float(i + 1)), name=n))
+
+    @tf.function(input_signature=[spec([None, 64], tf.float32, "x")])
+    def serve(x):
+        return {"y": x + m.a + m.b + m.c + m.d}
+
+    tf.saved_model.save(
+        m, path, signatures={"serving_default": serve.get_concrete_function()},
+        options=tf.saved_model.SaveOptions(
+            experimental_sharding_callback=tf.train.experimental.MaxShardSizePolicy(300)))
+
+
+def loop(path):
+    """A while loop and a branch as functions: n int64[?] -> sum int64[?]."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.int64, "n")])
+    def serve(n):
+        total = tf.zeros_like(n)
+        for i in tf.range(10):
+            if i % 2 == 0:
+                total += n
+        return {"sum": total}
+
+    save(m, path, serving_default=serve)
+
+
+def writes_file(path):
+    """A signature that reads one host file and writes another (must be refused)."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([], tf.string, "path")])
+    def serve(path):
+        data = tf.io.read_file(path)
+        tf.io.write_file(path + ".copy", data)
+        return {"data": data}
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")])
+    def harmless(x):
+        return {"y": x + 1.0}
+
+    save(m, path, serving_default=serve, harmless=harmless)
+
+
+def python_function(path):
+    """A signature that calls Python (must be refused)."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")])
+    def serve(x):
+        return {"y": tf.ensure_shape(tf.numpy_function(lambda a: a + 1, [x], tf.float32), [None])}
+
+    save(m, path, serving_default=serve)
+
+
+def writes_file_at_load(path):
+    """TensorFlow 1 style, with a file written by the init op (must be refused)."""
+    with v1.Graph().as_default(), v1.Session() as sess:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y = tf.identity(x * 2.0, name="y")
+        init = v1.group(tf.io.write_file("millrace-init-was-here", "x"), name="init")
+        b = v1.saved_model.Builder(path)
+        b.add_meta_graph_and_variables(
+            sess, ["serve"], {"serving_default": v1.saved_model.predict_signature_def({"x": x}, {"y": y})},
+            main_op=init)
+        b.save()
+
+
+def recursive(path):
+    """A function made to call itself (must be refused before it is imported)."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")], autograph=False)
+    def inner(x):
+        return x + 1.0
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")], autograph=False)
+    def outer(x):
+        return inner(x) * 2.0
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")], autograph=False)
+    def serve(x):
+        return {"y": outer(x)}
+
+    save(m, path, serving_default=serve)
+
+    def loop_back(proto):
+        functions = proto.meta_graphs[0].graph_def.library.function
+        names = [f.signature.name for f in functions]
+        outer_name = next(n for n in names if n.startswith("__inference_outer_"))
+        for f in functions:
+            if f.signature.name == outer_name:
+                for n in f.node_def:
+                    if "f" in n.attr:
+                        n.attr["f"].func.name = outer_name
+
+    edit(path, loop_back)
+
+
+def graph_v1(path):
+    """TensorFlow 1 style: ref and resource variables, v1 control flow, no functions.
+
+    x float32[?] -> y = (x + 2) doubled three times * 0.5.
+    """
+    with v1.Graph().as_default(), v1.Session() as sess:
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [None], name="x")
+        two = v1.get_variable("two", initializer=2.0, use_resource=False)
+        half = v1.get_variable("half", initializer=0.5, use_resource=True)
+        _, doubled = v1.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), [0, x + two],
+            shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])])
+        y = tf.identity(doubled * half, name="y")
+        sess.run(v1.global_variables_initializer())
+        b = v1.saved_model.Builder(path)
+        b.add_meta_graph_and_variables(
+            sess, ["serve"], {"serving_default": v1.saved_model.predict_signature_def({"x": x}, {"y": y})})
+        b.save()
+        v1.enable_control_flow_v2()
+
+
+MODELS = [linear, constant, two_signatures, outputs, strings, vocab, sharded, loop, writes_file,
+          python_function, recursive, graph_v1, writes_file_at_load]
+
+
+def main(names):
+    for make in MODELS:
+        if names and make.__name__ not in names:
+            continue
+        path = os.path.join(HERE, make.__name__)
+        shutil.rmtree(path, ignore_errors=True)
+        make(path)
+        print(make.__name__)
+
+
+main(sys.argv[1:])
