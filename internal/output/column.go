@@ -1,0 +1,104 @@
+package output
+
+import (
+	"math"
+
+	"millrace"
+)
+
+// Column is one tensor of a batch; its first dimension counts the rows.
+type Column struct {
+	Name    string
+	DType   DType
+	Shape   []int64  // with the batch dimension
+	Data    []byte   // the elements, row-major, little endian; nil for strings
+	Strings []string // the elements of a string tensor, row-major
+}
+
+// Spec is what is known of a column before the first batch.
+type Spec struct {
+	Name  string
+	DType DType
+	Shape []int64 // of one row; -1 is an unknown dimension, nil an unknown rank
+}
+
+// elements returns the number of elements that a shape holds.
+func elements(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// rows returns the size of the batch dimension.
+func (c *Column) rows() int64 { return c.Shape[0] }
+
+// rowElements returns the number of elements in each row.
+func (c *Column) rowElements() int { return int(elements(c.Shape[1:])) }
+
+// row returns the raw bytes of one row of a numeric column.
+func (c *Column) row(i int) []byte {
+	n := c.rowElements() * c.DType.Size()
+	return c.Data[i*n : (i+1)*n]
+}
+
+// rowStrings returns the strings of one row of a string column.
+func (c *Column) rowStrings(i int) []string {
+	n := c.rowElements()
+	return c.Strings[i*n : (i+1)*n]
+}
+
+// valid reports whether the column's data fits its shape.
+func (c *Column) valid() error {
+	size, ok := dtypes[c.DType]
+	if !ok {
+		return c.fail(millrace.ErrModel, "tensors of dtype %s cannot be written", c.DType)
+	}
+	n := int64(1)
+	for _, d := range c.Shape {
+		if d < 0 || (d > 0 && n > math.MaxInt64/d) {
+			return c.fail(millrace.ErrInternal, "shape %d is not a shape", c.Shape)
+		}
+		n *= d
+	}
+	have, want := int64(len(c.Data)), n*int64(size)
+	if c.DType == String {
+		have, want = int64(len(c.Strings)), n
+	}
+	if have != want {
+		return c.fail(millrace.ErrInternal, "shape %d asks for %d, the data holds %d", c.Shape, want, have)
+	}
+	return nil
+}
+
+// fail returns an error about the column.
+func (c *Column) fail(class millrace.Class, format string, args ...any) error {
+	err := millrace.Errorf(class, format, args...)
+	err.Tensor = c.Name
+	return err
+}
+
+// batchRows checks the columns of a batch that is to be cut into rows, and
+// returns their number.
+func batchRows(batch []Column) (int64, error) {
+	rows, seen := int64(-1), map[string]bool{}
+	for i := range batch {
+		c := &batch[i]
+		if seen[c.Name] {
+			return 0, c.fail(millrace.ErrConfig, "two tensors of the output have this name")
+		}
+		seen[c.Name] = true
+		if err := c.valid(); err != nil {
+			return 0, err
+		}
+		if len(c.Shape) == 0 {
+			return 0, c.fail(millrace.ErrModel, "a scalar for the whole batch cannot be written as one value a record")
+		}
+		if rows >= 0 && rows != c.rows() {
+			return 0, c.fail(millrace.ErrModel, "holds %d rows where %q holds %d: rows cannot be told apart", c.rows(), batch[0].Name, rows)
+		}
+		rows = c.rows()
+	}
+	return max(rows, 0), nil
+}

@@ -1,0 +1,53 @@
+package output
+
+import (
+	"path/filepath"
+	"strings"
+
+	"millrace"
+)
+
+// Format is a file format of predictions.
+type Format struct {
+	Name       string   // for messages and help: "NDJSON"
+	Extensions []string // lower case, with the dot
+	new        func(*sink) encoder
+}
+
+// formats lists what can be written; the first extension of each is the usual
+// one.
+var formats = []Format{
+	{Name: "NDJSON", Extensions: []string{".ndjson", ".jsonl"}, new: newNDJSON},
+	{Name: "NumPy", Extensions: []string{".npz"}, new: newNPZ},
+	{Name: "Parquet", Extensions: []string{".parquet"}, new: newParquet},
+}
+
+// encoder turns batches into the bytes of one format.
+type encoder interface {
+	start(cols []Spec) error              // once, before the first write
+	write(batch []Column, rows int) error // batches of the columns given to start
+	finish() error                        // what comes after the last batch
+	discard()                             // frees what finish would have freed
+}
+
+// FormatOf returns the format that a path's extension stands for; the path
+// "-" is standard output and NDJSON.
+func FormatOf(path string) (Format, error) {
+	if path == Stdout {
+		return formats[0], nil
+	}
+	ext := strings.ToLower(filepath.Ext(path))
+	var known []string
+	for _, f := range formats {
+		for _, e := range f.Extensions {
+			if e == ext {
+				return f, nil
+			}
+		}
+		known = append(known, f.Extensions[0])
+	}
+	err := millrace.Errorf(millrace.ErrConfig, "extension %q stands for no format that can be written; use one of %s",
+		ext, strings.Join(known, ", "))
+	err.File = path
+	return Format{}, err
+}

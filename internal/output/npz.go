@@ -1,0 +1,262 @@
+package output
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"millrace"
+)
+
+// npz writes a zip archive with one .npy array a column, uncompressed, as
+// numpy.savez does. An array's header holds its length and the columns come
+// one after the other, so each column goes to a nameless temporary file
+// first: the disk needs room for the output twice, memory for none of it.
+type npz struct {
+	w    *sink
+	cols []*npyColumn
+}
+
+func newNPZ(w *sink) encoder { return &npz{w: w} }
+
+func (n *npz) start(cols []Spec) error {
+	for _, spec := range cols {
+		if slices.Contains(spec.Shape, -1) { // only without rows: sizes are not known
+			spec.Shape = slices.Clone(spec.Shape)
+			for i := range spec.Shape {
+				spec.Shape[i] = max(spec.Shape[i], 0)
+			}
+		}
+		f, err := nameless(n.w.dir)
+		if err != nil {
+			return n.w.fail("create a temporary file", -1, err)
+		}
+		n.cols = append(n.cols, &npyColumn{spec: spec, file: f, buf: bufio.NewWriterSize(f, 64<<10)})
+	}
+	return nil
+}
+
+func (n *npz) write(batch []Column, rows int) error {
+	for i, col := range n.cols {
+		if !slices.Equal(batch[i].Shape[1:], col.spec.Shape) {
+			return batch[i].fail(millrace.ErrConfig, "rows of shape %d after rows of shape %d, and a NumPy array holds one shape; write %s instead",
+				batch[i].Shape[1:], col.spec.Shape, "NDJSON, TFRecord or Parquet, or pad")
+		}
+		if err := col.add(&batch[i]); err != nil {
+			return n.w.failed(err)
+		}
+		col.rows += int64(rows)
+	}
+	return nil
+}
+
+func (n *npz) finish() error {
+	defer n.discard()
+	z := zip.NewWriter(n.w)
+	for _, col := range n.cols {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: col.spec.Name + ".npy", Method: zip.Store})
+		if err == nil {
+			err = col.copyTo(w)
+		}
+		if err != nil {
+			return n.w.failed(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return n.w.failed(err)
+	}
+	return nil
+}
+
+func (n *npz) discard() {
+	for _, col := range n.cols {
+		col.file.Close() // nameless: this frees its blocks, and nothing in it is wanted
+	}
+}
+
+// nameless opens a file in dir that has no name, and goes away with the
+// process even if that is killed.
+func nameless(dir string) (*os.File, error) {
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		return os.NewFile(uintptr(fd), dir), nil
+	}
+	f, err := os.CreateTemp(dir, ".millrace-column-*") // a file system without O_TMPFILE
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}
+
+// npyColumn gathers one column.
+type npyColumn struct {
+	spec    Spec
+	file    *os.File
+	buf     *bufio.Writer
+	rows    int64
+	longest int64 // string, in bytes
+	bytes   int64 // of all strings
+	scratch []byte
+}
+
+// npyTypes are NumPy's names of element types. NumPy has no bfloat16: as
+// float32 its values are the same.
+var npyTypes = map[DType]string{
+	Bool: "|b1", Int8: "|i1", Int16: "<i2", Int32: "<i4", Int64: "<i8",
+	Uint8: "|u1", Uint16: "<u2", Uint32: "<u4", Uint64: "<u8",
+	Float16: "<f2", Bfloat16: "<f4", Float32: "<f4", Float64: "<f8",
+	Complex64: "<c8", Complex128: "<c16",
+}
+
+// add appends the rows of one batch to the column's file.
+func (c *npyColumn) add(col *Column) error {
+	switch col.DType {
+	case String:
+		return c.addStrings(col)
+	case Bfloat16:
+		c.scratch = widen(c.scratch[:0], col.Data)
+		_, err := c.buf.Write(c.scratch)
+		return err
+	}
+	_, err := c.buf.Write(col.Data)
+	return err
+}
+
+// widen appends bfloat16 elements as float32.
+func widen(b, data []byte) []byte {
+	for at := 0; at < len(data); at += 2 {
+		b = append(b, 0, 0, data[at], data[at+1])
+	}
+	return b
+}
+
+// addStrings appends strings, each with its length before it: how wide the
+// array's elements are is known only at the end.
+func (c *npyColumn) addStrings(col *Column) error {
+	for _, s := range col.Strings {
+		if strings.HasSuffix(s, "\x00") {
+			return col.fail(millrace.ErrConfig, "the string %s ends in a NUL byte, which a NumPy array does not keep; write NDJSON, TFRecord or Parquet instead",
+				millrace.QuoteData([]byte(s)))
+		}
+		c.longest = max(c.longest, int64(len(s)))
+		c.bytes += int64(len(s))
+		c.scratch = binary.AppendUvarint(c.scratch[:0], uint64(len(s)))
+		if _, err := c.buf.Write(c.scratch); err != nil {
+			return err
+		}
+		if _, err := c.buf.WriteString(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyTo writes the array: header, then elements.
+func (c *npyColumn) copyTo(w io.Writer) error {
+	if err := c.buf.Flush(); err != nil {
+		return err
+	}
+	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	descr := npyTypes[c.spec.DType]
+	if c.spec.DType == String {
+		if err := c.checkPadded(); err != nil {
+			return err
+		}
+		descr = fmt.Sprintf("|S%d", max(c.longest, 1))
+	}
+	if _, err := w.Write(npyHeader(descr, append([]int64{c.rows}, c.spec.Shape...))); err != nil {
+		return err
+	}
+	if c.spec.DType == String {
+		return c.copyStrings(w)
+	}
+	_, err := io.Copy(w, c.file)
+	return err
+}
+
+// Strings of one array take the room of the longest. More than maxPadding
+// bytes of fill, and more than maxPadFactor times the strings themselves, is
+// no file that anybody wants.
+const (
+	maxPadding   = 1 << 30
+	maxPadFactor = 64
+)
+
+// checkPadded refuses strings whose lengths differ too much for an array.
+func (c *npyColumn) checkPadded() error {
+	n := c.rows * elements(c.spec.Shape)
+	if n == 0 || c.longest == 0 {
+		return nil
+	}
+	if n <= math.MaxInt64/c.longest {
+		padded := n * c.longest
+		if padded-c.bytes <= maxPadding || padded/maxPadFactor <= c.bytes {
+			return nil
+		}
+	}
+	err := millrace.Errorf(millrace.ErrLimit, "%d strings of up to %d bytes hold %d bytes in all: a NumPy array makes each as wide as the longest; write NDJSON, TFRecord or Parquet instead",
+		n, c.longest, c.bytes)
+	err.Tensor = c.spec.Name
+	return err
+}
+
+// copyStrings writes the strings, each filled up to the longest with NULs.
+func (c *npyColumn) copyStrings(w io.Writer) error {
+	r := bufio.NewReaderSize(c.file, 64<<10)
+	out := bufio.NewWriterSize(w, 64<<10)
+	fill := make([]byte, max(c.longest, 1))
+	for range c.rows * elements(c.spec.Shape) {
+		n, err := binary.ReadUvarint(r)
+		if err != nil {
+			return err
+		}
+		if _, err := io.CopyN(out, r, int64(n)); err != nil {
+			return err
+		}
+		if _, err := out.Write(fill[n:]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// npyHeader returns what comes before an array's elements in version 1.0 of
+// the format, or 2.0 where the description is too long for that.
+func npyHeader(descr string, shape []int64) []byte {
+	var dims strings.Builder
+	for _, d := range shape {
+		fmt.Fprintf(&dims, "%d,", d)
+		if len(shape) > 1 {
+			dims.WriteByte(' ')
+		}
+	}
+	list := strings.TrimSpace(dims.String())
+	if len(shape) > 1 {
+		list = strings.TrimSuffix(list, ",")
+	}
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, list)
+	magic, size := "\x93NUMPY\x01\x00", 2
+	if len(dict)+1+64 > math.MaxUint16 {
+		magic, size = "\x93NUMPY\x02\x00", 4
+	}
+	// The elements start at a multiple of 64.
+	used := len(magic) + size + len(dict) + 1
+	dict += strings.Repeat(" ", (64-used%64)%64) + "\n"
+	h := []byte(magic)
+	if size == 2 {
+		h = binary.LittleEndian.AppendUint16(h, uint16(len(dict)))
+	} else {
+		h = binary.LittleEndian.AppendUint32(h, uint32(len(dict)))
+	}
+	return append(h, dict...)
+}

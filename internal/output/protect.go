@@ -1,0 +1,69 @@
+package output
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"millrace"
+)
+
+// refuse reports why path may not be written: it is, or lies in, one of the
+// inputs; it is there already and overwrite is false; or it is no plain file.
+func refuse(path string, o *Options) error {
+	for _, in := range o.Inputs {
+		if within(path, in) {
+			return refused(path, "the output must not be, or be inside, the input %s", millrace.Quote(in))
+		}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return openError(path, err)
+	case info.IsDir():
+		return refused(path, "is a folder; name a file in it")
+	case !info.Mode().IsRegular():
+		return refused(path, "is no plain file; use - for standard output")
+	case !o.Overwrite:
+		return exists(path)
+	}
+	return nil
+}
+
+// exists is the failure of writing over a file.
+func exists(path string) error {
+	return refused(path, "exists already; name another file, or allow overwriting (--overwrite)")
+}
+
+func refused(path, format string, args ...any) error {
+	err := millrace.Errorf(millrace.ErrConfig, format, args...)
+	err.File = path
+	return err
+}
+
+// within reports whether path is the file or folder root, or lies in it, once
+// symbolic links are followed.
+func within(path, root string) bool {
+	path, root = resolve(path), resolve(root)
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+// resolve returns path absolute and without symbolic links. What is not there
+// yet is taken as written.
+func resolve(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		return filepath.Join(dir, filepath.Base(abs))
+	}
+	return abs
+}

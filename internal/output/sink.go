@@ -1,0 +1,63 @@
+package output
+
+import (
+	"errors"
+	"io"
+	"syscall"
+
+	"millrace"
+)
+
+// sink is where an encoder writes to: it counts bytes, and the first failure
+// sticks and carries file, offset and cause.
+type sink struct {
+	w    io.Writer
+	dir  string // where an encoder may keep temporary files
+	name string // of the file, for messages
+	off  int64
+	rows int64 // handed to the encoder so far
+	err  error
+}
+
+// Write passes p on.
+func (s *sink) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.w.Write(p)
+	s.off += int64(n)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		s.err = s.fail("write", s.off, err)
+	}
+	return n, s.err
+}
+
+// fail describes a failure of the operating system.
+func (s *sink) fail(op string, offset int64, cause error) error {
+	return ioError(s.name, op, offset, s.rows, cause)
+}
+
+// ioError describes a failure of the operating system while writing a file
+// that had been given rows records.
+func ioError(file, op string, offset, rows int64, cause error) error {
+	var no syscall.Errno
+	if errors.As(cause, &no) {
+		cause = no // without the temporary file's name
+	}
+	err := millrace.Errorf(millrace.ErrIO, "%s: %w, after %d records", op, cause, rows)
+	err.Op, err.File, err.Offset = op, file, offset
+	return err
+}
+
+// failed turns any failure while encoding into one with a place: those of the
+// output itself stay as they are, those of temporary files get the name.
+func (s *sink) failed(err error) error {
+	var placed *millrace.Error
+	if errors.As(err, &placed) {
+		return err
+	}
+	return s.fail("write a temporary file", -1, err)
+}
