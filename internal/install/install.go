@@ -1,0 +1,337 @@
+// Package install gets TensorFlow's libraries and headers: it downloads the
+// pinned wheel with pip, or takes a local one, checks it, unpacks what is
+// needed beside its final place and renames it there in one step. A runtime
+// is there whole or not at all, whenever the process dies.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"millrace"
+	"millrace/internal/runtimedir"
+)
+
+// Options say what to install and where. The zero value downloads the CPU
+// wheel into the user's cache directory.
+type Options struct {
+	// Variant is runtimedir.CPU or runtimedir.CUDA. "": CPU, or what From is.
+	Variant string
+
+	// From is a local wheel, an official libtensorflow tarball, or a directory
+	// with the libraries, to take in place of a download.
+	From string
+
+	// Unpinned accepts libraries in From whose hashes are not pinned.
+	Unpinned bool
+
+	// Dir is the directory to install under. "": runtimedir.Root.
+	Dir string
+
+	// Pip is the command to download with. nil: python3 -m pip, pip3 or pip.
+	Pip []string
+
+	// Progress gets a line for each step. nil: silence.
+	Progress io.Writer
+
+	// Force installs even if a sound runtime is there.
+	Force bool
+
+	pins    *runtimedir.Pins   // for tests; nil: runtimedir.Pinned
+	at      func(stage string) // for tests: called between the steps; nil: nothing
+	machine string             // for tests; "": runtime.GOARCH
+}
+
+// Result is an installed runtime.
+type Result struct {
+	*runtimedir.Installed
+	Already bool // it was there before
+}
+
+// Install makes sure that a runtime is installed. Two that run at once for
+// one directory wait for each other, and what a killed one left behind is
+// removed.
+func Install(ctx context.Context, o *Options) (*Result, error) {
+	in, err := newInstaller(o)
+	if err != nil {
+		return nil, err
+	}
+	if have := in.existing(); have != nil {
+		return in.already(have), nil
+	}
+	if err := runtimedir.CheckCPU(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(in.root, 0o755); err != nil {
+		return nil, ioError(err)
+	}
+	unlock, err := lock(ctx, in.root, in.say)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if have := in.existing(); have != nil { // by the one that we waited for
+		return in.already(have), nil
+	}
+	if err := sweep(in.root); err != nil {
+		return nil, err
+	}
+	return in.install(ctx)
+}
+
+// installer is one call of Install.
+type installer struct {
+	Options
+	root string            // Dir, made absolute
+	pin  *runtimedir.Wheel // to download; nil with From
+	work string            // temporary directory below root
+}
+
+func newInstaller(o *Options) (*installer, error) {
+	in := &installer{}
+	if o != nil {
+		in.Options = *o
+	}
+	in.defaults()
+	if v := in.Variant; v != "" && v != runtimedir.CPU && v != runtimedir.CUDA {
+		return nil, millrace.Errorf(millrace.ErrConfig, "no variant %s of the runtime; want %s or %s", millrace.QuoteData([]byte(v)), runtimedir.CPU, runtimedir.CUDA)
+	}
+	if in.From == "" {
+		if err := in.choose(); err != nil {
+			return nil, err
+		}
+	}
+	root, err := in.Dir, error(nil)
+	if root == "" {
+		root, err = runtimedir.Root()
+	}
+	if err == nil {
+		in.root, err = filepath.Abs(root)
+	}
+	return in, err
+}
+
+func (in *installer) defaults() {
+	if in.pins == nil {
+		in.pins = runtimedir.Pinned()
+	}
+	if in.at == nil {
+		in.at = func(string) {}
+	}
+	if in.machine == "" {
+		in.machine = runtime.GOARCH
+	}
+	if in.Progress == nil {
+		in.Progress = io.Discard
+	}
+}
+
+// choose finds the wheel to download.
+func (in *installer) choose() error {
+	if in.Variant == "" {
+		in.Variant = runtimedir.CPU
+	}
+	in.pin = in.pins.Wheel(in.Variant, in.machine)
+	if in.pin == nil || runtime.GOOS != "linux" {
+		return millrace.Errorf(millrace.ErrRuntime, "TensorFlow %s is not available as %s for %s/%s; want linux on amd64 (cpu, cuda) or arm64 (cpu), or a library of your own (--from)", in.pins.Version, in.Variant, runtime.GOOS, in.machine)
+	}
+	return nil
+}
+
+// existing returns the sound runtime that makes downloading needless.
+func (in *installer) existing() *runtimedir.Installed {
+	if in.Force || in.From != "" {
+		return nil
+	}
+	return in.sound(in.Variant)
+}
+
+// sound returns the runtime of a variant if it is there and as it should be.
+func (in *installer) sound(variant string) *runtimedir.Installed {
+	have, err := runtimedir.Read(in.target(variant))
+	if err != nil || have.Verify(false) != nil {
+		return nil
+	}
+	return have
+}
+
+// holds returns the sound runtime that src would give again.
+func (in *installer) holds(src *source) *runtimedir.Installed {
+	if in.Force {
+		return nil
+	}
+	for _, variant := range []string{runtimedir.CPU, runtimedir.CUDA} {
+		if have := in.sound(variant); have != nil && src.made(have) {
+			return have
+		}
+	}
+	return nil
+}
+
+func (in *installer) already(have *runtimedir.Installed) *Result {
+	in.say("%v is already installed in %s", have, millrace.Quote(have.Dir))
+	return &Result{have, true}
+}
+
+// target returns the directory that a variant ends up in.
+func (in *installer) target(variant string) string {
+	return filepath.Join(in.root, in.pins.Version+"-"+variant)
+}
+
+// install does the work, with the lock held.
+func (in *installer) install(ctx context.Context) (*Result, error) {
+	work, err := os.MkdirTemp(in.root, workPrefix)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	in.work = work
+	defer os.RemoveAll(work)
+	src, err := in.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if have := in.holds(src); have != nil {
+		return in.already(have), nil
+	}
+	in.at("have source")
+	made, err := in.unpack(ctx, src)
+	if err != nil {
+		return nil, canceled(ctx, err)
+	}
+	in.at("unpacked")
+	final := in.target(made.Variant)
+	if err := publish(made.Dir, final, work); err != nil {
+		return nil, err
+	}
+	in.at("published")
+	made.Dir = final
+	in.say("%v is installed in %s", made, millrace.Quote(final))
+	return &Result{made, false}, nil
+}
+
+// unpack fills a new directory from src and describes it.
+func (in *installer) unpack(ctx context.Context, src *source) (*runtimedir.Installed, error) {
+	dir := filepath.Join(in.work, "runtime")
+	t, err := newTree(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	in.say("unpacking %s", millrace.Quote(src.name))
+	if err := src.unpack(ctx, t); err != nil {
+		return nil, err
+	}
+	made, err := in.describe(dir, src, t)
+	if err != nil {
+		return nil, err
+	}
+	return made, made.Write()
+}
+
+// describe checks what was unpacked against the pins.
+func (in *installer) describe(dir string, src *source, t *tree) (*runtimedir.Installed, error) {
+	made := &runtimedir.Installed{
+		Dir: dir, Version: in.pins.Version, Variant: in.Variant, Arch: in.machine,
+		Source: src.name, SourceSHA256: src.sha256,
+	}
+	for _, name := range runtimedir.Libraries {
+		sum, ok := t.sum(name)
+		if !ok {
+			return nil, problem(millrace.ErrRuntime, src.path, "holds no %s", name)
+		}
+		l, err := runtimedir.Stamp(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		l.SHA256 = sum
+		made.Libraries = append(made.Libraries, l)
+	}
+	return made, in.match(made, src)
+}
+
+// match finds the pin that the libraries satisfy.
+func (in *installer) match(made *runtimedir.Installed, src *source) error {
+	sums := map[string]string{}
+	for _, l := range made.Libraries {
+		sums[l.Name] = l.SHA256
+	}
+	pin := in.pins.ByLibraries(sums)
+	switch {
+	case pin != nil && pin.GOARCH != in.machine:
+		return problem(millrace.ErrRuntime, src.path, "for %s, this machine is %s", pin.GOARCH, in.machine)
+	case pin != nil && in.Variant != "" && pin.Variant != in.Variant:
+		return problem(millrace.ErrConfig, src.path, "holds the %s variant, asked for %s", pin.Variant, in.Variant)
+	case pin != nil:
+		made.Variant, made.Pinned = pin.Variant, true
+		return nil
+	case !in.Unpinned:
+		return in.unpinned(made, src)
+	}
+	if made.Variant == "" {
+		made.Variant = runtimedir.CPU
+	}
+	for _, l := range made.Libraries {
+		if err := runtimedir.CheckELF(filepath.Join(made.Dir, l.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpinned says what is wrong with libraries that match no pin.
+func (in *installer) unpinned(made *runtimedir.Installed, src *source) error {
+	want := in.pin
+	if want == nil {
+		variant := in.Variant
+		if variant == "" {
+			variant = runtimedir.CPU
+		}
+		want = in.pins.Wheel(variant, in.machine)
+	}
+	for _, l := range made.Libraries {
+		if want != nil && want.Libraries[l.Name].SHA256 != l.SHA256 {
+			return problem(millrace.ErrRuntime, src.path, "%s has SHA-256 %s, which is not pinned for TensorFlow %s (%s has %s); to trust it, add --unpinned", l.Name, l.SHA256, in.pins.Version, want.File, want.Libraries[l.Name].SHA256)
+		}
+	}
+	return problem(millrace.ErrRuntime, src.path, "its libraries are not pinned for TensorFlow %s; to trust them, add --unpinned", in.pins.Version)
+}
+
+func (in *installer) say(format string, args ...any) {
+	fmt.Fprintf(in.Progress, format+"\n", args...)
+}
+
+// canceled prefers the caller's reason over what came of it.
+func canceled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return millrace.Errorf(millrace.ErrCanceled, "installing the runtime: %w", context.Cause(ctx))
+	}
+	return err
+}
+
+func problem(class millrace.Class, file, format string, args ...any) error {
+	e := millrace.Errorf(class, format, args...)
+	e.File = file
+	return e
+}
+
+// ioError gives an error of package os its class and place.
+func ioError(err error) error {
+	var known *millrace.Error
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.As(err, &p):
+		return problem(millrace.ErrIO, p.Path, "%s: %w", p.Op, p.Err)
+	case errors.As(err, &l):
+		return problem(millrace.ErrIO, l.New, "%s: %w", l.Op, l.Err)
+	}
+	return millrace.Errorf(millrace.ErrIO, "%w", err)
+}

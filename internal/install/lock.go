@@ -1,0 +1,93 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"millrace"
+)
+
+// lockFile is locked while something below its directory changes. It stays:
+// removing it would let two hold locks on two files of one name.
+const lockFile = ".lock"
+
+// workPrefix starts the names of temporary directories. While the lock is
+// held every other such directory is litter.
+const workPrefix = ".install-"
+
+// poll is how often a lock that is held is tried again. A blocking flock
+// could not be given up when the context ends.
+const poll = 100 * time.Millisecond
+
+// lock takes the lock of a directory, waiting for whoever has it.
+func lock(ctx context.Context, dir string, say func(string, ...any)) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for waited := false; ; waited = true {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			f.Close()
+			return nil, problem(millrace.ErrIO, f.Name(), "lock: %w", err)
+		}
+		if !waited {
+			say("waiting for another install in %s", millrace.Quote(dir))
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, canceled(ctx, nil)
+		case <-ticker.C:
+		}
+	}
+}
+
+// sweep removes what killed installs left in dir, with the lock held.
+func sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ioError(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), workPrefix) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return ioError(err)
+		}
+	}
+	return nil
+}
+
+// publish moves the directory made to final in one step. What was there
+// before ends up in work, to be removed.
+func publish(made, final, work string) error {
+	if err := flush(made); err != nil {
+		return ioError(err)
+	}
+	err := os.Rename(made, final)
+	if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOTDIR) {
+		err = exchange(made, final, filepath.Join(work, "old"))
+	}
+	return ioError(err)
+}
+
+// replace moves final aside and made into its place.
+func replace(made, final, aside string) error {
+	if err := os.Rename(final, aside); err != nil {
+		return err
+	}
+	return os.Rename(made, final)
+}

@@ -1,0 +1,119 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"millrace"
+	"millrace/internal/runtimedir"
+)
+
+// source is something that holds a runtime: a wheel, a tarball, a directory.
+type source struct {
+	path   string
+	name   string            // base name of path
+	sha256 string            // of the file; "" of a directory
+	libs   map[string]string // SHA-256 of a directory's libraries, by name
+	unpack func(ctx context.Context, t *tree) error
+}
+
+// source downloads the wheel or looks at what From is.
+func (in *installer) source(ctx context.Context) (*source, error) {
+	if in.From != "" {
+		return in.local(ctx)
+	}
+	path, err := in.download(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := in.file(path)
+	if err != nil {
+		return nil, err
+	}
+	if s.sha256 != in.pin.SHA256 {
+		return nil, in.tampered(s, in.pin)
+	}
+	return s, nil
+}
+
+// local looks at what From is.
+func (in *installer) local(ctx context.Context) (*source, error) {
+	path, err := filepath.Abs(in.From)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	if info.IsDir() {
+		return directory(path)
+	}
+	s, err := in.file(path)
+	if err != nil {
+		return nil, err
+	}
+	if pin := in.pins.ByFile(s.name); pin != nil && pin.SHA256 != s.sha256 {
+		return nil, in.tampered(s, pin)
+	}
+	return s, nil
+}
+
+// file looks at a file: a wheel or a tarball.
+func (in *installer) file(path string) (*source, error) {
+	head, err := start(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{path: path, name: filepath.Base(path)}
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		s.unpack = s.unpackWheel
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		s.unpack = s.unpackTarball
+	default:
+		return nil, problem(millrace.ErrCorrupt, path, "neither a wheel nor a tarball: it starts with %s", millrace.QuoteData(head))
+	}
+	s.sha256, err = runtimedir.HashFile(path)
+	return s, err
+}
+
+// tampered says that a file is not the one of its name.
+func (in *installer) tampered(s *source, want *runtimedir.Wheel) error {
+	size := int64(0)
+	if info, err := os.Stat(s.path); err == nil {
+		size = info.Size()
+	}
+	return problem(millrace.ErrCorrupt, s.path, "has %d bytes and SHA-256 %s, want %d and %s: the file is damaged or not the one it claims to be", size, s.sha256, want.Size, want.SHA256)
+}
+
+// start returns the first bytes of a file, enough to tell what it is.
+func start(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	defer f.Close()
+	head := make([]byte, 32)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, ioError(err)
+	}
+	return head[:n], nil
+}
+
+// made says whether an installed runtime came from s, or from its like.
+func (s *source) made(have *runtimedir.Installed) bool {
+	if s.libs == nil {
+		return s.sha256 == have.SourceSHA256
+	}
+	for _, l := range have.Libraries {
+		if s.libs[l.Name] != l.SHA256 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,53 @@
+package install
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// exchange swaps two directories so that final never is absent; where the
+// file system cannot, the old one is moved aside first.
+func exchange(made, final, aside string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, final, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return replace(made, final, aside)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: made, New: final, Err: err}
+	}
+	return nil
+}
+
+// flush writes the file system that holds dir to the disk, so that a power
+// cut after the rename cannot leave empty files under the final name.
+func flush(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return &os.PathError{Op: "sync", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// free returns how many bytes the file system that holds dir has left.
+func free(dir string) (int64, bool) {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0, false
+	}
+	return int64(st.Bavail) * st.Bsize, true
+}
+
+// leash makes a command die with us, and its children with it when it is
+// canceled. The caller must stay on its thread until the command has ended.
+func leash(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}

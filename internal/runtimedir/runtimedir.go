@@ -1,0 +1,154 @@
+// Package runtimedir knows what an installed TensorFlow runtime looks like:
+// which wheels and libraries are pinned, where a runtime lies, what its
+// runtime.json says, and whether the libraries are still those that were
+// installed. Package install fills such a directory; tfbridge opens it.
+package runtimedir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"millrace"
+)
+
+// The files of a runtime directory.
+const (
+	LibraryCC        = "libtensorflow_cc.so.2"        // the whole C API
+	LibraryFramework = "libtensorflow_framework.so.2" // what LibraryCC stands on; opened first
+	IncludeDir       = "include"                      // headers that C++ ops compile against
+	InfoFile         = "runtime.json"                 // an Installed as JSON
+)
+
+// Libraries are the shared objects of a runtime in the order they are opened.
+var Libraries = [2]string{LibraryFramework, LibraryCC}
+
+// The variants of a runtime.
+const (
+	CPU  = "cpu"
+	CUDA = "cuda"
+)
+
+// Remedy is the command that mends a missing or broken runtime.
+const Remedy = "millrace runtime install"
+
+// Installed describes a runtime directory that package install filled.
+type Installed struct {
+	Dir          string    `json:"-"`             // where it lies
+	Version      string    `json:"version"`       // of TensorFlow: "2.21.0"
+	Variant      string    `json:"variant"`       // CPU or CUDA
+	Arch         string    `json:"arch"`          // as GOARCH: "amd64"
+	Source       string    `json:"source"`        // base name of the wheel, tarball or directory it came from
+	SourceSHA256 string    `json:"source_sha256"` // of the wheel or tarball; "" of a directory
+	Pinned       bool      `json:"pinned"`        // the libraries are those of pins.json
+	Libraries    []Library `json:"libraries"`     // as Libraries
+}
+
+// Library is one shared object and what identifies it. While size, time and
+// inode are as they were, the contents are believed to be so, too.
+type Library struct {
+	Name    string `json:"name"`
+	SHA256  string `json:"sha256"`
+	Size    int64  `json:"size"`
+	ModTime int64  `json:"mtime_ns"`
+	Inode   uint64 `json:"inode"`
+}
+
+// Root returns the directory that runtimes are installed in by default.
+func Root() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", millrace.Errorf(millrace.ErrRuntime, "no user cache directory to keep the runtime in: %w", err)
+	}
+	return filepath.Join(cache, "millrace", "runtime"), nil
+}
+
+// Name returns the name of a variant's directory below the root.
+func Name(variant string) string { return Pinned().Version + "-" + variant }
+
+// Read returns what the runtime.json of dir says. The error is
+// fs.ErrNotExist if dir has none, as a directory that something else filled.
+func Read(dir string) (*Installed, error) {
+	path := filepath.Join(dir, InfoFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, problem(millrace.ErrIO, path, "%w", cause(err))
+	}
+	in := &Installed{Dir: dir}
+	if err := json.Unmarshal(b, in); err != nil {
+		return nil, problem(millrace.ErrRuntime, path, "not a description of a runtime: %w; type %s", err, Remedy)
+	}
+	if len(in.Libraries) != len(Libraries) {
+		return nil, problem(millrace.ErrRuntime, path, "describes %d libraries, want %d; type %s", len(in.Libraries), len(Libraries), Remedy)
+	}
+	for i, name := range Libraries {
+		if in.Libraries[i].Name != name {
+			return nil, problem(millrace.ErrRuntime, path, "library %d is %s, want %s; type %s", i, millrace.QuoteData([]byte(in.Libraries[i].Name)), name, Remedy)
+		}
+	}
+	return in, nil
+}
+
+// Find returns the runtimes below root that package install put there, the
+// CPU variant first. None is not an error.
+func Find(root string) ([]*Installed, error) {
+	var found []*Installed
+	for _, variant := range []string{CPU, CUDA} {
+		in, err := Read(filepath.Join(root, Name(variant)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, in)
+	}
+	return found, nil
+}
+
+// Write writes the description beside the libraries of in.Dir.
+func (in *Installed) Write() error {
+	b, err := json.MarshalIndent(in, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(in.Dir, InfoFile)
+	tmp := fmt.Sprintf("%s.%d~", path, os.Getpid())
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+		return problem(millrace.ErrIO, path, "%w", cause(err))
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return problem(millrace.ErrIO, path, "%w", err)
+	}
+	return nil
+}
+
+// String names the runtime: "TensorFlow 2.21.0 (cpu, amd64)".
+func (in *Installed) String() string {
+	return fmt.Sprintf("TensorFlow %s (%s, %s)", in.Version, in.Variant, in.Arch)
+}
+
+// checkPlatform reports a runtime that is of another version or machine.
+func (in *Installed) checkPlatform() error {
+	path := filepath.Join(in.Dir, InfoFile)
+	if want := Pinned().Version; in.Version != want {
+		return problem(millrace.ErrRuntime, path, "TensorFlow %s is installed, want %s; type %s", in.Version, want, Remedy)
+	}
+	if in.Arch != runtime.GOARCH {
+		return problem(millrace.ErrRuntime, path, "the libraries are for %s, this machine is %s; type %s", in.Arch, runtime.GOARCH, Remedy)
+	}
+	return nil
+}
+
+func problem(class millrace.Class, file, format string, args ...any) error {
+	e := millrace.Errorf(class, format, args...)
+	e.File = file
+	return e
+}
