@@ -1,0 +1,149 @@
+package example
+
+// SequenceExample is a record of context features and of feature lists, found
+// but not decoded.
+type SequenceExample struct {
+	Context Features
+	lists   Features // its values are messages of FeatureList
+}
+
+// ParseSequence finds the features of a SequenceExample.
+func ParseSequence(record []byte) (*SequenceExample, error) {
+	m := message{record: record, end: len(record)}
+	var s SequenceExample
+	for m.rest() > 0 {
+		var err error
+		switch m.record[m.pos] {
+		case tagBytes1:
+			err = s.Context.read(&m, tagBytes1)
+		case tagBytes2:
+			err = s.lists.read(&m, tagBytes2)
+		default:
+			err = m.skip()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &s, nil
+}
+
+// ListNames returns the names of the feature lists in the order of their first
+// appearance.
+func (s *SequenceExample) ListNames() []string { return s.lists.Names() }
+
+// HasList reports whether there is a feature list of this name.
+func (s *SequenceExample) HasList(name string) bool { return s.lists.Has(name) }
+
+// CountLists returns how many feature lists have this name. Of several the
+// last wins.
+func (s *SequenceExample) CountLists(name string) int { return s.lists.Count(name) }
+
+// List returns the features of a feature list, checked and counted but not
+// decoded. It is empty if there is no list of this name.
+func (s *SequenceExample) List(name string) ([]Raw, error) {
+	for i := len(s.lists.entries) - 1; i >= 0; i-- {
+		if e := &s.lists.entries[i]; string(e.name) == name {
+			list, err := readList(e.value)
+			if err != nil {
+				return nil, inFeature(err, e.name)
+			}
+			return list, nil
+		}
+	}
+	return nil, nil
+}
+
+// readList checks the features of a feature list.
+func readList(m message) ([]Raw, error) {
+	var list []Raw
+	for m.rest() > 0 {
+		one, err := m.field(tagBytes1, "a feature of a list")
+		if err != nil {
+			return nil, err
+		}
+		r, err := readFeature(one)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// DecodeLists returns all feature lists, each name once, in the order of
+// ListNames.
+func (s *SequenceExample) DecodeLists() ([]NamedList, error) {
+	last := make(map[string]message, len(s.lists.entries))
+	for _, e := range s.lists.entries {
+		last[string(e.name)] = e.value
+	}
+	all := make([]NamedList, 0, len(last))
+	for _, name := range s.ListNames() {
+		raws, err := readList(last[name])
+		if err != nil {
+			return nil, inFeature(err, []byte(name))
+		}
+		l := NamedList{Name: name, Features: make([]Feature, len(raws))}
+		for i, r := range raws {
+			l.Features[i] = r.Decode()
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// Form is what a record looks like.
+type Form uint8
+
+// What a record can look like. The bytes of an Example are those of a
+// SequenceExample with context features only; a record with feature lists is
+// for an Example's parser one with fewer features or none.
+const (
+	Neither      Form = iota // no such message
+	Empty                    // either, without a single feature
+	LikeExample              // features, no feature lists
+	LikeSequence             // feature lists, with or without context features
+)
+
+// String describes the form: "an Example", "a SequenceExample".
+func (f Form) String() string {
+	switch f {
+	case Empty:
+		return "an Example without features"
+	case LikeExample:
+		return "an Example"
+	case LikeSequence:
+		return "a SequenceExample"
+	}
+	return "neither an Example nor a SequenceExample"
+}
+
+// Sniff tells what a record looks like, for the message about one in which
+// what was asked for is missing.
+func Sniff(record []byte) Form {
+	s, err := ParseSequence(record)
+	if err != nil || s.check() != nil {
+		if f, err := Parse(record); err == nil && len(f.entries) > 0 {
+			return LikeExample
+		}
+		return Neither
+	}
+	switch {
+	case len(s.lists.entries) > 0:
+		return LikeSequence
+	case len(s.Context.entries) > 0:
+		return LikeExample
+	}
+	return Empty
+}
+
+// check reads every feature list.
+func (s *SequenceExample) check() error {
+	for _, e := range s.lists.entries {
+		if _, err := readList(e.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

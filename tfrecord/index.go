@@ -1,0 +1,52 @@
+package tfrecord
+
+import (
+	"io/fs"
+	"os"
+	"time"
+
+	"millrace"
+)
+
+// Index is what a scan learns of a file.
+type Index struct {
+	Path        string
+	Compression Compression
+	Size        int64 // of the file
+	ModTime     time.Time
+	Inode       uint64 // 0 where there are none
+	Records     int64
+	MaxRecord   int64 // data bytes of the largest record
+	DataBytes   int64 // of all records, without headers and checksums
+
+	info fs.FileInfo
+}
+
+func newIndex(path string, c Compression, info fs.FileInfo) *Index {
+	return &Index{
+		Path: path, Compression: c, info: info,
+		Size: info.Size(), ModTime: info.ModTime(), Inode: inode(info),
+	}
+}
+
+// add counts a record of n data bytes.
+func (x *Index) add(n int64) {
+	x.Records++
+	x.DataBytes += n
+	x.MaxRecord = max(x.MaxRecord, n)
+}
+
+// Changed returns an error if the file at x.Path is no longer the one that was
+// scanned, by its size, modification time and inode, and nil if it is.
+func (x *Index) Changed() error {
+	now, err := os.Stat(x.Path)
+	if err != nil {
+		return ioError("stat", x.Path, err)
+	}
+	if diff := difference(x.info, now); diff != "" {
+		e := millrace.Errorf(millrace.ErrIO, "changed since it was scanned (%s)", diff)
+		e.Op, e.File = "read", x.Path
+		return e
+	}
+	return nil
+}

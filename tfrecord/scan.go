@@ -1,0 +1,190 @@
+package tfrecord
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"millrace"
+)
+
+// Scan walks the record headers of a file and counts. A plain file costs 12
+// bytes a record: the checksum of each length is verified, and that the record
+// fits the file and the cap; the data is not looked at. A compressed file has
+// to be decompressed for it, which verifies the stream's own checksums too. A
+// file that passes cannot make TensorFlow allocate more than the cap for a
+// record, and TensorFlow must deliver as many records as the Index says.
+func Scan(ctx context.Context, path string, o *ReaderOptions) (*Index, error) {
+	opts, err := o.checked()
+	if err != nil {
+		return nil, withFile(err, path)
+	}
+	s := &scanner{opts: opts}
+	return s.scan(ctx, path)
+}
+
+// scanner scans files one after the other with the same buffer.
+type scanner struct {
+	opts ReaderOptions
+	buf  []byte
+
+	// Of the file being scanned.
+	f     *os.File
+	index *Index
+	block []byte // what is in buf
+	at    int64  // where block starts in the file
+}
+
+// How a plain file is read: in blocks while records are small, so that most
+// headers cost no system call, and header by header once they are so large
+// that skipping their data is cheaper than copying it from the page cache.
+const (
+	scanBlock  = 256 << 10
+	skipBlock  = 512
+	skipRecord = 8 << 10
+)
+
+func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
+	if err := canceled(ctx); err != nil {
+		return nil, err
+	}
+	f, info, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s.f, s.index = f, newIndex(path, s.opts.Compression, info)
+	if s.opts.Compression == None {
+		err = s.plain(ctx)
+	} else {
+		err = s.stream(ctx)
+	}
+	var e *millrace.Error
+	if errors.As(err, &e) && e.Class == millrace.ErrCanceled {
+		return nil, err
+	}
+	if now, serr := f.Stat(); serr != nil {
+		return nil, ioError("stat", path, serr)
+	} else if diff := difference(info, now); diff != "" {
+		return nil, changedDuring(path, diff, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.index, nil
+}
+
+// plain walks the headers of an uncompressed file.
+func (s *scanner) plain(ctx context.Context) error {
+	s.block, s.at = nil, 0
+	size := s.index.Size
+	for offset := int64(0); offset < size; {
+		if size-offset < headerSize {
+			return s.recheck(offset)
+		}
+		if offset+headerSize > s.at+int64(len(s.block)) {
+			if err := s.load(ctx, offset); err != nil {
+				return err
+			}
+		}
+		h := s.block[offset-s.at:]
+		length, ok := parseHeader(h)
+		if !ok {
+			return s.recheck(offset)
+		}
+		if err := checkLength(length, size-offset-headerSize, s.opts.MaxRecordBytes); err != nil {
+			return s.place(err, offset)
+		}
+		s.index.add(int64(length))
+		offset += int64(length) + frameSize
+	}
+	return nil
+}
+
+// load reads the block that starts at offset.
+func (s *scanner) load(ctx context.Context, offset int64) error {
+	if err := canceled(ctx); err != nil {
+		return err
+	}
+	want := min(scanBlock, s.index.Size-offset)
+	if n := s.index.Records; n > 0 && s.index.DataBytes/n >= skipRecord {
+		want = min(want, skipBlock)
+	}
+	if int64(cap(s.buf)) < want {
+		s.buf = make([]byte, want)
+	}
+	n, err := s.f.ReadAt(s.buf[:want], offset)
+	if err != nil && err != io.EOF {
+		return s.place(ioError("read", s.index.Path, err), offset)
+	}
+	if n < headerSize { // the file shrank under the scan
+		return s.place(cutHeader("file", n), offset)
+	}
+	s.block, s.at = s.buf[:n], offset
+	return nil
+}
+
+// recheck has the strict reader say what is wrong with the header at offset:
+// it knows the words, and guesses what a file without records is.
+func (s *scanner) recheck(offset int64) error {
+	o := s.opts
+	o.Size = s.index.Size - offset
+	d := NewReader(io.NewSectionReader(s.f, offset, o.Size), s.index.Path, &o)
+	d.record, d.offset = s.index.Records, offset
+	d.opts.Size = s.index.Size
+	if _, err := d.Next(); err != nil && err != io.EOF {
+		return err
+	}
+	// The header is whole now: the file is being written to.
+	return s.place(millrace.Errorf(millrace.ErrIO, "changed during read"), offset)
+}
+
+// stream walks the records of a compressed file.
+func (s *scanner) stream(ctx context.Context) error {
+	d := NewReader(s.f, s.index.Path, &s.opts)
+	for every := 0; ; every++ {
+		if every%1024 == 0 {
+			if err := canceled(ctx); err != nil {
+				return err
+			}
+		}
+		n, err := d.skip()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.index.add(int64(n))
+	}
+}
+
+// skip passes over the next record without looking at its data and returns
+// the data's length.
+func (d *Reader) skip() (int, error) {
+	n, err := d.header()
+	if err != nil {
+		return 0, err
+	}
+	if have, err := d.src.Discard(n + crcSize); err != nil {
+		return 0, d.bodyError(err, n+crcSize, have)
+	}
+	d.record++
+	d.offset += int64(n) + frameSize
+	return n, nil
+}
+
+// place sets the place of an error to the next record.
+func (s *scanner) place(e *millrace.Error, offset int64) error {
+	e.Op, e.File, e.Record, e.Offset = "read", s.index.Path, s.index.Records, offset
+	return e
+}
+
+// canceled returns an error if the context has ended.
+func canceled(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return &millrace.Error{Class: millrace.ErrCanceled, Op: "scan", Record: -1, Offset: -1, Msg: "scan of data files canceled", Err: context.Cause(ctx)}
+}

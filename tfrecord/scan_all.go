@@ -1,0 +1,84 @@
+package tfrecord
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// ScanAllOptions says how many files are scanned. Nil and the zero value read
+// plain files and stop at the first fault.
+type ScanAllOptions struct {
+	ReaderOptions
+	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
+	AllFaults bool // scan on after a fault and return every file's
+}
+
+func (o *ScanAllOptions) parallel(files int) int {
+	n := min(2*runtime.GOMAXPROCS(0), 32)
+	if o.Parallel > 0 {
+		n = o.Parallel
+	}
+	return min(n, files)
+}
+
+// ScanAll scans files and returns their indexes in the order of paths. The
+// error is that of the first faulty file in that order, however the scans ran;
+// with AllFaults it is all of them, joined, and the indexes of faulty files are
+// nil.
+func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, error) {
+	if o == nil {
+		o = &ScanAllOptions{}
+	}
+	opts, err := o.ReaderOptions.checked()
+	if err != nil {
+		return nil, err
+	}
+	indexes := make([]*Index, len(paths))
+	faults := make([]error, len(paths))
+	var next, stop atomic.Int64
+	stop.Store(int64(len(paths)))
+	work := func() {
+		s := &scanner{opts: opts}
+		for {
+			i := next.Add(1) - 1
+			if i >= stop.Load() {
+				return
+			}
+			indexes[i], faults[i] = s.scan(ctx, paths[i])
+			if faults[i] != nil && (!o.AllFaults || ctx.Err() != nil) {
+				lower(&stop, i)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range o.parallel(len(paths)) {
+		wg.Go(work)
+	}
+	wg.Wait()
+	if err := canceled(ctx); err != nil {
+		return nil, err
+	}
+	if o.AllFaults {
+		return indexes, errors.Join(faults...)
+	}
+	// Files are taken up in order, so that all before the first fault ran.
+	for _, err := range faults {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return indexes, nil
+}
+
+// lower sets v to n unless it is less already.
+func lower(v *atomic.Int64, n int64) {
+	for {
+		old := v.Load()
+		if old <= n || v.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}

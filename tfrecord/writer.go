@@ -1,0 +1,85 @@
+package tfrecord
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+
+	"millrace"
+)
+
+// Writer writes records. What it wrote is a file only after Close.
+type Writer struct {
+	buf    *bufio.Writer
+	deflat io.WriteCloser // nil for no compression
+	head   [headerSize]byte
+	foot   [crcSize]byte
+	count  int64
+	err    error
+}
+
+// NewWriter returns a Writer to w. An unknown compression is an error of the
+// first Write.
+func NewWriter(w io.Writer, c Compression) *Writer {
+	x := &Writer{err: c.check()}
+	switch c {
+	case GZIP:
+		x.deflat = gzip.NewWriter(w)
+	case ZLIB:
+		x.deflat = zlib.NewWriter(w)
+	}
+	if x.deflat != nil {
+		w = x.deflat
+	}
+	x.buf = bufio.NewWriterSize(w, 64<<10)
+	return x
+}
+
+// Write writes one record. It may have no bytes.
+func (x *Writer) Write(record []byte) error {
+	if x.err != nil {
+		return x.err
+	}
+	putHeader(&x.head, len(record))
+	binary.LittleEndian.PutUint32(x.foot[:], maskedCRC(record))
+	for _, part := range [...][]byte{x.head[:], record, x.foot[:]} {
+		if _, err := x.buf.Write(part); err != nil {
+			return x.fail(err)
+		}
+	}
+	x.count++
+	return nil
+}
+
+// Count returns how many records were written.
+func (x *Writer) Count() int64 { return x.count }
+
+// Close ends the file: it writes what is buffered and the compressed stream's
+// trailer. It does not close the underlying writer.
+func (x *Writer) Close() error {
+	if x.err != nil {
+		if c, ok := x.err.(*millrace.Error); ok && c.Class == millrace.ErrClosed {
+			return nil
+		}
+		return x.err
+	}
+	if err := x.buf.Flush(); err != nil {
+		return x.fail(err)
+	}
+	if x.deflat != nil {
+		if err := x.deflat.Close(); err != nil {
+			return x.fail(err)
+		}
+	}
+	x.err = millrace.Errorf(millrace.ErrClosed, "record writer is closed")
+	return nil
+}
+
+// fail makes a failure of the underlying writer stick.
+func (x *Writer) fail(err error) error {
+	x.err = &millrace.Error{Class: millrace.ErrIO, Op: "write", Record: x.count, Offset: -1, Msg: "write: " + err.Error(), Err: err}
+	return x.err
+}
