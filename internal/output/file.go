@@ -17,10 +17,11 @@ const Stdout = "-"
 
 // Options says how a file is written. The zero value is what most want.
 type Options struct {
-	Overwrite bool      // replace a file that is there; by rename, when the new one is whole
-	Inputs    []string  // files and folders that are read: the output must not be in them
-	Columns   []Spec    // the columns as far as known, so that a file without rows has them too
-	Stdout    io.Writer // what the path "-" stands for; nil: os.Stdout
+	Overwrite bool         // replace a file that is there; by rename, when the new one is whole
+	Inputs    []string     // files and folders that are read: the output must not be in them
+	Columns   []Spec       // the columns as far as known, so that a file without rows has them too
+	Stdout    io.Writer    // what the path "-" stands for; nil: os.Stdout
+	Note      func(string) // gets what the user should know of what the format cannot hold; may be nil
 }
 
 // File is an output being written. It is not safe for concurrent use.
@@ -59,6 +60,7 @@ func Create(path string, o *Options) (*File, error) {
 			return nil, err
 		}
 	}
+	f.sink.note = o.Note
 	f.enc = format.new(f.sink)
 	return f, nil
 }

@@ -341,3 +341,20 @@ func TestSameBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "manifest")
+	if err := WriteFile(path, []byte("one"), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("two"), false); !errors.Is(err, millrace.ErrConfig) {
+		t.Errorf("got %v", err)
+	}
+	if err := WriteFile(path, []byte("two"), true); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "two" {
+		t.Errorf("got %s, %v", got, err)
+	}
+	onlyFile(t, path)
+}

@@ -18,6 +18,7 @@ type Format struct {
 // one.
 var formats = []Format{
 	{Name: "NDJSON", Extensions: []string{".ndjson", ".jsonl"}, new: newNDJSON},
+	{Name: "TFRecord", Extensions: []string{".tfrecord", ".tfrecords"}, new: newRecords},
 	{Name: "NumPy", Extensions: []string{".npz"}, new: newNPZ},
 	{Name: "Parquet", Extensions: []string{".parquet"}, new: newParquet},
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 
@@ -17,6 +18,7 @@ type sink struct {
 	off  int64
 	rows int64 // handed to the encoder so far
 	err  error
+	note func(string)
 }
 
 // Write passes p on.
@@ -33,6 +35,13 @@ func (s *sink) Write(p []byte) (int, error) {
 		s.err = s.fail("write", s.off, err)
 	}
 	return n, s.err
+}
+
+// say passes on what the user should know and is no failure.
+func (s *sink) say(format string, args ...any) {
+	if s.note != nil {
+		s.note(fmt.Sprintf(format, args...))
+	}
 }
 
 // fail describes a failure of the operating system.

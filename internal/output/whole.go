@@ -1,0 +1,23 @@
+package output
+
+// WriteFile writes a file of bytes the way [Create] writes predictions: under
+// a temporary name, synced, and renamed when it is whole.
+func WriteFile(path string, data []byte, overwrite bool) error {
+	f := &File{path: path, overwrite: overwrite, enc: raw{}}
+	if err := f.open(&Options{Overwrite: overwrite}); err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.sink.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// raw is the encoder of a file that has no batches.
+type raw struct{}
+
+func (raw) start([]Spec) error        { return nil }
+func (raw) write([]Column, int) error { return nil }
+func (raw) finish() error             { return nil }
+func (raw) discard()                  {}
