@@ -1,0 +1,28 @@
+// Package jsonpos parses JSON into a tree that remembers where everything
+// is, so that whoever reads the tree can point at what is wrong.
+//
+// It is stricter than encoding/json: text must be UTF-8, a string holds no
+// NUL and no half of a surrogate pair, and size, depth and number of values
+// are bounded. It keeps what encoding/json drops: repeated keys, and numbers
+// as they are written. It imports only the standard library.
+package jsonpos
+
+// The bounds of a document. They keep a hostile one from taking more than a
+// moment and a few times its size in memory.
+const (
+	MaxBytes  = 16 << 20 // length of the text
+	MaxDepth  = 64       // lists and objects inside one another
+	MaxValues = 1 << 21  // values and keys
+)
+
+// Parse parses src, which must hold exactly one JSON value, and returns it.
+// The error is an *[Error] with the place of the first thing that is wrong.
+// Parse keeps src; it must not be changed while the tree is in use.
+func Parse(src []byte) (*Node, error) {
+	p := &parser{src: src}
+	if err := p.document(); err != nil {
+		err.Line, err.Column = position(src, err.Offset)
+		return nil, err
+	}
+	return &Node{tree: &tree{src: src, cells: p.cells}, elem: -1}, nil
+}
