@@ -1,0 +1,120 @@
+#include "capi.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+struct mr_capi mr_tf;
+
+// The functions of MR_CAPI and where their addresses go.
+#define MR_SLOT(ret, name, params, args) {#name, (void **)&mr_tf.name},
+static const struct {
+  const char *name;
+  void **slot;
+} slots[] = {MR_CAPI(MR_SLOT)};
+#undef MR_SLOT
+
+enum { SLOTS = sizeof slots / sizeof slots[0] };
+
+// failure closes what was opened and returns a copy of a message.
+static char *failure(void *framework, void *cc, const char *message) {
+  char *copy = strdup(message ? message : "unknown reason");
+  if (cc) dlclose(cc);
+  if (framework) dlclose(framework);
+  memset(&mr_tf, 0, sizeof mr_tf);
+  return copy;
+}
+
+char *mr_open(const char *framework_path, const char *cc_path) {
+  void *framework = dlopen(framework_path, RTLD_GLOBAL | RTLD_LAZY);
+  if (!framework) return failure(NULL, NULL, dlerror());
+  void *cc = dlopen(cc_path, RTLD_GLOBAL | RTLD_LAZY);
+  if (!cc) return failure(framework, NULL, dlerror());
+  for (int i = 0; i < SLOTS; i++) {
+    *slots[i].slot = dlsym(cc, slots[i].name);
+    if (*slots[i].slot) continue;
+    char message[160];
+    snprintf(message, sizeof message, "symbol %s is missing", slots[i].name);
+    return failure(framework, cc, message);
+  }
+  return NULL;
+}
+
+void mr_describe(const TF_Tensor *t, mr_info *info) {
+  info->dtype = TF_TensorType(t);
+  info->rank = TF_NumDims(t);
+  info->elements = TF_TensorElementCount(t);
+  info->bytes = TF_TensorByteSize(t);
+  info->data = TF_TensorData(t);
+  for (int i = 0; i < info->rank && i < MR_INFO_DIMS; i++) {
+    info->dims[i] = TF_Dim(t, i);
+  }
+}
+
+TF_Status *mr_run(TF_Session *s, const TF_Output *in, TF_Tensor *const *in_values,
+                  int nin, const TF_Output *out, TF_Tensor **out_values,
+                  int nout, TF_Operation *const *targets, int ntargets) {
+  TF_Status *st = TF_NewStatus();
+  TF_SessionRun(s, NULL, in, in_values, nin, out, out_values, nout,
+                (const TF_Operation *const *)targets, ntargets, NULL, st);
+  if (TF_GetCode(st) != 0) return st;
+  TF_DeleteStatus(st);
+  return NULL;
+}
+
+static void free_strings(void *data, size_t len, void *arg) {
+  (void)arg;
+  TF_TString *s = data;
+  for (size_t i = 0; i < len / sizeof *s; i++) TF_StringDealloc(&s[i]);
+  free(data);
+}
+
+TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n) {
+  // An array of our own, because TF_AllocateTensor's would be freed without
+  // freeing the strings in it. 64 is the alignment TensorFlow likes.
+  void *data = NULL;
+  size_t len = (size_t)n * sizeof(TF_TString);
+  if (posix_memalign(&data, 64, len ? len : 64) != 0) return NULL;
+  TF_TString *s = data;
+  for (int64_t i = 0; i < n; i++) TF_StringInit(&s[i]);
+  enum { STRING = 7 };
+  return TF_NewTensor(STRING, dims, rank, data, len, free_strings, NULL);
+}
+
+void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
+                    const int64_t *ends) {
+  TF_TString *s = (TF_TString *)TF_TensorData(t) + first;
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; i++) {
+    TF_StringCopy(&s[i], packed + at, (size_t)(ends[i] - at));
+    at = ends[i];
+  }
+}
+
+void mr_string_ends(const TF_Tensor *t, int64_t n, int64_t *ends) {
+  const TF_TString *s = TF_TensorData(t);
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; i++) {
+    at += (int64_t)TF_StringGetSize(&s[i]);
+    ends[i] = at;
+  }
+}
+
+void mr_pack_strings(const TF_Tensor *t, int64_t n, char *packed) {
+  const TF_TString *s = TF_TensorData(t);
+  for (int64_t i = 0; i < n; i++) {
+    size_t len = TF_StringGetSize(&s[i]);
+    memcpy(packed, TF_StringGetDataPointer(&s[i]), len);
+    packed += len;
+  }
+}
+
+const char *mr_string(const TF_Tensor *t, int64_t i, size_t *len) {
+  const TF_TString *s = (const TF_TString *)TF_TensorData(t) + i;
+  *len = TF_StringGetSize(s);
+  return TF_StringGetDataPointer(s);
+}
+
+void mr_free_buffer(TF_Buffer b) {
+  if (b.data_deallocator) b.data_deallocator((void *)b.data, b.length);
+}

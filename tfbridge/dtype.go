@@ -1,0 +1,193 @@
+package tfbridge
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+)
+
+// DataType is the type of a tensor's elements, with TensorFlow's numbers.
+type DataType int32
+
+// The data types.
+const (
+	Float         DataType = 1
+	Double        DataType = 2
+	Int32         DataType = 3
+	Uint8         DataType = 4
+	Int16         DataType = 5
+	Int8          DataType = 6
+	String        DataType = 7
+	Complex64     DataType = 8
+	Complex       DataType = 8
+	Int64         DataType = 9
+	Bool          DataType = 10
+	Qint8         DataType = 11
+	Quint8        DataType = 12
+	Qint32        DataType = 13
+	Bfloat16      DataType = 14
+	Qint16        DataType = 15
+	Quint16       DataType = 16
+	Uint16        DataType = 17
+	Complex128    DataType = 18
+	Half          DataType = 19
+	Resource      DataType = 20
+	Variant       DataType = 21
+	Uint32        DataType = 22
+	Uint64        DataType = 23
+	Float8E5m2    DataType = 24
+	Float8E4m3fn  DataType = 25
+	Float8E4m3fnu DataType = 26 // float8_e4m3fnuz
+	Float8E4m3b11 DataType = 27 // float8_e4m3b11fnuz
+	Float8E5m2fnu DataType = 28 // float8_e5m2fnuz
+	Int4          DataType = 29
+	Uint4         DataType = 30
+	Int2          DataType = 31
+	Uint2         DataType = 32
+	Float4E2m1fn  DataType = 33
+)
+
+// refOffset is added to a type for a reference to a variable of it (TF1).
+const refOffset = 100
+
+// Float16 is an IEEE half precision number's bits, the element of Half.
+type Float16 uint16
+
+// BFloat16 is the upper half of a float32's bits, the element of Bfloat16.
+type BFloat16 uint16
+
+// dataTypes describes each data type: its name in Python, and the Go type of
+// an element, nil for those that have no contents that Go could read.
+var dataTypes = [...]struct {
+	name string
+	typ  reflect.Type
+}{
+	Float:         {"float32", reflect.TypeFor[float32]()},
+	Double:        {"float64", reflect.TypeFor[float64]()},
+	Int32:         {"int32", reflect.TypeFor[int32]()},
+	Uint8:         {"uint8", reflect.TypeFor[uint8]()},
+	Int16:         {"int16", reflect.TypeFor[int16]()},
+	Int8:          {"int8", reflect.TypeFor[int8]()},
+	String:        {"string", reflect.TypeFor[string]()},
+	Complex64:     {"complex64", reflect.TypeFor[complex64]()},
+	Int64:         {"int64", reflect.TypeFor[int64]()},
+	Bool:          {"bool", reflect.TypeFor[bool]()},
+	Qint8:         {"qint8", reflect.TypeFor[int8]()},
+	Quint8:        {"quint8", reflect.TypeFor[uint8]()},
+	Qint32:        {"qint32", reflect.TypeFor[int32]()},
+	Bfloat16:      {"bfloat16", reflect.TypeFor[BFloat16]()},
+	Qint16:        {"qint16", reflect.TypeFor[int16]()},
+	Quint16:       {"quint16", reflect.TypeFor[uint16]()},
+	Uint16:        {"uint16", reflect.TypeFor[uint16]()},
+	Complex128:    {"complex128", reflect.TypeFor[complex128]()},
+	Half:          {"float16", reflect.TypeFor[Float16]()},
+	Resource:      {"resource", nil},
+	Variant:       {"variant", nil},
+	Uint32:        {"uint32", reflect.TypeFor[uint32]()},
+	Uint64:        {"uint64", reflect.TypeFor[uint64]()},
+	Float8E5m2:    {"float8_e5m2", reflect.TypeFor[uint8]()},
+	Float8E4m3fn:  {"float8_e4m3fn", reflect.TypeFor[uint8]()},
+	Float8E4m3fnu: {"float8_e4m3fnuz", reflect.TypeFor[uint8]()},
+	Float8E4m3b11: {"float8_e4m3b11fnuz", reflect.TypeFor[uint8]()},
+	Float8E5m2fnu: {"float8_e5m2fnuz", reflect.TypeFor[uint8]()},
+	Int4:          {"int4", reflect.TypeFor[int8]()},
+	Uint4:         {"uint4", reflect.TypeFor[uint8]()},
+	Int2:          {"int2", reflect.TypeFor[int8]()},
+	Uint2:         {"uint2", reflect.TypeFor[uint8]()},
+	Float4E2m1fn:  {"float4_e2m1fn", reflect.TypeFor[uint8]()},
+}
+
+// known reports whether d is a data type, not a reference and not garbage.
+func (d DataType) known() bool { return d > 0 && int(d) < len(dataTypes) }
+
+// base returns the type that a reference refers to, and d itself otherwise.
+func (d DataType) base() DataType {
+	if b := d - refOffset; b.known() {
+		return b
+	}
+	return d
+}
+
+// String returns TensorFlow's Python name: "float32", "string".
+func (d DataType) String() string {
+	switch {
+	case d.known():
+		return dataTypes[d].name
+	case d.base().known():
+		return dataTypes[d.base()].name + "_ref"
+	}
+	return fmt.Sprintf("DataType(%d)", int32(d))
+}
+
+// ParseDataType returns the data type of a Python name: "float32", "string".
+func ParseDataType(name string) (DataType, bool) {
+	for d, t := range dataTypes {
+		if t.name == name && name != "" {
+			return DataType(d), true
+		}
+	}
+	return 0, false
+}
+
+// Size returns the bytes of one element, 0 for string, resource and variant.
+func (d DataType) Size() int {
+	if t := d.goType(); t != nil && t.Kind() != reflect.String {
+		return int(t.Size())
+	}
+	return 0
+}
+
+// goType returns the Go type of an element, nil if there is none.
+func (d DataType) goType() reflect.Type {
+	if !d.known() {
+		return nil
+	}
+	return dataTypes[d].typ
+}
+
+// plainTypes are the data types that a Go kind stands for when nothing more
+// is said.
+var plainTypes = map[reflect.Kind]DataType{
+	reflect.Bool: Bool, reflect.String: String,
+	reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,
+	reflect.Uint8: Uint8, reflect.Uint16: Uint16, reflect.Uint32: Uint32, reflect.Uint64: Uint64,
+	reflect.Float32: Float, reflect.Float64: Double,
+	reflect.Complex64: Complex64, reflect.Complex128: Complex128,
+}
+
+// dataTypeOf returns the data type for elements of a Go type. An int is an
+// int64 and a uint a uint64 where they have 64 bits.
+func dataTypeOf(t reflect.Type) (DataType, bool) {
+	switch t {
+	case reflect.TypeFor[Float16]():
+		return Half, true
+	case reflect.TypeFor[BFloat16]():
+		return Bfloat16, true
+	}
+	kind := t.Kind()
+	if kind == reflect.Int && strconv.IntSize == 64 {
+		kind = reflect.Int64
+	}
+	if kind == reflect.Uint && strconv.IntSize == 64 {
+		kind = reflect.Uint64
+	}
+	d, ok := plainTypes[kind]
+	return d, ok
+}
+
+// viewableAs reports whether elements of d can be read as the Go type t:
+// its own kind or, for the 16-bit floats, uint16.
+func (d DataType) viewableAs(t reflect.Type) bool {
+	own := d.goType()
+	if own == nil || own.Kind() == reflect.String {
+		return false
+	}
+	switch t {
+	case reflect.TypeFor[Float16]():
+		return d == Half
+	case reflect.TypeFor[BFloat16]():
+		return d == Bfloat16
+	}
+	from, ok := dataTypeOf(t)
+	return ok && from.goType().Kind() == own.Kind()
+}

@@ -1,0 +1,227 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// Function is a graph that operations can call by name. Close frees it; graphs
+// that it was added to have copies.
+type Function struct {
+	h    *handle[*C.TF_Function]
+	name string
+}
+
+// FunctionOptions say more about a function. Nil and the zero value are the
+// defaults.
+type FunctionOptions struct {
+	// OutputNames name the outputs; empty leaves that to TensorFlow.
+	OutputNames []string
+	// ControlOutputs are operations that run whenever the function does,
+	// even if no output needs them.
+	ControlOutputs []*Operation
+	// Description is kept with the function.
+	Description string
+	// AppendHash makes the name unique by adding a hash of the contents.
+	AppendHash bool
+}
+
+// NewFunction makes a function of all operations of a graph but those of the
+// inputs, which become its arguments. Neither body nor its own functions are
+// changed; whoever adds the function to a graph adds those too.
+//
+// It wraps TF_GraphToFunctionWithControlOutputs.
+func NewFunction(body *Graph, name string, inputs, outputs []Output, o *FunctionOptions) (*Function, error) {
+	defer runtime.KeepAlive(body)
+	if o == nil {
+		o = &FunctionOptions{}
+	}
+	var a functionArgs
+	defer a.free()
+	if err := a.fill(body, inputs, outputs, o); err != nil {
+		return nil, err
+	}
+	if err := checkName("function", name); err != nil {
+		return nil, err
+	}
+	var f *C.TF_Function
+	err := check("TF_GraphToFunctionWithControlOutputs", func(st *C.TF_Status) {
+		f = C.TF_GraphToFunctionWithControlOutputs(body.ptr(), a.add(name), cbool(o.AppendHash), -1, nil,
+			C.int(len(a.in)), unsafe.SliceData(a.in), C.int(len(a.out)), unsafe.SliceData(a.out), a.names(),
+			C.int(len(a.control)), unsafe.SliceData(a.control), nil, nil, a.description, st)
+	})
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "make function %q: %w", name, err)
+	}
+	return adoptFunction(f), nil
+}
+
+// functionArgs are a function's parts as C takes them.
+type functionArgs struct {
+	cstrings
+	in, out     []C.TF_Output
+	control     []*C.TF_Operation
+	outNames    []*C.char
+	description *C.char
+}
+
+// fill checks and converts the parts.
+func (a *functionArgs) fill(body *Graph, inputs, outputs []Output, o *FunctionOptions) (err error) {
+	if err := body.check(); err != nil {
+		return err
+	}
+	if n := len(o.OutputNames); n > 0 && n != len(outputs) {
+		return millrace.Errorf(millrace.ErrModel, "%d output names for %d outputs", n, len(outputs))
+	}
+	if a.in, err = body.outputs(inputs); err != nil {
+		return err
+	}
+	if a.out, err = body.outputs(outputs); err != nil {
+		return err
+	}
+	if a.control, err = body.operations(o.ControlOutputs); err != nil {
+		return err
+	}
+	a.outNames = a.addAll(o.OutputNames)
+	if o.Description != "" {
+		a.description = a.add(o.Description)
+	}
+	return nil
+}
+
+// names returns the output names, nil for none.
+func (a *functionArgs) names() **C.char {
+	if len(a.outNames) == 0 {
+		return nil
+	}
+	return &a.outNames[0]
+}
+
+// adoptFunction makes a Function that owns p.
+func adoptFunction(p *C.TF_Function) *Function {
+	f := &Function{name: C.GoString(C.TF_FunctionName(p))}
+	f.h = own(f, kindFunction, p, func(p *C.TF_Function) { C.TF_DeleteFunction(p) })
+	return f
+}
+
+// ImportFunction makes a function of a serialized FunctionDef message.
+//
+// It wraps TF_FunctionImportFunctionDef.
+func ImportFunction(def []byte) (*Function, error) {
+	if err := ensure(); err != nil {
+		return nil, err
+	}
+	if err := checkProto("function definition", def); err != nil {
+		return nil, err
+	}
+	var f *C.TF_Function
+	err := check("TF_FunctionImportFunctionDef", func(st *C.TF_Status) {
+		f = C.TF_FunctionImportFunctionDef(unsafe.Pointer(unsafe.SliceData(def)), C.size_t(len(def)), st)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adoptFunction(f), nil
+}
+
+// Close frees the function.
+//
+// It wraps TF_DeleteFunction.
+func (f *Function) Close() error {
+	if f == nil {
+		return nil
+	}
+	return f.h.Close()
+}
+
+// Name returns the name by which operations call the function.
+func (f *Function) Name() string { return f.name }
+
+// check fails when there is no function or it is closed.
+func (f *Function) check() error {
+	if f == nil || !f.h.isOpen() {
+		return errClosed("function")
+	}
+	return nil
+}
+
+// Def returns the function as a serialized FunctionDef message.
+//
+// It wraps TF_FunctionToFunctionDef.
+func (f *Function) Def() ([]byte, error) {
+	defer runtime.KeepAlive(f)
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return bufferBytes("TF_FunctionToFunctionDef", func(b *C.TF_Buffer, st *C.TF_Status) {
+		C.TF_FunctionToFunctionDef(f.h.ptr(), b, st)
+	})
+}
+
+// SetAttr gives the function an attribute.
+//
+// It wraps TF_FunctionSetAttrValueProto.
+func (f *Function) SetAttr(name string, value AttrProto) error {
+	defer runtime.KeepAlive(f)
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := checkName("attribute", name); err != nil {
+		return err
+	}
+	var cs cstrings
+	defer cs.free()
+	return check("TF_FunctionSetAttrValueProto", func(st *C.TF_Status) {
+		C.TF_FunctionSetAttrValueProto(f.h.ptr(), cs.add(name), unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), st)
+	})
+}
+
+// AddFunction adds a copy of f to g, after which operations of g may call it
+// by name. Adding it again does nothing; another function of its name is an
+// error.
+//
+// It wraps TF_GraphCopyFunction.
+func (g *Graph) AddFunction(f *Function) error {
+	defer runtime.KeepAlive(g)
+	defer runtime.KeepAlive(f)
+	if err := g.check(); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	return check("TF_GraphCopyFunction", func(st *C.TF_Status) {
+		C.TF_GraphCopyFunction(g.ptr(), f.h.ptr(), nil, st)
+	})
+}
+
+// Functions returns copies of the graph's functions, which the caller closes.
+//
+// It wraps TF_GraphGetFunctions.
+func (g *Graph) Functions() ([]*Function, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	ptrs := make([]*C.TF_Function, C.TF_GraphNumFunctions(g.ptr()))
+	if len(ptrs) == 0 {
+		return nil, nil
+	}
+	var n C.int
+	err := check("TF_GraphGetFunctions", func(st *C.TF_Status) {
+		n = C.TF_GraphGetFunctions(g.ptr(), unsafe.SliceData(ptrs), C.int(len(ptrs)), st)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Function, n)
+	for i := range out {
+		out[i] = adoptFunction(ptrs[i])
+	}
+	return out, nil
+}

@@ -1,0 +1,149 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"io"
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// Graph is a computation: operations and the functions they call. It may be
+// read and added to by many goroutines. Close frees it; a session on it keeps
+// what it needs.
+type Graph struct {
+	h   *handle[*C.TF_Graph]
+	err error // why there is no graph
+}
+
+// NewGraph returns an empty graph. If libtensorflow cannot be opened, the
+// first call on the graph that returns an error says so.
+//
+// It wraps TF_NewGraph.
+func NewGraph() *Graph {
+	if err := ensure(); err != nil {
+		return &Graph{err: err}
+	}
+	g := &Graph{}
+	g.h = own(g, kindGraph, C.TF_NewGraph(), func(p *C.TF_Graph) { C.TF_DeleteGraph(p) })
+	return g
+}
+
+// check fails when there is no graph or it is closed.
+func (g *Graph) check() error {
+	switch {
+	case g != nil && g.err != nil:
+		return g.err
+	case g == nil || !g.h.isOpen():
+		return errClosed("graph")
+	}
+	return nil
+}
+
+// ptr returns the C graph for one call; the caller keeps g alive.
+func (g *Graph) ptr() *C.TF_Graph { return g.h.ptr() }
+
+// Close frees the graph. Operations and outputs of it become invalid.
+//
+// It wraps TF_DeleteGraph.
+func (g *Graph) Close() error {
+	if g == nil {
+		return nil
+	}
+	return g.h.Close()
+}
+
+// WriteTo writes the graph as a serialized GraphDef message.
+//
+// It wraps TF_GraphToGraphDef.
+func (g *Graph) WriteTo(w io.Writer) (int64, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.check(); err != nil {
+		return 0, err
+	}
+	buf := C.TF_NewBuffer()
+	defer C.TF_DeleteBuffer(buf)
+	if err := check("TF_GraphToGraphDef", func(st *C.TF_Status) { C.TF_GraphToGraphDef(g.ptr(), buf, st) }); err != nil {
+		return 0, err
+	}
+	n, err := w.Write(unsafe.Slice((*byte)(buf.data), int(buf.length)))
+	if err != nil {
+		return int64(n), millrace.Errorf(millrace.ErrIO, "write graph: %w", err)
+	}
+	return int64(n), nil
+}
+
+// OpDef returns the serialized OpDef message of an operation type or of a
+// function in the graph.
+//
+// It wraps TF_GraphGetOpDef.
+func (g *Graph) OpDef(opType string) ([]byte, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	var cs cstrings
+	defer cs.free()
+	return bufferBytes("TF_GraphGetOpDef", func(b *C.TF_Buffer, st *C.TF_Status) {
+		C.TF_GraphGetOpDef(g.ptr(), cs.add(opType), b, st)
+	})
+}
+
+// Operation returns the operation of a name, nil if there is none.
+//
+// It wraps TF_GraphOperationByName.
+func (g *Graph) Operation(name string) *Operation {
+	defer runtime.KeepAlive(g)
+	if g.check() != nil || checkName("name", name) != nil {
+		return nil
+	}
+	var cs cstrings
+	defer cs.free()
+	return g.operation(C.TF_GraphOperationByName(g.ptr(), cs.add(name)))
+}
+
+// Operations returns all operations, in the order in which they were added.
+//
+// It wraps TF_GraphNextOperation.
+func (g *Graph) Operations() []Operation {
+	defer runtime.KeepAlive(g)
+	if g.check() != nil {
+		return nil
+	}
+	var ops []Operation
+	var pos C.size_t
+	for {
+		p := C.TF_GraphNextOperation(g.ptr(), &pos)
+		if p == nil {
+			return ops
+		}
+		ops = append(ops, Operation{c: p, g: g})
+	}
+}
+
+// operation makes an Operation of g, nil of nil.
+func (g *Graph) operation(p *C.TF_Operation) *Operation {
+	if p == nil {
+		return nil
+	}
+	return &Operation{c: p, g: g}
+}
+
+// SetShape gives an output a shape, which must agree with what is known of it.
+//
+// It wraps TF_GraphSetTensorShape.
+func (g *Graph) SetShape(o Output, s Shape) error {
+	defer runtime.KeepAlive(g)
+	if err := o.checkIn(g); err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	return check("TF_GraphSetTensorShape", func(st *C.TF_Status) {
+		C.TF_GraphSetTensorShape(g.ptr(), o.c(), (*C.int64_t)(unsafe.SliceData(s.dims)), C.int(s.NumDimensions()), st)
+	})
+}

@@ -1,0 +1,209 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// GraphImportOptions say how a GraphDef is imported. The zero value is the
+// default.
+type GraphImportOptions struct {
+	// Prefix is put before the names of the imported operations, with a "/".
+	Prefix string
+	// Device is for the imported operations that name none.
+	Device string
+	// UniquifyNames and UniquifyPrefix change names and prefix that the
+	// graph has already; otherwise they are errors.
+	UniquifyNames, UniquifyPrefix bool
+	// ControlDependencies run before every imported operation.
+	ControlDependencies []*Operation
+	// ReturnOutputs and ReturnOperations name, by their names in the
+	// GraphDef, what ImportWithResults returns.
+	ReturnOutputs    []OutputName
+	ReturnOperations []string
+
+	inputs   []inputMapping
+	controls []controlMapping
+}
+
+// OutputName names an output of an operation in a GraphDef.
+type OutputName struct {
+	Op    string
+	Index int
+}
+
+// inputMapping replaces an output of the GraphDef, as others take it, by one
+// of the graph.
+type inputMapping struct {
+	src OutputName
+	dst Output
+}
+
+// controlMapping does the same for control dependencies.
+type controlMapping struct {
+	src string
+	dst *Operation
+}
+
+// AddInputMapping has imported operations that take output src:srcIndex of the
+// GraphDef take dst of the graph in its place.
+func (o *GraphImportOptions) AddInputMapping(src string, srcIndex int, dst Output) {
+	o.inputs = append(o.inputs, inputMapping{OutputName{src, srcIndex}, dst})
+}
+
+// AddControlMapping has imported operations that depend on src of the GraphDef
+// depend on dst of the graph in its place.
+func (o *GraphImportOptions) AddControlMapping(src string, dst *Operation) {
+	o.controls = append(o.controls, controlMapping{src, dst})
+}
+
+// ImportResults is what an import returns.
+type ImportResults struct {
+	Outputs    []Output
+	Operations []*Operation
+	// UnusedMappings are the input mappings that matched nothing.
+	UnusedMappings []OutputName
+}
+
+// Import adds the operations of a serialized GraphDef to g.
+//
+// It wraps TF_GraphImportGraphDefWithResults.
+func (g *Graph) Import(def []byte, prefix string) error {
+	return g.ImportWithOptions(def, GraphImportOptions{Prefix: prefix})
+}
+
+// ImportWithOptions adds the operations of a serialized GraphDef to g.
+//
+// It wraps TF_GraphImportGraphDefWithResults.
+func (g *Graph) ImportWithOptions(def []byte, o GraphImportOptions) error {
+	_, err := g.ImportWithResults(def, o)
+	return err
+}
+
+// ImportWithResults adds the operations of a serialized GraphDef to g and
+// returns those that the options name.
+//
+// It wraps TF_GraphImportGraphDefWithResults.
+func (g *Graph) ImportWithResults(def []byte, o GraphImportOptions) (*ImportResults, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	if err := checkProto("graph definition", def); err != nil {
+		return nil, err
+	}
+	opts := C.TF_NewImportGraphDefOptions()
+	defer C.TF_DeleteImportGraphDefOptions(opts)
+	if err := o.fill(g, opts); err != nil {
+		return nil, err
+	}
+	buf := C.TF_NewBufferFromString(unsafe.Pointer(unsafe.SliceData(def)), C.size_t(len(def)))
+	defer C.TF_DeleteBuffer(buf)
+	var results *C.TF_ImportGraphDefResults
+	err := check("TF_GraphImportGraphDefWithResults", func(st *C.TF_Status) {
+		results = C.TF_GraphImportGraphDefWithResults(g.ptr(), buf, opts, st)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer C.TF_DeleteImportGraphDefResults(results)
+	return g.importResults(results), nil
+}
+
+// checkProto refuses messages that TensorFlow takes for something else: an
+// empty one for an empty graph.
+func checkProto(what string, def []byte) error {
+	switch {
+	case len(def) == 0:
+		return millrace.Errorf(millrace.ErrModel, "%s is empty", what)
+	case len(def) > maxProto:
+		return millrace.Errorf(millrace.ErrLimit, "%s has %d bytes, more than a message can have", what, len(def))
+	}
+	return nil
+}
+
+// fill checks the options and hands them to C, which copies them.
+func (o *GraphImportOptions) fill(g *Graph, opts *C.TF_ImportGraphDefOptions) error {
+	if err := o.check(g); err != nil {
+		return err
+	}
+	var cs cstrings
+	defer cs.free()
+	if o.Prefix != "" {
+		C.TF_ImportGraphDefOptionsSetPrefix(opts, cs.add(o.Prefix))
+	}
+	if o.Device != "" {
+		C.TF_ImportGraphDefOptionsSetDefaultDevice(opts, cs.add(o.Device))
+	}
+	C.TF_ImportGraphDefOptionsSetUniquifyNames(opts, cbool(o.UniquifyNames))
+	C.TF_ImportGraphDefOptionsSetUniquifyPrefix(opts, cbool(o.UniquifyPrefix))
+	for _, op := range o.ControlDependencies {
+		C.TF_ImportGraphDefOptionsAddControlDependency(opts, op.ptr())
+	}
+	for _, m := range o.inputs {
+		C.TF_ImportGraphDefOptionsAddInputMapping(opts, cs.add(m.src.Op), C.int(m.src.Index), m.dst.c())
+	}
+	for _, m := range o.controls {
+		C.TF_ImportGraphDefOptionsRemapControlDependency(opts, cs.add(m.src), m.dst.ptr())
+	}
+	for _, out := range o.ReturnOutputs {
+		C.TF_ImportGraphDefOptionsAddReturnOutput(opts, cs.add(out.Op), C.int(out.Index))
+	}
+	for _, name := range o.ReturnOperations {
+		C.TF_ImportGraphDefOptionsAddReturnOperation(opts, cs.add(name))
+	}
+	return nil
+}
+
+// check refuses options that TensorFlow would crash on.
+func (o *GraphImportOptions) check(g *Graph) error {
+	names := append([]string{o.Prefix, o.Device}, o.ReturnOperations...)
+	ops := append([]*Operation(nil), o.ControlDependencies...)
+	for _, out := range o.ReturnOutputs {
+		names = append(names, out.Op)
+	}
+	for _, m := range o.inputs {
+		names = append(names, m.src.Op)
+		if err := m.dst.checkIn(g); err != nil {
+			return millrace.Errorf(millrace.ErrModel, "map input %s:%d: %w", m.src.Op, m.src.Index, err)
+		}
+	}
+	for _, m := range o.controls {
+		names, ops = append(names, m.src), append(ops, m.dst)
+	}
+	for _, name := range names {
+		if err := checkName("name", name); err != nil {
+			return err
+		}
+	}
+	_, err := g.operations(ops)
+	return err
+}
+
+// importResults copies what an import returned.
+func (g *Graph) importResults(c *C.TF_ImportGraphDefResults) *ImportResults {
+	r := &ImportResults{}
+	var n C.int
+	var outputs *C.TF_Output
+	C.TF_ImportGraphDefResultsReturnOutputs(c, &n, &outputs)
+	for _, o := range unsafe.Slice(outputs, n) {
+		r.Outputs = append(r.Outputs, g.output(o))
+	}
+	var ops **C.TF_Operation
+	C.TF_ImportGraphDefResultsReturnOperations(c, &n, &ops)
+	for _, op := range unsafe.Slice(ops, n) {
+		r.Operations = append(r.Operations, g.operation(op))
+	}
+	var names **C.char
+	var index *C.int
+	C.TF_ImportGraphDefResultsMissingUnusedInputMappings(c, &n, &names, &index)
+	for i, name := range unsafe.Slice(names, n) {
+		r.UnusedMappings = append(r.UnusedMappings, OutputName{C.GoString(name), int(unsafe.Slice(index, n)[i])})
+	}
+	return r
+}

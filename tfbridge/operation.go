@@ -1,0 +1,155 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// Operation is a node of a graph. It borrows from its graph, which it keeps
+// alive; after the graph's Close it must not be used.
+type Operation struct {
+	c *C.TF_Operation
+	g *Graph
+}
+
+// check fails when there is no operation or its graph is closed.
+func (o *Operation) check() error {
+	if o == nil || o.c == nil {
+		return millrace.Errorf(millrace.ErrModel, "no operation: it is nil")
+	}
+	return o.g.check()
+}
+
+// ptr returns the C operation for one call; the caller keeps o alive.
+func (o *Operation) ptr() *C.TF_Operation {
+	o.g.ptr() // panics if it is closed
+	return o.c
+}
+
+// Graph returns the graph that the operation is in.
+func (o *Operation) Graph() *Graph { return o.g }
+
+// Name returns the operation's name.
+//
+// It wraps TF_OperationName.
+func (o *Operation) Name() string {
+	defer runtime.KeepAlive(o)
+	return C.GoString(C.TF_OperationName(o.ptr()))
+}
+
+// Type returns the operation's type: "MatMul".
+//
+// It wraps TF_OperationOpType.
+func (o *Operation) Type() string {
+	defer runtime.KeepAlive(o)
+	return C.GoString(C.TF_OperationOpType(o.ptr()))
+}
+
+// Device returns the device that was asked for, "" for any.
+//
+// It wraps TF_OperationDevice.
+func (o *Operation) Device() string {
+	defer runtime.KeepAlive(o)
+	return C.GoString(C.TF_OperationDevice(o.ptr()))
+}
+
+// NumInputs returns the number of inputs, those in lists counted one by one.
+//
+// It wraps TF_OperationNumInputs.
+func (o *Operation) NumInputs() int {
+	defer runtime.KeepAlive(o)
+	return int(C.TF_OperationNumInputs(o.ptr()))
+}
+
+// NumOutputs returns the number of outputs, those in lists counted one by one.
+//
+// It wraps TF_OperationNumOutputs.
+func (o *Operation) NumOutputs() int {
+	defer runtime.KeepAlive(o)
+	return int(C.TF_OperationNumOutputs(o.ptr()))
+}
+
+// Output returns output i, which is checked when it is used.
+func (o *Operation) Output(i int) Output { return Output{Op: o, Index: i} }
+
+// OutputListSize returns how many outputs a named output of list type has.
+//
+// It wraps TF_OperationOutputListLength.
+func (o *Operation) OutputListSize(output string) (int, error) {
+	defer runtime.KeepAlive(o)
+	if err := o.check(); err != nil {
+		return 0, err
+	}
+	var cs cstrings
+	defer cs.free()
+	var n C.int
+	err := check("TF_OperationOutputListLength", func(st *C.TF_Status) {
+		n = C.TF_OperationOutputListLength(o.ptr(), cs.add(output), st)
+	})
+	return int(n), err
+}
+
+// InputListSize returns how many inputs a named input of list type has.
+//
+// It wraps TF_OperationInputListLength.
+func (o *Operation) InputListSize(input string) (int, error) {
+	defer runtime.KeepAlive(o)
+	if err := o.check(); err != nil {
+		return 0, err
+	}
+	var cs cstrings
+	defer cs.free()
+	var n C.int
+	err := check("TF_OperationInputListLength", func(st *C.TF_Status) {
+		n = C.TF_OperationInputListLength(o.ptr(), cs.add(input), st)
+	})
+	return int(n), err
+}
+
+// Inputs returns the outputs that feed the operation.
+//
+// It wraps TF_OperationAllInputs.
+func (o *Operation) Inputs() []Output {
+	defer runtime.KeepAlive(o)
+	n := o.NumInputs()
+	in := make([]C.TF_Output, n)
+	C.TF_OperationAllInputs(o.ptr(), unsafe.SliceData(in), C.int(n))
+	out := make([]Output, n)
+	for i := range in {
+		out[i] = o.g.output(in[i])
+	}
+	return out
+}
+
+// ControlInputs returns the operations that must run before this one.
+//
+// It wraps TF_OperationGetControlInputs.
+func (o *Operation) ControlInputs() []*Operation {
+	defer runtime.KeepAlive(o)
+	n := C.TF_OperationNumControlInputs(o.ptr())
+	in := make([]*C.TF_Operation, n)
+	n = C.TF_OperationGetControlInputs(o.ptr(), unsafe.SliceData(in), n)
+	out := make([]*Operation, n)
+	for i := range out {
+		out[i] = o.g.operation(in[i])
+	}
+	return out
+}
+
+// NodeDef returns the operation as a serialized NodeDef message.
+//
+// It wraps TF_OperationToNodeDef.
+func (o *Operation) NodeDef() ([]byte, error) {
+	defer runtime.KeepAlive(o)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return bufferBytes("TF_OperationToNodeDef", func(b *C.TF_Buffer, st *C.TF_Status) {
+		C.TF_OperationToNodeDef(o.ptr(), b, st)
+	})
+}

@@ -1,0 +1,166 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"millrace"
+)
+
+// OpSpec describes an operation to add to a graph.
+type OpSpec struct {
+	// Type is the operation's type: "MatMul".
+	Type string
+	// Name is the operation's name, unique in the graph. Empty means Type.
+	Name string
+	// Input are the inputs, in the order of the type's definition.
+	Input []Input
+	// Attrs are the attributes by name; see [FuncName] and [AttrProto] for
+	// two kinds. Others are string, int, int64, float32, bool, DataType,
+	// Shape and *Tensor, and slices of these.
+	Attrs map[string]any
+	// ControlDependencies must run before the operation.
+	ControlDependencies []*Operation
+	// Device to run on; empty leaves the choice to TensorFlow.
+	Device string
+}
+
+// AddOperation adds an operation to g. On failure g is as before.
+//
+// It wraps TF_NewOperation and TF_FinishOperation.
+func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
+	defer runtime.KeepAlive(g)
+	defer runtime.KeepAlive(spec)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	if spec.Name == "" {
+		spec.Name = spec.Type
+	}
+	b := opBuilder{}
+	defer b.free()
+	if err := b.prepare(g, &spec); err != nil {
+		return nil, errOp(&spec, err)
+	}
+	op, err := b.build(g)
+	if err != nil {
+		return nil, errOp(&spec, err)
+	}
+	return g.operation(op), nil
+}
+
+// errOp says which operation could not be added.
+func errOp(spec *OpSpec, err error) error {
+	class := millrace.ErrModel
+	if c, ok := err.(*millrace.Error); ok {
+		class = c.Class
+	}
+	return millrace.Errorf(class, "add operation %q of type %q: %w", spec.Name, spec.Type, err)
+}
+
+// opBuilder prepares the steps of adding an operation. Everything is checked
+// before the first step: a description that was begun has to be finished, and
+// TensorFlow must not see half of one.
+type opBuilder struct {
+	cstrings
+	pinner     runtime.Pinner
+	cType      *C.char
+	cName      *C.char
+	steps      []func(d *C.TF_OperationDescription)
+	tensors    []*Tensor // held while the steps run
+	attrErrors []error   // found while the steps run
+}
+
+// free gives back everything that the steps needed.
+func (b *opBuilder) free() {
+	b.cstrings.free()
+	b.pinner.Unpin()
+	for _, t := range b.tensors {
+		t.h.release()
+	}
+}
+
+// step adds a step.
+func (b *opBuilder) step(fn func(d *C.TF_OperationDescription)) { b.steps = append(b.steps, fn) }
+
+// prepare checks a spec and turns it into steps.
+func (b *opBuilder) prepare(g *Graph, spec *OpSpec) error {
+	for what, s := range map[string]string{"type": spec.Type, "name": spec.Name, "device": spec.Device} {
+		if err := checkName(what, s); err != nil {
+			return err
+		}
+	}
+	if spec.Type == "" {
+		return millrace.Errorf(millrace.ErrModel, "no operation type")
+	}
+	b.cType, b.cName = b.add(spec.Type), b.add(spec.Name)
+	if spec.Device != "" {
+		device := b.add(spec.Device)
+		b.step(func(d *C.TF_OperationDescription) { C.TF_SetDevice(d, device) })
+	}
+	if err := b.inputs(g, spec); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Attrs)) {
+		if err := b.attr(name, spec.Attrs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputs prepares inputs and control dependencies.
+func (b *opBuilder) inputs(g *Graph, spec *OpSpec) error {
+	for i, in := range spec.Input {
+		switch in := in.(type) {
+		case Output:
+			if err := in.checkIn(g); err != nil {
+				return millrace.Errorf(millrace.ErrModel, "input %d: %w", i, err)
+			}
+			c := in.c()
+			b.step(func(d *C.TF_OperationDescription) { C.TF_AddInput(d, c) })
+		case OutputList:
+			list, err := g.outputs(in)
+			if err != nil {
+				return millrace.Errorf(millrace.ErrModel, "input %d: %w", i, err)
+			}
+			b.step(func(d *C.TF_OperationDescription) {
+				C.TF_AddInputList(d, unsafe.SliceData(list), C.int(len(list)))
+			})
+		default:
+			return millrace.Errorf(millrace.ErrModel, "input %d: no output", i)
+		}
+	}
+	controls, err := g.operations(spec.ControlDependencies)
+	if err != nil {
+		return err
+	}
+	for _, op := range controls {
+		b.step(func(d *C.TF_OperationDescription) { C.TF_AddControlInput(d, op) })
+	}
+	return nil
+}
+
+// build runs the steps.
+func (b *opBuilder) build(g *Graph) (*C.TF_Operation, error) {
+	d := C.TF_NewOperation(g.ptr(), b.cType, b.cName)
+	for _, step := range b.steps {
+		step(d)
+	}
+	if len(b.attrErrors) > 0 {
+		// The description must be finished, but nothing must come of it: an
+		// attribute of no type makes sure that it fails.
+		C.TF_SetAttrBool(d, b.add("millrace: abandoned"), 1)
+	}
+	var op *C.TF_Operation
+	err := check("TF_FinishOperation", func(st *C.TF_Status) { op = C.TF_FinishOperation(d, st) })
+	if len(b.attrErrors) > 0 {
+		return nil, b.attrErrors[0]
+	}
+	return op, err
+}

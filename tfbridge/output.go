@@ -1,0 +1,166 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// Input is what an operation takes: an Output or an OutputList.
+type Input interface {
+	// Unexported, so that there are no others.
+	canBeAnInput()
+}
+
+// Output is one of the tensors that an operation makes.
+type Output struct {
+	Op    *Operation
+	Index int
+}
+
+// OutputList is a list of outputs, for an input of list type.
+type OutputList []Output
+
+func (o Output) canBeAnInput()     {}
+func (l OutputList) canBeAnInput() {}
+
+// Consumer is an input of an operation that takes an output.
+type Consumer struct {
+	Op    *Operation
+	Index int
+}
+
+// check fails when the output does not exist: TensorFlow would crash.
+func (o Output) check() error {
+	if err := o.Op.check(); err != nil {
+		return err
+	}
+	if n := o.Op.NumOutputs(); o.Index < 0 || o.Index >= n {
+		return millrace.Errorf(millrace.ErrModel, "operation %q has %d outputs, there is no output %d", o.Op.Name(), n, o.Index)
+	}
+	return nil
+}
+
+// checkIn fails when the output does not exist in g.
+func (o Output) checkIn(g *Graph) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.Op.g != g {
+		return millrace.Errorf(millrace.ErrModel, "output %v is of another graph", o)
+	}
+	return nil
+}
+
+// c returns the output as C has it.
+func (o Output) c() C.TF_Output {
+	return C.TF_Output{oper: o.Op.ptr(), index: C.int(o.Index)}
+}
+
+// output makes an Output of g.
+func (g *Graph) output(o C.TF_Output) Output {
+	return Output{Op: g.operation(o.oper), Index: int(o.index)}
+}
+
+// String returns the output's name as TensorFlow writes it: "matmul:0".
+func (o Output) String() string {
+	if o.Op.check() != nil {
+		return "<none>"
+	}
+	return fmt.Sprintf("%s:%d", o.Op.Name(), o.Index)
+}
+
+// DataType returns the type of the elements, 0 if there is no such output.
+//
+// It wraps TF_OperationOutputType.
+func (o Output) DataType() DataType {
+	defer runtime.KeepAlive(o.Op)
+	if o.check() != nil {
+		return 0
+	}
+	return DataType(C.TF_OperationOutputType(o.c()))
+}
+
+// Shape returns the shape as far as TensorFlow can infer it.
+//
+// It wraps TF_GraphGetTensorShape.
+func (o Output) Shape() Shape {
+	defer runtime.KeepAlive(o.Op)
+	if o.check() != nil {
+		return Shape{}
+	}
+	g := o.Op.g
+	var rank C.int
+	err := check("TF_GraphGetTensorNumDims", func(st *C.TF_Status) {
+		rank = C.TF_GraphGetTensorNumDims(g.ptr(), o.c(), st)
+	})
+	if err != nil || rank < 0 {
+		return Shape{}
+	}
+	s := Shape{dims: make([]int64, rank)}
+	err = check("TF_GraphGetTensorShape", func(st *C.TF_Status) {
+		C.TF_GraphGetTensorShape(g.ptr(), o.c(), (*C.int64_t)(unsafe.SliceData(s.dims)), rank, st)
+	})
+	if err != nil {
+		return Shape{}
+	}
+	return s
+}
+
+// Consumers returns the inputs that take the output.
+//
+// It wraps TF_OperationOutputConsumers.
+func (o Output) Consumers() []Consumer {
+	defer runtime.KeepAlive(o.Op)
+	if o.check() != nil {
+		return nil
+	}
+	n := C.TF_OperationOutputNumConsumers(o.c())
+	in := make([]C.TF_Input, n)
+	n = C.TF_OperationOutputConsumers(o.c(), unsafe.SliceData(in), n)
+	out := make([]Consumer, min(int(n), len(in)))
+	for i := range out {
+		out[i] = Consumer{Op: o.Op.g.operation(in[i].oper), Index: int(in[i].index)}
+	}
+	return out
+}
+
+// DataType returns the type that the input takes.
+//
+// It wraps TF_OperationInputType.
+func (c Consumer) DataType() DataType {
+	defer runtime.KeepAlive(c.Op)
+	return DataType(C.TF_OperationInputType(C.TF_Input{oper: c.Op.ptr(), index: C.int(c.Index)}))
+}
+
+// outputs converts a list of outputs of g for C, each checked.
+func (g *Graph) outputs(list []Output) ([]C.TF_Output, error) {
+	out := make([]C.TF_Output, len(list))
+	for i, o := range list {
+		if err := o.checkIn(g); err != nil {
+			return nil, err
+		}
+		out[i] = o.c()
+	}
+	return out, nil
+}
+
+// operations converts a list of operations of g for C, each checked.
+func (g *Graph) operations(list []*Operation) ([]*C.TF_Operation, error) {
+	out := make([]*C.TF_Operation, len(list))
+	for i, op := range list {
+		if err := op.check(); err != nil {
+			return nil, err
+		}
+		if op.g != g {
+			return nil, millrace.Errorf(millrace.ErrModel, "operation %q is of another graph", op.Name())
+		}
+		out[i] = op.ptr()
+	}
+	return out, nil
+}

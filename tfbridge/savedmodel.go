@@ -1,0 +1,98 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// SavedModel is a model loaded from a directory that TensorFlow exported.
+// Close frees session and graph.
+type SavedModel struct {
+	Session *Session
+	Graph   *Graph
+	// Signatures are the ways to run the model, by key: "serving_default".
+	Signatures map[string]Signature
+	// MetaGraph is the model's description, a serialized MetaGraphDef message.
+	MetaGraph []byte
+}
+
+// LoadSavedModel loads the part of a model that has all of tags ("serve"), and
+// runs what restores its variables. It checks nothing that TensorFlow does not;
+// package savedmodel does.
+//
+// It wraps TF_LoadSessionFromSavedModel.
+func LoadSavedModel(dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
+	g := NewGraph()
+	m, err := loadSavedModel(g, dir, tags, o)
+	if err != nil {
+		g.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// loadSavedModel loads a model into an empty graph.
+func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	for _, s := range append([]string{dir}, tags...) {
+		if err := checkName("name", s); err != nil {
+			return nil, err
+		}
+	}
+	opts, err := o.c()
+	if err != nil {
+		return nil, err
+	}
+	defer C.TF_DeleteSessionOptions(opts)
+	if err := blocking.acquire(context.Background(), nil); err != nil {
+		return nil, err
+	}
+	defer blocking.release()
+	var cs cstrings
+	defer cs.free()
+	cTags := cs.addAll(tags)
+	var p *C.TF_Session
+	meta, err := bufferBytes("TF_LoadSessionFromSavedModel", func(b *C.TF_Buffer, st *C.TF_Status) {
+		p = C.TF_LoadSessionFromSavedModel(opts, nil, cs.add(dir), unsafe.SliceData(cTags), C.int(len(tags)), g.ptr(), b, st)
+	})
+	if err != nil {
+		return nil, errLoad(dir, err)
+	}
+	m := &SavedModel{Session: adoptSession(p, g), Graph: g, MetaGraph: meta}
+	if m.Signatures, err = parseSignatures(meta); err != nil {
+		m.Session.Close()
+		return nil, errLoad(dir, err)
+	}
+	return m, nil
+}
+
+// errLoad is the failure to load a model, whatever TensorFlow calls it.
+func errLoad(dir string, err error) error {
+	var tf *Error
+	if errors.As(err, &tf) && tf.Code == ResourceExhausted {
+		return &millrace.Error{Class: millrace.ErrLimit, Op: "load model", File: dir, Record: -1, Offset: -1, Code: int(tf.Code), Err: tf}
+	}
+	e := &millrace.Error{Class: millrace.ErrModel, Op: "load model", File: dir, Record: -1, Offset: -1, Err: err}
+	if tf != nil {
+		e.Code, e.Err = int(tf.Code), tf
+	}
+	return e
+}
+
+// Close closes session and graph.
+func (m *SavedModel) Close() error {
+	if m == nil {
+		return nil
+	}
+	return errors.Join(m.Session.Close(), m.Graph.Close())
+}

@@ -1,0 +1,245 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"millrace"
+)
+
+// Session runs the operations of a graph. Many goroutines may run it at a
+// time, and it may be closed at any time.
+type Session struct {
+	h       *handle[*C.TF_Session]
+	g       *Graph
+	once    sync.Once
+	closing chan struct{} // closed when Close begins
+	freed   chan struct{} // closed when the C object is gone
+}
+
+// SessionOptions say how a session runs. Nil and the zero value are the
+// defaults.
+type SessionOptions struct {
+	// Target is the server to run on; empty is this process.
+	Target string
+	// Config is a serialized ConfigProto message.
+	Config []byte
+	// IntraOpThreads is how many threads one operation may use, and
+	// InterOpThreads how many operations run at a time; 0 leaves it to
+	// Config or TensorFlow. The first session of a process decides for all.
+	IntraOpThreads, InterOpThreads int
+}
+
+// The fields used of ConfigProto.
+const (
+	configIntraOp = 2
+	configInterOp = 5
+)
+
+// c checks the options and makes C ones, which the caller frees.
+func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
+	if o == nil {
+		o = &SessionOptions{}
+	}
+	if err := checkName("target", o.Target); err != nil {
+		return nil, err
+	}
+	config := append([]byte(nil), o.Config...)
+	if o.IntraOpThreads > 0 {
+		config = appendVarint(config, configIntraOp, uint64(o.IntraOpThreads))
+	}
+	if o.InterOpThreads > 0 {
+		config = appendVarint(config, configInterOp, uint64(o.InterOpThreads))
+	}
+	opts := C.TF_NewSessionOptions()
+	if o.Target != "" {
+		var cs cstrings
+		defer cs.free()
+		C.TF_SetTarget(opts, cs.add(o.Target))
+	}
+	err := check("TF_SetConfig", func(st *C.TF_Status) {
+		C.TF_SetConfig(opts, unsafe.Pointer(unsafe.SliceData(config)), C.size_t(len(config)), st)
+	})
+	if err != nil {
+		C.TF_DeleteSessionOptions(opts)
+		return nil, err
+	}
+	return opts, nil
+}
+
+// NewSession returns a session on a graph. Operations may be added to the
+// graph later.
+//
+// It wraps TF_NewSession.
+func NewSession(g *Graph, o *SessionOptions) (*Session, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	opts, err := o.c()
+	if err != nil {
+		return nil, err
+	}
+	defer C.TF_DeleteSessionOptions(opts)
+	var p *C.TF_Session
+	if err := check("TF_NewSession", func(st *C.TF_Status) { p = C.TF_NewSession(g.ptr(), opts, st) }); err != nil {
+		return nil, err
+	}
+	return adoptSession(p, g), nil
+}
+
+// adoptSession makes a Session that owns p.
+func adoptSession(p *C.TF_Session, g *Graph) *Session {
+	freed := make(chan struct{})
+	s := &Session{g: g, closing: make(chan struct{}), freed: freed}
+	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
+		closeSession(p) // TF_DeleteSession alone leaves that to the last reader
+		st := C.TF_NewStatus()
+		C.TF_DeleteSession(p, st)
+		C.TF_DeleteStatus(st)
+		close(freed)
+	})
+	return s
+}
+
+// closeSession cancels what runs in a session. Its status says nothing that a
+// caller could act on.
+func closeSession(p *C.TF_Session) {
+	st := C.TF_NewStatus()
+	C.TF_CloseSession(p, st)
+	C.TF_DeleteStatus(st)
+}
+
+// Close cancels the runs in flight, whose callers get an error of class
+// millrace.ErrClosed, waits for them and frees the session. Calls after the
+// first, or beside it, wait too.
+//
+// It wraps TF_CloseSession and TF_DeleteSession.
+func (s *Session) Close() error {
+	if s == nil || s.h == nil {
+		return nil
+	}
+	s.once.Do(func() {
+		close(s.closing)
+		if s.h.hold() { // it may have been freed by Close of the handle alone
+			closeSession(s.h.p)
+			s.h.release()
+		}
+		s.h.Close()
+	})
+	<-s.freed
+	runtime.KeepAlive(s)
+	return nil
+}
+
+// Run runs the part of the graph that fetches and targets need, with feeds in
+// the place of what the graph would compute, and returns the fetches. The
+// caller closes them.
+//
+// It wraps TF_SessionRun.
+func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
+	return s.RunContext(context.Background(), feeds, fetches, targets)
+}
+
+// RunContext is Run that stops waiting when ctx ends, with an error of class
+// millrace.ErrCanceled. The run itself goes on and its results are freed: to
+// cancel it would spoil every iterator it reads for good. The session stays
+// usable, and Close waits for it.
+//
+// It wraps TF_SessionRun.
+func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
+	outs := make([]Output, 0, len(feeds))
+	values := make([]*Tensor, 0, len(feeds))
+	for o, t := range feeds {
+		outs, values = append(outs, o), append(values, t)
+	}
+	c, err := s.Prepare(outs, fetches, targets)
+	if err != nil {
+		return nil, err
+	}
+	return c.Run(ctx, values)
+}
+
+// Graph returns the graph that the session runs.
+func (s *Session) Graph() *Graph { return s.g }
+
+// Device is something that runs operations.
+type Device struct {
+	Name             string // "/job:localhost/replica:0/task:0/device:CPU:0"
+	Type             string // "CPU"
+	MemoryLimitBytes int64
+}
+
+// String returns the device in brackets, as TensorFlow's own binding does.
+func (d Device) String() string {
+	if d.MemoryLimitBytes < 0 {
+		return fmt.Sprintf("(Device: name %q, type %s, no memory limit)", d.Name, d.Type)
+	}
+	return fmt.Sprintf("(Device: name %q, type %s, memory limit %d bytes)", d.Name, d.Type, d.MemoryLimitBytes)
+}
+
+// ListDevices returns the devices that the session can use.
+//
+// It wraps TF_SessionListDevices.
+func (s *Session) ListDevices() ([]Device, error) {
+	if s == nil || !s.h.hold() {
+		return nil, errClosed("session")
+	}
+	defer s.h.release()
+	var list *C.TF_DeviceList
+	err := check("TF_SessionListDevices", func(st *C.TF_Status) { list = C.TF_SessionListDevices(s.h.p, st) })
+	if err != nil {
+		return nil, err
+	}
+	defer C.TF_DeleteDeviceList(list)
+	var devices []Device
+	for i := range C.TF_DeviceListCount(list) {
+		var d Device
+		err := check("TF_DeviceListName", func(st *C.TF_Status) { d.Name = C.GoString(C.TF_DeviceListName(list, i, st)) })
+		if err != nil {
+			return nil, err
+		}
+		err = check("TF_DeviceListType", func(st *C.TF_Status) { d.Type = C.GoString(C.TF_DeviceListType(list, i, st)) })
+		if err != nil {
+			return nil, err
+		}
+		err = check("TF_DeviceListMemoryBytes", func(st *C.TF_Status) {
+			d.MemoryLimitBytes = int64(C.TF_DeviceListMemoryBytes(list, i, st))
+		})
+		if err != nil {
+			return nil, err
+		}
+		devices = append(devices, d)
+	}
+	return devices, nil
+}
+
+// check fails when there is no session or it is closed.
+func (s *Session) check() error {
+	if s == nil || !s.h.isOpen() {
+		return errClosed("session")
+	}
+	select {
+	case <-s.closing:
+		return errClosed("session")
+	default:
+		return nil
+	}
+}
+
+// wrapRun turns the failure of a run into what the caller should see: one that
+// Close caused says so, for TensorFlow calls it the end of the data.
+func (s *Session) wrapRun(err error) error {
+	select {
+	case <-s.closing:
+		return millrace.Errorf(millrace.ErrClosed, "session was closed during the run")
+	default:
+		return err
+	}
+}

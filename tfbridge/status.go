@@ -1,0 +1,160 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"millrace"
+)
+
+// Code is TensorFlow's kind of failure. It is an error itself, so that callers
+// can ask errors.Is(err, tfbridge.OutOfRange).
+type Code int
+
+// The codes, with TensorFlow's numbers.
+const (
+	OK                 Code = 0
+	Cancelled          Code = 1
+	Unknown            Code = 2
+	InvalidArgument    Code = 3
+	DeadlineExceeded   Code = 4
+	NotFound           Code = 5
+	AlreadyExists      Code = 6
+	PermissionDenied   Code = 7
+	ResourceExhausted  Code = 8
+	FailedPrecondition Code = 9
+	Aborted            Code = 10
+	OutOfRange         Code = 11
+	Unimplemented      Code = 12
+	Internal           Code = 13
+	Unavailable        Code = 14
+	DataLoss           Code = 15
+	Unauthenticated    Code = 16
+)
+
+// codes says for each code how it is called and which class of failure it is
+// when nothing more is known. Callers that know what was being done (reading,
+// loading a model) choose a better one.
+var codes = [...]struct {
+	name  string
+	class millrace.Class
+}{
+	OK:                 {"ok", millrace.ErrInternal},
+	Cancelled:          {"cancelled", millrace.ErrCanceled},
+	Unknown:            {"unknown", millrace.ErrInternal},
+	InvalidArgument:    {"invalid argument", millrace.ErrModel},
+	DeadlineExceeded:   {"deadline exceeded", millrace.ErrCanceled},
+	NotFound:           {"not found", millrace.ErrIO},
+	AlreadyExists:      {"already exists", millrace.ErrModel},
+	PermissionDenied:   {"permission denied", millrace.ErrIO},
+	ResourceExhausted:  {"resource exhausted", millrace.ErrLimit},
+	FailedPrecondition: {"failed precondition", millrace.ErrModel},
+	Aborted:            {"aborted", millrace.ErrTransient},
+	OutOfRange:         {"out of range", millrace.ErrTruncated},
+	Unimplemented:      {"unimplemented", millrace.ErrModel},
+	Internal:           {"internal", millrace.ErrInternal},
+	Unavailable:        {"unavailable", millrace.ErrTransient},
+	DataLoss:           {"data loss", millrace.ErrCorrupt},
+	Unauthenticated:    {"unauthenticated", millrace.ErrIO},
+}
+
+// Error returns the code's name: "out of range".
+func (c Code) Error() string {
+	if c < 0 || int(c) >= len(codes) {
+		return fmt.Sprintf("code %d", int(c))
+	}
+	return codes[c].name
+}
+
+// class returns the class of a failure of which only the code is known.
+func (c Code) class() millrace.Class {
+	if c < 0 || int(c) >= len(codes) {
+		return millrace.ErrInternal
+	}
+	return codes[c].class
+}
+
+// Error is a failed call into TensorFlow. It reaches callers inside a
+// *millrace.Error, which adds the class; errors.As finds either.
+type Error struct {
+	Func string // C function that failed: "TF_SessionRun"
+	Code Code   // an error itself: errors.Is(err, tfbridge.OutOfRange)
+	Msg  string // TensorFlow's own words, unchanged; may hold bytes of records
+}
+
+// Error returns function, code and message, escaped and cut to a sane length.
+func (e *Error) Error() string {
+	return e.Func + ": " + e.Code.Error() + ": " + printable(e.Msg)
+}
+
+// Unwrap makes errors.Is see the code.
+func (e *Error) Unwrap() error { return e.Code }
+
+const (
+	maxMessage = 1024 // how much of a message is shown, in bytes
+	maxForeign = 64   // how much is shown from the first byte on that is no text
+)
+
+// printable escapes what does not print. TensorFlow copies record bytes into
+// some messages, so little is shown from the first strange byte on.
+func printable(msg string) string {
+	var b strings.Builder
+	end := min(len(msg), maxMessage)
+	strange := false
+	for i := 0; i < end; {
+		r, size := utf8.DecodeRuneInString(msg[i:])
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError && size == 1 || !unicode.IsPrint(r):
+			if !strange {
+				strange, end = true, min(end, i+maxForeign)
+			}
+			fmt.Fprintf(&b, "%s", escape(msg[i:i+size]))
+		default:
+			b.WriteString(msg[i : i+size])
+		}
+		i += size
+	}
+	if end < len(msg) {
+		b.WriteString("...")
+	}
+	return b.String()
+}
+
+// escape writes each byte as \xNN.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, `\x%02x`, s[i])
+	}
+	return b.String()
+}
+
+// check makes one C call with a fresh status and converts its failure.
+func check(fn string, call func(*C.TF_Status)) error {
+	st := C.TF_NewStatus()
+	defer C.TF_DeleteStatus(st)
+	call(st)
+	return statusError(fn, st)
+}
+
+// statusError converts a status; it is nil for success.
+func statusError(fn string, st *C.TF_Status) error {
+	code := Code(C.TF_GetCode(st))
+	if code == OK {
+		return nil
+	}
+	cause := &Error{Func: fn, Code: code, Msg: C.GoString(C.TF_Message(st))}
+	return &millrace.Error{Class: code.class(), Record: -1, Offset: -1, Code: int(code), Err: cause}
+}
+
+// errClosed is the failure of a call on something closed, nil or zero.
+func errClosed(what string) error {
+	return millrace.Errorf(millrace.ErrClosed, "%s is closed", what)
+}

@@ -1,0 +1,229 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"io"
+	"reflect"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"millrace"
+)
+
+// Tensor is an array of elements of one type, in C memory. It may be read and
+// fed by many goroutines at a time. Close frees it.
+type Tensor struct {
+	h     *handle[*C.TF_Tensor]
+	dtype DataType
+	dims  []int64
+	n     int64   // elements
+	bytes uintptr // of the elements; 24 for each string
+	data  unsafe.Pointer
+}
+
+// newTensor allocates a tensor, whose contents are anything but for strings,
+// which are empty.
+func newTensor(dt DataType, shape []int64) (*Tensor, error) {
+	if err := ensure(); err != nil {
+		return nil, err
+	}
+	if !dt.known() || dt.goType() == nil {
+		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be made in Go", dt)
+	}
+	n, size, err := byteSize(dt, shape)
+	if err != nil {
+		return nil, err
+	}
+	dims := (*C.int64_t)(unsafe.SliceData(shape))
+	var p *C.TF_Tensor
+	if dt == String {
+		p = C.mr_new_strings(dims, C.int(len(shape)), C.int64_t(n))
+	} else {
+		p = C.TF_AllocateTensor(C.TF_DataType(dt), dims, C.int(len(shape)), C.size_t(size))
+	}
+	if p == nil {
+		return nil, errNoMemory(dt, shape)
+	}
+	t := adoptTensor(p)
+	if t.data == nil && size > 0 {
+		t.Close()
+		return nil, errNoMemory(dt, shape)
+	}
+	return t, nil
+}
+
+// errNoMemory is the failure to allocate a tensor.
+func errNoMemory(dt DataType, shape []int64) error {
+	return millrace.Errorf(millrace.ErrLimit, "no memory for a tensor of type %v and shape %v", dt, shape)
+}
+
+// adoptTensor makes a Tensor that owns p.
+func adoptTensor(p *C.TF_Tensor) *Tensor {
+	var info C.mr_info
+	C.mr_describe(p, &info)
+	t := &Tensor{
+		dtype: DataType(info.dtype),
+		dims:  make([]int64, info.rank),
+		n:     int64(info.elements),
+		bytes: uintptr(info.bytes),
+		data:  info.data,
+	}
+	for i := range t.dims {
+		if i < len(info.dims) {
+			t.dims[i] = int64(info.dims[i])
+		} else {
+			t.dims[i] = int64(C.TF_Dim(p, C.int(i)))
+		}
+	}
+	t.h = own(t, kindTensor, p, func(p *C.TF_Tensor) { C.TF_DeleteTensor(p) })
+	return t
+}
+
+// NewTensorFromSlice returns a tensor with a copy of data, in row-major order.
+//
+// It wraps TF_AllocateTensor.
+func NewTensorFromSlice[T any](shape []int64, data []T) (*Tensor, error) {
+	typ := reflect.TypeFor[T]()
+	dt, ok := dataTypeOf(typ)
+	if !ok {
+		return nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", typ)
+	}
+	if dt == String {
+		return newStrings(shape, len(data), func(i int) string { return reflect.ValueOf(data[i]).String() })
+	}
+	size := len(data) * dt.Size()
+	return NewTensorFromBytes(dt, shape, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), size))
+}
+
+// NewTensorFromBytes returns a tensor of any type but string with a copy of
+// raw elements, in row-major order and the machine's byte order.
+//
+// It wraps TF_AllocateTensor.
+func NewTensorFromBytes(dt DataType, shape []int64, raw []byte) (*Tensor, error) {
+	if err := checkRaw(dt, shape, int64(len(raw))); err != nil {
+		return nil, err
+	}
+	t, err := newTensor(dt, shape)
+	if err != nil {
+		return nil, err
+	}
+	copy(t.raw(), raw)
+	return t, nil
+}
+
+// checkRaw checks that so many bytes are what a tensor holds.
+func checkRaw(dt DataType, shape []int64, got int64) error {
+	if dt.Size() == 0 {
+		return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
+	}
+	n, want, err := byteSize(dt, shape)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return millrace.Errorf(millrace.ErrSchema, "shape %v of %v needs %d elements, got %d", shape, dt, n, got/int64(dt.Size()))
+	}
+	return nil
+}
+
+// ReadTensor reads the contents of a tensor, in the machine's byte order, as
+// WriteContentsTo writes them. Strings cannot be read.
+//
+// It wraps TF_AllocateTensor.
+func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
+	if dt.Size() == 0 {
+		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
+	}
+	t, err := newTensor(dt, shape)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.ReadFull(r, t.raw()); err != nil {
+		t.Close()
+		return nil, millrace.Errorf(millrace.ErrIO, "read tensor of %d bytes: %w", t.bytes, err)
+	}
+	return t, nil
+}
+
+// raw returns the contents in place. The caller keeps t alive.
+func (t *Tensor) raw() []byte {
+	t.h.ptr()
+	return unsafe.Slice((*byte)(t.data), t.bytes)
+}
+
+// Close frees the tensor, or leaves that to the last run that uses it. Slices
+// that Bytes and View gave become invalid.
+//
+// It wraps TF_DeleteTensor.
+func (t *Tensor) Close() error {
+	if t == nil {
+		return nil
+	}
+	return t.h.Close()
+}
+
+// DataType returns the type of the elements.
+func (t *Tensor) DataType() DataType { return t.dtype }
+
+// Shape returns the dimensions.
+func (t *Tensor) Shape() []int64 { return slices.Clone(t.dims) }
+
+// NumElements returns the product of the dimensions.
+func (t *Tensor) NumElements() int64 { return t.n }
+
+// ByteSize returns the bytes of the elements; of strings, 24 for each, without
+// what longer ones hold elsewhere.
+func (t *Tensor) ByteSize() int64 { return int64(t.bytes) }
+
+// Bytes returns the contents in place, in row-major order and the machine's
+// byte order, without a copy. The slice is valid until Close, and must not be
+// written to while something else reads the tensor. Strings, resources and
+// variants have no bytes.
+func (t *Tensor) Bytes() ([]byte, error) {
+	if !t.isOpen() {
+		return nil, errClosed("tensor")
+	}
+	defer runtime.KeepAlive(t)
+	if t.dtype.Size() == 0 {
+		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", t.dtype)
+	}
+	return t.raw(), nil
+}
+
+// View returns the elements in place, in row-major order, without a copy. The
+// slice is valid until t is closed. T must be the type's own: bool for Bool,
+// int8 for Int8 or Qint8, and so on; Half and Bfloat16 are Float16 and
+// BFloat16, or uint16. Strings cannot be viewed.
+func View[T any](t *Tensor) ([]T, error) {
+	if !t.isOpen() {
+		return nil, errClosed("tensor")
+	}
+	defer runtime.KeepAlive(t)
+	typ := reflect.TypeFor[T]()
+	if !t.dtype.viewableAs(typ) {
+		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be viewed as %v", t.dtype, typ)
+	}
+	t.h.ptr()
+	return unsafe.Slice((*T)(t.data), t.n), nil
+}
+
+// isOpen reports whether t is there and was not closed.
+func (t *Tensor) isOpen() bool { return t != nil && t.h.isOpen() }
+
+// WriteContentsTo writes the contents in row-major order and the machine's
+// byte order; ReadTensor reads them back. Strings cannot be written.
+func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
+	defer runtime.KeepAlive(t)
+	b, err := t.Bytes()
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(b)
+	if err != nil {
+		return int64(n), millrace.Errorf(millrace.ErrIO, "write tensor: %w", err)
+	}
+	return int64(n), nil
+}

@@ -1,0 +1,201 @@
+package tfbridge
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"millrace"
+)
+
+// NewTensor converts a Go value to a tensor: a bool, number or string, or
+// arrays and slices of these, nested to any depth. Slices at one depth must
+// have the same length. An int is an int64, a []byte a vector of uint8; see
+// NewStringTensor for strings held as []byte.
+//
+// It wraps TF_AllocateTensor, and TF_StringCopy for strings.
+func NewTensor(value any) (*Tensor, error) {
+	if value == nil {
+		return nil, millrace.Errorf(millrace.ErrSchema, "nil is no tensor")
+	}
+	v := reflect.ValueOf(value)
+	dt, shape, err := inspect(v)
+	if err != nil {
+		return nil, err
+	}
+	f := flattener{shape: shape}
+	if dt == String {
+		if err := f.strings(v, 0); err != nil {
+			return nil, err
+		}
+		return newStrings(shape, len(f.text), func(i int) string { return f.text[i] })
+	}
+	t, err := newTensor(dt, shape)
+	if err != nil {
+		return nil, err
+	}
+	f.raw = t.raw()[:0] // fills the tensor in place: lengths are checked on the way
+	if err := f.numbers(v, 0); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// inspect finds out type and shape of a value, along its first elements.
+func inspect(v reflect.Value) (DataType, []int64, error) {
+	shape := []int64{}
+	typ := v.Type()
+	for typ.Kind() == reflect.Slice || typ.Kind() == reflect.Array {
+		n := 0
+		if typ.Kind() == reflect.Array {
+			n = typ.Len()
+		} else if v.IsValid() {
+			n = v.Len()
+		}
+		shape = append(shape, int64(n))
+		if v.IsValid() && n > 0 {
+			v = v.Index(0)
+		} else {
+			v = reflect.Value{} // from here on only the type tells
+		}
+		typ = typ.Elem()
+	}
+	dt, ok := dataTypeOf(typ)
+	if !ok {
+		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", typ)
+	}
+	return dt, shape, nil
+}
+
+// flattener lays the elements of a nested value end to end.
+type flattener struct {
+	shape []int64
+	index []int // where it is, for messages
+	raw   []byte
+	text  []string
+}
+
+// numbers appends the elements of v, which is at a depth.
+func (f *flattener) numbers(v reflect.Value, depth int) error {
+	if err := f.checkLen(v, depth); err != nil {
+		return err
+	}
+	if depth >= len(f.shape)-1 || v.Kind() == reflect.Array && flat(v.Type()) {
+		f.raw = append(f.raw, memory(v)...)
+		return nil
+	}
+	return f.each(v, func(e reflect.Value) error { return f.numbers(e, depth+1) })
+}
+
+// strings appends the strings of v, which is at a depth.
+func (f *flattener) strings(v reflect.Value, depth int) error {
+	if err := f.checkLen(v, depth); err != nil {
+		return err
+	}
+	if depth == len(f.shape) {
+		f.text = append(f.text, v.String())
+		return nil
+	}
+	return f.each(v, func(e reflect.Value) error { return f.strings(e, depth+1) })
+}
+
+// each calls fn with the elements of v.
+func (f *flattener) each(v reflect.Value, fn func(reflect.Value) error) error {
+	for i := range v.Len() {
+		f.index = append(f.index, i)
+		if err := fn(v.Index(i)); err != nil {
+			return err
+		}
+		f.index = f.index[:len(f.index)-1]
+	}
+	return nil
+}
+
+// checkLen fails when v is not as long as the first one at its depth.
+func (f *flattener) checkLen(v reflect.Value, depth int) error {
+	if depth < len(f.shape) && int64(v.Len()) != f.shape[depth] {
+		var at strings.Builder
+		for _, i := range f.index {
+			fmt.Fprintf(&at, "[%d]", i)
+		}
+		return millrace.Errorf(millrace.ErrSchema, "ragged value: element %s has length %d, others %d", &at, v.Len(), f.shape[depth])
+	}
+	return nil
+}
+
+// flat reports whether an array's memory is nothing but its elements.
+func flat(t reflect.Type) bool {
+	for t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t.Kind() != reflect.Slice
+}
+
+// memory returns the bytes of a number, of a slice of numbers, or of an array.
+func memory(v reflect.Value) []byte {
+	if v.Kind() == reflect.Slice {
+		size := v.Len() * int(v.Type().Elem().Size())
+		return unsafe.Slice((*byte)(v.UnsafePointer()), size)
+	}
+	if !v.CanAddr() {
+		c := reflect.New(v.Type()).Elem()
+		c.Set(v)
+		v = c
+	}
+	return unsafe.Slice((*byte)(v.Addr().UnsafePointer()), v.Type().Size())
+}
+
+// Value returns the contents as a Go value: a scalar, or slices nested as deep
+// as the tensor has dimensions, copied. It is nil for a type that has no
+// contents Go could read. Half and Bfloat16 come as Float16 and BFloat16.
+func (t *Tensor) Value() any {
+	defer runtime.KeepAlive(t)
+	typ := t.dtype.goType()
+	if typ == nil {
+		return nil
+	}
+	flat := t.flatValue(typ)
+	if len(t.dims) == 0 {
+		return flat.Index(0).Interface()
+	}
+	return nest(flat, t.dims).Interface()
+}
+
+// flatValue returns a slice with a copy of the elements.
+func (t *Tensor) flatValue(typ reflect.Type) reflect.Value {
+	if t.dtype == String {
+		t.h.ptr()
+		all, err := t.Strings()
+		if err != nil {
+			panic(err) // it is open and of strings
+		}
+		return reflect.ValueOf(all)
+	}
+	out := reflect.MakeSlice(reflect.SliceOf(typ), int(t.n), int(t.n))
+	copy(memory(out), t.raw())
+	return out
+}
+
+// nest folds a flat slice into slices of slices.
+func nest(flat reflect.Value, dims []int64) reflect.Value {
+	if len(dims) == 1 {
+		return flat
+	}
+	typ := flat.Type()
+	for range len(dims) - 1 {
+		typ = reflect.SliceOf(typ)
+	}
+	n := int(dims[0])
+	out := reflect.MakeSlice(typ, n, n)
+	if n == 0 {
+		return out
+	}
+	each := flat.Len() / n
+	for i := range n {
+		out.Index(i).Set(nest(flat.Slice3(i*each, (i+1)*each, (i+1)*each), dims[1:]))
+	}
+	return out
+}

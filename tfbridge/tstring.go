@@ -1,0 +1,133 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"millrace"
+)
+
+// stringSize is the size of an element of a string tensor: of a TF_TString.
+const stringSize = 24
+
+// packSize is how many bytes of strings cross into C at a time, unless one
+// string alone has more.
+const packSize = 1 << 20
+
+// NewStringTensor returns a tensor with copies of values, in row-major order.
+// Strings may hold any bytes.
+//
+// It wraps TF_NewTensor and TF_StringCopy.
+func NewStringTensor[S ~string | ~[]byte](shape []int64, values []S) (*Tensor, error) {
+	return newStrings(shape, len(values), func(i int) string {
+		// Strings and byte slices alike begin with pointer and length; a
+		// conversion would copy.
+		return *(*string)(unsafe.Pointer(&values[i]))
+	})
+}
+
+// newStrings returns a tensor of the n strings that at returns.
+func newStrings(shape []int64, n int, at func(i int) string) (*Tensor, error) {
+	want, err := elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	if int64(n) != want {
+		return nil, millrace.Errorf(millrace.ErrSchema, "shape %v of string needs %d elements, got %d", shape, want, n)
+	}
+	t, err := newTensor(String, shape)
+	if err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(t)
+	p := packer{t: t, packed: make([]byte, 0, min(packSize, 32*n+64)), ends: make([]int64, 0, min(n, packSize/16))}
+	for i := range n {
+		p.add(at(i))
+	}
+	p.flush()
+	return t, nil
+}
+
+// packer hands strings to C many at a time, because a C call costs more than
+// most strings.
+type packer struct {
+	t      *Tensor
+	first  int64 // element that the packed strings begin at
+	packed []byte
+	ends   []int64
+}
+
+// add appends one string.
+func (p *packer) add(s string) {
+	if len(p.ends) > 0 && (len(p.packed)+len(s) > packSize || len(p.ends) == cap(p.ends)) {
+		p.flush()
+	}
+	p.packed = append(p.packed, s...)
+	p.ends = append(p.ends, int64(len(p.packed)))
+}
+
+// flush copies the packed strings into the tensor.
+func (p *packer) flush() {
+	if len(p.ends) == 0 {
+		return
+	}
+	C.mr_set_strings(p.t.h.ptr(), C.int64_t(p.first), C.int64_t(len(p.ends)),
+		(*C.char)(unsafe.Pointer(unsafe.SliceData(p.packed))), (*C.int64_t)(unsafe.SliceData(p.ends)))
+	p.first += int64(len(p.ends))
+	p.packed, p.ends = p.packed[:0], p.ends[:0]
+}
+
+// Strings returns copies of the elements, in row-major order. They share one
+// allocation: who keeps a few of many for long should strings.Clone them.
+//
+// It wraps TF_StringGetSize and TF_StringGetDataPointer.
+func (t *Tensor) Strings() ([]string, error) {
+	if err := t.checkStrings(); err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(t)
+	out := make([]string, t.n)
+	if t.n == 0 {
+		return out, nil
+	}
+	ends := make([]int64, t.n)
+	C.mr_string_ends(t.h.ptr(), C.int64_t(t.n), (*C.int64_t)(unsafe.SliceData(ends)))
+	packed := make([]byte, ends[t.n-1])
+	C.mr_pack_strings(t.h.ptr(), C.int64_t(t.n), (*C.char)(unsafe.Pointer(unsafe.SliceData(packed))))
+	all := unsafe.String(unsafe.SliceData(packed), len(packed)) // nobody writes to packed from here on
+	at := int64(0)
+	for i, end := range ends {
+		out[i], at = all[at:end], end
+	}
+	return out, nil
+}
+
+// StringAt returns a copy of element i, in row-major order.
+//
+// It wraps TF_StringGetSize and TF_StringGetDataPointer.
+func (t *Tensor) StringAt(i int64) (string, error) {
+	if err := t.checkStrings(); err != nil {
+		return "", err
+	}
+	defer runtime.KeepAlive(t)
+	if i < 0 || i >= t.n {
+		return "", millrace.Errorf(millrace.ErrSchema, "no element %d in a tensor of %d", i, t.n)
+	}
+	var n C.size_t
+	p := C.mr_string(t.h.ptr(), C.int64_t(i), &n)
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(p)), n)), nil
+}
+
+// checkStrings fails unless t is an open tensor of strings.
+func (t *Tensor) checkStrings() error {
+	if !t.isOpen() {
+		return errClosed("tensor")
+	}
+	if t.dtype != String {
+		return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v holds no strings", t.dtype)
+	}
+	return nil
+}
