@@ -1,0 +1,130 @@
+package dataset
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Batch stacks every n elements, which must have equal shapes. Fewer are left
+// at the end; drop leaves them out, and makes the size of batches known.
+func (d *Dataset) Batch(n int64, drop bool) *Dataset {
+	return d.then("BatchDatasetV2", d.batched(n, drop, d.specs), attrs{"parallel_copy": true},
+		d.scope.Const(n), d.scope.Const(drop))
+}
+
+// batched returns the specs of batches of elements.
+func (d *Dataset) batched(n int64, drop bool, elements []graph.Spec) []graph.Spec {
+	size := int64(-1)
+	if drop {
+		size = n
+	}
+	specs := make([]graph.Spec, len(elements))
+	for i, p := range elements {
+		specs[i].DType = p.DType
+		if dims, err := p.Shape.ToSlice(); err == nil {
+			specs[i].Shape = tfbridge.MakeShape(append([]int64{size}, dims...)...)
+		}
+	}
+	return specs
+}
+
+// PaddedBatchOptions are the options of [Dataset.PaddedBatch].
+type PaddedBatchOptions struct {
+	Shapes [][]int64         // to pad each component to, -1 the longest of the batch; nil, or nil for one: -1 throughout
+	Values []tfbridge.Output // scalars to pad each component with; nil, or one not set: 0 or ""
+	Drop   bool              // leave out a last batch of fewer elements
+}
+
+// PaddedBatch stacks every n elements after padding them to one shape. An
+// element larger than that is an error when it is read.
+func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
+	if o == nil {
+		o = &PaddedBatchOptions{}
+	}
+	s := d.scope
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	if o.Shapes != nil && len(o.Shapes) != len(d.specs) || o.Values != nil && len(o.Values) != len(d.specs) {
+		return d.fail("PaddedBatchDatasetV2", "%d components, %d padding shapes, %d values", len(d.specs), len(o.Shapes), len(o.Values))
+	}
+	var shapes, values tfbridge.OutputList
+	padded := make([]graph.Spec, len(d.specs))
+	for i, p := range d.specs {
+		dims := d.padding(i, o.Shapes)
+		padded[i] = graph.Spec{DType: p.DType, Shape: tfbridge.MakeShape(dims...)}
+		shapes = append(shapes, s.Const(dims))
+		if o.Values != nil && o.Values[i].Op != nil {
+			values = append(values, o.Values[i])
+		} else {
+			values = append(values, s.Zeros(p.DType))
+		}
+	}
+	specs := d.batched(n, o.Drop, padded)
+	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
+		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},
+		d.variant, s.Const(n), shapes, values, s.Const(o.Drop)))
+}
+
+// padding returns the shape that component i is padded to. What no element can
+// have is a failure, which TensorFlow would find with the first element.
+func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
+	have := d.specs[i].Shape
+	if shapes == nil || shapes[i] == nil {
+		dims, err := have.ToSlice()
+		if err != nil {
+			d.fail("PaddedBatchDatasetV2", "component %d has an unknown number of dimensions and no padding shape", i)
+			return []int64{}
+		}
+		return dims
+	}
+	if n := have.NumDimensions(); n >= 0 && n != len(shapes[i]) {
+		d.fail("PaddedBatchDatasetV2", "component %d is a %v, its padding shape has %d dimensions", i, d.specs[i], len(shapes[i]))
+		return shapes[i]
+	}
+	for axis, size := range shapes[i] {
+		if size >= 0 && have.Size(axis) > size {
+			d.fail("PaddedBatchDatasetV2", "component %d is a %v, larger than its padding %v", i, d.specs[i], shapes[i])
+		}
+	}
+	return append([]int64{}, shapes[i]...)
+}
+
+// Unbatch gives the slices of every element's components along their first
+// dimension.
+func (d *Dataset) Unbatch() *Dataset {
+	specs, err := slicesOf(d.specs)
+	if err != nil {
+		d.scope.UpdateErr("UnbatchDataset", err)
+	}
+	return d.then("UnbatchDataset", specs, nil)
+}
+
+// WindowOptions are the options of [Dataset.Window].
+type WindowOptions struct {
+	Shift  tfbridge.Output // from one window's first element to the next one's; not set: size
+	Stride tfbridge.Output // from one element of a window to the next; not set: 1
+	Drop   bool            // leave out windows of fewer than size elements
+}
+
+// Window groups elements: every component becomes a dataset, in a scalar
+// variant tensor, of that component in size consecutive elements.
+// [FromVariant] with the specs of d makes datasets of them in a function.
+// Sizes are scalars of int64.
+func (d *Dataset) Window(size tfbridge.Output, o *WindowOptions) *Dataset {
+	if o == nil {
+		o = &WindowOptions{}
+	}
+	shift, stride := o.Shift, o.Stride
+	if shift.Op == nil {
+		shift = size
+	}
+	if stride.Op == nil {
+		stride = d.scope.Const(int64(1))
+	}
+	specs := make([]graph.Spec, len(d.specs))
+	for i := range specs {
+		specs[i] = graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()}
+	}
+	return d.then("WindowDataset", specs, nil, size, shift, stride, d.scope.Const(o.Drop))
+}

@@ -1,0 +1,41 @@
+package dataset
+
+import (
+	"millrace/tfbridge"
+)
+
+// Prefetch reads up to n elements ahead, in the background; n may be
+// [Autotune], and 0 is none.
+func (d *Dataset) Prefetch(n int64) *Dataset {
+	if n == 0 {
+		return d
+	}
+	return d.then("PrefetchDataset", d.specs, nil, d.scope.Const(n))
+}
+
+// Cache keeps the elements of the first pass for later ones, in memory, or in
+// files whose names start with filename if it is not empty. The first pass
+// must run to the end.
+func (d *Dataset) Cache(filename string) *Dataset {
+	cache := d.scope.Op1("DummyMemoryCache", nil)
+	return d.then("CacheDatasetV2", d.specs, nil, d.scope.Const(filename), cache)
+}
+
+// AssertCardinality is an error, of code FailedPrecondition, in place of an
+// end that comes before or after n elements. It is what tells a cut file from
+// a whole one. n is a scalar of int64; -1 is endless.
+func (d *Dataset) AssertCardinality(n tfbridge.Output) *Dataset {
+	return d.then("AssertCardinalityDataset", d.specs, nil, n)
+}
+
+// Cardinality returns, as a scalar of int64, the number of elements: -1 if it
+// is endless, -2 if it is not known without reading.
+func (d *Dataset) Cardinality() tfbridge.Output {
+	return d.scope.Op1("DatasetCardinality", nil, d.variant)
+}
+
+// IgnoreErrors leaves out elements that fail. An error of reading a file ends
+// that file without a word: count what arrives.
+func (d *Dataset) IgnoreErrors() *Dataset {
+	return d.then("IgnoreErrorsDataset", d.specs, nil)
+}

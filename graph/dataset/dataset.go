@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Autotune, as a degree of parallelism or a buffer size, leaves the choice to
+// TensorFlow.
+const Autotune = -1
+
+// Dataset is a dataset in a graph. Its methods add further datasets to the
+// scope that it was made in.
+type Dataset struct {
+	scope   *graph.Scope
+	variant tfbridge.Output
+	specs   []graph.Spec
+}
+
+// FromVariant returns the dataset that a scalar variant tensor holds, such as
+// a component of [Dataset.Window]. The caller vouches for its components.
+func FromVariant(s *graph.Scope, variant tfbridge.Output, specs []graph.Spec) *Dataset {
+	return &Dataset{scope: s, variant: variant, specs: specs}
+}
+
+// Variant returns the tensor that holds the dataset.
+func (d *Dataset) Variant() tfbridge.Output {
+	return d.variant
+}
+
+// Specs returns the types and shapes of the components, none after a failure.
+func (d *Dataset) Specs() []graph.Spec {
+	return d.specs
+}
+
+// Scope returns the scope that the dataset was made in.
+func (d *Dataset) Scope() *graph.Scope {
+	return d.scope
+}
+
+// In returns the same dataset for adding to it in another scope: of the same
+// graph, to name things, or of a function's body, which captures the dataset.
+func (d *Dataset) In(s *graph.Scope) *Dataset {
+	return &Dataset{scope: s, variant: d.variant, specs: d.specs}
+}
+
+// attrs are the attributes of an operation.
+type attrs map[string]any
+
+// add adds a dataset operation. Nearly all have the attributes output_types
+// and output_shapes; more are added to them.
+func add(s *graph.Scope, opType string, specs []graph.Spec, more attrs, inputs ...tfbridge.Input) *Dataset {
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	all := attrs{"output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs)}
+	maps.Copy(all, more)
+	return made(s, specs, s.Op1(opType, all, inputs...))
+}
+
+// made returns the dataset in a new operation's output.
+func made(s *graph.Scope, specs []graph.Spec, variant tfbridge.Output) *Dataset {
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	return &Dataset{scope: s, variant: variant, specs: specs}
+}
+
+// then adds a dataset operation that has d as its first input.
+func (d *Dataset) then(opType string, specs []graph.Spec, more attrs, inputs ...tfbridge.Input) *Dataset {
+	return add(d.scope, opType, specs, more, append([]tfbridge.Input{d.variant}, inputs...)...)
+}
+
+// fail sticks a failure to the scope and returns a dataset without components.
+func (d *Dataset) fail(op, format string, args ...any) *Dataset {
+	d.scope.UpdateErr(op, millrace.Errorf(millrace.ErrModel, format, args...))
+	return &Dataset{scope: d.scope}
+}
+
+// determinism returns the value of the attribute of that name.
+func determinism(sloppy bool) string {
+	return fmt.Sprint(!sloppy)
+}

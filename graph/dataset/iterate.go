@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// IterateOptions are the options of [Dataset.All].
+type IterateOptions struct {
+	Session *tfbridge.SessionOptions
+	Feeds   map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
+}
+
+// All yields the elements of d, each the list of its components, which are
+// valid until the next iteration. An error comes last and once; ranging again
+// starts anew.
+//
+// It adds an iterator to the graph once, and runs it in a session of its own
+// for every range over it. When ctx ends it waits for what is in flight, and
+// the error is of class millrace.ErrCanceled.
+func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbridge.Tensor, error] {
+	if o == nil {
+		o = &IterateOptions{}
+	}
+	it := d.Iterator("iterator")
+	return func(yield func([]*tfbridge.Tensor, error) bool) {
+		if err := d.scope.Err(); err != nil {
+			yield(nil, err)
+			return
+		}
+		if err := it.each(ctx, d.scope.Graph(), o, func(element []*tfbridge.Tensor) bool {
+			return yield(element, nil)
+		}); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// each runs the iterator in a new session and calls fn with every element
+// until fn returns false.
+func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptions, fn func([]*tfbridge.Tensor) bool) error {
+	sess, err := tfbridge.NewSession(g, o.Session)
+	if err != nil {
+		return fmt.Errorf("iterate: %w", err)
+	}
+	defer sess.Close()
+	// A canceled run would spoil the iterator; the session goes away anyway.
+	stop := context.AfterFunc(ctx, func() { sess.Close() })
+	defer stop()
+	if _, err := sess.Run(o.Feeds, nil, []*tfbridge.Operation{it.Init}); err != nil {
+		return ended(ctx, err)
+	}
+	next, err := sess.Prepare(nil, it.Next, nil)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	for ctx.Err() == nil {
+		element, err := next.Run(context.WithoutCancel(ctx), nil)
+		if err != nil {
+			if ctx.Err() == nil && errors.Is(err, tfbridge.OutOfRange) {
+				return nil
+			}
+			return ended(ctx, err)
+		}
+		more := fn(element)
+		for _, t := range element {
+			t.Close()
+		}
+		if !more {
+			return nil
+		}
+	}
+	return ended(ctx, ctx.Err())
+}
+
+// ended says of a failure after the context's end that this was the reason.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return millrace.Errorf(millrace.ErrCanceled, "iterate: %w", context.Cause(ctx))
+	}
+	return fmt.Errorf("iterate: %w", err)
+}

@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Iterator is an iterator in a graph. In a session, run Init, then fetch Next
+// until it fails with code OutOfRange. Running Init again starts anew, with
+// the orders of the first time where there are seeds.
+//
+// That failure alone does not prove that the data ended: closing the session,
+// or any failure before, has the same code.
+type Iterator struct {
+	Resource tfbridge.Output
+	Init     *tfbridge.Operation
+	Next     []tfbridge.Output   // the components of the next element
+	Destroy  *tfbridge.Operation // frees what the iterator holds; the session does it in any case
+
+	state    tfbridge.Output // fetched by SaveState
+	restored tfbridge.Output // fed by RestoreState
+	restore  *tfbridge.Operation
+}
+
+// failOnExternalState refuses to save an iterator whose functions keep state
+// elsewhere, such as unseeded random numbers: it would restore to others.
+const failOnExternalState = 2
+
+// Iterator adds an iterator over d.
+func (d *Dataset) Iterator(name string) *Iterator {
+	s := d.scope.SubScope(name)
+	it := &Iterator{Next: make([]tfbridge.Output, len(d.specs))}
+	if s.Err() != nil {
+		return it
+	}
+	types, shapes := graph.DTypes(d.specs), graph.Shapes(d.specs)
+	it.Resource = s.Op1("IteratorV2", map[string]any{
+		// Without a name of its own it would be another one in every run.
+		"shared_name":  s.Prefix() + "iterator",
+		"container":    "",
+		"output_types": types, "output_shapes": shapes,
+	})
+	it.Init = s.AddOperation(tfbridge.OpSpec{
+		Type: "MakeIterator", Input: []tfbridge.Input{d.variant, it.Resource},
+	})
+	copy(it.Next, s.Op("IteratorGetNext",
+		map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource))
+	it.Destroy = s.AddOperation(tfbridge.OpSpec{
+		Type: "DestroyResourceOp", Input: []tfbridge.Input{it.Resource},
+	})
+	it.addState(s)
+	return it
+}
+
+// addState adds what saves and restores the iterator's state: a vector of
+// variants, which no fetch can give, so it passes through one string.
+func (it *Iterator) addState(s *graph.Scope) {
+	state := s.Op1("SerializeIterator",
+		map[string]any{"external_state_policy": int64(failOnExternalState)}, it.Resource)
+	it.state = graph.SerializeTensor(s, state)
+	it.restored = s.Placeholder(tfbridge.String, tfbridge.ScalarShape())
+	it.restore = s.AddOperation(tfbridge.OpSpec{
+		Type:  "DeserializeIterator",
+		Input: []tfbridge.Input{it.Resource, graph.ParseTensor(s, it.restored, tfbridge.Variant)},
+	})
+}

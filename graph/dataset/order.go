@@ -1,0 +1,99 @@
+package dataset
+
+import (
+	"math"
+
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Repeat gives the elements n times over, endlessly if n is negative.
+func (d *Dataset) Repeat(n int64) *Dataset {
+	return d.then("RepeatDataset", d.specs, nil, d.scope.Const(n))
+}
+
+// Take gives the first n elements, all if n is negative.
+func (d *Dataset) Take(n int64) *Dataset {
+	return d.then("TakeDataset", d.specs, nil, d.scope.Const(n))
+}
+
+// Skip leaves out the first n elements, all if n is negative.
+func (d *Dataset) Skip(n int64) *Dataset {
+	return d.then("SkipDataset", d.specs, nil, d.scope.Const(n))
+}
+
+// Shard gives every n-th element, starting with element i.
+func (d *Dataset) Shard(n, i int64) *Dataset {
+	return d.then("ShardDataset", d.specs, nil, d.scope.Const(n), d.scope.Const(i))
+}
+
+// Concatenate gives the elements of d, then those of other. Components must
+// agree in type; a dimension in which they differ is unknown in the result.
+func (d *Dataset) Concatenate(other *Dataset) *Dataset {
+	if d.scope.Err() != nil {
+		return &Dataset{scope: d.scope}
+	}
+	if len(d.specs) != len(other.specs) {
+		return d.fail("ConcatenateDataset", "%d components and %d", len(d.specs), len(other.specs))
+	}
+	specs := make([]graph.Spec, len(d.specs))
+	for i, p := range d.specs {
+		if p.DType != other.specs[i].DType {
+			return d.fail("ConcatenateDataset", "component %d is a %v and a %v", i, p, other.specs[i])
+		}
+		specs[i] = graph.Spec{DType: p.DType, Shape: mostSpecific(p.Shape, other.specs[i].Shape)}
+	}
+	return d.then("ConcatenateDataset", specs, nil, other.variant)
+}
+
+// mostSpecific returns what two shapes have in common.
+func mostSpecific(a, b tfbridge.Shape) tfbridge.Shape {
+	if a.NumDimensions() < 0 || a.NumDimensions() != b.NumDimensions() {
+		return tfbridge.Shape{}
+	}
+	dims := make([]int64, a.NumDimensions())
+	for i := range dims {
+		dims[i] = a.Size(i)
+		if dims[i] != b.Size(i) {
+			dims[i] = -1
+		}
+	}
+	return tfbridge.MakeShape(dims...)
+}
+
+// Zip gives elements with the components of one element of each dataset; it
+// ends with the shortest. There must be one dataset at least.
+func Zip(s *graph.Scope, datasets ...*Dataset) *Dataset {
+	var specs []graph.Spec
+	var variants tfbridge.OutputList
+	for _, d := range datasets {
+		specs = append(specs, d.specs...)
+		variants = append(variants, d.variant)
+	}
+	return add(s, "ZipDataset", specs, nil, variants)
+}
+
+// Enumerate puts the ordinal of each element, an int64 from start on, before
+// its components.
+func (d *Dataset) Enumerate(start int64) *Dataset {
+	return Zip(d.scope, Range(d.scope, start, math.MaxInt64, 1), d)
+}
+
+// ShuffleOptions are the options of [Dataset.Shuffle].
+type ShuffleOptions struct {
+	Seed, Seed2 int64 // both 0: another order in every process
+	Fixed       bool  // the same order in every repetition; default another one in each
+}
+
+// Shuffle gives elements in random order: each is drawn from a buffer of the
+// next ones. Repeated after it, every repetition is shuffled by itself, and
+// the same seeds give the same orders in every process.
+func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
+	if o == nil {
+		o = &ShuffleOptions{}
+	}
+	s := d.scope
+	generator := s.Op1("DummySeedGenerator", nil)
+	return d.then("ShuffleDatasetV3", d.specs, attrs{"reshuffle_each_iteration": !o.Fixed},
+		s.Const(buffer), s.Const(o.Seed), s.Const(o.Seed2), generator)
+}

@@ -1,0 +1,59 @@
+package graph_test
+
+import (
+	"os"
+	"testing"
+
+	"millrace/graph"
+	"millrace/internal/testruntime"
+	"millrace/tfbridge"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(testruntime.Main(m, testruntime.Hooks{
+		Open:  func() error { _, err := tfbridge.Open(nil); return err },
+		Live:  tfbridge.Live,
+		Kinds: tfbridge.LiveKinds,
+	}))
+}
+
+// newScope returns a scope whose graph is closed with the test.
+func newScope(t testing.TB) *graph.Scope {
+	t.Helper()
+	s := graph.NewScope()
+	t.Cleanup(func() { s.Graph().Close() })
+	return s
+}
+
+// tryRun fetches outputs in a session on the scope's graph.
+func tryRun(t testing.TB, s *graph.Scope, outputs ...tfbridge.Output) ([]any, error) {
+	t.Helper()
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	tensors, err := sess.Run(nil, outputs, nil)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]any, len(tensors))
+	for i, tensor := range tensors {
+		values[i] = tensor.Value()
+		tensor.Close()
+	}
+	return values, nil
+}
+
+// run is tryRun for what must not fail.
+func run(t testing.TB, s *graph.Scope, outputs ...tfbridge.Output) []any {
+	t.Helper()
+	values, err := tryRun(t, s, outputs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}

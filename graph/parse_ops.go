@@ -1,0 +1,78 @@
+package graph
+
+import (
+	"millrace/tfbridge"
+)
+
+// ParseExampleV2 adds a ParseExampleV2: it parses a vector of serialized
+// Examples at once, so that every dense result has one more dimension in front.
+func ParseExampleV2(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
+	if err := f.Check(); err != nil {
+		s.UpdateErr("ParseExampleV2", err)
+	}
+	values, splits := f.RaggedTypes()
+	outputs := s.Op("ParseExampleV2", map[string]any{
+		"Tdense":             DTypes(f.DenseSpecs()),
+		"dense_shapes":       Shapes(f.DenseSpecs()),
+		"num_sparse":         int64(len(f.Sparse)),
+		"sparse_types":       f.SparseTypes(),
+		"ragged_value_types": values,
+		"ragged_split_types": splits,
+	}, serialized, s.Const([]string{}),
+		s.Const(f.SparseKeys()), s.Const(f.DenseKeys()), s.Const(f.RaggedKeys()), f.DenseDefaults(s))
+	return f.parsed(&taker{outputs})
+}
+
+// ParseSingleExample adds a ParseSingleExample: it parses one serialized
+// Example. It knows no ragged features.
+func ParseSingleExample(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
+	if err := f.Check(); err != nil {
+		s.UpdateErr("ParseSingleExample", err)
+	}
+	if len(f.Ragged) > 0 {
+		s.fail("ParseSingleExample", "ragged features need ParseExampleV2")
+	}
+	outputs := s.Op("ParseSingleExample", map[string]any{
+		"dense_keys":   f.DenseKeys(),
+		"Tdense":       DTypes(f.DenseSpecs()),
+		"dense_shapes": Shapes(f.DenseSpecs()),
+		"num_sparse":   int64(len(f.Sparse)),
+		"sparse_keys":  f.SparseKeys(),
+		"sparse_types": f.SparseTypes(),
+	}, serialized, f.DenseDefaults(s))
+	return f.parsed(&taker{outputs})
+}
+
+// parsed sorts the outputs of a parsing operation, which come group by group.
+// Without outputs, after a failure, all parts are zero Outputs.
+func (f *ExampleFeatures) parsed(from *taker) *ParsedExample {
+	p := &ParsedExample{Sparse: from.sparse(len(f.Sparse)), Dense: from.next(len(f.Dense))}
+	values, splits := from.next(len(f.Ragged)), from.next(len(f.Ragged))
+	for i := range values {
+		p.Ragged = append(p.Ragged, RaggedTensor{Values: values[i], RowSplits: splits[i]})
+	}
+	return p
+}
+
+// taker hands out the outputs of an operation from the front.
+type taker struct {
+	rest []tfbridge.Output
+}
+
+// next returns the next n outputs, zero ones where there are none left.
+func (t *taker) next(n int) []tfbridge.Output {
+	taken := make([]tfbridge.Output, n)
+	t.rest = t.rest[copy(taken, t.rest):]
+	return taken
+}
+
+// sparse returns n sparse tensors: all indices come first, then all values,
+// then all shapes.
+func (t *taker) sparse(n int) []SparseTensor {
+	indices, values, shapes := t.next(n), t.next(n), t.next(n)
+	tensors := make([]SparseTensor, n)
+	for i := range tensors {
+		tensors[i] = SparseTensor{Indices: indices[i], Values: values[i], Shape: shapes[i]}
+	}
+	return tensors
+}

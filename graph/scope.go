@@ -1,0 +1,221 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// Scope adds operations to a graph, under a name prefix.
+type Scope struct {
+	graph    *tfbridge.Graph
+	state    *state
+	prefix   string // of operation names: "" or ending in "/"
+	controls []*tfbridge.Operation
+	device   string
+}
+
+// state is what all scopes of one graph share.
+type state struct {
+	err       error
+	finalized bool
+	names     names
+	body      *body // nil unless the graph is the body of a function
+}
+
+// NewScope returns a scope of a new graph. The caller closes the graph:
+//
+//	s := graph.NewScope()
+//	defer s.Graph().Close()
+func NewScope() *Scope {
+	return NewScopeWithGraph(tfbridge.NewGraph())
+}
+
+// NewScopeWithGraph returns a scope that adds to a graph which may hold
+// operations already, a loaded model's for example. The graph stays the
+// caller's.
+func NewScopeWithGraph(g *tfbridge.Graph) *Scope {
+	return newScope(g, nil)
+}
+
+func newScope(g *tfbridge.Graph, b *body) *Scope {
+	return &Scope{graph: g, state: &state{names: names{}, body: b}}
+}
+
+// SubScope returns a scope of the same graph whose operations are named under
+// "name/". A name in use gets a number, so that two calls give two prefixes.
+func (s *Scope) SubScope(name string) *Scope {
+	sub := *s
+	sub.prefix = s.state.names.unique(s.graph, s.prefix+cleanName(name)) + "/"
+	return &sub
+}
+
+// WithControlDependencies returns a scope of the same graph and prefix whose
+// operations run after ops. Operations that are nil, as they are after an
+// error, are left out.
+func (s *Scope) WithControlDependencies(ops ...*tfbridge.Operation) *Scope {
+	sub := *s
+	sub.controls = slices.Clone(s.controls)
+	for _, op := range ops {
+		if op != nil && !slices.Contains(sub.controls, op) {
+			sub.controls = append(sub.controls, op)
+		}
+	}
+	return &sub
+}
+
+// WithDevice returns a scope of the same graph and prefix whose operations are
+// placed on a device, such as "/cpu:0".
+func (s *Scope) WithDevice(device string) *Scope {
+	sub := *s
+	sub.device = device
+	return &sub
+}
+
+// Err returns the first failure of building this graph, nil if there was none.
+func (s *Scope) Err() error {
+	return s.state.err
+}
+
+// UpdateErr makes err the scope's failure, unless it is nil or there is one
+// already. The text op says what was being added.
+func (s *Scope) UpdateErr(op string, err error) {
+	if err == nil || s.state.err != nil {
+		return
+	}
+	s.state.err = wrap(op, err)
+}
+
+// fail sticks a failure of our own finding to the scope.
+func (s *Scope) fail(op, format string, args ...any) {
+	s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, format, args...))
+}
+
+// wrap says what was being added when err happened. The result is of a class:
+// that of err or, if err has none, ErrModel.
+func wrap(op string, err error) error {
+	var classed *millrace.Error
+	if !errors.As(err, &classed) {
+		return millrace.Errorf(millrace.ErrModel, "add %s: %w", op, err)
+	}
+	return fmt.Errorf("add %s: %w", op, err)
+}
+
+// Prefix returns what the names of operations begin with: "" or a path ending
+// in a slash.
+func (s *Scope) Prefix() string {
+	return s.prefix
+}
+
+// Graph returns the graph that the scope adds to.
+func (s *Scope) Graph() *tfbridge.Graph {
+	return s.graph
+}
+
+// Finalize ends building: it returns the graph, or the scope's failure. From
+// then on adding to the graph by its scopes is a failure. The graph stays with
+// whoever made it, and is to be closed in either case.
+func (s *Scope) Finalize() (*tfbridge.Graph, error) {
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	s.state.finalized = true
+	return s.graph, nil
+}
+
+// AddOperation adds an operation. The name of spec, or else its type, is put
+// under the scope's prefix and made unique; the scope's device and control
+// dependencies apply as well. Inputs from a graph around a function's body are
+// captured. The result is nil after a failure.
+func (s *Scope) AddOperation(spec tfbridge.OpSpec) *tfbridge.Operation {
+	if s.Err() != nil {
+		return nil
+	}
+	what := spec.Type
+	if spec.Name != "" {
+		what = fmt.Sprintf("%s %q", spec.Type, spec.Name)
+	}
+	if s.state.finalized {
+		s.fail(what, "the scope is finalized")
+		return nil
+	}
+	if !s.complete(what, &spec) {
+		return nil
+	}
+	op, err := s.graph.AddOperation(spec)
+	if err != nil {
+		s.state.err = err // which says what was being added
+		return nil
+	}
+	if s.state.body != nil && op.NumOutputs() == 0 {
+		s.state.body.effects = append(s.state.body.effects, op)
+	}
+	return op
+}
+
+// complete fills in what the scope adds to a spec: the full name, captures,
+// control dependencies and device.
+func (s *Scope) complete(what string, spec *tfbridge.OpSpec) bool {
+	inputs := make([]tfbridge.Input, len(spec.Input))
+	for i, in := range spec.Input {
+		var ok bool
+		if inputs[i], ok = s.input(fmt.Sprintf("%s: input %d", what, i), in); !ok {
+			return false
+		}
+	}
+	spec.Input = inputs
+	controls := slices.Concat(spec.ControlDependencies, s.controls)
+	for i, op := range controls {
+		if op == nil || op.Graph() != s.graph {
+			s.fail(what, "control dependency %d is nil or of another graph", i)
+			return false
+		}
+	}
+	spec.ControlDependencies = controls
+	if spec.Device == "" {
+		spec.Device = s.device
+	}
+	if spec.Name == "" {
+		spec.Name = spec.Type
+	}
+	spec.Name = s.state.names.unique(s.graph, s.prefix+cleanName(spec.Name))
+	return true
+}
+
+// Op adds an operation named after its type and returns its outputs, nil
+// after a failure.
+func (s *Scope) Op(opType string, attrs map[string]any, inputs ...tfbridge.Input) []tfbridge.Output {
+	op := s.AddOperation(tfbridge.OpSpec{Type: opType, Attrs: attrs, Input: inputs})
+	return Outputs(op)
+}
+
+// Op1 adds an operation named after its type and returns its first output,
+// the zero Output after a failure.
+func (s *Scope) Op1(opType string, attrs map[string]any, inputs ...tfbridge.Input) tfbridge.Output {
+	return s.one(tfbridge.OpSpec{Type: opType, Attrs: attrs, Input: inputs})
+}
+
+// one adds an operation and returns its first output, the zero Output after a
+// failure.
+func (s *Scope) one(spec tfbridge.OpSpec) tfbridge.Output {
+	op := s.AddOperation(spec)
+	if op == nil || op.NumOutputs() == 0 {
+		return tfbridge.Output{}
+	}
+	return op.Output(0)
+}
+
+// Outputs returns all outputs of an operation, none if it is nil.
+func Outputs(op *tfbridge.Operation) []tfbridge.Output {
+	if op == nil {
+		return nil
+	}
+	outputs := make([]tfbridge.Output, op.NumOutputs())
+	for i := range outputs {
+		outputs[i] = op.Output(i)
+	}
+	return outputs
+}

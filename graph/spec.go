@@ -1,0 +1,58 @@
+package graph
+
+import (
+	"millrace/tfbridge"
+)
+
+// Spec is what TensorFlow's own inference knows of a tensor.
+type Spec struct {
+	DType tfbridge.DataType
+	Shape tfbridge.Shape
+}
+
+// String returns for example "float32[2, ?]", with [...] if not even the number
+// of dimensions is known.
+func (p Spec) String() string {
+	if p.Shape.NumDimensions() < 0 {
+		return p.DType.String() + "[...]"
+	}
+	return p.DType.String() + p.Shape.String()
+}
+
+// SpecOf returns the spec of an output. The zero Output, which building gives
+// after a failure, has the zero Spec.
+func SpecOf(o tfbridge.Output) Spec {
+	if o.Op == nil {
+		return Spec{}
+	}
+	return Spec{DType: o.DataType(), Shape: o.Shape()}
+}
+
+// SpecsOf returns the specs of outputs.
+func SpecsOf(outputs []tfbridge.Output) []Spec {
+	specs := make([]Spec, len(outputs))
+	for i, o := range outputs {
+		specs[i] = SpecOf(o)
+	}
+	return specs
+}
+
+// DTypes returns the data types of specs, as attributes such as output_types
+// want them.
+func DTypes(specs []Spec) []tfbridge.DataType {
+	types := make([]tfbridge.DataType, len(specs))
+	for i, p := range specs {
+		types[i] = p.DType
+	}
+	return types
+}
+
+// Shapes returns the shapes of specs, as attributes such as output_shapes want
+// them.
+func Shapes(specs []Spec) []tfbridge.Shape {
+	shapes := make([]tfbridge.Shape, len(specs))
+	for i, p := range specs {
+		shapes[i] = p.Shape
+	}
+	return shapes
+}
