@@ -1,0 +1,118 @@
+package savedmodel
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"millrace/internal/tfproto"
+)
+
+// messageType is what the wire reader knows of a protobuf message. It is made
+// from the generated descriptors, in a form that is quick to walk.
+type messageType struct {
+	name   string
+	fields []fieldType // by number
+}
+
+// fieldType is one field of a messageType; the zero value is an unknown field.
+type fieldType struct {
+	known    bool
+	wire     protowire.Type
+	packable bool // repeated numbers may come one by one or packed
+	text     bool // has to be UTF-8
+	mapped   bool // an entry of a map
+	once     int  // number of the field or oneof that may be there once, 0 if it repeats
+	message  *messageType
+}
+
+// field returns the field with a number.
+func (m *messageType) field(n protowire.Number) fieldType {
+	if int64(n) < int64(len(m.fields)) {
+		return m.fields[n]
+	}
+	return fieldType{}
+}
+
+// savedModelType and the others are the messages read by this package.
+var (
+	savedModelType   = typeOf(&tfproto.SavedModel{})
+	fingerprintType  = typeOf(&tfproto.FingerprintDef{})
+	bundleHeaderType = typeOf(&tfproto.BundleHeaderProto{})
+	bundleEntryType  = typeOf(&tfproto.BundleEntryProto{})
+)
+
+// typeOf returns a function that makes m's messageType once.
+func typeOf(m protoreflect.ProtoMessage) func() *messageType {
+	return sync.OnceValue(func() *messageType {
+		return compileType(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]*messageType{})
+	})
+}
+
+// compileType makes the messageType of d; made holds those already there, as
+// messages may contain themselves.
+func compileType(d protoreflect.MessageDescriptor, made map[protoreflect.FullName]*messageType) *messageType {
+	if m := made[d.FullName()]; m != nil {
+		return m
+	}
+	m := &messageType{name: string(d.Name())}
+	made[d.FullName()] = m
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		for int(f.Number()) >= len(m.fields) {
+			m.fields = append(m.fields, fieldType{})
+		}
+		ft := fieldType{known: true, wire: wireTypes[f.Kind()], text: f.Kind() == protoreflect.StringKind, mapped: f.IsMap()}
+		ft.packable = f.IsList() && ft.wire != protowire.BytesType
+		ft.once = onceNumber(f)
+		if f.Message() != nil {
+			ft.message = compileType(f.Message(), made)
+		}
+		m.fields[f.Number()] = ft
+	}
+	return m
+}
+
+// onceNumber returns what a field shares with the fields that exclude it: its
+// own number, or the first number of its oneof; 0 if it may repeat.
+func onceNumber(f protoreflect.FieldDescriptor) int {
+	n := f.Number()
+	if f.Cardinality() == protoreflect.Repeated {
+		return 0
+	}
+	if one := f.ContainingOneof(); one != nil {
+		n = one.Fields().Get(0).Number()
+	}
+	if n > maxFieldNumber {
+		panic("savedmodel: field number " + string(f.FullName()) + " does not fit seenFields")
+	}
+	return int(n)
+}
+
+// maxFieldNumber is the largest number that seenFields can hold.
+const maxFieldNumber = 127
+
+// seenFields is the set of singular fields that a message has had.
+type seenFields [2]uint64
+
+// add reports whether n was there already.
+func (s *seenFields) add(n int) bool {
+	bit := uint64(1) << (n % 64)
+	was := s[n/64]&bit != 0
+	s[n/64] |= bit
+	return was
+}
+
+// wireTypes says how a kind of field is written.
+var wireTypes = map[protoreflect.Kind]protowire.Type{
+	protoreflect.BoolKind: protowire.VarintType, protoreflect.EnumKind: protowire.VarintType,
+	protoreflect.Int32Kind: protowire.VarintType, protoreflect.Sint32Kind: protowire.VarintType,
+	protoreflect.Uint32Kind: protowire.VarintType, protoreflect.Int64Kind: protowire.VarintType,
+	protoreflect.Sint64Kind: protowire.VarintType, protoreflect.Uint64Kind: protowire.VarintType,
+	protoreflect.Sfixed32Kind: protowire.Fixed32Type, protoreflect.Fixed32Kind: protowire.Fixed32Type,
+	protoreflect.FloatKind: protowire.Fixed32Type, protoreflect.Sfixed64Kind: protowire.Fixed64Type,
+	protoreflect.Fixed64Kind: protowire.Fixed64Type, protoreflect.DoubleKind: protowire.Fixed64Type,
+	protoreflect.StringKind: protowire.BytesType, protoreflect.BytesKind: protowire.BytesType,
+	protoreflect.MessageKind: protowire.BytesType,
+}
