@@ -1,0 +1,33 @@
+package dataset
+
+import "millrace/tfbridge"
+
+// Rebatch cuts the elements, which are batches, into batches of n along their
+// first dimension, across their borders. Batches that lie inside one element
+// are slices of it, not copies. Fewer are left at the end; drop leaves them
+// out.
+func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
+	if d.scope.Err() != nil {
+		return d
+	}
+	rows, err := slicesOf(d.specs)
+	if err != nil {
+		d.scope.UpdateErr("RebatchDatasetV2", err)
+		return d
+	}
+	return d.then("RebatchDatasetV2", d.batched(n, drop, rows), nil,
+		d.scope.Const([]int64{n}), d.scope.Const(drop))
+}
+
+// SkipOutput leaves out the first n elements; n is an int64 scalar of the
+// graph, such as a placeholder.
+func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
+	return d.then("SkipDataset", d.specs, nil, n)
+}
+
+// BatchOutput is [Dataset.Batch] with a size, an int64 scalar, that is an
+// output of the graph. The size of the batches is then not known beforehand.
+func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
+	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
+		n, d.scope.Const(drop))
+}

@@ -1,0 +1,32 @@
+package loaders
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// checkedCast casts and asserts that nothing was lost: the value cast back is
+// the value (or both are NaN), and no sign was dropped. The message names the
+// feature; the record is found afterwards.
+func (b *builder) checkedCast(s *graph.Scope, f *Feature, x tfbridge.Output) tfbridge.Output {
+	y := graph.Cast(s, x, f.DType)
+	back := graph.Cast(s, y, f.stored())
+	same := graph.Equal(s, back, x)
+	if f.Kind == Float {
+		same = graph.LogicalOr(s, same, graph.LogicalAnd(s, graph.NotEqual(s, x, x), graph.NotEqual(s, back, back)))
+	}
+	if unsigned(f.DType) {
+		same = graph.LogicalAnd(s, same, graph.GreaterEqual(s, x, s.Zeros(f.stored())))
+	}
+	message := s.Const("feature " + f.Name + ": a value does not fit " + f.DType.String())
+	assert := graph.Assert(s, graph.ReduceAll(s, same), []tfbridge.Output{message}, nil)
+	return graph.Identity(s.WithControlDependencies(assert), y)
+}
+
+func unsigned(t tfbridge.DataType) bool {
+	switch t {
+	case tfbridge.Uint8, tfbridge.Uint16, tfbridge.Uint32, tfbridge.Uint64:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package loaders
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// explain turns a failed step into an error that names its place. TensorFlow
+// names neither file nor record, so after a failure of the data the files are
+// read again, strictly, up to the first record that the plan cannot take.
+func (pl *Pipeline) explain(ctx context.Context, err error) error {
+	var failed *tfbridge.Error
+	if !errors.As(err, &failed) {
+		return err // cancelled or closed
+	}
+	if found := pl.locate(ctx); found != nil {
+		var place *millrace.Error
+		if errors.As(found, &place) && place.Code == 0 {
+			place.Code = int(failed.Code)
+		}
+		return found
+	}
+	if ragged := pl.ragged(failed); ragged != nil {
+		return ragged
+	}
+	if changed := pl.scan.changed(); changed != nil {
+		return changed
+	}
+	e := millrace.Errorf(classOf(failed.Code), "%w", failed)
+	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
+	return e
+}
+
+// classOf maps TensorFlow's codes of a failed step. It is used when the data
+// files are as they should be, or cannot be looked at.
+func classOf(code tfbridge.Code) millrace.Class {
+	switch code {
+	case tfbridge.DataLoss:
+		return millrace.ErrCorrupt
+	case tfbridge.InvalidArgument:
+		return millrace.ErrSchema
+	case tfbridge.FailedPrecondition, tfbridge.OutOfRange:
+		return millrace.ErrTruncated
+	case tfbridge.NotFound, tfbridge.PermissionDenied, tfbridge.Unknown, tfbridge.Unavailable:
+		return millrace.ErrIO
+	case tfbridge.ResourceExhausted:
+		return millrace.ErrLimit
+	case tfbridge.Cancelled, tfbridge.DeadlineExceeded:
+		return millrace.ErrCanceled
+	case tfbridge.Unimplemented:
+		return millrace.ErrConfig
+	}
+	return millrace.ErrInternal
+}
+
+// differentShapes is TensorFlow's message for a batch of unequal elements.
+var differentShapes = regexp.MustCompile(`different shapes in component (\d+)\. First element had shape (\[[^\]]*\]) and element (\d+) had shape (\[[^\]]*\])`)
+
+// ragged names the tensor of a batch whose elements differ in shape.
+func (pl *Pipeline) ragged(failed *tfbridge.Error) error {
+	m := differentShapes.FindStringSubmatch(failed.Msg)
+	if m == nil {
+		return nil
+	}
+	component, err := strconv.Atoi(m[1])
+	if err != nil || component >= len(pl.Plan.Tensors) {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrSchema,
+		"examples of one batch differ in shape: %s and %s; set args.padding, or a batch size of 1", m[2], m[4])
+	e.Loader, e.Tensor, e.Code = pl.Plan.Path, pl.Plan.Tensors[component].Name, int(failed.Code)
+	return e
+}
+
+// blame adds the loader to an error about one of its data files, and the line
+// of the list that named the file.
+func (p *Plan) blame(err error) error {
+	var e *millrace.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", millrace.Quote(p.Path), err)
+	}
+	e.Loader = p.Path
+	return err
+}

@@ -1,0 +1,121 @@
+package loaders
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// finish turns the stored values of the sorted features into the plan's
+// tensors: decoding and casting, then secondary features, then processing
+// steps. lead is what stands before each tensor's own shape: nothing for one
+// record, the batch dimension for a batch of them. Every stage works on both.
+func (b *builder) finish(s *graph.Scope, stored []tfbridge.Output, lead []int64) []tfbridge.Output {
+	features := b.plan.sortedFeatures()
+	if len(stored) != len(features) {
+		return nil // the scope holds the failure
+	}
+	decoded := make(map[*Feature]tfbridge.Output, len(features))
+	for i, f := range features {
+		decoded[f] = b.decode(s, f, stored[i], lead)
+	}
+	values := make(map[string]tfbridge.Output, len(b.plan.Tensors))
+	for _, primary := range b.plan.Primaries {
+		values[primary.To] = graph.Identity(s, decoded[primary.From])
+	}
+	b.addSecondaries(s, values, len(lead))
+	b.runSteps(s, values, len(lead))
+	if len(lead) > 0 && b.plan.Padding != nil {
+		b.padStatic(s, values)
+	}
+	out := make([]tfbridge.Output, len(b.plan.Tensors))
+	for i, t := range b.plan.Tensors {
+		out[i] = values[t.Name]
+	}
+	return out
+}
+
+// decode turns a feature's stored values into its tensor.
+func (b *builder) decode(s *graph.Scope, f *Feature, x tfbridge.Output, lead []int64) tfbridge.Output {
+	if f.Kind == Raw {
+		return b.decodeRaw(s, f, x, lead)
+	}
+	if f.DType == f.stored() {
+		return x
+	}
+	if f.CheckedCast {
+		return b.checkedCast(s, f, x)
+	}
+	return graph.Cast(s, x, f.DType)
+}
+
+// decodeRaw decodes byte strings to [...] + the feature's shape. The shape is
+// given in full: with a -1, strings of twice the length would pass for twice
+// as many strings.
+func (b *builder) decodeRaw(s *graph.Scope, f *Feature, x tfbridge.Output, lead []int64) tfbridge.Output {
+	as := f.DType
+	switch f.DType { // DecodeRaw has no unsigned kernels of these sizes
+	case tfbridge.Uint32:
+		as = tfbridge.Int32
+	case tfbridge.Uint64:
+		as = tfbridge.Int64
+	}
+	flat := graph.DecodeRaw(s, x, as, &graph.DecodeRawOptions{BigEndian: f.Endian == "big"})
+	if as != f.DType {
+		flat = graph.Bitcast(s, flat, f.DType)
+	}
+	shape := graph.ConcatV2(s, []tfbridge.Output{graph.Shape(s, x), s.Const(int64Vector(f.Shape))}, 0)
+	full := graph.Reshape(s, flat, shape)
+	return graph.EnsureShape(s, full, elementShape(lead, f.TensorShape()))
+}
+
+// int64Vector returns a vector that is a constant even when it is empty.
+func int64Vector(v []int64) []int64 { return append(make([]int64, 0, len(v)), v...) }
+
+// addSecondaries adds the constants. Shapes are copied from primaries as they
+// are before any step.
+func (b *builder) addSecondaries(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
+	for _, c := range b.plan.Secondaries {
+		shape := s.Const(int64Vector(c.Shape))
+		if c.ShapeFrom != "" {
+			shape = graph.Shape(s, values[c.ShapeFrom])
+		} else if lead > 0 {
+			batch := graph.Subscript(s, graph.Shape(s, values[b.plan.Primaries[0].To]), graph.Until(int64(lead)))
+			shape = graph.ConcatV2(s, []tfbridge.Output{batch, shape}, 0)
+		}
+		values[c.To] = graph.Fill(s, shape, b.constant(s, c.Value, c.DType))
+	}
+}
+
+// runSteps runs the processing steps in the order they are listed.
+func (b *builder) runSteps(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
+	for _, step := range b.plan.Steps {
+		indices := make([]graph.Index, lead, lead+len(step.Indices)) // the zero Index is a whole dimension
+		for _, i := range step.Indices {
+			indices = append(indices, graph.Index{Single: i.Single, Begin: i.Begin, End: i.End})
+		}
+		values[step.Tensor] = graph.Subscript(s, values[step.Tensor], indices...)
+	}
+}
+
+// padStatic pads a batch whose shapes are known: after each axis up to the
+// padded shape.
+func (b *builder) padStatic(s *graph.Scope, values map[string]tfbridge.Output) {
+	for i, pad := range b.plan.Padding {
+		t := b.plan.Tensors[i]
+		after := make([][]int32, 1, len(t.Shape)+1)
+		after[0] = []int32{0, 0}
+		padded := false
+		for axis, n := range t.Shape {
+			extra := int32(0)
+			if pad.Shape[axis] >= 0 {
+				extra = int32(pad.Shape[axis] - n)
+			}
+			after = append(after, []int32{0, extra})
+			padded = padded || extra > 0
+		}
+		if padded {
+			value := b.constant(s, pad.Value, t.DType)
+			values[t.Name] = graph.PadV2(s, values[t.Name], s.Const(after), value)
+		}
+	}
+}

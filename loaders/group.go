@@ -1,0 +1,46 @@
+package loaders
+
+// A batch costs tf.data a fixed time whatever is in it (waking threads,
+// calling functions), so records are parsed several batches at a time and cut
+// into batches afterwards, which copies nothing. Measured in
+// docs/performance.md; more than eight batches gain nothing.
+const (
+	groupBatches = 8
+	groupBytes   = 1 << 20 // of serialized records, so that large ones stay few
+)
+
+// groupSize returns how many records are parsed at once: whole batches.
+func (b *builder) groupSize() int64 {
+	size := b.plan.BatchSize
+	if !b.plan.applied(rewriteGroupBatches) {
+		return size
+	}
+	records, _ := b.scan.Records()
+	average := max(b.scan.bytes()/max(records, 1), 1)
+	batches := groupBytes / average / size
+	return size * min(max(batches, 1), groupBatches)
+}
+
+// groupBatches decides whether several batches are parsed at once.
+func (p *Plan) groupBatches() Rewrite {
+	r := Rewrite{Name: rewriteGroupBatches}
+	switch {
+	case !p.parseBatches().Applied:
+		r.Why = "records are parsed one by one"
+	case p.remote():
+		r.Why = "the size of remote records is not known"
+	default:
+		r.Applied, r.Why = true, "up to 8 batches or 1 MiB of records are parsed at once and cut into batches afterwards"
+	}
+	return r
+}
+
+// remote reports whether TensorFlow alone can look at some of the files.
+func (p *Plan) remote() bool {
+	for _, f := range p.Files {
+		if f.Remote {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package loaders
+
+import (
+	"millrace/loaders/diag"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// LoaderType says how records become examples. Its values are those of the
+// key "type" in a loader config.
+type LoaderType string
+
+// The loader types.
+const (
+	Independent        LoaderType = "independent"         // each record is an example
+	ContinuousSequence LoaderType = "continuous_sequence" // windows of the joined records of a file
+	DiscreteSequence   LoaderType = "discrete_sequence"   // windows of whole records of a file
+)
+
+// Kind says how a feature is stored in a record. Its values are those of the
+// manifest's "deserialize_type".
+type Kind string
+
+// The kinds of feature.
+const (
+	Int    Kind = "int"    // an int64 list
+	Float  Kind = "float"  // a float list
+	String Kind = "string" // a bytes list, each element a value
+	Raw    Kind = "raw"    // a bytes list, each element the bytes of a tensor
+)
+
+// Plan is a checked loader config: every default filled in, every name
+// resolved, every shape that is known before the data is read worked out.
+// [Check] makes it. It is read-only and may be shared between goroutines.
+type Plan struct {
+	Path         string // the loader config
+	ManifestPath string
+	ListPath     string // "" for a dataset of type dir
+	Type         LoaderType
+	Manifest     *ManifestPlan
+	Files        []DataFile // in the order they are read unless names are shuffled
+
+	BatchSize       int64
+	DropRemainder   bool
+	Epochs          int64 // 0 = endless
+	ParallelReads   int64 // at most the interleave's cycle length
+	ParallelParses  int64
+	ReadBufferBytes int64
+	Prefetch        int64        // batches
+	Shuffle         *ShufflePlan // nil = off
+	Sloppy          bool
+	InterleaveIn    int64
+	InterleaveOut   int64 // at least 1
+	Seed            int64
+	SeedGiven       bool // false: Seed was drawn for this plan
+
+	Features    []*Feature // the requested features, each once, in the manifest's order
+	Primaries   []Primary
+	Secondaries []Const
+	Steps       []Slice
+	Padding     []Pad // nil = no padding; else one entry for each of Tensors, in their order
+	MultiLoad   bool
+	Window      *Window // nil for Independent
+
+	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
+	Warnings diag.List
+}
+
+// ManifestPlan is what the manifest says about all records.
+type ManifestPlan struct {
+	Compression tfrecord.Compression
+	AllowVarLen bool   // records are SequenceExamples
+	SHA256      string // of the manifest's bytes, in hexadecimal
+}
+
+// DataFile is one TFRecord file of the dataset.
+type DataFile struct {
+	Path     string // absolute, or with a scheme
+	Remote   bool   // the path has a scheme: TensorFlow opens it, Go does not look at it
+	ListLine int    // its line in the list file, from 1; 0 for a dataset of type dir
+	Size     int64  // in bytes when the plan was made, -1 if Remote
+}
+
+// ShufflePlan holds the sizes of the three ways of mixing records.
+type ShufflePlan struct {
+	Elements  int64 // records or windows buffered
+	Filenames int64 // file names buffered
+	MixFiles  int64 // files read in turns, one record at a time; at most the number of files
+}
+
+// Feature is a requested feature of the manifest.
+type Feature struct {
+	Name        string
+	Kind        Kind
+	DType       tfbridge.DataType
+	Shape       []int64 // of a record, or of an element if VarLen; without Len
+	VarLen      bool    // a feature list: the tensor is [T] + Shape
+	Endian      string  // "little" or "big" for Raw, else ""
+	Len         int64   // byte strings of a Raw feature; more than 1 gives [Len] + Shape; 1 if VarLen
+	CheckedCast bool    // a cast that loses something is an error
+	Index       int     // in the manifest's "features"
+}
+
+// TensorShape returns the static shape of the feature's tensor for one
+// record: Shape with the axis of Len, and -1 for the length of a feature list.
+func (f *Feature) TensorShape() []int64 {
+	var lead []int64
+	switch {
+	case f.VarLen:
+		lead = []int64{-1}
+	case f.Len > 1:
+		lead = []int64{f.Len}
+	}
+	return append(lead, f.Shape...)
+}
+
+// Primary takes a feature into the pipeline under a name.
+type Primary struct {
+	From *Feature
+	To   string
+}
+
+// Const is a secondary feature of type const.
+type Const struct {
+	To        string
+	Shape     []int64 // the static shape; -1 where ShapeFrom's dimension is unknown
+	ShapeFrom string  // the primary whose shape is copied, "" if Shape was written out
+	DType     tfbridge.DataType
+	Value     any // as [Pad.Value]
+}
+
+// Slice is a processing step of type slice.
+type Slice struct {
+	Tensor  string
+	Text    string // as written
+	Indices []SliceIndex
+	In, Out TensorSpec // before and after, as far as known
+}
+
+// SliceIndex is one index of a slice: a single position or a range.
+type SliceIndex struct {
+	Single     bool   // position *Begin; the dimension is removed
+	Begin, End *int64 // nil = from the start, to the end; negative counts from the end
+}
+
+// Pad is the padding of one tensor.
+type Pad struct {
+	Tensor string
+	Shape  []int64 // -1 = the longest in the batch
+	Value  any     // of the tensor's dtype: int64, uint64, float64, bool, string or complex128
+}
+
+// Window is how sequence loaders cut windows.
+type Window struct {
+	Min, Max int64
+	Stride   int64  // 0 = from the end of one window to the start of the next
+	Tail     string // "keep" or "drop"
+}
+
+// TensorSpec is a tensor as far as it is known before the data is read.
+type TensorSpec struct {
+	Name  string            `json:"name"`
+	DType tfbridge.DataType `json:"dtype"`
+	Shape []int64           `json:"shape"` // without the batch dimension; -1 = unknown
+}
+
+// Rewrite says what the plan's optimiser did about one rewrite, and why.
+type Rewrite struct {
+	Name    string `json:"name"`
+	Applied bool   `json:"applied"`
+	Why     string `json:"why"`
+}

@@ -1,0 +1,163 @@
+package loaders
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"millrace/tfbridge"
+)
+
+// producer runs the graph, batch by batch, ahead of the consumer.
+type producer struct {
+	pipe      *Pipeline
+	names     []string
+	init      *tfbridge.Callable
+	next      *tfbridge.Callable
+	results   chan result
+	left      chan struct{} // closed when the consumer has left
+	batches   int64         // delivered
+	rows      int64         // delivered
+	carefully bool          // batches are parsed one at a time
+}
+
+// result is what one step gave.
+type result struct {
+	batch *Batch
+	err   error
+}
+
+// errEnd is the end of the data, believed after [producer.verify] only.
+var errEnd = errors.New("end of data")
+
+func (pl *Pipeline) newProducer(sess *tfbridge.Session, o *RunOptions) (*producer, error) {
+	fetch := o.Fetch
+	if fetch == nil {
+		fetch = pl.Tensors
+	}
+	p := &producer{
+		pipe:    pl,
+		results: make(chan result, max(o.Ahead, 1)-1), // one more is in the producer's hand
+		left:    make(chan struct{}),
+	}
+	var outputs []tfbridge.Output
+	for _, n := range fetch {
+		p.names = append(p.names, n.Name)
+		outputs = append(outputs, n.Output)
+	}
+	var err error
+	p.init, err = sess.Prepare([]tfbridge.Output{pl.group, pl.skip}, nil, []*tfbridge.Operation{pl.Iterator.Init})
+	if err != nil {
+		return nil, err
+	}
+	p.next, err = sess.Prepare(nil, append(outputs, pl.Rows), nil)
+	return p, err
+}
+
+// produce sends every step's result; it ends after an error or the end of the
+// data, or when the consumer has left.
+func (p *producer) produce(ctx context.Context, ended chan<- struct{}) {
+	defer close(ended)
+	err := p.start(p.pipe.groupSize, 0)
+	for {
+		var b *Batch
+		if err == nil {
+			b, err = p.step(ctx)
+		}
+		select {
+		case p.results <- result{b, err}:
+		case <-p.left:
+			b.release()
+			p.discard()
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// discard frees what was produced for a consumer that has left.
+func (p *producer) discard() {
+	for {
+		select {
+		case res := <-p.results:
+			res.batch.release()
+		default:
+			return
+		}
+	}
+}
+
+// start puts the iterator at a batch of the data. group is how many records
+// are parsed at once.
+func (p *producer) start(group, skip int64) error {
+	feeds, err := scalars(group, skip)
+	if err != nil {
+		return err
+	}
+	defer feeds[0].Close()
+	defer feeds[1].Close()
+	if _, err := p.init.Run(context.Background(), feeds); err != nil {
+		return p.pipe.explain(context.Background(), err)
+	}
+	return nil
+}
+
+func scalars(a, b int64) ([]*tfbridge.Tensor, error) {
+	x, err := tfbridge.NewTensor(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := tfbridge.NewTensor(b)
+	if err != nil {
+		x.Close()
+		return nil, err
+	}
+	return []*tfbridge.Tensor{x, y}, nil
+}
+
+// step runs the graph once. The run is not given the context: a run that is
+// left behind would still take its batch.
+func (p *producer) step(ctx context.Context) (*Batch, error) {
+	tensors, err := p.next.Run(context.Background(), nil)
+	if err != nil {
+		return p.failed(ctx, err)
+	}
+	last := len(tensors) - 1
+	rows, err := tfbridge.View[int64](tensors[last])
+	if err != nil {
+		return nil, err
+	}
+	b := &Batch{names: p.names, tensors: slices.Clip(tensors[:last]), rows: rows[0]}
+	tensors[last].Close()
+	p.rows += b.rows
+	p.batches++
+	return b, nil
+}
+
+// failed decides what the failure of a step means.
+func (p *producer) failed(ctx context.Context, err error) (*Batch, error) {
+	if errors.Is(err, tfbridge.OutOfRange) {
+		if err := p.verify(ctx); err != nil {
+			return nil, err
+		}
+		return nil, errEnd
+	}
+	if p.carefully || p.pipe.groupSize <= p.pipe.Plan.BatchSize || p.pipe.Plan.Sloppy || !dataFault(err) {
+		return nil, p.pipe.explain(ctx, err)
+	}
+	// Records are parsed several batches at a time. The batches before the
+	// bad record are delivered all the same: from here on one at a time.
+	p.carefully = true
+	if err := p.start(p.pipe.Plan.BatchSize, p.batches); err != nil {
+		return nil, err
+	}
+	return p.step(ctx)
+}
+
+// dataFault reports whether a failure may be that of a record.
+func dataFault(err error) bool {
+	return errors.Is(err, tfbridge.InvalidArgument) || errors.Is(err, tfbridge.DataLoss) ||
+		errors.Is(err, tfbridge.FailedPrecondition)
+}

@@ -1,0 +1,273 @@
+package loaders
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"millrace"
+	"millrace/tfrecord/example"
+)
+
+// checkRecord reports why a record cannot become an element: a missing
+// feature, another kind of list, another number of values, a value that a
+// checked cast would lose, an index or a padding that its shape does not
+// allow. The error has the feature or the tensor but no place.
+func (p *Plan) checkRecord(data []byte) error {
+	if len(data) == 0 {
+		return millrace.Errorf(millrace.ErrSchema, "an empty record (0 bytes): it holds no features")
+	}
+	features, err := p.features(data)
+	if err != nil {
+		return err
+	}
+	shapes := make(map[*Feature][]int64, len(p.Features))
+	for _, f := range p.Features {
+		stored, err := features.stored(f)
+		if err == nil {
+			shapes[f], err = f.check(stored)
+		}
+		if err != nil {
+			return inFeature(err, f, features.hint(f))
+		}
+	}
+	return p.checkShapes(shapes)
+}
+
+// inFeature names the feature in an error.
+func inFeature(err error, f *Feature, hint string) error {
+	e, ok := err.(*millrace.Error)
+	if !ok {
+		return err
+	}
+	e.Feature = f.Name
+	e.Msg += hint
+	return e
+}
+
+// recordFeatures is a record of either form.
+type recordFeatures struct {
+	data     []byte
+	features *example.Features        // of an Example, or the context
+	sequence *example.SequenceExample // nil for an Example
+}
+
+func (p *Plan) features(data []byte) (*recordFeatures, error) {
+	if !p.Manifest.AllowVarLen {
+		features, err := example.Parse(data)
+		return &recordFeatures{data: data, features: features}, err
+	}
+	sequence, err := example.ParseSequence(data)
+	if err != nil {
+		return nil, err
+	}
+	return &recordFeatures{data: data, features: &sequence.Context, sequence: sequence}, nil
+}
+
+// stored returns what a record stores of a feature: one list, or a list for
+// each element of a feature list.
+func (r *recordFeatures) stored(f *Feature) ([]example.Raw, error) {
+	if f.VarLen {
+		if !r.sequence.HasList(f.Name) {
+			return nil, millrace.Errorf(millrace.ErrSchema, "the record has no such feature list")
+		}
+		return r.sequence.List(f.Name)
+	}
+	raw, err := r.features.Raw(f.Name)
+	if err != nil {
+		return nil, err
+	}
+	if raw.Kind() == example.None {
+		return nil, millrace.Errorf(millrace.ErrSchema, "the record has no such feature")
+	}
+	return []example.Raw{raw}, nil
+}
+
+// hint says where a feature that was not found is instead.
+func (r *recordFeatures) hint(f *Feature) string {
+	if r.sequence == nil {
+		other, err := example.ParseSequence(r.data)
+		if err == nil && !r.features.Has(f.Name) && (other.HasList(f.Name) || example.Sniff(r.data) == example.LikeSequence) {
+			return "; it looks like a SequenceExample: set allow_var_len in the manifest"
+		}
+		return ""
+	}
+	switch {
+	case f.VarLen && !r.sequence.HasList(f.Name) && r.features.Has(f.Name):
+		if len(r.sequence.ListNames()) == 0 {
+			return "; it looks like an Example: set allow_var_len to false in the manifest"
+		}
+		return "; the context has a feature of this name: set var_len to false in the manifest"
+	case f.VarLen && !r.sequence.HasList(f.Name) && len(r.sequence.ListNames()) == 0:
+		return "; it looks like an Example, which has no feature lists"
+	case !f.VarLen && !r.features.Has(f.Name) && r.sequence.HasList(f.Name):
+		return "; there is a feature list of this name: set var_len in the manifest"
+	}
+	return ""
+}
+
+// listKind returns the list that a feature's deserialize_type asks for.
+func (f *Feature) listKind() example.Kind {
+	switch f.Kind {
+	case Int:
+		return example.Int64
+	case Float:
+		return example.Float
+	default:
+		return example.Bytes
+	}
+}
+
+// check checks the stored lists of a feature and returns the shape of its
+// tensor.
+func (f *Feature) check(stored []example.Raw) ([]int64, error) {
+	for i, raw := range stored {
+		if err := f.checkList(raw); err != nil {
+			if e, ok := err.(*millrace.Error); ok && f.VarLen {
+				e.Msg = fmt.Sprintf("element %d: %s", i, e.Msg)
+			}
+			return nil, err
+		}
+	}
+	shape := slices.Clone(f.TensorShape())
+	if f.VarLen {
+		shape[0] = int64(len(stored))
+	}
+	return shape, nil
+}
+
+// checkList checks one stored list: its kind, the number of its values, the
+// bytes of raw tensors and the values of a checked cast.
+func (f *Feature) checkList(raw example.Raw) error {
+	if kind := raw.Kind(); kind != f.listKind() && kind != example.None {
+		return millrace.Errorf(millrace.ErrSchema, "stored as a %s list, but deserialize_type %q needs a %s list", kind, f.Kind, f.listKind())
+	}
+	want := elements(f.storedShape())
+	if got := int64(raw.Len()); got != want {
+		return millrace.Errorf(millrace.ErrSchema, "%s stored, want %d for shape %v", values(got), want, f.storedShape())
+	}
+	if f.Kind == Raw {
+		return f.checkRaw(raw)
+	}
+	if f.CheckedCast && f.DType != f.stored() {
+		return f.checkValues(raw.Decode())
+	}
+	return nil
+}
+
+func values(n int64) string {
+	if n == 1 {
+		return "1 value is"
+	}
+	return fmt.Sprintf("%d values are", n)
+}
+
+// elements returns the number of elements of a shape, at most the largest
+// int64.
+func elements(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		if d > 0 && n > math.MaxInt64/d {
+			return math.MaxInt64
+		}
+		n *= d
+	}
+	return n
+}
+
+// checkRaw checks that every byte string is as long as its tensor.
+func (f *Feature) checkRaw(raw example.Raw) error {
+	size := int64(f.DType.Size())
+	for _, got := range raw.ByteLens() {
+		if int64(got) == elements(f.Shape)*size {
+			continue
+		}
+		e := millrace.Errorf(millrace.ErrSchema, "%d raw bytes, want %d for shape %v of %s", got, elements(f.Shape)*size, f.Shape, f.DType)
+		if int64(got)%size != 0 {
+			e.Msg += " (no whole number of elements)"
+		}
+		return e
+	}
+	return nil
+}
+
+// checkShapes follows the shapes of one record through secondaries, steps and
+// padding.
+func (p *Plan) checkShapes(shapes map[*Feature][]int64) error {
+	if p.Type != Independent {
+		return nil // later stages see windows, not records
+	}
+	tensors := make(map[string][]int64, len(p.Tensors))
+	for _, primary := range p.Primaries {
+		tensors[primary.To] = shapes[primary.From]
+	}
+	for _, c := range p.Secondaries {
+		tensors[c.To] = c.Shape
+		if c.ShapeFrom != "" {
+			tensors[c.To] = tensors[c.ShapeFrom]
+		}
+	}
+	for i, step := range p.Steps {
+		shape, err := step.apply(tensors[step.Tensor])
+		if err != nil {
+			err.Key, err.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Tensor
+			return err
+		}
+		tensors[step.Tensor] = shape
+	}
+	return p.checkPadded(tensors)
+}
+
+// apply returns the shape that a slice gives.
+func (s *Slice) apply(shape []int64) ([]int64, *millrace.Error) {
+	out := []int64{}
+	for axis, n := range shape {
+		if axis >= len(s.Indices) {
+			out = append(out, n)
+			continue
+		}
+		index := s.Indices[axis]
+		if !index.Single {
+			out = append(out, index.length(n))
+			continue
+		}
+		if at := *index.Begin; at >= n || at < -n {
+			return nil, millrace.Errorf(millrace.ErrSchema, "slice %q: index %d is out of range for dimension %d of shape %v", s.Text, at, axis, shape)
+		}
+	}
+	return out, nil
+}
+
+// length returns how many of n positions a range takes.
+func (i SliceIndex) length(n int64) int64 {
+	begin, end := int64(0), n
+	if i.Begin != nil {
+		begin = clampIndex(*i.Begin, n)
+	}
+	if i.End != nil {
+		end = clampIndex(*i.End, n)
+	}
+	return max(0, end-begin)
+}
+
+func clampIndex(i, n int64) int64 {
+	if i < 0 {
+		i += n
+	}
+	return min(max(i, 0), n)
+}
+
+// checkPadded checks that tensors are no larger than what they are padded to.
+func (p *Plan) checkPadded(tensors map[string][]int64) error {
+	for _, pad := range p.Padding {
+		shape := tensors[pad.Tensor]
+		for axis, n := range shape {
+			if to := pad.Shape[axis]; to >= 0 && n > to {
+				e := millrace.Errorf(millrace.ErrSchema, "shape %v is larger than its padding %v in dimension %d; pad to more, or to -1", shape, pad.Shape, axis)
+				e.Tensor = pad.Tensor
+				return e
+			}
+		}
+	}
+	return nil
+}
