@@ -124,13 +124,13 @@ func (z *inflater) begin() error {
 func (z *inflater) foreign() error {
 	prefix, _ := z.in.Peek(sniffLen)
 	if z.members > 0 {
-		return corruptStream("bytes after the end of the %s stream (first bytes %s)", z.kind, millrace.QuoteData(prefix))
+		return corruptStream("bytes after the end of the %s stream (first bytes %s)", z.kind, firstBytes(prefix))
 	}
 	guess, _ := otherwiseCompressed(sniff(prefix), z.kind)
 	if guess != "" {
 		guess = ": the file " + guess
 	}
-	return corruptStream("not %s (first bytes %s)%s", z.kind, millrace.QuoteData(prefix), guess)
+	return corruptStream("not %s (first bytes %s)%s", z.kind, firstBytes(prefix), guess)
 }
 
 // zlibHeader reads the header of a zlib stream. Only one stream may be in a
@@ -139,7 +139,10 @@ func (z *inflater) zlibHeader() error {
 	if z.members > 0 {
 		return z.foreign()
 	}
-	b, _ := z.in.Peek(2)
+	b, err := z.in.Peek(2)
+	if err != nil && err != io.EOF {
+		return err
+	}
 	if len(b) < 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 {
 		return &cutStream{fmt.Sprintf("%d of 2 header bytes", len(b))}
 	}
@@ -165,7 +168,10 @@ const (
 // gzipHeader reads the header of a gzip member.
 func (z *inflater) gzipHeader() error {
 	const fixed = 10
-	b, _ := z.in.Peek(fixed)
+	b, err := z.in.Peek(fixed)
+	if err != nil && err != io.EOF {
+		return err
+	}
 	if n := min(len(b), 3); string(b[:n]) != "\x1f\x8b\x08"[:n] {
 		return z.foreign()
 	}

@@ -3,8 +3,6 @@ package tfrecord
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -164,6 +162,8 @@ func (d *Reader) header() (int, error) {
 		return 0, io.EOF
 	case err == io.EOF:
 		return 0, d.shortHeader(h)
+	case err != nil && len(h) == 0:
+		return 0, d.between(d.readError(err))
 	case err != nil:
 		return 0, d.readError(err)
 	}
@@ -180,31 +180,6 @@ func (d *Reader) header() (int, error) {
 	}
 	d.src.Discard(headerSize)
 	return int(length), nil
-}
-
-// checkLength compares the length a header claims with the cap and with the
-// bytes that follow the header; rest is -1 where that is unknown.
-func checkLength(length uint64, rest, limit int64) *millrace.Error {
-	if length > uint64(limit) {
-		left := ""
-		if rest >= 0 {
-			left = fmt.Sprintf("%d remain, ", rest)
-		}
-		return millrace.Errorf(millrace.ErrLimit, "claims %d bytes, %scap %s", length, left, sizeText(limit))
-	}
-	if n := int64(length); rest >= 0 && n > rest-crcSize {
-		return cutRecord("file", n, rest)
-	}
-	return nil
-}
-
-// cutRecord is the fault of a record of n data bytes of which, with their
-// checksum, only have bytes are there.
-func cutRecord(what string, n, have int64) *millrace.Error {
-	if have < n {
-		return millrace.Errorf(millrace.ErrTruncated, "%s ends inside the record: %d of %d data bytes", what, have, n)
-	}
-	return millrace.Errorf(millrace.ErrTruncated, "%s ends inside the record: %d of %d data checksum bytes", what, have-n, crcSize)
 }
 
 // body returns the next n bytes, in the reader's buffer if they fit there.
@@ -230,142 +205,4 @@ func (d *Reader) body(n int) ([]byte, error) {
 	}
 	d.buf = b
 	return b, nil
-}
-
-// bodyError is what stands in the way of n bytes of which have could be read.
-func (d *Reader) bodyError(err error, n, have int) error {
-	if err != io.EOF && err != io.ErrUnexpectedEOF {
-		return d.readError(err)
-	}
-	return d.place(cutRecord(d.what(), int64(n-crcSize), int64(have)))
-}
-
-// what names the input in a message.
-func (d *Reader) what() string {
-	if d.opts.Compression == None {
-		return "file"
-	}
-	return d.opts.Compression.String() + " stream"
-}
-
-// shortHeader is the fault of an input that ends inside a header, h being what
-// there is of it.
-func (d *Reader) shortHeader(h []byte) error {
-	if d.record == 0 && d.opts.Compression == None {
-		if guess := sniff(h); guess != "" {
-			return d.notRecords(h, guess)
-		}
-	}
-	return d.place(cutHeader(d.what(), len(h)))
-}
-
-// cutHeader is the fault of an input that ends inside a header.
-func cutHeader(what string, have int) *millrace.Error {
-	return millrace.Errorf(millrace.ErrTruncated, "%s ends inside a record header: %d of %d header bytes", what, have, headerSize)
-}
-
-// badHeader is the fault of a header whose checksum is wrong.
-func (d *Reader) badHeader(h []byte) error {
-	if d.record == 0 {
-		prefix, _ := d.src.Peek(min(sniffLen, d.src.Size()))
-		if guess := sniff(prefix); guess != "" {
-			return d.notRecords(prefix, guess)
-		}
-	}
-	return d.place(lengthChecksum(h))
-}
-
-// lengthChecksum is the fault of a header whose checksum is wrong.
-func lengthChecksum(h []byte) *millrace.Error {
-	note := ""
-	if !slices.ContainsFunc(h[:headerSize], func(c byte) bool { return c != 0 }) {
-		note = "; the header is all zeros: an unfinished copy?"
-	}
-	return millrace.Errorf(millrace.ErrCorrupt, "length checksum: stored %08x, that of the length %08x%s",
-		binary.LittleEndian.Uint32(h[lengthSize:]), maskedCRC(h[:lengthSize]), note)
-}
-
-// notRecords is the fault of an input that is something else altogether.
-func (d *Reader) notRecords(prefix []byte, guess string) error {
-	if d.opts.Compression != None {
-		return d.fault(millrace.ErrCorrupt, "the %s stream holds no TFRecords (length checksum): its content %s (first bytes %s)",
-			d.opts.Compression, guess, millrace.QuoteData(prefix))
-	}
-	if g, ok := otherwiseCompressed(guess, None); ok {
-		return d.fault(millrace.ErrCorrupt, "%s", g)
-	}
-	return d.fault(millrace.ErrCorrupt, "not a TFRecord file (length checksum): it %s (first bytes %s)", guess, millrace.QuoteData(prefix))
-}
-
-// readError is a failure to get bytes: of the input, or of its decompression.
-func (d *Reader) readError(err error) error {
-	var cut *cutStream
-	var bad *streamError
-	switch {
-	case errors.As(err, &cut):
-		return d.cutStream(cut.where)
-	case errors.As(err, &bad):
-		return d.place(millrace.Errorf(bad.class, "%s", bad.msg))
-	}
-	return d.place(ioError("read", d.name, err))
-}
-
-// cutStream is the fault of a compressed stream that ends early.
-func (d *Reader) cutStream(where string) error {
-	if where != "" {
-		where = " (" + where + ")"
-	}
-	after := "before the first record is whole"
-	if d.record > 0 {
-		after = fmt.Sprintf("after record %d", d.record-1)
-	}
-	return d.fault(millrace.ErrTruncated, "%s stream ends early %s%s", d.opts.Compression, after, where)
-}
-
-// fault returns an error at the next record.
-func (d *Reader) fault(class millrace.Class, format string, args ...any) error {
-	return d.place(millrace.Errorf(class, format, args...))
-}
-
-// place sets the place of an error to the next record.
-func (d *Reader) place(e *millrace.Error) error {
-	e.Op, e.File, e.Record, e.Offset = "read", d.name, d.record, d.offset
-	return e
-}
-
-// settle turns what ended reading into what Next returns: if the file is not
-// what it was when it was opened, that is the reason.
-func (d *Reader) settle(err error) error {
-	if d.file == nil {
-		return err
-	}
-	now, serr := d.file.Stat()
-	if serr != nil {
-		return d.place(ioError("stat", d.name, serr))
-	}
-	if diff := difference(d.opened, now); diff != "" {
-		return changedDuring(d.name, diff, err)
-	}
-	return err
-}
-
-// changedDuring is the fault of a file that changed under the reader.
-func changedDuring(path, diff string, err error) error {
-	note := ""
-	var e *millrace.Error
-	if errors.As(err, &e) {
-		note = "; what was read: " + e.Msg
-	}
-	c := millrace.Errorf(millrace.ErrIO, "changed during read (%s)%s", diff, note)
-	c.Op, c.File = "read", path
-	return c
-}
-
-// withFile names the file in an error that has none yet.
-func withFile(err error, path string) error {
-	var e *millrace.Error
-	if errors.As(err, &e) && e.File == "" {
-		e.File = path
-	}
-	return err
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/flate"
+
+	"millrace"
 )
 
 // sniffLen is how much of a file's beginning is looked at for a guess.
@@ -73,7 +75,7 @@ func sniffText(prefix []byte) string {
 		return ""
 	}
 	if len(bytes.Trim(prefix, "\x00")) == 0 {
-		return "holds only zeros here: an unfinished copy?"
+		return "holds only zeros: an unfinished copy?"
 	}
 	text := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(prefix, []byte("\xef\xbb\xbf"))))
 	if !printable(text) {
@@ -99,6 +101,14 @@ func printable(b []byte) bool {
 		}
 	}
 	return len(b) > 0
+}
+
+// firstBytes quotes the beginning of a file: more of it where it can be read.
+func firstBytes(prefix []byte) string {
+	if !printable(prefix) {
+		prefix = prefix[:min(len(prefix), 16)]
+	}
+	return millrace.QuoteData(prefix)
 }
 
 // isGzip reports whether b starts like a gzip member: magic and deflate.
