@@ -1,0 +1,172 @@
+// Package inspect looks through the TFRecord files of a dataset and tells
+// what is in them: files, record counts, sizes, compression, and for every
+// feature its kind, how many records have it, how many values, and their
+// range. It needs no manifest, and can propose one.
+package inspect
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"millrace"
+	"millrace/tfrecord"
+)
+
+// ManifestName is the manifest's file name in a dataset's folder.
+const ManifestName = "__manifest__.json"
+
+// Extension is that of a dataset's data files.
+const Extension = ".tfrecords"
+
+// Options says how thoroughly a dataset is inspected. Nil and the zero value
+// read everything.
+type Options struct {
+	Sample         int64 // records of each file whose contents are looked at; 0: all
+	MaxRecordBytes int64 // cap on one record; 0: the reader's default
+}
+
+// Report is what a dataset holds.
+type Report struct {
+	Path        string     `json:"path"`
+	HasManifest bool       `json:"manifest"` // the folder has one
+	Sample      int64      `json:"sample,omitempty"`
+	Files       []*File    `json:"files"`
+	Records     int64      `json:"records"`
+	AtLeast     bool       `json:"at_least,omitempty"` // Records counts only what was read
+	Bytes       int64      `json:"bytes"`
+	Parsed      int64      `json:"parsed"`   // records whose contents were looked at
+	Sequence    bool       `json:"sequence"` // some record has feature lists: they are SequenceExamples
+	Features    []*Feature `json:"features"` // context features, then feature lists, by name
+	Notes       []string   `json:"notes"`    // what the user should know
+	Problems    []error    `json:"-"`        // what is damaged
+	Messages    []string   `json:"problems"` // Problems as text
+}
+
+// File is one data file.
+type File struct {
+	Path        string               `json:"path"` // relative to the folder
+	Bytes       int64                `json:"bytes"`
+	Compression tfrecord.Compression `json:"compression"`
+	Records     int64                `json:"records"`
+	AtLeast     bool                 `json:"at_least,omitempty"` // Records counts only what was read
+	DataBytes   int64                `json:"data_bytes"`         // of the records, uncompressed
+	MaxRecord   int64                `json:"max_record_bytes"`
+	Damaged     bool                 `json:"damaged,omitempty"`
+}
+
+// Dataset inspects the data files in a folder, at any depth, or one file.
+// Damaged files are reported as problems, and the rest is read all the same;
+// the error is for what makes a report impossible.
+func Dataset(ctx context.Context, path string, o *Options) (*Report, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	r := &Report{Path: path, Sample: o.Sample, Notes: []string{}, Messages: []string{}}
+	names, err := r.list()
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*findings, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		group.Go(func() (err error) {
+			found[i], err = inspectFile(ctx, filepath.Join(r.Path, name), o)
+			if err == nil && name != "" {
+				found[i].file.Path = name
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return r, r.merge(found)
+}
+
+// list returns the data files relative to the folder in the order that a
+// loader reads them, or "" for a path that is a file itself.
+func (r *Report) list() ([]string, error) {
+	info, err := os.Stat(r.Path)
+	if err != nil {
+		return nil, ioError(r.Path, err)
+	}
+	if !info.IsDir() {
+		return []string{""}, nil
+	}
+	var names, near []string
+	err = filepath.WalkDir(r.Path+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return ioError(path, err)
+		}
+		rel, err := filepath.Rel(r.Path, path)
+		if err != nil || e.IsDir() {
+			return err
+		}
+		switch {
+		case strings.HasSuffix(rel, Extension):
+			names = append(names, rel)
+		case strings.Contains(filepath.Base(rel), strings.TrimSuffix(Extension, "s")):
+			near = append(near, rel)
+		}
+		r.HasManifest = r.HasManifest || rel == ManifestName
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	if len(near) > 0 {
+		r.note("a dataset of type dir reads files ending in %s only; not %s%s", Extension, millrace.Quote(near[0]), more(len(near)-1))
+	}
+	if names == nil {
+		e := millrace.Errorf(millrace.ErrConfig, "no file in this folder ends in %s", Extension)
+		if len(near) > 0 {
+			e.Msg += "; rename those like " + millrace.Quote(near[0])
+		}
+		e.File = r.Path
+		return nil, e
+	}
+	return names, nil
+}
+
+// merge puts what was found in the files together.
+func (r *Report) merge(found []*findings) error {
+	all := newStats()
+	for _, f := range found {
+		r.Files = append(r.Files, &f.file)
+		r.Records += f.file.Records
+		r.AtLeast = r.AtLeast || f.file.AtLeast
+		r.Bytes += f.file.Bytes
+		r.Parsed += f.stats.records
+		r.Problems = append(r.Problems, f.problems...)
+		if err := all.merge(f.stats); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.Problems {
+		r.Messages = append(r.Messages, p.Error())
+	}
+	r.Sequence = all.sequence
+	r.Features = all.sorted()
+	r.remark()
+	return nil
+}
+
+func ioError(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	e := millrace.Errorf(millrace.ErrIO, "%w", err)
+	e.Op, e.File = "inspect", path
+	return e
+}

@@ -1,0 +1,126 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"millrace"
+	"millrace/tfrecord"
+)
+
+// manifest is a dataset's __manifest__.json.
+type manifest struct {
+	Compression *tfrecord.Compression `json:"compression"`
+	AllowVarLen bool                  `json:"allow_var_len"`
+	Features    []manifestFeature     `json:"features"`
+}
+
+// manifestFeature is one entry of a manifest's "features".
+type manifestFeature struct {
+	Name            string  `json:"name"`
+	DType           string  `json:"dtype"`
+	Shape           []int64 `json:"shape"`
+	VarLen          *bool   `json:"var_len,omitempty"`
+	DeserializeType string  `json:"deserialize_type"`
+}
+
+// remark notes what the user should know before writing a manifest.
+func (r *Report) remark() {
+	if _, err := r.compression(); err != nil {
+		r.note("%v", err)
+	}
+	for _, f := range r.Features {
+		if why := f.unfit(r.Parsed); why != "" {
+			r.note("%s: %s, so no manifest can describe it", f.label(), why)
+		} else if f.Kinds[0] == "bytes" && !f.Text && f.Bytes.Min == f.Bytes.Max {
+			r.note("%s: byte strings of %d bytes each; if they are tensors, make it %q in the manifest", f.label(), f.Bytes.Min, "raw")
+		}
+	}
+}
+
+// label names a feature in a note.
+func (f *Feature) label() string {
+	if f.List {
+		return "feature list " + millrace.QuoteData([]byte(f.Name))
+	}
+	return "feature " + millrace.QuoteData([]byte(f.Name))
+}
+
+// unfit says why the feature cannot be in a manifest, "" if it can. A
+// manifest gives each feature one kind and one shape, and each record has it.
+func (f *Feature) unfit(records int64) string {
+	switch {
+	case len(f.Kinds) == 0:
+		return "holds no values"
+	case len(f.Kinds) > 1:
+		return fmt.Sprintf("holds %s in some records and %s in others", f.Kinds[0], f.Kinds[1])
+	case f.Records < records:
+		return fmt.Sprintf("is in %d of %d records", f.Records, records)
+	case f.Values.Min != f.Values.Max && f.List:
+		return fmt.Sprintf("holds %d to %d values a step", f.Values.Min, f.Values.Max)
+	case f.Values.Min != f.Values.Max:
+		return fmt.Sprintf("holds %d to %d values", f.Values.Min, f.Values.Max)
+	case f.Values.Max == 0:
+		return "holds no values"
+	}
+	return ""
+}
+
+// compression returns the compression that all files have.
+func (r *Report) compression() (tfrecord.Compression, error) {
+	var first *File
+	for _, f := range r.Files {
+		if f.Records == 0 {
+			continue // fits any
+		}
+		if first == nil {
+			first = f
+		}
+		if f.Compression != first.Compression {
+			return "", millrace.Errorf(millrace.ErrConfig, "the compression is %s in %s and %s in %s: one dataset has one",
+				first.Compression, millrace.Quote(first.Path), f.Compression, millrace.Quote(f.Path))
+		}
+	}
+	if first == nil {
+		return tfrecord.None, nil
+	}
+	return first.Compression, nil
+}
+
+// guesses maps a feature's kind to a manifest's dtype and deserialize_type.
+var guesses = map[string][2]string{"int": {"int64", "int"}, "float": {"float32", "float"}, "bytes": {"string", "string"}}
+
+// Manifest returns a first manifest, as JSON: the features that every
+// record has with one kind and one number of values, which is their shape.
+// What it is about (an image of 8 by 8, a raw tensor) is for the user to say.
+func (r *Report) Manifest() ([]byte, error) {
+	c, err := r.compression()
+	if err != nil {
+		return nil, err
+	}
+	m := manifest{AllowVarLen: r.Sequence, Features: []manifestFeature{}}
+	if c != tfrecord.None {
+		m.Compression = &c
+	}
+	for _, f := range r.Features {
+		if f.unfit(r.Parsed) != "" {
+			continue
+		}
+		guess := guesses[f.Kinds[0]]
+		entry := manifestFeature{Name: f.Name, DType: guess[0], DeserializeType: guess[1], Shape: []int64{}}
+		if f.Values.Max > 1 {
+			entry.Shape = append(entry.Shape, f.Values.Max)
+		}
+		if r.Sequence {
+			entry.VarLen = &f.List
+		}
+		m.Features = append(m.Features, entry)
+	}
+	if len(m.Features) == 0 {
+		e := millrace.Errorf(millrace.ErrSchema, "no feature is in every record with one kind and one number of values")
+		e.File = r.Path
+		return nil, e
+	}
+	b, err := json.MarshalIndent(m, "", "  ")
+	return append(b, '\n'), err
+}

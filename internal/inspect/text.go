@@ -1,0 +1,248 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"millrace"
+)
+
+// maxFiles is how many files a text shows unless asked for all.
+const maxFiles = 20
+
+// WriteText writes the report as tables of at most 80 columns, as long as the
+// names in them allow. With all, no file is left out.
+func (r *Report) WriteText(w io.Writer, all bool) error {
+	b := &strings.Builder{}
+	r.summary(b)
+	r.fileTable(b, all)
+	r.featureTable(b)
+	for i, n := range r.Notes {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(b, "note: %s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) summary(b *strings.Builder) {
+	kind := "Example"
+	if r.Sequence {
+		kind = "SequenceExample"
+	}
+	fmt.Fprintf(b, "%s: %s, %s, %s, %s", millrace.Quote(r.Path), plural(len(r.Files), "file"), r.recordsText(), sizeText(r.Bytes), kind)
+	if !r.HasManifest {
+		b.WriteString(", no manifest")
+	}
+	if r.Sample > 0 && r.Parsed < r.Records {
+		fmt.Fprintf(b, "; looked into %s", grouped(r.Parsed))
+	}
+	b.WriteString("\n\n")
+}
+
+func (r *Report) recordsText() string {
+	s := grouped(r.Records) + " records"
+	if r.Records == 1 {
+		s = "1 record"
+	}
+	if r.AtLeast {
+		s = "at least " + s
+	}
+	return s
+}
+
+func (r *Report) fileTable(b *strings.Builder, all bool) {
+	files := r.Files
+	if len(files) > maxFiles && !all {
+		files = files[:maxFiles]
+	}
+	t := newTable(b, "FILE", ">RECORDS", ">SIZE", ">LARGEST", "COMPRESSION")
+	for _, f := range files {
+		count := grouped(f.Records)
+		if f.AtLeast {
+			count += "+"
+		}
+		state := f.Compression.String()
+		if f.Damaged {
+			state += ", damaged"
+		}
+		t.row(shorten(f.Path, 36), count, sizeText(f.Bytes), sizeText(f.MaxRecord), state)
+	}
+	t.flush()
+	if left := len(r.Files) - len(files); left > 0 {
+		fmt.Fprintf(b, "and %s more (--all shows them)\n", grouped(int64(left)))
+	}
+}
+
+func (r *Report) featureTable(b *strings.Builder) {
+	if len(r.Features) == 0 {
+		b.WriteString("\nno features\n")
+		return
+	}
+	b.WriteByte('\n')
+	t := newTable(b, "FEATURE", "KIND", ">RECORDS", ">VALUES", "RANGE")
+	for _, f := range r.Features {
+		kind := strings.Join(f.Kinds, "/")
+		if f.List {
+			kind += " list"
+		}
+		t.row(shorten(f.Name, 24), kind, grouped(f.Records), f.valuesText(), f.rangeText())
+	}
+	t.flush()
+}
+
+// valuesText is how many values there are: "64", "1-5", or "2-9 x 3" for a
+// list of 2 to 9 steps with 3 values each.
+func (f *Feature) valuesText() string {
+	if f.Steps == nil {
+		return f.Values.String()
+	}
+	if f.Steps.Max == 0 {
+		return "0"
+	}
+	return f.Steps.String() + " x " + f.Values.String()
+}
+
+// String returns "3" or "3-9".
+func (r Range) String() string {
+	if r.Min == r.Max {
+		return strconv.FormatInt(r.Min, 10)
+	}
+	return fmt.Sprintf("%d-%d", r.Min, r.Max)
+}
+
+// rangeText is what the values are.
+func (f *Feature) rangeText() string {
+	var parts []string
+	if f.Ints != nil {
+		parts = append(parts, between(strconv.FormatInt(f.Ints.Min, 10), strconv.FormatInt(f.Ints.Max, 10)))
+	}
+	if x := f.Floats; x != nil {
+		if x.Finite > 0 {
+			parts = append(parts, between(floatText(x.Min), floatText(x.Max)))
+		}
+		if x.NaNs > 0 {
+			parts = append(parts, grouped(x.NaNs)+" NaN")
+		}
+		if x.Infs > 0 {
+			parts = append(parts, grouped(x.Infs)+" Inf")
+		}
+	}
+	if f.Bytes != nil {
+		what := " bytes"
+		if f.Text {
+			what = " bytes of text"
+		}
+		parts = append(parts, f.Bytes.String()+what)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func between(low, high string) string {
+	if low == high {
+		return low
+	}
+	return low + " to " + high
+}
+
+func floatText(v float32) string { return strconv.FormatFloat(float64(v), 'g', 6, 32) }
+
+// grouped formats a count with separators: "1,797".
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return grouped(int64(n)) + " " + what + "s"
+}
+
+// more is ", and 3 more", or nothing.
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// sizeText formats bytes: "417 B", "12.3 kB".
+func sizeText(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n)/1000, 0
+	for v >= 999.95 && unit < 4 {
+		v, unit = v/1000, unit+1
+	}
+	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[unit])
+}
+
+// shorten makes a name fit a column and safe to print; what is cut out is in
+// the middle, as both ends tell more.
+func shorten(name string, width int) string {
+	name = strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(name), `"`), `"`)
+	if utf8.RuneCountInString(name) <= width {
+		return name
+	}
+	runes := []rune(name)
+	tail := width / 2
+	return string(runes[:width-tail-3]) + "..." + string(runes[len(runes)-tail:])
+}
+
+// note adds a note to the report.
+func (r *Report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// table aligns columns; a column whose title starts with > goes to the right.
+type table struct {
+	b     *strings.Builder
+	right []bool
+	rows  [][]string
+}
+
+func newTable(b *strings.Builder, titles ...string) *table {
+	t := &table{b: b}
+	row := make([]string, len(titles))
+	for i, title := range titles {
+		right := strings.HasPrefix(title, ">")
+		t.right = append(t.right, right)
+		row[i] = strings.TrimPrefix(title, ">")
+	}
+	t.rows = append(t.rows, row)
+	return t
+}
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// flush writes the table.
+func (t *table) flush() {
+	width := make([]int, len(t.right))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range t.rows {
+		line := ""
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if t.right[i] {
+				cell, pad = pad+cell, ""
+			}
+			line += cell + pad + "  "
+		}
+		t.b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
