@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"millrace"
+	"millrace/loaders/diag"
+)
+
+const (
+	exitUsage    = 2
+	exitInternal = 70
+)
+
+// exitCodes are the codes of the classes of failure.
+var exitCodes = map[millrace.Class]int{
+	millrace.ErrConfig:      2,
+	millrace.ErrSchema:      3,
+	millrace.ErrCorrupt:     3,
+	millrace.ErrTruncated:   3,
+	millrace.ErrModel:       4,
+	millrace.ErrUnsafeModel: 4,
+	millrace.ErrCheckpoint:  5,
+	millrace.ErrLimit:       6,
+	millrace.ErrIO:          7,
+	millrace.ErrTransient:   7,
+	millrace.ErrRuntime:     7,
+	millrace.ErrCanceled:    130,
+}
+
+// exitCode returns the code of a failure: that of the first class in it.
+func exitCode(err error) int {
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	var class millrace.Class
+	if errors.As(err, &class) {
+		if code, ok := exitCodes[class]; ok {
+			return code
+		}
+	}
+	return exitInternal
+}
+
+// silent is a failure whose description the command has printed already.
+type silent struct{ err error }
+
+func (s silent) Error() string { return s.err.Error() }
+func (s silent) Unwrap() error { return s.err }
+
+// finish prints what is wrong and returns the exit code. After a signal it is
+// the signal's, whatever the command made of being stopped.
+func (p *program) finish(ctx context.Context, err error) int {
+	if err == nil {
+		return 0
+	}
+	var stopped signalError
+	if errors.As(context.Cause(ctx), &stopped) {
+		if !errors.Is(err, millrace.ErrCanceled) && !errors.Is(err, context.Canceled) {
+			p.printProblems(err)
+		}
+		fmt.Fprintf(p.stderr, "stopped by %s\n", stopped)
+		return stopped.exitCode()
+	}
+	p.printProblems(err)
+	code := exitCode(err)
+	if code == exitInternal {
+		fmt.Fprintln(p.stderr, "internal error, please report")
+	}
+	return code
+}
+
+// printProblems prints each problem of an error on a line of its own.
+func (p *program) printProblems(err error) {
+	for _, line := range problems(err) {
+		fmt.Fprintln(p.stderr, line)
+	}
+}
+
+// problems takes an error apart into the lines to print.
+func problems(err error) []string {
+	var done silent
+	if errors.As(err, &done) {
+		return nil
+	}
+	var list diag.List
+	if errors.As(err, &list) {
+		var lines []string
+		for _, d := range list {
+			lines = append(lines, oneLine(d.Error()))
+		}
+		return lines
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && isJoined(err) {
+		var lines []string
+		for _, e := range joined.Unwrap() {
+			lines = append(lines, problems(e)...)
+		}
+		return lines
+	}
+	return []string{oneLine(err.Error())}
+}
+
+// isJoined reports whether err came from errors.Join.
+func isJoined(err error) bool { return fmt.Sprintf("%T", err) == "*errors.joinError" }
+
+// oneLine makes a message fit on one line of a terminal: TensorFlow's have
+// line breaks, and could have anything else from a file.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}

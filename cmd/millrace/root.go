@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// program is one run of millrace: what its subcommands share.
+type program struct {
+	stdout, stderr io.Writer
+	runtimeDir     string
+	verbose        bool
+}
+
+const rootLong = `Millrace runs TensorFlow input pipelines and models. A JSON config says which
+TFRecord files to read and how; a SavedModel predicts over them. There is no
+Python in the process.
+
+Start with:
+  millrace runtime install              get TensorFlow's library, once
+  millrace inspect DATASET_DIR          see what is in a dataset
+  millrace check CONFIG                 find what is wrong with a config
+  millrace predict CONFIG --model DIR --out FILE`
+
+const rootExit = `
+
+Exit codes:
+  0   done
+  2   the command line, a config, a manifest or a list file is wrong
+  3   data is corrupt, truncated or not what the manifest says
+  4   the model is missing, broken, unsafe or does not fit
+  5   a checkpoint is missing or broken
+  6   a limit is exceeded
+  7   the operating system refused (i/o), or the TensorFlow runtime is missing
+  70  internal error
+  130, 143  interrupted by SIGINT, SIGTERM`
+
+// root returns the whole command.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "millrace",
+		Short:         "Run TensorFlow input pipelines and models",
+		Long:          rootLong + rootExit,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(c *cobra.Command, args []string) error {
+			return usagef(c, "name a command: %s", strings.Join(names(c), ", "))
+		},
+	}
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then where runtime install puts it)")
+	root.PersistentFlags().BoolVar(&p.verbose, "verbose", false, "show TensorFlow's own log")
+	root.AddCommand(p.versionCommand(), p.inspectCommand(), p.runtimeCommand())
+	return root
+}
+
+// names returns the subcommands that a user can name.
+func names(c *cobra.Command) []string {
+	var list []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			list = append(list, sub.Name())
+		}
+	}
+	return list
+}
+
+// run carries out a command line and returns the exit code. All that is wrong
+// goes to stderr, one line a problem.
+func (p *program) run(ctx context.Context, args []string) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(p.stderr, "internal error, please report: %s\n", oneLine(fmt.Sprint(r)))
+			if p.verbose {
+				p.stderr.Write(debug.Stack())
+			}
+			code = exitInternal
+		}
+	}()
+	root := p.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return p.finish(ctx, cobraError(root, err))
+}
+
+// runtimeOptions says which runtime to open.
+func (p *program) runtimeOptions() *tfbridge.RuntimeOptions {
+	return &tfbridge.RuntimeOptions{Dir: p.runtimeDir, Verbose: p.verbose}
+}
+
+// printf writes to stdout.
+func (p *program) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.stdout, format, args...)
+	return stdoutError(err)
+}
+
+// note tells the user on stderr what is no failure.
+func (p *program) note(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "note: %s\n", oneLine(fmt.Sprintf(format, args...)))
+}
+
+// stdoutError describes a failure to write to standard output.
+func stdoutError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return millrace.Errorf(millrace.ErrIO, "write standard output: %w", err)
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of millrace, Go and the TensorFlow runtime",
+		Long: `Print the versions of millrace, of the Go that built it, and of the TensorFlow
+runtime if one is installed. The runtime is looked at, not opened.`,
+		Example: "  millrace version",
+		Args:    exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			return p.printf("millrace %s\n%s %s/%s\n%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, p.runtimeVersion())
+		},
+	}
+}
+
+// buildVersion is the module's version, or the commit that was built.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version, revision, modified := info.Main.Version, "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+changes"
+		}
+	}
+	if version == "" || version == "(devel)" {
+		version = "devel"
+	}
+	if revision != "" && version == "devel" {
+		version += " " + revision + modified
+	}
+	return version
+}
