@@ -16,7 +16,7 @@ type ParseExampleOptions struct {
 // ParseExample parses batches of serialized Examples: the one component of d
 // must be a vector of strings. The components are the features in the order of
 // their keys (see [ParsedOrder]), each with one more dimension in front;
-// sparse and ragged ones are scalar variants.
+// sparse and ragged ones are in variants.
 func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions) *Dataset {
 	if o == nil {
 		o = &ParseExampleOptions{}
@@ -75,7 +75,7 @@ func (d *Dataset) parsed(f *graph.ExampleFeatures) []graph.Spec {
 	for _, key := range ParsedOrder(f) {
 		p, dense := byKey[key]
 		if !dense {
-			p = graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()}
+			p = graph.Spec{DType: tfbridge.Variant}
 		}
 		specs = append(specs, p)
 	}
