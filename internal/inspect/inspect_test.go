@@ -308,16 +308,3 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
-
-func TestSizes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 12_345_678_901: "12.3 GB", math.MaxInt64: "9223.4 PB"} {
-		if got := sizeText(n); got != want {
-			t.Errorf("sizeText(%d): got %s, want %s", n, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1797: "1,797", 1234567: "1,234,567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("grouped(%d): got %s, want %s", n, got, want)
-		}
-	}
-}

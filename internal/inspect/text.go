@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"millrace"
+	"millrace/internal/figures"
 )
 
 // maxFiles is how many files a text shows unless asked for all.
@@ -35,21 +36,18 @@ func (r *Report) summary(b *strings.Builder) {
 	if r.Sequence {
 		kind = "SequenceExample"
 	}
-	fmt.Fprintf(b, "%s: %s, %s, %s, %s", millrace.Quote(r.Path), plural(len(r.Files), "file"), r.recordsText(), sizeText(r.Bytes), kind)
+	fmt.Fprintf(b, "%s: %s, %s, %s, %s", millrace.Quote(r.Path), figures.Of(int64(len(r.Files)), "file"), r.recordsText(), figures.Size(r.Bytes), kind)
 	if !r.HasManifest {
 		b.WriteString(", no manifest")
 	}
 	if r.Sample > 0 && r.Parsed < r.Records {
-		fmt.Fprintf(b, "; looked into %s", grouped(r.Parsed))
+		fmt.Fprintf(b, "; looked into %s", figures.Count(r.Parsed))
 	}
 	b.WriteString("\n\n")
 }
 
 func (r *Report) recordsText() string {
-	s := grouped(r.Records) + " records"
-	if r.Records == 1 {
-		s = "1 record"
-	}
+	s := figures.Of(r.Records, "record")
 	if r.AtLeast {
 		s = "at least " + s
 	}
@@ -63,7 +61,7 @@ func (r *Report) fileTable(b *strings.Builder, all bool) {
 	}
 	t := newTable(b, "FILE", ">RECORDS", ">SIZE", ">LARGEST", "COMPRESSION")
 	for _, f := range files {
-		count := grouped(f.Records)
+		count := figures.Count(f.Records)
 		if f.AtLeast {
 			count += "+"
 		}
@@ -71,11 +69,11 @@ func (r *Report) fileTable(b *strings.Builder, all bool) {
 		if f.Damaged {
 			state += ", damaged"
 		}
-		t.row(shorten(f.Path, 36), count, sizeText(f.Bytes), sizeText(f.MaxRecord), state)
+		t.row(shorten(f.Path, 36), count, figures.Size(f.Bytes), figures.Size(f.MaxRecord), state)
 	}
 	t.flush()
 	if left := len(r.Files) - len(files); left > 0 {
-		fmt.Fprintf(b, "and %s more (--all shows them)\n", grouped(int64(left)))
+		fmt.Fprintf(b, "and %s more (--all shows them)\n", figures.Count(int64(left)))
 	}
 }
 
@@ -91,7 +89,7 @@ func (r *Report) featureTable(b *strings.Builder) {
 		if f.List {
 			kind += " list"
 		}
-		t.row(shorten(f.Name, 24), kind, grouped(f.Records), f.valuesText(), f.rangeText())
+		t.row(shorten(f.Name, 24), kind, figures.Count(f.Records), f.valuesText(), f.rangeText())
 	}
 	t.flush()
 }
@@ -127,10 +125,10 @@ func (f *Feature) rangeText() string {
 			parts = append(parts, between(floatText(x.Min), floatText(x.Max)))
 		}
 		if x.NaNs > 0 {
-			parts = append(parts, grouped(x.NaNs)+" NaN")
+			parts = append(parts, figures.Count(x.NaNs)+" NaN")
 		}
 		if x.Infs > 0 {
-			parts = append(parts, grouped(x.Infs)+" Inf")
+			parts = append(parts, figures.Count(x.Infs)+" Inf")
 		}
 	}
 	if f.Bytes != nil {
@@ -152,40 +150,12 @@ func between(low, high string) string {
 
 func floatText(v float32) string { return strconv.FormatFloat(float64(v), 'g', 6, 32) }
 
-// grouped formats a count with separators: "1,797".
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return grouped(int64(n)) + " " + what + "s"
-}
-
 // more is ", and 3 more", or nothing.
 func more(n int) string {
 	if n <= 0 {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
-}
-
-// sizeText formats bytes: "417 B", "12.3 kB".
-func sizeText(n int64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, unit := float64(n)/1000, 0
-	for v >= 999.95 && unit < 4 {
-		v, unit = v/1000, unit+1
-	}
-	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[unit])
 }
 
 // shorten makes a name fit a column and safe to print; what is cut out is in

@@ -19,7 +19,6 @@ const Stdout = "-"
 type Options struct {
 	Overwrite bool         // replace a file that is there; by rename, when the new one is whole
 	Inputs    []string     // files and folders that are read: the output must not be in them
-	Columns   []Spec       // the columns as far as known, so that a file without rows has them too
 	Stdout    io.Writer    // what the path "-" stands for; nil: os.Stdout
 	Note      func(string) // gets what the user should know of what the format cannot hold; may be nil
 }
@@ -48,7 +47,7 @@ func Create(path string, o *Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, overwrite: o.Overwrite, hints: o.Columns}
+	f := &File{path: path, overwrite: o.Overwrite}
 	if path == Stdout {
 		w := o.Stdout
 		if w == nil {
@@ -78,6 +77,10 @@ func (f *File) open(o *Options) error {
 	f.sink = &sink{w: file, dir: filepath.Dir(f.path), name: f.path}
 	return nil
 }
+
+// Expect says which columns there will be, as far as it is known, so that a
+// file without rows has them too.
+func (f *File) Expect(cols []Spec) { f.hints = cols }
 
 // Rows returns the number of rows written so far.
 func (f *File) Rows() int64 { return f.sink.rows }

@@ -257,10 +257,11 @@ func TestWithoutRows(t *testing.T) {
 	hints := []Spec{{"x", Float32, []int64{3, -1}}, {"s", String, []int64{}}, {"unknown", Int32, nil}, {"odd", "qint8", []int64{}}}
 	for _, f := range formats {
 		path := filepath.Join(t.TempDir(), "out"+f.Extensions[0])
-		out, err := Create(path, &Options{Columns: hints})
+		out, err := Create(path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		out.Expect(hints)
 		defer out.Close()
 		if err := out.Commit(); err != nil {
 			t.Fatalf("%s: %v", f.Name, err)

@@ -1,0 +1,57 @@
+// Package figures writes counts, sizes and times for people to read.
+package figures
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Count groups the digits of a count: "1,797".
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Of is a count of things: "1 file", "1,797 files".
+func Of(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Count(n) + " " + what + "s"
+}
+
+// Size is a number of bytes with three or four digits: "417 B", "12.3 kB".
+func Size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n)/1000, 0
+	for v >= 999.95 && unit < 4 {
+		v, unit = v/1000, unit+1
+	}
+	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[unit])
+}
+
+// Seconds is a duration with at least two digits: "0.041 s", "12.3 s".
+func Seconds(d time.Duration) string {
+	s := d.Seconds()
+	switch {
+	case s < 1:
+		return fmt.Sprintf("%.3f s", s)
+	case s < 10:
+		return fmt.Sprintf("%.2f s", s)
+	}
+	return fmt.Sprintf("%.1f s", s)
+}
+
+// Rate is how many of n a second there were; 0 for no time at all.
+func Rate(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}

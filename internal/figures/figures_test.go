@@ -1,0 +1,42 @@
+package figures_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"millrace/internal/figures"
+)
+
+func ExampleOf() {
+	fmt.Println(figures.Of(1, "file"), figures.Of(1797, "record"), figures.Size(12_345))
+	// Output: 1 file 1,797 records 12.3 kB
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", -999: "-999", -1000: "-1,000", 1797: "1,797", 1234567: "1,234,567"} {
+		if got := figures.Count(n); got != want {
+			t.Errorf("Count(%d)\n got %s\nwant %s", n, got, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 12_345_678_901: "12.3 GB", math.MaxInt64: "9223.4 PB"} {
+		if got := figures.Size(n); got != want {
+			t.Errorf("Size(%d)\n got %s\nwant %s", n, got, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0.000 s", 41 * time.Millisecond: "0.041 s", 1234 * time.Millisecond: "1.23 s", time.Hour: "3600.0 s"} {
+		if got := figures.Seconds(d); got != want {
+			t.Errorf("Seconds(%v)\n got %s\nwant %s", d, got, want)
+		}
+	}
+	if got := figures.Rate(10, 4*time.Second); got != 2.5 || figures.Rate(10, 0) != 0 {
+		t.Errorf("Rate: got %v", got)
+	}
+}
