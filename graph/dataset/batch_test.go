@@ -128,3 +128,34 @@ func TestWindow(t *testing.T) {
 		})
 	}
 }
+
+func TestRebatch(t *testing.T) {
+	s := newScope(t)
+	// Batches of 3, 3 and 1.
+	d := dataset.Range(s, 0, 7, 1).BatchOutput(s.Const(int64(3)), false)
+	checkSpecs(t, d, "int64[?]")
+	tests := []struct {
+		n    int64
+		drop bool
+		want []any
+		spec string
+	}{
+		{2, false, []any{[]int64{0, 1}, []int64{2, 3}, []int64{4, 5}, []int64{6}}, "int64[?]"},
+		{2, true, []any{[]int64{0, 1}, []int64{2, 3}, []int64{4, 5}}, "int64[2]"},
+		{5, false, []any{[]int64{0, 1, 2, 3, 4}, []int64{5, 6}}, "int64[?]"},
+		{9, true, []any{}, "int64[9]"},
+	}
+	for _, tt := range tests {
+		rebatched := d.Rebatch(tt.n, tt.drop)
+		if diff := cmp.Diff(tt.want, all(t, rebatched)); diff != "" {
+			t.Errorf("batches of %d, drop %t (-want +got)\n%s", tt.n, tt.drop, diff)
+		}
+		checkSpecs(t, rebatched, tt.spec)
+	}
+	if diff := cmp.Diff([]any{[]int64{6}}, all(t, d.SkipOutput(s.Const(int64(2))))); diff != "" {
+		t.Errorf("skipped (-want +got)\n%s", diff)
+	}
+	if d := dataset.Range(s, 0, 7, 1).Rebatch(2, false); s.Err() == nil || d.Specs() != nil {
+		t.Error("scalars were cut into batches")
+	}
+}

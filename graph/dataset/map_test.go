@@ -194,3 +194,41 @@ func TestMistakesInFunctions(t *testing.T) {
 		})
 	}
 }
+
+func TestAssertInOtherFunctions(t *testing.T) {
+	tests := map[string]func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset{
+		"Filter": func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset {
+			return d.Filter("f", func(s *graph.Scope, args outs) out { notThree(s, args); return s.Const(true) })
+		},
+		"TakeWhile": func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset {
+			return d.TakeWhile("f", func(s *graph.Scope, args outs) out { notThree(s, args); return s.Const(true) })
+		},
+		"FlatMap": func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset {
+			return d.FlatMap("f", func(s *graph.Scope, args outs) *dataset.Dataset {
+				return dataset.FromTensors(s, notThree(s, args)...)
+			})
+		},
+		"Interleave": func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset {
+			return d.Interleave("f", func(s *graph.Scope, args outs) *dataset.Dataset {
+				return dataset.FromTensors(s, notThree(s, args)...)
+			}, &dataset.InterleaveOptions{CycleLength: 2, Parallel: 2})
+		},
+		"Scan": func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset {
+			return d.Scan("f", outs{s.Const("state")}, func(s *graph.Scope, state, args outs) (outs, outs) {
+				return state, notThree(s, args)
+			})
+		},
+	}
+	for name, build := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(t)
+			got, err := tryAll(t, build(s, dataset.Range(s, 0, 6, 1)))
+			if err == nil || !strings.Contains(err.Error(), "three is bad:") {
+				t.Errorf("error\n got %v\nwant the Assert's", err)
+			}
+			if diff := cmp.Diff(values(0, 1, 2), got); diff != "" {
+				t.Errorf("elements before (-want +got)\n%s", diff)
+			}
+		})
+	}
+}

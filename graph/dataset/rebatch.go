@@ -7,13 +7,9 @@ import "millrace/tfbridge"
 // are slices of it, not copies. Fewer are left at the end; drop leaves them
 // out.
 func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
-	if d.scope.Err() != nil {
-		return d
-	}
 	rows, err := slicesOf(d.specs)
 	if err != nil {
 		d.scope.UpdateErr("RebatchDatasetV2", err)
-		return d
 	}
 	return d.then("RebatchDatasetV2", d.batched(n, drop, rows), nil,
 		d.scope.Const([]int64{n}), d.scope.Const(drop))

@@ -60,6 +60,10 @@ func TestTFRecords(t *testing.T) {
 			if diff := cmp.Diff([]any{"one", "two"}, all(t, one)); diff != "" {
 				t.Errorf("records of one file (-want +got)\n%s", diff)
 			}
+			unbuffered := dataset.TFRecords(s, s.Const(paths), &dataset.TFRecordsOptions{Compression: tt.read, Unbuffered: true})
+			if diff := cmp.Diff([]any{"one", "two", "three"}, all(t, unbuffered)); diff != "" {
+				t.Errorf("unbuffered (-want +got)\n%s", diff)
+			}
 		})
 	}
 }
@@ -127,4 +131,34 @@ func checkSpecs(t testing.TB, d *dataset.Dataset, want ...string) {
 // double maps an int64 to twice itself.
 func double(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 	return outs{graph.Add(s, args[0], args[0])}
+}
+
+func TestCutFiles(t *testing.T) {
+	// TensorFlow takes a file that is cut between records, or in the header of
+	// one, for a whole one. The count, captured for each file, tells.
+	path := writeRecords(t, "a", tfrecord.None, "one", "two", "three")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := len(data) - (16 + len("three"))
+	for cut, name := range map[int]string{0: "all", 1: "header", second: "between", second + 11: "next header", len(data): "whole"} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := newScope(t)
+			files := dataset.FromSlices(s, s.Const([]string{path, path}), s.Const([]int64{3, 3}))
+			d := files.Interleave("records", func(s *graph.Scope, args outs) *dataset.Dataset {
+				return dataset.TFRecords(s, args[0], nil).AssertCardinality(args[1])
+			}, &dataset.InterleaveOptions{CycleLength: 2, Parallel: 2})
+			got, err := tryAll(t, d)
+			switch {
+			case cut < len(data) && !errors.Is(err, tfbridge.FailedPrecondition):
+				t.Errorf("error after %d records: %v", len(got), err)
+			case cut == len(data) && (err != nil || len(got) != 6):
+				t.Errorf("%d records of a whole file, error %v", len(got), err)
+			}
+		})
+	}
 }

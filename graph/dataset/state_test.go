@@ -80,7 +80,8 @@ func pipeline(parallel int64) func(s *graph.Scope) *dataset.Dataset {
 			}, &dataset.MapOptions{Parallel: parallel}).
 			Shuffle(5, &dataset.ShuffleOptions{Seed: 9}).
 			Repeat(3).
-			Batch(5, false).
+			Batch(7, false).
+			Rebatch(5, false).
 			Prefetch(2).
 			WithOptions(nil)
 	}
