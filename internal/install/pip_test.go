@@ -77,6 +77,22 @@ func TestDownload(t *testing.T) {
 	}
 }
 
+func TestFetch(t *testing.T) {
+	o, file := downloadOptions(t, `wheel=%s; echo called >> $wheel.calls; cp $wheel $dest`)
+	for range 2 {
+		path, err := Fetch(t.Context(), o.Dir, o)
+		if want := filepath.Join(o.Dir, fakeName); err != nil || path != want {
+			t.Errorf("got %s, %v, want %s", path, err, want)
+		}
+	}
+	if calls, _ := os.ReadFile(file + ".calls"); string(calls) != "called\n" {
+		t.Errorf("pip was called\n%s", calls)
+	}
+	if left := names(t, o.Dir); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // Whatever pip delivers is hashed again before it is opened.
 func TestDownloadRefused(t *testing.T) {
 	tests := []struct{ name, script, want string }{

@@ -1,0 +1,132 @@
+# Millrace. Type `make` for a list of what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# What is built must not depend on who builds it.
+export GOFLAGS :=
+export CGO_ENABLED := 1
+
+MILLRACE := bin/millrace
+# Without a readable repository (an archive, another owner) there is nothing to stamp.
+BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
+# Tests that need the runtime fail without it, except when called by hand.
+WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
+# The packages that hold C memory, directly or through the ones below them.
+NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/...
+FUZZTIME := 20000x
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+## The two commands of the README
+
+.PHONY: demo
+demo: runtime ## predict over examples/digits and print the accuracy
+	@mkdir -p build
+	$(MILLRACE) predict examples/digits/predict.json --model examples/digits/model --keep label --out build/digits.ndjson
+
+.PHONY: test
+test: runtime vet fmt-check ## run every test, with the runtime
+	$(WITH_RUNTIME) go test -count=1 ./...
+
+## Building
+
+.PHONY: build
+build: need-go need-cc ## build bin/millrace
+	@go build -trimpath -buildvcs=$(BUILDVCS) -o $(MILLRACE) ./cmd/millrace
+
+# FROM=FILE|DIR takes a local wheel, tarball or directory.
+.PHONY: runtime
+runtime: need-pip build ## install TensorFlow's library, once
+	@if [ -z "$${MILLRACE_RUNTIME:-}" ]; then $(MILLRACE) runtime install $(if $(FROM),--from '$(FROM)'); fi
+
+.PHONY: clean
+clean: ## remove what was built; the runtime stays
+	rm -rf bin build
+
+## Checking
+
+# All of CI, in the order of how fast it fails.
+.PHONY: check
+check: fmt-check vet lint test race asan stress cgocheck fuzz generate-clean ## everything below, and the tests
+
+.PHONY: fmt
+fmt: need-go ## format the Go files
+	gofmt -w .
+
+.PHONY: fmt-check
+fmt-check: need-go ## fail if a Go file is not formatted
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, type make fmt:" >&2; echo "$$bad" >&2; exit 1; fi
+
+.PHONY: vet
+vet: need-go need-cc ## go vet
+	go vet ./...
+
+.PHONY: lint
+lint: need-go need-cc ## the rules of the house, and staticcheck
+	go test ./internal/lint
+	go tool -modfile=internal/tools.mod staticcheck ./...
+
+.PHONY: race
+race: runtime ## the tests under the race detector
+	$(WITH_RUNTIME) go test -race ./...
+
+.PHONY: asan
+asan: runtime ## the binding's tests under the address sanitizer, which finds leaked C memory
+	$(WITH_RUNTIME) go test -asan ./tfbridge/...
+
+.PHONY: stress
+stress: runtime ## the tests with a collection before each use of a C pointer
+	$(WITH_RUNTIME) go test -tags stress $(NATIVE)
+
+.PHONY: cgocheck
+cgocheck: runtime ## the tests with checks for Go pointers in C memory
+	GOEXPERIMENT=cgocheck2 $(WITH_RUNTIME) go test $(NATIVE)
+
+.PHONY: fuzz
+fuzz: runtime ## each fuzz target for FUZZTIME
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
+		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | sed 's/^func //'); do \
+			echo "$$dir $$target"; \
+			$(WITH_RUNTIME) go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$dir"; \
+		done; \
+	done
+
+.PHONY: bench
+bench: runtime ## our loaders beside Python TensorFlow's, on the same files
+	go run ./bench
+
+## Generated files
+
+WHEEL_DIR := build/wheel
+
+.PHONY: generate
+generate: need-go need-cc need-pip ## write the generated files again
+	wheel=$$(go run ./internal/fetchwheel $(WHEEL_DIR)) && go run ./internal/protogen -from "$$wheel" -out internal/tfproto
+
+.PHONY: generate-clean
+generate-clean: ## fail if make generate changes the tree
+	@state() { git diff HEAD | sha256sum; git status --porcelain; }; \
+	before=$$(state); $(MAKE) generate; after=$$(state); \
+	if [ "$$before" != "$$after" ]; then echo "make generate changed the tree" >&2; git status --short >&2; exit 1; fi
+
+## What must be there
+
+.PHONY: need-go need-cc need-pip
+need-go:
+	@command -v go >/dev/null || { \
+		echo "Go is missing. Install Go $$(sed -n 's/^go //p' go.mod) or newer: https://go.dev/doc/install" >&2; exit 1; }
+
+need-cc: need-go
+	@cc=$$(go env CC); command -v $${cc%% *} >/dev/null || { \
+		echo "A C compiler is missing: there is no $$cc. Install one (Debian: apt install build-essential) or set CC." >&2; exit 1; }
+
+# Nothing is downloaded with pip once there is a runtime.
+need-pip:
+	@[ -n "$${MILLRACE_RUNTIME:-}$(FROM)" ] || ls "$${XDG_CACHE_HOME:-$$HOME/.cache}"/millrace/runtime/*/runtime.json >/dev/null 2>&1 || \
+		python3 -m pip --version >/dev/null 2>&1 || pip3 --version >/dev/null 2>&1 || pip --version >/dev/null 2>&1 || { \
+		echo "pip is missing; TensorFlow's library is downloaded with it. Install Python 3 with pip (Debian: apt install python3-pip)." >&2; exit 1; }

@@ -1,0 +1,102 @@
+package lint
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "millrace"
+
+// layers lists our folders from the bottom up. A file imports from its own
+// layer and those before it. A folder belongs where its longest prefix is.
+var layers = [][]string{
+	{"."},
+	{"internal", "tfrecord", "savedmodel", "loaders/diag", "loaders/jsonpos"},
+	{"tfbridge"},
+	{"graph"},
+	{"loaders"},
+	{"estimator"},
+	{"cmd", "examples", "bench"},
+}
+
+// layer returns the index of a folder's layer, -1 if it has none.
+func layer(dir string) int {
+	best, at := -1, -1
+	for i, folders := range layers {
+		for _, f := range folders {
+			if (dir == f || strings.HasPrefix(dir, f+"/")) && len(f) > best {
+				best, at = len(f), i
+			}
+		}
+	}
+	return at
+}
+
+func TestImports(t *testing.T) {
+	each(t, func(s *source) {
+		if layer(s.dir()) < 0 {
+			t.Errorf("%s: the folder belongs to no layer; add it to layers", s.path)
+		}
+		for _, spec := range s.file.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			if imp == "C" && s.dir() != "tfbridge" {
+				t.Errorf(`%s imports "C"; only tfbridge may`, s.at(spec.Pos()))
+			}
+			if s.test() {
+				continue
+			}
+			if imp == module {
+				imp = module + "/."
+			}
+			if ours, ok := strings.CutPrefix(imp, module+"/"); ok && layer(ours) > layer(s.dir()) {
+				t.Errorf("%s imports %s, which is above it", s.at(spec.Pos()), ours)
+			}
+		}
+	})
+}
+
+// plain are packages that know neither graphs nor C, and of ours only these.
+var plain = map[string][]string{
+	"loaders/diag":    {"."},
+	"loaders/jsonpos": {"."},
+}
+
+func TestPlainImports(t *testing.T) {
+	each(t, func(s *source) {
+		allowed, ok := plain[s.dir()]
+		if !ok || s.test() {
+			return
+		}
+		for _, spec := range s.file.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			ours := imp == module || strings.HasPrefix(imp, module+"/")
+			standard := !ours && !strings.Contains(strings.Split(imp, "/")[0], ".")
+			if imp == module {
+				imp = module + "/."
+			}
+			if !standard && !slices.Contains(allowed, strings.TrimPrefix(imp, module+"/")) {
+				t.Errorf("%s imports %s; %s stays with the standard library", s.at(spec.Pos()), imp, s.dir())
+			}
+		}
+	})
+}
+
+// mayReadEnv are the places that environment variables are read: programs,
+// and where the runtime is found and its logging is set.
+var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "internal/install/pip.go", "internal/testruntime/", "internal/protogen/"}
+
+func TestEnvironment(t *testing.T) {
+	readers := []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("}
+	each(t, func(s *source) {
+		if s.test() || slices.ContainsFunc(mayReadEnv, func(p string) bool { return strings.HasPrefix(s.path, p) }) {
+			return
+		}
+		for _, r := range readers {
+			if strings.Contains(string(s.text), r) {
+				t.Errorf("%s calls %s...); libraries read no environment", s.path, r)
+			}
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// root is the module's directory. Files are parsed here and not by a child
+// process, so that go test's cache knows what the result depends on.
+const root = "../.."
+
+// notOurs are folders that hold nothing that is committed.
+var notOurs = map[string]bool{".git": true, "bin": true, "build": true, ".cache": true}
+
+// source is one Go file.
+type source struct {
+	path      string // slash-separated, from the root
+	file      *ast.File
+	fset      *token.FileSet
+	text      []byte
+	generated bool
+}
+
+// test says whether the rules for programs leave the file alone.
+func (s *source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// dir returns the package's folder, "." for the root.
+func (s *source) dir() string { return path.Dir(s.path) }
+
+// at returns a place in the file for a message.
+func (s *source) at(p token.Pos) string {
+	pos := s.fset.Position(p)
+	return s.path + ":" + itoa(pos.Line)
+}
+
+// lines returns how many lines a part of the file has.
+func (s *source) lines(n ast.Node) int {
+	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
+}
+
+// generatedLine is what Go's own tools go by.
+var generatedLine = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// names returns every committed file's path from the root.
+var names = sync.OnceValues(func() ([]string, error) {
+	var paths []string
+	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if e.IsDir() {
+			if notOurs[rel] {
+				return fs.SkipDir
+			}
+			return err
+		}
+		paths = append(paths, filepath.ToSlash(rel))
+		return err
+	})
+	return paths, err
+})
+
+// sources returns every Go file.
+var sources = sync.OnceValues(func() ([]*source, error) {
+	paths, err := names()
+	if err != nil {
+		return nil, err
+	}
+	var all []*source
+	for _, p := range paths {
+		if path.Ext(p) != ".go" || strings.Contains("/"+p, "/testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, p))
+		if err != nil {
+			return nil, err
+		}
+		s := &source{path: p, text: text, fset: token.NewFileSet()}
+		s.file, err = parser.ParseFile(s.fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		head, _, _ := bytes.Cut(text, []byte("\npackage "))
+		s.generated = generatedLine.Match(head)
+		all = append(all, s)
+	}
+	return all, nil
+})
+
+// each calls f for every Go file.
+func each(t *testing.T, f func(s *source)) {
+	t.Helper()
+	all, err := sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		f(s)
+	}
+}
