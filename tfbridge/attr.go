@@ -32,7 +32,7 @@ func (o *Operation) Attr(name string) (any, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if err := checkName("attribute", name); err != nil {
+	if err := checkNames("attribute", name); err != nil {
 		return nil, err
 	}
 	r := attrReader{op: o}

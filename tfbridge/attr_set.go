@@ -22,7 +22,7 @@ type desc = *C.TF_OperationDescription
 
 // attr prepares one attribute.
 func (b *opBuilder) attr(name string, value any) error {
-	err := checkName("attribute", name)
+	err := checkNames("attribute", name)
 	if err == nil {
 		err = b.attrValue(b.add(name), value)
 	}

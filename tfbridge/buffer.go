@@ -59,10 +59,12 @@ func (c *cstrings) free() {
 	c.all = nil
 }
 
-// checkName refuses a name that C would see cut short.
-func checkName(what, s string) error {
-	if strings.ContainsRune(s, 0) {
-		return millrace.Errorf(millrace.ErrModel, "%s %q holds a NUL", what, s)
+// checkNames refuses names that C would see cut short.
+func checkNames(what string, names ...string) error {
+	for _, s := range names {
+		if strings.ContainsRune(s, 0) {
+			return millrace.Errorf(millrace.ErrModel, "%s %q holds a NUL", what, s)
+		}
 	}
 	return nil
 }

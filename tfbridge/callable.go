@@ -19,6 +19,18 @@ type Callable struct {
 	feeds   []feed
 	in, out []C.TF_Output
 	targets []*C.TF_Operation
+	inline  C.int // run the operations in the calling thread
+}
+
+// Inline makes runs of c compute in the calling thread instead of TensorFlow's
+// pool of threads for operations: for small graphs the hand-over costs more
+// than the work. Operations still spread over the threads of their own. It
+// returns c. The graph must not be one whose operations wait for each other.
+//
+// It sets RunOptions.inter_op_thread_pool to -1.
+func (c *Callable) Inline() *Callable {
+	c.inline = 1
+	return c
 }
 
 // feed is what is known of a value to be fed.
@@ -158,7 +170,7 @@ func (r *run) run() ([]*Tensor, error) {
 	defer blocking.release()
 	c, n := r.c, len(r.values)
 	defer runtime.KeepAlive(c)
-	st := C.mr_run(c.s.h.p,
+	st := C.mr_run(c.s.h.p, c.inline,
 		unsafe.SliceData(c.in), unsafe.SliceData(r.ptrs), C.int(n),
 		unsafe.SliceData(c.out), unsafe.SliceData(r.ptrs[n:]), C.int(len(c.out)),
 		unsafe.SliceData(c.targets), C.int(len(c.targets)))
@@ -173,27 +185,37 @@ func (r *run) run() ([]*Tensor, error) {
 	return out, nil
 }
 
+// result is what a run came to.
+type result struct {
+	out []*Tensor
+	err error
+}
+
 // runBeside makes the run in a goroutine and waits for it or for ctx.
 func (r *run) runBeside(ctx context.Context) ([]*Tensor, error) {
-	type result struct {
-		out []*Tensor
-		err error
-	}
 	r.values = slices.Clone(r.values) // the caller may change the slice while the run goes on
-	done := make(chan result, 1)
+	done, left := make(chan result), make(chan struct{})
 	go func() {
-		out, err := r.run()
-		done <- result{out, err}
+		var res result
+		res.out, res.err = r.run()
+		select {
+		case done <- res:
+		case <-left:
+			for _, t := range res.out {
+				t.Close()
+			}
+		}
 	}()
 	select {
 	case res := <-done:
 		return res.out, res.err
 	case <-ctx.Done():
 	}
-	go func() {
-		for _, t := range (<-done).out {
-			t.Close()
-		}
-	}()
-	return nil, errCanceled(ctx)
+	select {
+	case res := <-done: // both happened; what a run took from an iterator must not be lost
+		return res.out, res.err
+	default:
+		close(left)
+		return nil, errCanceled(ctx)
+	}
 }

@@ -25,10 +25,11 @@ static char *failure(void *framework, void *cc, const char *message) {
   return copy;
 }
 
-char *mr_open(const char *framework_path, const char *cc_path) {
-  void *framework = dlopen(framework_path, RTLD_GLOBAL | RTLD_LAZY);
+char *mr_open(const char *framework_path, const char *cc_path, int now) {
+  int flags = RTLD_GLOBAL | (now ? RTLD_NOW : RTLD_LAZY);
+  void *framework = dlopen(framework_path, flags);
   if (!framework) return failure(NULL, NULL, dlerror());
-  void *cc = dlopen(cc_path, RTLD_GLOBAL | RTLD_LAZY);
+  void *cc = dlopen(cc_path, flags);
   if (!cc) return failure(framework, NULL, dlerror());
   for (int i = 0; i < SLOTS; i++) {
     *slots[i].slot = dlsym(cc, slots[i].name);
@@ -51,34 +52,54 @@ void mr_describe(const TF_Tensor *t, mr_info *info) {
   }
 }
 
-TF_Status *mr_run(TF_Session *s, const TF_Output *in, TF_Tensor *const *in_values,
+TF_Status *mr_run(TF_Session *s, int inline_ops, const TF_Output *in, TF_Tensor *const *in_values,
                   int nin, const TF_Output *out, TF_Tensor **out_values,
                   int nout, TF_Operation *const *targets, int ntargets) {
+  // RunOptions{inter_op_thread_pool: -1}: field 3, a varint of ten bytes.
+  static const char kInline[] = "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+  const TF_Buffer options = {kInline, sizeof kInline - 1, NULL};
   TF_Status *st = TF_NewStatus();
-  TF_SessionRun(s, NULL, in, in_values, nin, out, out_values, nout,
+  TF_SessionRun(s, inline_ops ? &options : NULL, in, in_values, nin, out, out_values, nout,
                 (const TF_Operation *const *)targets, ntargets, NULL, st);
   if (TF_GetCode(st) != 0) return st;
   TF_DeleteStatus(st);
   return NULL;
 }
 
-static void free_strings(void *data, size_t len, void *arg) {
+// aligned allocates memory as TensorFlow likes it: unaligned it would copy.
+static void *aligned(size_t len) {
+  enum { ALIGNMENT = 64 };
+  void *data = NULL;
+  if (posix_memalign(&data, ALIGNMENT, len ? len : 1) != 0) return NULL;
+  return data;
+}
+
+static void free_bytes(void *data, size_t len, void *arg) {
+  (void)len;
   (void)arg;
-  TF_TString *s = data;
-  for (size_t i = 0; i < len / sizeof *s; i++) TF_StringDealloc(&s[i]);
   free(data);
 }
 
-TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n) {
-  // An array of our own, because TF_AllocateTensor's would be freed without
-  // freeing the strings in it. 64 is the alignment TensorFlow likes.
-  void *data = NULL;
-  size_t len = (size_t)n * sizeof(TF_TString);
-  if (posix_memalign(&data, 64, len ? len : 64) != 0) return NULL;
+static void free_strings(void *data, size_t len, void *arg) {
   TF_TString *s = data;
+  for (size_t i = 0; i < len / sizeof *s; i++) TF_StringDealloc(&s[i]);
+  free_bytes(data, len, arg);
+}
+
+TF_Tensor *mr_new_tensor(TF_DataType dt, const int64_t *dims, int rank,
+                         size_t len) {
+  void *data = aligned(len);
+  if (!data) return NULL;
+  return TF_NewTensor(dt, dims, rank, data, len, free_bytes, NULL);
+}
+
+TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n) {
+  size_t len = (size_t)n * sizeof(TF_TString);
+  TF_TString *s = aligned(len);
+  if (!s) return NULL;
   for (int64_t i = 0; i < n; i++) TF_StringInit(&s[i]);
   enum { STRING = 7 };
-  return TF_NewTensor(STRING, dims, rank, data, len, free_strings, NULL);
+  return TF_NewTensor(STRING, dims, rank, s, len, free_strings, NULL);
 }
 
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,

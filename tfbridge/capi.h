@@ -76,9 +76,6 @@ typedef void (*mr_deallocator)(void *data, size_t len, void *arg);
     (TF_DataType dt, const int64_t *dims, int rank, void *data, size_t len,    \
      mr_deallocator free_data, void *arg),                                     \
     (dt, dims, rank, data, len, free_data, arg))                               \
-  X(TF_Tensor *, TF_AllocateTensor,                                            \
-    (TF_DataType dt, const int64_t *dims, int rank, size_t len),               \
-    (dt, dims, rank, len))                                                     \
   X(void, TF_DeleteTensor, (TF_Tensor * t), (t))                               \
   X(TF_DataType, TF_TensorType, (const TF_Tensor *t), (t))                     \
   X(int, TF_NumDims, (const TF_Tensor *t), (t))                                \
@@ -362,8 +359,9 @@ struct mr_capi {
 extern struct mr_capi mr_tf;
 
 // mr_open opens both libraries and finds every function. It returns NULL, or
-// what went wrong in memory for the caller to free.
-char *mr_open(const char *framework, const char *cc);
+// what went wrong in memory for the caller to free. With now, a function that
+// one library lacks and the other needs is an error here, not a death later.
+char *mr_open(const char *framework, const char *cc, int now);
 
 // mr_info is what Go wants to know of a tensor, fetched in one call.
 enum { MR_INFO_DIMS = 8 };
@@ -379,12 +377,16 @@ typedef struct mr_info {
 void mr_describe(const TF_Tensor *t, mr_info *info);
 
 // mr_run is TF_SessionRun that returns NULL, or the status of its failure.
-TF_Status *mr_run(TF_Session *s, const TF_Output *in, TF_Tensor *const *in_values,
+// inline_ops makes it run all operations in the calling thread.
+TF_Status *mr_run(TF_Session *s, int inline_ops, const TF_Output *in, TF_Tensor *const *in_values,
                   int nin, const TF_Output *out, TF_Tensor **out_values,
                   int nout, TF_Operation *const *targets, int ntargets);
 
-// mr_new_strings makes a tensor of n empty strings, which it owns; NULL when
-// there is no memory.
+// mr_new_tensor makes a tensor of len bytes, and mr_new_strings one of n empty
+// strings. They are NULL at once when there is no memory; TF_AllocateTensor
+// would try for ten seconds.
+TF_Tensor *mr_new_tensor(TF_DataType dt, const int64_t *dims, int rank,
+                         size_t len);
 TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n);
 
 // mr_set_strings copies n strings that lie end to end in packed to the

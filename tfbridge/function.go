@@ -46,7 +46,7 @@ func NewFunction(body *Graph, name string, inputs, outputs []Output, o *Function
 	if err := a.fill(body, inputs, outputs, o); err != nil {
 		return nil, err
 	}
-	if err := checkName("function", name); err != nil {
+	if err := checkNames("function", name); err != nil {
 		return nil, err
 	}
 	var f *C.TF_Function
@@ -171,7 +171,7 @@ func (f *Function) SetAttr(name string, value AttrProto) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if err := checkName("attribute", name); err != nil {
+	if err := checkNames("attribute", name); err != nil {
 		return err
 	}
 	var cs cstrings

@@ -6,6 +6,7 @@ import "C"
 import (
 	"io"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"millrace"
@@ -15,8 +16,9 @@ import (
 // read and added to by many goroutines. Close frees it; a session on it keeps
 // what it needs.
 type Graph struct {
-	h   *handle[*C.TF_Graph]
-	err error // why there is no graph
+	h     *handle[*C.TF_Graph]
+	err   error    // why there is no graph
+	attrs sync.Map // of operation types: see attrNames
 }
 
 // NewGraph returns an empty graph. If libtensorflow cannot be opened, the
@@ -97,7 +99,7 @@ func (g *Graph) OpDef(opType string) ([]byte, error) {
 // It wraps TF_GraphOperationByName.
 func (g *Graph) Operation(name string) *Operation {
 	defer runtime.KeepAlive(g)
-	if g.check() != nil || checkName("name", name) != nil {
+	if g.check() != nil || checkNames("name", name) != nil {
 		return nil
 	}
 	var cs cstrings

@@ -166,9 +166,15 @@ func (o *GraphImportOptions) check(g *Graph) error {
 	ops := append([]*Operation(nil), o.ControlDependencies...)
 	for _, out := range o.ReturnOutputs {
 		names = append(names, out.Op)
+		if out.Index < 0 {
+			return millrace.Errorf(millrace.ErrModel, "return output %s:%d: negative index", out.Op, out.Index)
+		}
 	}
 	for _, m := range o.inputs {
 		names = append(names, m.src.Op)
+		if m.src.Index < 0 {
+			return millrace.Errorf(millrace.ErrModel, "map input %s:%d: negative index", m.src.Op, m.src.Index)
+		}
 		if err := m.dst.checkIn(g); err != nil {
 			return millrace.Errorf(millrace.ErrModel, "map input %s:%d: %w", m.src.Op, m.src.Index, err)
 		}
@@ -176,10 +182,8 @@ func (o *GraphImportOptions) check(g *Graph) error {
 	for _, m := range o.controls {
 		names, ops = append(names, m.src), append(ops, m.dst)
 	}
-	for _, name := range names {
-		if err := checkName("name", name); err != nil {
-			return err
-		}
+	if err := checkNames("name", names...); err != nil {
+		return err
 	}
 	_, err := g.operations(ops)
 	return err

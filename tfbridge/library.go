@@ -12,7 +12,7 @@ func LoadLibrary(path string) error {
 	if err := ensure(); err != nil {
 		return err
 	}
-	if err := checkName("library", path); err != nil {
+	if err := checkNames("library", path); err != nil {
 		return err
 	}
 	var cs cstrings

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"maps"
+	"regexp"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -63,6 +64,10 @@ func errOp(spec *OpSpec, err error) error {
 	return millrace.Errorf(class, "add operation %q of type %q: %w", spec.Name, spec.Type, err)
 }
 
+// validName matches the names that TensorFlow gives operations itself. Its C
+// API takes others too, and fails on them later.
+var validName = regexp.MustCompile(`^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$`)
+
 // opBuilder prepares the steps of adding an operation. Everything is checked
 // before the first step: a description that was begun has to be finished, and
 // TensorFlow must not see half of one.
@@ -90,13 +95,17 @@ func (b *opBuilder) step(fn func(d *C.TF_OperationDescription)) { b.steps = appe
 
 // prepare checks a spec and turns it into steps.
 func (b *opBuilder) prepare(g *Graph, spec *OpSpec) error {
-	for what, s := range map[string]string{"type": spec.Type, "name": spec.Name, "device": spec.Device} {
-		if err := checkName(what, s); err != nil {
-			return err
-		}
+	if err := checkNames("name", spec.Type, spec.Name, spec.Device); err != nil {
+		return err
 	}
 	if spec.Type == "" {
 		return millrace.Errorf(millrace.ErrModel, "no operation type")
+	}
+	if !validName.MatchString(spec.Name) {
+		return millrace.Errorf(millrace.ErrModel, "%q is no name for an operation", spec.Name)
+	}
+	if err := g.checkAttrNames(spec); err != nil {
+		return err
 	}
 	b.cType, b.cName = b.add(spec.Type), b.add(spec.Name)
 	if spec.Device != "" {
@@ -154,8 +163,10 @@ func (b *opBuilder) build(g *Graph) (*C.TF_Operation, error) {
 	}
 	if len(b.attrErrors) > 0 {
 		// The description must be finished, but nothing must come of it: an
-		// attribute of no type makes sure that it fails.
-		C.TF_SetAttrBool(d, b.add("millrace: abandoned"), 1)
+		// attribute with two values makes sure that it fails.
+		abandoned := b.add("_abandoned")
+		C.TF_SetAttrBool(d, abandoned, 0)
+		C.TF_SetAttrBool(d, abandoned, 1)
 	}
 	var op *C.TF_Operation
 	err := check("TF_FinishOperation", func(st *C.TF_Status) { op = C.TF_FinishOperation(d, st) })

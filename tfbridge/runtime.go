@@ -6,31 +6,20 @@ import "C"
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"millrace"
+	"millrace/internal/runtimedir"
 )
 
 // The versions of TensorFlow that this binding accepts: 2.21 and its patches.
 const (
 	versionPrefix = "2.21."
 	versionRange  = "2.21.x"
-	defaultName   = "2.21.0"
 )
-
-// RuntimeEnv names the environment variable that says where the runtime is.
-const RuntimeEnv = "MILLRACE_RUNTIME"
-
-const frameworkFile = "libtensorflow_framework.so.2"
-
-// mainFiles are the names of the main library, in TensorFlow's Python package
-// and in its C package.
-var mainFiles = []string{"libtensorflow_cc.so.2", "libtensorflow.so.2"}
 
 // RuntimeOptions say which runtime to open and how.
 type RuntimeOptions struct {
@@ -41,7 +30,8 @@ type RuntimeOptions struct {
 	// Verbose lets TensorFlow write its log to stderr.
 	Verbose bool
 	// MaxBlocking is how many calls may block in TensorFlow at a time, each
-	// of which holds a thread; others wait. 0 means 64.
+	// of which holds a thread; others wait. It must exceed the number of runs
+	// that wait for another run, as on a queue. 0 means 64.
 	MaxBlocking int
 }
 
@@ -126,94 +116,35 @@ func (r *Runtime) checkSame(o *RuntimeOptions) error {
 	return nil
 }
 
-// library is where a runtime's files are.
-type library struct {
-	dir, framework, main string
-}
-
-// find looks for the runtime's files without opening them.
-func find(dir string) (*library, error) {
-	if dir == "" {
-		dir = os.Getenv(RuntimeEnv)
-	}
-	if dir != "" {
-		return findIn(dir)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, errMissing("the user's cache directory", err)
-	}
-	base := filepath.Join(cache, "millrace", "runtime", defaultName)
-	lib, err := findIn(base + "-cpu")
-	if err == nil {
-		return lib, nil
-	}
-	if cuda, cudaErr := findIn(base + "-cuda"); cudaErr == nil {
-		return cuda, nil
-	}
-	return nil, err
-}
-
-// findIn looks for the runtime's files in one directory and in its lib.
-func findIn(dir string) (*library, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, errMissing(dir, err)
-	}
-	for _, d := range []string{abs, filepath.Join(abs, "lib")} {
-		framework := filepath.Join(d, frameworkFile)
-		if !isFile(framework) {
-			continue
-		}
-		for _, name := range mainFiles {
-			if file := filepath.Join(d, name); isFile(file) {
-				return &library{dir: abs, framework: framework, main: file}, nil
-			}
-		}
-	}
-	return nil, errMissing(abs, errors.New("no "+frameworkFile+" and "+mainFiles[0]+" there"))
-}
-
-// isFile reports whether path is a regular file or a link to one.
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // open opens the libraries and checks what they are.
 func (l *library) open(verbose bool) error {
-	for _, path := range []string{l.framework, l.main} {
-		if err := checkELF(path); err != nil {
-			return errBroken(path, err)
-		}
+	if err := runtimedir.CheckCPU(); err != nil {
+		return err
 	}
+	known, err := l.verify()
+	if err != nil {
+		return err
+	}
+	load := func() error { return l.load(known) }
 	if verbose {
-		return l.load()
+		return load()
 	}
 	quiet()
-	return holdStderr(l.load)
+	return holdStderr(load)
 }
 
-// load makes the C call and checks the version.
-func (l *library) load() error {
+// load makes the C call and checks the version. The functions that libraries
+// of unknown origin need from each other are all looked up at once: two of
+// different versions would end the process later.
+func (l *library) load(known bool) error {
 	var cs cstrings
 	defer cs.free()
-	if msg := C.mr_open(cs.add(l.framework), cs.add(l.main)); msg != nil {
+	if msg := C.mr_open(cs.add(l.framework), cs.add(l.main), C.int(cbool(!known))); msg != nil {
 		defer C.free(unsafe.Pointer(msg))
 		return errBroken(l.dir, errors.New(printable(C.GoString(msg))))
 	}
 	if v := C.GoString(C.TF_Version()); !strings.HasPrefix(v, versionPrefix) {
-		return millrace.Errorf(millrace.ErrRuntime, "TensorFlow in %s is version %s, need %s: type: millrace runtime install", millrace.Quote(l.dir), v, versionRange)
+		return errBroken(l.dir, errors.New("it is version "+printable(v)+", need "+versionRange))
 	}
 	return nil
-}
-
-// errMissing is the failure to find the runtime.
-func errMissing(where string, err error) error {
-	return millrace.Errorf(millrace.ErrRuntime, "TensorFlow %s not found in %s (%w); to install it, type: millrace runtime install; to use another copy, set %s to its directory", versionRange, millrace.Quote(where), err, RuntimeEnv)
-}
-
-// errBroken is the failure to open the runtime's files.
-func errBroken(where string, err error) error {
-	return millrace.Errorf(millrace.ErrRuntime, "open TensorFlow %s in %s: %w; to install it again, type: millrace runtime install", versionRange, millrace.Quote(where), err)
 }

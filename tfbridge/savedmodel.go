@@ -44,10 +44,8 @@ func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*Sa
 	if err := g.check(); err != nil {
 		return nil, err
 	}
-	for _, s := range append([]string{dir}, tags...) {
-		if err := checkName("name", s); err != nil {
-			return nil, err
-		}
+	if err := checkNames("name", append([]string{dir}, tags...)...); err != nil {
+		return nil, err
 	}
 	opts, err := o.c()
 	if err != nil {

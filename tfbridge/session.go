@@ -47,7 +47,7 @@ func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
 	if o == nil {
 		o = &SessionOptions{}
 	}
-	if err := checkName("target", o.Target); err != nil {
+	if err := checkNames("target", o.Target); err != nil {
 		return nil, err
 	}
 	config := append([]byte(nil), o.Config...)

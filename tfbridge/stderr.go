@@ -5,13 +5,10 @@ import "C"
 
 import (
 	"bytes"
-	"debug/elf"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,11 +26,11 @@ var logDefaults = []struct{ name, value string }{
 // child processes inherit.
 func quiet() {
 	for _, d := range logDefaults {
-		if _, set := os.LookupEnv(d.name); set {
+		if os.Getenv(d.name) != "" {
 			continue
 		}
 		var cs cstrings
-		C.setenv(cs.add(d.name), cs.add(d.value), 0)
+		C.setenv(cs.add(d.name), cs.add(d.value), 1)
 		cs.free()
 	}
 }
@@ -86,33 +83,3 @@ func replay(held *os.File, all bool) {
 		}
 	}
 }
-
-// checkELF refuses a file that dlopen would refuse with fewer words, or that
-// would end the process: one cut short maps fine and kills on the first touch.
-func checkELF(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	e, err := elf.NewFile(f)
-	if err != nil {
-		return fmt.Errorf("not a shared library: %w", err)
-	}
-	if e.Class != elf.ELFCLASS64 || e.Machine != machine {
-		return fmt.Errorf("built for %v, this program for %v", e.Machine, machine)
-	}
-	for _, p := range e.Progs {
-		if p.Type == elf.PT_LOAD && p.Off+p.Filesz > uint64(info.Size()) {
-			return fmt.Errorf("cut short: has %d bytes, needs %d", info.Size(), p.Off+p.Filesz)
-		}
-	}
-	return nil
-}
-
-// machine is the processor that this program was built for.
-var machine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]

@@ -42,17 +42,12 @@ func newTensor(dt DataType, shape []int64) (*Tensor, error) {
 	if dt == String {
 		p = C.mr_new_strings(dims, C.int(len(shape)), C.int64_t(n))
 	} else {
-		p = C.TF_AllocateTensor(C.TF_DataType(dt), dims, C.int(len(shape)), C.size_t(size))
+		p = C.mr_new_tensor(C.TF_DataType(dt), dims, C.int(len(shape)), C.size_t(size))
 	}
 	if p == nil {
 		return nil, errNoMemory(dt, shape)
 	}
-	t := adoptTensor(p)
-	if t.data == nil && size > 0 {
-		t.Close()
-		return nil, errNoMemory(dt, shape)
-	}
-	return t, nil
+	return adoptTensor(p), nil
 }
 
 // errNoMemory is the failure to allocate a tensor.
@@ -84,7 +79,7 @@ func adoptTensor(p *C.TF_Tensor) *Tensor {
 
 // NewTensorFromSlice returns a tensor with a copy of data, in row-major order.
 //
-// It wraps TF_AllocateTensor.
+// It wraps TF_NewTensor.
 func NewTensorFromSlice[T any](shape []int64, data []T) (*Tensor, error) {
 	typ := reflect.TypeFor[T]()
 	dt, ok := dataTypeOf(typ)
@@ -101,7 +96,7 @@ func NewTensorFromSlice[T any](shape []int64, data []T) (*Tensor, error) {
 // NewTensorFromBytes returns a tensor of any type but string with a copy of
 // raw elements, in row-major order and the machine's byte order.
 //
-// It wraps TF_AllocateTensor.
+// It wraps TF_NewTensor.
 func NewTensorFromBytes(dt DataType, shape []int64, raw []byte) (*Tensor, error) {
 	if err := checkRaw(dt, shape, int64(len(raw))); err != nil {
 		return nil, err
@@ -132,7 +127,7 @@ func checkRaw(dt DataType, shape []int64, got int64) error {
 // ReadTensor reads the contents of a tensor, in the machine's byte order, as
 // WriteContentsTo writes them. Strings cannot be read.
 //
-// It wraps TF_AllocateTensor.
+// It wraps TF_NewTensor.
 func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 	if dt.Size() == 0 {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)

@@ -15,7 +15,7 @@ import (
 // have the same length. An int is an int64, a []byte a vector of uint8; see
 // NewStringTensor for strings held as []byte.
 //
-// It wraps TF_AllocateTensor, and TF_StringCopy for strings.
+// It wraps TF_NewTensor, and TF_StringCopy for strings.
 func NewTensor(value any) (*Tensor, error) {
 	if value == nil {
 		return nil, millrace.Errorf(millrace.ErrSchema, "nil is no tensor")

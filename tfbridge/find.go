@@ -1,0 +1,130 @@
+package tfbridge
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"millrace"
+	"millrace/internal/runtimedir"
+)
+
+// RuntimeEnv names the environment variable that says where the runtime is.
+const RuntimeEnv = "MILLRACE_RUNTIME"
+
+// mainFiles are the names of the main library, in TensorFlow's Python package
+// and in its C package.
+var mainFiles = []string{runtimedir.LibraryCC, "libtensorflow.so.2"}
+
+// library is where a runtime's files are.
+type library struct {
+	dir, framework, main string
+}
+
+// find looks for the runtime's files without opening them.
+func find(dir string) (*library, error) {
+	if dir == "" {
+		dir = os.Getenv(RuntimeEnv)
+	}
+	if dir != "" {
+		return findIn(dir)
+	}
+	root, err := runtimedir.Root()
+	if err != nil {
+		return nil, err
+	}
+	lib, err := findIn(filepath.Join(root, runtimedir.Name(runtimedir.CPU)))
+	if err == nil {
+		return lib, nil
+	}
+	if cuda, cudaErr := findIn(filepath.Join(root, runtimedir.Name(runtimedir.CUDA))); cudaErr == nil {
+		return cuda, nil
+	}
+	return nil, err
+}
+
+// findIn looks for the runtime's files in one directory and in its lib.
+func findIn(dir string) (*library, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, errMissing(dir)
+	}
+	for _, d := range []string{abs, filepath.Join(abs, "lib")} {
+		framework := filepath.Join(d, runtimedir.LibraryFramework)
+		if !isFile(framework) {
+			continue
+		}
+		for _, name := range mainFiles {
+			if file := filepath.Join(d, name); isFile(file) {
+				return &library{dir: abs, framework: framework, main: file}, nil
+			}
+		}
+	}
+	return nil, errMissing(abs)
+}
+
+// isFile reports whether path is a regular file or a link to one.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// verify checks that the files are whole and for this machine. It reports
+// whether they are known to be those that were installed, and so to fit each
+// other.
+func (l *library) verify() (known bool, err error) {
+	in, err := runtimedir.Read(l.dir)
+	if err == nil {
+		return true, in.Verify(false)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, path := range []string{l.framework, l.main} {
+		if err := runtimedir.CheckELF(path); err != nil {
+			return false, err
+		}
+		if err := checkWhole(path); err != nil {
+			return false, errBroken(path, err)
+		}
+	}
+	return false, nil
+}
+
+// checkWhole refuses a library that was cut short: it would be mapped, and end
+// the process when the missing part is touched.
+func checkWhole(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if end := p.Off + p.Filesz; p.Type == elf.PT_LOAD && end > uint64(info.Size()) {
+			return fmt.Errorf("cut short: has %d bytes, needs %d", info.Size(), end)
+		}
+	}
+	return nil
+}
+
+// errMissing is the failure to find the runtime.
+func errMissing(dir string) error {
+	e := millrace.Errorf(millrace.ErrRuntime, "no TensorFlow %s there (%s and %s); to install it, type %s; to use another copy, set %s to its directory",
+		versionRange, runtimedir.LibraryFramework, runtimedir.LibraryCC, runtimedir.Remedy, RuntimeEnv)
+	e.File = dir
+	return e
+}
+
+// errBroken is the failure to open the runtime's files.
+func errBroken(path string, cause error) error {
+	e := millrace.Errorf(millrace.ErrRuntime, "open TensorFlow %s: %w; type %s", versionRange, cause, runtimedir.Remedy)
+	e.File = path
+	return e
+}

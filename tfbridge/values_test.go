@@ -1,0 +1,138 @@
+package tfbridge
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"millrace"
+)
+
+func TestDataTypeNames(t *testing.T) {
+	for d := DataType(1); d.known(); d++ {
+		got, ok := ParseDataType(d.String())
+		if !ok || got != d {
+			t.Errorf("ParseDataType(%q) = %v, %v", d.String(), got, ok)
+		}
+	}
+	for _, name := range []string{"", "Float", "float", "int", "int32 "} {
+		if d, ok := ParseDataType(name); ok {
+			t.Errorf("ParseDataType(%q) = %v, want none", name, d)
+		}
+	}
+	tests := []struct {
+		d    DataType
+		text string
+		size int
+	}{
+		{Float, "float32", 4}, {Half, "float16", 2}, {Bfloat16, "bfloat16", 2}, {Bool, "bool", 1},
+		{Complex128, "complex128", 16}, {Quint16, "quint16", 2}, {String, "string", 0},
+		{Resource, "resource", 0}, {Variant, "variant", 0}, {0, "DataType(0)", 0}, {-1, "DataType(-1)", 0},
+		{34, "DataType(34)", 0}, {101, "float32_ref", 0}, {200, "DataType(200)", 0},
+	}
+	for _, tt := range tests {
+		if got := tt.d.String(); got != tt.text {
+			t.Errorf("String of %d\n got %s\nwant %s", tt.d, got, tt.text)
+		}
+		if got := tt.d.Size(); got != tt.size {
+			t.Errorf("Size of %v: got %d, want %d", tt.d, got, tt.size)
+		}
+	}
+}
+
+func TestShape(t *testing.T) {
+	tests := []struct {
+		s    Shape
+		text string
+		rank int
+		full bool
+	}{
+		{Shape{}, "?", -1, false},
+		{ScalarShape(), "[]", 0, true},
+		{MakeShape(), "[]", 0, true},
+		{MakeShape(2, -1), "[2, ?]", 2, false},
+		{MakeShape(2, 0), "[2, 0]", 2, true},
+	}
+	for _, tt := range tests {
+		if got := tt.s.String(); got != tt.text {
+			t.Errorf("String: got %s, want %s", got, tt.text)
+		}
+		if got := tt.s.NumDimensions(); got != tt.rank {
+			t.Errorf("NumDimensions of %v: got %d, want %d", tt.s, got, tt.rank)
+		}
+		if got := tt.s.IsFullySpecified(); got != tt.full {
+			t.Errorf("IsFullySpecified of %v: got %v, want %v", tt.s, got, tt.full)
+		}
+		if dims, err := tt.s.ToSlice(); (err != nil) != (tt.rank < 0) || len(dims) != max(tt.rank, 0) {
+			t.Errorf("ToSlice of %v: got %v, %v", tt.s, dims, err)
+		}
+	}
+	if s := MakeShape(2, 3); s.Size(1) != 3 || s.Size(2) != -1 || s.Size(-1) != -1 {
+		t.Errorf("Size of %v: got %d, %d, %d", s, s.Size(1), s.Size(2), s.Size(-1))
+	}
+}
+
+func TestElements(t *testing.T) {
+	tests := []struct {
+		dims []int64
+		want int64
+		err  error
+	}{
+		{nil, 1, nil},
+		{[]int64{2, 3}, 6, nil},
+		{[]int64{2, 0, 5}, 0, nil},
+		{[]int64{math.MaxInt64}, math.MaxInt64, nil},
+		{[]int64{-1}, 0, millrace.ErrSchema},
+		{[]int64{math.MinInt64}, 0, millrace.ErrSchema},
+		{[]int64{1 << 32, 1 << 31}, 0, millrace.ErrLimit},
+		{[]int64{1 << 40, 1 << 40, 0}, 0, millrace.ErrLimit},
+		{make([]int64, 255), 0, millrace.ErrLimit},
+	}
+	for _, tt := range tests {
+		got, err := elements(tt.dims)
+		if got != tt.want || (tt.err == nil) != (err == nil) || tt.err != nil && !errors.Is(err, tt.err) {
+			t.Errorf("elements(%v)\n got %d, %v\nwant %d, %v", tt.dims, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	raw := make([]byte, 500)
+	for i := range raw {
+		raw[i] = byte(i)
+	}
+	long := make([]byte, 5000)
+	for i := range long {
+		long[i] = 'x'
+	}
+	tests := []struct{ msg, want string }{
+		{"plain", "plain"},
+		{"two\nlines\t[[{{node a}}]]", "two lines [[{{node a}}]]"},
+		{"b\u00fcrger \u4e16", "b\u00fcrger \u4e16"},
+		{"esc \x1b[31m", `esc \x1b[31m`},
+		{"bad \xff utf", `bad \xff utf`},
+		{"c1 \u0085", `c1 \xc2\x85`},
+		{string(long), string(long[:1024]) + "..."},
+	}
+	for _, tt := range tests {
+		e := &Error{Func: "TF_X", Code: OutOfRange, Msg: tt.msg}
+		if got, want := e.Error(), "TF_X: out of range: "+tt.want; got != want {
+			t.Errorf("text\n got %q\nwant %q", got, want)
+		}
+	}
+	e := &Error{Func: "TF_X", Code: Code(99), Msg: "value: '" + string(raw) + "'"}
+	if got := e.Error(); len(got) > 350 || !errors.Is(e, Code(99)) {
+		t.Errorf("text with record bytes has %d bytes: %s", len(got), got)
+	}
+}
+
+func TestCodeClasses(t *testing.T) {
+	for c := OK; c <= Unauthenticated; c++ {
+		if c.class() == "" || c.Error() == "" {
+			t.Errorf("code %d has class %q and name %q", int(c), c.class(), c.Error())
+		}
+	}
+	if got := Code(77).class(); got != millrace.ErrInternal {
+		t.Errorf("class of an unknown code: got %q", got)
+	}
+}
