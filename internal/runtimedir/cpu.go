@@ -43,5 +43,5 @@ func checkFeatures(fs []feature) error {
 	if missing == nil {
 		return nil
 	}
-	return millrace.Errorf(millrace.ErrRuntime, "this processor lacks %s, which TensorFlow %s is compiled for; use another machine or a library built for this one", strings.Join(missing, ", "), Pinned().Version)
+	return millrace.Errorf(millrace.ErrRuntime, "this processor lacks %s, which TensorFlow %s is compiled for", strings.Join(missing, ", "), Pinned().Version)
 }
