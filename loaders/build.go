@@ -33,7 +33,11 @@ func (b *builder) dataset() *dataset.Dataset {
 	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
 	d := b.examples().SkipOutput(b.skip)
 	d = d.Prefetch(b.plan.Prefetch)
-	return d.WithOptions(&dataset.Options{Sloppy: b.plan.Sloppy}).Finalize()
+	// The plan has chosen the stages and their parallelism: TensorFlow's
+	// rewrites found nothing more to do in these graphs, and cost tens of
+	// milliseconds before the first batch; its autotuner cost a tenth of the
+	// speed (docs/performance.md).
+	return d.WithOptions(&dataset.Options{Sloppy: b.plan.Sloppy, NoAutotune: true, NoOptimization: true}).Finalize()
 }
 
 // named pairs an element's components with the plan's tensors.

@@ -32,14 +32,14 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	if changed := pl.scan.changed(); changed != nil {
 		return changed
 	}
-	e := millrace.Errorf(classOf(failed.Code), "%w", failed)
+	e := millrace.Errorf(codeClass(failed.Code), "%w", failed)
 	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
 	return e
 }
 
-// classOf maps TensorFlow's codes of a failed step. It is used when the data
+// codeClass maps TensorFlow's codes of a failed step. It is used when the data
 // files are as they should be, or cannot be looked at.
-func classOf(code tfbridge.Code) millrace.Class {
+func codeClass(code tfbridge.Code) millrace.Class {
 	switch code {
 	case tfbridge.DataLoss:
 		return millrace.ErrCorrupt

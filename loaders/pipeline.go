@@ -51,8 +51,9 @@ func (p *Plan) Build(s *graph.Scope, scan *Scan) (*Pipeline, error) {
 	if err := s.Err(); err != nil {
 		return nil, b.fail(err)
 	}
-	pipe.Tensors = b.named(it.Next)
-	pipe.Rows = b.rows(it.Next[0])
+	next := it.NextInline()
+	pipe.Tensors = b.named(next)
+	pipe.Rows = b.rows(next[0])
 	if err := s.Err(); err != nil {
 		return nil, b.fail(err)
 	}

@@ -51,7 +51,11 @@ func (pl *Pipeline) newProducer(sess *tfbridge.Session, o *RunOptions) (*produce
 		return nil, err
 	}
 	p.next, err = sess.Prepare(nil, append(outputs, pl.Rows), nil)
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	p.next.Inline()
+	return p, nil
 }
 
 // produce sends every step's result; it ends after an error or the end of the

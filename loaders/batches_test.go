@@ -1,0 +1,188 @@
+package loaders_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"millrace"
+	"millrace/internal/fixture"
+	"millrace/internal/testruntime"
+	"millrace/loaders"
+	"millrace/tfbridge"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// column copies a tensor's values.
+func column[T any](t *testing.T, b *loaders.Batch, name string) []T {
+	t.Helper()
+	v, err := tfbridge.View[T](b.Tensor(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(v)
+}
+
+func count(n int64) (ids []int64) {
+	for i := range n {
+		ids = append(ids, i)
+	}
+	return ids
+}
+
+func TestBatchesStartAnewAtEachRange(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 5)...)
+	d.WriteRecords(t, "b.tfrecords", fixture.Records(5, 7)...)
+	d.Save(t)
+	l, err := loaders.Open(d.Config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for range 3 {
+		var ids []int64
+		var rows []int64
+		for b, err := range l.Batches(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, column[int64](t, b, "id")...)
+			rows = append(rows, b.Rows())
+		}
+		if diff := cmp.Diff(count(7), ids); diff != "" {
+			t.Errorf("ids (-want +got)\n%s", diff)
+		}
+		if diff := cmp.Diff([]int64{2, 2, 2, 1}, rows); diff != "" {
+			t.Errorf("rows (-want +got)\n%s", diff)
+		}
+		for range l.Batches(t.Context()) {
+			break // leaves batches behind that were made ahead
+		}
+	}
+}
+
+func TestKeptBatchOutlivesTheLoader(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
+	d.Save(t)
+	l, err := loaders.Open(d.Config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []*loaders.Batch
+	for b, err := range l.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Keep()
+		kept = append(kept, b)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	for _, b := range kept {
+		ids = append(ids, column[int64](t, b, "id")...)
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(count(6), ids); diff != "" {
+		t.Errorf("ids (-want +got)\n%s", diff)
+	}
+}
+
+func TestCancelledLoopEndsWithAnErrorAndTheNextOneIsWhole(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.Args["epochs"] = nil
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
+	d.Save(t)
+	l, err := loaders.Open(d.Config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var last error
+		n := 0
+		for b, err := range l.Batches(ctx) {
+			if last = err; err != nil {
+				break
+			}
+			if n == 0 && column[int64](t, b, "id")[0] != 0 {
+				t.Fatal("the first batch of a new loop is not the first of the data")
+			}
+			if n++; n == 3 {
+				cancel()
+			}
+		}
+		cancel()
+		if !errors.Is(last, millrace.ErrCanceled) || !errors.Is(last, context.Canceled) {
+			t.Fatalf("got %v, want a cancellation", last)
+		}
+	}
+}
+
+func TestOneLoopAtATime(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
+	d.Save(t)
+	l, err := loaders.Open(d.Config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, err := range l.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range l.Batches(t.Context()) {
+			if !errors.Is(err, millrace.ErrClosed) {
+				t.Errorf("a loop inside a loop: got %v", err)
+			}
+		}
+	}
+}
+
+// Close may come at any time: every reader then gets its batches or an error,
+// never an end that is none.
+func TestCloseWhileReading(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.Args["epochs"] = nil
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
+	d.Save(t)
+	for range 20 {
+		l, err := loaders.Open(d.Config(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		started := make(chan struct{})
+		var ended error
+		wg.Go(func() {
+			var once sync.Once
+			for _, err := range l.Batches(t.Context()) {
+				once.Do(func() { close(started) })
+				ended = err
+			}
+		})
+		<-started
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if !errors.Is(ended, millrace.ErrClosed) {
+			t.Fatalf("got %v, want ErrClosed", ended)
+		}
+	}
+}
