@@ -1,0 +1,117 @@
+// Command bench compares Millrace with TensorFlow's own Python on the same
+// files, in one run, and prints ratios. It makes the files, a virtual
+// environment with the same TensorFlow release and a small model under
+// build/bench, then measures both sides in turn, round by round, each in a
+// process of its own. Figures depend on the machine; the ratios are what is
+// judged.
+//
+//	go run ./bench            what "make bench" runs
+//	go run ./bench -rounds 1  a quick look
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+)
+
+// settings is what the flags say.
+type settings struct {
+	dir      string // everything that is made goes here
+	millrace string // the program; "" = built from this tree
+	python   string // an interpreter with TensorFlow; "" = a virtual environment
+	records  int
+	rounds   int
+	passes   int
+	strict   bool
+}
+
+const pythonEnv = "MILLRACE_BENCH_PYTHON"
+
+func main() {
+	var s settings
+	flag.StringVar(&s.dir, "dir", filepath.Join("build", "bench"), "folder for data, model, environment and results")
+	flag.StringVar(&s.millrace, "millrace", "", "the millrace program (built from this tree by default)")
+	flag.StringVar(&s.python, "python", os.Getenv(pythonEnv), "a Python with TensorFlow (a virtual environment by default); also $"+pythonEnv)
+	flag.IntVar(&s.records, "records", 100_000, "records to read")
+	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
+	flag.IntVar(&s.passes, "passes", 5, "warm passes of which Python's best counts; epochs that Millrace reads")
+	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	met, err := run(ctx, s, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	if s.strict && !met {
+		os.Exit(1)
+	}
+}
+
+// run prepares, measures and reports. It says whether every target is met.
+func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
+	if s.records < 1 || s.rounds < 1 || s.passes < 1 {
+		return false, errors.New("-records, -rounds and -passes must be at least 1")
+	}
+	ways, err := prepare(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if err := sameBatches(ctx, ways); err != nil {
+		return false, err
+	}
+	var rounds []round
+	for i := range s.rounds {
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, s.rounds)
+		r, err := measure(ctx, ways)
+		if err != nil {
+			return false, err
+		}
+		rounds = append(rounds, r)
+	}
+	if err := writeResults(filepath.Join(s.dir, "results.json"), rounds); err != nil {
+		return false, err
+	}
+	return report(out, rounds), nil
+}
+
+// prepare makes whatever is missing and returns the two sides.
+func prepare(ctx context.Context, s settings) (sides, error) {
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return sides{}, err
+	}
+	f := layout(dir, s.records)
+	if err := f.make(s.records, s.passes); err != nil {
+		return sides{}, fmt.Errorf("make data: %w", err)
+	}
+	p := python{files: f, program: s.python, extra: []string{
+		"--batch", strconv.Itoa(batchSize), "--records", strconv.Itoa(s.records), "--passes", strconv.Itoa(s.passes)}}
+	if err := p.prepare(ctx); err != nil {
+		return sides{}, err
+	}
+	m := millrace{files: f, program: s.millrace}
+	if err := m.prepare(ctx); err != nil {
+		return sides{}, err
+	}
+	return sides{millrace: m, python: p}, nil
+}
+
+// writeResults keeps every figure of every round.
+func writeResults(path string, rounds []round) error {
+	text, err := json.MarshalIndent(rounds, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o666)
+}

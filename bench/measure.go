@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// sides are the two that are compared.
+type sides struct {
+	millrace millrace
+	python   python
+}
+
+// round is one measurement of everything.
+type round struct {
+	Read         figures     `json:"read"`
+	First        figures     `json:"first"` // a single pass, as Python's start
+	Predict      figures     `json:"predict"`
+	PerRecord    pythonRate  `json:"python_per_record"`
+	Vectorised   pythonRate  `json:"python_vectorised"`
+	Regrouped    pythonRate  `json:"python_regrouped"`
+	Loop         pythonRate  `json:"python_predict"`
+	Start        pythonStart `json:"python_start"`
+	StartPredict pythonStart `json:"python_start_predict"`
+}
+
+// measure takes one round, ours and theirs in turn.
+func measure(ctx context.Context, s sides) (r round, err error) {
+	model := []string{"--model", s.python.model}
+	steps := []func() error{
+		func() error { r.Read, err = s.millrace.bench(ctx, s.millrace.read); return err },
+		func() error { r.Vectorised, err = s.python.rate(ctx, "vectorised"); return err },
+		func() error { r.First, err = s.millrace.bench(ctx, s.millrace.first); return err },
+		func() error { r.Start, err = s.python.start(ctx); return err },
+		func() error { r.Predict, err = s.millrace.bench(ctx, s.millrace.predict, model...); return err },
+		func() error { r.Loop, err = s.python.rate(ctx, "predict", model...); return err },
+		func() error { r.StartPredict, err = s.python.start(ctx, model...); return err },
+		func() error { r.PerRecord, err = s.python.rate(ctx, "per_record"); return err },
+		func() error { r.Regrouped, err = s.python.rate(ctx, "regrouped"); return err },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return round{}, err
+		}
+	}
+	return r, r.check()
+}
+
+// check sees that both sides did the work.
+func (r *round) check() error {
+	if r.First.Records == 0 || r.First.Records != r.Start.Records {
+		return fmt.Errorf("millrace read %d records in a pass, Python %d", r.First.Records, r.Start.Records)
+	}
+	if r.Read.Records != r.Predict.Records || r.Read.Records%r.First.Records != 0 {
+		return fmt.Errorf("millrace read %d records, and %d with the model; a pass has %d",
+			r.Read.Records, r.Predict.Records, r.First.Records)
+	}
+	return nil
+}
+
+// sameBatches compares the first batches of both sides: a benchmark of
+// something else would be worth nothing.
+func sameBatches(ctx context.Context, s sides) error {
+	out, err := exec.CommandContext(ctx, s.millrace.program, "dump", s.millrace.first, "-n", "3").Output()
+	if err != nil {
+		return fmt.Errorf("millrace dump: %w", err)
+	}
+	var theirs struct {
+		Batches []map[string]tensor `json:"batches"`
+	}
+	if err := s.python.run(ctx, &theirs, "dump", s.python.data, "--take", "3"); err != nil {
+		return err
+	}
+	ours := json.NewDecoder(bytes.NewReader(out))
+	for i, want := range theirs.Batches {
+		var got map[string]tensor
+		if err := ours.Decode(&got); err != nil {
+			return fmt.Errorf("millrace dump: batch %d: %w", i, err)
+		}
+		for name := range want {
+			if !got[name].equal(want[name]) {
+				return fmt.Errorf("batch %d: %q differs between millrace and Python", i, name)
+			}
+		}
+	}
+	if len(theirs.Batches) == 0 {
+		return errors.New("python dumped no batches")
+	}
+	return nil
+}
+
+// tensor is a dumped tensor. Its values are numbers here.
+type tensor struct {
+	DType  string    `json:"dtype"`
+	Shape  []int64   `json:"shape"`
+	Values []float64 `json:"values"`
+}
+
+// equal compares float32 and small integer values.
+func (t tensor) equal(u tensor) bool {
+	if t.DType != u.DType || fmt.Sprint(t.Shape) != fmt.Sprint(u.Shape) || len(t.Values) != len(u.Values) {
+		return false
+	}
+	for i := range t.Values {
+		if float32(t.Values[i]) != float32(u.Values[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+const (
+	script       = "bench/bench_python.py"
+	requirements = "bench/requirements.txt"
+)
+
+// python is TensorFlow's own side.
+type python struct {
+	files
+	program string
+	extra   []string // arguments of every measurement
+}
+
+// prepare sees to an interpreter with TensorFlow, and has it make the model.
+func (p *python) prepare(ctx context.Context) error {
+	if p.program == "" {
+		program, err := environment(ctx, filepath.Join(p.dir, "venv"))
+		if err != nil {
+			return fmt.Errorf("virtual environment: %w", err)
+		}
+		p.program = program
+	}
+	if _, err := os.Stat(filepath.Join(p.model, "saved_model.pb")); err == nil {
+		return nil
+	}
+	fmt.Fprintln(os.Stderr, "making the model")
+	var made struct{}
+	return p.run(ctx, &made, "model", p.model)
+}
+
+// environment returns the Python of a virtual environment, which it makes
+// first if it isn't there. The file "ready" is written last.
+func environment(ctx context.Context, dir string) (string, error) {
+	program, ready := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "ready")
+	if _, err := os.Stat(ready); err == nil {
+		return program, nil
+	}
+	fmt.Fprintf(os.Stderr, "making a virtual environment in %s (once; some minutes)\n", dir)
+	for _, args := range [][]string{
+		{"python3", "-m", "venv", "--clear", dir},
+		{program, "-m", "pip", "install", "--quiet", "-r", requirements},
+	} {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return "", fmt.Errorf("%v: %w", args, err)
+		}
+	}
+	return program, os.WriteFile(ready, nil, 0o666)
+}
+
+// rate measures one mode's records/s.
+func (p *python) rate(ctx context.Context, mode string, args ...string) (r pythonRate, err error) {
+	err = p.run(ctx, &r, append([]string{mode, p.data}, args...)...)
+	return r, err
+}
+
+// start measures a pass from the start of the process.
+func (p *python) start(ctx context.Context, args ...string) (s pythonStart, err error) {
+	begun := strconv.FormatFloat(float64(time.Now().UnixNano())/1e9, 'f', -1, 64)
+	err = p.run(ctx, &s, append([]string{"start", p.data, "--begun", begun}, args...)...)
+	return s, err
+}
+
+// run runs the script and decodes what it prints.
+func (p *python) run(ctx context.Context, result any, args ...string) error {
+	return runJSON(ctx, result, p.program, append(append([]string{script}, args...), p.extra...)...)
+}
+
+// pythonRate is how fast the fastest of several ways is.
+type pythonRate struct {
+	RecordsPerS float64            `json:"records_per_s"`
+	Way         string             `json:"way"`
+	Ways        map[string]float64 `json:"ways"`
+}
+
+// pythonStart is what starting costs.
+type pythonStart struct {
+	Records      int64   `json:"records"`
+	FirstBatchS  float64 `json:"first_batch_s"`
+	PeakRSSBytes int64   `json:"peak_rss_bytes"`
+}
+
+// runJSON runs a program and decodes the JSON that it prints.
+func runJSON(ctx context.Context, result any, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	stderr := &tail{}
+	cmd.Stderr = stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s %v: %w\n%s", program, args, err, stderr.text)
+	}
+	if err := json.Unmarshal(out, result); err != nil {
+		return fmt.Errorf("%s %v printed no JSON: %w", program, args, err)
+	}
+	return nil
+}
+
+// tail keeps the last bytes of what is written to it.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-4096):]
+	return len(p), nil
+}

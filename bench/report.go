@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+)
+
+// row is one comparison: a figure of ours and of Python's in every round.
+type row struct {
+	name   string
+	ours   func(r round) float64
+	theirs func(r round) float64
+	unit   unit
+	target target
+}
+
+// target is what a row must reach; the zero value judges nothing.
+type target struct {
+	atLeast float64 // ours / theirs; 0 = none
+	atMost  float64 // ours / theirs; 0 = none
+	limit   float64 // ours alone, at most; 0 = none
+}
+
+// unit prints a figure.
+type unit func(v float64) string
+
+func rate(v float64) string     { return fmt.Sprintf("%.0f records/s", v) }
+func seconds(v float64) string  { return fmt.Sprintf("%.2f s", v) }
+func megabyte(v float64) string { return fmt.Sprintf("%.0f MB", v/1e6) }
+
+// rows are the comparisons, those with targets first.
+var rows = []row{
+	{"read, against one Example parsed at a time",
+		func(r round) float64 { return r.Read.RecordsPerS },
+		func(r round) float64 { return r.PerRecord.RecordsPerS }, rate, target{atLeast: 5}},
+	{"read, against vectorised parsing",
+		func(r round) float64 { return r.Read.RecordsPerS },
+		func(r round) float64 { return r.Vectorised.RecordsPerS }, rate, target{atLeast: 1}},
+	{"predict, against a loop over the signature",
+		func(r round) float64 { return r.Predict.RecordsPerS },
+		func(r round) float64 { return r.Loop.RecordsPerS }, rate, target{atLeast: 1.2}},
+	{"start to first batch",
+		func(r round) float64 { return r.First.FirstBatchS },
+		func(r round) float64 { return r.Start.FirstBatchS }, seconds, target{atMost: 0.1, limit: 0.5}},
+	{"peak memory",
+		func(r round) float64 { return float64(r.First.PeakRSSBytes) },
+		func(r round) float64 { return float64(r.Start.PeakRSSBytes) }, megabyte, target{atMost: 0.65}},
+
+	{"read, against vectorised parsing of 8 batches, cut",
+		func(r round) float64 { return r.Read.RecordsPerS },
+		func(r round) float64 { return r.Regrouped.RecordsPerS }, rate, target{}},
+	{"start to first prediction",
+		func(r round) float64 { return r.Predict.FirstBatchS },
+		func(r round) float64 { return r.StartPredict.FirstBatchS }, seconds, target{}},
+	{"peak memory, predicting",
+		func(r round) float64 { return float64(r.Predict.PeakRSSBytes) },
+		func(r round) float64 { return float64(r.StartPredict.PeakRSSBytes) }, megabyte, target{}},
+}
+
+// report prints the table and says whether every target is met. Figures are
+// medians over the rounds; a ratio is the median of each round's own, so that
+// a machine that slows down meanwhile slows both sides.
+func report(out io.Writer, rounds []round) bool {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\tmillrace\tpython\tratio\ttarget\t")
+	all := true
+	for _, r := range rows {
+		ours, ratio := over(rounds, r.ours), over(rounds, func(x round) float64 { return r.ours(x) / r.theirs(x) })
+		met := r.target.met(ours, ratio)
+		all = all && met
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.3g\t%s\t%s\n",
+			r.name, r.unit(ours), r.unit(over(rounds, r.theirs)), ratio, r.target, r.target.verdict(met))
+	}
+	w.Flush()
+	fmt.Fprintf(out, "\nPython's fastest ways: %s; %s; %s. Medians of %d rounds.\n",
+		rounds[0].PerRecord.Way, rounds[0].Vectorised.Way, rounds[0].Loop.Way, len(rounds))
+	return all
+}
+
+// over is the median of a figure.
+func over(rounds []round, figure func(r round) float64) float64 {
+	values := make([]float64, len(rounds))
+	for i, r := range rounds {
+		values[i] = figure(r)
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 0 {
+		return (values[middle-1] + values[middle]) / 2
+	}
+	return values[middle]
+}
+
+// met says whether a figure and its ratio reach the target.
+func (t target) met(ours, ratio float64) bool {
+	return (t.atLeast == 0 || ratio >= t.atLeast) &&
+		(t.atMost == 0 || ratio <= t.atMost) &&
+		(t.limit == 0 || ours <= t.limit)
+}
+
+// verdict is "" when nothing is judged.
+func (t target) verdict(met bool) string {
+	switch {
+	case t == target{}:
+		return ""
+	case met:
+		return "PASS"
+	}
+	return "below target"
+}
+
+// String returns the target as the table shows it.
+func (t target) String() string {
+	switch {
+	case t.atLeast != 0:
+		return fmt.Sprintf(">= %g", t.atLeast)
+	case t.limit != 0:
+		return fmt.Sprintf("<= %g, <= %g s", t.atMost, t.limit)
+	case t.atMost != 0:
+		return fmt.Sprintf("<= %g", t.atMost)
+	}
+	return ""
+}

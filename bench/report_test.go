@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// rounded returns a round in which Millrace is f times as good as it needs.
+func rounded(f float64) round {
+	var r round
+	r.Read.RecordsPerS, r.Predict.RecordsPerS = 100_000*f, 120_000*f
+	r.PerRecord.RecordsPerS, r.Vectorised.RecordsPerS = 20_000, 100_000
+	r.Loop.RecordsPerS, r.Regrouped.RecordsPerS = 100_000, 100_000
+	r.First.FirstBatchS, r.Start.FirstBatchS = 0.5/f, 5
+	r.Predict.FirstBatchS, r.StartPredict.FirstBatchS = 0.6, 5
+	r.First.PeakRSSBytes, r.Start.PeakRSSBytes = int64(325e6/f), 500e6
+	r.Predict.PeakRSSBytes, r.StartPredict.PeakRSSBytes = 400e6, 500e6
+	r.PerRecord.Way, r.Vectorised.Way, r.Loop.Way = "a", "b", "c"
+	return r
+}
+
+func TestReport(t *testing.T) {
+	tests := []struct {
+		name   string
+		rounds []round
+		met    bool
+		below  int // rows
+	}{
+		{"just reached", []round{rounded(1)}, true, 0},
+		{"missed", []round{rounded(0.9)}, false, 5},
+		{"median of three", []round{rounded(0.1), rounded(1.1), rounded(1.2)}, true, 0},
+		{"median of two", []round{rounded(1.4), rounded(0.8)}, true, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out strings.Builder
+			met := report(&out, test.rounds)
+			if below := strings.Count(out.String(), "below target"); met != test.met || below != test.below {
+				t.Errorf("report: met %v, %d rows below target, want %v, %d\n%s", met, below, test.met, test.below, out.String())
+			}
+			if n := strings.Count(out.String(), "PASS"); n != 5-test.below {
+				t.Errorf("%d rows PASS, want %d", n, 5-test.below)
+			}
+		})
+	}
+}
