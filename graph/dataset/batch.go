@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"math"
+
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -8,6 +10,7 @@ import (
 // Batch stacks every n elements, which must have equal shapes. Fewer are left
 // at the end; drop leaves them out, and makes the size of batches known.
 func (d *Dataset) Batch(n int64, drop bool) *Dataset {
+	inRange(d.scope, "BatchDatasetV2: batch size", n, 1, math.MaxInt64)
 	return d.then("BatchDatasetV2", d.batched(n, drop, d.specs), attrs{"parallel_copy": true},
 		d.scope.Const(n), d.scope.Const(drop))
 }
@@ -48,11 +51,13 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	if o.Shapes != nil && len(o.Shapes) != len(d.specs) || o.Values != nil && len(o.Values) != len(d.specs) {
 		return d.fail("PaddedBatchDatasetV2", "%d components, %d padding shapes, %d values", len(d.specs), len(o.Shapes), len(o.Values))
 	}
+	inRange(s, "PaddedBatchDatasetV2: batch size", n, 1, math.MaxInt64)
 	var shapes, values tfbridge.OutputList
 	padded := make([]graph.Spec, len(d.specs))
 	for i, p := range d.specs {
 		dims := d.padding(i, o.Shapes)
 		padded[i] = graph.Spec{DType: p.DType, Shape: tfbridge.MakeShape(dims...)}
+		fits(s, "PaddedBatchDatasetV2", n, padded[i])
 		shapes = append(shapes, s.Const(dims))
 		if o.Values != nil && o.Values[i].Op != nil {
 			values = append(values, o.Values[i])

@@ -1,5 +1,7 @@
 package dataset
 
+import "math"
+
 // InterleaveOptions are the options of [Dataset.Interleave].
 type InterleaveOptions struct {
 	CycleLength int64 // datasets open at a time; default 1
@@ -18,6 +20,9 @@ func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) 
 	}
 	s := d.scope
 	cycle, block := max(o.CycleLength, 1), max(o.BlockLength, 1)
+	inRange(s, "interleave: cycle length", o.CycleLength, 0, maxParallel)
+	inRange(s, "interleave: block length", o.BlockLength, 0, math.MaxInt64)
+	inRange(s, "interleave: parallel calls", o.Parallel, Autotune, maxParallel)
 	f, specs := d.datasetFunction(name, fn)
 	more := attrs{"f": f.Attr()}
 	if o.Parallel == 0 {

@@ -29,6 +29,7 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 	if o == nil {
 		o = &MapOptions{}
 	}
+	inRange(d.scope, "map: parallel calls", o.Parallel, Autotune, maxParallel)
 	f := d.function(name, fn)
 	more := attrs{
 		"f": f.Attr(),

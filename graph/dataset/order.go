@@ -93,6 +93,7 @@ func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 		o = &ShuffleOptions{}
 	}
 	s := d.scope
+	inRange(s, "ShuffleDatasetV3: buffer size", buffer, 1, maxShuffleBuffer)
 	generator := s.Op1("DummySeedGenerator", nil)
 	return d.then("ShuffleDatasetV3", d.specs, attrs{"reshuffle_each_iteration": !o.Fixed},
 		s.Const(buffer), s.Const(o.Seed), s.Const(o.Seed2), generator)

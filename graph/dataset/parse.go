@@ -22,6 +22,7 @@ func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions)
 		o = &ParseExampleOptions{}
 	}
 	s := d.scope
+	inRange(s, "ParseExampleDatasetV2: parallel calls", o.Parallel, Autotune, maxParallel)
 	if err := f.Check(); err != nil {
 		s.UpdateErr("ParseExampleDatasetV2", err)
 	}

@@ -1,12 +1,17 @@
 package dataset
 
-import "millrace/tfbridge"
+import (
+	"math"
+
+	"millrace/tfbridge"
+)
 
 // Rebatch cuts the elements, which are batches, into batches of n along their
 // first dimension, across their borders. Batches that lie inside one element
 // are slices of it, not copies. Fewer are left at the end; drop leaves them
 // out.
 func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
+	inRange(d.scope, "RebatchDatasetV2: batch size", n, 1, math.MaxInt64)
 	rows, err := slicesOf(d.specs)
 	if err != nil {
 		d.scope.UpdateErr("RebatchDatasetV2", err)

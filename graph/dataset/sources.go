@@ -34,6 +34,7 @@ func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *
 		s.UpdateErr("TFRecordDataset", millrace.Errorf(millrace.ErrModel,
 			"unknown compression %q: must be \"\", \"GZIP\" or \"ZLIB\"", o.Compression))
 	}
+	inRange(s, "TFRecordDataset: buffer", o.BufferBytes, 0, maxReadBuffer)
 	buffer := o.BufferBytes
 	switch {
 	case o.Unbuffered:
