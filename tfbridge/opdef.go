@@ -3,7 +3,6 @@ package tfbridge
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -32,7 +31,7 @@ func (g *Graph) checkAttrNames(spec *OpSpec) error {
 			}
 		}
 		if !has[name] {
-			return millrace.Errorf(millrace.ErrModel, "type %q has no attribute %q; it has %s", spec.Type, name, quoteAll(has))
+			return millrace.Errorf(millrace.ErrModel, "type %q has no attribute %q; it has %s", spec.Type, name, quoteKeys(has))
 		}
 	}
 	return nil
@@ -59,16 +58,4 @@ func (g *Graph) attrNames(opType string) map[string]bool {
 	})
 	g.attrs.Store(opType, names)
 	return names
-}
-
-// quoteAll lists names, quoted.
-func quoteAll(names map[string]bool) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	var quoted []string
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		quoted = append(quoted, strconv.Quote(name))
-	}
-	return strings.Join(quoted, ", ")
 }

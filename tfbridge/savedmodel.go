@@ -7,13 +7,14 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"millrace"
 )
 
-// SavedModel is a model loaded from a directory that TensorFlow exported.
-// Close frees session and graph.
+// SavedModel is a model loaded from a directory that TensorFlow exported. Many
+// goroutines may run it at a time. Close frees session and graph.
 type SavedModel struct {
 	Session *Session
 	Graph   *Graph
@@ -21,6 +22,8 @@ type SavedModel struct {
 	Signatures map[string]Signature
 	// MetaGraph is the model's description, a serialized MetaGraphDef message.
 	MetaGraph []byte
+
+	prepared sync.Map // of *preparedSignature by key
 }
 
 // LoadSavedModel loads the part of a model that has all of tags ("serve"), and
