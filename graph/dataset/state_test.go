@@ -170,3 +170,38 @@ func TestTwoIterators(t *testing.T) {
 		t.Errorf("elements (-want +got)\n%s", diff)
 	}
 }
+
+func TestNextInline(t *testing.T) {
+	s := newScope(t)
+	it := dataset.Range(s, 0, 4, 1).Map("double", double, nil).Iterator("it")
+	inline := it.NextInline()
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	r := &running{t, it, sess}
+	r.init()
+	next, err := sess.Prepare(nil, inline, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.next(1)
+	for {
+		element, err := next.Inline().Run(t.Context(), nil)
+		if errors.Is(err, tfbridge.OutOfRange) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, valueOf(element))
+		element[0].Close()
+	}
+	if diff := cmp.Diff(values(0, 2, 4, 6), got); diff != "" {
+		t.Errorf("elements of both ways (-want +got)\n%s", diff)
+	}
+}
