@@ -12,7 +12,9 @@ const (
 	maxMapKeys       = 1 << 20   // of the maps around one place in a protobuf
 	maxFunctionDepth = 256       // of functions that call functions
 	maxTensorDims    = 254       // TensorFlow's own limit
+	maxKeyBytes      = 1 << 16   // of a variable's name
 	maxShards        = 1 << 16   // of a variables bundle
+	maxVisits        = 16 << 20  // of nodes, for all signatures together
 	maxTraceDepth    = 64        // of identities between a file name and its use
 	maxViolations    = 32        // unsafe operations that one error names
 )

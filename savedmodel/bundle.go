@@ -1,0 +1,289 @@
+package savedmodel
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"millrace"
+)
+
+// Field numbers of BundleHeaderProto and BundleEntryProto.
+const (
+	headerShards, headerEndian = 1, 2
+
+	entryType, entryShape, entryShard, entryOffset, entrySize, entryCRC, entrySlice = 1, 2, 3, 4, 5, 6, 7
+)
+
+// Entries of a bundle that are no variables: the graph of Python's objects, and
+// the parts of a variable that was saved in slices.
+const (
+	objectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
+	slicePrefix    = "\x00"
+)
+
+// Variable is a tensor that a model restores.
+type Variable struct {
+	Name  string
+	DType int32   // TensorFlow's DataType
+	Shape []int64 // nil: of unknown rank
+	Bytes int64   // on disk
+}
+
+// bundle is the index of a model's variables.
+type bundle struct {
+	dir     string // of the model
+	shards  int32
+	entries []bundleEntry
+}
+
+// bundleEntry says where a tensor's bytes are.
+type bundleEntry struct {
+	Variable
+	shard  int32
+	offset int64
+	crc    uint32
+	sliced bool // the bytes are those of other entries
+}
+
+// checkVariables checks that the variables a model restores are there and
+// whole. A model without variables needs none.
+func (r *reader) checkVariables(m *metaGraph) ([]Variable, error) {
+	name := filepath.Join(r.dir, indexName)
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if m.restoreOp == "" || !m.hasVariables() {
+			return nil, nil
+		}
+		return nil, failAt(name, "the file is missing, and with it the model's variables")
+	}
+	data, err := readWhole(name, maxIndexBytes)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readBundle(r.dir, name, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkRestored(name, b); err != nil {
+		return nil, err
+	}
+	if err := b.checkShards(!r.options.SkipTensorChecksums); err != nil {
+		return nil, err
+	}
+	var variables []Variable
+	for _, e := range b.entries {
+		if e.Name != objectGraphKey && !strings.HasPrefix(e.Name, slicePrefix) {
+			variables = append(variables, e.Variable)
+		}
+	}
+	return variables, nil
+}
+
+// checkRestored checks that every tensor the graph restores is in the index.
+func (r *reader) checkRestored(name string, b *bundle) error {
+	for _, want := range r.restored {
+		_, found := slices.BinarySearchFunc(b.entries, want, func(e bundleEntry, n string) int { return cmp.Compare(e.Name, n) })
+		if !found {
+			e := failAt(name, "the variable is missing from the index")
+			e.Tensor = want
+			return e
+		}
+	}
+	return nil
+}
+
+// variableOps are the operations that hold a variable.
+var variableOps = []string{"VarHandleOp", "VariableV2", "Variable", "_VarHandlesOp"}
+
+// hasVariables reports whether the main graph holds variables. Functions get
+// theirs from there.
+func (m *metaGraph) hasVariables() bool {
+	for _, b := range m.nodes {
+		if op, _ := attrField(b, nodeOp); slices.Contains(variableOps, string(op.bytes)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readBundle reads the index of the variables.
+func readBundle(dir, name string, data []byte) (*bundle, error) {
+	if len(data) == 0 {
+		e := failAt(name, "the file is empty")
+		e.Err = millrace.ErrTruncated
+		return nil, e
+	}
+	entries, err := readTable(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 || entries[0].key != "" {
+		return nil, corrupt(name, -1, "it is damaged: it has no header")
+	}
+	b := &bundle{dir: dir}
+	if err := b.parseHeader(name, entries[0].value); err != nil {
+		return nil, err
+	}
+	for _, e := range entries[1:] {
+		entry, err := b.parseEntry(name, e)
+		if err != nil {
+			return nil, err
+		}
+		b.entries = append(b.entries, entry)
+	}
+	return b, nil
+}
+
+// parseHeader reads the BundleHeaderProto.
+func (b *bundle) parseHeader(name string, data []byte) error {
+	var walk wireCheck
+	if err := walk.check(data, 0, bundleHeaderType(), 0); err != nil {
+		return corrupt(name, -1, "it is damaged: the header: %v", err)
+	}
+	for f := range fieldsOf(data) {
+		switch f.num {
+		case headerShards:
+			b.shards = int32(f.number)
+		case headerEndian:
+			if f.number != 0 {
+				return failAt(name, "the variables were written on a big-endian machine, which is not supported")
+			}
+		}
+	}
+	if b.shards < 0 || b.shards > maxShards {
+		return corrupt(name, -1, "it is damaged: %d shards", b.shards)
+	}
+	return nil
+}
+
+// parseEntry reads a BundleEntryProto.
+func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
+	fail := func(format string, args ...any) error {
+		e := corrupt(name, -1, "it is damaged: "+format, args...)
+		e.Tensor = te.key
+		return e
+	}
+	e := bundleEntry{Variable: Variable{Name: te.key, Shape: []int64{}}}
+	var walk wireCheck
+	if err := walk.check(te.value, 0, bundleEntryType(), 0); err != nil {
+		return e, fail("%v", err)
+	}
+	for f := range fieldsOf(te.value) {
+		switch f.num {
+		case entryType:
+			e.DType = int32(f.number)
+		case entryShape:
+			e.Shape = parseShape(f.bytes)
+		case entryShard:
+			e.shard = int32(f.number)
+		case entryOffset:
+			e.offset = int64(f.number)
+		case entrySize:
+			e.Bytes = int64(f.number)
+		case entryCRC:
+			e.crc = uint32(f.number)
+		case entrySlice:
+			e.sliced = true
+		}
+	}
+	if e.sliced {
+		return e, nil
+	}
+	if e.shard < 0 || e.shard >= b.shards {
+		return e, fail("it is in shard %d of %d", e.shard, b.shards)
+	}
+	if e.offset < 0 || e.Bytes < 0 || e.offset > math.MaxInt64-e.Bytes {
+		return e, fail("%d bytes at offset %d", e.Bytes, e.offset)
+	}
+	if want, ok := e.bytes(); !ok || (want >= 0 && want != e.Bytes) {
+		return e, fail("%d bytes do not hold a tensor of %s %v", e.Bytes, typeName(e.DType), e.Shape)
+	}
+	return e, nil
+}
+
+// bytes returns how many bytes a tensor of the entry's type and shape has, -1
+// if that depends on its values; ok is false for a shape that cannot be.
+func (e *bundleEntry) bytes() (size int64, ok bool) {
+	n, ok := elements(e.Shape)
+	if !ok {
+		return 0, false
+	}
+	d, known := dataTypes[e.DType%refTypes]
+	switch {
+	case !known:
+		return -1, true // a type of a newer TensorFlow
+	case d.size == 0:
+		return -1, n <= e.Bytes // an element takes a byte at the least
+	case n > math.MaxInt64/d.size:
+		return 0, false
+	}
+	return n * d.size, true
+}
+
+// elements returns how many elements a shape has.
+func elements(shape []int64) (int64, bool) {
+	if shape == nil || len(shape) > maxTensorDims {
+		return 0, false
+	}
+	n := int64(1)
+	for _, d := range shape {
+		if d < 0 || (d > 0 && n > math.MaxInt64/d) {
+			return 0, false
+		}
+		n *= d
+	}
+	return n, true
+}
+
+// checkShards checks every data file, one after the other.
+func (b *bundle) checkShards(sums bool) error {
+	byShard := make(map[int32][]bundleEntry)
+	for _, e := range b.entries {
+		if !e.sliced {
+			byShard[e.shard] = append(byShard[e.shard], e)
+		}
+	}
+	for shard := range b.shards {
+		entries := byShard[shard]
+		slices.SortFunc(entries, func(a, c bundleEntry) int { return cmp.Compare(a.offset, c.offset) })
+		if err := b.checkShard(shard, entries, sums); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkShard checks one data file: that it is there, long enough for all of its
+// tensors, and, if sums is set, that their checksums match.
+func (b *bundle) checkShard(shard int32, entries []bundleEntry, sums bool) error {
+	name := filepath.Join(b.dir, fmt.Sprintf(shardName, shard, b.shards))
+	f, size, err := openRegular(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		e := failAt(name, "the file is missing: variables shard %d of %d", shard+1, b.shards)
+		e.Err = fs.ErrNotExist
+		return e
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	want := int64(0)
+	for _, e := range entries {
+		want = max(want, e.offset+e.Bytes)
+	}
+	if size < want {
+		e := failAt(name, "variables shard %d of %d ends too early: %d bytes, want %d", shard+1, b.shards, size, want)
+		e.Err = millrace.ErrTruncated
+		return e
+	}
+	if !sums {
+		return nil
+	}
+	return checkSums(f, name, entries)
+}

@@ -1,0 +1,78 @@
+package savedmodel
+
+import (
+	"path/filepath"
+
+	"millrace"
+)
+
+// Field numbers of FingerprintDef.
+const (
+	fingerprintModel, fingerprintIndex, fingerprintVersion = 1, 5, 6
+)
+
+// checkFingerprint compares the model with the checksums that TensorFlow (2.11
+// and later) writes into fingerprint.pb. It reports whether there were any.
+func (r *reader) checkFingerprint(data []byte) (bool, error) {
+	if !r.has(fingerprintName) || filepath.Base(r.file) != binaryName || r.options.IgnoreFingerprint {
+		return false, nil
+	}
+	name := filepath.Join(r.dir, fingerprintName)
+	b, err := readWhole(name, maxSmallBytes)
+	if err != nil {
+		return false, err
+	}
+	var walk wireCheck
+	if err := walk.check(b, 0, fingerprintType(), 0); err != nil {
+		return false, corrupt(name, -1, "not a fingerprint: %v", err)
+	}
+	model, index, producer := parseFingerprint(b)
+	if producer < 1 {
+		return false, nil // before TensorFlow 2.11 field 1 was of the graph alone
+	}
+	if fingerprint64(canonical(data, savedModelType())) != model {
+		return false, r.mismatch(binaryName)
+	}
+	return true, r.checkIndexFingerprint(index)
+}
+
+// parseFingerprint reads a FingerprintDef.
+func parseFingerprint(b []byte) (model, index uint64, producer int32) {
+	for f := range fieldsOf(b) {
+		switch f.num {
+		case fingerprintModel:
+			model = f.number
+		case fingerprintIndex:
+			index = f.number
+		case fingerprintVersion:
+			v, _ := attrField(f.bytes, versionProducer)
+			producer = int32(v.number)
+		}
+	}
+	return model, index, producer
+}
+
+// checkIndexFingerprint compares the index of the variables with its checksum,
+// which is 0 for a model without one.
+func (r *reader) checkIndexFingerprint(want uint64) error {
+	if want == 0 {
+		return nil
+	}
+	b, err := readWhole(filepath.Join(r.dir, indexName), maxIndexBytes)
+	if err != nil {
+		return err
+	}
+	if fingerprint64(b) != want {
+		return r.mismatch(indexName)
+	}
+	return nil
+}
+
+// mismatch is the error for a file that is not the one TensorFlow wrote.
+func (r *reader) mismatch(name string) error {
+	e := corrupt(filepath.Join(r.dir, name), -1,
+		"it does not match the checksum in %s: it is damaged or was edited; save the model again, or remove %s if the edit is meant",
+		fingerprintName, fingerprintName)
+	e.Class = millrace.ErrModel
+	return e
+}

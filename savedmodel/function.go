@@ -1,0 +1,114 @@
+package savedmodel
+
+// Field numbers of FunctionDef, OpDef and OpDef.ArgDef.
+const (
+	functionSignature, functionNode, functionAttr = 1, 3, 5
+
+	signatureName, signatureInput, signatureOutput = 1, 2, 3
+
+	argName, argType, argTypeAttr, argNumberAttr, argTypeListAttr = 1, 3, 4, 5, 6
+)
+
+// function is a FunctionDef and what its body does.
+type function struct {
+	name       string
+	inputs     []argDef
+	outputs    []argDef
+	implements string // interface it may be swapped for others of, "" if none
+	nodes      [][]byte
+	effects    *effects          // made on demand
+	byName     map[string][]byte // nodes, made on demand
+}
+
+// argDef is an input or output of a function.
+type argDef struct {
+	name string
+	typ  int32 // 0 if an attribute of the caller decides
+	list bool  // several tensors
+}
+
+// parseFunction reads a FunctionDef.
+func parseFunction(b []byte) *function {
+	fn := &function{}
+	for f := range fieldsOf(b) {
+		switch f.num {
+		case functionSignature:
+			fn.parseSignature(f.bytes)
+		case functionNode:
+			fn.nodes = append(fn.nodes, f.bytes)
+		case functionAttr:
+			if name, value := mapEntry(f.bytes); name == "api_implements" {
+				fn.implements, _ = attrString(value)
+			}
+		}
+	}
+	return fn
+}
+
+// parseSignature reads the OpDef that is a function's signature.
+func (fn *function) parseSignature(b []byte) {
+	for f := range fieldsOf(b) {
+		switch f.num {
+		case signatureName:
+			fn.name = string(f.bytes)
+		case signatureInput:
+			fn.inputs = append(fn.inputs, parseArg(f.bytes))
+		case signatureOutput:
+			fn.outputs = append(fn.outputs, parseArg(f.bytes))
+		}
+	}
+}
+
+// parseArg reads an ArgDef.
+func parseArg(b []byte) argDef {
+	var a argDef
+	for f := range fieldsOf(b) {
+		switch f.num {
+		case argName:
+			a.name = string(f.bytes)
+		case argType:
+			a.typ = int32(f.number)
+		case argNumberAttr, argTypeListAttr:
+			a.list = a.list || len(f.bytes) > 0
+		}
+	}
+	return a
+}
+
+// outputTypes returns the type of each output of a function, 0 where the caller
+// decides; ok is false if not even their number is known.
+func (fn *function) outputTypes() (types []int32, ok bool) {
+	for _, a := range fn.outputs {
+		if a.list {
+			return nil, false
+		}
+		types = append(types, a.typ)
+	}
+	return types, true
+}
+
+// node returns a node of the body.
+func (fn *function) node(name string) (nodeDef, bool) {
+	if fn.byName == nil {
+		fn.byName = make(map[string][]byte, len(fn.nodes))
+		for _, b := range fn.nodes {
+			fn.byName[nameOf(b)] = b
+		}
+	}
+	b, ok := fn.byName[name]
+	return parseNode(b), ok
+}
+
+// input returns the position of an argument, -1 if there is none by that name
+// or if a list before it moves the positions.
+func (fn *function) input(name string) int {
+	for i, a := range fn.inputs {
+		if a.list {
+			return -1
+		}
+		if a.name == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,98 @@
+package savedmodel
+
+import (
+	"slices"
+
+	"millrace"
+)
+
+// Model is what a SavedModel directory offers, after every check passed.
+type Model struct {
+	Dir        string
+	Tags       []string              // of the graph that was read
+	Signatures map[string]*Signature // by name
+	Variables  []Variable            // that the model restores, sorted by name
+
+	// TensorFlow is the version that wrote the model, "" if it does not say.
+	TensorFlow string
+	// SHA256 is the digest of saved_model.pb, in hexadecimal. Pin it with
+	// Options.SHA256.
+	SHA256 string
+	// Fingerprinted says that saved_model.pb and variables.index match the
+	// checksums that TensorFlow wrote beside them.
+	Fingerprinted bool
+}
+
+// Options says which part of a model is wanted and what it may do.
+type Options struct {
+	// Tags select the graph; nil means {"serve"}.
+	Tags []string
+	// Signatures are those that will run; nil means all. The operations that
+	// others reach are not judged.
+	Signatures []string
+	// AllowOps names operations to allow although they reach files, the
+	// network or the process, or are not TensorFlow's own.
+	AllowOps []string
+	// SHA256 is what the digest of saved_model.pb has to be, in hexadecimal;
+	// "" accepts any.
+	SHA256 string
+	// IgnoreFingerprint accepts a model that does not match its
+	// fingerprint.pb, as one that was edited by hand does not.
+	IgnoreFingerprint bool
+	// SkipTensorChecksums leaves the bytes of variables unread: TensorFlow
+	// checks them again as it restores. Sizes are checked all the same.
+	SkipTensorChecksums bool
+	// MaxBytes limits saved_model.pb; 0 means 512 MiB.
+	MaxBytes int64
+	// MaxNodes limits the nodes of a graph or function, and the functions; 0
+	// means a million.
+	MaxNodes int
+}
+
+// Signature returns the signature with a name, and otherwise an error that
+// lists those there are.
+func (m *Model) Signature(name string) (*Signature, error) {
+	return findSignature(m.Dir, m.Signatures, name)
+}
+
+// findSignature looks up a signature; file is where it should be.
+func findSignature(file string, sigs map[string]*Signature, name string) (*Signature, error) {
+	if s, ok := sigs[name]; ok {
+		return s, nil
+	}
+	var present []string
+	for _, key := range sortedKeys(sigs) {
+		present = append(present, sigs[key].describe())
+	}
+	e := millrace.Errorf(millrace.ErrModel, "no signature %s; there is %s", quote(name), shortList(present))
+	e.Op, e.File, e.Signature = "read model", file, name
+	return nil, e
+}
+
+func (o *Options) tags() []string {
+	if o == nil || o.Tags == nil {
+		return []string{"serve"}
+	}
+	return o.Tags
+}
+
+func (o *Options) signatures() []string {
+	if o == nil {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(slices.Values(o.Signatures)))
+}
+
+func (o *Options) maxBytes() int64 {
+	if o == nil || o.MaxBytes <= 0 {
+		return defaultMaxBytes
+	}
+	return o.MaxBytes
+}
+
+func (o *Options) maxNodes() int {
+	if o == nil || o.MaxNodes <= 0 {
+		return defaultMaxNodes
+	}
+	return o.MaxNodes
+}

@@ -1,0 +1,202 @@
+package savedmodel
+
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Field numbers of NodeDef, AttrValue and NameAttrList.
+const (
+	nodeName, nodeOp, nodeInput, nodeAttr = 1, 2, 3, 5
+
+	attrListField, attrStringField, attrIntField, attrTypeField = 1, 2, 3, 6
+	attrTensorField, attrFuncField                              = 8, 10
+
+	listTypeField, listFuncField = 6, 9
+
+	funcName, funcAttr = 1, 2
+)
+
+// nodeDef is a NodeDef: one use of an operation or function. Its attributes
+// stay as they are on the wire.
+type nodeDef struct {
+	name, op string
+	inputs   []string
+	attrs    []attrDef
+}
+
+// attrDef is one attribute; value is an AttrValue.
+type attrDef struct {
+	name  string
+	value []byte
+}
+
+// parseNode reads a NodeDef.
+func parseNode(b []byte) nodeDef {
+	var n nodeDef
+	for f := range fieldsOf(b) {
+		switch f.num {
+		case nodeName:
+			n.name = string(f.bytes)
+		case nodeOp:
+			n.op = string(f.bytes)
+		case nodeInput:
+			n.inputs = append(n.inputs, string(f.bytes))
+		case nodeAttr:
+			name, value := mapEntry(f.bytes)
+			n.attrs = append(n.attrs, attrDef{name: name, value: value})
+		}
+	}
+	return n
+}
+
+// nameOf reads the name alone of a NodeDef.
+func nameOf(b []byte) string {
+	for f := range fieldsOf(b) {
+		if f.num == nodeName {
+			return string(f.bytes)
+		}
+	}
+	return ""
+}
+
+// mapEntry reads an entry of a map from strings to messages.
+func mapEntry(b []byte) (key string, value []byte) {
+	for f := range fieldsOf(b) {
+		switch f.num {
+		case 1:
+			key = string(f.bytes)
+		case 2:
+			value = f.bytes
+		}
+	}
+	return key, value
+}
+
+// attr returns an attribute's AttrValue, nil if the node has none by that name.
+func (n nodeDef) attr(name string) []byte {
+	for _, a := range n.attrs {
+		if a.name == name {
+			return a.value
+		}
+	}
+	return nil
+}
+
+// dataInputs returns the inputs that are tensors, not control dependencies.
+func (n nodeDef) dataInputs() []string {
+	for i, in := range n.inputs {
+		if strings.HasPrefix(in, "^") {
+			return n.inputs[:i]
+		}
+	}
+	return n.inputs
+}
+
+// attrField returns one field of an AttrValue.
+func attrField(v []byte, num protowire.Number) (wireField, bool) {
+	for f := range fieldsOf(v) {
+		if f.num == num {
+			return f, true
+		}
+	}
+	return wireField{}, false
+}
+
+// attrInt returns the integer in an AttrValue.
+func attrInt(v []byte) (int64, bool) {
+	f, ok := attrField(v, attrIntField)
+	return int64(f.number), ok
+}
+
+// attrType returns the DataType in an AttrValue.
+func attrType(v []byte) (int32, bool) {
+	f, ok := attrField(v, attrTypeField)
+	return int32(f.number), ok
+}
+
+// attrString returns the bytes in an AttrValue.
+func attrString(v []byte) (string, bool) {
+	f, ok := attrField(v, attrStringField)
+	return string(f.bytes), ok
+}
+
+// attrTypes returns the list of DataTypes in an AttrValue.
+func attrTypes(v []byte) ([]int32, bool) {
+	list, ok := attrField(v, attrListField)
+	var types []int32
+	for f := range fieldsOf(list.bytes) {
+		if f.num == listTypeField {
+			for _, n := range f.numbersIn() {
+				types = append(types, int32(n))
+			}
+		}
+	}
+	return types, ok
+}
+
+// functionsIn calls found with every function that an AttrValue names, those in
+// the attributes bound to a function included.
+func functionsIn(v []byte, found func(name string)) {
+	name := func(b []byte) {
+		for f := range fieldsOf(b) {
+			switch f.num {
+			case funcName:
+				found(string(f.bytes))
+			case funcAttr:
+				_, value := mapEntry(f.bytes)
+				functionsIn(value, found) // the walk over the wire has bounded the depth
+			}
+		}
+	}
+	for f := range fieldsOf(v) {
+		switch f.num {
+		case attrFuncField:
+			name(f.bytes)
+		case attrListField:
+			for e := range fieldsOf(f.bytes) {
+				if e.num == listFuncField {
+					name(e.bytes)
+				}
+			}
+		}
+	}
+}
+
+// constStrings returns the strings that a Const node holds.
+func constStrings(n nodeDef) ([]string, bool) {
+	const tensorStrings = 8
+	f, ok := attrField(n.attr("value"), attrTensorField)
+	if n.op != "Const" || !ok {
+		return nil, false
+	}
+	var values []string
+	for e := range fieldsOf(f.bytes) {
+		if e.num == tensorStrings {
+			values = append(values, string(e.bytes))
+		}
+	}
+	return values, true
+}
+
+// tensorRef is a reference to an output of a node in a graph: "node:1".
+type tensorRef struct {
+	node    string
+	port    int
+	control bool // "^node": the node has to run, none of its outputs is used
+}
+
+// parseRef reads a reference as graphs write it, where ":0" may be left out.
+func parseRef(s string) tensorRef {
+	if node, ok := strings.CutPrefix(s, "^"); ok {
+		return tensorRef{node: node, control: true}
+	}
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		if port, err := strconv.ParseUint(s[i+1:], 10, 31); err == nil {
+			return tensorRef{node: s[:i], port: int(port)}
+		}
+	}
+	return tensorRef{node: s}
+}

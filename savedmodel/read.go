@@ -1,0 +1,150 @@
+package savedmodel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"millrace"
+)
+
+// newestProducer is the version of graphs that the runtime writes and the
+// newest that it reads: TF_GRAPH_DEF_VERSION.
+const newestProducer = 2474
+
+// reader reads one model.
+type reader struct {
+	dir     string
+	file    string // the protobuf: saved_model.pb or saved_model.pbtxt
+	options *Options
+	allowed map[string]bool
+	sum     string // SHA-256 of file
+
+	restored []string // names of the tensors that the restore operation reads
+	visits   int      // nodes of the main graph that were visited, for all roots
+}
+
+// Read reads the SavedModel in dir and checks all of it, as the package comment
+// says. Options may be nil. Every error is a [millrace.Error] of class ErrModel
+// or ErrUnsafeModel; errors.Is also finds ErrTruncated, ErrCorrupt, ErrLimit or
+// ErrIO where they apply. It may be called from many goroutines.
+func Read(dir string, o *Options) (*Model, error) {
+	r := &reader{dir: dir, options: o, allowed: map[string]bool{}}
+	if r.options == nil {
+		r.options = &Options{}
+	}
+	for _, op := range r.options.AllowOps {
+		r.allowed[op] = true
+	}
+	data, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	fingerprinted, err := r.checkFile(data)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := r.selectGraph(data)
+	if err != nil {
+		return nil, err
+	}
+	model, err := r.checkGraph(graph)
+	if err != nil {
+		return nil, err
+	}
+	model.Fingerprinted = fingerprinted
+	return model, nil
+}
+
+// checkFile checks the bytes of saved_model.pb: form, pin, fingerprint.
+func (r *reader) checkFile(data []byte) (fingerprinted bool, err error) {
+	digest := sha256.Sum256(data)
+	r.sum = hex.EncodeToString(digest[:])
+	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
+		return false, r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
+	}
+	var walk wireCheck
+	if err := r.wireError(walk.check(data, 0, savedModelType(), 0)); err != nil {
+		return false, err
+	}
+	fingerprinted, err = r.checkFingerprint(data)
+	if err != nil || fingerprinted || walk.unknown == nil {
+		return fingerprinted, err
+	}
+	return false, r.checkUnknown(data, walk.unknown)
+}
+
+// checkUnknown refuses fields that no TensorFlow up to ours writes: they are
+// damage, unless a newer TensorFlow wrote them.
+func (r *reader) checkUnknown(data []byte, unknown *wireError) error {
+	for _, g := range metaGraphs(data) {
+		for f := range fieldsOf(g) {
+			if f.num != metaGraphDef {
+				continue
+			}
+			if v, ok := attrField(f.bytes, graphVersions); ok {
+				var m metaGraph
+				if m.parseVersions(v.bytes); m.producer > newestProducer {
+					return nil
+				}
+			}
+		}
+	}
+	e := r.fail("it is damaged: in %s: %s to the TensorFlow that wrote it", unknown.message, unknown.what)
+	e.Err, e.Offset = millrace.ErrCorrupt, unknown.offset
+	return e
+}
+
+// checkGraph checks one graph and everything beside it.
+func (r *reader) checkGraph(graph []byte) (*Model, error) {
+	m, err := r.parseGraph(graph)
+	if err != nil {
+		return nil, err
+	}
+	if m.minConsumer > newestProducer {
+		return nil, r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
+			runtimeVersion, m.minConsumer, newestProducer)
+	}
+	if err := r.checkCalls(m); err != nil {
+		return nil, err
+	}
+	sigs, err := r.signatures(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkAssets(m); err != nil {
+		return nil, err
+	}
+	if err := r.census(m, sigs); err != nil {
+		return nil, err
+	}
+	variables, err := r.checkVariables(m)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Dir: r.dir, Tags: metaTags(graph), Signatures: sigs, Variables: variables,
+		TensorFlow: m.version, SHA256: r.sum}, nil
+}
+
+// wireError turns what is wrong with a protobuf into an error with its place.
+func (r *reader) wireError(err error) error {
+	var w *wireError
+	if !errors.As(err, &w) {
+		return err
+	}
+	if w.cut {
+		return r.cutOff(filepath.Base(r.file), w)
+	}
+	e := r.fail("not a SavedModel: in %s: %s", w.message, w.what)
+	e.Err, e.Offset = millrace.ErrCorrupt, w.offset
+	return e
+}
+
+// cutOff is the error for a protobuf that ends too early.
+func (r *reader) cutOff(name string, w *wireError) error {
+	e := r.fail("%s ends too early or is damaged: in %s: %s", name, w.message, w.what)
+	e.Err, e.Offset = millrace.ErrTruncated, w.offset
+	return e
+}
