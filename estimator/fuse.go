@@ -1,0 +1,198 @@
+package estimator
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"millrace"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// tensorName is a tensor of a GraphDef: output index of node.
+type tensorName struct {
+	node  string
+	index int
+}
+
+// parseTensorName reads "node:1", "node" (output 0) or "^node" (a control
+// edge, index -1).
+func parseTensorName(s string) tensorName {
+	if node, ok := strings.CutPrefix(s, "^"); ok {
+		return tensorName{node, -1}
+	}
+	if node, index, ok := strings.Cut(s, ":"); ok {
+		if i, err := strconv.Atoi(index); err == nil {
+			return tensorName{node, i}
+		}
+	}
+	return tensorName{s, 0}
+}
+
+// fuse copies the part of a graph that computes outputs from feeds, with the
+// feeds replaced by other tensors of the same graph, and returns the copied
+// outputs. Only nodes that depend on a feed are copied; everything else,
+// variables and tables above all, is shared with the original.
+func fuse(g *tfbridge.Graph, feeds map[tensorName]tfbridge.Output, outputs []tensorName, prefix string) ([]tfbridge.Output, error) {
+	def, err := graphDef(g)
+	if err != nil {
+		return nil, err
+	}
+	f := &fusion{graph: g, feeds: feeds, prefix: prefix, nodes: map[string]*tfproto.NodeDef{}}
+	for _, n := range def.GetNode() {
+		f.nodes[n.GetName()] = n
+	}
+	f.markDependents(def)
+	f.keepAncestors(outputs)
+	if err := f.importCopies(def); err != nil {
+		return nil, err
+	}
+	fused := make([]tfbridge.Output, len(outputs))
+	for i, out := range outputs {
+		if fused[i], err = f.resolve(out); err != nil {
+			return nil, err
+		}
+	}
+	return fused, nil
+}
+
+func graphDef(g *tfbridge.Graph) (*tfproto.GraphDef, error) {
+	var buf bytes.Buffer
+	if _, err := g.WriteTo(&buf); err != nil {
+		return nil, err
+	}
+	def := &tfproto.GraphDef{}
+	if err := proto.Unmarshal(buf.Bytes(), def); err != nil {
+		return nil, millrace.Errorf(millrace.ErrInternal, "read the model's graph: %w", err)
+	}
+	return def, nil
+}
+
+// fusion is one copy being made.
+type fusion struct {
+	graph  *tfbridge.Graph
+	feeds  map[tensorName]tfbridge.Output
+	prefix string
+	nodes  map[string]*tfproto.NodeDef
+	copied map[string]bool
+}
+
+// markDependents finds every node that depends on a feed. Loops make a graph
+// cyclic, so it goes forward from the feeds and visits each node once.
+func (f *fusion) markDependents(def *tfproto.GraphDef) {
+	consumers := map[string][]string{}
+	f.copied = map[string]bool{}
+	var queue []string
+	for _, n := range def.GetNode() {
+		for _, in := range n.GetInput() {
+			t := parseTensorName(in)
+			if _, fed := f.feeds[t]; fed {
+				queue = append(queue, n.GetName())
+				continue
+			}
+			consumers[t.node] = append(consumers[t.node], n.GetName())
+		}
+	}
+	for len(queue) > 0 {
+		name := queue[0]
+		queue = queue[1:]
+		if !f.copied[name] {
+			f.copied[name] = true
+			queue = append(queue, consumers[name]...)
+		}
+	}
+}
+
+// keepAncestors drops the marks of nodes that no output needs.
+func (f *fusion) keepAncestors(outputs []tensorName) {
+	needed := map[string]bool{}
+	var queue []string
+	for _, out := range outputs {
+		queue = append(queue, out.node)
+	}
+	for len(queue) > 0 {
+		name := queue[0]
+		queue = queue[1:]
+		if needed[name] {
+			continue
+		}
+		needed[name] = true
+		for _, in := range f.nodes[name].GetInput() {
+			if t := parseTensorName(in); f.copied[t.node] {
+				queue = append(queue, t.node)
+			}
+		}
+	}
+	for name := range f.copied {
+		f.copied[name] = needed[name]
+	}
+}
+
+// importCopies imports the marked nodes again under the prefix.
+func (f *fusion) importCopies(def *tfproto.GraphDef) error {
+	part := &tfproto.GraphDef{Versions: def.GetVersions()}
+	opts := tfbridge.GraphImportOptions{Prefix: f.prefix}
+	for _, n := range def.GetNode() {
+		if !f.copied[n.GetName()] {
+			continue
+		}
+		if err := f.mapInputs(n, &opts); err != nil {
+			return err
+		}
+		delete(n.Attr, "_class") // a wish to be placed beside a node that may not be in the copy
+		part.Node = append(part.Node, n)
+	}
+	if len(part.Node) == 0 {
+		return nil
+	}
+	data, err := proto.Marshal(part)
+	if err != nil {
+		return millrace.Errorf(millrace.ErrInternal, "copy the signature: %w", err)
+	}
+	return f.graph.ImportWithOptions(data, opts)
+}
+
+// mapInputs points the inputs of a copied node that come from outside the
+// copy to what stands there in the graph.
+func (f *fusion) mapInputs(n *tfproto.NodeDef, opts *tfbridge.GraphImportOptions) error {
+	for _, in := range n.GetInput() {
+		t := parseTensorName(in)
+		if dst, fed := f.feeds[t]; fed {
+			opts.AddInputMapping(t.node, t.index, dst)
+			continue
+		}
+		if f.copied[t.node] {
+			continue
+		}
+		op := f.graph.Operation(t.node)
+		if op == nil {
+			return millrace.Errorf(millrace.ErrModel, "node %q has an input %q that is not in the graph", n.GetName(), in)
+		}
+		if t.index < 0 {
+			opts.AddControlMapping(t.node, op)
+		} else {
+			opts.AddInputMapping(t.node, t.index, op.Output(t.index))
+		}
+	}
+	return nil
+}
+
+// resolve finds an output after the copy.
+func (f *fusion) resolve(out tensorName) (tfbridge.Output, error) {
+	if dst, fed := f.feeds[out]; fed {
+		return dst, nil
+	}
+	name := out.node
+	if f.copied[name] {
+		name = f.prefix + "/" + name
+	}
+	op := f.graph.Operation(name)
+	if op == nil || out.index >= op.NumOutputs() {
+		return tfbridge.Output{}, millrace.Errorf(millrace.ErrModel, "the graph has no tensor %s", fmt.Sprintf("%s:%d", out.node, out.index))
+	}
+	return op.Output(out.index), nil
+}

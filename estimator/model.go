@@ -1,0 +1,130 @@
+package estimator
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"millrace"
+	"millrace/loaders"
+	"millrace/savedmodel"
+	"millrace/tfbridge"
+)
+
+// DefaultSignature is the signature that a model is run by unless told
+// otherwise: the key that TensorFlow's own exporters use for serving.
+const DefaultSignature = "serving_default"
+
+// ModelOptions says which part of a SavedModel is loaded and how. Nil and the
+// zero value mean the defaults.
+type ModelOptions struct {
+	Signature string   // key of the signature; "": DefaultSignature
+	Tags      []string // of the MetaGraph; nil: "serve"
+	AllowOps  []string // operations that touch the host and are allowed all the same
+	SHA256    string   // of saved_model.pb, in hexadecimal; "": not pinned
+	Runtime   *tfbridge.RuntimeOptions
+	Session   *tfbridge.SessionOptions
+}
+
+// Model is a SavedModel loaded for one of its signatures. It owns the graph
+// and the session; [Model.Close] frees them. A model is a program: it is
+// checked before TensorFlow sees it, and operations that touch files or the
+// network are refused unless allowed, but that is no sandbox.
+//
+// Predict may be called many times, not concurrently.
+type Model struct {
+	dir       string
+	signature *savedmodel.Signature
+	saved     *tfbridge.SavedModel
+
+	mu     sync.Mutex
+	joined int // pipelines built into the graph so far
+}
+
+// LoadModel checks and loads the SavedModel in dir.
+func LoadModel(dir string, o *ModelOptions) (*Model, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	checked, err := savedmodel.Read(dir, &savedmodel.Options{Tags: o.Tags, AllowOps: o.AllowOps, SHA256: o.SHA256})
+	if err != nil {
+		return nil, err
+	}
+	signature, err := choose(checked, o.Signature)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tfbridge.Open(o.Runtime); err != nil {
+		return nil, err
+	}
+	saved, err := tfbridge.LoadSavedModel(dir, checked.Tags, o.Session)
+	if err != nil {
+		return nil, modelError(dir, signature.Name, err)
+	}
+	return &Model{dir: dir, signature: signature, saved: saved}, nil
+}
+
+// choose finds a signature by its key.
+func choose(m *savedmodel.Model, key string) (*savedmodel.Signature, error) {
+	if key == "" {
+		key = DefaultSignature
+	}
+	if s, ok := m.Signatures[key]; ok {
+		return s, nil
+	}
+	e := millrace.Errorf(millrace.ErrModel, "no such signature; the model has %s",
+		strings.Join(slices.Sorted(maps.Keys(m.Signatures)), ", "))
+	e.File, e.Signature = m.Dir, key
+	return nil, e
+}
+
+// modelError classes a failure of TensorFlow's as the model's.
+func modelError(dir, signature string, err error) error {
+	var known *millrace.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	e := millrace.Errorf(millrace.ErrModel, "%w", err)
+	e.File, e.Signature = dir, signature
+	var failed *tfbridge.Error
+	if errors.As(err, &failed) {
+		e.Code = int(failed.Code)
+		if failed.Code == tfbridge.ResourceExhausted {
+			e.Class = millrace.ErrLimit
+		}
+	}
+	return e
+}
+
+// Signature returns the signature that the model runs, with its inputs and
+// outputs.
+func (m *Model) Signature() *savedmodel.Signature { return m.signature }
+
+// Names returns the signature's inputs and outputs for
+// [loaders.CheckOptions]: every input must be fed by a tensor of the loader,
+// of its dtype and a shape that fits.
+func (m *Model) Names() *loaders.ModelNames {
+	names := &loaders.ModelNames{Specs: map[string]loaders.TensorSpec{}}
+	for _, t := range m.signature.Inputs {
+		names.Inputs = append(names.Inputs, t.Name)
+		names.Specs[t.Name] = specOf(t)
+	}
+	for _, t := range m.signature.Outputs {
+		names.Outputs = append(names.Outputs, t.Name)
+	}
+	return names
+}
+
+// specOf drops the batch dimension, which a loader's specs do not have.
+func specOf(t savedmodel.Tensor) loaders.TensorSpec {
+	spec := loaders.TensorSpec{Name: t.Name, DType: tfbridge.DataType(t.DType)}
+	if len(t.Shape) > 0 {
+		spec.Shape = append(make([]int64, 0, len(t.Shape)-1), t.Shape[1:]...)
+	}
+	return spec
+}
+
+// Close frees the model. It is idempotent.
+func (m *Model) Close() error { return m.saved.Close() }

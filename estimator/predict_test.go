@@ -1,0 +1,231 @@
+package estimator_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/estimator"
+	"millrace/internal/fixture"
+	"millrace/loaders"
+	"millrace/tfbridge"
+	"millrace/tfrecord/example"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// modelDir returns a model that was made by TensorFlow.
+func modelDir(name string) string { return filepath.Join("..", "testdata", "models", name) }
+
+func load(t *testing.T, name, signature string) *estimator.Model {
+	t.Helper()
+	m, err := estimator.LoadModel(modelDir(name), &estimator.ModelOptions{Signature: signature})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// feature is one feature of a test's records: its manifest entry without the
+// name, and its value in record i.
+type feature struct {
+	dtype string
+	shape []int
+	kind  string
+	value func(i int) example.Feature
+}
+
+// plan writes n records and checks a config that reads the features, and more
+// if rename says so, against a model.
+func plan(t *testing.T, m *estimator.Model, n int, features map[string]feature, keep ...string) *loaders.Plan {
+	t.Helper()
+	d := fixture.New(t)
+	var manifest, primaries []fixture.Object
+	records := make([][]byte, n)
+	named := make([][]example.Named, n)
+	for name, f := range features {
+		manifest = append(manifest, fixture.Object{"name": name, "dtype": f.dtype, "shape": f.shape, "deserialize_type": f.kind})
+		primaries = append(primaries, fixture.Object{"from_name": name, "to_name": name})
+		for i := range named {
+			named[i] = append(named[i], example.Named{Name: name, Feature: f.value(i)})
+		}
+	}
+	for i := range records {
+		records[i] = example.Marshal(named[i])
+	}
+	d.Manifest["features"], d.Args["primary_features"] = manifest, primaries
+	d.WriteRecords(t, "a.tfrecords", records...)
+	d.Save(t)
+	names := m.Names()
+	names.Outputs = append(names.Outputs, keep...)
+	p, problems := loaders.Check(d.Config(), &loaders.CheckOptions{Model: names})
+	if p == nil {
+		t.Fatal(problems)
+	}
+	return p
+}
+
+// predict collects a tensor of every row.
+func predict[T any](t *testing.T, m *estimator.Model, p *loaders.Plan, name string, keep ...string) []T {
+	t.Helper()
+	var all []T
+	for b, err := range m.Predict(t.Context(), p, &estimator.PredictOptions{Keep: keep}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Tensor(name).DataType() == tfbridge.String {
+			s, err := b.Tensor(name).Strings()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, any(s).([]T)...)
+			continue
+		}
+		v, err := tfbridge.View[T](b.Tensor(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v...)
+	}
+	return all
+}
+
+func floatAt(f func(i int) []float32) func(int) example.Feature {
+	return func(i int) example.Feature { return fixture.Floats(f(i)...) }
+}
+
+func scalars(i int) []float32 { return []float32{float32(i)} }
+
+func text(s ...string) func(int) example.Feature {
+	return func(i int) example.Feature {
+		return example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(s[i%len(s)])}}
+	}
+}
+
+func want(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Every kind of graph that a signature can be is joined to the pipeline and
+// computes what it says it does: functions and none, variables of both kinds,
+// tables, strings, and loops of both kinds.
+func TestPredict(t *testing.T) {
+	x := map[string]feature{"x": {"float32", []int{}, "float", floatAt(scalars)}}
+	t.Run("linear", func(t *testing.T) {
+		m := load(t, "linear", "")
+		p := plan(t, m, 3, map[string]feature{"x": {"float32", []int{3}, "float", floatAt(func(i int) []float32 {
+			return []float32{float32(i), 1, 2}
+		})}})
+		want(t, []float32{3, 8, 4, 7, 5, 6}, predict[float32](t, m, p, "y"))
+	})
+	t.Run("constant", func(t *testing.T) {
+		m := load(t, "constant", "")
+		want(t, []float32{1, 3, 5, 7, 9}, predict[float32](t, m, plan(t, m, 5, x), "y"))
+	})
+	t.Run("one of two signatures", func(t *testing.T) {
+		m := load(t, "two_signatures", "serving_default")
+		want(t, []float32{0, 3, 6}, predict[float32](t, m, plan(t, m, 3, x), "y"))
+	})
+	t.Run("an output without the batch", func(t *testing.T) {
+		m := load(t, "two_signatures", "explain")
+		want(t, []float32{3, 3}, predict[float32](t, m, plan(t, m, 3, x), "weight"))
+	})
+	t.Run("strings", func(t *testing.T) {
+		m := load(t, "strings", "")
+		p := plan(t, m, 3, map[string]feature{"text": {"string", []int{}, "string", text("mill", "", "race")}})
+		want(t, []string{"MILL", "", "RACE"}, predict[string](t, m, p, "upper"))
+		want(t, []int32{4, 0, 4}, predict[int32](t, m, p, "length"))
+	})
+	t.Run("table", func(t *testing.T) {
+		m := load(t, "vocab", "")
+		p := plan(t, m, 4, map[string]feature{"word": {"string", []int{}, "string", text("wheel", "mill", "?", "race")}})
+		want(t, []int64{3, 0, -1, 1}, predict[int64](t, m, p, "id"))
+	})
+	t.Run("functional loop", func(t *testing.T) {
+		m := load(t, "loop", "")
+		p := plan(t, m, 3, map[string]feature{"n": {"int64", []int{}, "int", func(i int) example.Feature { return fixture.Ints(int64(i)) }}})
+		want(t, []int64{0, 5, 10}, predict[int64](t, m, p, "sum"))
+	})
+	t.Run("TensorFlow 1 graph", func(t *testing.T) {
+		m := load(t, "graph_v1", "")
+		want(t, []float32{8, 12, 16}, predict[float32](t, m, plan(t, m, 3, x), "y"))
+	})
+	t.Run("kept beside the outputs", func(t *testing.T) {
+		m := load(t, "constant", "")
+		p := plan(t, m, 3, map[string]feature{"x": x["x"], "id": {"int64", []int{}, "int", func(i int) example.Feature { return fixture.Ints(int64(i)) }}}, "id")
+		want(t, []int64{0, 1, 2}, predict[int64](t, m, p, "id", "id"))
+	})
+}
+
+// One model serves several plans, one after the other, each from the start.
+func TestPredictAgain(t *testing.T) {
+	m := load(t, "linear", "")
+	x := map[string]feature{"x": {"float32", []int{3}, "float", floatAt(func(i int) []float32 { return []float32{float32(i), 0, 0} })}}
+	p, q := plan(t, m, 2, x), plan(t, m, 3, x)
+	for range 2 {
+		want(t, []float32{0.5, -0.5, 1.5, -1.5}, predict[float32](t, m, p, "y"))
+		want(t, []float32{0.5, -0.5, 1.5, -1.5, 2.5, -2.5}, predict[float32](t, m, q, "y"))
+	}
+}
+
+func TestModelFaults(t *testing.T) {
+	tests := []struct {
+		name, model, signature string
+		class                  millrace.Class
+		words                  []string
+	}{
+		{"E01 no directory", "nowhere", "", millrace.ErrModel, []string{"nowhere"}},
+		{"E09 no signature", "two_signatures", "predict", millrace.ErrModel, []string{"predict", "explain", "serving_default"}},
+		{"E19 writes a file", "writes_file", "", millrace.ErrUnsafeModel, []string{"ReadFile", "serving_default"}},
+		{"E19 calls Python", "python_function", "", millrace.ErrUnsafeModel, []string{"PyFunc"}},
+		{"E20 writes a file when loaded", "writes_file_at_load", "", millrace.ErrUnsafeModel, []string{"WriteFile"}},
+		{"E07 calls itself", "recursive", "", millrace.ErrModel, []string{"outer"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m, err := estimator.LoadModel(modelDir(test.model), &estimator.ModelOptions{Signature: test.signature})
+			if err == nil {
+				m.Close()
+			}
+			if !errors.Is(err, test.class) {
+				t.Fatalf("got %v, want class %q", err, test.class)
+			}
+			for _, w := range test.words {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q does not say %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+// A bad record is the data's fault, however it comes to light.
+func TestPredictNamesTheRecord(t *testing.T) {
+	m := load(t, "constant", "")
+	p := plan(t, m, 5, map[string]feature{"x": {"float32", []int{}, "float", func(i int) example.Feature {
+		if i == 3 {
+			return fixture.Floats(1, 2)
+		}
+		return fixture.Floats(float32(i))
+	}}})
+	var last error
+	rows := int64(0)
+	for b, err := range m.Predict(t.Context(), p, nil) {
+		if last = err; err == nil {
+			rows += b.Rows()
+		}
+	}
+	var e *millrace.Error
+	if !errors.As(last, &e) || e.Record != 3 || e.Feature != "x" || !errors.Is(last, millrace.ErrSchema) {
+		t.Fatalf("got %v", last)
+	}
+	if rows != 2 {
+		t.Errorf("%d rows before the bad batch, want 2", rows)
+	}
+}
