@@ -1,0 +1,85 @@
+// Command digits runs the model in examples/digits over the digits that it was
+// not trained on and prints how many it reads right.
+//
+//	go run ./examples/digits
+//
+// It is also the shortest whole program over this module: check a loader
+// config against a model, run the model over it, look at the batches.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"millrace/estimator"
+	"millrace/loaders"
+	"millrace/tfbridge"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, filepath.Join("examples", "digits"), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run predicts over the held-back digits in dir and prints the result.
+func run(ctx context.Context, dir string, out io.Writer) error {
+	score, err := evaluate(ctx, filepath.Join(dir, "predict.json"), filepath.Join(dir, "model"))
+	if err != nil {
+		return err
+	}
+	return score.print(out)
+}
+
+// evaluate compares the model's digits with the labels.
+func evaluate(ctx context.Context, config, dir string) (score *confusion, err error) {
+	model, err := estimator.LoadModel(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer model.Close()
+
+	// The config feeds "image", the model's input. Its "label" is none of the
+	// model's tensors, so it is named here and kept beside the outputs.
+	names := model.Names()
+	names.Outputs = append(names.Outputs, "label")
+	plan, problems := loaders.Check(config, &loaders.CheckOptions{Model: names})
+	if plan == nil {
+		return nil, problems
+	}
+	score = &confusion{}
+	for batch, err := range model.Predict(ctx, plan, &estimator.PredictOptions{Keep: []string{"label"}}) {
+		if err != nil {
+			return nil, err
+		}
+		if err := score.addBatch(batch); err != nil {
+			return nil, err
+		}
+	}
+	return score, nil
+}
+
+// addBatch counts a batch. The views are valid until the next one.
+func (c *confusion) addBatch(batch *loaders.Batch) error {
+	labels, err := tfbridge.View[int64](batch.Tensor("label"))
+	if err != nil {
+		return err
+	}
+	digits, err := tfbridge.View[int64](batch.Tensor("digit"))
+	if err != nil {
+		return err
+	}
+	for i := range labels {
+		if err := c.add(labels[i], digits[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
