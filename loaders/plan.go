@@ -36,6 +36,7 @@ type Plan struct {
 	Path         string // the loader config
 	ManifestPath string
 	ListPath     string // "" for a dataset of type dir
+	ListSHA256   string // of the list's bytes, in hexadecimal
 	Type         LoaderType
 	Manifest     *ManifestPlan
 	Files        []DataFile // in the order they are read unless names are shuffled

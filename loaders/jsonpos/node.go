@@ -56,7 +56,6 @@ type Node struct {
 	tree    *tree
 	cell    int32
 	missing bool
-	key     bool   // this is a key of up, not its value
 	up      *Node  // the list or object it is in, nil at the top
 	name    string // its key if up is an object
 	elem    int    // its index if up is a list, else -1
@@ -106,6 +105,9 @@ func (n *Node) Number() json.Number {
 
 // Up returns the list or object that n is in, nil at the top.
 func (n *Node) Up() *Node { return n.up }
+
+// Name returns the key of n if it is a member of an object, else "".
+func (n *Node) Name() string { return n.name }
 
 // Position returns n's line and column, both from 1, the column in bytes.
 func (n *Node) Position() (line, column int) { return n.tree.position(n.Offset()) }
@@ -175,7 +177,7 @@ func (n *Node) Members() iter.Seq2[*Node, *Node] {
 		for c := range n.children() {
 			if key == nil {
 				name := unquote((&Node{tree: n.tree, cell: c}).raw())
-				key = &Node{tree: n.tree, cell: c, up: n, name: name, elem: -1, key: true}
+				key = &Node{tree: n.tree, cell: c, up: n, name: name, elem: -1}
 				continue
 			}
 			if !yield(key, &Node{tree: n.tree, cell: c, up: n, name: key.name, elem: -1}) {

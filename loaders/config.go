@@ -1,0 +1,111 @@
+package loaders
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"millrace/loaders/decl"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Config is a loader config as it is written. [ReadConfig] reads one.
+type Config struct {
+	decl.Object
+	Type LoaderType `json:"type" decl:"required" doc:"How records become examples."`
+	Args any        `json:"args" decl:"required,variant=type" doc:"Arguments of the loader."` // *IndependentArgs, *ContinuousArgs or *DiscreteArgs
+}
+
+// Variants lists the arguments of each loader type.
+func (*Config) Variants(string) []decl.Variant {
+	return []decl.Variant{
+		{Name: string(Independent), New: func() any { return new(IndependentArgs) },
+			Doc: "Every record is an example, independent of all others."},
+		{Name: string(ContinuousSequence), New: func() any { return new(ContinuousArgs) },
+			Doc: "The records of a file, joined, are one long sequence; examples are windows of it."},
+		{Name: string(DiscreteSequence), New: func() any { return new(DiscreteArgs) },
+			Doc: "The records of a file are a sequence of subsequences; examples are windows of whole records."},
+	}
+}
+
+// CommonArgs returns the arguments that all loader types have, nil if args
+// are missing or no object.
+func (c *Config) CommonArgs() *CommonArgs {
+	switch a := c.Args.(type) {
+	case *IndependentArgs:
+		return &a.CommonArgs
+	case *ContinuousArgs:
+		return &a.CommonArgs
+	case *DiscreteArgs:
+		return &a.CommonArgs
+	}
+	return nil
+}
+
+// CommonArgs are the arguments of all loader types.
+type CommonArgs struct {
+	decl.Object
+	Dataset            DatasetConfig `json:"dataset" decl:"required" doc:"The dataset to load."`
+	TargetBatchSize    int64         `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"Examples in a batch."`
+	DropRemainder      bool          `json:"drop_remainder" decl:"required" doc:"Whether a last batch that is not full is dropped. Without effect if epochs is null."`
+	Epochs             *int64        `json:"epochs" decl:"required,null,min=1" doc:"Passes over the dataset; null repeats it without end."`
+	NumParallelReads   int64         `json:"num_parallel_reads" decl:"default=1,min=1,limit=1000" doc:"Files read at the same time; at most num_mix_files."`
+	NumParallelParses  int64         `json:"num_parallel_parses" decl:"default=1,min=1,limit=1000" doc:"Records or batches parsed at the same time."`
+	NumReadBufferBytes int64         `json:"num_read_buffer_bytes" decl:"required,min=0,limit=8589934592" doc:"Size of the read buffer of each file; 0 reads without a buffer."`
+	NumPrefetch        int64         `json:"num_prefetch" decl:"required,min=0,limit=100000000" doc:"Batches prepared ahead at the end of the pipeline."`
+
+	Shuffle                   bool  `json:"shuffle" decl:"default=false" doc:"Whether the data is shuffled, anew in each epoch."`
+	NumShuffleBufferElements  int64 `json:"num_shuffle_buffer_elements" decl:"" doc:"Records (or windows) that are buffered to shuffle them. Required if shuffle is true."`
+	NumFilenamesShuffleBuffer int64 `json:"num_filenames_shuffle_buffer" decl:"" doc:"File names that are buffered to shuffle them. Required if shuffle is true."`
+	NumMixFiles               int64 `json:"num_mix_files" decl:"" doc:"Files that are read in turns, one record at a time. Required if shuffle is true."`
+	SloppyInterleave          bool  `json:"sloppy_interleave" decl:"default=false" doc:"Whether files may overtake one another, for speed."`
+	NumInterleaveOut          int64 `json:"num_interleave_out_buffer_elements" decl:"default=1,min=0,limit=100000000" doc:"Records buffered for each file that is being read."`
+	NumInterleaveIn           int64 `json:"num_interleave_in_buffer_elements" decl:"default=1,min=0,limit=1000" doc:"Files opened ahead of those being read."`
+
+	PrimaryFeatures   []PrimaryConfig                    `json:"primary_features" decl:"required,nonempty,most=65536" doc:"The features to read."`
+	SecondaryFeatures []SecondaryConfig                  `json:"secondary_features" decl:"most=65536" doc:"Tensors made after the primary features."`
+	ProcessingSteps   []StepConfig                       `json:"processing_steps" decl:"most=65536" doc:"Steps on single tensors, done in this order."`
+	Padding           decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"true, or a list with an entry, pads every tensor; false or [] pads none."`
+	Seed              int64                              `json:"seed" decl:"" doc:"Makes all random choices repeatable. Absent: a fresh one each time."`
+}
+
+// IndependentArgs are the arguments of a loader of type independent.
+type IndependentArgs struct {
+	CommonArgs
+	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records are loaded and parsed in batches. Not with sequence records, secondary features, processing steps or padding."`
+}
+
+// ContinuousArgs are the arguments of a loader of type continuous_sequence.
+type ContinuousArgs struct {
+	CommonArgs
+	WindowArgs
+	Stride *int64 `json:"stride" decl:"null,min=1,limit=2147483647" doc:"Positions from the start of a window to that of the next; null: the next starts where this one ends."`
+}
+
+// DiscreteArgs are the arguments of a loader of type discrete_sequence.
+type DiscreteArgs struct {
+	CommonArgs
+	WindowArgs
+}
+
+// WindowArgs are the arguments of both sequence loaders.
+type WindowArgs struct {
+	MinWindow int64  `json:"min_window" decl:"required,min=1,limit=2147483647" doc:"Least size of a window: positions (continuous_sequence) or records (discrete_sequence)."`
+	MaxWindow int64  `json:"max_window" decl:"required,min=1,limit=2147483647" doc:"Greatest size of a window."`
+	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop" doc:"What becomes of a last window that the file is too short for, but that has min_window: kept, cut short, or dropped."`
+}
+
+// ExtendSchema adds that shuffling needs its sizes.
+func (*CommonArgs) ExtendSchema(s *jsonschema.Schema) {
+	on, sizes := jsonschema.NewProperties(), jsonschema.NewProperties()
+	on.Set("shuffle", &jsonschema.Schema{Const: true})
+	var keys []string
+	for _, size := range shuffleSizes(&CommonArgs{}) {
+		keys = append(keys, size.key)
+		sizes.Set(size.key, &jsonschema.Schema{Minimum: "1", Maximum: json.Number(fmt.Sprint(size.limit))})
+	}
+	s.AllOf = append(s.AllOf, &jsonschema.Schema{
+		If:   &jsonschema.Schema{Properties: on, Required: []string{"shuffle"}},
+		Then: &jsonschema.Schema{Properties: sizes, Required: keys},
+	})
+}

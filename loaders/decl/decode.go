@@ -1,0 +1,242 @@
+package decl
+
+import (
+	"fmt"
+	"reflect"
+
+	"millrace/loaders/diag"
+	"millrace/loaders/jsonpos"
+)
+
+// Decode reads an object into the struct that into points to, and reports
+// everything that breaks its declarations. What could be read is in the
+// struct even then; [Object.Bad] tells what could not.
+func (r *Reporter) Decode(n *jsonpos.Node, into any) {
+	r.value(n, reflect.ValueOf(into).Elem(), &rules{})
+}
+
+// value reads n into v and reports whether nothing is wrong with it.
+func (r *Reporter) value(n *jsonpos.Node, v reflect.Value, u *rules) bool {
+	if v.Type() == nodeType {
+		v.Set(reflect.ValueOf(n))
+		return n.Kind() != jsonpos.Null || r.mismatch(n, "a value")
+	}
+	if e, ok := v.Addr().Interface().(either); ok {
+		return r.either(n, e, u)
+	}
+	if v.Kind() == reflect.Pointer {
+		if n.Kind() == jsonpos.Null && u.null {
+			return true
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return r.value(n, v.Elem(), u)
+	}
+	if kindOf(v.Type()) != n.Kind() && !(v.Kind() == reflect.Struct && n.Kind() == jsonpos.Missing) {
+		return r.mismatch(n, wanted(v.Type(), u))
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(n.Bool())
+		return true
+	case reflect.Int64:
+		return r.integer(n, v, u)
+	case reflect.String:
+		return r.text(n, v, u)
+	case reflect.Slice:
+		return r.list(n, v, u)
+	case reflect.Struct:
+		return r.object(n, v, nil)
+	}
+	panic(fmt.Sprintf("decl: no JSON for %s", v.Type()))
+}
+
+// kindOf returns the kind of JSON that a type is read from.
+func kindOf(t reflect.Type) jsonpos.Kind {
+	switch t.Kind() {
+	case reflect.Bool:
+		return jsonpos.Bool
+	case reflect.Int64:
+		return jsonpos.Number
+	case reflect.String:
+		return jsonpos.String
+	case reflect.Slice:
+		return jsonpos.List
+	case reflect.Struct:
+		return jsonpos.Object
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	}
+	panic(fmt.Sprintf("decl: no JSON for %s", t))
+}
+
+// mismatch reports a value of another kind than wanted.
+func (r *Reporter) mismatch(n *jsonpos.Node, want string) bool {
+	d := r.Report(n, "must be %s, got %s", want, Show(n))
+	d.Hint = unquoted(n, want)
+	return false
+}
+
+func (r *Reporter) either(n *jsonpos.Node, e either, u *rules) bool {
+	a, b := e.sides()
+	for _, side := range []any{a, b} {
+		v := reflect.ValueOf(side).Elem()
+		if kindOf(v.Type()) == n.Kind() {
+			return r.value(n, v, u)
+		}
+	}
+	return r.mismatch(n, wanted(reflect.TypeOf(a).Elem(), u)+" or "+wanted(reflect.TypeOf(b).Elem(), u))
+}
+
+func (r *Reporter) list(n *jsonpos.Node, v reflect.Value, u *rules) bool {
+	length := n.Len()
+	if u.most > 0 && length > u.most {
+		r.Report(n, "has %d elements; at most %d are read", length, u.most).Class = r.Limit
+		return false
+	}
+	if u.nonempty && length == 0 {
+		r.Report(n, "must not be empty")
+		return false
+	}
+	items := u.items
+	if items == nil {
+		items = &rules{}
+	}
+	v.Set(reflect.MakeSlice(v.Type(), length, length))
+	ok := true
+	for i, e := range n.Elems() {
+		ok = r.value(e, v.Index(i), items) && ok
+	}
+	return ok
+}
+
+// object reads a struct. Keys that the siblings of a variant declare are not
+// reported as unknown if the variant itself is only a guess.
+func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) bool {
+	s := r.structure(v.Type())
+	o := &Object{At: n}
+	if s.object != nil {
+		o = v.FieldByIndex(s.object).Addr().Interface().(*Object)
+		o.At = n
+	}
+	before := r.counts[diag.Error]
+	r.setLabel(n, s)
+	members := r.members(n, s, o, siblings)
+	var missing []string
+	for i := range s.fields {
+		f := &s.fields[i]
+		m := members[f.key]
+		switch {
+		case f.variant != "":
+			continue // after the key that chooses it
+		case m != nil:
+			if !r.value(m, v.FieldByIndex(f.index), r.chooser(f, s, v)) {
+				o.bad = append(o.bad, f.key)
+			}
+		case f.required:
+			missing = append(missing, f.key)
+		default:
+			f.setDefault(v.FieldByIndex(f.index))
+		}
+	}
+	missing = append(missing, r.varied(n, v, s, o, members)...)
+	r.missing(n, o, missing)
+	return r.counts[diag.Error] == before
+}
+
+// chooser returns the rules of a field; the values of one that chooses a
+// variant are the variants' names.
+func (r *Reporter) chooser(f *field, s *structure, v reflect.Value) *rules {
+	varied := s.chosenBy(f.key)
+	if varied == nil {
+		return &f.rules
+	}
+	u := f.rules
+	for _, variant := range variants(v.Addr(), varied) {
+		u.enum = append(u.enum, variant.Name)
+	}
+	return &u
+}
+
+// members returns the first value of each declared key, and reports the keys
+// that are repeated or not declared.
+func (r *Reporter) members(n *jsonpos.Node, s *structure, o *Object, siblings *variety) map[string]*jsonpos.Node {
+	members := make(map[string]*jsonpos.Node, len(s.fields))
+	seen := make(map[string]*jsonpos.Node, len(s.fields))
+	for k, v := range n.Members() {
+		name := k.Name()
+		if first, ok := seen[name]; ok {
+			line, column := first.Position()
+			r.Report(k, "repeated key %s; it was given at %d:%d already", Quote(name), line, column)
+			o.bad = append(o.bad, name)
+			continue
+		}
+		seen[name] = k
+		if s.field(name) != nil {
+			members[name] = v
+			continue
+		}
+		r.unknown(k, s, siblings)
+	}
+	return members
+}
+
+func (r *Reporter) unknown(k *jsonpos.Node, s *structure, siblings *variety) {
+	owners := siblings.owners(r, k.Name())
+	switch {
+	case len(owners) > 0 && siblings.guessed:
+		return
+	case len(owners) > 0:
+		d := r.Report(k, "%q has no key %s", siblings.name, Quote(k.Name()))
+		d.Hint = "only " + series(quoted(owners), "and") + " has"
+		return
+	}
+	d := r.Report(k, "unknown key %s", Quote(k.Name()))
+	keys := s.keys()
+	if d.Hint = diag.DidYouMean(k.Name(), keys); d.Hint != "" {
+		return
+	}
+	switch {
+	case len(keys) == 0:
+		d.Hint = "there are no keys here"
+	case len(keys) <= 8:
+		d.Hint = "the keys are " + series(quoted(keys), "and")
+	}
+}
+
+func (r *Reporter) missing(n *jsonpos.Node, o *Object, keys []string) {
+	switch len(keys) {
+	case 0:
+		return
+	case 1:
+		r.Report(n, "missing key %q", keys[0])
+	default:
+		r.Report(n, "missing keys %s", series(quoted(keys), "and"))
+	}
+	o.bad = append(o.bad, keys...)
+}
+
+// setLabel names the object in messages if its name can be read.
+func (r *Reporter) setLabel(n *jsonpos.Node, s *structure) {
+	if s.label == nil || n.Kind() != jsonpos.Object {
+		return
+	}
+	if name := n.Key(s.label.key); name.Kind() == jsonpos.String {
+		if r.labels == nil {
+			r.labels = make(map[int]label)
+		}
+		r.labels[n.Offset()] = label{s.label.label, name.Text(), s.label.key}
+	}
+}
+
+// structure returns the declarations of a struct, read once.
+func (r *Reporter) structure(t reflect.Type) *structure {
+	if s, ok := r.types[t]; ok {
+		return s
+	}
+	if r.types == nil {
+		r.types = make(map[reflect.Type]*structure)
+	}
+	s := structureOf(t)
+	r.types[t] = s
+	return s
+}

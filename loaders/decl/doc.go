@@ -1,0 +1,82 @@
+// Package decl reads JSON objects into Go structs by what the structs
+// declare, and writes the same declarations as JSON Schemas.
+//
+// A struct declares an object, a field one of its keys. The tag "json" holds
+// the key, the tag "doc" a sentence about it, and the tag "decl" its rules,
+// separated by commas:
+//
+//	required     the key must be there
+//	null         null is allowed; the field is a pointer and nil then
+//	default=V    the value if the key is absent (else the zero value)
+//	min=N max=N  the range of an integer
+//	limit=N      as max, but more is too much rather than wrong
+//	enum=A|B     the values of a string
+//	nonempty     a string or list must not be empty
+//	most=N       the most elements of a list
+//	items.X      the rule X for each element of a list
+//	label=NOUN   names the object in messages about what is in it
+//	variant=KEY  the struct for this object depends on the string under KEY
+//
+// Field types are bool, int64, string, lists and structs of these, pointers
+// to them where null is allowed, [Either] for one of two types, any for a
+// variant, and *[jsonpos.Node] for a value whose type is checked later.
+package decl
+
+import (
+	"encoding/json"
+	"slices"
+
+	"millrace/loaders/jsonpos"
+)
+
+// Object is embedded in each struct that declares an object. It tells where
+// the object is written, for messages about it.
+type Object struct {
+	At  *jsonpos.Node `json:"-"`
+	bad []string
+}
+
+// Key returns the place of a key's value, or the object's if it is absent.
+func (o *Object) Key(name string) *jsonpos.Node { return o.At.Key(name) }
+
+// Has reports whether the key is there.
+func (o *Object) Has(name string) bool { return o.At.Key(name).Kind() != jsonpos.Missing }
+
+// Bad reports whether something is wrong with a key and was reported, so that
+// a check of its value would only repeat it: it is missing although required,
+// or breaks the rules of its declaration.
+func (o *Object) Bad(names ...string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(o.bad, n) })
+}
+
+// Either is a value of one of two types, told apart by their kind of JSON.
+// At most one of its fields is not nil.
+type Either[A, B any] struct {
+	A *A
+	B *B
+}
+
+// MarshalJSON writes the value that is there.
+func (e Either[A, B]) MarshalJSON() ([]byte, error) {
+	if e.A != nil {
+		return json.Marshal(e.A)
+	}
+	return json.Marshal(e.B)
+}
+
+// sides returns pointers to the two pointers.
+func (e *Either[A, B]) sides() (a, b any) { return &e.A, &e.B }
+
+// either is implemented by all *Either.
+type either interface{ sides() (a, b any) }
+
+// Variant is one of the structs that a field tagged "variant" may hold.
+type Variant struct {
+	Name string // the value of the key that chooses it
+	Doc  string
+	New  func() any // a pointer to a new struct
+}
+
+// Varied is implemented by a pointer to a struct with a field tagged
+// "variant": it lists the variants of that field.
+type Varied interface{ Variants(key string) []Variant }

@@ -1,0 +1,160 @@
+package decl
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"millrace/loaders/jsonpos"
+)
+
+// rules are the rules of a field's tag.
+type rules struct {
+	required, null, nonempty bool
+	min, max, limit          *int64
+	most                     int
+	enum                     []string
+	fallback                 *string // the text of "default"
+	label, variant           string
+	items                    *rules // of the elements of a list
+}
+
+// field is a declared key.
+type field struct {
+	key   string
+	doc   string
+	index []int // for reflect.Value.FieldByIndex
+	typ   reflect.Type
+	rules
+}
+
+// structure is a declared object.
+type structure struct {
+	fields []field
+	object []int  // the index of the embedded Object
+	label  *field // the field that names the object in messages, or nil
+}
+
+var (
+	objectType = reflect.TypeFor[Object]()
+	nodeType   = reflect.TypeFor[*jsonpos.Node]()
+)
+
+// structureOf reads the declarations of a struct. It panics on a declaration
+// that cannot be understood: that is a bug of the program, not of its input.
+func structureOf(t reflect.Type) *structure {
+	s := &structure{}
+	s.add(t, nil)
+	for i := range s.fields {
+		if s.fields[i].label != "" {
+			s.label = &s.fields[i]
+		}
+	}
+	return s
+}
+
+func (s *structure) add(t reflect.Type, index []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		switch key, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case f.Type == objectType:
+			s.object = at
+		case f.Anonymous:
+			s.add(f.Type, at)
+		case f.IsExported() && key != "" && key != "-":
+			s.fields = append(s.fields, field{key, f.Tag.Get("doc"), at, f.Type, readRules(f.Tag.Get("decl"))})
+		}
+	}
+}
+
+// field returns the declaration of a key, nil if it is not declared.
+func (s *structure) field(key string) *field {
+	for i := range s.fields {
+		if s.fields[i].key == key {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
+func (s *structure) keys() []string {
+	keys := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		keys[i] = f.key
+	}
+	return keys
+}
+
+func readRules(tag string) rules {
+	var r rules
+	for rule := range strings.SplitSeq(tag, ",") {
+		if name, ok := strings.CutPrefix(rule, "items."); ok {
+			if r.items == nil {
+				r.items = &rules{}
+			}
+			r.items.read(name)
+		} else if rule != "" {
+			r.read(rule)
+		}
+	}
+	return r
+}
+
+func (r *rules) read(rule string) {
+	name, value, _ := strings.Cut(rule, "=")
+	switch name {
+	case "required":
+		r.required = true
+	case "null":
+		r.null = true
+	case "nonempty":
+		r.nonempty = true
+	case "min":
+		r.min = integer(rule, value)
+	case "max":
+		r.max = integer(rule, value)
+	case "limit":
+		r.limit = integer(rule, value)
+	case "most":
+		r.most = int(*integer(rule, value))
+	case "enum":
+		r.enum = strings.Split(value, "|")
+	case "default":
+		r.fallback = &value
+	case "label":
+		r.label = value
+	case "variant":
+		r.variant = value
+	default:
+		panic(fmt.Sprintf("decl: unknown rule %q", rule))
+	}
+}
+
+func integer(rule, text string) *int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("decl: rule %q: %v", rule, err))
+	}
+	return &n
+}
+
+// variants returns the variants of a field of the struct that v points to.
+func variants(v reflect.Value, f *field) []Variant {
+	if f.variant == "" {
+		return nil
+	}
+	return v.Interface().(Varied).Variants(f.key)
+}
+
+// chosenBy returns the field tagged "variant" that the string under key
+// chooses the struct of, nil if there is none.
+func (s *structure) chosenBy(key string) *field {
+	for i := range s.fields {
+		if s.fields[i].variant == key {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package decl
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"millrace/loaders/diag"
+	"millrace/loaders/jsonpos"
+)
+
+// maxProblems is how many problems of one file are reported one by one.
+const maxProblems = 1000
+
+// Reporter collects the problems of one JSON file.
+type Reporter struct {
+	File  string
+	Class error // of a problem unless it is told otherwise
+	Limit error // the class of what is too much
+	List  diag.List
+
+	labels map[int]label // of objects, by where they start
+	types  map[reflect.Type]*structure
+	counts [2]int // of problems by severity, those beyond maxProblems too
+}
+
+// label names an object in messages: a noun, a name, and the key of the name.
+type label struct{ noun, name, key string }
+
+// Report adds an error at a place and returns it, so that a hint or another
+// class can be set.
+func (r *Reporter) Report(at *jsonpos.Node, format string, args ...any) *diag.Diagnostic {
+	return r.add(diag.Error, at, fmt.Sprintf(format, args...))
+}
+
+// Warn adds a warning at a place and returns it.
+func (r *Reporter) Warn(at *jsonpos.Node, format string, args ...any) *diag.Diagnostic {
+	return r.add(diag.Warning, at, fmt.Sprintf(format, args...))
+}
+
+func (r *Reporter) add(s diag.Severity, at *jsonpos.Node, msg string) *diag.Diagnostic {
+	line, column := at.Position()
+	d := &diag.Diagnostic{
+		File: r.File, Line: line, Column: column, Key: at.Path(),
+		Msg: r.subject(at) + msg, Severity: s, Class: r.Class,
+	}
+	if r.counts[s]++; r.counts[s] <= maxProblems {
+		r.List = append(r.List, d)
+	}
+	return d
+}
+
+// Finish returns the problems; the last ones say how many more there are
+// beyond those that were kept.
+func (r *Reporter) Finish() diag.List {
+	list := slices.Clip(r.List)
+	for s, n := range r.counts {
+		if n > maxProblems {
+			list = append(list, &diag.Diagnostic{
+				File: r.File, Severity: diag.Severity(s), Class: r.Class,
+				Msg: fmt.Sprintf("%d more problems are not shown", n-maxProblems),
+			})
+		}
+	}
+	return list
+}
+
+// subject returns `feature "x": ` for a place inside an object that has a
+// label, and "" for others and for the name itself.
+func (r *Reporter) subject(at *jsonpos.Node) string {
+	for n := at; n != nil; n = n.Up() {
+		l, ok := r.labels[n.Offset()]
+		if !ok || n.Kind() != jsonpos.Object {
+			continue
+		}
+		if at.Name() == l.key && at.Up() != nil && at.Up().Offset() == n.Offset() {
+			return ""
+		}
+		return fmt.Sprintf("%s %s: ", l.noun, Quote(l.name))
+	}
+	return ""
+}
+
+// maxQuote is how much of a user's text a message shows, in bytes.
+const maxQuote = 64
+
+// Quote returns a text of the user's, quoted, escaped and cut for a message.
+func Quote(s string) string {
+	if len(s) > maxQuote {
+		cut := strings.ToValidUTF8(s[:maxQuote], "")
+		return fmt.Sprintf("%q...", cut)
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// Show returns a value as it is written, cut, or its kind if it is a list or
+// an object.
+func Show(n *jsonpos.Node) string {
+	switch n.Kind() {
+	case jsonpos.String:
+		return Quote(n.Text())
+	case jsonpos.Number:
+		text := n.Raw()
+		if len(text) > maxQuote {
+			return text[:maxQuote] + "..."
+		}
+		return text
+	case jsonpos.Bool:
+		return n.Raw()
+	}
+	return n.Kind().String()
+}
+
+// series returns words as "a, b or c", with the given last word.
+func series(words []string, or string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + or + " " + words[last]
+}
+
+// quoted returns each word in quotes.
+func quoted(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = fmt.Sprintf("%q", w)
+	}
+	return out
+}
