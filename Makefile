@@ -77,7 +77,8 @@ race: runtime ## the tests under the race detector
 
 .PHONY: asan
 asan: runtime ## the binding's tests under the address sanitizer, which finds leaked C memory
-	$(WITH_RUNTIME) go test -asan ./tfbridge/...
+	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
+		$(WITH_RUNTIME) go test -asan -count=1 ./tfbridge/...
 
 .PHONY: stress
 stress: runtime ## the tests with a collection before each use of a C pointer
