@@ -27,6 +27,7 @@ type inflater struct {
 	sum     hash.Hash32   // of the member's data: CRC-32 or Adler-32
 	size    uint32        // of the member's data, modulo 2^32
 	open    bool          // inside a member
+	empty   bool          // the member gave no data so far
 	members int
 	err     error
 }
@@ -71,6 +72,7 @@ func (z *inflater) Read(p []byte) (int, error) {
 		n, err := z.flate.Read(p)
 		z.sum.Write(p[:n])
 		z.size += uint32(n)
+		z.empty = z.empty && n == 0
 		if err == io.EOF {
 			z.open = false
 			err = z.trailer()
@@ -108,6 +110,9 @@ func (z *inflater) begin() error {
 	if err := header(); err != nil {
 		return err
 	}
+	if z.members > 0 && z.empty {
+		return corruptStream("gzip member %d is empty and others follow it: TensorFlow would take it for the end of the file", z.members-1)
+	}
 	if z.flate == nil {
 		z.flate = flate.NewReader(z.in)
 	} else if err := z.flate.(flate.Resetter).Reset(z.in, nil); err != nil {
@@ -115,7 +120,7 @@ func (z *inflater) begin() error {
 	}
 	z.sum.Reset()
 	z.size = 0
-	z.open = true
+	z.open, z.empty = true, true
 	z.members++
 	return nil
 }

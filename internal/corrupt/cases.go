@@ -47,7 +47,7 @@ func wholeCases() []Case {
 		{Row: "C30", Name: "zlib", Compression: "zlib", Data: Zlib(file), Good: 10},
 		{Row: "C36", Name: "members", Compression: "gzip", Data: Members(file, one, file), Good: 21},
 		{Row: "C36", Name: "members that split a record", Compression: "gzip", Data: Members(file[:300], file[300:]), Good: 10},
-		{Row: "C36", Name: "empty members", Compression: "gzip", Data: Members(nil, file, nil, one), Good: 11},
+		{Row: "C36", Name: "empty member last", Compression: "gzip", Data: Members(file, one, nil), Good: 11},
 		{Row: "C46", Name: "swapped", Data: Swap(file, 2, 7), Good: 10},
 		{Row: "C46", Name: "duplicated", Data: Dup(file, 3), Good: 11},
 		{Row: "C46", Name: "dropped", Data: Drop(file, 3), Good: 9},
@@ -116,7 +116,7 @@ func lengthCases() []Case {
 // compressedCases are damaged streams.
 func compressedCases() []Case {
 	file := File()
-	gz, zl := Gzip(file), Zlib(file)
+	gz, zl, one := Gzip(file), Zlib(file), Frame(Example(0))
 	end := func(row, name, kind string, data []byte, class millrace.Class, text string) Case {
 		return Case{Row: row, Name: name, Compression: kind, Data: data, Good: 10, Class: class, Record: -1, Offset: -1, Text: text}
 	}
@@ -133,6 +133,7 @@ func compressedCases() []Case {
 		end("C37", "garbage behind", "gzip", append(Gzip(file), "garbage"...), bad, `bytes after the end of the gzip stream (first bytes "garbage")`),
 		end("C37", "zeros behind", "gzip", append(Gzip(file), 0, 0), bad, "bytes after the end of the gzip stream"),
 		end("C37", "garbage behind", "zlib", append(Zlib(file), "garbage"...), bad, "bytes after the end of the zlib stream"),
+		end("C36", "empty member between", "gzip", Members(file, nil, one), bad, "gzip member 1 is empty"),
 		end("C37", "second stream", "zlib", append(Zlib(file), zl...), bad, "bytes after the end of the zlib stream"),
 		{Row: "C33", Name: "records cut, stream whole", Compression: "gzip", Data: Gzip(file[:300]), Good: 5, Class: cut, Record: 5, Offset: 285, Text: "gzip stream ends inside the record: 3 of 41 data bytes"},
 		{Row: "C33", Name: "header cut", Compression: "gzip", Data: Cut(gz, 5), Class: cut, Record: -1, Offset: -1, Text: "gzip stream ends early before the first record is whole (5 of 10 header bytes)"},
