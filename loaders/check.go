@@ -123,8 +123,8 @@ func (c *checker) readConfig() bool {
 	}
 	c.config = &Config{}
 	c.inConfig.Decode(node, c.config)
-	c.plan.Type = c.config.Type
 	c.args = c.config.CommonArgs()
+	c.plan.Type = c.config.loaderType()
 	return c.args != nil && c.args.At != nil
 }
 

@@ -28,6 +28,18 @@ func (*Config) Variants(string) []decl.Variant {
 	}
 }
 
+// loaderType returns the type that the arguments are read as: the config's
+// own, or the likeliest if that is wrong.
+func (c *Config) loaderType() LoaderType {
+	switch c.Args.(type) {
+	case *ContinuousArgs:
+		return ContinuousSequence
+	case *DiscreteArgs:
+		return DiscreteSequence
+	}
+	return Independent
+}
+
 // CommonArgs returns the arguments that all loader types have, nil if args
 // are missing or no object.
 func (c *Config) CommonArgs() *CommonArgs {

@@ -111,16 +111,9 @@ func (c *checker) fitsModel(t *tensorState) {
 // dimension: as padded.
 func (c *checker) batchedShape(t *tensorState) []int64 {
 	for _, p := range c.plan.Padding {
-		if p.Tensor != t.Name {
-			continue
+		if p.Tensor == t.Name {
+			return padded(t.Shape, p.Shape)
 		}
-		shape := slices.Clone(t.Shape)
-		for i, d := range p.Shape {
-			if d >= 0 {
-				shape[i] = d
-			}
-		}
-		return shape
 	}
 	return t.Shape
 }

@@ -55,7 +55,7 @@ func (c *checker) slice(a *SliceArgs, t *tensorState) {
 	at := a.Key("slice")
 	indices, err := parseSlice(a.Slice)
 	if err != nil {
-		c.inConfig.Report(at, "no slice: %v in %s", err, decl.Quote(a.Slice))
+		c.inConfig.Report(at, "%s is not a slice: %v", decl.Quote(a.Slice), err)
 		if t != nil {
 			t.shaped = false
 		}

@@ -47,11 +47,11 @@ func parseIndex(text string) (SliceIndex, error) {
 	case text == "":
 		return SliceIndex{}, errors.New("an empty index")
 	case text == "...":
-		return SliceIndex{}, errors.New("an ellipsis is not supported")
+		return SliceIndex{}, errors.New("there is no ellipsis here")
 	case strings.EqualFold(text, "none"):
-		return SliceIndex{}, errors.New("None is not supported")
+		return SliceIndex{}, errors.New("there is no None here")
 	case strings.Count(text, ":") > 1:
-		return SliceIndex{}, fmt.Errorf("a step is not supported: %q has more than one colon", text)
+		return SliceIndex{}, fmt.Errorf("%q has more than one colon, and there are no steps here", text)
 	}
 	first, second, isRange := strings.Cut(text, ":")
 	begin, err := parseBound(first)

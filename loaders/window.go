@@ -1,8 +1,6 @@
 package loaders
 
-import (
-	"millrace/loaders/decl"
-)
+import "millrace/loaders/decl"
 
 // windowArgs returns the arguments of a sequence loader, nil for independent.
 func (c *Config) windowArgs() *WindowArgs {
@@ -40,26 +38,28 @@ func (c *checker) windows() {
 	if isContinuous {
 		c.equalLengths()
 	}
+	if !sized {
+		c.plan.Window = &Window{Min: 1, Max: 2} // of any size, as far as is known
+	}
 	for _, t := range c.tensors {
 		if t.shaped {
-			t.Shape = append([]int64{c.windowLength(w, sized, isContinuous, t.Shape[0])}, t.Shape[1:]...)
+			t.Shape = c.plan.windowed(t.Shape)
 		}
 	}
 }
 
-// windowLength returns the first dimension of a window over records whose
-// first dimension is size, -1 if windows differ. Windows of one size always
-// have it: a shorter rest of a file is dropped.
-func (c *checker) windowLength(w *WindowArgs, sized, continuous bool, size int64) int64 {
-	switch {
-	case !sized || w.MinWindow != w.MaxWindow:
-		return -1
-	case continuous:
-		return w.MinWindow
-	case size >= 0 && size <= maxDimension/w.MinWindow:
-		return size * w.MinWindow
+// windowed returns the shape of windows over records of a shape. Windows of
+// one size always have it, because a shorter rest of a file is dropped.
+func (p *Plan) windowed(shape []int64) []int64 {
+	w, length := p.Window, int64(-1)
+	switch size := shape[0]; {
+	case w.Min != w.Max:
+	case p.Type == ContinuousSequence:
+		length = w.Min
+	case size >= 0 && size <= maxDimension/w.Min:
+		length = size * w.Min
 	}
-	return -1
+	return append([]int64{length}, shape[1:]...)
 }
 
 // equalLengths reports features of a continuous sequence whose records are

@@ -1,0 +1,256 @@
+package loaders
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"millrace/loaders/decl"
+	"millrace/loaders/diag"
+)
+
+// Explanation is a plan in a form to print, or to read by other programs as
+// JSON. Its JSON keys stay as they are.
+type Explanation struct {
+	Config      string          `json:"config"`
+	Type        LoaderType      `json:"type"`
+	Manifest    string          `json:"manifest"`
+	SHA256      string          `json:"manifest_sha256"`
+	Records     string          `json:"records"`     // "Example" or "SequenceExample"
+	Compression string          `json:"compression"` // "none", "gzip" or "zlib"
+	List        string          `json:"list,omitempty"`
+	Files       []ExplainedFile `json:"files"`
+	Seed        int64           `json:"seed"`
+	SeedGiven   bool            `json:"seed_given"` // false: drawn for this plan
+	Stages      []Stage         `json:"stages"`
+	Rewrites    []Rewrite       `json:"rewrites"`
+	Warnings    diag.List       `json:"warnings"`
+}
+
+// ExplainedFile is a data file of an [Explanation].
+type ExplainedFile struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"` // -1 if the path has a scheme
+}
+
+// Stage is a stage of the pipeline, in the order of their meaning.
+type Stage struct {
+	Name    string        `json:"name"`
+	What    string        `json:"what"`
+	Tensors []StageTensor `json:"tensors,omitempty"` // what comes out, where that changes
+}
+
+// StageTensor is a tensor that comes out of a stage.
+type StageTensor struct {
+	Name  string  `json:"name"`
+	DType string  `json:"dtype"`
+	Shape []int64 `json:"shape"` // -1 = not known before the data is read
+}
+
+// MarshalJSON writes the plan's [Explanation].
+func (p *Plan) MarshalJSON() ([]byte, error) { return json.Marshal(p.Explanation()) }
+
+// Explanation describes the plan stage by stage.
+func (p *Plan) Explanation() *Explanation {
+	e := &Explanation{
+		Config: p.Path, Type: p.Type, Manifest: p.ManifestPath, SHA256: p.Manifest.SHA256,
+		Records: "Example", Compression: p.Manifest.Compression.String(), List: p.ListPath,
+		Seed: p.Seed, SeedGiven: p.SeedGiven,
+		Files: []ExplainedFile{}, Rewrites: p.Rewrites(), Warnings: append(diag.List{}, p.Warnings...),
+	}
+	if p.Manifest.AllowVarLen {
+		e.Records = "SequenceExample"
+	}
+	for _, f := range p.Files {
+		e.Files = append(e.Files, ExplainedFile{f.Path, f.Size})
+	}
+	e.Stages = p.stages()
+	return e
+}
+
+// stages lists the stages that the plan has.
+func (p *Plan) stages() []Stage {
+	s := &staging{plan: p}
+	s.add("files", s.files())
+	s.add("read", s.read())
+	s.parse()
+	s.window()
+	s.secondary()
+	s.steps()
+	if p.Shuffle != nil {
+		s.add("shuffle", fmt.Sprintf("%s in a buffer of %s", s.unit(), count(p.Shuffle.Elements)))
+	}
+	s.add("repeat", s.repeat())
+	s.batch()
+	if p.Prefetch > 0 {
+		s.add("prefetch", plural(p.Prefetch, "batch", "batches"))
+	}
+	return s.stages
+}
+
+// staging collects stages and follows what becomes of the tensors.
+type staging struct {
+	plan    *Plan
+	stages  []Stage
+	tensors []TensorSpec
+}
+
+// add adds a stage that leaves the tensors as they are.
+func (s *staging) add(name, what string) {
+	s.stages = append(s.stages, Stage{Name: name, What: what})
+}
+
+// change adds a stage that some tensors come out of anew.
+func (s *staging) change(name, what string, tensors ...TensorSpec) {
+	s.add(name, what)
+	last := &s.stages[len(s.stages)-1]
+	for _, t := range tensors {
+		last.Tensors = append(last.Tensors, StageTensor{t.Name, t.DType.String(), t.Shape})
+	}
+}
+
+func (s *staging) files() string {
+	what := plural(int64(len(s.plan.Files)), "file", "files")
+	if f := s.plan.Shuffle; f != nil {
+		return fmt.Sprintf("%s, names shuffled in a buffer of %s", what, count(f.Filenames))
+	}
+	return what + ", in order"
+}
+
+func (s *staging) read() string {
+	p, what := s.plan, "one file after another"
+	if p.Shuffle != nil && p.Shuffle.MixFiles > 1 {
+		what = fmt.Sprintf("%s files in turns, one record at a time", count(p.Shuffle.MixFiles))
+	}
+	if p.Sloppy {
+		what += ", in whatever order they come"
+	}
+	if p.ParallelReads > 1 {
+		what += fmt.Sprintf(", %s at the same time", count(p.ParallelReads))
+	}
+	if p.ReadBufferBytes == 0 {
+		return what + ", without a buffer"
+	}
+	return fmt.Sprintf("%s, buffers of %s bytes", what, count(p.ReadBufferBytes))
+}
+
+func (s *staging) parse() {
+	p := s.plan
+	for _, f := range p.Primaries {
+		s.tensors = append(s.tensors, TensorSpec{f.To, f.From.DType, f.From.TensorShape()})
+	}
+	what := plural(int64(len(p.Features)), "feature", "features")
+	if p.MultiLoad {
+		what += ", in batches"
+	}
+	if p.ParallelParses > 1 {
+		what += fmt.Sprintf(", %s at the same time", count(p.ParallelParses))
+	}
+	s.change("parse", what, s.tensors...)
+}
+
+func (s *staging) window() {
+	w := s.plan.Window
+	if w == nil {
+		return
+	}
+	unit := "positions"
+	if s.plan.Type == DiscreteSequence {
+		unit = "records"
+	}
+	what := fmt.Sprintf("%s to %s %s", count(w.Min), count(w.Max), unit)
+	if w.Min == w.Max {
+		what = fmt.Sprintf("%s %s", count(w.Min), unit)
+	}
+	if w.Stride > 0 {
+		what += fmt.Sprintf(", one every %s", count(w.Stride))
+	}
+	for i := range s.tensors {
+		s.tensors[i].Shape = s.plan.windowed(s.tensors[i].Shape)
+	}
+	s.change("window", what+", tail: "+w.Tail, s.tensors...)
+}
+
+func (s *staging) secondary() {
+	for _, c := range s.plan.Secondaries {
+		t := TensorSpec{c.To, c.DType, c.Shape}
+		s.tensors = append(s.tensors, t)
+		what := fmt.Sprintf("%s, %s everywhere", c.To, showValue(c.Value))
+		if c.ShapeFrom != "" {
+			what += ", in the shape of " + c.ShapeFrom
+		}
+		s.change("const", what, t)
+	}
+}
+
+func (s *staging) steps() {
+	for _, step := range s.plan.Steps {
+		s.change("slice", fmt.Sprintf("%s, %s", step.Tensor, step.Text), step.Out)
+	}
+	s.tensors = s.plan.Tensors
+}
+
+// unit says what is shuffled.
+func (s *staging) unit() string {
+	if s.plan.Window != nil {
+		return "windows"
+	}
+	return "records"
+}
+
+func (s *staging) repeat() string {
+	switch n := s.plan.Epochs; n {
+	case 0:
+		return "without end"
+	default:
+		return plural(n, "epoch", "epochs")
+	}
+}
+
+// batch adds the last stage that changes tensors. The size of a batch is
+// known if none can be smaller.
+func (s *staging) batch() {
+	p, size := s.plan, int64(-1)
+	what := plural(p.BatchSize, "example", "examples")
+	switch {
+	case p.Epochs == 0:
+		size = p.BatchSize
+	case p.DropRemainder:
+		size = p.BatchSize
+		what += ", a rest is dropped"
+	default:
+		what += ", the last may have fewer"
+	}
+	tensors := make([]TensorSpec, len(p.Tensors))
+	for i, t := range p.Tensors {
+		shape := t.Shape
+		if p.Padding != nil {
+			shape = padded(t.Shape, p.Padding[i].Shape)
+		}
+		tensors[i] = TensorSpec{t.Name, t.DType, append([]int64{size}, shape...)}
+	}
+	if p.Padding == nil {
+		s.change("batch", what, tensors...)
+		return
+	}
+	s.change("padded batch", what, tensors...)
+}
+
+// showValue returns a value as it is written in a config.
+func showValue(v any) string {
+	if s, ok := v.(string); ok {
+		return decl.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
+
+// padded returns a shape after padding, without the batch dimension.
+func padded(shape, to []int64) []int64 {
+	out := slices.Clone(shape)
+	for i, d := range to {
+		if d >= 0 {
+			out[i] = d
+		}
+	}
+	return out
+}
