@@ -146,10 +146,32 @@ func (r *attrReader) proto() (any, error) {
 	return parseFuncs(raw), nil
 }
 
+// emptyLists are the values of empty lists by their type.
+var emptyLists = map[string]any{
+	"list(string)": []string{}, "list(int)": []int64{}, "list(float)": []float32{}, "list(bool)": []bool{},
+	"list(type)": []DataType{}, "list(shape)": []Shape{}, "list(tensor)": []*Tensor{}, "list(func)": []FuncName{},
+}
+
+// empty reads a list in which TensorFlow sees nothing: of functions, or an
+// empty one, of which it does not always say the type.
+func (r *attrReader) empty() (any, error) {
+	v, err := r.proto()
+	if _, ok := v.([]FuncName); ok || err != nil {
+		return v, err
+	}
+	if list, ok := emptyLists[r.op.g.attrTypes(r.op.Type())[C.GoString(r.name)]]; ok {
+		return list, nil
+	}
+	return v, nil
+}
+
 // list reads an attribute that is a list.
 func (r *attrReader) list() (any, error) {
 	n := C.int(r.meta.list_size)
 	op := r.op.ptr()
+	if n <= 0 {
+		return r.empty()
+	}
 	switch r.meta._type {
 	case attrString:
 		return r.strings()
@@ -189,9 +211,6 @@ func (r *attrReader) list() (any, error) {
 func (r *attrReader) strings() (any, error) {
 	n := int(r.meta.list_size)
 	out := make([]string, n)
-	if n == 0 {
-		return out, nil
-	}
 	// C fills in pointers to storage, so all of it is C's memory.
 	ptrs := (*unsafe.Pointer)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0)))))
 	defer C.free(unsafe.Pointer(ptrs))
@@ -214,9 +233,6 @@ func (r *attrReader) strings() (any, error) {
 func (r *attrReader) shapes() (any, error) {
 	n := int(r.meta.list_size)
 	out := make([]Shape, n)
-	if n == 0 {
-		return out, nil
-	}
 	ptrs := (**C.int64_t)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0)))))
 	defer C.free(unsafe.Pointer(ptrs))
 	storage := (*C.int64_t)(C.calloc(C.size_t(r.meta.total_size+1), 8))

@@ -18,12 +18,23 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	inline, err := NewSession(g.g, &SessionOptions{InterOpThreads: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer inline.Close()
+	d, err := inline.Prepare([]Output{x}, []Output{y}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
 	cancellable, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	for name, run := range map[string]func() ([]*Tensor, error){
-		"way=callable":    func() ([]*Tensor, error) { return c.Run(context.Background(), []*Tensor{in}) },
-		"way=cancellable": func() ([]*Tensor, error) { return c.Run(cancellable, []*Tensor{in}) },
-		"way=session":     func() ([]*Tensor, error) { return s.Run(map[Output]*Tensor{x: in}, []Output{y}, nil) },
+		"way=callable":           func() ([]*Tensor, error) { return c.Run(context.Background(), []*Tensor{in}) },
+		"way=inline":             func() ([]*Tensor, error) { return d.Run(context.Background(), []*Tensor{in}) },
+		"way=inline_cancellable": func() ([]*Tensor, error) { return d.Run(cancellable, []*Tensor{in}) },
+		"way=cancellable":        func() ([]*Tensor, error) { return c.Run(cancellable, []*Tensor{in}) },
+		"way=session":            func() ([]*Tensor, error) { return s.Run(map[Output]*Tensor{x: in}, []Output{y}, nil) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

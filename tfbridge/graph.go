@@ -18,7 +18,7 @@ import (
 type Graph struct {
 	h     *handle[*C.TF_Graph]
 	err   error    // why there is no graph
-	attrs sync.Map // of operation types: see attrNames
+	attrs sync.Map // of operation types: see attrTypes
 }
 
 // NewGraph returns an empty graph. If libtensorflow cannot be opened, the

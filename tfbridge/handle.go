@@ -60,6 +60,7 @@ type handle[P any] struct {
 	free   func(P)
 	closed atomic.Bool
 	refs   atomic.Int64 // 1 for the owner until Close
+	net    runtime.Cleanup
 }
 
 // own makes owner responsible for p: Close frees it, or the collector does.
@@ -67,7 +68,7 @@ func own[O, P any](owner *O, k kind, p P, free func(P)) *handle[P] {
 	h := &handle[P]{p: p, kind: k, free: free}
 	h.refs.Store(1)
 	live[k].Add(1)
-	runtime.AddCleanup(owner, reap[P], h)
+	h.net = runtime.AddCleanup(owner, reap[P], h)
 	return h
 }
 
@@ -83,6 +84,7 @@ func reap[P any](h *handle[P]) {
 // the first do nothing.
 func (h *handle[P]) Close() error {
 	if h != nil && h.closed.CompareAndSwap(false, true) {
+		h.net.Stop() // else the collector has work with every closed owner
 		h.release()
 	}
 	return nil

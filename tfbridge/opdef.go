@@ -14,48 +14,58 @@ import (
 const (
 	opDefAttr   = 4
 	attrDefName = 1
+	attrDefType = 2
 )
 
 // checkAttrNames refuses attributes that the operation's type does not have,
 // which TensorFlow would keep and never look at. Names that begin with an
 // underscore are free.
 func (g *Graph) checkAttrNames(spec *OpSpec) error {
-	var has map[string]bool
+	var has map[string]string
 	for _, name := range slices.Sorted(maps.Keys(spec.Attrs)) {
 		if strings.HasPrefix(name, "_") {
 			continue
 		}
 		if has == nil {
-			if has = g.attrNames(spec.Type); has == nil {
+			if has = g.attrTypes(spec.Type); has == nil {
 				return nil // TensorFlow will say what is wrong with the type
 			}
 		}
-		if !has[name] {
+		if has[name] == "" {
 			return millrace.Errorf(millrace.ErrModel, "type %q has no attribute %q; it has %s", spec.Type, name, quoteKeys(has))
 		}
 	}
 	return nil
 }
 
-// attrNames returns the names of the attributes of an operation type, nil if
-// there is no such type.
-func (g *Graph) attrNames(opType string) map[string]bool {
+// attrTypes returns the attributes of an operation type and their types,
+// "list(string)" for one; nil if there is no such operation type.
+func (g *Graph) attrTypes(opType string) map[string]string {
 	if known, ok := g.attrs.Load(opType); ok {
-		return known.(map[string]bool)
+		return known.(map[string]string)
 	}
 	def, err := g.OpDef(opType)
 	if err != nil {
 		return nil
 	}
-	names := map[string]bool{}
+	types := map[string]string{}
 	eachField(def, func(num protowire.Number, attr []byte, _ uint64) bool {
-		return num != opDefAttr || eachField(attr, func(num protowire.Number, name []byte, _ uint64) bool {
-			if num == attrDefName {
-				names[string(name)] = true
+		if num != opDefAttr {
+			return true
+		}
+		var name, typ string
+		ok := eachField(attr, func(num protowire.Number, v []byte, _ uint64) bool {
+			switch num {
+			case attrDefName:
+				name = string(v)
+			case attrDefType:
+				typ = string(v)
 			}
 			return true
 		})
+		types[name] = typ
+		return ok
 	})
-	g.attrs.Store(opType, names)
-	return names
+	g.attrs.Store(opType, types)
+	return types
 }

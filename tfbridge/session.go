@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -32,7 +33,9 @@ type SessionOptions struct {
 	Config []byte
 	// IntraOpThreads is how many threads one operation may use, and
 	// InterOpThreads how many operations run at a time; 0 leaves it to
-	// Config or TensorFlow. The first session of a process decides for all.
+	// Config or TensorFlow, which lets the first session of a process decide
+	// for all. InterOpThreads -1 runs the operations in the calling thread,
+	// which is quickest where few of them could run at a time.
 	IntraOpThreads, InterOpThreads int
 }
 
@@ -50,11 +53,14 @@ func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
 	if err := checkNames("target", o.Target); err != nil {
 		return nil, err
 	}
+	if o.IntraOpThreads < 0 || o.InterOpThreads < -1 || max(o.IntraOpThreads, o.InterOpThreads) > math.MaxInt32 {
+		return nil, millrace.Errorf(millrace.ErrConfig, "a session with %d threads in operations and %d operations at a time", o.IntraOpThreads, o.InterOpThreads)
+	}
 	config := append([]byte(nil), o.Config...)
-	if o.IntraOpThreads > 0 {
+	if o.IntraOpThreads != 0 {
 		config = appendVarint(config, configIntraOp, uint64(o.IntraOpThreads))
 	}
-	if o.InterOpThreads > 0 {
+	if o.InterOpThreads != 0 {
 		config = appendVarint(config, configInterOp, uint64(o.InterOpThreads))
 	}
 	opts := C.TF_NewSessionOptions()

@@ -160,7 +160,7 @@ func TestRunRefuses(t *testing.T) {
 func TestSessionOptions(t *testing.T) {
 	b := newBuild(t)
 	for _, o := range []*SessionOptions{
-		nil, {}, {IntraOpThreads: 1, InterOpThreads: 2},
+		nil, {}, {IntraOpThreads: 1, InterOpThreads: 2}, {InterOpThreads: -1},
 		{Config: appendVarint(nil, configIntraOp, 1), InterOpThreads: 1},
 	} {
 		s, err := NewSession(b.g, o)
@@ -172,6 +172,8 @@ func TestSessionOptions(t *testing.T) {
 	for want, o := range map[string]*SessionOptions{
 		"Unparseable ConfigProto": {Config: []byte("\xff\xff\xff")},
 		"holds a NUL":             {Target: "a\x00"},
+		"-1 threads":              {IntraOpThreads: -1},
+		"-2 operations":           {InterOpThreads: -2},
 		"No session factory":      {Target: "nonsense://x"},
 	} {
 		if _, err := NewSession(b.g, o); err == nil || !strings.Contains(err.Error(), want) {

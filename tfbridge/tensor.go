@@ -1,5 +1,7 @@
 package tfbridge
 
+// #cgo noescape mr_describe
+// #cgo nocallback mr_describe
 // #include "capi.h"
 import "C"
 
@@ -19,8 +21,9 @@ type Tensor struct {
 	h     *handle[*C.TF_Tensor]
 	dtype DataType
 	dims  []int64
-	n     int64   // elements
-	bytes uintptr // of the elements; 24 for each string
+	few   [4]int64 // holds dims if they are few, to save an allocation
+	n     int64    // elements
+	bytes uintptr  // of the elements; 24 for each string
 	data  unsafe.Pointer
 }
 
@@ -61,10 +64,14 @@ func adoptTensor(p *C.TF_Tensor) *Tensor {
 	C.mr_describe(p, &info)
 	t := &Tensor{
 		dtype: DataType(info.dtype),
-		dims:  make([]int64, info.rank),
 		n:     int64(info.elements),
 		bytes: uintptr(info.bytes),
 		data:  info.data,
+	}
+	if int(info.rank) <= len(t.few) {
+		t.dims = t.few[:info.rank]
+	} else {
+		t.dims = make([]int64, info.rank)
 	}
 	for i := range t.dims {
 		if i < len(info.dims) {
