@@ -2,30 +2,54 @@ package example
 
 // Features are the features of an Example, or of a SequenceExample's context,
 // by name. They are found but not decoded.
-type Features struct{ entries []entry }
+type Features struct {
+	record  []byte
+	entries []entry
+}
 
-// entry is one entry of a map of features or feature lists.
-type entry struct {
-	name  []byte
-	value message
+// entry is one entry of a map of features or feature lists: where in the
+// record its name and its value are.
+type entry struct{ name, value span }
+
+type span struct{ start, end int }
+
+func (f *Features) name(i int) []byte {
+	at := f.entries[i].name
+	return f.record[at.start:at.end]
+}
+
+func (f *Features) value(i int) message {
+	at := f.entries[i].value
+	return message{record: f.record, pos: at.start, end: at.end}
 }
 
 // Parse finds the features of an Example.
 func Parse(record []byte) (*Features, error) {
-	m := message{record: record, end: len(record)}
 	var f Features
-	for m.rest() > 0 {
-		if m.record[m.pos] != tagBytes1 {
-			if err := m.skip(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := f.read(&m, tagBytes1); err != nil {
-			return nil, err
-		}
+	if err := f.Reset(record); err != nil {
+		return nil, err
 	}
 	return &f, nil
+}
+
+// Reset makes f the features of another Example, in the memory it has. After
+// an error it has none.
+func (f *Features) Reset(record []byte) error {
+	f.record, f.entries = record, f.entries[:0]
+	m := message{record: record, end: len(record)}
+	for m.rest() > 0 {
+		var err error
+		if m.record[m.pos] == tagBytes1 {
+			err = f.read(&m, tagBytes1)
+		} else {
+			err = m.skip()
+		}
+		if err != nil {
+			f.entries = f.entries[:0]
+			return err
+		}
+	}
+	return nil
 }
 
 // read adds the entries of the map of features in the next field.
@@ -63,9 +87,9 @@ func readEntry(m message) (entry, error) {
 			return e, err
 		}
 		if tag == tagBytes1 && !key {
-			e.name, key = field.bytes(), true
+			e.name, key = field.span(), true
 		} else if tag == tagBytes2 && !value {
-			e.value, value = field, true
+			e.value, value = field.span(), true
 		} else {
 			return e, m.fault(at, "a feature's name or value is given twice")
 		}
@@ -77,31 +101,33 @@ func readEntry(m message) (entry, error) {
 }
 
 // Names returns the names in the order of their first appearance.
-func (f *Features) Names() []string { return names(f.entries) }
+func (f *Features) Names() []string {
+	names, _ := f.index()
+	return names
+}
 
-func names(entries []entry) []string {
-	seen := make(map[string]bool, len(entries))
-	list := make([]string, 0, len(entries))
-	for _, e := range entries {
-		if !seen[string(e.name)] {
-			name := string(e.name)
-			seen[name] = true
-			list = append(list, name)
+// index returns the names in the order of their first appearance, and for
+// each the entry that counts, the last.
+func (f *Features) index() (names []string, last map[string]int) {
+	last = make(map[string]int)
+	for i := range f.entries {
+		name := f.name(i)
+		if _, ok := last[string(name)]; !ok {
+			names = append(names, string(name))
 		}
+		last[string(name)] = i
 	}
-	return list
+	return names, last
 }
 
 // Has reports whether there is a feature of this name, with or without values.
-func (f *Features) Has(name string) bool { return count(f.entries, name) > 0 }
+func (f *Features) Has(name string) bool { return f.Count(name) > 0 }
 
 // Count returns how many features have this name. Of several the last wins.
-func (f *Features) Count(name string) int { return count(f.entries, name) }
-
-func count(entries []entry, name string) int {
+func (f *Features) Count(name string) int {
 	n := 0
-	for _, e := range entries {
-		if string(e.name) == name {
+	for i := range f.entries {
+		if string(f.name(i)) == name {
 			n++
 		}
 	}
@@ -111,26 +137,46 @@ func count(entries []entry, name string) int {
 // Raw returns a feature, checked and counted. It is of kind None if there is
 // no feature of this name, or one without a list.
 func (f *Features) Raw(name string) (Raw, error) {
-	var last Raw
-	found := false
+	last := -1
 	for i := len(f.entries) - 1; i >= 0; i-- {
-		e := &f.entries[i]
-		if string(e.name) != name {
+		if string(f.name(i)) != name {
 			continue
 		}
-		r, err := readFeature(e.value)
-		if err != nil {
-			return Raw{}, inFeature(err, e.name)
-		}
-		if !found {
-			last, found = r, true
-		} else if last.kind == None && r.kind != None {
-			m := e.value
-			err := m.fault(m.pos, "a feature is given again without a list; TensorFlow and protobuf differ on which counts")
-			return Raw{}, inFeature(err, e.name)
+		if last < 0 {
+			last = i
+		} else if err := f.hides(last, i); err != nil {
+			return Raw{}, inFeature(err, name)
 		}
 	}
-	return last, nil
+	if last < 0 {
+		return Raw{}, nil
+	}
+	return f.readAt(last)
+}
+
+// readAt checks and counts the feature of an entry.
+func (f *Features) readAt(i int) (Raw, error) {
+	r, err := readFeature(f.value(i))
+	if err != nil {
+		return Raw{}, inFeature(err, string(f.name(i)))
+	}
+	return r, nil
+}
+
+// hides reports an entry that does not give way to the last one of its name:
+// TensorFlow looks at its kind, and goes back to it if the last has none.
+func (f *Features) hides(last, i int) error {
+	m := f.value(i)
+	if m.rest() == 0 {
+		return nil
+	}
+	if _, err := m.kind(); err != nil {
+		return err
+	}
+	if hidden := f.value(last); hidden.rest() == 0 {
+		return m.fault(m.pos, "this feature is given again without a list; TensorFlow and protobuf differ on which counts")
+	}
+	return nil
 }
 
 // Get returns a feature, decoded. It is of kind None if there is no feature of
@@ -145,36 +191,22 @@ func (f *Features) Get(name string) (Feature, error) {
 
 // Decode returns all features, each name once, in the order of Names.
 func (f *Features) Decode() ([]Named, error) {
-	unique, err := f.last()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Named, 0, len(f.entries))
-	for _, name := range f.Names() {
-		list = append(list, Named{name, unique[name].Decode()})
-	}
-	return list, nil
-}
-
-// last returns the features that count by name. It reads each entry once, also
-// where there are very many.
-func (f *Features) last() (map[string]Raw, error) {
-	byName := make(map[string]*Features, len(f.entries))
-	for _, e := range f.entries {
-		g := byName[string(e.name)]
-		if g == nil {
-			g = &Features{}
-			byName[string(e.name)] = g
+	names, last := f.index()
+	for i := range f.entries {
+		name := string(f.name(i))
+		if l := last[name]; l != i {
+			if err := f.hides(l, i); err != nil {
+				return nil, inFeature(err, name)
+			}
 		}
-		g.entries = append(g.entries, e)
 	}
-	found := make(map[string]Raw, len(byName))
-	for name, g := range byName {
-		r, err := g.Raw(name)
+	list := make([]Named, len(names))
+	for k, name := range names {
+		r, err := f.readAt(last[name])
 		if err != nil {
 			return nil, err
 		}
-		found[name] = r
+		list[k] = Named{name, r.Decode()}
 	}
-	return found, nil
+	return list, nil
 }

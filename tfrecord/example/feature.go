@@ -137,25 +137,43 @@ func readFeature(m message) (Raw, error) {
 	if m.rest() == 0 {
 		return Raw{}, nil
 	}
-	kinds := [...]Kind{tagBytes1: Bytes, tagBytes2: Float, tagBytes3: Int64}
-	start, tag := m.pos, m.record[m.pos]
-	if int(tag) >= len(kinds) || kinds[tag] == None {
-		return Raw{}, m.fault(start, "tag %#02x where a list of bytes, floats or int64s begins", tag)
+	r := Raw{}
+	var err error
+	if r.kind, err = m.kind(); err != nil {
+		return Raw{}, err
 	}
-	list, err := m.field(tag, "a list")
+	list, err := m.field(m.record[m.pos], "a list")
 	if err != nil {
 		return Raw{}, err
 	}
-	if m.rest() > 0 {
-		return Raw{}, m.fault(m.pos, "%d bytes after a feature's list, which TensorFlow passes over", m.rest())
+	for m.rest() > 0 { // unknown fields
+		if _, err := m.kind(); err == nil {
+			return Raw{}, m.fault(m.pos, "a second list in a feature, which TensorFlow passes over")
+		}
+		if err := m.skip(); err != nil {
+			return Raw{}, err
+		}
 	}
-	r := Raw{kind: kinds[tag]}
 	if r.kind == Bytes {
 		err = r.readBytes(list)
 	} else {
 		err = r.readNumbers(list)
 	}
 	return r, err
+}
+
+// kind returns the kind of the list that a feature starts with.
+func (m *message) kind() (Kind, error) {
+	switch tag := m.record[m.pos]; tag {
+	case tagBytes1:
+		return Bytes, nil
+	case tagBytes2:
+		return Float, nil
+	case tagBytes3:
+		return Int64, nil
+	default:
+		return None, m.fault(m.pos, "tag %#02x where a list of bytes, floats or int64s begins", tag)
+	}
 }
 
 // readBytes checks and counts a list of byte strings.
@@ -231,9 +249,9 @@ func (m *message) number(k Kind) error {
 }
 
 // inFeature names the feature an error is about.
-func inFeature(err error, name []byte) error {
+func inFeature(err error, name string) error {
 	if e, ok := err.(*millrace.Error); ok {
-		e.Feature = string(name[:min(len(name), maxName)])
+		e.Feature = name[:min(len(name), maxName)]
 	}
 	return err
 }

@@ -10,7 +10,7 @@ type SequenceExample struct {
 // ParseSequence finds the features of a SequenceExample.
 func ParseSequence(record []byte) (*SequenceExample, error) {
 	m := message{record: record, end: len(record)}
-	var s SequenceExample
+	s := SequenceExample{Context: Features{record: record}, lists: Features{record: record}}
 	for m.rest() > 0 {
 		var err error
 		switch m.record[m.pos] {
@@ -43,15 +43,20 @@ func (s *SequenceExample) CountLists(name string) int { return s.lists.Count(nam
 // decoded. It is empty if there is no list of this name.
 func (s *SequenceExample) List(name string) ([]Raw, error) {
 	for i := len(s.lists.entries) - 1; i >= 0; i-- {
-		if e := &s.lists.entries[i]; string(e.name) == name {
-			list, err := readList(e.value)
-			if err != nil {
-				return nil, inFeature(err, e.name)
-			}
-			return list, nil
+		if string(s.lists.name(i)) == name {
+			return s.list(i)
 		}
 	}
 	return nil, nil
+}
+
+// list checks the feature list of an entry.
+func (s *SequenceExample) list(i int) ([]Raw, error) {
+	l, err := readList(s.lists.value(i))
+	if err != nil {
+		return nil, inFeature(err, string(s.lists.name(i)))
+	}
+	return l, nil
 }
 
 // readList checks the features of a feature list.
@@ -74,21 +79,18 @@ func readList(m message) ([]Raw, error) {
 // DecodeLists returns all feature lists, each name once, in the order of
 // ListNames.
 func (s *SequenceExample) DecodeLists() ([]NamedList, error) {
-	last := make(map[string]message, len(s.lists.entries))
-	for _, e := range s.lists.entries {
-		last[string(e.name)] = e.value
-	}
-	all := make([]NamedList, 0, len(last))
-	for _, name := range s.ListNames() {
-		raws, err := readList(last[name])
+	names, last := s.lists.index()
+	all := make([]NamedList, len(names))
+	for k, name := range names {
+		raws, err := s.list(last[name])
 		if err != nil {
-			return nil, inFeature(err, []byte(name))
+			return nil, err
 		}
 		l := NamedList{Name: name, Features: make([]Feature, len(raws))}
 		for i, r := range raws {
 			l.Features[i] = r.Decode()
 		}
-		all = append(all, l)
+		all[k] = l
 	}
 	return all, nil
 }
@@ -140,8 +142,8 @@ func Sniff(record []byte) Form {
 
 // check reads every feature list.
 func (s *SequenceExample) check() error {
-	for _, e := range s.lists.entries {
-		if _, err := readList(e.value); err != nil {
+	for i := range s.lists.entries {
+		if _, err := s.list(i); err != nil {
 			return err
 		}
 	}

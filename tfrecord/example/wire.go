@@ -100,6 +100,9 @@ func (m *message) sub() (message, error) {
 // bytes returns what is left of the message.
 func (m *message) bytes() []byte { return m.record[m.pos:m.end:m.end] }
 
+// span returns where what is left of the message is.
+func (m *message) span() span { return span{m.pos, m.end} }
+
 // skip passes over an unknown field beside the features. A field that is known
 // by its number but is of another type counts as unknown, as in protobuf.
 func (m *message) skip() error {
