@@ -30,9 +30,9 @@ func checkLength(length uint64, rest, limit int64) *millrace.Error {
 // checksum, only have bytes are there.
 func cutRecord(what string, n, have int64) *millrace.Error {
 	if have < n {
-		return millrace.Errorf(millrace.ErrTruncated, "%s ends inside the record: %d of %d data bytes", what, have, n)
+		return millrace.Errorf(millrace.ErrTruncated, "%s is truncated inside the record: %d of %d data bytes", what, have, n)
 	}
-	return millrace.Errorf(millrace.ErrTruncated, "%s ends inside the record: %d of %d data checksum bytes", what, have-n, crcSize)
+	return millrace.Errorf(millrace.ErrTruncated, "%s is truncated inside the record: %d of %d data checksum bytes", what, have-n, crcSize)
 }
 
 // bodyError is what stands in the way of n bytes of which have could be read.
@@ -64,7 +64,7 @@ func (d *Reader) shortHeader(h []byte) error {
 
 // cutHeader is the fault of an input that ends inside a header.
 func cutHeader(what string, have int) *millrace.Error {
-	return millrace.Errorf(millrace.ErrTruncated, "%s ends inside a record header: %d of %d header bytes", what, have, headerSize)
+	return millrace.Errorf(millrace.ErrTruncated, "%s is truncated inside a record header: %d of %d header bytes", what, have, headerSize)
 }
 
 // badHeader is the fault of a header whose checksum is wrong.

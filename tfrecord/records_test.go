@@ -53,7 +53,7 @@ func ExampleReader() {
 	// Output:
 	// one
 	// two
-	// three.tfrecords: record 2 (offset 38): file ends inside a record header: 7 of 12 header bytes
+	// three.tfrecords: record 2 (offset 38): file is truncated inside a record header: 7 of 12 header bytes
 }
 
 func ExampleWriter() {

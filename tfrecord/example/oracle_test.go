@@ -33,10 +33,12 @@ func featureFromProto(v *tfproto.Feature) example.Feature {
 	return example.Feature{}
 }
 
-// valid reports whether protobuf takes the names; TensorFlow takes any.
-func valid(names []string) bool {
+// comparable reports whether protobuf can be asked: it refuses names that are
+// no UTF-8, which TensorFlow takes, and reads features that others of the same
+// name hide, which TensorFlow does not.
+func comparable(names []string, count func(string) int) bool {
 	for _, n := range names {
-		if !utf8.ValidString(n) {
+		if !utf8.ValidString(n) || count(n) > 1 {
 			return false
 		}
 	}
@@ -71,7 +73,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		got, err := features.Decode()
-		if err != nil || !valid(features.Names()) {
+		if err != nil || !comparable(features.Names(), features.Count) {
 			return
 		}
 		var p tfproto.Example
@@ -100,7 +102,7 @@ func FuzzParseSequence(f *testing.F) {
 			return
 		}
 		lists, err := s.DecodeLists()
-		if err != nil || !valid(s.Context.Names()) || !valid(s.ListNames()) {
+		if err != nil || !comparable(s.Context.Names(), s.Context.Count) || !comparable(s.ListNames(), s.CountLists) {
 			return
 		}
 		compareSequence(t, record, context, lists)
