@@ -27,7 +27,8 @@ help: ## list the targets
 .PHONY: demo
 demo: runtime ## predict over examples/digits and print the accuracy
 	@mkdir -p build
-	$(MILLRACE) predict examples/digits/predict.json --model examples/digits/model --keep label --out build/digits.ndjson
+	$(MILLRACE) predict examples/digits/predict.json --model examples/digits/model --keep label --overwrite --out build/digits.ndjson
+	@go run ./examples/digits
 
 .PHONY: test
 test: runtime vet fmt-check ## run every test, with the runtime
@@ -37,7 +38,7 @@ test: runtime vet fmt-check ## run every test, with the runtime
 
 .PHONY: build
 build: need-go need-cc ## build bin/millrace
-	@go build -trimpath -buildvcs=$(BUILDVCS) -o $(MILLRACE) ./cmd/millrace
+	@go build -buildvcs=$(BUILDVCS) -o $(MILLRACE) ./cmd/millrace
 
 # FROM=FILE|DIR takes a local wheel, tarball or directory.
 .PHONY: runtime
@@ -103,11 +104,14 @@ bench: runtime ## our loaders beside Python TensorFlow's, on the same files
 
 ## Generated files
 
-WHEEL_DIR := build/wheel
-
+# The messages come from the wheel's descriptors, the table of operations from
+# the library itself, read with plain Python.
 .PHONY: generate
-generate: need-go need-cc need-pip ## write the generated files again
-	wheel=$$(go run ./internal/fetchwheel $(WHEEL_DIR)) && go run ./internal/protogen -from "$$wheel" -out internal/tfproto
+generate: runtime ## write the generated files again
+	@mkdir -p build/wheel
+	wheel=$$(go run ./internal/fetchwheel build/wheel); go run ./internal/protogen -from "$$wheel" -out internal/tfproto
+	dir=$$($(MILLRACE) runtime info --json | sed -n 's/^  "path": "\(.*\)",$$/\1/p'); python3 internal/opspec/dump.py "$$dir" > build/ops.pb
+	go run ./internal/opspec -ops build/ops.pb -out savedmodel/opspec_gen.txt
 
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree
