@@ -36,6 +36,9 @@ func (b *opBuilder) attr(name string, value any) error {
 func (b *opBuilder) attrValue(a *C.char, value any) error {
 	switch v := value.(type) {
 	case string:
+		if len(v) > maxProto {
+			return errAttrSize(len(v))
+		}
 		b.step(func(d desc) { C.TF_SetAttrString(d, a, b.bytes(v), C.size_t(len(v))) })
 	case int:
 		b.step(func(d desc) { C.TF_SetAttrInt(d, a, C.int64_t(v)) })
@@ -48,6 +51,9 @@ func (b *opBuilder) attrValue(a *C.char, value any) error {
 	case FuncName:
 		b.step(func(d desc) { C.TF_SetAttrFuncName(d, a, (*C.char)(b.bytes(string(v))), C.size_t(len(v))) })
 	case AttrProto:
+		if len(v) > maxProto {
+			return errAttrSize(len(v))
+		}
 		b.proto(a, v)
 	case DataType:
 		return b.types(a, []DataType{v}, false)
@@ -59,6 +65,11 @@ func (b *opBuilder) attrValue(a *C.char, value any) error {
 		return b.attrList(a, value)
 	}
 	return nil
+}
+
+// errAttrSize refuses a value for which a graph has no room: it is a message.
+func errAttrSize(n int) error {
+	return millrace.Errorf(millrace.ErrLimit, "a value of %d bytes; a graph holds at most %d", n, maxProto)
 }
 
 // attrList prepares the value of an attribute of list type.
@@ -203,6 +214,9 @@ func (b *opBuilder) tensorList(a *C.char, v []*Tensor, list bool) error {
 			return errClosed("tensor")
 		}
 		b.tensors = append(b.tensors, t)
+		if t.bytes > maxProto {
+			return errAttrSize(int(t.bytes))
+		}
 		ptrs[i] = t.h.p
 	}
 	b.step(func(d desc) {

@@ -11,40 +11,40 @@ type DataType int32
 
 // The data types.
 const (
-	Float         DataType = 1
-	Double        DataType = 2
-	Int32         DataType = 3
-	Uint8         DataType = 4
-	Int16         DataType = 5
-	Int8          DataType = 6
-	String        DataType = 7
-	Complex64     DataType = 8
-	Complex       DataType = 8
-	Int64         DataType = 9
-	Bool          DataType = 10
-	Qint8         DataType = 11
-	Quint8        DataType = 12
-	Qint32        DataType = 13
-	Bfloat16      DataType = 14
-	Qint16        DataType = 15
-	Quint16       DataType = 16
-	Uint16        DataType = 17
-	Complex128    DataType = 18
-	Half          DataType = 19
-	Resource      DataType = 20
-	Variant       DataType = 21
-	Uint32        DataType = 22
-	Uint64        DataType = 23
-	Float8E5m2    DataType = 24
-	Float8E4m3fn  DataType = 25
-	Float8E4m3fnu DataType = 26 // float8_e4m3fnuz
-	Float8E4m3b11 DataType = 27 // float8_e4m3b11fnuz
-	Float8E5m2fnu DataType = 28 // float8_e5m2fnuz
-	Int4          DataType = 29
-	Uint4         DataType = 30
-	Int2          DataType = 31
-	Uint2         DataType = 32
-	Float4E2m1fn  DataType = 33
+	Float             DataType = 1
+	Double            DataType = 2
+	Int32             DataType = 3
+	Uint8             DataType = 4
+	Int16             DataType = 5
+	Int8              DataType = 6
+	String            DataType = 7
+	Complex64         DataType = 8
+	Complex           DataType = 8
+	Int64             DataType = 9
+	Bool              DataType = 10
+	Qint8             DataType = 11
+	Quint8            DataType = 12
+	Qint32            DataType = 13
+	Bfloat16          DataType = 14
+	Qint16            DataType = 15
+	Quint16           DataType = 16
+	Uint16            DataType = 17
+	Complex128        DataType = 18
+	Half              DataType = 19
+	Resource          DataType = 20
+	Variant           DataType = 21
+	Uint32            DataType = 22
+	Uint64            DataType = 23
+	Float8E5m2        DataType = 24
+	Float8E4m3fn      DataType = 25
+	Float8E4m3fnuz    DataType = 26
+	Float8E4m3b11fnuz DataType = 27
+	Float8E5m2fnuz    DataType = 28
+	Int4              DataType = 29
+	Uint4             DataType = 30
+	Int2              DataType = 31
+	Uint2             DataType = 32
+	Float4E2m1fn      DataType = 33
 )
 
 // refOffset is added to a type for a reference to a variable of it (TF1).
@@ -62,39 +62,39 @@ var dataTypes = [...]struct {
 	name string
 	typ  reflect.Type
 }{
-	Float:         {"float32", reflect.TypeFor[float32]()},
-	Double:        {"float64", reflect.TypeFor[float64]()},
-	Int32:         {"int32", reflect.TypeFor[int32]()},
-	Uint8:         {"uint8", reflect.TypeFor[uint8]()},
-	Int16:         {"int16", reflect.TypeFor[int16]()},
-	Int8:          {"int8", reflect.TypeFor[int8]()},
-	String:        {"string", reflect.TypeFor[string]()},
-	Complex64:     {"complex64", reflect.TypeFor[complex64]()},
-	Int64:         {"int64", reflect.TypeFor[int64]()},
-	Bool:          {"bool", reflect.TypeFor[bool]()},
-	Qint8:         {"qint8", reflect.TypeFor[int8]()},
-	Quint8:        {"quint8", reflect.TypeFor[uint8]()},
-	Qint32:        {"qint32", reflect.TypeFor[int32]()},
-	Bfloat16:      {"bfloat16", reflect.TypeFor[BFloat16]()},
-	Qint16:        {"qint16", reflect.TypeFor[int16]()},
-	Quint16:       {"quint16", reflect.TypeFor[uint16]()},
-	Uint16:        {"uint16", reflect.TypeFor[uint16]()},
-	Complex128:    {"complex128", reflect.TypeFor[complex128]()},
-	Half:          {"float16", reflect.TypeFor[Float16]()},
-	Resource:      {"resource", nil},
-	Variant:       {"variant", nil},
-	Uint32:        {"uint32", reflect.TypeFor[uint32]()},
-	Uint64:        {"uint64", reflect.TypeFor[uint64]()},
-	Float8E5m2:    {"float8_e5m2", reflect.TypeFor[uint8]()},
-	Float8E4m3fn:  {"float8_e4m3fn", reflect.TypeFor[uint8]()},
-	Float8E4m3fnu: {"float8_e4m3fnuz", reflect.TypeFor[uint8]()},
-	Float8E4m3b11: {"float8_e4m3b11fnuz", reflect.TypeFor[uint8]()},
-	Float8E5m2fnu: {"float8_e5m2fnuz", reflect.TypeFor[uint8]()},
-	Int4:          {"int4", reflect.TypeFor[int8]()},
-	Uint4:         {"uint4", reflect.TypeFor[uint8]()},
-	Int2:          {"int2", reflect.TypeFor[int8]()},
-	Uint2:         {"uint2", reflect.TypeFor[uint8]()},
-	Float4E2m1fn:  {"float4_e2m1fn", reflect.TypeFor[uint8]()},
+	Float:             {"float32", reflect.TypeFor[float32]()},
+	Double:            {"float64", reflect.TypeFor[float64]()},
+	Int32:             {"int32", reflect.TypeFor[int32]()},
+	Uint8:             {"uint8", reflect.TypeFor[uint8]()},
+	Int16:             {"int16", reflect.TypeFor[int16]()},
+	Int8:              {"int8", reflect.TypeFor[int8]()},
+	String:            {"string", reflect.TypeFor[string]()},
+	Complex64:         {"complex64", reflect.TypeFor[complex64]()},
+	Int64:             {"int64", reflect.TypeFor[int64]()},
+	Bool:              {"bool", reflect.TypeFor[bool]()},
+	Qint8:             {"qint8", reflect.TypeFor[int8]()},
+	Quint8:            {"quint8", reflect.TypeFor[uint8]()},
+	Qint32:            {"qint32", reflect.TypeFor[int32]()},
+	Bfloat16:          {"bfloat16", reflect.TypeFor[BFloat16]()},
+	Qint16:            {"qint16", reflect.TypeFor[int16]()},
+	Quint16:           {"quint16", reflect.TypeFor[uint16]()},
+	Uint16:            {"uint16", reflect.TypeFor[uint16]()},
+	Complex128:        {"complex128", reflect.TypeFor[complex128]()},
+	Half:              {"float16", reflect.TypeFor[Float16]()},
+	Resource:          {"resource", nil},
+	Variant:           {"variant", nil},
+	Uint32:            {"uint32", reflect.TypeFor[uint32]()},
+	Uint64:            {"uint64", reflect.TypeFor[uint64]()},
+	Float8E5m2:        {"float8_e5m2", reflect.TypeFor[uint8]()},
+	Float8E4m3fn:      {"float8_e4m3fn", reflect.TypeFor[uint8]()},
+	Float8E4m3fnuz:    {"float8_e4m3fnuz", reflect.TypeFor[uint8]()},
+	Float8E4m3b11fnuz: {"float8_e4m3b11fnuz", reflect.TypeFor[uint8]()},
+	Float8E5m2fnuz:    {"float8_e5m2fnuz", reflect.TypeFor[uint8]()},
+	Int4:              {"int4", reflect.TypeFor[int8]()},
+	Uint4:             {"uint4", reflect.TypeFor[uint8]()},
+	Int2:              {"int2", reflect.TypeFor[int8]()},
+	Uint2:             {"uint2", reflect.TypeFor[uint8]()},
+	Float4E2m1fn:      {"float4_e2m1fn", reflect.TypeFor[uint8]()},
 }
 
 // known reports whether d is a data type, not a reference and not garbage.

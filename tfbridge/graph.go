@@ -17,8 +17,9 @@ import (
 // what it needs.
 type Graph struct {
 	h     *handle[*C.TF_Graph]
-	err   error    // why there is no graph
-	attrs sync.Map // of operation types: see attrTypes
+	edges sync.RWMutex // held for writing to add edges: not all reading of them locks in C
+	err   error        // why there is no graph
+	attrs sync.Map     // of operation types: see attrTypes
 }
 
 // NewGraph returns an empty graph. If libtensorflow cannot be opened, the

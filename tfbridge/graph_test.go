@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,6 +143,41 @@ func TestGraphRefuses(t *testing.T) {
 	}
 	if err := b.g.SetShape(foreign, ScalarShape()); err == nil {
 		t.Error("SetShape of another graph's output succeeded")
+	}
+}
+
+// A graph is read while it grows.
+func TestGraphHammer(t *testing.T) {
+	b := newBuild(t)
+	x := b.constant("x", float32(1))
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for j := range 100 {
+				if _, err := b.g.AddOperation(OpSpec{Type: "Neg", Name: fmt.Sprintf("n%d_%d", i, j), Input: []Input{x}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range 100 {
+				for _, c := range x.Consumers() {
+					if in := c.Op.Inputs(); len(in) != 1 || c.Op.Output(0).Shape().NumDimensions() != 0 {
+						t.Errorf("%s has inputs %v", c.Op.Name(), in)
+					}
+				}
+				if _, err := b.g.WriteTo(io.Discard); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if stress {
+			break
+		}
+	}
+	wg.Wait()
+	if n := len(x.Consumers()); n%100 != 0 || n == 0 {
+		t.Errorf("consumers: got %d, want all", n)
 	}
 }
 

@@ -105,6 +105,8 @@ func (g *Graph) ImportWithResults(def []byte, o GraphImportOptions) (*ImportResu
 	buf := C.TF_NewBufferFromString(unsafe.Pointer(unsafe.SliceData(def)), C.size_t(len(def)))
 	defer C.TF_DeleteBuffer(buf)
 	var results *C.TF_ImportGraphDefResults
+	g.edges.Lock()
+	defer g.edges.Unlock()
 	err := check("TF_GraphImportGraphDefWithResults", func(st *C.TF_Status) {
 		results = C.TF_GraphImportGraphDefWithResults(g.ptr(), buf, opts, st)
 	})

@@ -116,6 +116,8 @@ func (o *Operation) InputListSize(input string) (int, error) {
 // It wraps TF_OperationAllInputs.
 func (o *Operation) Inputs() []Output {
 	defer runtime.KeepAlive(o)
+	o.g.edges.RLock()
+	defer o.g.edges.RUnlock()
 	n := o.NumInputs()
 	in := make([]C.TF_Output, n)
 	C.TF_OperationAllInputs(o.ptr(), unsafe.SliceData(in), C.int(n))
@@ -131,6 +133,8 @@ func (o *Operation) Inputs() []Output {
 // It wraps TF_OperationGetControlInputs.
 func (o *Operation) ControlInputs() []*Operation {
 	defer runtime.KeepAlive(o)
+	o.g.edges.RLock()
+	defer o.g.edges.RUnlock()
 	n := C.TF_OperationNumControlInputs(o.ptr())
 	in := make([]*C.TF_Operation, n)
 	n = C.TF_OperationGetControlInputs(o.ptr(), unsafe.SliceData(in), n)

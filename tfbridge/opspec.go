@@ -157,6 +157,8 @@ func (b *opBuilder) inputs(g *Graph, spec *OpSpec) error {
 
 // build runs the steps.
 func (b *opBuilder) build(g *Graph) (*C.TF_Operation, error) {
+	g.edges.Lock()
+	defer g.edges.Unlock()
 	d := C.TF_NewOperation(g.ptr(), b.cType, b.cName)
 	for _, step := range b.steps {
 		step(d)

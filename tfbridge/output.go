@@ -120,6 +120,8 @@ func (o Output) Consumers() []Consumer {
 	if o.check() != nil {
 		return nil
 	}
+	o.Op.g.edges.RLock()
+	defer o.Op.g.edges.RUnlock()
 	n := C.TF_OperationOutputNumConsumers(o.c())
 	in := make([]C.TF_Input, n)
 	n = C.TF_OperationOutputConsumers(o.c(), unsafe.SliceData(in), n)

@@ -27,7 +27,9 @@ type RuntimeOptions struct {
 	// from the environment variable MILLRACE_RUNTIME, and then from where
 	// "millrace runtime install" puts it.
 	Dir string
-	// Verbose lets TensorFlow write its log to stderr.
+	// Verbose lets TensorFlow write its log to stderr, from the first line
+	// on: it also shows the last words of a library that ends the process
+	// while it is opened.
 	Verbose bool
 	// MaxBlocking is how many calls may block in TensorFlow at a time, each
 	// of which holds a thread; others wait. It must exceed the number of runs

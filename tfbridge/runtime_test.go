@@ -39,11 +39,13 @@ var children = map[string]func(){
 		if _, err := Open(nil); err != nil {
 			report(err)
 		}
-		g := NewGraph()
-		s, err := NewSession(g, nil)
-		report(err)
-		s.Close()
-		g.Close()
+		m, err := LoadSavedModel(models+"linear", []string{"serve"}, nil)
+		if err != nil {
+			report(err)
+			return
+		}
+		typoChild(m)
+		report(m.Close())
 	},
 	"verbose": func() {
 		_, err := Open(&RuntimeOptions{Verbose: true})
@@ -64,6 +66,22 @@ var children = map[string]func(){
 		report(err)
 	},
 	"blocked": blockedChild,
+}
+
+// typoChild reads a file with an unknown compression, for which TensorFlow
+// logs an error.
+func typoChild(m *SavedModel) {
+	b := &build{t: &testing.T{}, g: m.Graph} // whose cleanups nobody runs: the process ends soon
+	one := map[string]any{"output_types": []DataType{String}, "output_shapes": []Shape{ScalarShape()}}
+	it := b.out("IteratorV2", "it", map[string]any{"shared_name": "", "container": "", "output_types": one["output_types"], "output_shapes": one["output_shapes"]})
+	ds := b.out("TFRecordDataset", "ds", nil, b.constant("file", os.Args[0]), b.constant("typo", "LZ4"), b.constant("size", int64(0)))
+	start := b.op(OpSpec{Type: "MakeIterator", Name: "start", Input: []Input{ds, it}})
+	if _, err := m.Session.Run(nil, nil, []*Operation{start}); err != nil {
+		report(err)
+	}
+	if _, err := m.Session.Run(nil, []Output{b.out("IteratorGetNext", "next", one, it)}, nil); !errors.Is(err, DataLoss) {
+		report(err)
+	}
 }
 
 func second[T any](_ T, err error) error { return err }

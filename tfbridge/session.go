@@ -34,8 +34,10 @@ type SessionOptions struct {
 	// IntraOpThreads is how many threads one operation may use, and
 	// InterOpThreads how many operations run at a time; 0 leaves it to
 	// Config or TensorFlow, which lets the first session of a process decide
-	// for all. InterOpThreads -1 runs the operations in the calling thread,
-	// which is quickest where few of them could run at a time.
+	// for all. InterOpThreads -1 runs the operations in the calling thread:
+	// small graphs run several times as fast, but a pipeline that is read in
+	// such a session does one thing at a time unless its options give it
+	// threads of its own.
 	IntraOpThreads, InterOpThreads int
 }
 

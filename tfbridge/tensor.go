@@ -113,6 +113,21 @@ func NewTensorFromBytes(dt DataType, shape []int64, raw []byte) (*Tensor, error)
 		return nil, err
 	}
 	copy(t.raw(), raw)
+	return t.checked()
+}
+
+// checked returns t unless it holds bytes that are no value of its type: a
+// bool that is neither 0 nor 1, with which C++ may do anything.
+func (t *Tensor) checked() (*Tensor, error) {
+	if t.dtype != Bool {
+		return t, nil
+	}
+	for i, b := range t.raw() {
+		if b > 1 {
+			t.Close()
+			return nil, millrace.Errorf(millrace.ErrSchema, "element %d of type bool is %d", i, b)
+		}
+	}
 	return t, nil
 }
 
@@ -147,7 +162,7 @@ func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 		t.Close()
 		return nil, millrace.Errorf(millrace.ErrIO, "read tensor of %d bytes: %w", t.bytes, err)
 	}
-	return t, nil
+	return t.checked()
 }
 
 // raw returns the contents in place. The caller keeps t alive.

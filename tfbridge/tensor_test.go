@@ -168,6 +168,8 @@ func TestTensorSizes(t *testing.T) {
 		{"rank", func() (*Tensor, error) { return ReadTensor(Int8, make([]int64, 300), nil) }, millrace.ErrLimit},
 		{"variant", func() (*Tensor, error) { return ReadTensor(Variant, nil, nil) }, millrace.ErrSchema},
 		{"garbage", func() (*Tensor, error) { return ReadTensor(-7, nil, nil) }, millrace.ErrSchema},
+		{"no bool", func() (*Tensor, error) { return NewTensorFromBytes(Bool, []int64{2}, []byte{1, 2}) }, millrace.ErrSchema},
+		{"no bool read", func() (*Tensor, error) { return ReadTensor(Bool, []int64{1}, strings.NewReader("x")) }, millrace.ErrSchema},
 		{"end", func() (*Tensor, error) { return ReadTensor(Int8, []int64{9}, strings.NewReader("few")) }, millrace.ErrIO},
 		{"type", func() (*Tensor, error) { return NewTensorFromSlice([]int64{1}, []any{1}) }, millrace.ErrSchema},
 	}
