@@ -81,6 +81,7 @@ type checker struct {
 
 	features     map[string]*featureState // nil if the manifest could not be read
 	featureNames []string                 // in the manifest's order
+	unnamed      bool                     // a feature's name is wrong; it may be any
 	tensors      []*tensorState           // in the config's order
 	byName       map[string]*tensorState
 }
@@ -114,10 +115,7 @@ func newChecker(path string, o *CheckOptions) *checker {
 // readConfig reads the config into c.config and reports whether it has
 // arguments that can be looked at.
 func (c *checker) readConfig() bool {
-	node, _, err := c.parse(c.plan.Path)
-	if err != nil {
-		c.fail(c.plan.Path, "read loader config", err)
-	}
+	node := c.parseGiven(c.plan.Path, "read loader config")
 	if node == nil {
 		return false
 	}

@@ -165,21 +165,28 @@ func (c *checker) unreadable(at *jsonpos.Node, what, path string, err error) {
 	}
 }
 
-// parse reads a JSON file. A syntax error is reported; any other is returned.
-func (c *checker) parse(path string) (*jsonpos.Node, []byte, error) {
-	data, err := c.disk.read(path, jsonpos.MaxBytes)
+// parseGiven reads a JSON file that the caller named, not a config: the root
+// does not matter. It returns nil after reporting what is wrong.
+func (c *checker) parseGiven(path, doing string) *jsonpos.Node {
+	data, err := (&disk{}).read(path, jsonpos.MaxBytes)
 	if err != nil {
-		return nil, nil, err
+		c.fail(path, doing, err)
+		return nil
 	}
+	return c.parse(path, data)
+}
+
+// parse parses a JSON file. It returns nil after reporting a syntax error.
+func (c *checker) parse(path string, data []byte) *jsonpos.Node {
 	node, err := jsonpos.Parse(data)
 	var e *jsonpos.Error
 	if !errors.As(err, &e) {
-		return node, data, err
+		return node
 	}
 	d := &diag.Diagnostic{File: path, Line: e.Line, Column: e.Column, Msg: e.Msg, Class: millrace.ErrConfig}
 	if e.Limit {
 		d.Class = millrace.ErrLimit
 	}
 	c.loose = append(c.loose, d)
-	return nil, data, nil
+	return nil
 }

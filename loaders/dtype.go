@@ -62,16 +62,19 @@ func byteSize(d tfbridge.DataType, n int64, shape []int64) (int64, bool) {
 	if d == tfbridge.String {
 		size = stringBytes
 	}
-	total, fits := n, true
+	total, empty := n, false
 	for _, dim := range append([]int64{size}, shape...) {
 		switch {
 		case dim == 0:
-			return 0, true
+			empty = true // but TensorFlow multiplies the others all the same
 		case dim > 0 && total > (1<<62)/dim:
-			fits = false
-		case dim > 0 && fits:
+			return 0, false
+		case dim > 0:
 			total *= dim
 		}
 	}
-	return total, fits
+	if empty {
+		return 0, true
+	}
+	return total, true
 }

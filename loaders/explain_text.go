@@ -22,8 +22,8 @@ func (p *Plan) Explain() string {
 	e.writeFiles(&b)
 	e.writeStages(&b)
 	e.writeRewrites(&b)
-	for _, w := range e.Warnings {
-		fmt.Fprintf(&b, "\n%v\n", w)
+	if len(e.Warnings) > 0 {
+		fmt.Fprintf(&b, "\n%v\n", e.Warnings)
 	}
 	return b.String()
 }

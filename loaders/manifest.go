@@ -78,9 +78,13 @@ func (c *checker) readManifest(at *jsonpos.Node) {
 func (c *checker) loadManifest() (*ManifestConfig, error) {
 	path := c.plan.ManifestPath
 	c.inManifest.File = path
-	node, data, err := c.parse(path)
-	if node == nil || err != nil {
+	data, err := c.disk.read(path, jsonpos.MaxBytes)
+	if err != nil {
 		return nil, err
+	}
+	node := c.parse(path, data)
+	if node == nil {
+		return nil, nil
 	}
 	c.plan.Manifest.SHA256 = fmt.Sprintf("%x", sha256.Sum256(data))
 	m := &ManifestConfig{}
@@ -97,15 +101,20 @@ func (c *checker) manifest(m *ManifestConfig) {
 	if m.Compression != nil && !m.Bad("compression") {
 		c.plan.Manifest.Compression = tfrecord.Compression(*m.Compression)
 	}
+	if len(m.Features) == 0 {
+		return
+	}
 	c.features = make(map[string]*featureState, len(m.Features))
 	for i := range m.Features {
 		f := &m.Features[i]
 		if f.At == nil {
+			c.unnamed = true
 			continue // no object
 		}
 		state := c.feature(f, m)
 		state.Index = i
 		if f.Bad("name") {
+			c.unnamed = true
 			continue
 		}
 		if first, ok := c.features[f.Name]; ok {
@@ -133,7 +142,7 @@ func (c *checker) feature(f *FeatureConfig, m *ManifestConfig) *featureState {
 	}
 	s.shaped = !f.Bad("shape", "var_len", "deserialize_type", "deserialize_args") && !m.Bad("allow_var_len")
 	s.typed = c.featureType(f, s)
-	c.featureLength(f, m)
+	s.shaped = c.featureLength(f, m) && s.shaped
 	if s.typed && s.shaped {
 		s.shaped = c.featureSize(f, s)
 	}
@@ -166,14 +175,18 @@ func (c *checker) featureType(f *FeatureConfig, s *featureState) bool {
 }
 
 // featureLength checks var_len against allow_var_len.
-func (c *checker) featureLength(f *FeatureConfig, m *ManifestConfig) {
+func (c *checker) featureLength(f *FeatureConfig, m *ManifestConfig) bool {
 	switch {
 	case m.Bad("allow_var_len") || f.Bad("var_len"):
+		return false
 	case m.AllowVarLen && !f.Has("var_len"):
 		c.inManifest.Report(f.At, "missing key \"var_len\"; it is required because allow_var_len is true")
 	case !m.AllowVarLen && f.VarLen:
 		c.inManifest.Report(f.Key("var_len"), "must be false, because allow_var_len is")
+	default:
+		return true
 	}
+	return false
 }
 
 // featureSize checks that a record's tensor is of a size that can be.

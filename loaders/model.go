@@ -30,11 +30,7 @@ func ReadModelNames(path string) (*ModelNames, diag.List) {
 	c := newChecker(path, nil)
 	defer c.disk.close()
 	m := &ModelConfig{}
-	node, _, err := c.parse(path)
-	if err != nil {
-		c.fail(path, "read model", err)
-	}
-	if node != nil {
+	if node := c.parseGiven(path, "read model"); node != nil {
 		c.inConfig.Decode(node, m)
 		c.uniqueNames(m)
 	}

@@ -49,7 +49,7 @@ func (c *checker) requested(p *PrimaryConfig) *featureState {
 		return nil
 	}
 	state, ok := c.features[p.FromName]
-	if !ok {
+	if !ok && !c.unnamed {
 		d := c.inConfig.Report(p.Key("from_name"), "no feature named %s in the manifest", decl.Quote(p.FromName))
 		d.Hint = nearOrAll("features", p.FromName, c.featureNames)
 	}

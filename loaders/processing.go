@@ -66,7 +66,7 @@ func (c *checker) slice(a *SliceArgs, t *tensorState) {
 	}
 	in := t.TensorSpec
 	if len(indices) > len(in.Shape) {
-		c.inConfig.Report(at, "the slice %s has %d indices, the tensor %s", decl.Quote(a.Slice), len(indices), dimensions(len(in.Shape)))
+		c.inConfig.Report(at, "the slice %s has %s, the tensor %s", decl.Quote(a.Slice), plural(int64(len(indices)), "index", "indices"), dimensions(len(in.Shape)))
 		t.shaped = false
 		return
 	}

@@ -19,7 +19,11 @@ func (r *Reporter) Decode(n *jsonpos.Node, into any) {
 func (r *Reporter) value(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 	if v.Type() == nodeType {
 		v.Set(reflect.ValueOf(n))
-		return n.Kind() != jsonpos.Null || r.mismatch(n, "a value")
+		if n.Kind() == jsonpos.Null {
+			r.Report(n, "must not be null")
+			return false
+		}
+		return true
 	}
 	if e, ok := v.Addr().Interface().(either); ok {
 		return r.either(n, e, u)
@@ -90,7 +94,7 @@ func (r *Reporter) either(n *jsonpos.Node, e either, u *rules) bool {
 func (r *Reporter) list(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 	length := n.Len()
 	if u.most > 0 && length > u.most {
-		r.Report(n, "has %d elements; at most %d are read", length, u.most).Class = r.Limit
+		r.Report(n, "has %d elements; at most %d are allowed", length, u.most).Class = r.Limit
 		return false
 	}
 	if u.nonempty && length == 0 {
@@ -187,7 +191,7 @@ func (r *Reporter) unknown(k *jsonpos.Node, s *structure, siblings *variety) {
 		return
 	case len(owners) > 0:
 		d := r.Report(k, "%q has no key %s", siblings.name, Quote(k.Name()))
-		d.Hint = "only " + series(quoted(owners), "and") + " has"
+		d.Hint = "it belongs to " + series(quoted(owners), "and")
 		return
 	}
 	d := r.Report(k, "unknown key %s", Quote(k.Name()))
@@ -198,6 +202,8 @@ func (r *Reporter) unknown(k *jsonpos.Node, s *structure, siblings *variety) {
 	switch {
 	case len(keys) == 0:
 		d.Hint = "there are no keys here"
+	case len(keys) == 1:
+		d.Hint = fmt.Sprintf("the only key is %q", keys[0])
 	case len(keys) <= 8:
 		d.Hint = "the keys are " + series(quoted(keys), "and")
 	}
