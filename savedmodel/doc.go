@@ -16,5 +16,6 @@
 //     those that touch files, the network or the process are refused unless
 //     allowed by name.
 //
-// It is not a sandbox: a model remains a program.
+// It is not a sandbox: a model remains a program. And it is of the files as they
+// were when they were read: TensorFlow reads them again.
 package savedmodel

@@ -1,6 +1,8 @@
 package savedmodel
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -49,12 +51,19 @@ func (r *reader) load() ([]byte, error) {
 		return nil, r.fail("it holds no %s: is it a SavedModel?", binaryName)
 	}
 	r.file = filepath.Join(r.dir, binaryName)
-	data, err := readWhole(r.file, r.options.maxBytes())
+	return r.readProtobuf(r.options.maxBytes())
+}
+
+// readProtobuf reads the file with the protobuf, in whichever form.
+func (r *reader) readProtobuf(limit int64) ([]byte, error) {
+	data, err := readWhole(r.file, limit)
 	if err == nil && len(data) == 0 {
-		e := r.fail("%s is empty", binaryName)
+		e := r.fail("%s is empty", filepath.Base(r.file))
 		e.Err = millrace.ErrTruncated
 		return nil, e
 	}
+	digest := sha256.Sum256(data)
+	r.sum = hex.EncodeToString(digest[:])
 	return data, err
 }
 
@@ -114,14 +123,9 @@ func tooLarge(name string, size, limit int64) error {
 // loadText reads a model in protobuf's text form.
 func (r *reader) loadText() ([]byte, error) {
 	r.file = filepath.Join(r.dir, textName)
-	text, err := readWhole(r.file, min(r.options.maxBytes(), maxTextBytes))
+	text, err := r.readProtobuf(min(r.options.maxBytes(), maxTextBytes))
 	if err != nil {
 		return nil, err
-	}
-	if len(text) == 0 {
-		e := r.fail("%s is empty", textName)
-		e.Err = millrace.ErrTruncated
-		return nil, e
 	}
 	if at, ok := textDepth(text); !ok {
 		e := r.fail("messages nest deeper than %d", maxMessageDepth)

@@ -1,8 +1,6 @@
 package savedmodel
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -58,10 +56,8 @@ func Read(dir string, o *Options) (*Model, error) {
 	return model, nil
 }
 
-// checkFile checks the bytes of saved_model.pb: form, pin, fingerprint.
+// checkFile checks the protobuf: pin, form, fingerprint.
 func (r *reader) checkFile(data []byte) (fingerprinted bool, err error) {
-	digest := sha256.Sum256(data)
-	r.sum = hex.EncodeToString(digest[:])
 	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
 		return false, r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
 	}

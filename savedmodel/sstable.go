@@ -90,7 +90,8 @@ func parseHandle(b []byte) (handle, int) {
 		return handle{}, 0
 	}
 	size, m := binary.Uvarint(b[n:])
-	if m <= 0 || offset > maxIndexBytes || size > maxIndexBytes {
+	shortest := len(binary.AppendUvarint(binary.AppendUvarint(nil, offset), size))
+	if m <= 0 || offset > maxIndexBytes || size > maxIndexBytes || n+m != shortest {
 		return handle{}, 0
 	}
 	return handle{int64(offset), int64(size)}, n + m

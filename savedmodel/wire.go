@@ -112,7 +112,8 @@ func (c *wireCheck) checkValue(v wireValue, m *messageType, f fieldType, depth i
 		}
 		return c.check(content, v.base, f.message, depth+1)
 	case packed:
-		return checkPacked(content, v.base, m, v.num, f.wire)
+		v.bytes, v.wire = content, f.wire
+		return checkPacked(v, m)
 	case f.text && !utf8.Valid(content):
 		return fail("field %d is not UTF-8", v.num)
 	}
@@ -146,12 +147,13 @@ func (c *wireCheck) checkKeys(keys []mapKey, base int64, m *messageType) error {
 	return nil
 }
 
-// checkPacked checks a list of numbers without tags.
-func checkPacked(b []byte, base int64, m *messageType, num protowire.Number, wire protowire.Type) error {
-	for pos := 0; pos < len(b); {
-		n := protowire.ConsumeFieldValue(num, wire, b[pos:])
+// checkPacked checks a list of numbers without tags; v.wire is how each is
+// written.
+func checkPacked(v wireValue, m *messageType) error {
+	for pos := 0; pos < len(v.bytes); {
+		n := protowire.ConsumeFieldValue(v.num, v.wire, v.bytes[pos:])
 		if n < 0 {
-			return badWire(base+int64(pos), m, fmt.Sprintf("packed field %d", num), n)
+			return badWire(v.base+int64(pos), m, fmt.Sprintf("packed field %d", v.num), n)
 		}
 		pos += n
 	}

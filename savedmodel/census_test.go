@@ -1,0 +1,250 @@
+package savedmodel
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/internal/tfproto"
+)
+
+// parse reads a node as the package reads it.
+func parse(t testing.TB, n *tfproto.NodeDef) nodeDef {
+	t.Helper()
+	b, err := proto.Marshal(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseNode(b)
+}
+
+// E19, E20: the models that TensorFlow runs without a word.
+func TestUnsafeModels(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"writes_file", `signature "serving_default": it reaches operation "ReadFile" (node "ReadFile" of function "__inference_serve_`},
+		{"writes_file", `it also reaches "WriteFile"`},
+		{"python_function", `operation "PyFunc"`},
+		{"writes_file_at_load", `the init operation, which runs at load, reaches operation "WriteFile" (node "WriteFile"), which writes files on the host`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Read(filepath.Join(models, tt.name), nil)
+			wantError(t, err, millrace.ErrUnsafeModel, tt.want, tt.name+"/saved_model.pb")
+		})
+	}
+}
+
+func TestAllowOps(t *testing.T) {
+	dir := filepath.Join(models, "writes_file")
+	_, err := Read(dir, &Options{AllowOps: []string{"ReadFile"}})
+	wantError(t, err, millrace.ErrUnsafeModel, `"WriteFile"`)
+	if _, err := Read(dir, &Options{AllowOps: []string{"ReadFile", "WriteFile"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Read(dir, &Options{Signatures: []string{"harmless"}}); err != nil {
+		t.Errorf("the signature that is used is harmless: %v", err)
+	}
+}
+
+// wrapper makes a function that runs one operation.
+func wrapper(name, op string) *tfproto.FunctionDef {
+	return functionOf(name, []string{"in"}, node("it", op, "in"))
+}
+
+// Ways to hide an operation, and uses that are fine.
+func TestCensus(t *testing.T) {
+	nodes := func(n ...*tfproto.NodeDef) []*tfproto.NodeDef { return n }
+	list := func(names ...string) *tfproto.AttrValue {
+		l := &tfproto.AttrValue_ListValue{}
+		for _, n := range names {
+			l.Func = append(l.Func, &tfproto.NameAttrList{Name: n})
+		}
+		return &tfproto.AttrValue{Value: &tfproto.AttrValue_List{List: l}}
+	}
+	bound := fn("harmless")
+	bound.GetFunc().Attr = map[string]*tfproto.AttrValue{"F": fn("bad")}
+	peer := func(f *tfproto.FunctionDef) *tfproto.FunctionDef {
+		f.Attr = map[string]*tfproto.AttrValue{"api_implements": text("one interface")}
+		return f
+	}
+	bad, harmless := wrapper("bad", "ReadFile"), wrapper("harmless", "Identity")
+	tests := []struct {
+		name  string
+		model *tfproto.SavedModel
+		want  string // "": allowed
+	}{
+		{"plain", graph(nodes(node("y", "Identity", "x"))), ""},
+		{"unreached", graph(nodes(node("y", "Identity", "x"), node("z", "ReadFile", "x"))), ""},
+		{"input", graph(nodes(node("y", "Identity", "z"), node("z", "ReadFile", "x"))), `"ReadFile" (node "z")`},
+		{"control", graph(nodes(node("y", "Identity", "x", "^z"), node("z", "WriteFile", "x", "x"))), `"WriteFile" (node "z")`},
+		{"called", graph(nodes(called("y", "bad", "x")), bad), `node "it" of function "bad"`},
+		{"function as operation", graph(nodes(node("y", "bad", "x")), bad), `node "it" of function "bad"`},
+		{"uncalled", graph(nodes(called("y", "harmless", "x")), bad, harmless), ""},
+		{"nested", graph(nodes(called("y", "outer", "x")), functionOf("outer", []string{"a"}, called("c", "bad", "a")), bad), `function "bad"`},
+		{"branch of a list", graph(nodes(with(node("y", "Case", "x", "x"), "branches", list("harmless", "bad"))), harmless, bad), `function "bad"`},
+		{"loop", graph(nodes(with(with(node("y", "While", "x"), "cond", fn("harmless")), "body", fn("bad"))), harmless, bad), `function "bad"`},
+		{"attribute of a function attribute", graph(nodes(with(node("y", "PartitionedCall", "x"), "f", bound)), harmless, bad), `function "bad"`},
+		{"private attribute", graph(nodes(with(node("y", "Identity", "x"), "_later", fn("bad"))), bad), `function "bad"`},
+		{"function hides an operation", graph(nodes(node("y", "Identity", "x")), wrapper("Identity", "ReadFile")), `node "it" of function "Identity"`},
+		{"operation as a function", graph(nodes(called("y", "ReadFile", "x"))), `"ReadFile" (node "y")`},
+		{"swapped for a peer", graph(nodes(called("y", "harmless", "x")), peer(wrapper("harmless", "Identity")), peer(bad)), `function "bad"`},
+		{"print to the log", graph(nodes(node("y", "Identity", "x", "^p"), with(node("p", "PrintV2", "x"), "output_stream", text("stderr")))), ""},
+		{"print to a file", graph(nodes(node("y", "Identity", "x", "^p"), with(node("p", "PrintV2", "x"), "output_stream", text("file:///x")))), "PrintV2"},
+		{"descriptors in the model", graph(nodes(with(node("y", "DecodeProtoV2", "x"), "descriptor_source", text("bytes://abc")))), ""},
+		{"descriptors in a file", graph(nodes(with(node("y", "EncodeProto", "x"), "descriptor_source", text("/etc/passwd")))), "EncodeProto"},
+		{"vocabulary file", graph(nodes(node("y", "Identity", "x", "^v"), with(node("v", "FixedUnigramCandidateSampler", "x"), "vocab_file", text("/x")))), "FixedUnigram"},
+		{"cache in memory", graph(nodes(node("y", "Identity", "x", "^c"), constant("none", ""), node("c", "CacheDataset", "x", "none"))), ""},
+		{"cache in a file", graph(nodes(node("y", "Identity", "x", "^c"), constant("name", "/x"), node("c", "CacheDatasetV2", "x", "name", "x"))), "CacheDatasetV2"},
+		{"cache named by a caller", graph(nodes(constant("none", ""), constant("name", "/x"), node("y", "Identity", "x", "^a", "^b"), called("a", "cache", "none"), called("b", "cache", "name")),
+			functionOf("cache", []string{"n"}, node("c", "CacheDataset", "n", "n"))), "CacheDataset"},
+		{"cache without a name, by its caller", graph(nodes(constant("none", ""), node("y", "Identity", "x", "^a"), called("a", "cache", "none")),
+			functionOf("cache", []string{"n"}, node("i", "Identity", "n"), node("c", "CacheDataset", "n", "i:output:0"))), ""},
+		{"restore in a signature", graph(nodes(node("y", "RestoreV2", "x", "x", "x"))), "RestoreV2"},
+		{"table from a file", graph(nodes(node("y", "Identity", "x", "^t"), constant("name", "/x"), node("t", "InitializeTableFromTextFileV2", "x", "name"))), "InitializeTable"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := readGraph(t, tt.model, nil)
+			if tt.want == "" && err != nil {
+				t.Errorf("refused: %v", err)
+			} else if tt.want != "" {
+				wantError(t, err, millrace.ErrUnsafeModel, tt.want, `signature "serving_default"`)
+			}
+		})
+	}
+}
+
+// Restoring is for the model's own variables, from where TensorFlow says.
+func TestRestorePolicy(t *testing.T) {
+	saver := func(m *tfproto.SavedModel) *tfproto.SavedModel {
+		m.MetaGraphs[0].SaverDef = &tfproto.SaverDef{FilenameTensorName: "file:0", RestoreOpName: "restore"}
+		return m
+	}
+	tensors := func(name string) *tfproto.NodeDef { return constant(name, "v") }
+	tests := []struct {
+		name  string
+		model *tfproto.SavedModel
+		want  string
+	}{
+		{"from the model", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), tensors("names"),
+			node("restore", "RestoreV2", "file", "names", "names")}), ""},
+		{"through a function", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), called("restore", "r", "file")},
+			functionOf("r", []string{"prefix"}, tensors("names"), node("v", "RestoreV2", "prefix", "names:output:0", "names:output:0"))), ""},
+		{"from elsewhere", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), constant("etc", "/etc/x"), tensors("names"),
+			node("restore", "RestoreV2", "etc", "names", "names")}), "the restore operation, which runs at load, reaches"},
+		{"writes", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"),
+			node("restore", "NoOp", "^w"), node("w", "WriteFile", "file", "file")}), `"WriteFile"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := readGraph(t, saver(tt.model), nil)
+			if tt.want == "" && err != nil {
+				t.Errorf("refused: %v", err)
+			} else if tt.want != "" {
+				wantError(t, err, millrace.ErrUnsafeModel, tt.want)
+			}
+		})
+	}
+}
+
+// E17: an operation that TensorFlow does not have.
+func TestUnknownOperation(t *testing.T) {
+	m := graph([]*tfproto.NodeDef{node("y", "FrobnicateV9", "x")})
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, `operation "FrobnicateV9" (node "y")`, "TensorFlow 2.21.0", "custom operations")
+	if _, err := readGraph(t, m, &Options{AllowOps: []string{"FrobnicateV9"}}); err != nil {
+		t.Errorf("allowed by name: %v", err)
+	}
+}
+
+// A node upstream of what a signature feeds does not run.
+func TestCensusStopsAtFeeds(t *testing.T) {
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "z"), node("z", "Identity", "r"), node("r", "ReadFile", "x")})
+	m.MetaGraphs[0].SignatureDef["serving_default"].Inputs["x"].Encoding = &tfproto.TensorInfo_Name{Name: "z:0"}
+	if _, err := readGraph(t, m, nil); err != nil {
+		t.Error(err)
+	}
+	m.MetaGraphs[0].GraphDef.Node[1].Input = []string{"z", "^z"} // now z runs all the same
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrUnsafeModel, `"ReadFile"`)
+}
+
+// Operations that TensorFlow runs at load, wherever its loader looks for them.
+func TestInitOperation(t *testing.T) {
+	model := func() *tfproto.SavedModel {
+		return graph([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("c", "/x"), node("init", "WriteFile", "c", "c")})
+	}
+	group := func(names ...string) *tfproto.CollectionDef {
+		return &tfproto.CollectionDef{Kind: &tfproto.CollectionDef_NodeList_{NodeList: &tfproto.CollectionDef_NodeList{Value: names}}}
+	}
+	for _, key := range []string{mainCollection, legacyInitGroup} {
+		m := model()
+		m.MetaGraphs[0].CollectionDef = map[string]*tfproto.CollectionDef{key: group("init")}
+		_, err := readGraph(t, m, nil)
+		wantError(t, err, millrace.ErrUnsafeModel, "the init operation", `"WriteFile"`)
+		m.MetaGraphs[0].CollectionDef[key] = group("init", "y")
+		_, err = readGraph(t, m, nil)
+		wantError(t, err, millrace.ErrModel, "has 2 operations")
+		m.MetaGraphs[0].CollectionDef[key] = group("gone")
+		_, err = readGraph(t, m, nil)
+		wantError(t, err, millrace.ErrModel, `needs node "gone"`)
+	}
+	m := model()
+	m.MetaGraphs[0].SignatureDef[initSignature] = &tfproto.SignatureDef{}
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, initSignature) // TensorFlow dies of this one
+}
+
+// E07: functions that TensorFlow would follow until its stack ends.
+func TestFunctionCalls(t *testing.T) {
+	_, err := Read(filepath.Join(models, "recursive"), nil)
+	wantError(t, err, millrace.ErrModel, `function "__inference_outer_`, "calls itself")
+
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")},
+		functionOf("a", nil, called("n", "b")), functionOf("b", nil, called("n", "c")), functionOf("c", nil, called("n", "a")))
+	_, err = readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, `function "a" calls itself through "b", "c"`)
+
+	chain := func(n int) *tfproto.SavedModel {
+		var functions []*tfproto.FunctionDef
+		for i := range n - 1 {
+			functions = append(functions, functionOf(fmt.Sprintf("f%d", i), nil, called("n", fmt.Sprintf("f%d", i+1))))
+		}
+		return graph([]*tfproto.NodeDef{node("y", "Identity", "x")}, append(functions, functionOf(fmt.Sprintf("f%d", n-1), nil))...)
+	}
+	if _, err := readGraph(t, chain(maxFunctionDepth), nil); err != nil {
+		t.Errorf("%d functions deep: %v", maxFunctionDepth, err)
+	}
+	_, err = readGraph(t, chain(10_000), nil)
+	wantError(t, err, millrace.ErrModel, "more than 256 deep")
+}
+
+// Names said twice can be read in two ways.
+func TestAmbiguousGraphs(t *testing.T) {
+	twice := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("y", "ReadFile", "x")})
+	_, err := readGraph(t, twice, nil)
+	wantError(t, err, millrace.ErrModel, `node "y" is there twice`)
+	functions := graph([]*tfproto.NodeDef{node("y", "Identity", "x")}, wrapper("f", "Identity"), wrapper("f", "ReadFile"))
+	_, err = readGraph(t, functions, nil)
+	wantError(t, err, millrace.ErrModel, `function "f" is there twice`)
+	body := graph([]*tfproto.NodeDef{called("y", "f", "x")}, functionOf("f", []string{"a"}, node("n", "Identity", "a"), node("n", "Abs", "a")))
+	_, err = readGraph(t, body, nil)
+	wantError(t, err, millrace.ErrModel, `node "n" has no name or is there twice`)
+	dangling := graph([]*tfproto.NodeDef{node("y", "Identity", "nowhere")})
+	_, err = readGraph(t, dangling, nil)
+	wantError(t, err, millrace.ErrModel, `needs node "nowhere"`)
+}
+
+// Foreign names reach a message escaped and cut.
+func TestNamesAreQuoted(t *testing.T) {
+	name := "\x1b[31m" + strings.Repeat("n", 500)
+	_, err := readGraph(t, graph([]*tfproto.NodeDef{node("y", "Identity", name)}), nil)
+	wantError(t, err, millrace.ErrModel, `\x1b[31mnnn`)
+	if strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 400 {
+		t.Errorf("error of %d bytes: %q", len(err.Error()), err)
+	}
+}

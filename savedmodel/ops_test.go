@@ -1,0 +1,85 @@
+package savedmodel
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// opspec_gen.txt lists every operation of the runtime's library: none may be
+// without a class, and none have two.
+func TestEveryOperationIsClassified(t *testing.T) {
+	classes, outputs := opClasses(), opOutputs()
+	for _, op := range sortedKeys(outputs) {
+		if classes[op] == nil {
+			t.Errorf("operation %s is not in ops.txt: review it and add it to a class", op)
+		}
+	}
+	for _, op := range sortedKeys(classes) {
+		if _, ok := outputs[op]; !ok {
+			t.Errorf("operation %s is in ops.txt, but not in TensorFlow %s", op, runtimeVersion)
+		}
+	}
+	if len(outputs) != 1799 {
+		t.Errorf("opspec_gen.txt lists %d operations, TensorFlow 2.21.0 has 1799", len(outputs))
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(opsText) {
+		if line = strings.TrimSpace(line); seen[line] && line != "" {
+			t.Errorf("%q is twice in ops.txt", line)
+		}
+		seen[line] = true
+	}
+}
+
+func TestClassesHaveVerdicts(t *testing.T) {
+	for op, c := range opClasses() {
+		if c == nil || !slices.Contains([]verdict{allow, deny, check}, c.verdict) || c.reason == "" {
+			t.Fatalf("%s: class %+v", op, c)
+		}
+		if _, ok := conditions[c.name]; ok != (c.verdict == check) {
+			t.Errorf("class %s: verdict %s, but a condition: %v", c.name, c.verdict, ok)
+		}
+	}
+}
+
+// What must never slip into a class that is allowed.
+func TestDangerousOperations(t *testing.T) {
+	for _, op := range strings.Fields(`ReadFile WriteFile MatchingFiles PyFunc PyFuncStateless EagerPyFunc SaveV2
+		RpcCall RpcServer DataServiceDatasetV4 SqlDataset LMDBDataset SnapshotDatasetV2 ImmutableConst RemoteCall
+		TFRecordDataset TextLineDataset CreateSummaryFileWriter DebugIdentityV3 DumpTensor Skipgram RecordInput
+		LoadAndRemapMatrix GenerateVocabRemapping DistributedSave CalibrationStatisticsSaver DatasetFromGraph
+		MlirPassthroughOp XlaCustomCallV2 FileSystemSetConfiguration Abort Send _Send CollectiveReduceV2`) {
+		if c := opClasses()[op]; c == nil || c.verdict != deny {
+			t.Errorf("%s is not denied: %+v", op, c)
+		}
+	}
+}
+
+func TestOutputTypes(t *testing.T) {
+	list := with(node("n", "StatefulPartitionedCall"), "Tout", nil)
+	tests := []struct {
+		name string
+		node nodeDef
+		want []int32
+		ok   bool
+	}{
+		{"attribute", parse(t, node("n", "Identity")), []int32{7}, true},
+		{"default", parse(t, node("n", "Shape")), []int32{3}, true},
+		{"fixed", parse(t, node("n", "VarHandleOp")), []int32{20}, true},
+		{"none", parse(t, node("n", "NoOp")), nil, true},
+		{"several", parse(t, node("n", "Unique")), []int32{7, 3}, true},
+		{"count missing", parse(t, node("n", "Split")), nil, false},
+		{"list missing", parse(t, list), nil, false},
+		{"list", parse(t, called("n", "f")), []int32{7}, true},
+		{"unknown", parse(t, node("n", "NoSuchOp")), nil, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := outputTypes(tt.node)
+			if ok != tt.ok || !slices.Equal(got, tt.want) {
+				t.Errorf("outputTypes\n got %v, %v\nwant %v, %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}

@@ -1,0 +1,411 @@
+package savedmodel
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/internal/tfproto"
+)
+
+func TestRead(t *testing.T) {
+	tests := []struct {
+		name          string
+		fingerprinted bool
+		signatures    []string
+		variables     []Variable
+	}{
+		{"constant", true, []string{`"serving_default" ("x") -> ("y")`}, nil},
+		{"graph_v1", false, []string{`"serving_default" ("x") -> ("y")`},
+			[]Variable{{Name: "half", DType: 1, Shape: []int64{}, Bytes: 4}, {Name: "two", DType: 1, Shape: []int64{}, Bytes: 4}}},
+		{"linear", true, []string{`"serving_default" ("x") -> ("y")`},
+			[]Variable{{Name: "b/.ATTRIBUTES/VARIABLE_VALUE", DType: 1, Shape: []int64{2}, Bytes: 8},
+				{Name: "w/.ATTRIBUTES/VARIABLE_VALUE", DType: 1, Shape: []int64{3, 2}, Bytes: 24}}},
+		{"loop", true, []string{`"serving_default" ("n") -> ("sum")`}, nil},
+		{"outputs", true, []string{`"serving_default" ("image", "label") -> ("bright", "mean", "next", "text")`}, nil},
+		{"strings", true, []string{`"serving_default" ("text") -> ("length", "upper")`}, nil},
+		{"two_signatures", true, []string{`"explain" ("x") -> ("weight", "y")`, `"serving_default" ("x") -> ("y")`},
+			[]Variable{{Name: "k/.ATTRIBUTES/VARIABLE_VALUE", DType: 1, Shape: []int64{}, Bytes: 4}}},
+		{"vocab", true, []string{`"serving_default" ("word") -> ("id")`}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := Read(filepath.Join(models, tt.name), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sigs []string
+			for _, name := range sortedKeys(m.Signatures) {
+				sigs = append(sigs, m.Signatures[name].describe())
+			}
+			if diff := cmp.Diff(tt.signatures, sigs); diff != "" {
+				t.Errorf("signatures (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.variables, m.Variables); diff != "" {
+				t.Errorf("variables (-want +got):\n%s", diff)
+			}
+			if m.Fingerprinted != tt.fingerprinted || m.TensorFlow != "2.21.0" || !cmp.Equal(m.Tags, []string{"serve"}) {
+				t.Errorf("fingerprinted %v, TensorFlow %s, tags %v", m.Fingerprinted, m.TensorFlow, m.Tags)
+			}
+		})
+	}
+}
+
+func TestSignatureTensors(t *testing.T) {
+	m, err := Read(filepath.Join(models, "outputs"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Signature{Name: "serving_default", Method: "tensorflow/serving/predict",
+		Inputs: []Tensor{
+			{Name: "image", Node: "serving_default_image:0", DType: 1, Shape: []int64{-1, 8, 8}},
+			{Name: "label", Node: "serving_default_label:0", DType: 9, Shape: []int64{-1}},
+		},
+		Outputs: []Tensor{
+			{Name: "bright", Node: "PartitionedCall:0", DType: 10, Shape: []int64{-1}},
+			{Name: "mean", Node: "PartitionedCall:1", DType: 1, Shape: []int64{-1}},
+			{Name: "next", Node: "PartitionedCall:2", DType: 9, Shape: []int64{-1}},
+			{Name: "text", Node: "PartitionedCall:3", DType: 7, Shape: []int64{-1}},
+		}}
+	got, err := m.Signature("serving_default")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// E01, E02, E03: what is not a model's folder.
+func TestReadNoModel(t *testing.T) {
+	empty := t.TempDir()
+	both := copyModel(t, "linear")
+	writeFile(t, filepath.Join(both, textName), []byte("saved_model_schema_version: 1"))
+	chunked := copyModel(t, "linear")
+	writeFile(t, filepath.Join(chunked, chunkedName), nil)
+	nothing := bare(t, "linear")
+	writeFile(t, filepath.Join(nothing, binaryName), nil)
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, binaryName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, dir, want string }{
+		{"missing", filepath.Join(empty, "none"), "no such model folder"},
+		{"a file", filepath.Join(both, binaryName), "not a folder"},
+		{"no protobuf", empty, "no saved_model.pb"},
+		{"both forms", both, "remove the one"},
+		{"chunks", chunked, "not supported"},
+		{"empty protobuf", nothing, "saved_model.pb is empty"},
+		{"protobuf is a folder", folder, "not a regular file"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Read(tt.dir, nil)
+			wantError(t, err, millrace.ErrModel, tt.want, tt.dir)
+		})
+	}
+}
+
+// E04: a protobuf that is cut off anywhere.
+func TestReadCut(t *testing.T) {
+	for _, name := range []string{"constant", "graph_v1"} {
+		whole := readFile(t, filepath.Join(models, name, binaryName))
+		for _, keep := range []bool{true, false} {
+			dir := copyModel(t, name)
+			if !keep {
+				dir = bare(t, name)
+			}
+			step := max(1, len(whole)/100)
+			if *exhaustive {
+				step = 1
+			}
+			for n := 0; n < len(whole); n += step {
+				writeFile(t, filepath.Join(dir, binaryName), whole[:n])
+				_, err := Read(dir, nil)
+				if err == nil || !errors.Is(err, millrace.ErrModel) {
+					t.Fatalf("%s cut to %d of %d bytes: %v", name, n, len(whole), err)
+				}
+			}
+		}
+	}
+}
+
+// E05: with the fingerprint that TensorFlow writes, no flipped bit goes unseen.
+func TestReadFlipped(t *testing.T) {
+	whole := readFile(t, filepath.Join(models, "constant", binaryName))
+	dir := copyModel(t, "constant")
+	step := 23
+	if *exhaustive {
+		step = 1
+	}
+	flips(t, filepath.Join(dir, binaryName), whole, step, func(bit int) {
+		if _, err := Read(dir, nil); err == nil || !errors.Is(err, millrace.ErrModel) {
+			t.Fatalf("bit %d flipped: %v", bit, err)
+		}
+	})
+}
+
+// E05 without one: never a crash, and what cannot be told is a minority.
+func TestReadFlippedBare(t *testing.T) {
+	whole := readFile(t, filepath.Join(models, "constant", binaryName))
+	dir := bare(t, "constant")
+	pin := &Options{SHA256: digestOf(t, dir)}
+	seen, all := 0, 0
+	flips(t, filepath.Join(dir, binaryName), whole, 47, func(bit int) {
+		all++
+		if _, err := Read(dir, nil); err != nil {
+			seen++
+		}
+		if _, err := Read(dir, pin); err == nil {
+			t.Fatalf("bit %d flipped, and the pinned digest accepts it", bit)
+		}
+	})
+	t.Logf("%d of %d flips seen without a fingerprint", seen, all)
+	if seen < all/3 {
+		t.Errorf("%d of %d flips seen without a fingerprint, want a third", seen, all)
+	}
+}
+
+// flips calls try with every step-th bit of a file flipped, one at a time.
+func flips(t testing.TB, name string, whole []byte, step int, try func(bit int)) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for bit := 0; bit < 8*len(whole); bit += step {
+		at := int64(bit / 8)
+		if _, err := f.WriteAt([]byte{whole[at] ^ 1<<(bit%8)}, at); err != nil {
+			t.Fatal(err)
+		}
+		try(bit)
+		if _, err := f.WriteAt(whole[at:at+1], at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func digestOf(t testing.TB, dir string) string {
+	t.Helper()
+	m, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.SHA256
+}
+
+func TestReadPin(t *testing.T) {
+	dir := filepath.Join(models, "linear")
+	sum := digestOf(t, dir)
+	if _, err := Read(dir, &Options{SHA256: sum}); err != nil {
+		t.Error(err)
+	}
+	_, err := Read(dir, &Options{SHA256: sum[:63] + "x"})
+	wantError(t, err, millrace.ErrModel, "SHA-256", sum)
+}
+
+func TestReadFingerprint(t *testing.T) {
+	dir := copyModel(t, "linear")
+	other := readFile(t, filepath.Join(models, "constant", fingerprintName))
+	writeFile(t, filepath.Join(dir, fingerprintName), other)
+	_, err := Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "saved_model.pb", "does not match the checksum")
+	if !errors.Is(err, millrace.ErrCorrupt) {
+		t.Error("not of class corrupt")
+	}
+	if m, err := Read(dir, &Options{IgnoreFingerprint: true}); err != nil || m.Fingerprinted {
+		t.Errorf("told to ignore it: %v", err)
+	}
+	writeFile(t, filepath.Join(dir, fingerprintName), []byte("not a protobuf"))
+	_, err = Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "not a fingerprint")
+}
+
+// E06: bytes that never were a model, and too many.
+func TestReadRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	dir := t.TempDir()
+	for i := range 200 {
+		b := make([]byte, rng.IntN(300))
+		for k := range b {
+			b[k] = byte(rng.Uint32())
+		}
+		writeFile(t, filepath.Join(dir, binaryName), b)
+		if _, err := Read(dir, nil); !errors.Is(err, millrace.ErrModel) {
+			t.Fatalf("round %d: %q: %v", i, b, err)
+		}
+	}
+}
+
+func TestReadTooLarge(t *testing.T) {
+	dir := bare(t, "constant")
+	if err := os.Truncate(filepath.Join(dir, binaryName), 2<<30); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "2147483648 bytes, at most 536870912")
+	if !errors.Is(err, millrace.ErrLimit) {
+		t.Error("not of class limit")
+	}
+	_, err = Read(filepath.Join(models, "constant"), &Options{MaxBytes: 100})
+	wantError(t, err, millrace.ErrModel, "at most 100")
+	_, err = Read(filepath.Join(models, "constant"), &Options{MaxNodes: 2})
+	wantError(t, err, millrace.ErrLimit, "more than 2")
+}
+
+// E08.
+func TestReadTags(t *testing.T) {
+	_, err := Read(filepath.Join(models, "linear"), &Options{Tags: []string{"serve", "gpu"}})
+	wantError(t, err, millrace.ErrModel, `no graph with the tags {"gpu", "serve"}; there is {"serve"}`)
+}
+
+// E09.
+func TestReadSignatures(t *testing.T) {
+	_, err := Read(filepath.Join(models, "two_signatures"), &Options{Signatures: []string{"predict"}})
+	want := `signature "predict": no signature "predict"; there is "explain" ("x") -> ("weight", "y"), "serving_default" ("x") -> ("y")`
+	wantError(t, err, millrace.ErrModel, want)
+	dir := edited(t, "linear", func(m *tfproto.SavedModel) {
+		m.MetaGraphs[0].SignatureDef["serving_default"].MethodName = "\x1b[31mred"
+	})
+	if m, err := Read(dir, nil); err != nil || m.Signatures["serving_default"].Method != "\x1b[31mred" {
+		t.Errorf("an odd method name is not a fault: %v", err)
+	}
+}
+
+// E10: signatures that point at what is not there.
+func TestReadResolve(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*tfproto.SignatureDef)
+		want   string
+	}{
+		{"input node", func(s *tfproto.SignatureDef) {
+			s.Inputs["x"].Encoding = &tfproto.TensorInfo_Name{Name: "nope:0"}
+		}, `tensor "x": input: the graph has no node "nope"`},
+		{"output node", func(s *tfproto.SignatureDef) {
+			s.Outputs["y"].Encoding = &tfproto.TensorInfo_Name{Name: "nope:0"}
+		}, `tensor "y": output: the graph has no node "nope"`},
+		{"port", func(s *tfproto.SignatureDef) {
+			s.Outputs["y"].Encoding = &tfproto.TensorInfo_Name{Name: "StatefulPartitionedCall:1"}
+		}, `node "StatefulPartitionedCall" ("StatefulPartitionedCall") has 1 outputs, there is no "StatefulPartitionedCall:1"`},
+		{"control", func(s *tfproto.SignatureDef) {
+			s.Outputs["y"].Encoding = &tfproto.TensorInfo_Name{Name: "^StatefulPartitionedCall"}
+		}, "no node"},
+		{"no name", func(s *tfproto.SignatureDef) { s.Inputs["x"].Encoding = nil }, "names no tensor"},
+		{"dtype", func(s *tfproto.SignatureDef) { s.Inputs["x"].Dtype = tfproto.DataType_DT_INT32 },
+			`the signature says int32, node "serving_default_x" gives float32`},
+		{"negative dimension", func(s *tfproto.SignatureDef) { s.Inputs["x"].TensorShape.Dim[0].Size = -7 }, "a dimension of size -7"},
+		{"rank", func(s *tfproto.SignatureDef) {
+			s.Inputs["x"].TensorShape.Dim = make([]*tfproto.TensorShapeProto_Dim, 300)
+			for i := range s.Inputs["x"].TensorShape.Dim {
+				s.Inputs["x"].TensorShape.Dim[i] = &tfproto.TensorShapeProto_Dim{Size: 1}
+			}
+		}, "300 dimensions"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := edited(t, "linear", func(m *tfproto.SavedModel) { tt.change(m.MetaGraphs[0].SignatureDef["serving_default"]) })
+			_, err := Read(dir, nil)
+			wantError(t, err, millrace.ErrModel, `signature "serving_default"`, tt.want)
+		})
+	}
+}
+
+// A tensor made of several is listed, so that the other signatures can run.
+func TestReadSparse(t *testing.T) {
+	dir := edited(t, "linear", func(m *tfproto.SavedModel) {
+		m.MetaGraphs[0].SignatureDef["serving_default"].Inputs["x"].Encoding = &tfproto.TensorInfo_CooSparse_{
+			CooSparse: &tfproto.TensorInfo_CooSparse{ValuesTensorName: "v:0", IndicesTensorName: "i:0", DenseShapeTensorName: "s:0"}}
+	})
+	m, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := m.Signatures["serving_default"].Inputs[0]; in.Encoding != Sparse || in.Node != "" {
+		t.Errorf("got %+v", in)
+	}
+}
+
+func TestReadText(t *testing.T) {
+	var m tfproto.SavedModel
+	if err := proto.Unmarshal(readFile(t, filepath.Join(models, "linear", binaryName)), &m); err != nil {
+		t.Fatal(err)
+	}
+	dir := bare(t, "linear")
+	remove(t, filepath.Join(dir, binaryName))
+	name := filepath.Join(dir, textName)
+	writeFile(t, name, []byte(prototext.Format(&m)))
+	if _, err := Read(dir, nil); err != nil {
+		t.Error(err)
+	}
+	writeFile(t, name, []byte("meta_graphs { nonsense"))
+	_, err := Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "not a SavedModel in text form")
+	writeFile(t, name, nil)
+	_, err = Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "empty")
+	deep := bytes.Repeat([]byte("meta_graphs {"), 5_000)
+	writeFile(t, name, deep)
+	_, err = Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "nest deeper than 100")
+}
+
+// A model of a newer TensorFlow is refused as such, not as damaged.
+func TestReadNewer(t *testing.T) {
+	dir := edited(t, "linear", func(m *tfproto.SavedModel) {
+		m.MetaGraphs[0].GraphDef.Versions.MinConsumer = newestProducer + 1
+	})
+	_, err := Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "newer TensorFlow")
+	unknown := []byte{0xf8, 0x07, 1} // field 127, 1
+	dir = edited(t, "linear", func(m *tfproto.SavedModel) { m.MetaGraphs[0].ProtoReflect().SetUnknown(unknown) })
+	_, err = Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "damaged", "field 127")
+	dir = edited(t, "linear", func(m *tfproto.SavedModel) {
+		m.MetaGraphs[0].ProtoReflect().SetUnknown(unknown)
+		m.MetaGraphs[0].GraphDef.Versions.Producer = newestProducer + 1
+	})
+	if _, err := Read(dir, nil); err != nil {
+		t.Errorf("an unknown field of a newer TensorFlow: %v", err)
+	}
+}
+
+func ExampleRead() {
+	m, err := Read("../testdata/models/linear", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := m.Signature("serving_default")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, t := range s.Inputs {
+		fmt.Println("input", t.Name, t.Node, t.Shape)
+	}
+	for _, v := range m.Variables {
+		fmt.Println("variable", v.Name, v.Shape)
+	}
+	// Output:
+	// input x serving_default_x:0 [-1 3]
+	// variable b/.ATTRIBUTES/VARIABLE_VALUE [2]
+	// variable w/.ATTRIBUTES/VARIABLE_VALUE [3 2]
+}
+
+func ExampleRead_unsafe() {
+	_, err := Read("../testdata/models/writes_file_at_load", nil)
+	fmt.Println(errors.Is(err, millrace.ErrUnsafeModel))
+	_, err = Read("../testdata/models/writes_file_at_load", &Options{AllowOps: []string{"WriteFile"}})
+	fmt.Println(err)
+	// Output:
+	// true
+	// <nil>
+}

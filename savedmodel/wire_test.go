@@ -1,0 +1,111 @@
+package savedmodel
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/tfproto"
+)
+
+// message writes one field that holds others.
+func message(num protowire.Number, content ...[]byte) []byte {
+	b := protowire.AppendTag(nil, num, protowire.BytesType)
+	return protowire.AppendBytes(b, bytes.Join(content, nil))
+}
+
+func number(num protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, num, protowire.VarintType), v)
+}
+
+func TestWireCheck(t *testing.T) {
+	nodeOf := func(fields ...[]byte) []byte { return message(2, message(2, message(1, fields...))) }
+	entry := func(key string) []byte { return message(5, message(1, []byte(key)), message(2, number(3, 1))) }
+	deep := number(1, 1) // NameAttrList in AttrValue in NameAttrList ...
+	for range 60 {
+		deep = message(10, message(2, message(1, []byte("k")), message(2, deep)))
+	}
+	tests := []struct {
+		name string
+		data []byte
+		want string // "": well-formed
+	}{
+		{"empty", nil, ""},
+		{"node", nodeOf(message(1, []byte("n")), message(2, []byte("NoOp"))), ""},
+		{"attributes", nodeOf(entry("a"), entry("b")), ""},
+		{"field twice", nodeOf(message(2, []byte("NoOp")), message(2, []byte("ReadFile"))), "offset 12: in NodeDef: field 2 is there twice, or beside one that excludes it"},
+		{"message twice", message(2, message(2), message(2)), "field 2 is there twice"},
+		{"both of a oneof", nodeOf(message(5, message(1, []byte("k")), message(2, number(3, 1), number(5, 1)))), "field 5 is there twice, or beside one"},
+		{"key twice", nodeOf(entry("a"), entry("b"), entry("a")), "in NodeDef: field 5 has a key twice"},
+		{"wrong type", nodeOf(number(2, 7)), "in NodeDef: field 2 has wire type 0, not 2"},
+		{"not UTF-8", nodeOf(message(1, []byte{0xff})), "in NodeDef: field 1 is not UTF-8"},
+		{"group", nodeOf(protowire.AppendTag(nil, 9, protowire.StartGroupType)), "a group"},
+		{"cut", nodeOf(message(1, []byte("n")))[:6], "is cut off"},
+		{"length past the end", []byte{0x12, 0xff, 0x01}, "offset 0: in SavedModel: field 2 is cut off"},
+		{"long varint", append([]byte{8}, bytes.Repeat([]byte{0xff}, 11)...), "cannot be read"},
+		{"field 0", []byte{0, 0}, "tag cannot be read"},
+		{"deep", nodeOf(message(5, message(1, []byte("k")), message(2, deep))), "nest deeper than 100"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var w wireCheck
+			err := w.check(tt.data, 0, savedModelType(), 0)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tt.want != "" && (err == nil || !bytes.Contains([]byte(err.Error()), []byte(tt.want))):
+				t.Errorf("error\n got %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWireCheckNotesUnknownFields(t *testing.T) {
+	var w wireCheck
+	data := message(2, message(2, number(99, 1)))
+	if err := w.check(data, 0, savedModelType(), 0); err != nil || w.unknown == nil || w.unknown.message != "GraphDef" {
+		t.Errorf("got %v, %v", err, w.unknown)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	want := &tfproto.NodeDef{Name: "n", Op: "NoOp", Attr: map[string]*tfproto.AttrValue{
+		"T": text("a"), "T_1": text("b"), "U": text("c")}}
+	sorted, err := proto.MarshalOptions{Deterministic: true}.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts [][]byte
+	for b := sorted; len(b) > 0; {
+		_, _, n := protowire.ConsumeField(b)
+		parts, b = append(parts, b[:n]), b[n:]
+	}
+	slices.Reverse(parts)
+	typ := typeOf(&tfproto.NodeDef{})()
+	if got := canonical(bytes.Join(parts, nil), typ); !bytes.Equal(got, sorted) {
+		t.Errorf("canonical\n got %q\nwant %q", got, sorted)
+	}
+}
+
+// What the walk accepts, protobuf's own parser has to accept.
+func FuzzWireCheck(f *testing.F) {
+	for _, name := range []string{"constant", "vocab", "graph_v1"} {
+		f.Add(readFile(f, models+"/"+name+"/"+binaryName))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var w wireCheck
+		if w.check(data, 0, savedModelType(), 0) != nil {
+			return
+		}
+		if err := proto.Unmarshal(data, &tfproto.SavedModel{}); err != nil {
+			t.Fatalf("accepted, but protobuf says %v", err)
+		}
+		c := canonical(data, savedModelType())
+		if len(c) != len(data) || w.check(c, 0, savedModelType(), 0) != nil || !bytes.Equal(canonical(c, savedModelType()), c) {
+			t.Fatal("its canonical form is another model")
+		}
+	})
+}
