@@ -110,8 +110,7 @@ bench: runtime ## our loaders beside Python TensorFlow's, on the same files
 generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
 	wheel=$$(go run ./internal/fetchwheel build/wheel); go run ./internal/protogen -from "$$wheel" -out internal/tfproto
-	dir=$$($(MILLRACE) runtime info --json | sed -n 's/^  "path": "\(.*\)",$$/\1/p'); python3 internal/opspec/dump.py "$$dir" > build/ops.pb
-	go run ./internal/opspec -ops build/ops.pb -out savedmodel/opspec_gen.txt
+	$(WITH_RUNTIME) go test -count=1 ./internal/opspec -update
 
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree

@@ -64,7 +64,7 @@ func findSignature(file string, sigs map[string]*Signature, name string) (*Signa
 	for _, key := range sortedKeys(sigs) {
 		present = append(present, sigs[key].describe())
 	}
-	e := millrace.Errorf(millrace.ErrModel, "no signature %s; there is %s", quote(name), shortList(present))
+	e := millrace.Errorf(millrace.ErrModel, "there is no such signature; the model has %s", shortList(present))
 	e.Op, e.File, e.Signature = "read model", file, name
 	return nil, e
 }

@@ -269,7 +269,7 @@ func TestReadTags(t *testing.T) {
 // E09.
 func TestReadSignatures(t *testing.T) {
 	_, err := Read(filepath.Join(models, "two_signatures"), &Options{Signatures: []string{"predict"}})
-	want := `signature "predict": no signature "predict"; there is "explain" ("x") -> ("weight", "y"), "serving_default" ("x") -> ("y")`
+	want := `signature "predict": there is no such signature; the model has "explain" ("x") -> ("weight", "y"), "serving_default" ("x") -> ("y")`
 	wantError(t, err, millrace.ErrModel, want)
 	dir := edited(t, "linear", func(m *tfproto.SavedModel) {
 		m.MetaGraphs[0].SignatureDef["serving_default"].MethodName = "\x1b[31mred"
