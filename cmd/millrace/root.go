@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime/debug"
 	"strings"
 
@@ -60,7 +62,8 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then where runtime install puts it)")
 	root.PersistentFlags().BoolVar(&p.verbose, "verbose", false, "show TensorFlow's own log")
-	root.AddCommand(p.versionCommand(), p.inspectCommand(), p.runtimeCommand())
+	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.dumpCommand(), p.predictCommand(),
+		p.benchCommand(), p.runtimeCommand(), p.schemaCommand(), p.versionCommand())
 	return root
 }
 
@@ -77,7 +80,17 @@ func names(c *cobra.Command) []string {
 
 // run carries out a command line and returns the exit code. All that is wrong
 // goes to stderr, one line a problem.
-func (p *program) run(ctx context.Context, args []string) (code int) {
+func (p *program) run(ctx context.Context, args []string) int {
+	return p.guard(func() int {
+		root := p.root()
+		root.SetArgs(args)
+		err := root.ExecuteContext(ctx)
+		return p.finish(ctx, cobraError(root, err))
+	})
+}
+
+// guard turns a panic of what it runs into a message and an exit code.
+func (p *program) guard(run func() int) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(p.stderr, "internal error, please report: %s\n", oneLine(fmt.Sprint(r)))
@@ -87,10 +100,7 @@ func (p *program) run(ctx context.Context, args []string) (code int) {
 			code = exitInternal
 		}
 	}()
-	root := p.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	return p.finish(ctx, cobraError(root, err))
+	return run()
 }
 
 // runtimeOptions says which runtime to open.
@@ -113,6 +123,10 @@ func (p *program) note(format string, args ...any) {
 func stdoutError(err error) error {
 	if err == nil {
 		return nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
 	}
 	return millrace.Errorf(millrace.ErrIO, "write standard output: %w", err)
 }

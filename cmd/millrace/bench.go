@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/estimator"
+	"millrace/internal/figures"
+	"millrace/loaders"
+)
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	config  configFlags
+	model   modelFlags
+	batches int64
+	json    bool
+}
+
+// benchResult is what bench measures. The keys of its JSON form are part of
+// the interface.
+type benchResult struct {
+	Records     int64   `json:"records"`
+	Batches     int64   `json:"batches"`
+	Seconds     float64 `json:"seconds"` // of the loop over the batches
+	RecordsPerS float64 `json:"records_per_s"`
+	BytesPerS   float64 `json:"bytes_per_s"`   // of the data files, as they are on disk
+	FirstBatchS float64 `json:"first_batch_s"` // from the start of the process
+	PeakRSS     int64   `json:"peak_rss_bytes"`
+}
+
+func (p *program) benchCommand() *cobra.Command {
+	var flags benchFlags
+	c := &cobra.Command{
+		Use:   "bench CONFIG",
+		Short: "Measure how fast a loader, or a model over it, is",
+		Long: `Read a whole pass of a loader config, all its epochs, and print records and
+bytes a second, the time from the start of the process to the first batch, and
+the most memory that the process held. With epochs null one epoch's worth of
+records is read. With --model the signature runs on every batch, and nothing is
+written.
+
+Bytes are those of the data files on disk. The process's start is the kernel's
+own note of it, to a hundredth of a second.`,
+		Example: `  millrace bench examples/digits/predict.json
+  millrace bench loader.json --model model --json
+  millrace bench loader.json -n 100`,
+		Args: exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if flags.batches < 0 {
+				return usagef(c, "-n %d: must not be negative", flags.batches)
+			}
+			return p.bench(c.Context(), args[0], &flags)
+		},
+	}
+	flags.config.add(c)
+	flags.model.add(c, "run the SavedModel in `DIR`")
+	c.Flags().Int64VarP(&flags.batches, "batches", "n", 0, "stop after `N` batches")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
+	return c
+}
+
+func (p *program) bench(ctx context.Context, config string, flags *benchFlags) error {
+	var names *loaders.ModelNames
+	var err error
+	if flags.model.path != "" {
+		if names, err = estimator.ReadNames(flags.model.path, flags.model.options(p)); err != nil {
+			return err
+		}
+	}
+	plan, err := p.check(config, &flags.config, names)
+	if err != nil {
+		return err
+	}
+	var result *benchResult
+	if flags.model.path == "" {
+		result, err = p.benchLoader(ctx, plan, flags.batches)
+	} else {
+		result, err = p.benchModel(ctx, plan, flags)
+	}
+	if err != nil {
+		return err
+	}
+	return p.printBench(result, flags.json)
+}
+
+// benchLoader measures a loader alone.
+func (p *program) benchLoader(ctx context.Context, plan *loaders.Plan, batches int64) (*benchResult, error) {
+	l, err := loaders.OpenPlan(plan, &loaders.Options{Runtime: p.runtimeOptions()})
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return measure(plan, l.Scan(), batches, l.Batches(ctx))
+}
+
+// benchModel measures a model over a loader.
+func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, flags *benchFlags) (*benchResult, error) {
+	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	if err != nil {
+		return nil, err
+	}
+	m, err := estimator.LoadModel(flags.model.path, flags.model.options(p))
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	return measure(plan, scan, flags.batches, m.Predict(ctx, plan, &estimator.PredictOptions{Scan: scan}))
+}
+
+// measure reads n batches, or if n is 0 all, or of an endless loader as many
+// records as one pass has.
+func measure(plan *loaders.Plan, scan *loaders.Scan, n int64, batches iter.Seq2[*loaders.Batch, error]) (*benchResult, error) {
+	perPass, known := scan.Records()
+	if plan.Epochs == 0 && !known && n == 0 {
+		e := millrace.Errorf(millrace.ErrConfig, "null has no end, and remote files are not counted: say with -n how many batches to read")
+		e.File, e.Key = plan.Path, "args.epochs"
+		return nil, e
+	}
+	r := &benchResult{}
+	began := time.Now()
+	for batch, err := range batches {
+		if err != nil {
+			return nil, err
+		}
+		if r.Batches == 0 {
+			r.FirstBatchS = sinceProcessStart().Seconds()
+		}
+		r.Batches++
+		r.Records += batch.Rows()
+		if n > 0 && r.Batches >= n || n == 0 && plan.Epochs == 0 && r.Records >= perPass {
+			break
+		}
+	}
+	r.finish(plan, perPass, time.Since(began))
+	return r, nil
+}
+
+// finish works out what follows from the counts. One pass has perPass
+// records.
+func (r *benchResult) finish(plan *loaders.Plan, perPass int64, took time.Duration) {
+	var size int64
+	for _, f := range plan.Files {
+		size += max(f.Size, 0)
+	}
+	r.Seconds, r.PeakRSS = took.Seconds(), peakMemory()
+	r.RecordsPerS = figures.Rate(r.Records, took)
+	if perPass > 0 {
+		r.BytesPerS = float64(size) * r.RecordsPerS / float64(perPass)
+	}
+}
+
+func (p *program) printBench(r *benchResult, asJSON bool) error {
+	if asJSON {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		return p.printf("%s\n", b)
+	}
+	took := time.Duration(r.Seconds * float64(time.Second))
+	first := time.Duration(r.FirstBatchS * float64(time.Second))
+	return p.printf("%s in %s batches, %s\n%s records/s, %s/s\nfirst batch %s after the start of the process\npeak memory %s\n",
+		figures.Of(r.Records, "record"), figures.Count(r.Batches), figures.Seconds(took),
+		figures.Count(int64(r.RecordsPerS)), figures.Size(int64(r.BytesPerS)), figures.Seconds(first), figures.Size(r.PeakRSS))
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/internal/figures"
+	"millrace/loaders"
+)
+
+func (p *program) checkCommand() *cobra.Command {
+	var config configFlags
+	var model modelFlags
+	c := &cobra.Command{
+		Use:   "check CONFIG",
+		Short: "Find everything that is wrong with a loader config",
+		Long: `Check a loader config, its manifest and its list of files, and print everything
+that is wrong with them in one pass, each problem with its place:
+
+  songs.json:14:17: args.padding[0].tensor: no tensor named "audoi"; did you mean "audio"?
+
+With --model, also whether the config feeds the model: every input of the
+signature, and nothing that the model does not have. No TensorFlow is needed;
+the data files are looked at from outside only.`,
+		Example: `  millrace check examples/digits/predict.json
+  millrace check loader.json --model examples/digits/model
+  millrace check loader.json --model names.json   # {"inputs": ["x"], "outputs": ["y"]}`,
+		Args: exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			names, err := model.names(p)
+			if err != nil {
+				return err
+			}
+			plan, err := p.check(args[0], &config, names)
+			if err != nil {
+				return err
+			}
+			return p.printf("%s\n", summary(plan))
+		},
+	}
+	config.add(c)
+	model.add(c, "`DIR` of a SavedModel, or a JSON file with the names of inputs and outputs")
+	return c
+}
+
+// summary says in a line what a config that is all right does.
+func summary(plan *loaders.Plan) string {
+	var size int64
+	remote := int64(0)
+	for _, f := range plan.Files {
+		if f.Remote {
+			remote++
+			continue
+		}
+		size += f.Size
+	}
+	files := figures.Of(int64(len(plan.Files)), "file") + " (" + figures.Size(size)
+	if remote > 0 {
+		files += fmt.Sprintf(" and %s remote", figures.Count(remote))
+	}
+	epochs := "epochs without end"
+	if plan.Epochs > 0 {
+		epochs = figures.Of(plan.Epochs, "epoch")
+	}
+	return fmt.Sprintf("%s: ok: %s, %s), %s, batches of %s, %s", millrace.Quote(plan.Path), plan.Type, files,
+		figures.Of(int64(len(plan.Tensors)), "tensor"), figures.Count(plan.BatchSize), epochs)
+}

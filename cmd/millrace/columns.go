@@ -1,0 +1,33 @@
+package main
+
+import (
+	"millrace/internal/output"
+	"millrace/loaders"
+	"millrace/tfbridge"
+)
+
+// columns returns a batch's tensors for writing, in the memory of an earlier
+// batch's. Their data is the tensors' own.
+func columns(reuse []output.Column, b *loaders.Batch) ([]output.Column, error) {
+	cols := reuse[:0]
+	for _, name := range b.Names() {
+		c, err := column(name, b.Tensor(name))
+		if err != nil {
+			return nil, err
+		}
+		cols = append(cols, c)
+	}
+	return cols, nil
+}
+
+func column(name string, t *tfbridge.Tensor) (output.Column, error) {
+	c := output.Column{Name: name, DType: output.DType(t.DataType().String()), Shape: t.Shape()}
+	var err error
+	switch {
+	case c.DType == output.String:
+		c.Strings, err = t.Strings()
+	case c.DType.Size() > 0: // others cannot be written, and output says so
+		c.Data, err = t.Bytes()
+	}
+	return c, err
+}

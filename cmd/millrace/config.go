@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"millrace/loaders"
+)
+
+// configFlags are the flags about a loader config, beside its path.
+type configFlags struct {
+	seed int64
+	root string
+	set  *pflag.FlagSet
+}
+
+func (f *configFlags) add(c *cobra.Command) {
+	f.set = c.Flags()
+	f.set.Int64Var(&f.seed, "seed", 0, "use the seed `N` in place of the config's")
+	f.set.StringVar(&f.root, "root", "", "refuse paths that lead out of the folder `DIR`")
+}
+
+// check checks a config, prints its warnings, and returns the plan, or all
+// that is wrong.
+func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) (*loaders.Plan, error) {
+	o := &loaders.CheckOptions{Model: names, Root: f.root}
+	if f.set.Changed("seed") {
+		o.Seed = &f.seed
+	}
+	plan, problems := loaders.Check(path, o)
+	if plan == nil {
+		return nil, problems // warnings among them are printed with the errors
+	}
+	p.printProblems(problems)
+	return plan, nil
+}

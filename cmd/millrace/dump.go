@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"millrace/internal/output"
+	"millrace/loaders"
+)
+
+func (p *program) dumpCommand() *cobra.Command {
+	var config configFlags
+	var model modelFlags
+	var n int64
+	c := &cobra.Command{
+		Use:   "dump CONFIG",
+		Short: "Print the batches of a loader as JSON",
+		Long: `Print the batches that a loader config describes, one JSON object a batch, one
+batch a line:
+
+  {"x": {"dtype": "int32", "shape": [2, 3], "values": [1, 2, 3, 4, 5, 6]}, ...}
+
+Shapes include the batch dimension, values are flat in row-major order. 64-bit
+integers are exact, floats read back as the same value of their dtype, or are
+the strings "NaN", "Infinity" and "-Infinity"; strings are base64 of their
+bytes, complex numbers [real, imaginary].
+
+With epochs null the output has no end: take -n batches.`,
+		Example: `  millrace dump examples/digits/predict.json -n 1
+  millrace dump loader.json | jq -c '.label.values'
+  millrace dump loader.json --seed 7 --model names.json`,
+		Args: exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if n < 0 {
+				return usagef(c, "-n %d: must not be negative", n)
+			}
+			names, err := model.names(p)
+			if err != nil {
+				return err
+			}
+			plan, err := p.check(args[0], &config, names)
+			if err != nil {
+				return err
+			}
+			return p.dump(c.Context(), plan, n)
+		},
+	}
+	c.Flags().Int64VarP(&n, "batches", "n", 0, "stop after `N` batches (default all)")
+	config.add(c)
+	model.add(c, "check against the model too: `DIR` of a SavedModel, or a JSON file of names")
+	return c
+}
+
+// dump prints n batches, or all of them if n is 0.
+func (p *program) dump(ctx context.Context, plan *loaders.Plan, n int64) (err error) {
+	loader, err := loaders.OpenPlan(plan, &loaders.Options{Runtime: p.runtimeOptions()})
+	if err != nil {
+		return err
+	}
+	defer loader.Close()
+	w := bufio.NewWriterSize(p.stdout, 64<<10)
+	defer func() {
+		if flushed := stdoutError(w.Flush()); err == nil {
+			err = flushed
+		}
+	}()
+	var cols []output.Column
+	var line []byte
+	count := int64(0)
+	for batch, err := range loader.Batches(ctx) {
+		if err != nil {
+			return err
+		}
+		if cols, err = columns(cols, batch); err != nil {
+			return err
+		}
+		if line, err = output.AppendBatch(line[:0], cols); err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return stdoutError(err)
+		}
+		if count++; count == n {
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"millrace/internal/figures"
+)
+
+// lineEvery is the time between two lines of progress where there is no
+// terminal.
+const lineEvery = 5 * time.Second
+
+// meter shows how far a command is: a bar on a terminal, a line now and then
+// elsewhere.
+type meter struct {
+	what    string
+	w       io.Writer
+	total   int64 // records in all, 0 if unknown
+	done    atomic.Int64
+	began   time.Time
+	printed time.Time // when the last line was
+	elapsed time.Duration
+	bars    *mpb.Progress // nil if w is no terminal
+	bar     *mpb.Bar
+}
+
+// newMeter returns a meter that has not started.
+func (p *program) newMeter(what string) *meter { return &meter{what: what, w: p.stderr} }
+
+// start begins to show progress and to take the time.
+func (m *meter) start(total int64) {
+	m.total, m.began = total, time.Now()
+	if isTerminal(m.w) {
+		m.startBar()
+	}
+}
+
+// minWidth is how wide a terminal must be for a bar.
+const minWidth = 40
+
+// isTerminal reports whether w is a terminal that can move its cursor and
+// show a bar.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	return err == nil && width >= minWidth && height > 1
+}
+
+func (m *meter) startBar() {
+	m.bars = mpb.New(mpb.WithOutput(m.w), mpb.WithWidth(40), mpb.WithRefreshRate(150*time.Millisecond))
+	status := decor.Any(func(decor.Statistics) string { return m.status(time.Now()) })
+	if m.total > 0 {
+		m.bar = m.bars.New(m.total, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
+			mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
+		return
+	}
+	m.bar = m.bars.New(0, mpb.SpinnerStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
+}
+
+// add counts records that are done.
+func (m *meter) add(n int64) {
+	m.done.Add(n)
+	if m.bar != nil {
+		m.bar.IncrInt64(n)
+		return
+	}
+	if now := time.Now(); m.printed.IsZero() || now.Sub(m.printed) >= lineEvery {
+		m.printed = now
+		fmt.Fprintf(m.w, "%s: %s\n", m.what, m.status(now))
+	}
+}
+
+// status is "1,024 of 1,797 records, 45,012/s, 2 s left".
+func (m *meter) status(now time.Time) string {
+	done := m.done.Load()
+	rate := figures.Rate(done, now.Sub(m.began))
+	s := figures.Count(done)
+	if m.total > 0 {
+		s += " of " + figures.Count(m.total)
+	}
+	s += fmt.Sprintf(" records, %s/s", figures.Count(int64(rate)))
+	if left := m.total - done; left > 0 && rate > 0 {
+		s += fmt.Sprintf(", %s left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
+	}
+	return s
+}
+
+// stop takes the bar away, and returns how long everything took. Calls after
+// the first only return that.
+func (m *meter) stop() time.Duration {
+	if m.elapsed == 0 && !m.began.IsZero() {
+		m.elapsed = time.Since(m.began)
+	}
+	if m.bar != nil {
+		m.bar.Abort(true)
+		m.bars.Wait()
+		m.bar = nil
+	}
+	return m.elapsed
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"millrace/estimator"
+	"millrace/loaders"
+)
+
+// modelFlags are the flags that say which model and which part of it.
+type modelFlags struct {
+	path      string
+	signature string
+	tags      []string
+	allow     []string
+	sha256    string
+}
+
+// add declares the flags; usage says what --model takes.
+func (m *modelFlags) add(c *cobra.Command, usage string) {
+	f := c.Flags()
+	f.StringVar(&m.path, "model", "", usage)
+	f.StringVar(&m.signature, "signature", "", "`KEY` of the model's signature (default "+estimator.DefaultSignature+")")
+	f.StringSliceVar(&m.tags, "tag", nil, "`TAG` of the model's graph (default serve)")
+	f.StringArrayVar(&m.allow, "allow-op", nil, "operation `NAME` that touches the host and is allowed all the same")
+	f.StringVar(&m.sha256, "model-sha256", "", "refuse a saved_model.pb that does not have this `HASH`")
+}
+
+// options returns the flags for loading.
+func (m *modelFlags) options(p *program) *estimator.ModelOptions {
+	return &estimator.ModelOptions{
+		Signature: m.signature, Tags: m.tags, AllowOps: m.allow, SHA256: m.sha256, Runtime: p.runtimeOptions(),
+	}
+}
+
+// names returns what the model takes and gives, from a SavedModel's signature
+// or from a JSON file of names, without running anything; nil without a
+// model.
+func (m *modelFlags) names(p *program) (*loaders.ModelNames, error) {
+	if m.path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(m.path)
+	if err == nil && !info.IsDir() || err != nil && strings.HasSuffix(m.path, ".json") {
+		names, problems := loaders.ReadModelNames(m.path)
+		if names == nil {
+			return nil, problems
+		}
+		return names, nil
+	}
+	return estimator.ReadNames(m.path, m.options(p))
+}

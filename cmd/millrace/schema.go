@@ -1,0 +1,35 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"millrace/loaders"
+)
+
+func (p *program) schemaCommand() *cobra.Command {
+	kinds := []string{string(loaders.LoaderSchema), string(loaders.ManifestSchema), string(loaders.ModelSchema)}
+	return &cobra.Command{
+		Use:   "schema KIND",
+		Short: "Print the JSON Schema of a kind of file",
+		Long: `Print the JSON Schema of loader configs (loader), of dataset manifests
+(manifest) or of files with a model's names (model). Editors complete and check
+with it.`,
+		Example: `  millrace schema loader > loader.schema.json
+  millrace schema manifest > manifest.schema.json`,
+		ValidArgs: kinds,
+		Args:      exactly("KIND"),
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, kind := range kinds {
+				if kind != args[0] {
+					continue
+				}
+				b, err := loaders.Schema(loaders.SchemaKind(kind))
+				if err != nil {
+					return err
+				}
+				return p.printf("%s\n", b)
+			}
+			return usagef(c, "no schema %q; name one of loader, manifest, model", args[0])
+		},
+	}
+}
