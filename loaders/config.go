@@ -1,13 +1,6 @@
 package loaders
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"millrace/loaders/decl"
-
-	"github.com/invopop/jsonschema"
-)
+import "millrace/loaders/decl"
 
 // Config is a loader config as it is written. [ReadConfig] reads one.
 type Config struct {
@@ -105,19 +98,4 @@ type WindowArgs struct {
 	MinWindow int64  `json:"min_window" decl:"required,min=1,limit=2147483647" doc:"Least size of a window: positions (continuous_sequence) or records (discrete_sequence)."`
 	MaxWindow int64  `json:"max_window" decl:"required,min=1,limit=2147483647" doc:"Greatest size of a window."`
 	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop" doc:"What becomes of a last window that the file is too short for, but that has min_window: kept, cut short, or dropped."`
-}
-
-// ExtendSchema adds that shuffling needs its sizes.
-func (*CommonArgs) ExtendSchema(s *jsonschema.Schema) {
-	on, sizes := jsonschema.NewProperties(), jsonschema.NewProperties()
-	on.Set("shuffle", &jsonschema.Schema{Const: true})
-	var keys []string
-	for _, size := range shuffleSizes(&CommonArgs{}) {
-		keys = append(keys, size.key)
-		sizes.Set(size.key, &jsonschema.Schema{Minimum: "1", Maximum: json.Number(fmt.Sprint(size.limit))})
-	}
-	s.AllOf = append(s.AllOf, &jsonschema.Schema{
-		If:   &jsonschema.Schema{Properties: on, Required: []string{"shuffle"}},
-		Then: &jsonschema.Schema{Properties: sizes, Required: keys},
-	})
 }

@@ -86,7 +86,9 @@ func (w *walk) entries(rel string) ([]os.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return f.ReadDir(-1)
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 func (w *walk) entry(rel string, e os.DirEntry, open []fs.FileInfo) {
@@ -96,7 +98,7 @@ func (w *walk) entry(rel string, e os.DirEntry, open []fs.FileInfo) {
 	}
 	info, err := w.disk.stat(filepath.Join(w.top, rel))
 	switch {
-	case err != nil && !data && !e.IsDir():
+	case err != nil && !data && !e.IsDir() && classOf(err) == millrace.ErrIO:
 		// A link that leads nowhere and would be no data file.
 	case err != nil:
 		w.problem(rel, err)

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +26,11 @@ const (
 // schemes are those of the file systems that the runtime has.
 var schemes = []string{"file", "gs", "ram"}
 
-var schemePattern = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]*)://`)
+// schemeOf returns the scheme of a path such as "gs://bucket/name".
+func schemeOf(path string) (string, bool) {
+	scheme, _, ok := strings.Cut(path, "://")
+	return scheme, ok && scheme != "" && !strings.ContainsAny(scheme, "/ ")
+}
 
 // listReader reads a list of data files.
 type listReader struct {
@@ -62,23 +65,25 @@ func (c *checker) readList(at *jsonpos.Node) {
 
 // report adds an error of the current line.
 func (l *listReader) report(class millrace.Class, format string, args ...any) *diag.Diagnostic {
-	return l.add(diag.Error, class, fmt.Sprintf(format, args...))
+	return l.add(diag.Error, class, format, args)
 }
 
 // warn adds a warning of the current line.
 func (l *listReader) warn(format string, args ...any) {
-	l.add(diag.Warning, millrace.ErrConfig, fmt.Sprintf(format, args...))
+	l.add(diag.Warning, millrace.ErrConfig, format, args)
 }
 
-func (l *listReader) add(s diag.Severity, class millrace.Class, msg string) *diag.Diagnostic {
-	d := &diag.Diagnostic{File: l.plan.ListPath, Line: l.line, Msg: msg, Severity: s, Class: class}
+func (l *listReader) add(s diag.Severity, class millrace.Class, format string, args []any) *diag.Diagnostic {
+	d := &diag.Diagnostic{File: l.plan.ListPath, Line: l.line, Severity: s, Class: class}
 	switch l.counts[s]++; {
+	case l.counts[s] > maxListProblems+1:
+		return d
 	case l.counts[s] == maxListProblems+1:
 		d.Msg = "more problems follow and are not shown"
-		fallthrough
-	case l.counts[s] <= maxListProblems:
-		l.loose = append(l.loose, d)
+	default:
+		d.Msg = fmt.Sprintf(format, args...)
 	}
+	l.loose = append(l.loose, d)
 	return d
 }
 
@@ -126,9 +131,9 @@ func (l *listReader) path(path string) {
 		l.paths[path] = l.line
 	}
 	f := DataFile{Path: path, ListLine: l.line, Size: -1}
-	if m := schemePattern.FindStringSubmatch(path); m != nil {
+	if scheme, ok := schemeOf(path); ok {
 		f.Remote = true
-		if l.scheme(m[1], path) {
+		if l.scheme(scheme, path) {
 			l.plan.Files = append(l.plan.Files, f)
 		}
 		return

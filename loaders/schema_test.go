@@ -122,6 +122,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"err-manifest-compression-case", "err-manifest-unknown-key", "err-manifest-no-compression", "err-manifest-features-strings",
 		"err-raw-endian-missing", "err-raw-no-args", "err-raw-len-zero", "err-raw-unknown-arg", "err-feature-shape-minus-one",
 		"err-feature-deserialize_args-unwanted", "err-feature-deserialize_type-unknown", "err-feature-no-dtype", "err-feature-unknown-key",
+		"err-feature-dtype-unknown", "err-feature-string-to-int", "err-feature-raw-to-string", "err-feature-var_len-true", "err-var-len-missing",
 	} {
 		refused += refuses(t, manifest, name, "data/__manifest__.json")
 	}
