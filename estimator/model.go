@@ -1,10 +1,9 @@
 package estimator
 
 import (
+	"cmp"
 	"errors"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"millrace"
@@ -43,16 +42,14 @@ type Model struct {
 	joined int // pipelines built into the graph so far
 }
 
-// LoadModel checks and loads the SavedModel in dir.
+// LoadModel checks and loads the SavedModel in dir. The values of variables
+// are checked by TensorFlow as it restores them, and read again only to say
+// which one is damaged.
 func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	if o == nil {
 		o = &ModelOptions{}
 	}
-	checked, err := savedmodel.Read(dir, &savedmodel.Options{Tags: o.Tags, AllowOps: o.AllowOps, SHA256: o.SHA256})
-	if err != nil {
-		return nil, err
-	}
-	signature, err := choose(checked, o.Signature)
+	checked, signature, err := o.read(dir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -61,23 +58,42 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	}
 	saved, err := tfbridge.LoadSavedModel(dir, checked.Tags, o.Session)
 	if err != nil {
+		if _, _, damaged := o.read(dir, true); damaged != nil {
+			return nil, damaged
+		}
 		return nil, modelError(dir, signature.Name, err)
 	}
 	return &Model{dir: dir, signature: signature, saved: saved}, nil
 }
 
-// choose finds a signature by its key.
-func choose(m *savedmodel.Model, key string) (*savedmodel.Signature, error) {
-	if key == "" {
-		key = DefaultSignature
+// read checks the model in dir without loading it, its variables' values only
+// if asked to.
+func (o *ModelOptions) read(dir string, values bool) (*savedmodel.Model, *savedmodel.Signature, error) {
+	key := cmp.Or(o.Signature, DefaultSignature)
+	checked, err := savedmodel.Read(dir, &savedmodel.Options{
+		Tags: o.Tags, Signatures: []string{key}, AllowOps: o.AllowOps, SHA256: o.SHA256,
+		SkipTensorChecksums: !values,
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	if s, ok := m.Signatures[key]; ok {
-		return s, nil
+	signature, err := checked.Signature(key)
+	if err != nil {
+		return nil, nil, err
 	}
-	e := millrace.Errorf(millrace.ErrModel, "no such signature; the model has %s",
-		strings.Join(slices.Sorted(maps.Keys(m.Signatures)), ", "))
-	e.File, e.Signature = m.Dir, key
-	return nil, e
+	return checked, signature, denseOnly(dir, signature)
+}
+
+// denseOnly refuses a signature with tensors that are made of several.
+func denseOnly(dir string, s *savedmodel.Signature) error {
+	for _, t := range slices.Concat(s.Inputs, s.Outputs) {
+		if t.Encoding != savedmodel.Dense {
+			e := millrace.Errorf(millrace.ErrModel, "a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
+			e.File, e.Signature, e.Tensor = dir, s.Name, t.Name
+			return e
+		}
+	}
+	return nil
 }
 
 // modelError classes a failure of TensorFlow's as the model's.

@@ -1,9 +1,6 @@
 package estimator
 
-import (
-	"millrace/loaders"
-	"millrace/savedmodel"
-)
+import "millrace/loaders"
 
 // ReadNames reads from the SavedModel in dir what [Model.Names] gives. The
 // model is checked but not loaded: no TensorFlow is needed, and the contents
@@ -12,13 +9,7 @@ func ReadNames(dir string, o *ModelOptions) (*loaders.ModelNames, error) {
 	if o == nil {
 		o = &ModelOptions{}
 	}
-	checked, err := savedmodel.Read(dir, &savedmodel.Options{
-		Tags: o.Tags, AllowOps: o.AllowOps, SHA256: o.SHA256, SkipTensorChecksums: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	signature, err := choose(checked, o.Signature)
+	_, signature, err := o.read(dir, false)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package estimator_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -203,6 +204,69 @@ func TestModelFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// copyModel copies a model, so that a test can damage it.
+func copyModel(t *testing.T, name string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.CopyFS(dir, os.DirFS(modelDir(name))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// flip inverts one bit in the middle of a file.
+func flip(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What TensorFlow loads without a word, or reports as something else, is
+// refused when the model is loaded (R6).
+func TestDamagedModels(t *testing.T) {
+	tests := []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		class  millrace.Class
+		word   string
+	}{
+		{"E05 flipped bit", func(t *testing.T, dir string) { flip(t, filepath.Join(dir, "saved_model.pb")) }, millrace.ErrModel, "saved_model.pb"},
+		{"E11 no variables", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "variables")) }, millrace.ErrModel, "variables"},
+		{"E12 no index", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "variables", "variables.index")) }, millrace.ErrModel, "variables.index"},
+		{"E14 flipped value", func(t *testing.T, dir string) {
+			flip(t, filepath.Join(dir, "variables", "variables.data-00000-of-00001"))
+		}, millrace.ErrCorrupt, "variables.data-00000-of-00001"},
+		{"E13 cut values", func(t *testing.T, dir string) {
+			os.Truncate(filepath.Join(dir, "variables", "variables.data-00000-of-00001"), 5)
+		}, millrace.ErrTruncated, "variables.data-00000-of-00001"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := copyModel(t, "linear")
+			test.damage(t, dir)
+			m, err := estimator.LoadModel(dir, nil)
+			if err == nil {
+				m.Close()
+			}
+			if !errors.Is(err, test.class) || !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), test.word) {
+				t.Fatalf("got %v, want class %q naming %s", err, test.class, test.word)
+			}
+		})
+	}
+}
+
+// An unsafe signature that nobody asks for does not stand in the way of a
+// harmless one.
+func TestHarmlessSignatureOfAnUnsafeModel(t *testing.T) {
+	load(t, "writes_file", "harmless")
 }
 
 // A bad record is the data's fault, however it comes to light.
