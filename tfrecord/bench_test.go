@@ -2,6 +2,7 @@ package tfrecord_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,6 +91,24 @@ func BenchmarkWriter(b *testing.B) {
 	w := tfrecord.NewWriter(io.Discard, tfrecord.None)
 	for b.Loop() {
 		if err := w.Write(record); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkScanAll scans 1,000 files of one record.
+func BenchmarkScanAll(b *testing.B) {
+	path := writeFile(b, tfrecord.None, 1, 300)
+	paths := make([]string, 1000)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("%s.%d", path, i)
+		if err := os.Link(path, paths[i]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := tfrecord.ScanAll(b.Context(), paths, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

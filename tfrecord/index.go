@@ -18,6 +18,7 @@ type Index struct {
 	Records     int64
 	MaxRecord   int64 // data bytes of the largest record
 	DataBytes   int64 // of all records, without headers and checksums
+	Members     int64 // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
 
 	info fs.FileInfo
 }

@@ -28,7 +28,7 @@ type inflater struct {
 	size    uint32        // of the member's data, modulo 2^32
 	open    bool          // inside a member
 	empty   bool          // the member gave no data so far
-	members int
+	members int64
 	err     error
 }
 

@@ -132,6 +132,17 @@ func TestGzipFields(t *testing.T) {
 	}
 }
 
+// TestMembers counts the members of a gzip file.
+func TestMembers(t *testing.T) {
+	one := corrupt.Frame(corrupt.Example(0))
+	for n, data := range map[int64][]byte{0: nil, 1: corrupt.Gzip(one), 3: corrupt.Members(one, one, one)} {
+		x, err := tfrecord.Scan(t.Context(), write(t, data), &tfrecord.ReaderOptions{Compression: tfrecord.GZIP})
+		if err != nil || x.Members != n || x.Records != n {
+			t.Errorf("%d members: got %+v, %v", n, x, err)
+		}
+	}
+}
+
 // TestReaderAllocates nothing for a record.
 func TestReaderAllocates(t *testing.T) {
 	file := bytes.Repeat(corrupt.Frame(make([]byte, 300)), 2000)

@@ -41,6 +41,7 @@ type Reader struct {
 	name   string
 	opts   ReaderOptions
 	src    *bufio.Reader
+	z      *inflater   // what src reads from; nil for no compression
 	file   *os.File    // nil if the Reader did not open it
 	opened fs.FileInfo // what the file was then
 	held   int         // bytes of the record given last, still in src
@@ -64,7 +65,8 @@ func NewReader(r io.Reader, name string, o *ReaderOptions) *Reader {
 	}
 	size := bufferSize
 	if d.opts.Compression != None {
-		r = newInflater(r, d.opts.Compression)
+		d.z = newInflater(r, d.opts.Compression)
+		r = d.z
 		size = 64 << 10
 	} else if d.opts.Size >= 0 {
 		size = int(min(int64(size), max(d.opts.Size, sniffLen)))

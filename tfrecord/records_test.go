@@ -225,6 +225,30 @@ func TestScanAll(t *testing.T) {
 	}
 }
 
+// TestFewDescriptors scans 500 files where 64 may be open (row C47).
+func TestFewDescriptors(t *testing.T) {
+	path := write(t, corrupt.File())
+	paths := make([]string, 500)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("%s.%d", path, i)
+		if err := os.Link(path, paths[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old)
+	all, err := tfrecord.ScanAll(t.Context(), paths, &tfrecord.ScanAllOptions{Parallel: 16})
+	if err != nil || all[499].Records != 10 {
+		t.Error(err)
+	}
+}
+
 func TestCompression(t *testing.T) {
 	for c, want := range map[tfrecord.Compression][2]string{
 		tfrecord.None: {"none", ""}, tfrecord.GZIP: {"gzip", "GZIP"}, tfrecord.ZLIB: {"zlib", "ZLIB"},

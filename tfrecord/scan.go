@@ -151,6 +151,7 @@ func (s *scanner) stream(ctx context.Context) error {
 		}
 		n, err := d.skip()
 		if err == io.EOF {
+			s.index.Members = d.z.members
 			return nil
 		}
 		if err != nil {

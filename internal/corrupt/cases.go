@@ -134,6 +134,7 @@ func compressedCases() []Case {
 		end("C37", "zeros behind", "gzip", append(Gzip(file), 0, 0), bad, "bytes after the end of the gzip stream"),
 		end("C37", "garbage behind", "zlib", append(Zlib(file), "garbage"...), bad, "bytes after the end of the zlib stream"),
 		end("C36", "empty member between", "gzip", Members(file, nil, one), bad, "gzip member 1 is empty"),
+		{Row: "C36", Name: "empty member first", Compression: "gzip", Data: Members(nil, file), Class: bad, Record: -1, Offset: -1, Text: "gzip member 0 is empty"},
 		end("C37", "second stream", "zlib", append(Zlib(file), zl...), bad, "bytes after the end of the zlib stream"),
 		{Row: "C33", Name: "records cut, stream whole", Compression: "gzip", Data: Gzip(file[:300]), Good: 5, Class: cut, Record: 5, Offset: 285, Text: "gzip stream is truncated inside the record: 3 of 41 data bytes"},
 		{Row: "C33", Name: "header cut", Compression: "gzip", Data: Cut(gz, 5), Class: cut, Record: -1, Offset: -1, Text: "gzip stream ends early before the first record is whole (5 of 10 header bytes)"},

@@ -75,6 +75,29 @@ func Examples(n int) [][]byte {
 	return records
 }
 
+// Unpacked returns Example(id) with n zeros for "vals", not packed. Where a
+// fixed number of floats is asked for and n is larger, TensorFlow writes behind
+// the tensor's memory before it says so; with 2,000,000 it does not survive.
+func Unpacked(id, n int) []byte {
+	list := bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), n)
+	vals := slices.Concat([]byte("\x0a\x04vals"), tagged(0x12, tagged(0x12, list)))
+	ids := Example(id)[2:15]
+	return tagged(0x0a, slices.Concat(ids, tagged(0x0a, vals)))
+}
+
+// HugeString returns an Example whose feature, a list of one byte string,
+// claims 2^31 bytes and holds one. TensorFlow's process ends when it is asked
+// for the feature.
+func HugeString(feature string) []byte {
+	value := tagged(0x0a, []byte("\x0a\x80\x80\x80\x80\x08x"))
+	return tagged(0x0a, tagged(0x0a, slices.Concat(tagged(0x0a, []byte(feature)), tagged(0x12, value))))
+}
+
+// tagged returns a protobuf field of bytes.
+func tagged(tag byte, b []byte) []byte {
+	return append(binary.AppendUvarint([]byte{tag}, uint64(len(b))), b...)
+}
+
 // File returns the file most cases are made of: ten Examples in 570 bytes.
 // Record i starts at 57*i.
 func File() []byte { return Frame(Examples(10)...) }

@@ -9,10 +9,15 @@
 // features, so those are skipped here; and both let the last of several
 // features of one name win, as do the features of concatenated messages.
 //
+// A byte string that claims 2^31 bytes or more is among them: it ends
+// TensorFlow's process. So does, sooner or later, a list of unpacked floats
+// that is longer than the shape asked for, which is accepted here: compare
+// [Raw.Len] before TensorFlow sees the record.
+//
 // [Parse] and [ParseSequence] only find the features, so that what is wrong
-// with one that nobody asks for does not matter, to TensorFlow neither. The
-// values are decoded when asked for. Everything is bounded by the record's
-// size, a few bytes for each byte of it; nothing recurses; nothing panics. What
-// is returned refers to the record's bytes, which must stay as they are for as
-// long.
+// with one that nobody asks for, or that another of its name hides, does not
+// matter; it does not to TensorFlow. The values are decoded when asked for.
+// Everything is bounded by the record's size, some bytes for each byte of it;
+// nothing recurses; nothing panics. What is returned refers to the record's
+// bytes, which must stay as they are for as long.
 package example

@@ -196,6 +196,27 @@ func TestLazy(t *testing.T) {
 	}
 }
 
+// TestDeadly reads records that TensorFlow does not survive: one is refused,
+// the other counted rightly, so that the count can be compared.
+func TestDeadly(t *testing.T) {
+	f, err := example.Parse(corrupt.HugeString("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Raw("s"); !errors.Is(err, millrace.ErrCorrupt) {
+		t.Errorf("got %v", err)
+	}
+	if f, err = example.Parse(corrupt.Unpacked(3, 500)); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := f.Raw("vals"); err != nil || v.Len() != 500 {
+		t.Errorf("got %v, %v", v, err)
+	}
+	if id, err := f.Get("id"); err != nil || id.Ints[0] != 3 {
+		t.Errorf("got %v, %v", id, err)
+	}
+}
+
 // TestEveryCut cuts an Example everywhere: no part of it is an Example.
 func TestEveryCut(t *testing.T) {
 	record := corrupt.Example(5)

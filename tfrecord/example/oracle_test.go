@@ -33,10 +33,10 @@ func featureFromProto(v *tfproto.Feature) example.Feature {
 	return example.Feature{}
 }
 
-// comparable reports whether protobuf can be asked: it refuses names that are
+// askable reports whether protobuf can be asked: it refuses names that are
 // no UTF-8, which TensorFlow takes, and reads features that others of the same
 // name hide, which TensorFlow does not.
-func comparable(names []string, count func(string) int) bool {
+func askable(names []string, count func(string) int) bool {
 	for _, n := range names {
 		if !utf8.ValidString(n) || count(n) > 1 {
 			return false
@@ -73,7 +73,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		got, err := features.Decode()
-		if err != nil || !comparable(features.Names(), features.Count) {
+		if err != nil || !askable(features.Names(), features.Count) {
 			return
 		}
 		var p tfproto.Example
@@ -102,7 +102,7 @@ func FuzzParseSequence(f *testing.F) {
 			return
 		}
 		lists, err := s.DecodeLists()
-		if err != nil || !comparable(s.Context.Names(), s.Context.Count) || !comparable(s.ListNames(), s.CountLists) {
+		if err != nil || !askable(s.Context.Names(), s.Context.Count) || !askable(s.ListNames(), s.CountLists) {
 			return
 		}
 		compareSequence(t, record, context, lists)
