@@ -17,6 +17,7 @@ type Options struct {
 	Check   *CheckOptions            // how the config is checked
 	Runtime *tfbridge.RuntimeOptions // where TensorFlow is; used by the first open of the process
 	Session *tfbridge.SessionOptions // threads and devices
+	Scan    *Scan                    // of the plan, as [Prepare] gives it with a context; nil: OpenPlan scans
 }
 
 // Loader reads the batches that a config describes. It owns a graph and a
@@ -50,9 +51,12 @@ func OpenPlan(p *Plan, o *Options) (*Loader, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	scan, err := Prepare(context.Background(), p, o.Runtime)
-	if err != nil {
-		return nil, err
+	scan := o.Scan
+	if scan == nil {
+		var err error
+		if scan, err = Prepare(context.Background(), p, o.Runtime); err != nil {
+			return nil, err
+		}
 	}
 	l := &Loader{plan: p, scan: scan}
 	if err := l.build(o.Session); err != nil {
