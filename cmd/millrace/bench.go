@@ -91,7 +91,7 @@ func (p *program) bench(ctx context.Context, config string, flags *benchFlags) e
 
 // benchLoader measures a loader alone.
 func (p *program) benchLoader(ctx context.Context, plan *loaders.Plan, batches int64) (*benchResult, error) {
-	l, err := loaders.OpenPlan(plan, &loaders.Options{Runtime: p.runtimeOptions()})
+	l, err := p.open(ctx, plan)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -33,4 +35,14 @@ func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) 
 	}
 	p.printProblems(problems)
 	return plan, nil
+}
+
+// open opens a checked config. The look at the data files that comes first
+// ends with the context.
+func (p *program) open(ctx context.Context, plan *loaders.Plan) (*loaders.Loader, error) {
+	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	if err != nil {
+		return nil, err
+	}
+	return loaders.OpenPlan(plan, &loaders.Options{Runtime: p.runtimeOptions(), Scan: scan})
 }

@@ -55,7 +55,7 @@ With epochs null the output has no end: take -n batches.`,
 
 // dump prints n batches, or all of them if n is 0.
 func (p *program) dump(ctx context.Context, plan *loaders.Plan, n int64) (err error) {
-	loader, err := loaders.OpenPlan(plan, &loaders.Options{Runtime: p.runtimeOptions()})
+	loader, err := p.open(ctx, plan)
 	if err != nil {
 		return err
 	}

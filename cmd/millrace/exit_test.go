@@ -62,8 +62,8 @@ func TestFinish(t *testing.T) {
 		{"joined errors", nil, errors.Join(millrace.Errorf(millrace.ErrIO, "one"), millrace.Errorf(millrace.ErrConfig, "two")), 7, "one\ntwo\n"},
 		{"printed", nil, silent{millrace.Errorf(millrace.ErrCorrupt, "one")}, 3, ""},
 		{"internal", nil, errors.New("one"), 70, "one\ninternal error, please report\n"},
-		{"stopped", signalError{syscall.SIGTERM}, millrace.Errorf(millrace.ErrCanceled, "one"), 143, "stopped by SIGTERM\n"},
-		{"stopped otherwise", signalError{syscall.SIGINT}, millrace.Errorf(millrace.ErrIO, "one"), 130, "one\nstopped by SIGINT\n"},
+		{"stopped", signalError{syscall.SIGTERM}, millrace.Errorf(millrace.ErrCanceled, "one"), 143, "stopped by SIGTERM; o.npz is not written\n"},
+		{"stopped otherwise", signalError{syscall.SIGINT}, millrace.Errorf(millrace.ErrIO, "one"), 130, "one\nstopped by SIGINT; o.npz is not written\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestFinish(t *testing.T) {
 			}
 			defer cancel(nil)
 			var stderr bytes.Buffer
-			p := &program{stderr: &stderr}
+			p := &program{stderr: &stderr, unfinished: "o.npz"}
 			if code := p.finish(ctx, test.err); code != test.code || stderr.String() != test.want {
 				t.Errorf("got %d %q\nwant %d %q", code, &stderr, test.code, test.want)
 			}

@@ -77,18 +77,18 @@ unless --allow-op names them; that is no sandbox.`,
 }
 
 // predict checks what can be checked at once, before the model is loaded.
-func (p *program) predict(ctx context.Context, config string, flags *predictFlags) (err error) {
+func (p *program) predict(ctx context.Context, config string, flags *predictFlags) error {
 	names, err := estimator.ReadNames(flags.model.path, flags.model.options(p))
 	if err != nil {
+		return err
+	}
+	if err := flags.checkKeep(config, names); err != nil {
 		return err
 	}
 	fed := *names // what is kept is used, as a model's labels are
 	fed.Outputs = slices.Concat(names.Outputs, flags.keep)
 	plan, err := p.check(config, &flags.config, &fed)
 	if err != nil {
-		return err
-	}
-	if err := flags.checkKeep(plan, names); err != nil {
 		return err
 	}
 	if plan.Epochs == 0 && flags.out != output.Stdout {
@@ -104,6 +104,9 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 		return err
 	}
 	defer out.Close()
+	if flags.out != output.Stdout {
+		p.unfinished = millrace.Quote(flags.out)
+	}
 	m := p.newMeter("predict")
 	defer m.stop()
 	if err := p.predictTo(ctx, plan, flags, out, m); err != nil {
@@ -145,8 +148,16 @@ func (p *program) predictTo(ctx context.Context, plan *loaders.Plan, flags *pred
 }
 
 // checkKeep reports names of --keep that the loader does not have, or that
-// are the model's.
-func (f *predictFlags) checkKeep(plan *loaders.Plan, names *loaders.ModelNames) error {
+// are the model's. A config with problems of its own passes: they are found
+// next.
+func (f *predictFlags) checkKeep(config string, names *loaders.ModelNames) error {
+	if len(f.keep) == 0 {
+		return nil
+	}
+	plan, _ := loaders.Check(config, &loaders.CheckOptions{Root: f.config.root})
+	if plan == nil {
+		return nil
+	}
 	var have []string
 	for _, t := range plan.Tensors {
 		have = append(have, t.Name)

@@ -20,6 +20,7 @@ type program struct {
 	stdout, stderr io.Writer
 	runtimeDir     string
 	verbose        bool
+	unfinished     string // the output that stays unwritten if the command is stopped now
 }
 
 const rootLong = `Millrace runs TensorFlow input pipelines and models. A JSON config says which

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -214,6 +215,9 @@ func (p *program) runtimeVersion() string {
 	found, err := runtimedir.Find(root)
 	if err != nil {
 		return oneLine(err.Error())
+	}
+	if _, err := os.Stat(filepath.Join(root, runtimedir.Name(runtimedir.CPU))); len(found) == 0 && err == nil {
+		return "TensorFlow of unknown version in " + millrace.Quote(root)
 	}
 	if len(found) == 0 {
 		return "no TensorFlow runtime: type " + runtimedir.Remedy

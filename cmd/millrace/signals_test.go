@@ -92,13 +92,14 @@ func TestSignals(t *testing.T) {
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		t.Run(signalError{sig}.Error(), func(t *testing.T) {
 			dir := t.TempDir()
-			cmd := longJob(t, filepath.Join(dir, "out.npz"))
+			out := filepath.Join(dir, "out.npz")
+			cmd := longJob(t, out)
 			stderr := running(t, cmd)
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			said, got := rest(t, cmd, stderr)
-			if want := "stopped by " + (signalError{sig}).Error() + "\n"; got != code || said != want {
+			if want := "stopped by " + (signalError{sig}).Error() + "; " + out + " is not written\n"; got != code || said != want {
 				t.Errorf("exit code %d, want %d; stderr:\n%s", got, code, said)
 			}
 			nothingIn(t, dir)
