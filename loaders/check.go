@@ -17,6 +17,8 @@ type CheckOptions struct {
 	Seed        *int64      // instead of the config's seed; nil = the config's, or else a fresh one
 	Root        string      // a folder that no path may lead out of; "" = any path
 	MemoryLimit int64       // bytes that the buffers of the pipeline may hold; 0 = not checked
+
+	CheckRecords bool // see [Plan.CheckRecords]
 }
 
 // Check reads a loader config, its manifest and its list of files, and
@@ -174,6 +176,7 @@ func (c *checker) finish() (*Plan, diag.List) {
 	}
 	p := c.plan
 	p.Warnings = problems
+	p.CheckRecords = c.o.CheckRecords
 	for _, t := range c.tensors {
 		p.Tensors = append(p.Tensors, t.TensorSpec)
 	}

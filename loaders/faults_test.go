@@ -3,6 +3,7 @@ package loaders_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -112,6 +113,33 @@ func TestDamagedFiles(t *testing.T) {
 			}
 			if !errors.Is(err, want) || !strings.Contains(err.Error(), "a.tfrecords") || !strings.Contains(err.Error(), c.Text) {
 				t.Fatalf("got %v, want class %q naming the file and %q", err, want, c.Text)
+			}
+		})
+	}
+}
+
+// Records that would end the process are refused when the dataset is opened.
+func TestRecordsThatKillTensorFlow(t *testing.T) {
+	testruntime.Need(t)
+	tests := []struct {
+		name    string
+		feature fixture.Object
+		record  []byte
+	}{
+		{"a string of 2^31 bytes", fixture.Object{"name": "s", "dtype": "string", "shape": []int{}, "deserialize_type": "string"}, corrupt.HugeString("s")},
+		{"unpacked floats without room", fixture.Object{"name": "vals", "dtype": "float32", "shape": []int{3}, "deserialize_type": "float"}, corrupt.Unpacked(1, 2_000_000)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			d := fixture.New(t)
+			d.Manifest["features"] = []fixture.Object{test.feature}
+			name := test.feature["name"].(string)
+			d.Args["primary_features"] = []fixture.Object{{"from_name": name, "to_name": name}}
+			d.WriteRecords(t, "a.tfrecords", test.record)
+			_, err := read(t, d)
+			var e *millrace.Error
+			if !errors.As(err, &e) || e.Record != 0 || e.Feature != name || filepath.Base(e.File) != "a.tfrecords" {
+				t.Fatalf("got %v, want the record and the feature", err)
 			}
 		})
 	}

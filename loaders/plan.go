@@ -61,7 +61,12 @@ type Plan struct {
 	Steps       []Slice
 	Padding     []Pad // nil = no padding; else one entry for each of Tensors, in their order
 	MultiLoad   bool
-	Window      *Window // nil for Independent
+
+	// CheckRecords has every record looked at before TensorFlow sees it, for
+	// data that is not trusted: some bytes end TensorFlow's process although
+	// all checksums are right. Data of up to 64 MiB is always looked at.
+	CheckRecords bool
+	Window       *Window // nil for Independent
 
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
 	Warnings diag.List

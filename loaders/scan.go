@@ -15,7 +15,8 @@ type Scan struct {
 }
 
 // Scan looks at all local files: only at the record headers of plain files,
-// at the whole stream of compressed ones. The first fault, by file order, is
+// at the whole stream of compressed ones, and at all records where there are
+// few or [Plan.CheckRecords] is set. The first fault, by file order, is
 // the error.
 func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	var local []string
@@ -34,6 +35,11 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	for i, f := range p.Files {
 		if !f.Remote {
 			scan.Indexes[i], found = found[0], found[1:]
+		}
+	}
+	if p.checksRecords(scan) {
+		if err := p.refuseDangerous(ctx, scan); err != nil {
+			return nil, err
 		}
 	}
 	if total, ok := scan.Records(); ok && total == 0 && p.Epochs == 0 {

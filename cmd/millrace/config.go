@@ -13,19 +13,21 @@ import (
 type configFlags struct {
 	seed int64
 	root string
+	all  bool
 	set  *pflag.FlagSet
 }
 
 func (f *configFlags) add(c *cobra.Command) {
 	f.set = c.Flags()
 	f.set.Int64Var(&f.seed, "seed", 0, "use the seed `N` in place of the config's")
+	f.set.BoolVar(&f.all, "check-records", false, "look at every record before TensorFlow sees it, for data that is not trusted")
 	f.set.StringVar(&f.root, "root", "", "refuse paths that lead out of the folder `DIR`")
 }
 
 // check checks a config, prints its warnings, and returns the plan, or all
 // that is wrong.
 func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) (*loaders.Plan, error) {
-	o := &loaders.CheckOptions{Model: names, Root: f.root}
+	o := &loaders.CheckOptions{Model: names, Root: f.root, CheckRecords: f.all}
 	if f.set.Changed("seed") {
 		o.Seed = &f.seed
 	}

@@ -68,6 +68,9 @@ func (r Raw) Kind() Kind { return r.kind }
 // Len returns the number of values, which costs nothing.
 func (r Raw) Len() int { return r.n }
 
+// Packed reports whether numbers are packed into one field, as writers do it.
+func (r Raw) Packed() bool { return r.packed }
+
 // Decode returns the values. It cannot fail, and allocates what they need.
 func (r Raw) Decode() Feature {
 	f := Feature{Kind: r.kind}
