@@ -92,10 +92,12 @@ type checker struct {
 // checked so far have made it.
 type tensorState struct {
 	TensorSpec
-	typed   bool          // DType is known
-	shaped  bool          // the rank is known
-	primary *featureState // nil for a secondary
-	at      *jsonpos.Node // its entry in the config
+	typed   bool           // DType is known
+	shaped  bool           // the rank is known
+	index   int            // in checker.tensors
+	made    bool           // a secondary feature, not read
+	at      *jsonpos.Node  // its entry in the config
+	padding *PaddingConfig // its entry in the padding, nil if it has none
 }
 
 func newChecker(path string, o *CheckOptions) *checker {

@@ -141,14 +141,10 @@ func (c *checker) sizes() {
 }
 
 // sizeOf returns the place that decides over the size of a tensor: the shape
-// of its padding or const, or its entry.
+// of its padding, or its entry.
 func (c *checker) sizeOf(t *tensorState) *jsonpos.Node {
-	if list := c.args.Padding.B; list != nil {
-		for i := range *list {
-			if p := &(*list)[i]; p.At != nil && p.Tensor == t.Name && p.Shape != nil {
-				return p.Key("shape")
-			}
-		}
+	if t.padding != nil && t.padding.Shape != nil {
+		return t.padding.Key("shape")
 	}
 	return t.at
 }

@@ -409,3 +409,38 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+// TestHostileConfigs checks configs in which very much is wrong: that takes a
+// moment, and not every problem is printed.
+func TestHostileConfigs(t *testing.T) {
+	many := func(format string) string {
+		var b strings.Builder
+		for i := range 60_000 {
+			fmt.Fprintf(&b, format+",", i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	replace := func(old, text string) string { return strings.Replace(fullLoader, old, text, 1) }
+	const primary = `{"from_name": "x", "to_name": "x"}`
+	tests := []struct{ name, loader string }{
+		{"unknown features", replace(primary, many(`{"from_name":"no%d","to_name":"x"}`))},
+		{"unknown tensors to pad", replace(`{"tensor": "x", "shape": [-1], "value": 1}`, many(`{"tensor":"a_long_name_for_a_tensor_%d"}`))},
+		{"unknown tensors to slice", replace(`{"tensor": "x", "type": "slice", "args": {"slice": "[:]"}}`, many(`{"tensor":"y%d","type":"slice","args":{"slice":"["}}`))},
+		{"many tensors", replace(primary, primary+","+many(`{"from_name":"x","to_name":"y%d"}`))},
+		{"many tensors, none known to a step", strings.Replace(replace(primary, primary+","+many(`{"from_name":"x","to_name":"y%d"}`)), `"processing_steps": [`, `"processing_steps": [`+many(`{"tensor":"z%d"}`)+",", 1)},
+		{"unknown keys", replace(`"seed": 1,`, many(`"key_number_%d":1`)+",")},
+		{"a long slice", replace(`"[:]"`, `"`+strings.Repeat("x,", 1<<20)+`"`)},
+		{"a long name", replace(`"from_name": "x"`, `"from_name": "`+strings.Repeat("x", 1<<20)+`"`)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := check(t, tt.loader, fullManifest)
+			if tt.name != "many tensors" && !problems.HasErrors() {
+				t.Error("nothing is wrong")
+			}
+			if n := len(problems.Error()); n > 1<<20 {
+				t.Errorf("%d bytes of problems", n)
+			}
+		})
+	}
+}

@@ -29,7 +29,7 @@ type DirArgs struct {
 type ListArgs struct {
 	decl.Object
 	ManifestFile string `json:"manifest_file" decl:"required,nonempty" doc:"The manifest of all data files. Relative paths start at the config's folder."`
-	ListFile     string `json:"list_file" decl:"required,nonempty" doc:"Text file with the absolute path of a data file on each line. Relative paths start at the config's folder."`
+	ListFile     string `json:"list_file" decl:"required,nonempty" doc:"Text file with the absolute path of a data file, or one with a scheme, on each line; blanks around it and blank lines mean nothing. Relative paths start at the config's folder."`
 }
 
 // manifestName is the manifest of a dataset of type dir.

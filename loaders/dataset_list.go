@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/loaders/decl"
 	"millrace/loaders/diag"
 	"millrace/loaders/jsonpos"
 )
@@ -30,6 +31,24 @@ var schemes = []string{"file", "gs", "ram"}
 func schemeOf(path string) (string, bool) {
 	scheme, _, ok := strings.Cut(path, "://")
 	return scheme, ok && scheme != "" && !strings.ContainsAny(scheme, "/ ")
+}
+
+// shown returns a path to print: without a user's name and password, and
+// without what follows a question mark, which may be a key.
+func shown(path string) string {
+	scheme, ok := schemeOf(path)
+	if !ok {
+		return millrace.Quote(path)
+	}
+	rest, _, _ := strings.Cut(path[len(scheme)+len("://"):], "?")
+	host, name, slash := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	if slash {
+		host += "/"
+	}
+	return millrace.Quote(scheme + "://" + host + name)
 }
 
 // listReader reads a list of data files.
@@ -126,7 +145,7 @@ func (l *listReader) path(path string) {
 		return
 	}
 	if first, ok := l.paths[path]; ok {
-		l.warn("%s is listed in line %d already; it is read again", millrace.Quote(path), first)
+		l.warn("%s is listed in line %d already; it is read again", shown(path), first)
 	} else {
 		l.paths[path] = l.line
 	}
@@ -145,13 +164,13 @@ func (l *listReader) path(path string) {
 
 func (l *listReader) scheme(scheme, path string) bool {
 	if l.disk.root != nil {
-		l.report(millrace.ErrConfig, "%s leads out of %s", millrace.Quote(path), millrace.Quote(l.disk.dir))
+		l.report(millrace.ErrConfig, "%s leads out of %s", shown(path), millrace.Quote(l.disk.dir))
 		return false
 	}
 	if slices.Contains(schemes, scheme) {
 		return true
 	}
-	d := l.report(millrace.ErrConfig, "unknown scheme %q in %s", scheme, millrace.Quote(path))
+	d := l.report(millrace.ErrConfig, "unknown scheme %s in %s", decl.Quote(scheme), shown(path))
 	d.Hint = "TensorFlow reads paths without a scheme and those of " + strings.Join(schemes, ", ")
 	return false
 }

@@ -62,7 +62,7 @@ func (p *Plan) Explanation() *Explanation {
 		e.Records = "SequenceExample"
 	}
 	for _, f := range p.Files {
-		e.Files = append(e.Files, ExplainedFile{f.Path, f.Size})
+		e.Files = append(e.Files, ExplainedFile{shown(f.Path), f.Size})
 	}
 	e.Stages = p.stages()
 	return e

@@ -51,7 +51,7 @@ func (e *Explanation) writeFiles(b *strings.Builder) {
 		if f.Bytes >= 0 {
 			size = plural(f.Bytes, "byte", "bytes")
 		}
-		fmt.Fprintf(w, "  %s\t%s\n", millrace.Quote(f.Path), size)
+		fmt.Fprintf(w, "  %s\t%s\n", f.Path, size)
 	}
 	w.Flush()
 	if n := len(e.Files) - maxShown; n > 0 {

@@ -65,21 +65,30 @@ func (c *checker) model() {
 		return
 	}
 	used := append(slices.Clone(m.Inputs), m.Outputs...)
+	known := make(map[string]bool, len(used))
+	for _, name := range used {
+		known[name] = true
+	}
 	var strays []string
 	for _, t := range c.tensors {
-		if slices.Contains(used, t.Name) {
+		if known[t.Name] {
 			c.fitsModel(t)
 			continue
 		}
 		strays = append(strays, t.Name)
 		d := c.inConfig.Report(t.at.Key("to_name"), "the model has no input or output named %s", decl.Quote(t.Name))
-		d.Hint = nearOrAll("model's names", t.Name, used)
+		if !c.inConfig.Many() {
+			d.Hint = nearOrAll("model's names", t.Name, used)
+		}
 	}
 	for _, name := range m.Inputs {
 		if _, ok := c.byName[name]; ok {
 			continue
 		}
 		d := c.inConfig.Report(c.args.Key("primary_features"), "no feature feeds the model's input %s", decl.Quote(name))
+		if c.inConfig.Many() {
+			continue
+		}
 		if near := diag.Nearest(name, strays); near != "" {
 			d.Hint = "is " + decl.Quote(near) + " meant for it?"
 		}
@@ -106,10 +115,8 @@ func (c *checker) fitsModel(t *tensorState) {
 // batchedShape returns the shape of a tensor in a batch, without the batch
 // dimension: as padded.
 func (c *checker) batchedShape(t *tensorState) []int64 {
-	for _, p := range c.plan.Padding {
-		if p.Tensor == t.Name {
-			return padded(t.Shape, p.Shape)
-		}
+	if t.index < len(c.plan.Padding) {
+		return padded(t.Shape, c.plan.Padding[t.index].Shape)
 	}
 	return t.Shape
 }

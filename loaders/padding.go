@@ -23,35 +23,38 @@ func (a *CommonArgs) pads() bool {
 
 // padding works out how each tensor is padded.
 func (c *checker) padding() {
-	entries := make(map[string]*PaddingConfig)
 	if list := c.args.Padding.B; list != nil {
 		for i := range *list {
-			c.paddingEntry(&(*list)[i], entries)
+			c.paddingEntry(&(*list)[i])
 		}
 	}
 	if !c.args.pads() {
 		return
 	}
 	for _, t := range c.tensors {
-		c.plan.Padding = append(c.plan.Padding, c.pad(t, entries[t.Name]))
+		c.plan.Padding = append(c.plan.Padding, c.pad(t))
 	}
 }
 
-// paddingEntry checks which tensor an entry is for.
-func (c *checker) paddingEntry(p *PaddingConfig, entries map[string]*PaddingConfig) {
-	if p.At == nil || p.Bad("tensor") || c.tensor(p.Key("tensor"), p.Tensor) == nil {
+// paddingEntry finds the tensor that an entry is for.
+func (c *checker) paddingEntry(p *PaddingConfig) {
+	if p.At == nil || p.Bad("tensor") {
 		return
 	}
-	if first, ok := entries[p.Tensor]; ok {
-		line, column := first.At.Position()
+	t := c.tensor(p.Key("tensor"), p.Tensor)
+	switch {
+	case t == nil:
+	case t.padding != nil:
+		line, column := t.padding.At.Position()
 		c.inConfig.Report(p.Key("tensor"), "tensor %s is padded twice; the first entry is at %d:%d", decl.Quote(p.Tensor), line, column)
-		return
+	default:
+		t.padding = p
 	}
-	entries[p.Tensor] = p
 }
 
-// pad returns the padding of one tensor. p is nil if it has no entry.
-func (c *checker) pad(t *tensorState, p *PaddingConfig) Pad {
+// pad returns the padding of one tensor.
+func (c *checker) pad(t *tensorState) Pad {
+	p := t.padding
 	out := Pad{Tensor: t.Name, Value: zeroValue(t.DType), Shape: make([]int64, len(t.Shape))}
 	for i := range out.Shape {
 		out.Shape[i] = -1

@@ -49,11 +49,14 @@ func (c *checker) requested(p *PrimaryConfig) *featureState {
 		return nil
 	}
 	state, ok := c.features[p.FromName]
-	if !ok && !c.unnamed {
-		d := c.inConfig.Report(p.Key("from_name"), "no feature named %s in the manifest", decl.Quote(p.FromName))
+	if ok || c.unnamed {
+		return state
+	}
+	d := c.inConfig.Report(p.Key("from_name"), "no feature named %s in the manifest", decl.Quote(p.FromName))
+	if !c.inConfig.Many() {
 		d.Hint = nearOrAll("features", p.FromName, c.featureNames)
 	}
-	return state
+	return nil
 }
 
 // addTensor adds a tensor under a new name. A nil feature is one that is not
@@ -64,7 +67,7 @@ func (c *checker) addTensor(at *jsonpos.Node, name string, f *featureState) *ten
 		c.inConfig.Report(at.Key("to_name"), "to_name %s is taken by the feature in line %d; names must be unique", decl.Quote(name), line)
 		return nil
 	}
-	t := &tensorState{TensorSpec: TensorSpec{Name: name, Shape: []int64{}}, primary: f, at: at}
+	t := &tensorState{TensorSpec: TensorSpec{Name: name, Shape: []int64{}}, index: len(c.tensors), at: at}
 	if f != nil {
 		t.typed, t.shaped = f.typed, f.shaped
 		t.DType = f.DType
@@ -84,6 +87,17 @@ func (c *checker) tensorNames() []string {
 	return names
 }
 
+// primaryNames returns the names of the tensors that are read.
+func (c *checker) primaryNames() []string {
+	var names []string
+	for _, t := range c.tensors {
+		if !t.made {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // tensor returns the tensor that an entry names, nil if it is not there.
 func (c *checker) tensor(at *jsonpos.Node, name string) *tensorState {
 	t, ok := c.byName[name]
@@ -91,19 +105,20 @@ func (c *checker) tensor(at *jsonpos.Node, name string) *tensorState {
 		return t
 	}
 	d := c.inConfig.Report(at, "no tensor named %s", decl.Quote(name))
-	if to := c.renamed(name); to != "" {
-		d.Hint = fmt.Sprintf("the feature of that name is the tensor %q here", to)
-	} else {
+	if c.inConfig.Many() {
+		return nil
+	}
+	if d.Hint = c.renamed(name); d.Hint == "" {
 		d.Hint = nearOrAll("tensors", name, c.tensorNames())
 	}
 	return nil
 }
 
-// renamed returns the to_name of a feature, "" if it is not read.
+// renamed says under which name a feature is read, "" if it is not.
 func (c *checker) renamed(feature string) string {
 	for _, p := range c.plan.Primaries {
 		if p.From.Name == feature {
-			return p.To
+			return fmt.Sprintf("the feature of that name is the tensor %s here", decl.Quote(p.To))
 		}
 	}
 	return ""

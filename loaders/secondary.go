@@ -1,7 +1,6 @@
 package loaders
 
 import (
-	"fmt"
 	"slices"
 
 	"millrace/loaders/decl"
@@ -36,96 +35,102 @@ type ConstArgs struct {
 // secondaries makes the tensors of the secondary features. They see the
 // primaries as they are before the processing steps.
 func (c *checker) secondaries() {
-	primaries := c.tensorNames()
 	for i := range c.args.SecondaryFeatures {
 		s := &c.args.SecondaryFeatures[i]
 		if s.At == nil || s.Bad("to_name") {
 			continue
 		}
 		t := c.addTensor(s.At, s.ToName, nil)
-		args, ok := s.Args.(*ConstArgs)
-		if !ok || args.At == nil {
-			continue
+		if t == nil {
+			t = &tensorState{} // a name that is taken; its arguments are checked all the same
 		}
-		con := Const{To: s.ToName}
-		made := &tensorState{}
-		c.constType(args, made, primaries)
-		c.constShape(args, made, &con, primaries)
-		if made.typed {
-			con.DType = made.DType
-			con.Value, _ = c.value(args.Key("value"), made.DType, args.Value)
-		}
-		if t != nil {
-			t.typed, t.shaped, t.DType, t.Shape = made.typed, made.shaped, made.DType, made.Shape
-			con.Shape = t.Shape
-			c.plan.Secondaries = append(c.plan.Secondaries, con)
+		t.made = true
+		if args, ok := s.Args.(*ConstArgs); ok && args.At != nil {
+			c.constant(args, t)
 		}
 	}
 }
 
+// constant makes the tensor of a const.
+func (c *checker) constant(a *ConstArgs, t *tensorState) {
+	con := Const{To: t.Name}
+	c.constType(a, t)
+	con.ShapeFrom = c.constShape(a, t)
+	con.DType, con.Shape = t.DType, t.Shape
+	if t.typed {
+		con.Value, _ = c.value(a.Key("value"), t.DType, a.Value)
+	}
+	c.plan.Secondaries = append(c.plan.Secondaries, con)
+}
+
 // constType finds the dtype of a const: that of a name, or a primary's.
-func (c *checker) constType(a *ConstArgs, made *tensorState, primaries []string) {
+func (c *checker) constType(a *ConstArgs, t *tensorState) {
 	if a.Bad("dtype") {
 		return
 	}
 	if d, ok := loadable(a.DType); ok {
-		made.DType, made.typed = d, true
+		t.DType, t.typed = d, true
 		return
 	}
-	if t, ok := c.byName[a.DType]; ok && t.primary != nil {
-		made.DType, made.typed = t.DType, t.typed
+	if from := c.primary(a.DType); from != nil {
+		t.DType, t.typed = from.DType, from.typed
 		return
-	} else if ok && c.isPrimary(a.DType, primaries) {
-		return // its feature is unknown
 	}
 	d := c.inConfig.Report(a.Key("dtype"), "no dtype or primary feature named %s", decl.Quote(a.DType))
-	d.Hint = c.notPrimary(a.DType, append(loadableNames(), primaries...))
-	if d.Hint == "" {
+	if c.inConfig.Many() {
+		return
+	}
+	if d.Hint = c.notPrimary(a.DType, loadableNames()); d.Hint == "" {
 		d.Hint = dtypeHint(a.DType)
 	}
 }
 
-// constShape finds the shape of a const: as written, or a primary's.
-func (c *checker) constShape(a *ConstArgs, made *tensorState, con *Const, primaries []string) {
+// constShape finds the shape of a const: as written, or that of a primary,
+// whose name it returns then.
+func (c *checker) constShape(a *ConstArgs, t *tensorState) (from string) {
 	switch {
 	case a.Bad("shape"):
-		return
+		return ""
 	case a.Shape.A != nil:
-		made.Shape, made.shaped = *a.Shape.A, true
-		return
+		t.Shape, t.shaped = *a.Shape.A, true
+		return ""
 	case a.Shape.B == nil:
-		return
+		return ""
 	}
-	from := *a.Shape.B
-	if c.isPrimary(from, primaries) {
-		t := c.byName[from]
-		con.ShapeFrom = from
-		made.Shape, made.shaped = append([]int64{}, t.Shape...), t.shaped
-		return
+	from = *a.Shape.B
+	if p := c.primary(from); p != nil {
+		t.Shape, t.shaped = slices.Clone(p.Shape), p.shaped
+		return from
 	}
 	d := c.inConfig.Report(a.Key("shape"), "no primary feature named %s", decl.Quote(from))
-	if d.Hint = c.notPrimary(from, primaries); d.Hint == "" {
-		d.Hint = nearOrAll("primary features", from, primaries)
+	if c.inConfig.Many() {
+		return ""
 	}
+	if d.Hint = c.notPrimary(from, nil); d.Hint == "" {
+		d.Hint = nearOrAll("primary features", from, c.primaryNames())
+	}
+	return ""
 }
 
-// isPrimary reports whether a tensor comes from a primary feature, known in
-// the manifest or not.
-func (c *checker) isPrimary(name string, primaries []string) bool {
-	_, ok := c.byName[name]
-	return ok && slices.Contains(primaries, name)
+// primary returns the tensor of a primary feature, nil if there is none of
+// that name.
+func (c *checker) primary(name string) *tensorState {
+	if t, ok := c.byName[name]; ok && !t.made {
+		return t
+	}
+	return nil
 }
 
-// notPrimary says why a name is not one of a primary feature, or what was
-// meant.
-func (c *checker) notPrimary(name string, known []string) string {
-	if to := c.renamed(name); to != "" {
-		return fmt.Sprintf("the feature of that name is the tensor %q here", to)
+// notPrimary says why a name is not one of a primary feature, or which of
+// those and of others was meant.
+func (c *checker) notPrimary(name string, others []string) string {
+	if hint := c.renamed(name); hint != "" {
+		return hint
 	}
 	if _, ok := c.byName[name]; ok {
 		return "that is a secondary feature; only primary ones can be copied"
 	}
-	return diag.DidYouMean(name, known)
+	return diag.DidYouMean(name, append(others, c.primaryNames()...))
 }
 
 // zeroValue returns what a tensor holds if no value is given.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"millrace/loaders/decl"
 )
 
 // parseSlice parses a slice such as [3,:,4:,:-2,1:4]. Brackets are optional.
@@ -51,7 +53,7 @@ func parseIndex(text string) (SliceIndex, error) {
 	case strings.EqualFold(text, "none"):
 		return SliceIndex{}, errors.New("there is no None here")
 	case strings.Count(text, ":") > 1:
-		return SliceIndex{}, fmt.Errorf("%q has more than one colon, and there are no steps here", text)
+		return SliceIndex{}, fmt.Errorf("%s has more than one colon, and there are no steps here", decl.Quote(text))
 	}
 	first, second, isRange := strings.Cut(text, ":")
 	begin, err := parseBound(first)
@@ -69,11 +71,11 @@ func parseBound(text string) (*int64, error) {
 		return nil, nil
 	}
 	if digits := strings.TrimPrefix(text, "-"); digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return nil, fmt.Errorf("%q is no integer", text)
+		return nil, fmt.Errorf("%s is no integer", decl.Quote(text))
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("%s is too large", text)
+		return nil, fmt.Errorf("%s is too large", decl.Quote(text))
 	}
 	return &n, nil
 }

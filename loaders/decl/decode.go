@@ -113,6 +113,9 @@ func (r *Reporter) list(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 	return ok
 }
 
+// maxMembers is how many keys an object may have, known ones and others.
+const maxMembers = 10_000
+
 // object reads a struct. Keys that the siblings of a variant declare are not
 // reported as unknown if the variant itself is only a guess.
 func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) bool {
@@ -123,6 +126,10 @@ func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) b
 		o.At = n
 	}
 	before := r.counts[diag.Error]
+	if length := n.Len(); length > maxMembers {
+		r.Report(n, "has %d keys; at most %d are allowed", length, maxMembers).Class = r.Limit
+		return false
+	}
 	r.setLabel(n, s)
 	members := r.members(n, s, o, siblings)
 	var missing []string
@@ -196,6 +203,9 @@ func (r *Reporter) unknown(k *jsonpos.Node, s *structure, siblings *variety) {
 	}
 	d := r.Report(k, "unknown key %s", Quote(k.Name()))
 	keys := s.keys()
+	if r.Many() {
+		return
+	}
 	if d.Hint = diag.DidYouMean(k.Name(), keys); d.Hint != "" {
 		return
 	}

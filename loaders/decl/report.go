@@ -10,8 +10,10 @@ import (
 	"millrace/loaders/jsonpos"
 )
 
-// maxProblems is how many problems of one file are reported one by one.
-const maxProblems = 1000
+const (
+	maxProblems  = 1000 // problems of one file that are reported one by one
+	manyProblems = 100
+)
 
 // Reporter collects the problems of one JSON file.
 type Reporter struct {
@@ -65,6 +67,10 @@ func (r *Reporter) Finish() diag.List {
 	}
 	return list
 }
+
+// Many reports whether there are so many problems that hints, which take time
+// to find, would be of no use.
+func (r *Reporter) Many() bool { return r.counts[diag.Error] > manyProblems }
 
 // subject returns `feature "x": ` for a place inside an object that has a
 // label, and "" for others and for the name itself.

@@ -3,13 +3,14 @@ package diag
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
-// maxNear bounds how long a name may be to be compared, and how many names
-// are: the distance takes time in the product of the lengths.
+// maxNear bounds how long a name may be to be compared, and maxKnown with how
+// many: the distance takes time in the product of the lengths.
 const (
-	maxNear  = 256
-	maxKnown = 4096
+	maxNear  = 64 // bytes
+	maxKnown = 1024
 )
 
 // DidYouMean returns `did you mean "audio"?` for the known name that is
@@ -35,6 +36,9 @@ func Nearest(name string, known []string) string {
 		if strings.EqualFold(k, name) {
 			return k
 		}
+		if abs(len(k)-len(name)) > utf8.UTFMax*bestDistance {
+			continue // too different in length to be near
+		}
 		d := distance(strings.ToLower(name), strings.ToLower(k))
 		if d < bestDistance && d < len([]rune(k)) {
 			best, bestDistance = k, d
@@ -48,6 +52,8 @@ func Nearest(name string, known []string) string {
 func allowed(name string) int {
 	return max(1, len([]rune(name))/3)
 }
+
+func abs(n int) int { return max(n, -n) }
 
 // distance is the number of insertions, deletions, replacements and swaps of
 // neighbours that turn a into b (optimal string alignment).
