@@ -55,6 +55,12 @@ func (s *Scope) Placeholder(dtype tfbridge.DataType, shape tfbridge.Shape) tfbri
 	return s.Op1("Placeholder", map[string]any{"dtype": dtype, "shape": shape})
 }
 
+// PlaceholderWithDefault adds a PlaceholderWithDefault: x where nothing is
+// fed, with a shape that says less than x's own.
+func PlaceholderWithDefault(s *Scope, x tfbridge.Output, shape tfbridge.Shape) tfbridge.Output {
+	return s.Op1("PlaceholderWithDefault", map[string]any{"shape": shape}, x)
+}
+
 // Identity adds an Identity, which passes its input on.
 func Identity(s *Scope, x tfbridge.Output) tfbridge.Output {
 	return s.Op1("Identity", nil, x)

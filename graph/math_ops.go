@@ -49,6 +49,27 @@ func ReduceSum(s *Scope, x tfbridge.Output) tfbridge.Output {
 	return Sum(s, x, axesOf(s, x))
 }
 
+// Max adds a Max along axes, a vector or scalar of int32 or int64.
+func Max(s *Scope, x, axes tfbridge.Output) tfbridge.Output {
+	return s.Op1("Max", nil, x, axes)
+}
+
+// Min adds a Min along axes, a vector or scalar of int32 or int64.
+func Min(s *Scope, x, axes tfbridge.Output) tfbridge.Output {
+	return s.Op1("Min", nil, x, axes)
+}
+
+// Cumsum adds a Cumsum along an axis: the sums up to and with each element.
+func Cumsum(s *Scope, x tfbridge.Output, axis int64) tfbridge.Output {
+	return s.Op1("Cumsum", nil, x, s.Const(axis))
+}
+
+// Cumprod adds a Cumprod along an axis: the products up to and with each
+// element.
+func Cumprod(s *Scope, x tfbridge.Output, axis int64) tfbridge.Output {
+	return s.Op1("Cumprod", nil, x, s.Const(axis))
+}
+
 // axesOf returns all axes of x, as a constant when its rank is known.
 func axesOf(s *Scope, x tfbridge.Output) tfbridge.Output {
 	if s.Err() != nil || x.Op == nil {

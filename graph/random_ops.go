@@ -18,3 +18,11 @@ func StatelessRandomUniformInt(s *Scope, shape, seed, minval, maxval tfbridge.Ou
 	alg := s.Const(int32(philox))
 	return s.Op1("StatelessRandomUniformIntV2", nil, shape, key[0], key[1], alg, minval, maxval)
 }
+
+// StatelessRandomUniformIntAt is [StatelessRandomUniformInt] with the key and
+// the counter of the generator, a vector of one and one of two uint64. Every
+// counter gives two numbers of 64 bits, so that the numbers of a counter are
+// the third and fourth of the counter before, however many are asked for.
+func StatelessRandomUniformIntAt(s *Scope, shape, key, counter, minval, maxval tfbridge.Output) tfbridge.Output {
+	return s.Op1("StatelessRandomUniformIntV2", nil, shape, key, counter, s.Const(int32(philox)), minval, maxval)
+}

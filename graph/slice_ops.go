@@ -99,3 +99,15 @@ func bound(value *int64, mask *int64, i int) int64 {
 func Slice(s *Scope, x, begin, size tfbridge.Output) tfbridge.Output {
 	return s.Op1("Slice", nil, x, begin, size)
 }
+
+// Rows adds a StridedSlice: x[begin:end] along the first dimension. The ends
+// are scalars that do not count from the end.
+func Rows(s *Scope, x, begin, end tfbridge.Output) tfbridge.Output {
+	return StridedSlice(s, x, ExpandDims(s, begin, 0), ExpandDims(s, end, 0), s.Const([]int64{1}), nil)
+}
+
+// RowsFrom adds a StridedSlice: x[begin:] along the first dimension.
+func RowsFrom(s *Scope, x, begin tfbridge.Output) tfbridge.Output {
+	begins := ExpandDims(s, begin, 0)
+	return StridedSlice(s, x, begins, s.Const([]int64{0}), s.Const([]int64{1}), &StridedSliceOptions{EndMask: 1})
+}

@@ -98,3 +98,12 @@ func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 	return d.then("ShuffleDatasetV3", d.specs, attrs{"reshuffle_each_iteration": !o.Fixed},
 		s.Const(buffer), s.Const(o.Seed), s.Const(o.Seed2), generator)
 }
+
+// ShuffleOutput is [Dataset.Shuffle] with seeds that are outputs of the graph,
+// int64 scalars that are not both 0. Repeated after it, every repetition is in
+// the same order.
+func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Dataset {
+	inRange(d.scope, "ShuffleDataset: buffer size", buffer, 1, maxShuffleBuffer)
+	return d.then("ShuffleDataset", d.specs, attrs{"reshuffle_each_iteration": false},
+		d.scope.Const(buffer), seed, seed2)
+}
