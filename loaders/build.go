@@ -10,12 +10,13 @@ import (
 // builder adds one plan to one graph. TensorFlow checks every operation as it
 // is added; the first failure sticks to the scope.
 type builder struct {
-	plan  *Plan
-	scan  *Scan
-	scope *graph.Scope
-	group tfbridge.Output // records parsed at once, fed at the start
-	skip  tfbridge.Output // batches left out, fed at the start
-	order []int           // which component is which tensor, where parsing decides the order; nil: as the plan
+	plan   *Plan
+	scan   *Scan
+	scope  *graph.Scope
+	group  tfbridge.Output // records parsed at once, fed at the start
+	skip   tfbridge.Output // batches left out, fed at the start
+	checks []batchCheck    // what the assertions about batches mean
+	order  []int           // which component is which tensor, where parsing decides the order; nil: as the plan
 }
 
 // fail explains a failure of graph building: the checker should have refused
@@ -31,7 +32,13 @@ func (b *builder) dataset() *dataset.Dataset {
 	scalar := tfbridge.ScalarShape()
 	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
-	d := b.examples().SkipOutput(b.skip)
+	var d *dataset.Dataset
+	if b.plan.Type == Independent {
+		d = b.examples()
+	} else {
+		d = b.windowBatches()
+	}
+	d = d.SkipOutput(b.skip)
 	d = d.Prefetch(b.plan.Prefetch)
 	// The plan has chosen the stages and their parallelism: TensorFlow's
 	// rewrites found nothing more to do in these graphs, and cost tens of

@@ -29,6 +29,9 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	if ragged := pl.ragged(failed); ragged != nil {
 		return ragged
 	}
+	if check := pl.failedCheck(failed); check != nil {
+		return check
+	}
 	if changed := pl.scan.changed(); changed != nil {
 		return changed
 	}

@@ -1,6 +1,8 @@
 package loaders
 
 import (
+	"slices"
+
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -14,13 +16,19 @@ func (b *builder) finish(s *graph.Scope, stored []tfbridge.Output, lead []int64)
 	if len(stored) != len(features) {
 		return nil // the scope holds the failure
 	}
-	decoded := make(map[*Feature]tfbridge.Output, len(features))
+	decoded := make([]tfbridge.Output, len(features))
 	for i, f := range features {
-		decoded[f] = b.decode(s, f, stored[i], lead)
+		decoded[i] = b.decode(s, f, stored[i], lead)
 	}
+	return b.derive(s, decoded, lead)
+}
+
+// derive makes the plan's tensors of the decoded sorted features.
+func (b *builder) derive(s *graph.Scope, decoded []tfbridge.Output, lead []int64) []tfbridge.Output {
+	features := b.plan.sortedFeatures()
 	values := make(map[string]tfbridge.Output, len(b.plan.Tensors))
 	for _, primary := range b.plan.Primaries {
-		values[primary.To] = graph.Identity(s, decoded[primary.From])
+		values[primary.To] = graph.Identity(s, decoded[slices.Index(features, primary.From)])
 	}
 	b.addSecondaries(s, values, len(lead))
 	b.runSteps(s, values, len(lead))
@@ -100,22 +108,28 @@ func (b *builder) runSteps(s *graph.Scope, values map[string]tfbridge.Output, le
 // padStatic pads a batch whose shapes are known: after each axis up to the
 // padded shape.
 func (b *builder) padStatic(s *graph.Scope, values map[string]tfbridge.Output) {
-	for i, pad := range b.plan.Padding {
-		t := b.plan.Tensors[i]
-		after := make([][]int32, 1, len(t.Shape)+1)
-		after[0] = []int32{0, 0}
-		padded := false
-		for axis, n := range t.Shape {
-			extra := int32(0)
-			if pad.Shape[axis] >= 0 {
-				extra = int32(pad.Shape[axis] - n)
-			}
-			after = append(after, []int32{0, extra})
-			padded = padded || extra > 0
-		}
-		if padded {
-			value := b.constant(s, pad.Value, t.DType)
-			values[t.Name] = graph.PadV2(s, values[t.Name], s.Const(after), value)
-		}
+	for i, t := range b.plan.Tensors {
+		values[t.Name] = b.padAxes(s, values[t.Name], i, 0)
 	}
+}
+
+// padAxes pads the axes of tensor i from the given one on, whose sizes are
+// known. In x one more axis stands in front of the tensor's.
+func (b *builder) padAxes(s *graph.Scope, x tfbridge.Output, i, from int) tfbridge.Output {
+	t, pad := b.plan.Tensors[i], b.plan.Padding[i]
+	after := make([][]int32, 1, len(t.Shape)+1)
+	after[0] = []int32{0, 0}
+	padded := false
+	for axis, n := range t.Shape[from:] {
+		extra := int32(0)
+		if to := pad.Shape[from+axis]; to >= 0 {
+			extra = int32(to - n)
+		}
+		after = append(after, []int32{0, extra})
+		padded = padded || extra > 0
+	}
+	if !padded {
+		return x
+	}
+	return graph.PadV2(s, x, s.Const(after), b.constant(s, pad.Value, t.DType))
 }

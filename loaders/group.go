@@ -12,6 +12,9 @@ const (
 // groupSize returns how many records are parsed at once: whole batches.
 func (b *builder) groupSize() int64 {
 	size := b.plan.BatchSize
+	if b.plan.Type != Independent {
+		return b.chunkSize()
+	}
 	if !b.plan.applied(rewriteGroupBatches) {
 		return size
 	}
@@ -19,6 +22,15 @@ func (b *builder) groupSize() int64 {
 	average := max(b.scan.bytes()/max(records, 1), 1)
 	batches := groupBytes / average / size
 	return size * min(max(batches, 1), groupBatches)
+}
+
+// carefulSize returns how many records are parsed at once to find the last
+// batch before a bad record.
+func (b *builder) carefulSize() int64 {
+	if b.plan.Type != Independent {
+		return 1
+	}
+	return b.plan.BatchSize
 }
 
 // groupBatches decides whether several batches are parsed at once.

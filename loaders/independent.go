@@ -26,6 +26,8 @@ func (b *builder) examples() *dataset.Dataset {
 const (
 	streamNames   = 1
 	streamRecords = 2
+
+	streams = 4 // more than there are
 )
 
 // seeds returns the seeds of one stream of random draws. Seeds of 0, 0 would

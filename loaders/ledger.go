@@ -30,6 +30,11 @@ func (p *producer) verify(ctx context.Context) error {
 	if pl.Plan.Epochs == 0 {
 		return pl.Plan.noRecords()
 	}
+	if p.rows == 0 && pl.Plan.Window != nil {
+		if err := pl.Plan.noWindow(ctx, pl.scan); err != nil {
+			return err
+		}
+	}
 	want, known := pl.expected()
 	if known && p.rows != want {
 		if err := pl.locate(ctx); err != nil {

@@ -99,25 +99,11 @@ func (b *builder) exampleFeatures() *graph.ExampleFeatures {
 
 // parseRecord parses one serialized SequenceExample.
 func (b *builder) parseRecord(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-	wanted := &graph.SequenceFeatures{}
-	for _, f := range b.plan.sortedFeatures() {
-		d := f.dense()
-		if f.VarLen {
-			wanted.Lists = append(wanted.Lists, graph.ListFeature{Key: d.Key, DType: d.DType, Shape: d.Shape})
-		} else {
-			wanted.Context.Dense = append(wanted.Context.Dense, d)
-		}
-	}
-	parsed := graph.ParseSingleSequenceExample(s, args[0], wanted)
-	context, lists := parsed.Context.Dense, parsed.Lists
+	parsed := graph.ParseSingleSequenceExample(s, args[0], b.sequenceFeatures())
+	columns := b.inOrder(parsed, func(_ *Feature, i int) column { return column{values: parsed.Lists[i]} })
 	var stored []tfbridge.Output
-	for _, f := range b.plan.sortedFeatures() {
-		from := &context
-		if f.VarLen {
-			from = &lists
-		}
-		stored = append(stored, (*from)[0])
-		*from = (*from)[1:]
+	for _, c := range columns {
+		stored = append(stored, c.values)
 	}
 	return b.finish(s, stored, nil)
 }

@@ -3,7 +3,6 @@ package loaders
 import (
 	"sync/atomic"
 
-	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/tfbridge"
@@ -18,12 +17,15 @@ type Pipeline struct {
 	Tensors  []NamedOutput   // in the order of Plan.Tensors
 	Rows     tfbridge.Output // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
-	scan      *Scan
-	group     tfbridge.Output // fed when the iterator starts: records parsed at once
-	skip      tfbridge.Output // fed when the iterator starts: batches left out
-	groupSize int64
-	reading   atomic.Bool                   // a Run is being ranged over
-	ended     atomic.Pointer[chan struct{}] // closed when the producer of the last Run has ended
+	scan        *Scan
+	group       tfbridge.Output // fed when the iterator starts: records parsed at once
+	skip        tfbridge.Output // fed when the iterator starts: batches left out
+	groupSize   int64           // records parsed at once
+	carefulSize int64           // likewise, after a failure
+	checks      []batchCheck
+	probe       *dataset.Iterator             // of an endless loader that may give nothing
+	reading     atomic.Bool                   // a Run is being ranged over
+	ended       atomic.Pointer[chan struct{}] // closed when the producer of the last Run has ended
 }
 
 // NamedOutput is a tensor of a graph under the name its users know it by.
@@ -37,17 +39,13 @@ type NamedOutput struct {
 // The scan tells how many records to expect, so that a file that TensorFlow
 // takes for a shorter one is an error.
 func (p *Plan) Build(s *graph.Scope, scan *Scan) (*Pipeline, error) {
-	if p.Type != Independent {
-		return nil, millrace.Errorf(millrace.ErrConfig,
-			"loader type %q is checked but not built yet; only %q runs in this version", p.Type, Independent)
-	}
 	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader")}
 	d := b.dataset()
 	if s.Err() != nil {
 		return nil, b.fail(s.Err())
 	}
 	it := d.Iterator("iterator")
-	pipe := &Pipeline{Plan: p, Iterator: it, scan: scan, group: b.group, skip: b.skip, groupSize: b.groupSize()}
+	pipe := &Pipeline{Plan: p, Iterator: it, scan: scan, group: b.group, skip: b.skip, groupSize: b.groupSize(), carefulSize: b.carefulSize(), checks: b.checks, probe: b.addProbe()}
 	if err := s.Err(); err != nil {
 		return nil, b.fail(err)
 	}

@@ -148,13 +148,14 @@ func (p *producer) failed(ctx context.Context, err error) (*Batch, error) {
 		}
 		return nil, errEnd
 	}
-	if p.carefully || p.pipe.groupSize <= p.pipe.Plan.BatchSize || p.pipe.Plan.Sloppy || !dataFault(err) {
+	if p.carefully || p.pipe.groupSize <= p.pipe.carefulSize || p.pipe.Plan.Sloppy || !dataFault(err) {
 		return nil, p.pipe.explain(ctx, err)
 	}
-	// Records are parsed several batches at a time. The batches before the
-	// bad record are delivered all the same: from here on one at a time.
+	// Records are parsed several batches at a time, or several for one window.
+	// The batches before the bad record are delivered all the same: from here
+	// on as few as there can be.
 	p.carefully = true
-	if err := p.start(p.pipe.Plan.BatchSize, p.batches); err != nil {
+	if err := p.start(p.pipe.carefulSize, p.batches); err != nil {
 		return nil, err
 	}
 	return p.step(ctx)

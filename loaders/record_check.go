@@ -194,7 +194,10 @@ func (f *Feature) checkRaw(raw example.Raw) error {
 // checkShapes follows the shapes of one record through secondaries, steps and
 // padding.
 func (p *Plan) checkShapes(shapes map[*Feature][]int64) error {
-	if p.Type != Independent {
+	switch p.Type {
+	case ContinuousSequence:
+		return p.checkLengths(shapes)
+	case DiscreteSequence:
 		return nil // later stages see windows, not records
 	}
 	tensors := make(map[string][]int64, len(p.Tensors))
@@ -216,6 +219,20 @@ func (p *Plan) checkShapes(shapes map[*Feature][]int64) error {
 		tensors[step.Tensor] = shape
 	}
 	return p.checkPadded(tensors)
+}
+
+// checkLengths checks that the features of a record have as many positions.
+func (p *Plan) checkLengths(shapes map[*Feature][]int64) error {
+	first := p.Features[0]
+	for _, f := range p.Features[1:] {
+		if shapes[f][0] == shapes[first][0] {
+			continue
+		}
+		return millrace.Errorf(millrace.ErrSchema,
+			"features %s and %s have %d and %d positions; in a continuous sequence all features of a record have as many",
+			millrace.Quote(first.Name), millrace.Quote(f.Name), shapes[first][0], shapes[f][0])
+	}
+	return nil
 }
 
 // apply returns the shape that a slice gives.

@@ -32,6 +32,10 @@ func (pl *Pipeline) Run(ctx context.Context, sess *tfbridge.Session, o *RunOptio
 			return
 		}
 		defer pl.release()
+		if err := pl.runProbe(ctx, sess); err != nil {
+			yield(nil, err)
+			return
+		}
 		p, err := pl.newProducer(sess, o)
 		if err != nil {
 			yield(nil, err)

@@ -45,6 +45,9 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	if total, ok := scan.Records(); ok && total == 0 && p.Epochs == 0 {
 		return nil, p.noRecords()
 	}
+	if p.Epochs == 0 && p.Window != nil {
+		return scan, p.noWindow(ctx, scan)
+	}
 	return scan, nil
 }
 
@@ -83,6 +86,17 @@ func (s *Scan) count(file int) int64 {
 		return index.Records
 	}
 	return -1
+}
+
+// largest returns the size of the largest record, -1 if not all were counted.
+func (s *Scan) largest() (n int64) {
+	for _, index := range s.Indexes {
+		if index == nil {
+			return -1
+		}
+		n = max(n, index.MaxRecord)
+	}
+	return n
 }
 
 // changed returns an error if a file is no longer the one that was scanned.
