@@ -150,17 +150,21 @@ func TestGraphRefuses(t *testing.T) {
 func TestGraphHammer(t *testing.T) {
 	b := newBuild(t)
 	x := b.constant("x", float32(1))
+	each := 100
+	if stress {
+		each = 3
+	}
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			for j := range 100 {
+			for j := range each {
 				if _, err := b.g.AddOperation(OpSpec{Type: "Neg", Name: fmt.Sprintf("n%d_%d", i, j), Input: []Input{x}}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 		wg.Go(func() {
-			for range 100 {
+			for range each {
 				for _, c := range x.Consumers() {
 					if in := c.Op.Inputs(); len(in) != 1 || c.Op.Output(0).Shape().NumDimensions() != 0 {
 						t.Errorf("%s has inputs %v", c.Op.Name(), in)
@@ -171,13 +175,10 @@ func TestGraphHammer(t *testing.T) {
 				}
 			}
 		})
-		if stress {
-			break
-		}
 	}
 	wg.Wait()
-	if n := len(x.Consumers()); n%100 != 0 || n == 0 {
-		t.Errorf("consumers: got %d, want all", n)
+	if n := len(x.Consumers()); n != 4*each {
+		t.Errorf("consumers: got %d, want %d", n, 4*each)
 	}
 }
 
