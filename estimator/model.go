@@ -24,7 +24,7 @@ type ModelOptions struct {
 	AllowOps  []string // operations that touch the host and are allowed all the same
 	SHA256    string   // of saved_model.pb, in hexadecimal; "": not pinned
 	Runtime   *tfbridge.RuntimeOptions
-	Session   *tfbridge.SessionOptions
+	Session   *tfbridge.SessionOptions // nil: by the size of the model
 }
 
 // Model is a SavedModel loaded for one of its signatures. It owns the graph
@@ -56,7 +56,7 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	if _, err := tfbridge.Open(o.Runtime); err != nil {
 		return nil, err
 	}
-	saved, err := tfbridge.LoadSavedModel(dir, checked.Tags, o.Session)
+	saved, err := tfbridge.LoadSavedModel(dir, checked.Tags, o.session(checked))
 	if err != nil {
 		if _, _, damaged := o.read(dir, true); damaged != nil {
 			return nil, damaged
@@ -64,6 +64,28 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 		return nil, modelError(dir, signature.Name, err)
 	}
 	return &Model{dir: dir, signature: signature, saved: saved}, nil
+}
+
+// smallModel is how many bytes of variables a model may have for its
+// operations to run on one thread each: handing parts of so little work to
+// other threads costs more than it saves (docs/performance.md). The input
+// pipeline keeps the others busy.
+const smallModel = 1 << 20
+
+// session returns the options of the session, chosen by the size of the model
+// where the caller left them open.
+func (o *ModelOptions) session(m *savedmodel.Model) *tfbridge.SessionOptions {
+	if o.Session != nil {
+		return o.Session
+	}
+	var bytes int64
+	for _, v := range m.Variables {
+		bytes += v.Bytes
+	}
+	if bytes > smallModel {
+		return nil
+	}
+	return &tfbridge.SessionOptions{IntraOpThreads: 1}
 }
 
 // read checks the model in dir without loading it, its variables' values only

@@ -1,8 +1,13 @@
+#define _GNU_SOURCE  // dl_iterate_phdr
 #include "capi.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct mr_capi mr_tf;
 
@@ -25,6 +30,25 @@ static char *failure(void *framework, void *cc, const char *message) {
   return copy;
 }
 
+// drop_clean_pages gives back the pages of a library's read-only segments that
+// the dynamic linker touched while it resolved symbols. They are clean copies
+// of the file and come back when they are used; most never are, and they are
+// most of what a process would hold otherwise.
+static int drop_clean_pages(struct dl_phdr_info *info, size_t size, void *unused) {
+  (void)size;
+  (void)unused;
+  if (!strstr(info->dlpi_name, "/libtensorflow_")) return 0;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type != PT_LOAD || (p->p_flags & PF_W)) continue;
+    uintptr_t from = (info->dlpi_addr + p->p_vaddr + page - 1) & ~(page - 1);
+    uintptr_t to = (info->dlpi_addr + p->p_vaddr + p->p_filesz) & ~(page - 1);
+    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+  }
+  return 0;
+}
+
 char *mr_open(const char *framework_path, const char *cc_path, int now) {
   int flags = RTLD_GLOBAL | (now ? RTLD_NOW : RTLD_LAZY);
   void *framework = dlopen(framework_path, flags);
@@ -38,6 +62,7 @@ char *mr_open(const char *framework_path, const char *cc_path, int now) {
     snprintf(message, sizeof message, "symbol %s is missing", slots[i].name);
     return failure(framework, cc, message);
   }
+  dl_iterate_phdr(drop_clean_pages, NULL);
   return NULL;
 }
 
