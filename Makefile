@@ -9,6 +9,11 @@ MAKEFLAGS += --no-print-directory
 export GOFLAGS :=
 export CGO_ENABLED := 1
 
+# Tests run in their packages' folders, where a relative path leads elsewhere.
+ifdef MILLRACE_RUNTIME
+override export MILLRACE_RUNTIME := $(abspath $(MILLRACE_RUNTIME))
+endif
+
 MILLRACE := bin/millrace
 # Without a readable repository (an archive, another owner) there is nothing to stamp.
 BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
