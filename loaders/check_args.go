@@ -93,7 +93,7 @@ func (c *checker) interleave() {
 	if c.plan.ParallelReads <= cycle {
 		return
 	}
-	if !c.args.Bad("num_parallel_reads", "num_mix_files", "dataset") {
+	if len(c.plan.Files) > 0 && !c.args.Bad("num_parallel_reads", "num_mix_files") {
 		c.inConfig.Warn(c.args.Key("num_parallel_reads"), "%d is used as %d, because no more files are read in turns (num_mix_files with shuffle, or else 1)", c.plan.ParallelReads, cycle)
 	}
 	c.plan.ParallelReads = cycle

@@ -2,6 +2,7 @@ package loaders_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -260,6 +261,44 @@ func TestRootLinks(t *testing.T) {
 	_, problems := loaders.Check(outside, &loaders.CheckOptions{Root: filepath.Join(filepath.Dir(outside), "nowhere")})
 	if !problems.HasErrors() {
 		t.Error("a root that does not exist is no error")
+	}
+}
+
+// TestDigests: the plan keeps what the manifest and the list were (A16, D07).
+func TestDigests(t *testing.T) {
+	config := dataset(t, listConfig, fullManifest)
+	const list = "gs://b/a\n\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(config), "files.txt"), []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plan, problems := loaders.Check(config, nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(list))); plan.ListSHA256 != want {
+		t.Errorf("the list's digest\n got %s\nwant %s", plan.ListSHA256, want)
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(fullManifest))); plan.Manifest.SHA256 != want {
+		t.Errorf("the manifest's digest\n got %s\nwant %s", plan.Manifest.SHA256, want)
+	}
+}
+
+// TestSecrets: names, passwords and keys in URLs are not printed (B13).
+func TestSecrets(t *testing.T) {
+	config := dataset(t, listConfig, fullManifest)
+	list := filepath.Join(filepath.Dir(config), "files.txt")
+	for _, text := range []string{"https://me:secret@host/a?key=secret\n", "gs://me:secret@b/a?key=secret\ngs://me:secret@b/a?key=secret\n"} {
+		if err := os.WriteFile(list, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		plan, problems := loaders.Check(config, nil)
+		printed := problems.Error()
+		if plan != nil {
+			printed += plan.Explain()
+		}
+		if strings.Contains(printed, "secret") || !strings.Contains(printed, "/a") {
+			t.Errorf("printed:\n%s", printed)
+		}
 	}
 }
 
