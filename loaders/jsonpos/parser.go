@@ -35,7 +35,6 @@ type cell struct {
 type parser struct {
 	src   []byte
 	at    int
-	depth int
 	open  []int32 // cells of the lists and objects that are not closed yet
 	cells []cell
 }
