@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,33 @@ var children = map[string]func(path string){
 		}
 		os.Stdout.WriteString("holding\n")
 		io.Copy(io.Discard, os.Stdin)
+	},
+	// whole writes an output of three batches, in several row groups.
+	"whole": func(path string) {
+		runtime.LockOSThread() // strace counts the calls of each thread
+		f, err := Create(path, &Options{Overwrite: true})
+		if err != nil {
+			os.Stdout.WriteString(err.Error())
+			os.Exit(1)
+		}
+		if p, ok := f.enc.(*table); ok {
+			p.limit = 1
+		}
+		for range 3 {
+			if err == nil {
+				err = f.Write(everything())
+			}
+		}
+		if err == nil {
+			err = f.Commit()
+		}
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			os.Stdout.WriteString(err.Error())
+			os.Exit(1)
+		}
 	},
 	// limit writes with a limit on the size of files, which stops as a full
 	// disk does.

@@ -50,6 +50,7 @@ func lock(path string) (*os.File, error) {
 			continue
 		}
 		if err := f.Truncate(0); err != nil {
+			os.Remove(name)
 			f.Close()
 			return nil, openError(path, err)
 		}

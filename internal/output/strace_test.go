@@ -1,0 +1,126 @@
+package output
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// never is a number of calls that no output takes, and the most that strace takes.
+const never = 65535
+
+// outputCalls are the system calls that an output is made of.
+var outputCalls = []string{"openat", "newfstatat", "flock", "ftruncate", "write", "copy_file_range", "fsync", "renameat", "close"}
+
+// traced runs a child that writes an output, under strace with a fault at the
+// n-th of a system call, and returns what it says; hit is false if the child
+// went through without one.
+func traced(t *testing.T, path, call, fault string, n int) (said string, hit bool) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "strace.log")
+	dir := filepath.Dir(path)
+	args := []string{"-f", "-qq", "-o", log, "-P", path, "-P", temporary(path), "-P", dir,
+		"-e", "trace=?" + call, "-e", "inject=?" + call + ":" + fault + ":when=" + strconv.Itoa(n), os.Args[0]}
+	cmd := exec.CommandContext(t.Context(), "strace", args...)
+	cmd.Env = append(os.Environ(), "MILLRACE_TEST_CHILD=whole", "MILLRACE_TEST_PATH="+path)
+	out, err := cmd.Output()
+	trace, readErr := os.ReadFile(log)
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	hit = bytes.Contains(trace, []byte("(INJECTED)")) || bytes.Contains(trace, []byte("killed by SIGKILL"))
+	if err != nil && !hit {
+		t.Fatalf("%s %d: %v, %s\n%s", call, n, err, out, trace)
+	}
+	return string(out), hit
+}
+
+// needStrace skips where processes cannot be traced.
+func needStrace(t *testing.T) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "strace", "-qq", "-e", "trace=none", "true").CombinedOutput(); err != nil {
+		t.Skipf("needs strace and the right to trace: %v, %s", err, out)
+	}
+}
+
+// eachFault makes an output of every format once for each system call that it
+// takes, with a fault at that one, and has check look at the folder. The
+// output was there before with other contents.
+func eachFault(t *testing.T, fault string, check func(t *testing.T, path, want, said, call string)) {
+	needStrace(t)
+	for _, format := range formats {
+		t.Run(format.Name, func(t *testing.T) {
+			whole := filepath.Join(t.TempDir(), "out"+format.Extensions[0])
+			if _, hit := traced(t, whole, "write", fault, never); hit {
+				t.Fatal("a fault where there should be none")
+			}
+			want, err := os.ReadFile(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hits := 0
+			for _, call := range outputCalls {
+				for n := 1; ; n++ {
+					path := filepath.Join(t.TempDir(), "out"+format.Extensions[0])
+					if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					said, hit := traced(t, path, call, fault, n)
+					if !hit {
+						break
+					}
+					hits++
+					check(t, path, string(want), said, call)
+				}
+			}
+			if hits < 8 {
+				t.Errorf("only %d faults", hits)
+			}
+			t.Logf("%d faults", hits)
+		})
+	}
+}
+
+// TestKilledAtEachCall kills the process at each system call: the output is
+// the old one or the new one, and the next run makes it the new one.
+func TestKilledAtEachCall(t *testing.T) {
+	eachFault(t, "signal=KILL", func(t *testing.T, path, want, _, _ string) {
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != "old" && string(got) != want {
+			t.Errorf("after the kill: %v, %d bytes", err, len(got))
+		}
+		if out, err := child(t, "whole", path).Output(); err != nil {
+			t.Errorf("the next run: %v, %s", err, out)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("after the next run: %v, %d bytes, want %d", err, len(got), len(want))
+		}
+		onlyFile(t, path)
+	})
+}
+
+// TestErrorAtEachCall lets each system call fail: the failure is reported
+// with the file, and the output is the old one, or the new one where only the
+// folder could not be synced.
+func TestErrorAtEachCall(t *testing.T) {
+	eachFault(t, "error=EIO", func(t *testing.T, path, want, said, call string) {
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != "old" && string(got) != want {
+			t.Errorf("after the failure: %v, %d bytes", err, len(got))
+		}
+		if said != "" && (!strings.HasPrefix(said, path) || !strings.Contains(said, "input/output error")) {
+			t.Errorf("it said %s", said)
+		}
+		if said == "" && string(got) != want {
+			t.Error("it said nothing, and the output is not there")
+		}
+		// Without the lock it is not known whose the temporary file is.
+		if call != "flock" && call != "newfstatat" {
+			onlyFile(t, path)
+		}
+	})
+}
