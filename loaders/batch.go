@@ -14,6 +14,7 @@ type Batch struct {
 	tensors []*tfbridge.Tensor
 	rows    int64
 	kept    bool
+	state   []byte
 }
 
 // Names returns the tensors' names in the order of the config.
@@ -32,6 +33,11 @@ func (b *Batch) Tensor(name string) *tfbridge.Tensor {
 
 // Rows returns the number of examples in the batch.
 func (b *Batch) Rows() int64 { return b.rows }
+
+// State returns where in the data the batch ends, for [RunOptions.State],
+// perhaps in another process; nil if the run does not save it with this batch
+// (see [RunOptions.SaveEvery]). It holds what is buffered for shuffling.
+func (b *Batch) State() []byte { return b.state }
 
 // Keep makes the batch survive the next iteration. The caller then closes it.
 func (b *Batch) Keep() { b.kept = true }

@@ -108,6 +108,12 @@ func (l *Loader) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 	return l.pipe.Run(ctx, l.session, nil)
 }
 
+// Run is [Loader.Batches] with options: the same batches from a saved state,
+// or with states to go on from later.
+func (l *Loader) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error] {
+	return l.pipe.Run(ctx, l.session, o)
+}
+
 // Close frees the session and the graph. It is idempotent; a loop that is
 // still reading ends with an error.
 func (l *Loader) Close() error {

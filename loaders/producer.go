@@ -11,6 +11,9 @@ import (
 // producer runs the graph, batch by batch, ahead of the consumer.
 type producer struct {
 	pipe      *Pipeline
+	session   *tfbridge.Session
+	from      []byte // a saved state to go on from; nil: the start
+	saveEvery int64  // batches from one saved state to the next; 0: none
 	names     []string
 	init      *tfbridge.Callable
 	next      *tfbridge.Callable
@@ -18,6 +21,8 @@ type producer struct {
 	left      chan struct{} // closed when the consumer has left
 	batches   int64         // delivered
 	rows      int64         // delivered
+	group     int64         // records parsed at once
+	skip      int64         // batches left out at the start
 	carefully bool          // batches are parsed one at a time
 }
 
@@ -37,6 +42,7 @@ func (pl *Pipeline) newProducer(sess *tfbridge.Session, o *RunOptions) (*produce
 	}
 	p := &producer{
 		pipe:    pl,
+		session: sess, from: o.State, saveEvery: o.SaveEvery,
 		results: make(chan result, max(o.Ahead, 1)-1), // one more is in the producer's hand
 		left:    make(chan struct{}),
 	}
@@ -62,7 +68,7 @@ func (pl *Pipeline) newProducer(sess *tfbridge.Session, o *RunOptions) (*produce
 // data, or when the consumer has left.
 func (p *producer) produce(ctx context.Context, ended chan<- struct{}) {
 	defer close(ended)
-	err := p.start(p.pipe.groupSize, 0)
+	err := p.begin()
 	for {
 		var b *Batch
 		if err == nil {
@@ -93,6 +99,14 @@ func (p *producer) discard() {
 	}
 }
 
+// begin starts from a saved state if there is one.
+func (p *producer) begin() error {
+	if p.from != nil {
+		return p.restoreState(p.from)
+	}
+	return p.start(p.pipe.groupSize, 0)
+}
+
 // start puts the iterator at a batch of the data. group is how many records
 // are parsed at once.
 func (p *producer) start(group, skip int64) error {
@@ -102,6 +116,7 @@ func (p *producer) start(group, skip int64) error {
 	}
 	defer feeds[0].Close()
 	defer feeds[1].Close()
+	p.group, p.skip = group, skip
 	if _, err := p.init.Run(context.Background(), feeds); err != nil {
 		return p.pipe.explain(context.Background(), err)
 	}
@@ -137,6 +152,12 @@ func (p *producer) step(ctx context.Context) (*Batch, error) {
 	tensors[last].Close()
 	p.rows += b.rows
 	p.batches++
+	if p.saveEvery > 0 && p.batches%p.saveEvery == 0 {
+		if b.state, err = p.saveState(); err != nil {
+			b.release()
+			return nil, err
+		}
+	}
 	return b, nil
 }
 

@@ -13,9 +13,12 @@ import (
 type RunOptions struct {
 	Fetch []NamedOutput // nil: Pipeline.Tensors
 	Ahead int           // batches computed before they are asked for; default and at least 1
+
+	SaveEvery int64  // every so many batches [Batch.State] tells where they end; 0: never
+	State     []byte // such a state, to go on from; nil: the start
 }
 
-// Run yields the batches of a pipeline from the start, by one session run a
+// Run yields the batches of a pipeline from the start or a saved state, by one session run a
 // batch. The session is one of the graph that the pipeline was built into. The
 // next batches are computed while the caller works on one. An error comes last
 // and once; when ctx ends it is of class millrace.ErrCanceled, at once.
