@@ -66,6 +66,7 @@ own note of it, to a hundredth of a second.`,
 }
 
 func (p *program) bench(ctx context.Context, config string, flags *benchFlags) error {
+	p.warm()
 	var names *loaders.ModelNames
 	var err error
 	if flags.model.path != "" {

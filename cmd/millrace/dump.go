@@ -36,6 +36,7 @@ With epochs null the output has no end: take -n batches.`,
 			if n < 0 {
 				return usagef(c, "-n %d: must not be negative", n)
 			}
+			p.warm()
 			names, err := model.names(p)
 			if err != nil {
 				return err

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -16,8 +18,18 @@ func main() {
 	// like any other and does not end the process in the middle of things.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background())
-	p := &program{stdout: os.Stdout, stderr: os.Stderr}
+	p := &program{stdout: os.Stdout, stderr: ownStderr()}
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// ownStderr returns standard error by a descriptor of its own: while TensorFlow
+// is being opened, which may be in the background, descriptor 2 is held back.
+func ownStderr() *os.File {
+	fd, err := unix.FcntlInt(os.Stderr.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return os.Stderr
+	}
+	return os.NewFile(uintptr(fd), os.Stderr.Name())
 }

@@ -78,6 +78,7 @@ unless --allow-op names them; that is no sandbox.`,
 
 // predict checks what can be checked at once, before the model is loaded.
 func (p *program) predict(ctx context.Context, config string, flags *predictFlags) error {
+	p.warm()
 	names, err := estimator.ReadNames(flags.model.path, flags.model.options(p))
 	if err != nil {
 		return err

@@ -109,6 +109,13 @@ func (p *program) runtimeOptions() *tfbridge.RuntimeOptions {
 	return &tfbridge.RuntimeOptions{Dir: p.runtimeDir, Verbose: p.verbose}
 }
 
+// warm begins to open TensorFlow, which takes longer than all else before the
+// first batch, while the config is checked. Whoever needs it then waits for it
+// and gets its error.
+func (p *program) warm() {
+	go tfbridge.Open(p.runtimeOptions())
+}
+
 // printf writes to stdout.
 func (p *program) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(p.stdout, format, args...)
