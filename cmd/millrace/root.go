@@ -44,7 +44,7 @@ Exit codes:
   6   a limit is exceeded
   7   the operating system refused (i/o), or the TensorFlow runtime is missing
   70  internal error
-  130, 143  interrupted by SIGINT, SIGTERM`
+  130, 143  stopped by SIGINT, SIGTERM (129: SIGHUP)`
 
 // root returns the whole command.
 func (p *program) root() *cobra.Command {
