@@ -36,7 +36,7 @@ demo: runtime ## predict over examples/digits and print the accuracy
 	@go run ./examples/digits
 
 .PHONY: test
-test: runtime vet fmt-check ## run every test, with the runtime
+test: native vet fmt-check ## run every test, with the runtime
 	$(WITH_RUNTIME) go test -count=1 ./...
 
 ## Building
@@ -49,6 +49,20 @@ build: need-go need-cc ## build bin/millrace
 .PHONY: runtime
 runtime: need-pip build ## install TensorFlow's library, once
 	@if [ -z "$${MILLRACE_RUNTIME:-}" ]; then $(MILLRACE) runtime install $(if $(FROM),--from '$(FROM)'); fi
+
+# The library of our own dataset operations goes into the runtime's directory,
+# where the program finds it; without it everything works, but slower.
+.PHONY: native
+native: runtime need-cxx ## compile cgo/datasets
+	go run ./internal/opbuild -runtime "$${MILLRACE_RUNTIME:-}" -cxx '$(CXX)'
+
+# What is in it and needs no TensorFlow, under the sanitizers.
+.PHONY: native-asan
+native-asan: need-cxx ## the tests of cgo/datasets under the sanitizers
+	@mkdir -p build
+	cd cgo/datasets && $(CXX) -g -O1 -std=c++17 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
+		crc32c.cc record_reader.cc example_decoder.cc core_test.cc -o $(CURDIR)/build/datasets_core_test
+	build/datasets_core_test
 
 .PHONY: clean
 clean: ## remove what was built; the runtime stays
@@ -125,7 +139,7 @@ generate-clean: ## fail if make generate changes the tree
 
 ## What must be there
 
-.PHONY: need-go need-cc need-pip
+.PHONY: need-go need-cc need-cxx need-pip
 need-go:
 	@command -v go >/dev/null || { \
 		echo "Go is missing. Install Go $$(sed -n 's/^go //p' go.mod) or newer: https://go.dev/doc/install" >&2; exit 1; }
@@ -133,6 +147,10 @@ need-go:
 need-cc: need-go
 	@cc=$$(go env CC); command -v $${cc%% *} >/dev/null || { \
 		echo "A C compiler is missing: there is no $$cc. Install one (Debian: apt install build-essential) or set CC." >&2; exit 1; }
+
+need-cxx: need-go
+	@command -v $(firstword $(CXX)) >/dev/null || { \
+		echo "A C++ compiler is missing: there is no $(firstword $(CXX)). Install one (Debian: apt install build-essential) or set CXX." >&2; exit 1; }
 
 # Nothing is downloaded with pip once there is a runtime.
 need-pip:

@@ -1,0 +1,226 @@
+// What the dataset ops that make batches of Examples have in common: their
+// attributes, and the tensors of a batch.
+#ifndef MILLRACE_CGO_DATASETS_BATCH_SPEC_H_
+#define MILLRACE_CGO_DATASETS_BATCH_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "example_decoder.h"
+#include "fault.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor_util.h"
+
+namespace millrace {
+
+constexpr char kKeys[] = "keys";
+constexpr char kKinds[] = "kinds";
+constexpr char kValues[] = "values";
+constexpr char kBigEndian[] = "big_endian";
+constexpr char kOutputTypes[] = "output_types";
+constexpr char kOutputShapes[] = "output_shapes";
+
+// ToStatus gives a fault TensorFlow's code for it.
+inline absl::Status ToStatus(const Fault& fault) {
+  absl::StatusCode code = absl::StatusCode::kUnknown;
+  switch (fault.cause) {
+    case Cause::kNone:
+      return absl::OkStatus();
+    case Cause::kDataLoss:
+      code = absl::StatusCode::kDataLoss;
+      break;
+    case Cause::kInvalidArgument:
+      code = absl::StatusCode::kInvalidArgument;
+      break;
+    case Cause::kFailedPrecondition:
+      code = absl::StatusCode::kFailedPrecondition;
+      break;
+    case Cause::kNotFound:
+      code = absl::StatusCode::kNotFound;
+      break;
+    case Cause::kPermissionDenied:
+      code = absl::StatusCode::kPermissionDenied;
+      break;
+    case Cause::kResourceExhausted:
+      code = absl::StatusCode::kResourceExhausted;
+      break;
+    case Cause::kCancelled:
+      code = absl::StatusCode::kCancelled;
+      break;
+    case Cause::kUnknown:
+      break;
+  }
+  return absl::Status(code, fault.text);
+}
+
+// BatchSpec is the attributes: which features to decode, and to what.
+class BatchSpec {
+ public:
+  // Read reads and checks the attributes.
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx) {
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kKeys, &keys_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kKinds, &kinds_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kValues, &values_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kBigEndian, &big_endian_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputTypes, &types_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &shapes_));
+    const size_t n = keys_.size();
+    if (kinds_.size() != n || values_.size() != n || big_endian_.size() != n ||
+        types_.size() != n || shapes_.size() != n) {
+      return absl::InvalidArgumentError(
+          "the attributes of features differ in length");
+    }
+    for (size_t i = 0; i < n; ++i) {
+      const absl::Status s = Add(i);
+      if (!s.ok()) {
+        return absl::Status(s.code(), absl::StrCat("feature ", Quote(keys_[i], 256),
+                                                   ": ", s.message()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<FeatureSpec>& features() const { return features_; }
+  const tensorflow::DataTypeVector& types() const { return types_; }
+  const std::vector<tensorflow::PartialTensorShape>& shapes() const {
+    return shapes_;
+  }
+
+  // Attrs returns the attributes that AddDataset does not write by itself.
+  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs()
+      const {
+    std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs(4);
+    attrs[0].first = kKeys;
+    tensorflow::SetAttrValue(keys_, &attrs[0].second);
+    attrs[1].first = kKinds;
+    tensorflow::SetAttrValue(kinds_, &attrs[1].second);
+    attrs[2].first = kValues;
+    tensorflow::SetAttrValue(values_, &attrs[2].second);
+    attrs[3].first = kBigEndian;
+    tensorflow::SetAttrValue(big_endian_, &attrs[3].second);
+    return attrs;
+  }
+
+  // Allocate makes the tensors of a batch and says where their values go.
+  absl::Status Allocate(tensorflow::Allocator* allocator, int64_t rows,
+                        std::vector<tensorflow::Tensor>* tensors,
+                        std::vector<Destination>* to) const {
+    tensors->clear();
+    to->clear();
+    for (size_t i = 0; i < features_.size(); ++i) {
+      tensorflow::TensorShape shape;
+      TF_RETURN_IF_ERROR(shape.AddDimWithStatus(rows));
+      for (int64_t dim : dims_[i]) {
+        TF_RETURN_IF_ERROR(shape.AddDimWithStatus(dim));
+      }
+      tensors->emplace_back(allocator, types_[i], shape);
+      tensorflow::Tensor& t = tensors->back();
+      if (!t.IsInitialized()) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "no memory for a batch of shape ", shape.DebugString()));
+      }
+      Destination d;
+      d.base = t.data();
+      if (features_[i].kind == Kind::kBytes) d.set = SetString;
+      to->push_back(d);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void SetString(void* base, int64_t index, const char* data, size_t n) {
+    static_cast<tensorflow::tstring*>(base)[index].assign(data, n);
+  }
+
+  // Add derives what to decode of feature i.
+  absl::Status Add(size_t i) {
+    FeatureSpec f;
+    f.key = keys_[i];
+    f.values = values_[i];
+    std::vector<int64_t> dims;
+    const int64_t elements = TailElements(shapes_[i], &dims);
+    if (elements < 0 || f.values < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shape ", shapes_[i].DebugString(), " is not that of a batch"));
+    }
+    tensorflow::DataType want = tensorflow::DT_INVALID;
+    if (kinds_[i] == "int") {
+      f.kind = Kind::kInt64;
+      want = tensorflow::DT_INT64;
+    } else if (kinds_[i] == "float") {
+      f.kind = Kind::kFloat;
+      want = tensorflow::DT_FLOAT;
+    } else if (kinds_[i] == "bytes") {
+      f.kind = Kind::kBytes;
+      want = tensorflow::DT_STRING;
+    } else if (kinds_[i] == "raw") {
+      TF_RETURN_IF_ERROR(AddRaw(i, elements, &f));
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("unknown kind ", Quote(kinds_[i], 64)));
+    }
+    if (f.kind != Kind::kRaw && (types_[i] != want || f.values != elements)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          f.values, " values of kind ", kinds_[i], " cannot be ",
+          tensorflow::DataTypeString(types_[i]), shapes_[i].DebugString()));
+    }
+    features_.push_back(std::move(f));
+    dims_.push_back(std::move(dims));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddRaw(size_t i, int64_t elements, FeatureSpec* f) const {
+    const int size = tensorflow::DataTypeSize(types_[i]);
+    if (size == 0 || f->values < 1 || elements % f->values != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          f->values, " raw values cannot be ",
+          tensorflow::DataTypeString(types_[i]), shapes_[i].DebugString()));
+    }
+    f->kind = Kind::kRaw;
+    f->raw_bytes = elements / f->values * size;
+    const bool is_complex = types_[i] == tensorflow::DT_COMPLEX64 ||
+                            types_[i] == tensorflow::DT_COMPLEX128;
+    const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    if (big_endian_[i] == little) f->swap_bytes = is_complex ? size / 2 : size;
+    return absl::OkStatus();
+  }
+
+  // TailElements returns the elements of one row, -1 if they are not known.
+  static int64_t TailElements(const tensorflow::PartialTensorShape& shape,
+                              std::vector<int64_t>* dims) {
+    if (shape.dims() < 1) return -1;
+    int64_t n = 1;
+    for (int d = 1; d < shape.dims(); ++d) {
+      const int64_t size = shape.dim_size(d);
+      if (size < 0 || (size > 0 && n > (int64_t{1} << 40) / size)) return -1;
+      n *= size;
+      dims->push_back(size);
+    }
+    return n;
+  }
+
+  std::vector<std::string> keys_;
+  std::vector<std::string> kinds_;
+  std::vector<int64_t> values_;
+  std::vector<bool> big_endian_;
+  tensorflow::DataTypeVector types_;
+  std::vector<tensorflow::PartialTensorShape> shapes_;
+  std::vector<FeatureSpec> features_;
+  std::vector<std::vector<int64_t>> dims_;  // of one row of each feature
+};
+
+// FirstRows returns the first rows of a batch that did not become full.
+inline void FirstRows(int64_t rows, std::vector<tensorflow::Tensor>* batch) {
+  for (tensorflow::Tensor& t : *batch) {
+    t = tensorflow::tensor::DeepCopy(t.Slice(0, rows));
+  }
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_BATCH_SPEC_H_

@@ -1,0 +1,206 @@
+// A test driver of what needs no TensorFlow, for the sanitizers:
+//   core_test         runs the tests
+//   core_test FILE N  reads a file of Examples of N floats "x" and an int64 "y"
+//                     and prints the records per second
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "crc32c.h"
+#include "example_decoder.h"
+#include "record_reader.h"
+
+namespace millrace {
+namespace {
+
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1);                                                 \
+    }                                                               \
+  } while (false)
+
+std::string Bytes(char tag, const std::string& s) {
+  std::string out(1, tag);
+  for (size_t n = s.size();; n >>= 7) {
+    out += static_cast<char>(n < 128 ? n : (n & 127) | 128);
+    if (n < 128) return out + s;
+  }
+}
+
+std::string Feature(const std::string& key, const std::string& list) {
+  return Bytes(10, Bytes(10, key) + Bytes(18, list));
+}
+
+std::string Floats(const std::vector<float>& v) {
+  return Bytes(18, Bytes(10, std::string(reinterpret_cast<const char*>(v.data()),
+                                         v.size() * 4)));
+}
+
+std::string Example(int id) {
+  const float x = static_cast<float>(id);
+  return Bytes(10, Feature("x", Floats({x, x + 0.5f, -x})) +
+                       Feature("y", Bytes(26, Bytes(10, {static_cast<char>(id)}))));
+}
+
+std::string Frame(const std::string& record) {
+  const uint64_t n = record.size();
+  std::string out(reinterpret_cast<const char*>(&n), 8);
+  uint32_t crc = MaskCrc(Crc32c(out.data(), 8));
+  out.append(reinterpret_cast<const char*>(&crc), 4);
+  crc = MaskCrc(Crc32c(record.data(), n));
+  return out + record + std::string(reinterpret_cast<const char*>(&crc), 4);
+}
+
+void TestCrc() {
+  CHECK(Crc32c("123456789", 9) == 0xe3069283);
+  CHECK(Crc32cPortable("123456789", 9) == 0xe3069283);
+  std::mt19937 random(1);
+  std::vector<char> data(40000);
+  for (char& c : data) c = static_cast<char>(random());
+  for (int i = 0; i < 3000; ++i) {
+    const size_t n = i < 1000 ? i : random() % 30000;
+    const size_t at = random() % 100;
+    CHECK(Crc32c(&data[at], n) == Crc32cPortable(&data[at], n));
+  }
+}
+
+// Decoded decodes records of three floats "x" and an int64 "y", whose memory is
+// exactly as large as it must be.
+struct Decoded {
+  std::vector<float> x = std::vector<float>(3);
+  std::vector<int64_t> y = std::vector<int64_t>(1);
+  ExampleDecoder decoder{{{"x", Kind::kFloat, 3}, {"y", Kind::kInt64, 1}}};
+  Fault fault;
+
+  bool Decode(const std::string& record) {
+    fault = Fault();
+    const std::vector<char> exact(record.begin(), record.end());
+    const Destination to[] = {{x.data()}, {y.data()}};
+    return decoder.Decode({exact.data(), exact.size()}, to, 0, &fault);
+  }
+};
+
+void TestDecoder() {
+  Decoded d;
+  CHECK(d.Decode(Example(7)));
+  CHECK(d.x[1] == 7.5f && d.y[0] == 7);
+  CHECK(d.Decode(Example(7) + Example(9)));  // the last wins
+  CHECK(d.x[0] == 9 && d.y[0] == 9);
+  CHECK(!d.Decode(""));
+  CHECK(d.fault.text == "feature \"x\": the record has no such feature");
+  std::mt19937 random(2);
+  for (int i = 0; i < 300000; ++i) {
+    std::string record = Example(i % 128);
+    for (int k = random() % 4; k >= 0; --k) {
+      const size_t at = random() % record.size();
+      switch (random() % 4) {
+        case 0:
+          record[at] = static_cast<char>(random());
+          break;
+        case 1:
+          record.erase(at, 1 + random() % 4);
+          break;
+        case 2:
+          record.insert(at, 1, static_cast<char>(random()));
+          break;
+        case 3:
+          record.resize(at);
+      }
+      if (record.empty()) break;
+    }
+    d.Decode(record);
+  }
+}
+
+// Read reads the bytes as a file and returns the number of records.
+int Read(const std::string& bytes, Fault* fault) {
+  char path[] = "/tmp/core_test_XXXXXX";
+  const int fd = mkstemp(path);
+  CHECK(fd >= 0);
+  CHECK(write(fd, bytes.data(), bytes.size()) ==
+        static_cast<ssize_t>(bytes.size()));
+  close(fd);
+  RecordReader reader(1);
+  CHECK(reader.Open(path, 0, 0, fault));
+  unlink(path);
+  std::string_view record;
+  int count = 0;
+  for (;; ++count) {
+    const auto outcome = reader.Next(&record, fault);
+    if (outcome != RecordReader::Outcome::kRecord) break;
+  }
+  return count;
+}
+
+void TestReader() {
+  std::string file;
+  std::vector<size_t> ends = {0};
+  for (int i = 0; i < 10; ++i) {
+    file += Frame(Example(i));
+    ends.push_back(file.size());
+  }
+  for (size_t cut = 0; cut <= file.size(); ++cut) {
+    Fault fault;
+    const int n = Read(file.substr(0, cut), &fault);
+    CHECK(ends[n] <= cut && (n == 10 || cut < ends[n + 1]));
+    CHECK((fault.cause == Cause::kNone) == (ends[n] == cut));
+  }
+  for (size_t bit = 0; bit < file.size() * 8; bit += 3) {
+    std::string flipped = file;
+    flipped[bit / 8] ^= 1 << (bit % 8);
+    Fault fault;
+    const int n = Read(flipped, &fault);
+    CHECK(fault.cause == Cause::kDataLoss);
+    CHECK(ends[n] <= bit / 8 && bit / 8 < ends[n + 1]);
+  }
+  Fault fault;
+  const std::string large(300000, 'a');
+  CHECK(Read(Frame(large) + Frame("") + Frame(large), &fault) == 3);
+}
+
+int Measure(const char* path, int floats) {
+  constexpr int kBatch = 128;
+  ExampleDecoder decoder(
+      {{"x", Kind::kFloat, floats}, {"y", Kind::kInt64, 1}});
+  RecordReader reader(256 << 10);
+  double best = 0;
+  for (int round = 0; round < 7; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    Fault fault;
+    CHECK(reader.Open(path, 0, 0, &fault));
+    std::vector<float> x(kBatch * floats);
+    std::vector<int64_t> y(kBatch);
+    const Destination to[] = {{x.data()}, {y.data()}};
+    int64_t count = 0;
+    for (std::string_view record;; ++count) {
+      if (reader.Next(&record, &fault) != RecordReader::Outcome::kRecord) break;
+      CHECK(decoder.Decode(record, to, count % kBatch, &fault));
+    }
+    CHECK(fault.cause == Cause::kNone);
+    const std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - start;
+    best = std::max(best, count / took.count());
+  }
+  std::printf("%.0f records/s\n", best);
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  if (argc == 3) return millrace::Measure(argv[1], std::atoi(argv[2]));
+  millrace::TestCrc();
+  millrace::TestDecoder();
+  millrace::TestReader();
+  std::puts("ok");
+  return 0;
+}

@@ -1,0 +1,24 @@
+// The checksum of TFRecords: CRC-32C, masked.
+#ifndef MILLRACE_CGO_DATASETS_CRC32C_H_
+#define MILLRACE_CGO_DATASETS_CRC32C_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace {
+
+// Crc32c returns the CRC-32C of n bytes. It uses the processor's instruction
+// where there is one.
+uint32_t Crc32c(const void* data, size_t n);
+
+// Crc32cPortable is Crc32c without the instruction.
+uint32_t Crc32cPortable(const void* data, size_t n);
+
+// MaskCrc returns the form in which a TFRecord stores a checksum.
+inline uint32_t MaskCrc(uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_CRC32C_H_

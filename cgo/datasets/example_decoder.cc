@@ -1,0 +1,335 @@
+#include "example_decoder.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "wire.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMaxOrder = 1024;  // keys to remember of a record
+constexpr size_t kMaxKey = 256;     // of a key in a message
+
+const char* ListName(uint8_t tag) {
+  switch (tag) {
+    case wire::kBytes1:
+      return "bytes";
+    case wire::kBytes2:
+      return "float";
+    default:
+      return "int64";
+  }
+}
+
+uint8_t ListTag(Kind kind) {
+  switch (kind) {
+    case Kind::kInt64:
+      return wire::kBytes3;
+    case Kind::kFloat:
+      return wire::kBytes2;
+    default:
+      return wire::kBytes1;
+  }
+}
+
+// Text reads a length and as many bytes, which must be there.
+bool Text(const uint8_t** p, const uint8_t* end, std::string_view* text) {
+  uint32_t n;
+  if (!wire::Varint32(p, end, &n)) return false;
+  if (n > static_cast<size_t>(end - *p)) return false;
+  *text = std::string_view(reinterpret_cast<const char*>(*p), n);
+  *p += n;
+  return true;
+}
+
+// Skip passes over a field beside the features. Like TensorFlow it takes the
+// field number 0, and a length that reaches past the record for its end.
+bool Skip(const uint8_t** p, const uint8_t* end) {
+  uint32_t tag;
+  if (!wire::Varint32(p, end, &tag)) return false;
+  uint32_t n = 0;
+  switch (tag & 7) {
+    case 0:
+      return wire::Varint32(p, end, &n);
+    case 1:
+      n = 8;
+      break;
+    case 2:
+      if (!wire::Varint32(p, end, &n)) return false;
+      if (n > INT32_MAX) return true;  // a negative length skips nothing
+      *p = wire::Limit(*p, end, n);
+      return true;
+    case 5:
+      n = 4;
+      break;
+    default:
+      return false;
+  }
+  if (n > static_cast<size_t>(end - *p)) return false;
+  *p += n;
+  return true;
+}
+
+// Entry reads an entry of the map of features: two fields, each a name or a
+// value. What is not given is empty.
+bool Entry(const uint8_t** p, const uint8_t* end, std::string_view* key,
+           std::string_view* value) {
+  uint32_t length;
+  if (!wire::Varint32(p, end, &length)) return false;
+  end = wire::Limit(*p, end, length);
+  *key = *value = std::string_view();
+  for (int field = 0; field < 2; ++field) {
+    uint32_t tag;
+    if (!wire::Varint32(p, end, &tag)) return false;
+    if (tag != wire::kBytes1 && tag != wire::kBytes2) return false;
+    if (!Text(p, end, tag == wire::kBytes1 ? key : value)) return false;
+  }
+  return *p == end;
+}
+
+// List is the values of a feature: where they are in the record.
+struct List {
+  const uint8_t* p;
+  const uint8_t* end;
+  bool packed = false;
+
+  // Open reads the length of the list, and of the packed list in it if there
+  // is one. `one` is the tag of a single value.
+  bool Open(std::string_view value, uint8_t one) {
+    p = reinterpret_cast<const uint8_t*>(value.data()) + 1;  // after the kind
+    end = p + value.size() - 1;
+    uint32_t length;
+    if (!wire::Varint32(&p, end, &length)) return false;
+    end = wire::Limit(p, end, length);
+    if (p == end) return true;
+    if (*p == wire::kBytes1 && one != wire::kBytes1) {
+      packed = true;
+      ++p;
+      if (!wire::Varint32(&p, end, &packed_length)) return false;
+      end = wire::Limit(p, end, packed_length);
+      return true;
+    }
+    return *p == one;
+  }
+
+  uint32_t packed_length = 0;
+};
+
+// Each reader below writes at most `want` values to `to` and returns how many
+// the list has, or -1 if it cannot be read.
+
+int64_t Floats(std::string_view value, int64_t want, char* to) {
+  List list;
+  if (!list.Open(value, wire::kFixed32)) return -1;
+  if (list.packed) {
+    // The claimed length counts, as long as the values wanted are there.
+    const int64_t count = list.packed_length / 4;
+    const size_t n = std::min<size_t>(
+        static_cast<size_t>(std::min(count, want)) * 4, list.packed_length);
+    if (n > static_cast<size_t>(list.end - list.p)) return -1;
+    if (count == want) std::memcpy(to, list.p, n);
+    return count;
+  }
+  int64_t count = 0;
+  for (; list.p != list.end; ++count) {
+    if (*list.p != wire::kFixed32 || list.end - list.p < 5) return -1;
+    if (count < want) std::memcpy(to + count * 4, list.p + 1, 4);
+    list.p += 5;
+  }
+  return count;
+}
+
+int64_t Ints(std::string_view value, int64_t want, char* to) {
+  List list;
+  if (!list.Open(value, wire::kVarint1)) return -1;
+  int64_t count = 0;
+  for (; list.p != list.end; ++count) {
+    if (!list.packed) {
+      if (*list.p != wire::kVarint1) return -1;
+      ++list.p;
+    }
+    uint64_t v;
+    if (!wire::Varint64(&list.p, list.end, &v)) return -1;
+    if (count < want) std::memcpy(to + count * 8, &v, 8);
+  }
+  return count;
+}
+
+int64_t Strings(std::string_view value, int64_t want, const Destination& to,
+                int64_t first) {
+  List list;
+  if (!list.Open(value, wire::kBytes1)) return -1;
+  int64_t count = 0;
+  for (; list.p != list.end; ++count) {
+    std::string_view text;
+    if (*list.p != wire::kBytes1) return -1;
+    ++list.p;
+    if (!Text(&list.p, list.end, &text)) return -1;
+    if (count < want) to.set(to.base, first + count, text.data(), text.size());
+  }
+  return count;
+}
+
+void CopySwapped(char* to, std::string_view from, int size) {
+  for (size_t i = 0; i < from.size(); i += size) {
+    std::reverse_copy(from.data() + i, from.data() + i + size, to + i);
+  }
+}
+
+int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
+            Fault* fault) {
+  List list;
+  if (!list.Open(value, wire::kBytes1)) return -1;
+  int64_t count = 0;
+  for (; list.p != list.end; ++count) {
+    std::string_view text;
+    if (*list.p != wire::kBytes1) return -1;
+    ++list.p;
+    if (!Text(&list.p, list.end, &text)) return -1;
+    if (count >= f.values) continue;
+    if (text.size() != static_cast<size_t>(f.raw_bytes)) {
+      fault->Set(Cause::kInvalidArgument,
+                 "feature %s: %zu raw bytes, want %" PRId64,
+                 Quote(f.key, kMaxKey).c_str(), text.size(), f.raw_bytes);
+      return -1;
+    }
+    char* at = to + count * f.raw_bytes;
+    if (f.swap_bytes > 1) {
+      CopySwapped(at, text, f.swap_bytes);
+    } else {
+      std::memcpy(at, text.data(), text.size());
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+ExampleDecoder::ExampleDecoder(std::vector<FeatureSpec> features)
+    : features_(std::move(features)), found_(features_.size()) {
+  for (size_t i = 0; i < features_.size(); ++i) {
+    by_key_[features_[i].key] = static_cast<int>(i);
+  }
+}
+
+// Lookup returns the feature of a key, -1 if nobody asks for it. Records mostly
+// have the same keys in the same order, which is tried first.
+int ExampleDecoder::Lookup(std::string_view key) {
+  if (position_ < order_.size() && order_[position_].key == key) {
+    return order_[position_++].feature;
+  }
+  const auto known = by_key_.find(key);
+  const int feature = known == by_key_.end() ? -1 : known->second;
+  if (position_ < kMaxOrder) {
+    order_.resize(position_);
+    order_.push_back({std::string(key.substr(0, kMaxKey)), feature});
+    ++position_;
+  }
+  return feature;
+}
+
+// Features reads a map of features. Of several of one key the last counts that
+// has a value.
+bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
+                              const uint8_t* record, Fault* fault) {
+  const auto malformed = [&](const uint8_t* at) {
+    return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
+                      at - record);
+  };
+  uint32_t length;
+  if (!wire::Varint32(p, end, &length)) return malformed(*p);
+  end = wire::Limit(*p, end, length);
+  while (*p != end) {
+    const uint8_t* start = *p;
+    if (**p != wire::kBytes1) return malformed(start);
+    ++*p;
+    std::string_view key, value;
+    if (!Entry(p, end, &key, &value)) return malformed(start);
+    const int feature = Lookup(key);
+    if (feature < 0 || value.empty()) continue;
+    const auto tag = static_cast<uint8_t>(value[0]);
+    if (tag != wire::kBytes1 && tag != wire::kBytes2 && tag != wire::kBytes3) {
+      return fault->Set(Cause::kInvalidArgument,
+                        "feature %s: no list of bytes, floats or int64s",
+                        Quote(key, kMaxKey).c_str());
+    }
+    found_[feature] = value;
+  }
+  return true;
+}
+
+bool ExampleDecoder::Find(const uint8_t* p, const uint8_t* end, Fault* fault) {
+  const uint8_t* const record = p;
+  position_ = 0;
+  for (std::string_view& value : found_) value = std::string_view();
+  while (p != end) {
+    if (*p == wire::kBytes1) {
+      ++p;
+      if (!Features(&p, end, record, fault)) return false;
+      continue;
+    }
+    const uint8_t* at = p;
+    if (!Skip(&p, end)) {
+      return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
+                        at - record);
+    }
+  }
+  return true;
+}
+
+// Value writes the values of a feature.
+bool ExampleDecoder::Value(size_t feature, const Destination& to, int64_t row,
+                           Fault* fault) const {
+  const FeatureSpec& f = features_[feature];
+  const std::string_view value = found_[feature];
+  const auto wrong = [&](const char* format, auto... args) {
+    Fault inner;
+    inner.Set(Cause::kInvalidArgument, format, args...);
+    *fault = inner;
+    fault->text = "feature " + Quote(f.key, kMaxKey) + ": " + fault->text;
+    return false;
+  };
+  if (value.empty()) return wrong("%s", "the record has no such feature");
+  const auto tag = static_cast<uint8_t>(value[0]);
+  if (tag != ListTag(f.kind)) {
+    return wrong("stored as a %s list, %s is asked for", ListName(tag),
+                 ListName(ListTag(f.kind)));
+  }
+  int64_t count = -1;
+  char* const base = static_cast<char*>(to.base);
+  switch (f.kind) {
+    case Kind::kInt64:
+      count = Ints(value, f.values, base + row * f.values * 8);
+      break;
+    case Kind::kFloat:
+      count = Floats(value, f.values, base + row * f.values * 4);
+      break;
+    case Kind::kBytes:
+      count = Strings(value, f.values, to, row * f.values);
+      break;
+    case Kind::kRaw:
+      count = Raw(f, value, base + row * f.values * f.raw_bytes, fault);
+      if (fault->cause != Cause::kNone) return false;
+      break;
+  }
+  if (count < 0) return wrong("%s", "its list cannot be read");
+  if (count != f.values) {
+    return wrong("%" PRId64 " values stored, want %" PRId64, count, f.values);
+  }
+  return true;
+}
+
+bool ExampleDecoder::Decode(std::string_view record,
+                            const Destination* destinations, int64_t row,
+                            Fault* fault) {
+  const auto* p = reinterpret_cast<const uint8_t*>(record.data());
+  if (!Find(p, p + record.size(), fault)) return false;
+  for (size_t i = 0; i < features_.size(); ++i) {
+    if (!Value(i, destinations[i], row, fault)) return false;
+  }
+  return true;
+}
+
+}  // namespace millrace

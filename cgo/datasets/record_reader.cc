@@ -1,0 +1,220 @@
+#include "record_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <new>
+
+#include "crc32c.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kHeader = 12;  // length and its checksum
+constexpr size_t kFooter = 4;   // the data's checksum
+constexpr uint64_t kMaxRecord = 256 << 20;
+constexpr size_t kMinBuffer = 64 << 10;
+constexpr size_t kMaxPath = 512;  // of a path in a message
+
+template <typename T>
+T LoadLittle(const char* p) {
+  T v;
+  std::memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  std::reverse(reinterpret_cast<char*>(&v),
+               reinterpret_cast<char*>(&v) + sizeof(v));
+#endif
+  return v;
+}
+
+bool SystemFault(Fault* fault, const std::string& path, const char* what) {
+  const int code = errno;
+  Cause cause = Cause::kUnknown;
+  if (code == ENOENT || code == ENOTDIR) cause = Cause::kNotFound;
+  if (code == EACCES || code == EPERM) cause = Cause::kPermissionDenied;
+  if (code == EMFILE || code == ENFILE || code == ENOMEM) {
+    cause = Cause::kResourceExhausted;
+  }
+  fault->cause = cause;
+  fault->text = "file " + Quote(path, kMaxPath) + ": " + what + ": " +
+                std::strerror(code);
+  return false;
+}
+
+}  // namespace
+
+RecordReader::RecordReader(size_t buffer_bytes)
+    : minimum_(std::max(buffer_bytes, kMinBuffer)) {}
+
+RecordReader::~RecordReader() { Close(); }
+
+void RecordReader::Close() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  begin_ = end_ = 0;
+}
+
+bool RecordReader::Open(const std::string& path, int64_t offset,
+                        int64_t ordinal, Fault* fault) {
+  Close();
+  path_ = path;
+  // Without O_NONBLOCK the opening of a pipe would wait for a writer.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return SystemFault(fault, path, "open");
+  fd_ = fd;
+  struct stat info;
+  if (fstat(fd, &info) != 0) return SystemFault(fault, path, "stat");
+  if (!S_ISREG(info.st_mode)) {
+    fault->cause = Cause::kFailedPrecondition;
+    fault->text = "file " + Quote(path, kMaxPath) + ": not a regular file";
+    return false;
+  }
+  size_ = info.st_size;
+  if (offset < 0 || offset > size_) {
+    fault->cause = Cause::kFailedPrecondition;
+    fault->text = "file " + Quote(path, kMaxPath) + ": it has " +
+                  std::to_string(size_) + " bytes, reading was to go on at " +
+                  std::to_string(offset);
+    return false;
+  }
+  next_ = current_ = offset;
+  ordinal_ = ordinal;
+  posix_fadvise(fd, offset, 0, POSIX_FADV_SEQUENTIAL);  // a hint
+  return Reserve(minimum_, fault);
+}
+
+// Reserve makes the buffer at least `want` bytes large.
+bool RecordReader::Reserve(size_t want, Fault* fault) {
+  if (capacity_ >= want) return true;
+  const size_t capacity = std::max(want, minimum_);
+  std::unique_ptr<char[]> larger(new (std::nothrow) char[capacity]);
+  if (larger == nullptr) {
+    return fault->Set(Cause::kResourceExhausted,
+                      "no memory for a buffer of %zu bytes", capacity);
+  }
+  if (end_ > begin_) {
+    std::memcpy(larger.get(), buffer_.get() + begin_, end_ - begin_);
+  }
+  end_ -= begin_;
+  begin_ = 0;
+  buffer_ = std::move(larger);
+  capacity_ = capacity;
+  return true;
+}
+
+// Load reads once, as much as the buffer takes.
+bool RecordReader::Load(Fault* fault) {
+  const int64_t at = next_ + static_cast<int64_t>(end_ - begin_);
+  const int64_t left = std::max<int64_t>(size_ - at, 0);
+  const size_t room =
+      static_cast<size_t>(std::min<int64_t>(capacity_ - end_, left));
+  ssize_t n;
+  do {
+    n = pread(fd_, buffer_.get() + end_, room, at);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return SystemFault(fault, path_, "read");
+  if (n == 0) {
+    Fail(fault, Cause::kFailedPrecondition,
+         "the file shrank while it was read");
+    return false;
+  }
+  end_ += static_cast<size_t>(n);
+  return true;
+}
+
+// Fill buffers `want` bytes, or what is left of the file.
+bool RecordReader::Fill(size_t want, size_t* got, Fault* fault) {
+  *got = end_ - begin_;
+  if (*got >= want) return true;
+  const uint64_t left = static_cast<uint64_t>(size_ - next_);
+  want = static_cast<size_t>(std::min<uint64_t>(want, left));
+  if (!Reserve(want, fault)) return false;
+  if (begin_ + want > capacity_ || begin_ == end_) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  while (end_ - begin_ < want) {
+    if (!Load(fault)) return false;
+  }
+  *got = end_ - begin_;
+  return true;
+}
+
+void RecordReader::Describe(Fault* fault) const {
+  const int64_t record = current_ == next_ ? ordinal_ : ordinal_ - 1;
+  fault->text = "file " + Quote(path_, kMaxPath) + ": record " +
+                std::to_string(record) + " (offset " +
+                std::to_string(current_) + "): " + fault->text;
+}
+
+RecordReader::Outcome RecordReader::Fail(Fault* fault, Cause cause,
+                                         const std::string& text) const {
+  fault->cause = cause;
+  fault->text = text;
+  Describe(fault);
+  return Outcome::kFault;
+}
+
+RecordReader::Outcome RecordReader::Truncated(Fault* fault, size_t got,
+                                              uint64_t want,
+                                              const char* what) const {
+  return Fail(fault, Cause::kDataLoss,
+              "the file is truncated: " + std::to_string(got) + " of " +
+                  std::to_string(want) + " " + what);
+}
+
+// CheckEnd makes sure that the file ends where it did when it was opened.
+bool RecordReader::CheckEnd(Fault* fault) const {
+  struct stat info;
+  if (fstat(fd_, &info) != 0) return SystemFault(fault, path_, "stat");
+  if (info.st_size == size_) return true;
+  Fail(fault, Cause::kFailedPrecondition,
+       "the file changed while it was read: it had " + std::to_string(size_) +
+           " bytes and has " + std::to_string(info.st_size));
+  return false;
+}
+
+RecordReader::Outcome RecordReader::Next(std::string_view* record,
+                                         Fault* fault) {
+  current_ = next_;
+  size_t got;
+  if (!Fill(kHeader, &got, fault)) return Outcome::kFault;
+  if (got == 0) return CheckEnd(fault) ? Outcome::kEnd : Outcome::kFault;
+  if (got < kHeader) return Truncated(fault, got, kHeader, "header bytes");
+  const char* header = buffer_.get() + begin_;
+  if (MaskCrc(Crc32c(header, 8)) != LoadLittle<uint32_t>(header + 8)) {
+    return Fail(fault, Cause::kDataLoss,
+                "the length checksum does not match: the header is damaged, "
+                "or this is no TFRecord file");
+  }
+  const uint64_t length = LoadLittle<uint64_t>(header);
+  const uint64_t left = static_cast<uint64_t>(size_ - next_) - kHeader;
+  if (length > kMaxRecord) {
+    return Fail(fault, Cause::kResourceExhausted,
+                "it claims " + std::to_string(length) + " bytes, " +
+                    std::to_string(left) + " remain, cap 256 MiB");
+  }
+  if (length > left) return Truncated(fault, left, length, "data bytes");
+  if (left - length < kFooter) {
+    return Truncated(fault, left - length, kFooter, "data checksum bytes");
+  }
+  const size_t whole = kHeader + static_cast<size_t>(length) + kFooter;
+  if (!Fill(whole, &got, fault)) return Outcome::kFault;
+  const char* data = buffer_.get() + begin_ + kHeader;
+  if (MaskCrc(Crc32c(data, length)) != LoadLittle<uint32_t>(data + length)) {
+    return Fail(fault, Cause::kDataLoss, "the data checksum does not match");
+  }
+  *record = std::string_view(data, length);
+  begin_ += whole;
+  next_ += static_cast<int64_t>(whole);
+  ++ordinal_;
+  return Outcome::kRecord;
+}
+
+}  // namespace millrace

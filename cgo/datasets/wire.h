@@ -1,0 +1,62 @@
+// The protobuf wire format as TensorFlow reads it.
+#ifndef MILLRACE_CGO_DATASETS_WIRE_H_
+#define MILLRACE_CGO_DATASETS_WIRE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace {
+namespace wire {
+
+// Tags of one byte: the field's number and its wire type.
+constexpr uint8_t kBytes1 = 1 << 3 | 2;
+constexpr uint8_t kBytes2 = 2 << 3 | 2;
+constexpr uint8_t kBytes3 = 3 << 3 | 2;
+constexpr uint8_t kVarint1 = 1 << 3 | 0;
+constexpr uint8_t kFixed32 = 1 << 3 | 5;
+
+// Long reads a varint of up to ten bytes, of which 64 bits count.
+inline bool Long(const uint8_t** p, const uint8_t* end, uint64_t* v) {
+  const uint8_t* q = *p;
+  uint64_t result = 0;
+  for (int shift = 0; shift < 70; shift += 7) {
+    if (q == end) return false;
+    const uint64_t b = *q++;
+    result |= (b & 0x7f) << shift;
+    if (b < 0x80) {
+      *v = result;
+      *p = q;
+      return true;
+    }
+  }
+  return false;
+}
+
+inline bool Varint64(const uint8_t** p, const uint8_t* end, uint64_t* v) {
+  if (*p != end && **p < 0x80) {
+    *v = *(*p)++;
+    return true;
+  }
+  return Long(p, end, v);
+}
+
+// Varint32 reads a varint and drops the bits above 32, as TensorFlow does with
+// lengths and tags.
+inline bool Varint32(const uint8_t** p, const uint8_t* end, uint32_t* v) {
+  uint64_t wide;
+  if (!Varint64(p, end, &wide)) return false;
+  *v = static_cast<uint32_t>(wide);
+  return true;
+}
+
+// Limit returns the end of a message of n bytes at p. One that claims more
+// than there is ends with the message around it.
+inline const uint8_t* Limit(const uint8_t* p, const uint8_t* end, uint32_t n) {
+  if (n > INT32_MAX || n >= static_cast<size_t>(end - p)) return end;
+  return p + n;
+}
+
+}  // namespace wire
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_WIRE_H_

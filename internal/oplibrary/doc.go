@@ -1,0 +1,38 @@
+// Package oplibrary knows what the shared object of our own dataset operations
+// is called and where it lies. Its sources are in cgo/datasets, package main in
+// internal/opbuild compiles them.
+//
+// A name carries a digest of the sources and the version of TensorFlow, whose
+// C++ interface changes with every version: a library of other sources or for
+// another TensorFlow is never found, let alone loaded. Without the library
+// everything works, through TensorFlow's own operations.
+package oplibrary
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Folder is where, below a runtime's directory, the library is installed.
+const Folder = "ops"
+
+// Name returns the library's file name for a version of TensorFlow.
+func Name(version string) string {
+	return "libmillrace_datasets-" + version + "-" + digest + ".so"
+}
+
+// Find looks for the library: first beside the program, then in the runtime's
+// directory. It returns "" if there is none.
+func Find(runtimeDir, version string) string {
+	dirs := []string{filepath.Join(runtimeDir, Folder)}
+	if program, err := os.Executable(); err == nil {
+		dirs = append([]string{filepath.Dir(program)}, dirs...)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, Name(version))
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
