@@ -12,6 +12,9 @@ import (
 // its file.
 const tailDrop = "drop"
 
+// inline is how small functions are called.
+var inline = &dataset.MapOptions{Inline: true}
+
 // windowBatches builds the sequence loaders up to their batches.
 //
 // Windows of one shape become the plan's tensors group by group, as soon as
@@ -27,7 +30,7 @@ func (b *builder) windowBatches() *dataset.Dataset {
 	if b.plan.equalWindows() {
 		return d
 	}
-	return d.Map("assemble", b.assembleRagged, b.mapOptions())
+	return d.Map("assemble", b.assembleRagged, inline)
 }
 
 // equalWindows reports whether all windows have one shape.
@@ -64,7 +67,7 @@ func (b *builder) groups(d *dataset.Dataset) *dataset.Dataset {
 	if b.plan.Window.Stride == 0 {
 		return d.Map("windows", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 			return b.windowRows(s, args[0], args[1], args[windowEnds:])
-		}, nil)
+		}, inline)
 	}
 	// Windows that overlap are copied, so that a chunk of them may be many
 	// times the chunk: only so many at a time.
@@ -72,6 +75,6 @@ func (b *builder) groups(d *dataset.Dataset) *dataset.Dataset {
 		ends := dataset.FromSlices(s, args[0], args[1]).Batch(b.plan.windowGroup(), false)
 		return ends.Map("group", func(s *graph.Scope, ends []tfbridge.Output) []tfbridge.Output {
 			return b.windowRows(s, ends[0], ends[1], args[windowEnds:])
-		}, nil)
+		}, inline)
 	})
 }

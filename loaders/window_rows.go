@@ -59,7 +59,7 @@ func rowsBetween(s *graph.Scope, values, from, to tfbridge.Output) tfbridge.Outp
 func (p *Plan) windowGroup() int64 {
 	position := int64(1)
 	for _, f := range p.Features {
-		n, _ := byteSize(f.DType, 1, f.TensorShape())
+		n, _ := byteSize(f.DType, 1, f.TensorShape()[1:])
 		position += n
 	}
 	return max(groupBytes/position/p.Window.Max, 1)

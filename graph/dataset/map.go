@@ -21,6 +21,7 @@ type PredicateFunc func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output
 type MapOptions struct {
 	Parallel int64 // elements worked on at a time; 0: one after the other; [Autotune]
 	Sloppy   bool  // with Parallel: hand elements out as they are ready
+	Inline   bool  // run the function's operations in one thread, which is faster if they are small
 }
 
 // Map applies a function to every element. An operation of the function that
@@ -34,7 +35,8 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 	more := attrs{
 		"f": f.Attr(),
 		// Without it an OUT_OF_RANGE in the function ends the dataset in silence.
-		"preserve_cardinality": true,
+		"preserve_cardinality":     true,
+		"use_inter_op_parallelism": !o.Inline,
 	}
 	if o.Parallel == 0 {
 		return d.then("MapDataset", f.Out, more, f.Inputs())
