@@ -103,17 +103,24 @@ func (o *ModelOptions) read(dir string, values bool) (*savedmodel.Model, *savedm
 	if err != nil {
 		return nil, nil, err
 	}
-	return checked, signature, denseOnly(dir, signature)
+	return checked, signature, tangible(dir, signature)
 }
 
-// denseOnly refuses a signature with tensors that are made of several.
-func denseOnly(dir string, s *savedmodel.Signature) error {
+// tangible refuses a signature with tensors that are made of several, or that
+// stand for something inside the model.
+func tangible(dir string, s *savedmodel.Signature) error {
 	for _, t := range slices.Concat(s.Inputs, s.Outputs) {
-		if t.Encoding != savedmodel.Dense {
-			e := millrace.Errorf(millrace.ErrModel, "a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
-			e.File, e.Signature, e.Tensor = dir, s.Name, t.Name
-			return e
+		var e *millrace.Error
+		switch dt := tfbridge.DataType(t.DType); {
+		case t.Encoding != savedmodel.Dense:
+			e = millrace.Errorf(millrace.ErrModel, "a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
+		case dt == tfbridge.Resource || dt == tfbridge.Variant:
+			e = millrace.Errorf(millrace.ErrModel, "a tensor of dtype %s can be neither fed nor fetched", dt)
+		default:
+			continue
 		}
+		e.File, e.Signature, e.Tensor = dir, s.Name, t.Name
+		return e
 	}
 	return nil
 }
