@@ -39,6 +39,8 @@ func (p *Plan) groupBatches() Rewrite {
 	switch {
 	case !p.parseBatches().Applied:
 		r.Why = "records are parsed one by one"
+	case p.Manifest.AllowVarLen:
+		r.Why = "feature lists are padded batch by batch"
 	case p.remote():
 		r.Why = "the size of remote records is not known"
 	default:

@@ -14,6 +14,10 @@ func (b *builder) examples() *dataset.Dataset {
 		d = d.Shuffle(sh.Elements, &dataset.ShuffleOptions{Seed: seed, Seed2: seed2})
 	}
 	d = d.Repeat(b.repeats())
+	if b.plan.applied(rewriteRaggedRows) {
+		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
+		return d.Map("parse", b.parseLists, b.mapOptions())
+	}
 	if b.plan.applied(rewriteParseBatches) {
 		d = b.parseBatches(d.BatchOutput(b.group, false))
 		return d.Rebatch(b.plan.BatchSize, b.dropRemainder())

@@ -20,6 +20,12 @@ func (b *builder) parseRecords(s *graph.Scope, serialized tfbridge.Output) []col
 	return columns
 }
 
+// parseLists parses a batch of serialized SequenceExamples to the plan's
+// tensors.
+func (b *builder) parseLists(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	return b.assemble(s, b.parseRecords(s, args[0]))
+}
+
 // storedRows parses records to what they store.
 func (b *builder) storedRows(s *graph.Scope, serialized tfbridge.Output) []column {
 	switch {

@@ -10,12 +10,20 @@ const (
 	rewriteJoinFiles    = "join_files"    // one reader for all files instead of an interleave
 	rewriteShareParse   = "share_parse"   // parse a feature once for all its names
 	rewriteStaticPad    = "static_pad"    // pad whole batches to shapes known in advance
+	rewriteCutChunks    = "cut_chunks"    // cut all windows of several records at once
+	rewriteRaggedRows   = "ragged_rows"   // join rows of different lengths, and make tensors of them batch by batch
 )
 
 // Rewrites lists what the optimiser did to the order of the stages and why.
 // None of them changes a batch.
 func (p *Plan) Rewrites() []Rewrite {
 	rewrites := []Rewrite{p.parseBatches(), p.groupBatches(), p.shuffleBytes(), p.joinFiles(), p.shareParse()}
+	if p.Window != nil {
+		rewrites = append(rewrites, p.cutChunks())
+	}
+	if p.Window != nil || p.Manifest.AllowVarLen {
+		rewrites = append(rewrites, p.raggedRows())
+	}
 	if p.Padding != nil {
 		rewrites = append(rewrites, p.staticPad())
 	}
@@ -28,16 +36,18 @@ func (p *Plan) applied(name string) bool {
 }
 
 // parseBatches decides whether serialized records are batched before they are
-// parsed. That needs shapes that are the same for every record: a batch of
-// Examples is then one tensor a feature, and every later stage works on it
-// with one more axis in front.
+// parsed. A batch of Examples is then one tensor a feature, and every later
+// stage works on it with one more axis in front. Feature lists become ragged
+// rows.
 func (p *Plan) parseBatches() Rewrite {
 	r := Rewrite{Name: rewriteParseBatches}
 	switch {
 	case p.Type != Independent:
 		r.Why = "windows are cut from parsed records"
+	case p.valueless():
+		r.Why = "the elements of a feature list have no values, which TensorFlow parses one record at a time only"
 	case p.Manifest.AllowVarLen:
-		r.Why = "records are SequenceExamples, whose tensors differ in length"
+		r.Applied, r.Why = true, "feature lists are parsed for a batch at once, whatever their lengths"
 	default:
 		r.Applied, r.Why = true, "every tensor has the same shape in every record"
 	}
@@ -80,9 +90,34 @@ func (p *Plan) shareParse() Rewrite {
 	return r
 }
 
+func (p *Plan) cutChunks() Rewrite {
+	return Rewrite{Name: rewriteCutChunks, Applied: true,
+		Why: "a window is a slice of the records' joined values: up to 1,024 records or 1 MiB of them are parsed and cut at once"}
+}
+
+// raggedRows decides whether rows are joined until they are a batch.
+func (p *Plan) raggedRows() Rewrite {
+	r := Rewrite{Name: rewriteRaggedRows}
+	switch {
+	case p.Window != nil && p.equalWindows():
+		r.Why = "windows have one shape"
+	case p.Window != nil:
+		r.Applied, r.Why = true, "windows differ in length"
+	case p.parseBatches().Applied:
+		r.Applied, r.Why = true, "feature lists differ in length"
+	default:
+		r.Why = "records are parsed one by one"
+	}
+	return r
+}
+
 func (p *Plan) staticPad() Rewrite {
 	r := Rewrite{Name: rewriteStaticPad}
-	if !p.parseBatches().Applied {
+	switch {
+	case p.Window != nil && !p.equalWindows():
+		r.Why = "windows differ in length"
+		return r
+	case p.Window == nil && p.Manifest.AllowVarLen:
 		r.Why = "shapes are known only when a record is parsed"
 		return r
 	}

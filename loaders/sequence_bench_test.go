@@ -1,0 +1,96 @@
+package loaders_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"millrace/internal/fixture"
+	"millrace/internal/testruntime"
+	"millrace/tfrecord/example"
+)
+
+// BenchmarkWindows reads windows of one float a position from records of
+// 10,000. Python's unbatch, window and batch on the same machine reads about a
+// million samples a second.
+func BenchmarkWindows(b *testing.B) {
+	testruntime.Need(b)
+	const records, length = 1000, 10_000
+	values := make([]float32, length)
+	var data [][]byte
+	for i := range records {
+		for j := range values {
+			values[j] = float32(i) + float32(j)/length
+		}
+		data = append(data, example.Marshal([]example.Named{{Name: "x", Feature: fixture.Floats(values...)}}))
+	}
+	for _, size := range []int64{100, 10_000} {
+		for _, w := range []window{
+			{min: size, max: size}, {min: size / 2, max: size + size/2}, {min: size, max: size, stride: size / 2},
+		} {
+			name := fmt.Sprintf("min=%d/max=%d/stride=%d", w.min, w.max, w.stride)
+			b.Run(name, func(b *testing.B) {
+				w.tail = "keep"
+				f := fixture.New(b)
+				f.Type = "continuous_sequence"
+				f.Manifest["features"] = []fixture.Object{
+					{"name": "x", "dtype": "float32", "shape": []int{length}, "deserialize_type": "float"},
+				}
+				f.Args["primary_features"] = []fixture.Object{{"from_name": "x", "to_name": "x"}}
+				f.Args["target_batch_size"], f.Args["padding"] = 32, true
+				w.set(f)
+				f.WriteRecords(b, "a.tfrecords", data...)
+				l := openSequence(b, f)
+				b.ReportAllocs()
+				samples := int64(0)
+				for b.Loop() {
+					for batch, err := range l.Batches(b.Context()) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						samples += batch.Rows() * (w.min + w.max) / 2
+					}
+				}
+				b.ReportMetric(float64(samples)/1e6/b.Elapsed().Seconds(), "Msamples/s")
+			})
+		}
+	}
+}
+
+// BenchmarkPaddedLists reads padded batches of SequenceExamples: lists of 10
+// to 100 vectors and labels.
+func BenchmarkPaddedLists(b *testing.B) {
+	testruntime.Need(b)
+	const records = 4000
+	r := rand.New(rand.NewPCG(1, 2))
+	var data [][]byte
+	for range records {
+		var xs, labels []example.Feature
+		for range 10 + r.IntN(91) {
+			xs = append(xs, fixture.Floats(1, 2, 3, 4, 5, 6, 7, 8))
+			labels = append(labels, fixture.Ints(7))
+		}
+		data = append(data, example.MarshalSequence(nil, []example.NamedList{
+			{Name: "label", Features: labels}, {Name: "x", Features: xs},
+		}))
+	}
+	f := fixture.New(b)
+	f.Manifest["allow_var_len"] = true
+	f.Manifest["features"] = []fixture.Object{
+		{"name": "label", "dtype": "int64", "shape": []int{}, "deserialize_type": "int", "var_len": true},
+		{"name": "x", "dtype": "float32", "shape": []int{8}, "deserialize_type": "float", "var_len": true},
+	}
+	f.Args["primary_features"] = []fixture.Object{{"from_name": "label", "to_name": "label"}, {"from_name": "x", "to_name": "x"}}
+	f.Args["target_batch_size"], f.Args["padding"], f.Args["num_parallel_parses"] = 64, true, 2
+	f.WriteRecords(b, "a.tfrecords", data...)
+	l := openSequence(b, f)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range l.Batches(b.Context()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(records*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
