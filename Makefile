@@ -61,7 +61,7 @@ native: runtime need-cxx ## compile cgo/datasets
 native-asan: need-cxx ## the tests of cgo/datasets under the sanitizers
 	@mkdir -p build
 	cd cgo/datasets && $(CXX) -g -O1 -std=c++17 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
-		crc32c.cc record_reader.cc example_decoder.cc core_test.cc -o $(CURDIR)/build/datasets_core_test
+		crc32c.cc record_reader.cc example_decoder.cc position_reader.cc window_plan.cc core_test.cc -o $(CURDIR)/build/datasets_core_test
 	build/datasets_core_test
 
 .PHONY: clean
@@ -72,7 +72,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan native-asan stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go files
@@ -92,7 +92,7 @@ lint: need-go need-cc ## the rules of the house, and staticcheck
 	go tool -modfile=internal/tools.mod staticcheck ./...
 
 .PHONY: race
-race: runtime ## the tests under the race detector
+race: native ## the tests under the race detector
 	$(WITH_RUNTIME) go test -race ./...
 
 .PHONY: asan
@@ -101,11 +101,11 @@ asan: runtime ## the binding's tests under the address sanitizer, which finds le
 		$(WITH_RUNTIME) go test -asan -count=1 ./tfbridge/...
 
 .PHONY: stress
-stress: runtime ## the tests with a collection before each use of a C pointer
+stress: native ## the tests with a collection before each use of a C pointer
 	$(WITH_RUNTIME) go test -tags stress $(NATIVE)
 
 .PHONY: cgocheck
-cgocheck: runtime ## the tests with checks for Go pointers in C memory
+cgocheck: native ## the tests with checks for Go pointers in C memory
 	GOEXPERIMENT=cgocheck2 $(WITH_RUNTIME) go test $(NATIVE)
 
 .PHONY: fuzz

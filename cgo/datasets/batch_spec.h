@@ -61,14 +61,16 @@ inline absl::Status ToStatus(const Fault& fault) {
 // BatchSpec is the attributes: which features to decode, and to what.
 class BatchSpec {
  public:
-  // Read reads and checks the attributes.
-  absl::Status Read(tensorflow::OpKernelConstruction* ctx) {
+  // Read reads and checks the attributes. `shapes` is the one with the shapes
+  // of a batch of records.
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx,
+                    const char* shapes = kOutputShapes) {
     TF_RETURN_IF_ERROR(ctx->GetAttr(kKeys, &keys_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kKinds, &kinds_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kValues, &values_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kBigEndian, &big_endian_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputTypes, &types_));
-    TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &shapes_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(shapes, &shapes_));
     const size_t n = keys_.size();
     if (kinds_.size() != n || values_.size() != n || big_endian_.size() != n ||
         types_.size() != n || shapes_.size() != n) {
@@ -90,6 +92,9 @@ class BatchSpec {
   const std::vector<tensorflow::PartialTensorShape>& shapes() const {
     return shapes_;
   }
+
+  // dims returns the shape of feature i in one record.
+  const std::vector<int64_t>& dims(size_t i) const { return dims_[i]; }
 
   // Attrs returns the attributes that AddDataset does not write by itself.
   std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs()

@@ -14,7 +14,9 @@
 
 #include "crc32c.h"
 #include "example_decoder.h"
+#include "position_reader.h"
 #include "record_reader.h"
+#include "window_plan.h"
 
 namespace millrace {
 namespace {
@@ -120,17 +122,28 @@ void TestDecoder() {
   }
 }
 
+// File is a file of the bytes, which goes away with it.
+class File {
+ public:
+  explicit File(const std::string& bytes) {
+    const int fd = mkstemp(path_);
+    CHECK(fd >= 0);
+    CHECK(write(fd, bytes.data(), bytes.size()) ==
+          static_cast<ssize_t>(bytes.size()));
+    close(fd);
+  }
+  ~File() { unlink(path_); }
+  const char* path() const { return path_; }
+
+ private:
+  char path_[26] = "/tmp/core_test_XXXXXX";
+};
+
 // Read reads the bytes as a file and returns the number of records.
 int Read(const std::string& bytes, Fault* fault) {
-  char path[] = "/tmp/core_test_XXXXXX";
-  const int fd = mkstemp(path);
-  CHECK(fd >= 0);
-  CHECK(write(fd, bytes.data(), bytes.size()) ==
-        static_cast<ssize_t>(bytes.size()));
-  close(fd);
+  const File file(bytes);
   RecordReader reader(1);
-  CHECK(reader.Open(path, 0, 0, fault));
-  unlink(path);
+  CHECK(reader.Open(file.path(), 0, 0, fault));
   std::string_view record;
   int count = 0;
   for (;; ++count) {
@@ -164,6 +177,60 @@ void TestReader() {
   Fault fault;
   const std::string large(300000, 'a');
   CHECK(Read(Frame(large) + Frame("") + Frame(large), &fault) == 3);
+}
+
+// TestPositions reads ranges that begin and end anywhere, overlap or leave
+// gaps, into memory exactly as large, and opens the file again in between.
+void TestPositions() {
+  constexpr int kRecords = 40;
+  std::string bytes;
+  for (int i = 0; i < kRecords; ++i) bytes += Frame(Example(i));
+  const File file(bytes);
+  std::mt19937 random(3);
+  for (int round = 0; round < 400; ++round) {
+    PositionReader reader({{"x", Kind::kFloat, 3}}, {4}, 3, 1);
+    Fault fault;
+    CHECK(reader.Open(file.path(), kRecords, 0, 0, &fault));
+    for (int64_t begin = 0;;) {
+      const int64_t n = 1 + random() % 20;
+      if (begin + n > 3 * kRecords) break;
+      const int64_t next = random() % 2 == 0 ? begin + n : begin + random() % 30;
+      std::vector<float> x(n);
+      char* const to[] = {reinterpret_cast<char*>(x.data())};
+      CHECK(reader.Copy(begin, n, next, to, &fault));
+      for (int64_t i = 0; i < n; ++i) {
+        const float id = static_cast<float>((begin + i) / 3);
+        const float want[] = {id, id + 0.5f, -id};
+        CHECK(x[i] == want[(begin + i) % 3]);
+      }
+      begin = next;
+      if (random() % 8 == 0) {
+        int64_t offset, ordinal;
+        reader.Resume(begin, &offset, &ordinal);
+        CHECK(reader.Open(file.path(), kRecords, offset, ordinal, &fault));
+      }
+    }
+    CHECK(reader.Finish(&fault));
+  }
+}
+
+void TestPlan() {
+  WindowRules rules;
+  rules.min = 2;
+  rules.max = 5;
+  rules.keep_tail = true;
+  rules.sizes = {17, 1, 0, 2, 40};
+  rules.epochs = 3;
+  WindowPosition at;
+  Window last{-1, 0, 0, 0}, window;
+  while (NextWindow(rules, &at, &window)) {
+    CHECK(window.size >= 2 && window.size <= 5);
+    CHECK(window.begin + window.size <= rules.sizes[window.file]);
+    const bool same = window.epoch == last.epoch && window.file == last.file;
+    CHECK(window.begin == (same ? last.begin + last.size : 0));
+    last = window;
+  }
+  CHECK(last.epoch == 2 && last.file == 4);
 }
 
 int Measure(const char* path, int floats) {
@@ -201,6 +268,8 @@ int main(int argc, char** argv) {
   millrace::TestCrc();
   millrace::TestDecoder();
   millrace::TestReader();
+  millrace::TestPositions();
+  millrace::TestPlan();
   std::puts("ok");
   return 0;
 }

@@ -131,10 +131,19 @@ func (d *Dataset) NativeParse(n int64, features []NativeFeature, drop bool) *Dat
 
 // addNative adds a dataset operation that decodes features to batches.
 func addNative(s *graph.Scope, op string, features []NativeFeature, batch int64, inputs ...tfbridge.Input) *Dataset {
+	attrs := nativeAttrs(s, op, features)
+	var specs []graph.Spec
+	for i := range features {
+		specs = append(specs, features[i].spec(batch))
+	}
+	return add(s, op, specs, attrs, inputs...)
+}
+
+// nativeAttrs returns the attributes that say what to decode.
+func nativeAttrs(s *graph.Scope, op string, features []NativeFeature) attrs {
 	var keys, kinds []string
 	var stored []int64
 	var big []bool
-	var specs []graph.Spec
 	for _, f := range features {
 		switch {
 		case slices.Contains(keys, f.Key):
@@ -142,12 +151,8 @@ func addNative(s *graph.Scope, op string, features []NativeFeature, batch int64,
 		case slices.ContainsFunc(f.Shape, func(d int64) bool { return d < 0 || d > maxPaddedDim }):
 			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q: the shape %v is not known in advance", f.Key, f.Shape))
 		}
-		if s.Err() != nil {
-			return &Dataset{scope: s}
-		}
 		keys, kinds = append(keys, f.Key), append(kinds, string(f.Kind))
 		stored, big = append(stored, f.stored()), append(big, f.BigEndian)
-		specs = append(specs, f.spec(batch))
 	}
-	return add(s, op, specs, attrs{"keys": keys, "kinds": kinds, "values": stored, "big_endian": big}, inputs...)
+	return attrs{"keys": keys, "kinds": kinds, "values": stored, "big_endian": big}
 }

@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -65,6 +66,7 @@ func BenchmarkExamples(b *testing.B) {
 				s := graph.NewScope()
 				defer s.Graph().Close()
 				pass(b, ways[way](s).Prefetch(4))
+				b.ReportMetric(benchmarkRecords*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 			})
 		}
 	}
@@ -73,15 +75,17 @@ func BenchmarkExamples(b *testing.B) {
 // pass reads a dataset to its end, in every iteration of the benchmark.
 func pass(b *testing.B, d *dataset.Dataset) {
 	it := d.Iterator("it")
+	inline := it.NextInline()
 	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer sess.Close()
-	next, err := sess.Prepare(nil, it.Next, nil)
+	next, err := sess.Prepare(nil, inline, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
+	next.Inline() // no thread but this one and those of the dataset
 	for b.Loop() {
 		if _, err := sess.Run(nil, nil, []*tfbridge.Operation{it.Init}); err != nil {
 			b.Fatal(err)
@@ -98,5 +102,55 @@ func pass(b *testing.B, d *dataset.Dataset) {
 		}
 		err = nil
 	}
-	b.ReportMetric(float64(benchmarkRecords)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// The file of the benchmark below: a sequence of 64 MiB of floats.
+const (
+	benchmarkRow     = 16   // floats of a position
+	benchmarkPerRec  = 1024 // positions of a record
+	benchmarkSeqRecs = 1024
+	benchmarkWindow  = 1000 // positions
+	benchmarkBatch   = 64
+)
+
+// BenchmarkWindows cuts windows one behind the other, and copies them from
+// memory for comparison.
+func BenchmarkWindows(b *testing.B) {
+	needNative(b)
+	floats := make([]float32, benchmarkPerRec*benchmarkRow)
+	for i := range floats {
+		floats[i] = float32(i)
+	}
+	record := example.Marshal([]example.Named{{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: floats}}})
+	records := make([][]byte, benchmarkSeqRecs)
+	for i := range records {
+		records[i] = record
+	}
+	names := []string{writeFile(b, corrupt.Frame(records...))}
+	total := int64(4 * len(floats) * benchmarkSeqRecs)
+	b.Run("copy", func(b *testing.B) {
+		const window = 4 * benchmarkRow * benchmarkWindow
+		from := bytes.Repeat([]byte{1}, int(total))
+		to := [4][]byte{}
+		for i := range to {
+			to[i] = make([]byte, benchmarkBatch*window)
+		}
+		b.SetBytes(total)
+		for b.Loop() {
+			for at := 0; at+window <= len(from); at += window {
+				k := at / window
+				copy(to[k/benchmarkBatch%4][k%benchmarkBatch*window:][:window], from[at:])
+			}
+		}
+	})
+	for _, size := range []int64{benchmarkBatch, 0} {
+		b.Run(fmt.Sprintf("native/batch=%d", size), func(b *testing.B) {
+			s := graph.NewScope()
+			defer s.Graph().Close()
+			features := []dataset.NativeFeature{{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{benchmarkPerRec, benchmarkRow}}}
+			o := &dataset.NativeWindowsOptions{Min: benchmarkWindow, Max: benchmarkWindow, BatchSize: size, Epochs: 1}
+			b.SetBytes(total)
+			pass(b, dataset.NativeWindows(s, s.Const(names), s.Const([]int64{benchmarkSeqRecs}), features, o))
+		})
+	}
 }

@@ -87,7 +87,7 @@ func (o *options) runtimeDir() (string, error) {
 		}
 	}
 	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, "include", "tensorflow")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, runtimedir.IncludeDir, "tensorflow")); err == nil {
 			return filepath.Abs(dir)
 		}
 	}
@@ -135,7 +135,7 @@ func (o *options) build(dir, to string) error {
 
 func flags(dir string) []string {
 	return []string{"-O3", "-fPIC", "-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1",
-		"-Wall", "-Wextra", "-Werror", "-isystem", filepath.Join(dir, "include")}
+		"-Wall", "-Wextra", "-Werror", "-isystem", filepath.Join(dir, runtimedir.IncludeDir)}
 }
 
 // framework returns the one library to link against.

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "844074f5c29e996a"
+const digest = "f68f7d9237c45d59"

@@ -1,0 +1,160 @@
+#include "position_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace millrace {
+
+PositionReader::PositionReader(std::vector<FeatureSpec> features,
+                               std::vector<int64_t> row_bytes,
+                               int64_t positions, size_t buffer_bytes)
+    : decoder_(std::move(features)),
+      row_bytes_(std::move(row_bytes)),
+      positions_(positions),
+      reader_(buffer_bytes),
+      kept_(row_bytes_.size()),
+      destinations_(row_bytes_.size()) {}
+
+void PositionReader::Close() {
+  reader_.Close();
+  offsets_.clear();
+  for (auto& values : kept_) values.clear();
+}
+
+bool PositionReader::Open(const std::string& path, int64_t count,
+                          int64_t offset, int64_t ordinal, Fault* fault) {
+  Close();
+  path_ = path;
+  count_ = count;
+  first_ = ordinal;
+  return reader_.Open(path, offset, ordinal, fault);
+}
+
+// Decode decodes the next record.
+bool PositionReader::Decode(char* const* to, bool* end, Fault* fault) {
+  std::string_view record;
+  const auto miscounted = [&](const std::string& has) {
+    fault->cause = Cause::kFailedPrecondition;
+    fault->text = "file " + Quote(path_, 512) + ": " + std::to_string(count_) +
+                  " records were counted, it has " + has;
+    return false;
+  };
+  switch (reader_.Next(&record, fault)) {
+    case RecordReader::Outcome::kFault:
+      return false;
+    case RecordReader::Outcome::kEnd:
+      *end = true;
+      if (reader_.ordinal() == count_) return true;
+      return miscounted("only " + std::to_string(reader_.ordinal()));
+    case RecordReader::Outcome::kRecord:
+      break;
+  }
+  *end = false;
+  if (reader_.ordinal() > count_) return miscounted("more");
+  for (size_t i = 0; i < destinations_.size(); ++i) {
+    destinations_[i].base = to[i];
+  }
+  if (decoder_.Decode(record, destinations_.data(), 0, fault)) return true;
+  reader_.Describe(fault);
+  return false;
+}
+
+// Drop forgets the records that lie before a position. Their memory is moved
+// only when most of it is free, so that this costs little on the whole.
+void PositionReader::Drop(int64_t before) {
+  const auto have = static_cast<int64_t>(offsets_.size());
+  const int64_t n =
+      std::clamp<int64_t>(before / positions_ - first_, 0, have);
+  if (n == 0 || (n < have && n < have / 2 + 1)) return;
+  offsets_.erase(offsets_.begin(), offsets_.begin() + n);
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const size_t bytes = static_cast<size_t>(n * positions_ * row_bytes_[i]);
+    kept_[i].erase(kept_[i].begin(), kept_[i].begin() + bytes);
+  }
+  first_ += n;
+}
+
+// Append keeps one more record.
+bool PositionReader::Append(int64_t keep, Fault* fault) {
+  Drop(keep);
+  if (offsets_.empty()) first_ = reader_.ordinal();
+  std::vector<char*> to(kept_.size());
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const size_t had = kept_[i].size();
+    kept_[i].resize(had + static_cast<size_t>(positions_ * row_bytes_[i]));
+    to[i] = kept_[i].data() + had;
+  }
+  const int64_t offset = reader_.offset();
+  bool end;
+  if (!Decode(to.data(), &end, fault)) return false;
+  if (end) {
+    return fault->Set(Cause::kFailedPrecondition,
+                      "a window reaches past the end of its file");
+  }
+  offsets_.push_back(offset);
+  return true;
+}
+
+bool PositionReader::Copy(int64_t begin, int64_t n, int64_t keep,
+                          char* const* to, Fault* fault) {
+  std::vector<char*> at(to, to + kept_.size());
+  while (n > 0) {
+    const int64_t low = first_ * positions_;
+    const int64_t high =
+        low + static_cast<int64_t>(offsets_.size()) * positions_;
+    int64_t taken = 0;
+    if (!offsets_.empty() && begin >= low && begin < high) {
+      taken = std::min(n, high - begin);
+      for (size_t i = 0; i < at.size(); ++i) {
+        std::memcpy(at[i], kept_[i].data() + (begin - low) * row_bytes_[i],
+                    static_cast<size_t>(taken * row_bytes_[i]));
+      }
+    } else if (reader_.ordinal() * positions_ == begin && n >= positions_ &&
+               keep >= begin + positions_) {
+      bool end;
+      if (!Decode(at.data(), &end, fault)) return false;
+      if (end) {
+        return fault->Set(Cause::kFailedPrecondition,
+                          "a window reaches past the end of its file");
+      }
+      taken = positions_;
+    } else if (begin < low && !offsets_.empty()) {
+      return fault->Set(Cause::kFailedPrecondition,
+                        "positions are asked for again");
+    } else {
+      if (!Append(std::min(keep, begin), fault)) return false;
+    }
+    for (size_t i = 0; i < at.size(); ++i) at[i] += taken * row_bytes_[i];
+    begin += taken;
+    n -= taken;
+  }
+  return true;
+}
+
+bool PositionReader::Finish(Fault* fault) {
+  std::vector<std::vector<char>> scratch(kept_.size());
+  std::vector<char*> to(kept_.size());
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    scratch[i].resize(static_cast<size_t>(positions_ * row_bytes_[i]));
+    to[i] = scratch[i].data();
+  }
+  for (bool end = false; !end;) {
+    if (!Decode(to.data(), &end, fault)) return false;
+  }
+  Close();
+  return true;
+}
+
+void PositionReader::Resume(int64_t begin, int64_t* offset,
+                            int64_t* ordinal) const {
+  *offset = reader_.offset();
+  *ordinal = reader_.ordinal();
+  const int64_t record = begin / positions_ - first_;
+  if (record >= 0 && record < static_cast<int64_t>(offsets_.size())) {
+    *offset = offsets_[record];
+    *ordinal = first_ + record;
+  }
+}
+
+}  // namespace millrace

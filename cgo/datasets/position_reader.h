@@ -1,0 +1,66 @@
+// The positions of a file: its records joined along their first axis.
+#ifndef MILLRACE_CGO_DATASETS_POSITION_READER_H_
+#define MILLRACE_CGO_DATASETS_POSITION_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "example_decoder.h"
+#include "fault.h"
+#include "record_reader.h"
+
+namespace millrace {
+
+// PositionReader gives ranges of the positions of one file in the order of
+// their begins. What a later range may need again is kept, no more: memory is
+// bounded by a range and a record. Where a record lies within one range it is
+// decoded to where it belongs, without a copy. Not for several threads.
+class PositionReader {
+ public:
+  // `positions` is how many each record has; features are numbers.
+  PositionReader(std::vector<FeatureSpec> features,
+                 std::vector<int64_t> row_bytes, int64_t positions,
+                 size_t buffer_bytes);
+
+  // Open opens a file of `count` records, to go on at one of them.
+  bool Open(const std::string& path, int64_t count, int64_t offset,
+            int64_t ordinal, Fault* fault);
+  void Close();
+  bool is_open() const { return reader_.is_open(); }
+
+  // Copy copies n positions from `begin` on, for each feature to one of `to`.
+  // Positions before `keep` will not be asked for again.
+  bool Copy(int64_t begin, int64_t n, int64_t keep, char* const* to,
+            Fault* fault);
+
+  // Finish reads on to the end of the file, which must come after `count`
+  // records, and closes it.
+  bool Finish(Fault* fault);
+
+  // Resume returns the first record that is needed for positions from `begin`
+  // on.
+  void Resume(int64_t begin, int64_t* offset, int64_t* ordinal) const;
+
+ private:
+  bool Decode(char* const* to, bool* end, Fault* fault);
+  bool Append(int64_t keep, Fault* fault);
+  void Drop(int64_t before);
+
+  ExampleDecoder decoder_;
+  const std::vector<int64_t> row_bytes_;  // of one position of each feature
+  const int64_t positions_;
+  RecordReader reader_;
+  std::string path_;
+  int64_t count_ = 0;
+  int64_t first_ = 0;  // record: the first of those kept
+  std::deque<int64_t> offsets_;            // of the records kept
+  std::vector<std::vector<char>> kept_;    // their values, of each feature
+  std::vector<Destination> destinations_;  // of one record
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_POSITION_READER_H_

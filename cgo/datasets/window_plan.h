@@ -1,0 +1,54 @@
+// Where the windows of a sequence of files are.
+#ifndef MILLRACE_CGO_DATASETS_WINDOW_PLAN_H_
+#define MILLRACE_CGO_DATASETS_WINDOW_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace millrace {
+
+// WindowRules say which windows there are.
+struct WindowRules {
+  int64_t min = 1;
+  int64_t max = 1;
+  int64_t stride = 0;      // 0: each begins where the last ends
+  bool keep_tail = false;  // a shorter last window of at least min
+  uint64_t seed = 0;
+  int64_t epochs = 1;  // -1: no end
+  // Numbers of the first epoch and file in the draws.
+  int64_t first_epoch = 0;
+  int64_t first_file = 0;
+  std::vector<int64_t> sizes;  // the positions of each file
+};
+
+// WindowPosition is the next window: where it begins if there is room for it.
+struct WindowPosition {
+  int64_t epoch = 0;
+  int64_t file = 0;
+  int64_t begin = 0;
+  int64_t ordinal = 0;  // in the file
+};
+
+// Window is a window that there is.
+struct Window {
+  int64_t epoch;
+  int64_t file;
+  int64_t begin;
+  int64_t size;
+};
+
+// DrawnSize returns the size of a window: a number of the counter-based
+// generator Philox, whose counter is the window's ordinal and its epoch and
+// file. TensorFlow's StatelessRandomUniformIntV2 gives the same.
+int64_t DrawnSize(const WindowRules& rules, const WindowPosition& at);
+
+// NextWindow finds the next window and moves the position behind it. It returns
+// false at the end of all epochs.
+bool NextWindow(const WindowRules& rules, WindowPosition* at, Window* window);
+
+// HasWindows reports whether any file is long enough for one.
+bool HasWindows(const WindowRules& rules);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_WINDOW_PLAN_H_

@@ -1,0 +1,268 @@
+package dataset_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/internal/corrupt"
+	"millrace/tfbridge"
+	"millrace/tfrecord/example"
+)
+
+// sequenceFeatures are the features of [sequenceFile]: three positions a
+// record.
+func sequenceFeatures() []dataset.NativeFeature {
+	return []dataset.NativeFeature{
+		{Key: "n", Kind: dataset.NativeInt, Shape: []int64{3}},
+		{Key: "r", Kind: dataset.NativeRaw, DType: tfbridge.Int16, Shape: []int64{3, 2}, BigEndian: true},
+		{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{3, 2}},
+	}
+}
+
+// sequenceFile is a file of n records. Position p of file f is 1000*f+p in n,
+// and that and the next number in the others.
+func sequenceFile(f, n int) []byte {
+	var records [][]byte
+	for r := range n {
+		var ints []int64
+		var raw []byte
+		var floats []float32
+		for p := 3 * r; p < 3*r+3; p++ {
+			v := 1000*f + p
+			ints = append(ints, int64(v))
+			raw = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(raw, uint16(v)), uint16(v+1))
+			floats = append(floats, float32(v), float32(v+1))
+		}
+		records = append(records, example.Marshal([]example.Named{
+			{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: floats}},
+			{Name: "n", Feature: example.Feature{Kind: example.Int64, Ints: ints}},
+			{Name: "r", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{raw}}},
+		}))
+	}
+	return corrupt.Frame(records...)
+}
+
+// drawn returns the sizes of n windows as TensorFlow draws them.
+func drawn(t *testing.T, o *dataset.NativeWindowsOptions, epoch, file, n int) []int64 {
+	t.Helper()
+	s := newScope(t)
+	counter := s.Const([]uint64{0, uint64(epoch)<<32 + uint64(file)})
+	sizes := graph.StatelessRandomUniformIntAt(s, s.Const([]int64{int64(n)}), s.Const([]uint64{uint64(o.Seed)}),
+		counter, s.Const(o.Min), s.Const(o.Max+1))
+	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	got, err := sess.Run(nil, []out{sizes}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got[0].Close()
+	return got[0].Value().([]int64)
+}
+
+// windowsOf returns the windows of files of so many units, each by its
+// positions, cut one by one.
+func windowsOf(t *testing.T, o *dataset.NativeWindowsOptions, units []int) (windows [][]int64) {
+	t.Helper()
+	for epoch := range int(o.Epochs) {
+		for file, n := range units {
+			sizes := drawn(t, o, epoch, file, n+1)
+			for k, begin := 0, 0; n-begin >= int(o.Min); k++ {
+				size := int(sizes[k])
+				tail := size > n-begin
+				if tail && !o.KeepTail {
+					break
+				}
+				var window []int64
+				unit := 1
+				if o.WholeRecords {
+					unit = 3
+				}
+				for p := begin * unit; p < min(begin+size, n)*unit; p++ {
+					window = append(window, int64(1000*file+p))
+				}
+				windows = append(windows, window)
+				if tail {
+					break
+				}
+				if begin += size; o.Stride > 0 {
+					begin += int(o.Stride) - size
+				}
+			}
+		}
+	}
+	return windows
+}
+
+// cut returns the windows of a dataset by feature n, and checks the others by
+// it. Batches are taken apart.
+func cut(t *testing.T, elements [][]any) (windows [][]int64) {
+	t.Helper()
+	for _, element := range elements {
+		one, ok := element[0].([]int64)
+		ns, rs, xs := [][]int64{one}, [][][]int16{}, [][][]float32{}
+		if ok {
+			rs, xs = append(rs, element[1].([][]int16)), append(xs, element[2].([][]float32))
+		} else {
+			ns, rs, xs = element[0].([][]int64), element[1].([][][]int16), element[2].([][][]float32)
+		}
+		for i, n := range ns {
+			for k, v := range n {
+				if r, x := rs[i][k], xs[i][k]; r[0] != int16(v) || r[1] != int16(v+1) || x[0] != float32(v) || x[1] != float32(v+1) {
+					t.Errorf("position %d: n %v, r %v, x %v", k, v, r, x)
+				}
+			}
+			windows = append(windows, n)
+		}
+	}
+	return windows
+}
+
+// sequenceCounts are the records of the files of the tests below; the last
+// but one is too short for most windows.
+var sequenceCounts = []int64{11, 0, 1, 20}
+
+func sequenceNames(t testing.TB) (names []string) {
+	for f, n := range sequenceCounts {
+		names = append(names, writeFile(t, sequenceFile(f, int(n))))
+	}
+	return names
+}
+
+func windowRules() []dataset.NativeWindowsOptions {
+	var rules []dataset.NativeWindowsOptions
+	for _, o := range []dataset.NativeWindowsOptions{
+		{Min: 1, Max: 1}, {Min: 3, Max: 3}, {Min: 4, Max: 4}, {Min: 7, Max: 7, Stride: 2}, {Min: 2, Max: 2, Stride: 11},
+		{Min: 3, Max: 3, Stride: 3}, {Min: 100, Max: 100}, {Min: 33, Max: 33},
+		{Min: 1, Max: 9, Seed: 7}, {Min: 3, Max: 20, Seed: 1 << 40}, {Min: 2, Max: 12, Seed: -5, Stride: 3}, {Min: 1, Max: 5, Stride: 8},
+	} {
+		for _, keep := range []bool{false, true} {
+			for _, whole := range []bool{false, true} {
+				o.KeepTail, o.WholeRecords, o.Epochs = keep, whole, 2
+				rules = append(rules, o)
+			}
+		}
+	}
+	return rules
+}
+
+func TestNativeWindows(t *testing.T) {
+	needNative(t)
+	names := sequenceNames(t)
+	for _, rule := range windowRules() {
+		units := make([]int, len(sequenceCounts))
+		for i, n := range sequenceCounts {
+			units[i] = int(n)
+			if !rule.WholeRecords {
+				units[i] *= 3
+			}
+		}
+		want := windowsOf(t, &rule, units)
+		sizes := []int64{0}
+		if rule.Min == rule.Max {
+			sizes = []int64{0, 1, 4, 1000}
+		}
+		for _, size := range sizes {
+			rule.BatchSize = size
+			t.Run(fmt.Sprintf("%+v", rule), func(t *testing.T) {
+				s := newScope(t)
+				d := dataset.NativeWindows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &rule)
+				var elements [][]any
+				for _, element := range all(t, d) {
+					elements = append(elements, element.([]any))
+				}
+				if diff := cmp.Diff(want, cut(t, elements)); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestNativeWindowsOfOneFile numbers epoch and file as they are in a larger
+// dataset.
+func TestNativeWindowsOfOneFile(t *testing.T) {
+	needNative(t)
+	names := sequenceNames(t)
+	o := dataset.NativeWindowsOptions{Min: 1, Max: 9, Seed: 3, KeepTail: true, Epochs: 3}
+	s := newScope(t)
+	want := all(t, dataset.NativeWindows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &o))
+	o.Epochs = 1
+	var got []any
+	for epoch := range int64(3) {
+		for file, n := range sequenceCounts {
+			s := newScope(t)
+			o.FirstEpoch, o.FirstFile = s.Const(epoch), s.Const(int64(file))
+			d := dataset.NativeWindows(s, s.Const(names[file:file+1]), s.Const([]int64{n}), sequenceFeatures(), &o)
+			got = append(got, all(t, d)...)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-together +apart)\n%s", diff)
+	}
+}
+
+func TestNativeWindowsState(t *testing.T) {
+	needNative(t)
+	names := sequenceNames(t)
+	for _, o := range []dataset.NativeWindowsOptions{
+		{Min: 4, Max: 4, BatchSize: 3}, {Min: 7, Max: 7, Stride: 2, BatchSize: 5}, {Min: 2, Max: 12, Stride: 4, KeepTail: true},
+		{Min: 3, Max: 20, Seed: 9, KeepTail: true}, {Min: 1, Max: 2, Stride: 8}, {Min: 2, Max: 4, WholeRecords: true},
+	} {
+		o.Epochs = 2
+		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
+			build := func(string) (*graph.Scope, *dataset.Iterator) {
+				s := newScope(t)
+				return s, dataset.NativeWindows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &o).Iterator("it")
+			}
+			var states [][]byte
+			want := drain(t, build, "", nil, &states)
+			for i, state := range states {
+				if diff := cmp.Diff(want[i:], drain(t, build, "", state, nil)); diff != "" {
+					t.Errorf("restored before element %d (-want +got)\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestNativeWindowsFaults(t *testing.T) {
+	needNative(t)
+	file := sequenceFile(0, 10)
+	none := sequenceFile(0, 2)
+	size := len(file) / 10
+	for _, c := range []struct {
+		name   string
+		data   []byte
+		count  int64
+		epochs int64
+		code   tfbridge.Code
+	}{
+		{"counted fewer", file, 9, 1, tfbridge.FailedPrecondition},
+		{"counted more", file, 11, 1, tfbridge.FailedPrecondition},
+		{"cut between records", file[:9*size], 10, 1, tfbridge.FailedPrecondition},
+		{"cut in a record", file[:len(file)-5], 10, 1, tfbridge.DataLoss},
+		{"flipped", corrupt.Flip(file, 8*(3*size+20)), 10, 1, tfbridge.DataLoss},
+		{"flipped in what is left over", corrupt.Flip(file, 8*(len(file)-8)), 10, 1, tfbridge.DataLoss},
+		{"other features", corrupt.Frame(corrupt.Example(1)), 1, 1, tfbridge.InvalidArgument},
+		{"too short to repeat", none, 2, 0, tfbridge.FailedPrecondition},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScope(t)
+			names := s.Const([]string{writeFile(t, c.data)})
+			o := &dataset.NativeWindowsOptions{Min: 7, Max: 7, BatchSize: 2, Epochs: c.epochs}
+			d := dataset.NativeWindows(s, names, s.Const([]int64{c.count}), sequenceFeatures(), o)
+			if _, err := tryAll(t, d); !errors.Is(err, c.code) {
+				t.Errorf("got %v, want code %v", err, c.code)
+			}
+		})
+	}
+}
