@@ -13,19 +13,24 @@ import (
 // features, which are vectors of variants.
 func (b *builder) assembleRagged(s *graph.Scope, rows []tfbridge.Output) []tfbridge.Output {
 	features := b.plan.sortedFeatures()
-	columns := make([]column, len(features))
+	columns := make([]column, len(features), len(rows))
 	for i, f := range features {
 		dims := slices.Clone(f.TensorShape())
 		dims[0] = -1
 		x := graph.RaggedTensorFromVariant(s, rows[i], graph.Spec{DType: f.DType, Shape: tfbridge.MakeShape(dims...)})
 		columns[i] = column{values: x.Values, splits: x.RowSplits}
 	}
+	for _, row := range rows[min(len(features), len(rows)):] {
+		x := graph.RaggedTensorFromVariant(s, row, graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)})
+		columns = append(columns, column{values: x.Values, splits: x.RowSplits})
+	}
 	return b.assemble(s, columns)
 }
 
-// assemble makes a batch's tensors of the columns of the sorted features:
-// secondary features, then processing steps, then padding. It does to rows
-// that differ in length what finish does to tensors.
+// assemble makes a batch's tensors of the columns of the sorted features, and
+// of record lengths that are measured: constants, then processing steps, then
+// lengths and masks, then padding. It does to rows that differ in length what
+// finish does to tensors.
 func (b *builder) assemble(s *graph.Scope, features []column) []tfbridge.Output {
 	columns := make(map[string]column, len(b.plan.Tensors))
 	for _, primary := range b.plan.Primaries {
@@ -36,6 +41,7 @@ func (b *builder) assemble(s *graph.Scope, features []column) []tfbridge.Output 
 		step := &b.plan.Steps[i]
 		columns[step.Tensor] = b.sliceColumn(s, step, columns[step.Tensor])
 	}
+	b.measureColumns(s, columns, features[len(b.plan.Features):])
 	out := make([]tfbridge.Output, len(b.plan.Tensors))
 	for i, t := range b.plan.Tensors {
 		out[i] = graph.EnsureShape(s, b.stack(s, i, columns[t.Name]), b.batchShape(i))

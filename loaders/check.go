@@ -96,6 +96,7 @@ type tensorState struct {
 	shaped  bool           // the rank is known
 	index   int            // in checker.tensors
 	made    bool           // a secondary feature, not read
+	measure *measuring     // of type lengths or mask; nil for others
 	at      *jsonpos.Node  // its entry in the config
 	padding *PaddingConfig // its entry in the padding, nil if it has none
 }
@@ -139,6 +140,7 @@ func (c *checker) run() {
 	c.windows()
 	c.secondaries()
 	c.steps()
+	c.measures()
 	c.padding()
 	c.multiLoad()
 	c.model()

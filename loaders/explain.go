@@ -77,6 +77,7 @@ func (p *Plan) stages() []Stage {
 	s.window()
 	s.secondary()
 	s.steps()
+	s.measures()
 	if p.Shuffle != nil {
 		s.add("shuffle", fmt.Sprintf("%s in a buffer of %s", s.unit(), count(p.Shuffle.Elements)))
 	}
@@ -188,6 +189,17 @@ func (s *staging) steps() {
 		s.change("slice", fmt.Sprintf("%s, %s", step.Tensor, step.Text), step.Out)
 	}
 	s.tensors = s.plan.Tensors
+}
+
+func (s *staging) measures() {
+	for _, m := range s.plan.Measures {
+		of := "of"
+		if m.Records {
+			of = "of the records of"
+		}
+		what := fmt.Sprintf("%s, %s %s along axis %d", m.To, of, m.Tensor, m.Axis)
+		s.change(string(m.Kind), what, s.plan.tensor(m.To))
+	}
 }
 
 // unit says what is shuffled.

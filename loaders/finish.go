@@ -8,8 +8,8 @@ import (
 )
 
 // finish turns the stored values of the sorted features into the plan's
-// tensors: decoding and casting, then secondary features, then processing
-// steps. lead is what stands before each tensor's own shape: nothing for one
+// tensors: decoding and casting, then constants, then processing steps, then
+// lengths and masks. lead is what stands before each tensor's own shape: nothing for one
 // record, the batch dimension for a batch of them. Every stage works on both.
 func (b *builder) finish(s *graph.Scope, stored []tfbridge.Output, lead []int64) []tfbridge.Output {
 	features := b.plan.sortedFeatures()
@@ -32,6 +32,7 @@ func (b *builder) derive(s *graph.Scope, decoded []tfbridge.Output, lead []int64
 	}
 	b.addSecondaries(s, values, len(lead))
 	b.runSteps(s, values, len(lead))
+	b.addMeasures(s, values, len(lead))
 	if len(lead) > 0 && b.plan.Padding != nil {
 		b.padStatic(s, values)
 	}

@@ -34,6 +34,7 @@ func (c *checker) padding() {
 	for _, t := range c.tensors {
 		c.plan.Padding = append(c.plan.Padding, c.pad(t))
 	}
+	c.maskPadding()
 }
 
 // paddingEntry finds the tensor that an entry is for.
@@ -44,6 +45,8 @@ func (c *checker) paddingEntry(p *PaddingConfig) {
 	t := c.tensor(p.Key("tensor"), p.Tensor)
 	switch {
 	case t == nil:
+	case t.measure != nil && t.measure.Kind == Mask:
+		c.inConfig.Report(p.Key("tensor"), "the mask %s is padded as its tensor %s is", decl.Quote(t.Name), decl.Quote(t.measure.Tensor))
 	case t.padding != nil:
 		line, column := t.padding.At.Position()
 		c.inConfig.Report(p.Key("tensor"), "tensor %s is padded twice; the first entry is at %d:%d", decl.Quote(p.Tensor), line, column)

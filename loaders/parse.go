@@ -68,7 +68,7 @@ func (b *builder) parseBatches(d *dataset.Dataset) *dataset.Dataset {
 // which needs no function call.
 func (b *builder) direct() (order []int, ok bool) {
 	p := b.plan
-	if len(p.Secondaries) > 0 || len(p.Steps) > 0 || p.Padding != nil {
+	if len(p.Secondaries)+len(p.Measures) > 0 || len(p.Steps) > 0 || p.Padding != nil {
 		return nil, false
 	}
 	features := p.sortedFeatures()

@@ -59,7 +59,8 @@ type Plan struct {
 	Primaries   []Primary
 	Secondaries []Const
 	Steps       []Slice
-	Padding     []Pad // nil = no padding; else one entry for each of Tensors, in their order
+	Measures    []Measure // made after the steps
+	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
 	MultiLoad   bool
 
 	// CheckRecords has every record looked at before TensorFlow sees it, for
@@ -134,6 +135,26 @@ type Const struct {
 	DType     tfbridge.DataType
 	Value     any // as [Pad.Value]
 }
+
+// Measure is a secondary feature of type lengths or mask: the size of a tensor
+// after the processing steps and before padding.
+type Measure struct {
+	To      string
+	Kind    MeasureKind
+	Tensor  string // a primary
+	Axis    int
+	Records bool // lengths of the records that a discrete window joins, before the steps
+}
+
+// MeasureKind says what is made of a tensor's size. Its values are those of
+// the key "type" of a secondary feature.
+type MeasureKind string
+
+// The kinds of measure.
+const (
+	Lengths MeasureKind = "lengths" // int64, the size itself
+	Mask    MeasureKind = "mask"    // bool, true along the whole size, padded with false
+)
 
 // Slice is a processing step of type slice.
 type Slice struct {

@@ -53,10 +53,16 @@ func TestPlan(t *testing.T) {
 			{Tensor: "s", Shape: []int64{-1, -1}, Value: ""},
 			{Tensor: "again", Shape: []int64{-1}, Value: int64(0)},
 			{Tensor: "c", Shape: []int64{-1, -1}, Value: int64(0)},
+			{Tensor: "n", Shape: []int64{}, Value: int64(0)},
+			{Tensor: "m", Shape: []int64{-1}, Value: false},
+		},
+		Measures: []loaders.Measure{
+			{To: "n", Kind: loaders.Lengths, Tensor: "x"}, {To: "m", Kind: loaders.Mask, Tensor: "x"},
 		},
 		Window: &loaders.Window{Min: 1, Max: 2, Stride: 1, Tail: "keep"},
 		Tensors: []loaders.TensorSpec{
 			spec("x", tfbridge.Int32, -1), spec("s", tfbridge.String, -1, 2), spec("again", tfbridge.Int32, -1), spec("c", tfbridge.Int32, -1, 2),
+			{Name: "n", DType: tfbridge.Int64, Shape: []int64{}}, spec("m", tfbridge.Bool, -1),
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

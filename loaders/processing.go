@@ -39,6 +39,10 @@ func (c *checker) steps() {
 		if !s.Bad("tensor") {
 			t = c.tensor(s.Key("tensor"), s.Tensor)
 		}
+		if t != nil && t.measure != nil {
+			c.inConfig.Report(s.Key("tensor"), "%s is made after the processing steps", decl.Quote(t.Name))
+			t = nil
+		}
 		args, ok := s.Args.(*SliceArgs)
 		if !ok || args.At == nil || args.Bad("slice") {
 			if t != nil {

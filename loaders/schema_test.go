@@ -154,7 +154,9 @@ const fullLoader = `{"type": "continuous_sequence", "args": {
 	"shuffle": true, "num_shuffle_buffer_elements": 1, "num_filenames_shuffle_buffer": 1, "num_mix_files": 1,
 	"sloppy_interleave": false, "num_interleave_out_buffer_elements": 1, "num_interleave_in_buffer_elements": 1,
 	"primary_features": [{"from_name": "x", "to_name": "x"}],
-	"secondary_features": [{"to_name": "c", "type": "const", "args": {"shape": [2], "dtype": "int8", "value": 1}}],
+	"secondary_features": [{"to_name": "c", "type": "const", "args": {"shape": [2], "dtype": "int8", "value": 1}},
+		{"to_name": "n", "type": "lengths", "args": {"tensor": "x", "axis": 0, "of": "example"}},
+		{"to_name": "m", "type": "mask", "args": {"tensor": "x", "axis": 0}}],
 	"processing_steps": [{"tensor": "x", "type": "slice", "args": {"slice": "[:]"}}],
 	"padding": [{"tensor": "x", "shape": [-1], "value": 1}],
 	"seed": 1, "min_window": 1, "max_window": 2, "stride": 1, "tail": "keep"}}`

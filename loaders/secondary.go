@@ -14,13 +14,15 @@ type SecondaryConfig struct {
 	decl.Object
 	ToName string `json:"to_name" decl:"required,nonempty,label=tensor" doc:"The tensor's name in the pipeline and for the model."`
 	Type   string `json:"type" decl:"required" doc:"How the tensor is made."`
-	Args   any    `json:"args" decl:"variant=type" doc:"Arguments of the type."` // *ConstArgs
+	Args   any    `json:"args" decl:"variant=type" doc:"Arguments of the type."` // *ConstArgs, *LengthsArgs or *MaskArgs
 }
 
 // Variants lists the arguments of each type of secondary feature.
 func (*SecondaryConfig) Variants(string) []decl.Variant {
 	return []decl.Variant{
 		{Name: "const", New: func() any { return new(ConstArgs) }, Doc: "A tensor with one value everywhere."},
+		{Name: string(Lengths), New: func() any { return new(LengthsArgs) }, Doc: "The true size of a primary feature along an axis, before padding, as int64."},
+		{Name: string(Mask), New: func() any { return new(MaskArgs) }, Doc: "bool along an axis of a primary feature: true where it holds data, false where it is padded."},
 	}
 }
 
@@ -45,8 +47,13 @@ func (c *checker) secondaries() {
 			t = &tensorState{} // a name that is taken; its arguments are checked all the same
 		}
 		t.made = true
-		if args, ok := s.Args.(*ConstArgs); ok && args.At != nil {
-			c.constant(args, t)
+		switch args := s.Args.(type) {
+		case *ConstArgs:
+			if args.At != nil {
+				c.constant(args, t)
+			}
+		case *LengthsArgs, *MaskArgs:
+			c.startMeasure(args, t)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // windowRows makes a group of windows: the plan's tensors with one more axis in
 // front if all windows have one shape, else a vector of ragged rows for each
-// sorted feature.
+// sorted feature and for the lengths of records that are measured.
 func (b *builder) windowRows(s *graph.Scope, begins, ends tfbridge.Output, tensors []tfbridge.Output) []tfbridge.Output {
 	w := &windowTensors{b.plan, tensors}
 	var rows []tfbridge.Output
@@ -22,6 +22,10 @@ func (b *builder) windowRows(s *graph.Scope, begins, ends tfbridge.Output, tenso
 	}
 	if b.plan.equalWindows() {
 		return b.derive(s, rows, []int64{-1})
+	}
+	for _, m := range b.plan.recordMeasures() {
+		lengths := w.recordRows(s, m, begins, ends)
+		rows = append(rows, graph.RaggedTensorToVariant(s, lengths.asRagged()))
 	}
 	return rows
 }

@@ -1,0 +1,119 @@
+package loaders
+
+import (
+	"slices"
+
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// addMeasures adds lengths and masks of tensors that are not padded yet. lead
+// is how many dimensions stand before each tensor's own.
+func (b *builder) addMeasures(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
+	for _, m := range b.plan.Measures {
+		shape := graph.Shape(s, values[m.Tensor])
+		batch := graph.Subscript(s, shape, graph.Until(int64(lead)))
+		switch {
+		case m.Records:
+			values[m.To] = b.recordSizes(s, m, batch)
+		case m.Kind == Mask:
+			along := graph.Subscript(s, shape, graph.Between(int64(lead+m.Axis), int64(lead+m.Axis+1)))
+			values[m.To] = graph.Fill(s, graph.ConcatV2(s, []tfbridge.Output{batch, along}, 0), s.Const(true))
+		default:
+			values[m.To] = graph.Fill(s, batch, graph.Subscript(s, shape, graph.At(int64(lead+m.Axis))))
+		}
+	}
+}
+
+// recordSizes makes the lengths of the records of windows that all have as
+// many records of one length.
+func (b *builder) recordSizes(s *graph.Scope, m Measure, batch tfbridge.Output) tfbridge.Output {
+	length := b.plan.feature(m.Tensor).TensorShape()[0]
+	records := s.Const([]int64{b.plan.Window.Min})
+	return graph.Fill(s, graph.ConcatV2(s, []tfbridge.Output{batch, records}, 0), s.Const(length))
+}
+
+// measureColumns adds lengths and masks of rows that may differ in length.
+// records are the lengths of the records of every window, one column for each
+// of the plan's recordMeasures.
+func (b *builder) measureColumns(s *graph.Scope, columns map[string]column, records []column) {
+	for _, m := range b.plan.Measures {
+		of := columns[m.Tensor]
+		switch {
+		case m.Records:
+			columns[m.To], records = records[0], records[1:]
+		case m.Kind == Mask:
+			columns[m.To] = of.mask(s, m.Axis)
+		default:
+			columns[m.To] = column{values: of.sizes(s, m.Axis)}
+		}
+	}
+}
+
+// sizes returns the size of every row along an axis.
+func (c column) sizes(s *graph.Scope, axis int) tfbridge.Output {
+	if c.ragged() && axis == 0 {
+		return c.lengths(s)
+	}
+	return graph.Fill(s, graph.ExpandDims(s, c.rows(s), 0), c.innerSize(s, axis))
+}
+
+// mask returns a column that is true for every position along an axis.
+func (c column) mask(s *graph.Scope, axis int) column {
+	yes := s.Const(true)
+	if c.ragged() && axis == 0 {
+		positions := graph.Subscript(s, graph.Shape(s, c.values), graph.Until(1))
+		return column{values: graph.Fill(s, positions, yes), splits: c.splits}
+	}
+	shape := graph.Pack(s, []tfbridge.Output{c.rows(s), c.innerSize(s, axis)}, 0)
+	return column{values: graph.Fill(s, shape, yes)}
+}
+
+// innerSize returns the size of an axis that all rows have alike.
+func (c column) innerSize(s *graph.Scope, axis int) tfbridge.Output {
+	if !c.ragged() {
+		axis++ // of the rows
+	}
+	return graph.Subscript(s, graph.Shape(s, c.values), graph.At(int64(axis)))
+}
+
+// recordMeasures returns the measures that need the records of windows.
+func (p *Plan) recordMeasures() (list []Measure) {
+	for _, m := range p.Measures {
+		if m.Records {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// feature returns the feature that a primary tensor is read from.
+func (p *Plan) feature(name string) *Feature {
+	for _, primary := range p.Primaries {
+		if primary.To == name {
+			return primary.From
+		}
+	}
+	return nil
+}
+
+// tensor returns what an element holds under a name.
+func (p *Plan) tensor(name string) TensorSpec {
+	i := slices.IndexFunc(p.Tensors, func(t TensorSpec) bool { return t.Name == name })
+	return p.Tensors[i]
+}
+
+// recordRows returns the lengths of the records of each window, as ragged
+// rows: one number for each record from begin up to but without end.
+func (w *windowTensors) recordRows(s *graph.Scope, m Measure, begins, ends tfbridge.Output) column {
+	at := graph.RaggedRange(s, begins, ends)
+	f := w.plan.feature(m.Tensor)
+	if !f.VarLen {
+		length := s.Const(f.TensorShape()[0])
+		return column{values: graph.Fill(s, graph.Shape(s, at.Values), length), splits: at.RowSplits}
+	}
+	place := slices.Index(w.plan.sortedFeatures(), f)
+	from := w.row(s, place, at.Values)
+	to := w.row(s, place, graph.Add(s, at.Values, s.Const(int64(1))))
+	return column{values: graph.Sub(s, to, from), splits: at.RowSplits}
+}
