@@ -1,0 +1,100 @@
+// Package leak tells tests what stayed behind: C objects, goroutines, threads,
+// open files, temporary files, memory.
+package leak
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Thread pools grow while they are used, and Go keeps the threads of calls
+// that blocked; a leak shows over many rounds.
+const moreThreads = 16
+
+// patience is how long what ends by itself may take to end.
+const patience = 30 * time.Second
+
+// counts is what a process holds.
+type counts struct {
+	live       int64
+	goroutines int
+	threads    int
+	files      int
+}
+
+// Check notes what the process holds and fails the test at its end if it
+// holds more then, or if a temporary file is left. live counts C objects; it
+// may be nil. What is set up once for the whole process must be there already.
+func Check(t testing.TB, live func() int64) {
+	t.Helper()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	before := count(live)
+	t.Cleanup(func() {
+		if err := before.exceeded(live); err != nil {
+			t.Error(err)
+		}
+		left, err := filepath.Glob(filepath.Join(tmp, "*"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("temporary files are left: %v, %v", left, err)
+		}
+	})
+}
+
+// exceeded says what there is more of, after waiting for it to go.
+func (c counts) exceeded(live func() int64) error {
+	for end := time.Now().Add(patience); ; {
+		now := count(live)
+		if now.live <= c.live && now.goroutines <= c.goroutines && now.threads <= c.threads+moreThreads && now.files <= c.files {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("left behind: %+v, before %+v\n%s", now, c, stacks())
+		}
+		runtime.GC()
+		runtime.Gosched()
+	}
+}
+
+func count(live func() int64) counts {
+	c := counts{goroutines: runtime.NumGoroutine(), threads: entries("/proc/self/task"), files: entries("/proc/self/fd")}
+	if live != nil {
+		c.live = live()
+	}
+	return c
+}
+
+// entries counts what is in a folder, nothing where there is none.
+func entries(dir string) int {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	return len(names)
+}
+
+func stacks() []byte {
+	b := make([]byte, 1<<16)
+	return b[:runtime.Stack(b, true)]
+}
+
+// Resident returns the process's resident size in bytes. The test is skipped
+// where the system does not tell.
+func Resident(t testing.TB) int64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,112 @@
+package loaders_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"millrace"
+	"millrace/internal/corrupt"
+	"millrace/internal/fixture"
+	"millrace/internal/leak"
+	"millrace/internal/testruntime"
+	"millrace/loaders"
+	"millrace/tfbridge"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// warm runs everything once, so that what TensorFlow sets up for the whole
+// process is there.
+func warm(t *testing.T) {
+	t.Helper()
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
+	if _, err := read(t, d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// However a run fails, nothing of it stays behind (V4).
+func TestFailuresLeaveNothing(t *testing.T) {
+	testruntime.Need(t)
+	warm(t)
+	for _, f := range recordFaults {
+		t.Run(f.name, func(t *testing.T) {
+			leak.Check(t, tfbridge.Live)
+			d := fixture.New(t)
+			d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4)...)
+			f.change(t, d)
+			_, err := read(t, d)
+			checkFault(t, &f, err)
+		})
+	}
+	for _, c := range corrupt.Cases() {
+		if c.Class == "" || c.Row == "C40" {
+			continue
+		}
+		t.Run(c.Row+" "+c.Name, func(t *testing.T) {
+			leak.Check(t, tfbridge.Live)
+			d := fixture.New(t)
+			setCompression(d, c.Compression)
+			d.Write(t, "a.tfrecords", c.Data)
+			if _, err := read(t, d); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+	t.Run("canceled", func(t *testing.T) {
+		leak.Check(t, tfbridge.Live)
+		d := fixture.New(t)
+		d.Args["epochs"] = nil
+		d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4)...)
+		d.Save(t)
+		l, err := loaders.Open(d.Config(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for _, last := range l.Batches(ctx) {
+			if err = last; err == nil {
+				cancel()
+			}
+		}
+		if !errors.Is(err, millrace.ErrCanceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// One config opened and read 200 times gives the same batches, and memory,
+// threads and files stay as they are (B14).
+func TestTwoHundredRounds(t *testing.T) {
+	testruntime.Need(t)
+	warm(t)
+	leak.Check(t, tfbridge.Live)
+	d := fixture.New(t)
+	shuffled(d)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 9)...)
+	d.WriteRecords(t, "b.tfrecords", fixture.Records(9, 12)...)
+	const rounds = 200
+	var first []int64
+	var settled int64
+	for i := range rounds {
+		ids, err := read(t, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = ids
+		} else if diff := cmp.Diff(first, ids); diff != "" {
+			t.Fatalf("round %d (-first +now)\n%s", i, diff)
+		}
+		if i == rounds/5 {
+			settled = leak.Resident(t)
+		}
+	}
+	if grown := leak.Resident(t) - settled; grown > 32<<20 {
+		t.Errorf("resident size grew by %d bytes over %d rounds", grown, rounds*4/5)
+	}
+}
