@@ -59,6 +59,7 @@ type listReader struct {
 	files  map[fileID]int // lines by what is there
 	counts [2]int         // of problems by severity, those beyond maxProblems too
 	sum    hash.Hash
+	remote bool // whether a remote file was warned of
 }
 
 // readList reads the list that the config names at a place.
@@ -168,6 +169,10 @@ func (l *listReader) scheme(scheme, path string) bool {
 		return false
 	}
 	if slices.Contains(schemes, scheme) {
+		if !l.remote {
+			l.remote = true
+			l.warn("%s is remote; remote files are not looked at beforehand, so one that was cut can pass for a shorter one", shown(path))
+		}
 		return true
 	}
 	d := l.report(millrace.ErrConfig, "unknown scheme %s in %s", decl.Quote(scheme), shown(path))
