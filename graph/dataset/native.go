@@ -23,8 +23,22 @@ func LoadNative() (path string, err error) {
 	if path == "" {
 		return "", nil
 	}
-	return path, tfbridge.LoadLibrary(path)
+	if err := tfbridge.LoadLibrary(path); err != nil {
+		return "", err
+	}
+	// Of a library that failed to load TensorFlow says so only once.
+	g := tfbridge.NewGraph()
+	defer g.Close()
+	_, err = g.OpDef(opExampleBatch)
+	return path, err
 }
+
+// The types of our operations.
+const (
+	opExampleBatch = "MillraceExampleBatchDataset"
+	opParseBatch   = "MillraceParseBatchDataset"
+	opWindows      = "MillraceWindowsDataset"
+)
 
 // NativeKind is how records store a feature that a native dataset decodes.
 type NativeKind string
@@ -91,7 +105,7 @@ type NativeExamplesOptions struct {
 // wrong with a file or record is an error that names file, record, offset and
 // feature; asking again gives the same error.
 func NativeExamples(s *graph.Scope, filenames, counts tfbridge.Output, features []NativeFeature, o *NativeExamplesOptions) *Dataset {
-	const op = "MillraceExampleBatchDataset"
+	const op = opExampleBatch
 	if o == nil {
 		o = &NativeExamplesOptions{}
 	}
@@ -120,7 +134,7 @@ const maxNativeBuffer = 1 << 30
 // the features as components: Batch and ParseExample in one. After a failure
 // every further element is the same failure.
 func (d *Dataset) NativeParse(n int64, features []NativeFeature, drop bool) *Dataset {
-	const op = "MillraceParseBatchDataset"
+	const op = opParseBatch
 	inRange(d.scope, op+": batch size", n, 1, math.MaxInt64)
 	static := int64(-1)
 	if drop {

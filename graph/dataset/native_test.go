@@ -441,6 +441,36 @@ func drain(t *testing.T, build func(string) (*graph.Scope, *dataset.Iterator), k
 	}
 }
 
+// TestNativeGraph writes datasets as graphs and makes them from those again, as
+// TensorFlow's optimiser does.
+func TestNativeGraph(t *testing.T) {
+	needNative(t)
+	s := newScope(t)
+	names := wideFiles(t, 5, 6)
+	numbers := wideFeatures()[:1]
+	for name, d := range map[string]*dataset.Dataset{
+		"files":   dataset.NativeExamples(s, s.Const(names), s.Const([]int64{5, -1}), wideFeatures(), &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 2}),
+		"parsed":  dataset.TFRecords(s, s.Const(names), nil).NativeParse(4, wideFeatures(), true),
+		"windows": dataset.NativeWindows(s, s.Const(names), s.Const([]int64{5, 6}), numbers, &dataset.NativeWindowsOptions{Min: 1, Max: 5, Seed: 1, Epochs: 1}),
+	} {
+		want, err := bits(t, d)
+		if err != nil || len(want) == 0 {
+			t.Fatalf("%s: %d elements, %v", name, len(want), err)
+		}
+		written := s.Op1("DatasetToGraphV2", map[string]any{"external_state_policy": int64(2)}, d.Variant())
+		again := dataset.FromVariant(s, s.Op1("DatasetFromGraph", nil, written), d.Specs())
+		for way, d := range map[string]*dataset.Dataset{"graph": again, "options": d.WithOptions(&dataset.Options{})} {
+			got, err := bits(t, d)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, way, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %s (-want +got)\n%s", name, way, diff)
+			}
+		}
+	}
+}
+
 // TestNativeConsumers reads one iterator from several goroutines: every record
 // comes once.
 func TestNativeConsumers(t *testing.T) {
@@ -530,7 +560,7 @@ func TestNativeClose(t *testing.T) {
 // TensorFlow's parser accepts, with the same values.
 func TestNativeAgreesOnOddRecords(t *testing.T) {
 	needNative(t)
-	const rounds = 1000
+	const rounds = 500
 	features := corruptFeatures()
 	s := newScope(t)
 	record := s.Placeholder(tfbridge.String, tfbridge.ScalarShape())

@@ -39,7 +39,7 @@ type NativeWindowsOptions struct {
 // Files and counts are as for [NativeExamples], but all counts must be known.
 // No window crosses files; what no window takes is read and checked as well.
 func NativeWindows(s *graph.Scope, filenames, counts tfbridge.Output, features []NativeFeature, o *NativeWindowsOptions) *Dataset {
-	const op = "MillraceWindowsDataset"
+	const op = opWindows
 	inRange(s, op+": smallest window", o.Min, 1, maxPaddedDim)
 	inRange(s, op+": largest window", o.Max, o.Min, maxPaddedDim)
 	inRange(s, op+": stride", o.Stride, 0, math.MaxInt64/4)
