@@ -45,6 +45,10 @@ type StageTensor struct {
 	Name  string  `json:"name"`
 	DType string  `json:"dtype"`
 	Shape []int64 `json:"shape"` // -1 = not known before the data is read
+
+	// Padding is the share of padding in a padded batch, from 0 to 1; nil where
+	// nothing is padded or that is not known before the data is read.
+	Padding *float64 `json:"padding,omitempty"`
 }
 
 // MarshalJSON writes the plan's [Explanation].
@@ -89,6 +93,9 @@ func (p *Plan) stages() []Stage {
 	return s.stages
 }
 
+// paddedBatch is the name of the stage that pads.
+const paddedBatch = "padded batch"
+
 // staging collects stages and follows what becomes of the tensors.
 type staging struct {
 	plan    *Plan
@@ -106,7 +113,7 @@ func (s *staging) change(name, what string, tensors ...TensorSpec) {
 	s.add(name, what)
 	last := &s.stages[len(s.stages)-1]
 	for _, t := range tensors {
-		last.Tensors = append(last.Tensors, StageTensor{t.Name, t.DType.String(), t.Shape})
+		last.Tensors = append(last.Tensors, StageTensor{Name: t.Name, DType: t.DType.String(), Shape: t.Shape})
 	}
 }
 
@@ -245,7 +252,13 @@ func (s *staging) batch() {
 		s.change("batch", what, tensors...)
 		return
 	}
-	s.change("padded batch", what, tensors...)
+	s.change(paddedBatch, what, tensors...)
+	last := &s.stages[len(s.stages)-1]
+	for i := range last.Tensors {
+		if share, known := p.padShare(i); known && len(p.Tensors[i].Shape) > 0 {
+			last.Tensors[i].Padding = &share
+		}
+	}
 }
 
 // showValue returns a value as it is written in a config.

@@ -65,7 +65,7 @@ func (e *Explanation) writeStages(b *strings.Builder) {
 	for _, s := range e.Stages {
 		fmt.Fprintf(w, "  %s\t%s\n", s.Name, millrace.Quote(s.What))
 		for _, t := range s.Tensors {
-			fmt.Fprintf(w, "  \t  %s\t%s\t%s\n", millrace.Quote(t.Name), t.DType, unknownMarked(t.Shape))
+			fmt.Fprintf(w, "  \t  %s\t%s\t%s%s\n", millrace.Quote(t.Name), t.DType, unknownMarked(t.Shape), s.padding(t))
 		}
 	}
 	w.Flush()
@@ -82,6 +82,17 @@ func (e *Explanation) writeRewrites(b *strings.Builder) {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", r.Name, verdict, r.Why)
 	}
 	w.Flush()
+}
+
+// padding says how much of a tensor the stage makes padding.
+func (s *Stage) padding(t StageTensor) string {
+	switch {
+	case s.Name != paddedBatch || len(t.Shape) == 1: // a scalar of each example
+		return ""
+	case t.Padding != nil:
+		return fmt.Sprintf("\t%.0f%% padding", 100**t.Padding)
+	}
+	return "\tpadding not known yet"
 }
 
 // columns returns a writer that lines up what tabs separate.

@@ -19,6 +19,8 @@ func (b *builder) addMeasures(s *graph.Scope, values map[string]tfbridge.Output,
 		case m.Kind == Mask:
 			along := graph.Subscript(s, shape, graph.Between(int64(lead+m.Axis), int64(lead+m.Axis+1)))
 			values[m.To] = graph.Fill(s, graph.ConcatV2(s, []tfbridge.Output{batch, along}, 0), s.Const(true))
+		case m.Kind == elementCount:
+			values[m.To] = eachElements(s, values[m.Tensor], batch, lead)
 		default:
 			values[m.To] = graph.Fill(s, batch, graph.Subscript(s, shape, graph.At(int64(lead+m.Axis))))
 		}
@@ -44,6 +46,8 @@ func (b *builder) measureColumns(s *graph.Scope, columns map[string]column, reco
 			columns[m.To], records = records[0], records[1:]
 		case m.Kind == Mask:
 			columns[m.To] = of.mask(s, m.Axis)
+		case m.Kind == elementCount:
+			columns[m.To] = column{values: of.elements(s, b.plan.tensor(m.Tensor))}
 		default:
 			columns[m.To] = column{values: of.sizes(s, m.Axis)}
 		}
@@ -56,6 +60,24 @@ func (c column) sizes(s *graph.Scope, axis int) tfbridge.Output {
 		return c.lengths(s)
 	}
 	return graph.Fill(s, graph.ExpandDims(s, c.rows(s), 0), c.innerSize(s, axis))
+}
+
+// eachElements returns how many elements each example of a batch has, or the
+// one that x is.
+func eachElements(s *graph.Scope, x, batch tfbridge.Output, lead int) tfbridge.Output {
+	n := graph.Size(s, x)
+	if lead > 0 {
+		n = graph.FloorDiv(s, n, graph.Maximum(s, graph.Subscript(s, batch, graph.At(0)), s.Const(int64(1))))
+	}
+	return graph.Fill(s, batch, n)
+}
+
+// elements returns the number of elements of every row of a tensor.
+func (c column) elements(s *graph.Scope, t TensorSpec) tfbridge.Output {
+	if c.ragged() {
+		return graph.Mul(s, c.lengths(s), s.Const(elements(t.Shape[1:])))
+	}
+	return eachElements(s, c.values, graph.ExpandDims(s, c.rows(s), 0), 1)
 }
 
 // mask returns a column that is true for every position along an axis.

@@ -154,6 +154,8 @@ type MeasureKind string
 const (
 	Lengths MeasureKind = "lengths" // int64, the size itself
 	Mask    MeasureKind = "mask"    // bool, true along the whole size, padded with false
+
+	elementCount MeasureKind = "elements" // int64, how many elements the tensor has; see [Plan.MeasurePadding]
 )
 
 // Slice is a processing step of type slice.

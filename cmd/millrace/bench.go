@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"time"
 
@@ -32,6 +33,8 @@ type benchResult struct {
 	BytesPerS   float64 `json:"bytes_per_s"`   // of the data files, as they are on disk
 	FirstBatchS float64 `json:"first_batch_s"` // from the start of the process
 	PeakRSS     int64   `json:"peak_rss_bytes"`
+
+	Padding []loaders.TensorWaste `json:"padding,omitempty"` // of the padded tensors of a loader
 }
 
 func (p *program) benchCommand() *cobra.Command {
@@ -43,7 +46,7 @@ func (p *program) benchCommand() *cobra.Command {
 bytes a second, the time from the start of the process to the first batch, and
 the most memory that the process held. With epochs null one epoch's worth of
 records is read. With --model the signature runs on every batch, and nothing is
-written.
+written. Of a loader that pads, it prints how much of each tensor is padding.
 
 Bytes are those of the data files on disk. The process's start is the kernel's
 own note of it, to a hundredth of a second.`,
@@ -92,12 +95,32 @@ func (p *program) bench(ctx context.Context, config string, flags *benchFlags) e
 
 // benchLoader measures a loader alone.
 func (p *program) benchLoader(ctx context.Context, plan *loaders.Plan, batches int64) (*benchResult, error) {
+	plan, waste := plan.MeasurePadding()
 	l, err := p.open(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	return measure(plan, l.Scan(), batches, l.Batches(ctx))
+	r, err := measure(plan, l.Scan(), batches, withWaste(waste, l.Batches(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	r.Padding = waste.Tensors()
+	return r, nil
+}
+
+// withWaste adds the batches up as they pass.
+func withWaste(w *loaders.Waste, batches iter.Seq2[*loaders.Batch, error]) iter.Seq2[*loaders.Batch, error] {
+	return func(yield func(*loaders.Batch, error) bool) {
+		for batch, err := range batches {
+			if err == nil {
+				err = w.Add(batch)
+			}
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}
 }
 
 // benchModel measures a model over a loader.
@@ -166,7 +189,11 @@ func (p *program) printBench(r *benchResult, asJSON bool) error {
 	}
 	took := time.Duration(r.Seconds * float64(time.Second))
 	first := time.Duration(r.FirstBatchS * float64(time.Second))
-	return p.printf("%s in %s batches, %s\n%s records/s, %s/s\nfirst batch %s after the start of the process\npeak memory %s\n",
+	text := fmt.Sprintf("%s in %s batches, %s\n%s records/s, %s/s\nfirst batch %s after the start of the process\npeak memory %s\n",
 		figures.Of(r.Records, "record"), figures.Count(r.Batches), figures.Seconds(took),
 		figures.Count(int64(r.RecordsPerS)), figures.Size(int64(r.BytesPerS)), figures.Seconds(first), figures.Size(r.PeakRSS))
+	for _, x := range r.Padding {
+		text += fmt.Sprintf("padding %.1f%% of %s\n", 100*x.Share, millrace.Quote(x.Tensor))
+	}
+	return p.printf("%s", text)
 }
