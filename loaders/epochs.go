@@ -33,7 +33,11 @@ func (b *builder) pass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
 		return files.FlatMap("read_windows", read)
 	}
 	d := b.shuffle(files, sh.Filenames, streamNames, epoch)
-	d = d.Interleave("read_windows", read, b.interleaveOptions())
+	o := b.interleaveOptions()
+	if o.Parallel == 1 {
+		o.Parallel = 0 // handing every window from thread to thread takes longer than to cut it
+	}
+	d = d.Interleave("read_windows", read, o)
 	return b.shuffle(d, sh.Elements, streamRecords, epoch)
 }
 
