@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 
 	"millrace"
+	"millrace/graph/dataset"
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
 	"millrace/loaders/jsonpos"
+	"millrace/tfbridge"
 )
 
 // CheckOptions holds what [Check] can be told. Nil means the defaults.
@@ -19,6 +21,8 @@ type CheckOptions struct {
 	MemoryLimit int64       // bytes that the buffers of the pipeline may hold; 0 = not checked
 
 	CheckRecords bool // see [Plan.CheckRecords]
+
+	Runtime *tfbridge.RuntimeOptions // where the plan will run, for the library of our own operations
 }
 
 // Check reads a loader config, its manifest and its list of files, and
@@ -181,6 +185,7 @@ func (c *checker) finish() (*Plan, diag.List) {
 	p := c.plan
 	p.Warnings = problems
 	p.CheckRecords = c.o.CheckRecords
+	p.NativeLibrary = dataset.FindNative(c.o.Runtime)
 	for _, t := range c.tensors {
 		p.Tensors = append(p.Tensors, t.TensorSpec)
 	}

@@ -21,9 +21,9 @@ import (
 const checkedBytes = 64 << 20
 
 // checksRecords reports whether every record is looked at before TensorFlow
-// sees it.
+// sees it. The native operations survive any record.
 func (p *Plan) checksRecords(scan *Scan) bool {
-	return !p.Manifest.AllowVarLen && (p.CheckRecords || scan.bytes() <= checkedBytes)
+	return !p.Manifest.AllowVarLen && !p.native().Applied && (p.CheckRecords || scan.bytes() <= checkedBytes)
 }
 
 // refuseDangerous looks at the requested features of every record of the

@@ -8,22 +8,24 @@ import (
 	"millrace/tfbridge"
 )
 
-// epochs builds the windows of all epochs, one pass over the files after the
-// other. A repeat would do without the function, but the random sizes of
-// windows are drawn by the epoch's number, which it does not tell.
-func (b *builder) epochs() *dataset.Dataset {
+// epochs builds all epochs, one pass over the files after the other. A repeat
+// would do without the function, but does not tell the epoch's number, by
+// which the sizes of windows are drawn and everything is shuffled: a shuffle
+// that draws a new order for each repetition does not find it again when a
+// state was saved after its last element and before the next epoch's first.
+func (b *builder) epochs(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
 	n := b.plan.Epochs
 	if n == 0 {
 		n = math.MaxInt64
 	}
 	return dataset.Range(b.scope, 0, n, 1).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
-		return b.pass(s, args[0])
+		return pass(s, args[0])
 	})
 }
 
-// pass builds the windows of one epoch: file names, their shuffle, the
+// windowPass builds the windows of one epoch: file names, their shuffle, the
 // interleave of the files' windows and the shuffle of those.
-func (b *builder) pass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
+func (b *builder) windowPass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
 	read := func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return b.fileWindows(s, epoch, args)
 	}

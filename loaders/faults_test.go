@@ -2,6 +2,7 @@ package loaders_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,12 +213,34 @@ func TestDuplicateFilesAreReadTwiceWithAWarning(t *testing.T) {
 	}
 }
 
-// read opens a dataset and reads it to its end. It returns the ids that were
-// delivered and how it ended.
+// read opens a dataset and reads it to its end, with our own operations where
+// they are built and without them. It returns the ids that were delivered and
+// how it ended, which must be the same.
 func read(t *testing.T, d *fixture.Dataset) (ids []int64, err error) {
 	t.Helper()
 	d.Save(t)
-	l, err := loaders.Open(d.Config(), nil)
+	plan, problems := loaders.Check(d.Config(), nil)
+	if plan == nil {
+		return nil, problems
+	}
+	ids, err = readPlan(t, plan)
+	if plan.NativeLibrary == "" {
+		return ids, err
+	}
+	plan.NativeLibrary = ""
+	general, generalErr := readPlan(t, plan)
+	if diff := cmp.Diff(ids, general); diff != "" {
+		t.Errorf("delivered (-native +general)\n%s", diff)
+	}
+	if fmt.Sprint(err) != fmt.Sprint(generalErr) {
+		t.Errorf("native: %v\ngeneral: %v", err, generalErr)
+	}
+	return ids, err
+}
+
+func readPlan(t *testing.T, plan *loaders.Plan) (ids []int64, err error) {
+	t.Helper()
+	l, err := loaders.OpenPlan(plan, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ func (b *builder) derive(s *graph.Scope, decoded []tfbridge.Output, lead []int64
 
 // decode turns a feature's stored values into its tensor.
 func (b *builder) decode(s *graph.Scope, f *Feature, x tfbridge.Output, lead []int64) tfbridge.Output {
+	if f.Kind == Raw && b.decodedRaw {
+		return x
+	}
 	if f.Kind == Raw {
 		return b.decodeRaw(s, f, x, lead)
 	}

@@ -37,6 +37,8 @@ func (b *builder) carefulSize() int64 {
 func (p *Plan) groupBatches() Rewrite {
 	r := Rewrite{Name: rewriteGroupBatches}
 	switch {
+	case p.native().Applied:
+		r.Why = "a batch costs the native operation no fixed time"
 	case !p.parseBatches().Applied:
 		r.Why = "records are parsed one by one"
 	case p.Manifest.AllowVarLen:

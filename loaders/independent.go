@@ -8,12 +8,14 @@ import (
 
 // examples builds the independent loader up to its batches.
 func (b *builder) examples() *dataset.Dataset {
-	d := b.records()
-	if sh := b.plan.Shuffle; sh != nil {
-		seed, seed2 := b.seeds(streamRecords)
-		d = d.Shuffle(sh.Elements, &dataset.ShuffleOptions{Seed: seed, Seed2: seed2})
+	native := b.plan.native().Applied
+	if native && b.plan.nativeSource() {
+		return b.nativeBatches(b.nativeExamples())
 	}
-	d = d.Repeat(b.repeats())
+	d := b.records()
+	if native {
+		return b.nativeBatches(d.NativeParse(b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
+	}
 	if b.plan.applied(rewriteRaggedRows) {
 		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
 		return d.Map("parse", b.parseLists, b.mapOptions())

@@ -73,7 +73,7 @@ func (b *builder) direct() (order []int, ok bool) {
 	}
 	features := p.sortedFeatures()
 	for _, f := range features {
-		if f.Kind == Raw || f.DType != f.stored() {
+		if f.Kind == Raw && !b.decodedRaw || f.Kind != Raw && f.DType != f.stored() {
 			return nil, false
 		}
 	}

@@ -67,7 +67,11 @@ type Plan struct {
 	// data that is not trusted: some bytes end TensorFlow's process although
 	// all checksums are right. Data of up to 64 MiB is always looked at.
 	CheckRecords bool
-	Window       *Window // nil for Independent
+
+	// NativeLibrary is the path of the library of our own dataset operations;
+	// "" if it is not built: then TensorFlow's own do all the work.
+	NativeLibrary string
+	Window        *Window // nil for Independent
 
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
 	Warnings diag.List

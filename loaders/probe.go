@@ -8,21 +8,27 @@ import (
 	"millrace/tfbridge"
 )
 
-// An endless loader whose files are all too short for a window would look for
-// one for ever. Files that Go can read are measured by [Plan.Scan]; for others
-// a probe looks for the first window before the first batch.
+// An endless loader over files without records, or too short for a window,
+// would look for the first one for ever. Files that Go can read are measured
+// by [Plan.Scan]; for others a probe looks for it before the first batch.
 
-// addProbe adds an iterator over the first window of the first epoch, nil if
-// there is no need for one. It keeps windows that the end of a file cuts
-// short, since in a later epoch they may be drawn shorter.
+// addProbe adds an iterator over the first window or record of the first
+// epoch, nil if there is no need for one. It keeps windows that the end of a
+// file cuts short, since in a later epoch they may be drawn shorter.
 func (b *builder) addProbe() *dataset.Iterator {
-	if b.plan.Epochs > 0 || b.plan.Window == nil || !b.plan.remote() {
+	switch {
+	case b.plan.Epochs > 0 || !b.plan.remote():
 		return nil
+	case b.plan.Window == nil && b.plan.Shuffle == nil:
+		return nil // RepeatDataset ends by itself
+	case b.plan.Window == nil:
+		probe := &builder{plan: b.plan, scan: b.scan, scope: b.scope.SubScope("probe")}
+		return probe.joined().Take(1).Iterator("iterator")
 	}
 	plan, window := *b.plan, *b.plan.Window
 	plan.Window, plan.Shuffle, window.Tail = &window, nil, ""
 	first := &builder{plan: &plan, scan: b.scan, scope: b.scope.SubScope("probe"), group: b.group}
-	d := first.pass(first.scope, first.scope.Const(int64(0))).Take(1)
+	d := first.windowPass(first.scope, first.scope.Const(int64(0))).Take(1)
 	return d.Iterator("iterator")
 }
 
@@ -42,6 +48,9 @@ func (pl *Pipeline) runProbe(ctx context.Context, sess *tfbridge.Session) error 
 	}
 	_, err = sess.RunContext(ctx, nil, nil, []*tfbridge.Operation{pl.probe.Next[0].Op})
 	if errors.Is(err, tfbridge.OutOfRange) {
+		if pl.Plan.Window == nil {
+			return pl.Plan.noRecords()
+		}
 		return pl.Plan.windowless()
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import "slices"
 
 // The names of the rewrites.
 const (
+	rewriteNative       = "native"        // read and decode Examples in one operation of our own
 	rewriteParseBatches = "parse_batches" // batch serialized records, then parse a batch at once
 	rewriteGroupBatches = "group_batches" // parse several batches at once
 	rewriteShuffleBytes = "shuffle_bytes" // shuffle serialized records, then parse
@@ -17,7 +18,7 @@ const (
 // Rewrites lists what the optimiser did to the order of the stages and why.
 // None of them changes a batch.
 func (p *Plan) Rewrites() []Rewrite {
-	rewrites := []Rewrite{p.parseBatches(), p.groupBatches(), p.shuffleBytes(), p.joinFiles(), p.shareParse()}
+	rewrites := []Rewrite{p.native(), p.parseBatches(), p.groupBatches(), p.shuffleBytes(), p.joinFiles(), p.shareParse()}
 	if p.Window != nil {
 		rewrites = append(rewrites, p.cutChunks())
 	}

@@ -21,7 +21,7 @@ var inline = &dataset.MapOptions{Inline: true}
 // they are cut. Others travel as ragged rows and become tensors batch by
 // batch: a function call for each window would take longer than all the rest.
 func (b *builder) windowBatches() *dataset.Dataset {
-	d := b.epochs()
+	d := b.epochs(b.windowPass)
 	if b.plan.Shuffle != nil {
 		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
 	} else {

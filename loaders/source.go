@@ -8,25 +8,24 @@ import (
 	"millrace/tfbridge"
 )
 
-// records builds the stream of serialized records of one pass: file names,
-// their shuffle, and the interleave of the files.
+// records builds the stream of serialized records of all epochs: file names,
+// their shuffle, the interleave of the files and the shuffle of the records.
 func (b *builder) records() *dataset.Dataset {
-	paths := make([]string, len(b.plan.Files))
-	for i, f := range b.plan.Files {
-		paths[i] = f.Path
+	if b.plan.Shuffle == nil {
+		return b.joined().Repeat(b.repeats())
 	}
-	names := b.scope.Const(paths)
-	if b.plan.applied(rewriteJoinFiles) {
-		return b.joined(names)
-	}
-	return b.interleaved(names)
+	return b.epochs(b.shuffledPass)
 }
 
 // joined reads one file after another with one reader. The number of records
 // is asserted for all files together: TensorFlow takes many truncated files
 // for shorter ones (see docs/robustness.md).
-func (b *builder) joined(names tfbridge.Output) *dataset.Dataset {
-	d := dataset.TFRecords(b.scope, names, b.recordOptions())
+func (b *builder) joined() *dataset.Dataset {
+	paths := make([]string, len(b.plan.Files))
+	for i, f := range b.plan.Files {
+		paths[i] = f.Path
+	}
+	d := dataset.TFRecords(b.scope, b.scope.Const(paths), b.recordOptions())
 	total, ok := b.scan.Records()
 	if !ok {
 		return d
@@ -34,20 +33,13 @@ func (b *builder) joined(names tfbridge.Output) *dataset.Dataset {
 	return d.AssertCardinality(b.scope.Const(total))
 }
 
-// interleaved reads MixFiles files in turns, one record of each at a time,
+// shuffledPass reads MixFiles files in turns, one record of each at a time,
 // and asserts the number of records file by file.
-func (b *builder) interleaved(names tfbridge.Output) *dataset.Dataset {
-	counts := make([]int64, len(b.plan.Files))
-	for i := range counts {
-		counts[i] = b.scan.count(i)
-	}
-	files := dataset.FromSlices(b.scope, names, b.scope.Const(counts))
+func (b *builder) shuffledPass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
 	sh := b.plan.Shuffle
-	if sh != nil {
-		seed, seed2 := b.seeds(streamNames)
-		files = files.Shuffle(sh.Filenames, &dataset.ShuffleOptions{Seed: seed, Seed2: seed2})
-	}
-	return files.Interleave("read_file", b.readFile, b.interleaveOptions())
+	d := b.shuffle(b.files(s), sh.Filenames, streamNames, epoch)
+	d = d.Interleave("read_file", b.readFile, b.interleaveOptions())
+	return b.shuffle(d, sh.Elements, streamRecords, epoch)
 }
 
 // readFile is the body of the interleave: the records of one file.

@@ -84,6 +84,19 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	return r, nil
 }
 
+// FindRuntime returns the directory that Open would open the libraries from,
+// without opening them.
+func FindRuntime(o *RuntimeOptions) (dir string, err error) {
+	if o == nil {
+		o = &RuntimeOptions{}
+	}
+	lib, err := find(o.Dir)
+	if err != nil {
+		return "", err
+	}
+	return lib.dir, nil
+}
+
 // Version returns the version of TensorFlow in use, which it opens if need be;
 // it is empty if there is none.
 func Version() string {

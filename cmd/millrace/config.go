@@ -27,7 +27,7 @@ func (f *configFlags) add(c *cobra.Command) {
 // check checks a config, prints its warnings, and returns the plan, or all
 // that is wrong.
 func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) (*loaders.Plan, error) {
-	o := &loaders.CheckOptions{Model: names, Root: f.root, CheckRecords: f.all}
+	o := &loaders.CheckOptions{Model: names, Root: f.root, CheckRecords: f.all, Runtime: p.runtimeOptions()}
 	if f.set.Changed("seed") {
 		o.Seed = &f.seed
 	}

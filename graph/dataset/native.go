@@ -7,8 +7,19 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/internal/oplibrary"
+	"millrace/internal/runtimedir"
 	"millrace/tfbridge"
 )
+
+// FindNative returns where the library of our own dataset operations is, and
+// "" if there is none for the runtime that would be opened. It opens nothing.
+func FindNative(o *tfbridge.RuntimeOptions) string {
+	dir, err := tfbridge.FindRuntime(o)
+	if err != nil {
+		return ""
+	}
+	return oplibrary.Find(dir, runtimedir.Pinned().Version)
+}
 
 // LoadNative loads the library of our own dataset operations, which the
 // functions below that have Native in their names need, and returns where it
