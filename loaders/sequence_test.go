@@ -320,3 +320,37 @@ func TestWindowsOfASeed(t *testing.T) {
 		t.Error("both files have the same windows")
 	}
 }
+
+// TestShuffledWindowsOfASeed checks that a seed gives the same order whatever
+// the parallelism, over files that end at different times, and that every
+// epoch has its own.
+func TestShuffledWindowsOfASeed(t *testing.T) {
+	testruntime.Need(t)
+	data := newSequenceData([][]int{{9, 9}, {30}, {}, {1, 2, 3}, {50, 1}, {4, 4, 4, 4}, {25}})
+	read := func(parallel int64) [][]int64 {
+		f := newSequence(t, "continuous_sequence", data)
+		window{min: 1, max: 4, tail: "keep"}.set(f)
+		shuffled(f)
+		f.Args["target_batch_size"], f.Args["num_mix_files"] = 1, 3
+		f.Args["num_parallel_reads"], f.Args["num_parallel_parses"] = parallel, parallel
+		return readWindows(t, openSequence(t, f), 0)
+	}
+	one := read(1)
+	if diff := cmp.Diff(one, read(3)); diff != "" {
+		t.Errorf("parallelism 1 and 3 (-1 +3)\n%s", diff)
+	}
+	positions := slices.Concat(one...)
+	half := positions[:len(positions)/2]
+	if slices.Equal(half, positions[len(half):]) {
+		t.Error("both epochs have the same order")
+	}
+	if slices.IsSorted(half) {
+		t.Error("the first epoch is not shuffled")
+	}
+	for epoch, part := range [][]int64{half, positions[len(half):]} {
+		sorted := slices.Sorted(slices.Values(part))
+		if diff := cmp.Diff(count(int64(len(half))), sorted); diff != "" {
+			t.Errorf("positions of epoch %d (-want +got)\n%s", epoch, diff)
+		}
+	}
+}
