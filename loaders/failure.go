@@ -37,7 +37,26 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	}
 	e := millrace.Errorf(codeClass(failed.Code), "%w", failed)
 	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
+	pl.Plan.suspect(e)
 	return e
+}
+
+// suspect names the files that an error can be about when all local ones are
+// as they should be: the remote ones, which TensorFlow's message may not name.
+func (p *Plan) suspect(e *millrace.Error) {
+	var remote []string
+	for _, f := range p.Files {
+		if f.Remote {
+			remote = append(remote, shown(f.Path))
+		}
+	}
+	switch len(remote) {
+	case 0:
+	case 1:
+		e.File = remote[0]
+	default:
+		e.Msg += fmt.Sprintf(" (in one of %d remote files, the first is %s)", len(remote), remote[0])
+	}
 }
 
 // codeClass maps TensorFlow's codes of a failed step. It is used when the data

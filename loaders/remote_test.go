@@ -1,0 +1,82 @@
+package loaders_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/internal/corrupt"
+	"millrace/internal/fixture"
+	"millrace/internal/testruntime"
+	"millrace/loaders"
+	"millrace/tfbridge"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// writeRAM writes a file into TensorFlow's file system in memory, which only
+// TensorFlow can see.
+func writeRAM(t *testing.T, path string, content []byte) {
+	t.Helper()
+	s := graph.NewScope()
+	write := s.AddOperation(tfbridge.OpSpec{Type: "WriteFile", Input: []tfbridge.Input{s.Const(path), s.Const(string(content))}})
+	g, err := s.Finalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	sess, err := tfbridge.NewSession(g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	if _, err := sess.Run(nil, nil, []*tfbridge.Operation{write}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remoteDataset lists paths that are not this machine's.
+func remoteDataset(t *testing.T, paths ...string) *fixture.Dataset {
+	t.Helper()
+	d := fixture.New(t)
+	list := d.Dir + "/files.txt"
+	if err := os.WriteFile(list, []byte(strings.Join(paths, "\n")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d.Args["dataset"] = fixture.Object{"type": "list", "args": fixture.Object{"manifest_file": d.Path("__manifest__.json"), "list_file": list}}
+	return d
+}
+
+// A path with a scheme is TensorFlow's to open, and what it finds wrong there
+// is said with its class.
+func TestRemoteFiles(t *testing.T) {
+	testruntime.Need(t)
+	file := corrupt.Frame(fixture.Records(0, 5)...)
+	writeRAM(t, "ram://d/good", file)
+	ids, err := read(t, remoteDataset(t, "ram://d/good"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(count(5), ids); diff != "" {
+		t.Errorf("ids (-want +got)\n%s", diff)
+	}
+	writeRAM(t, "ram://d/flipped", corrupt.Flip(file, 8*(len(file)-1)))
+	if _, err := read(t, remoteDataset(t, "ram://d/flipped")); !errors.Is(err, millrace.ErrCorrupt) || !strings.Contains(err.Error(), "ram://d/flipped") {
+		t.Errorf("a flipped bit: %v", err)
+	}
+	if _, err := read(t, remoteDataset(t, "ram://d/nothing")); !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "ram://d/nothing") {
+		t.Errorf("no such file: %v", err)
+	}
+	if _, err := read(t, remoteDataset(t, "ram://d/good", "ram://d/nothing")); !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "one of 2 remote files") {
+		t.Errorf("one of two: %v", err)
+	}
+	d := remoteDataset(t, "ram://a", "gs://b/c")
+	d.Save(t)
+	p, problems := loaders.Check(d.Config(), nil)
+	if p == nil || len(p.Warnings) != 1 || !strings.Contains(problems.Error(), "remote files are not looked at beforehand") {
+		t.Errorf("warnings: %v", problems)
+	}
+}

@@ -1,0 +1,159 @@
+package loaders_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"millrace/graph"
+	"millrace/internal/fixture"
+	"millrace/internal/testruntime"
+	"millrace/loaders"
+	"millrace/tfbridge"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// stagesOf builds a dataset's graph and prints its dataset ops in order with
+// those inputs that are constants. The bodies of functions are not in it.
+func stagesOf(t *testing.T, d *fixture.Dataset) (stages []string, tensors []loaders.NamedOutput) {
+	t.Helper()
+	d.Save(t)
+	p, problems := loaders.Check(d.Config(), nil)
+	if p == nil {
+		t.Fatal(problems)
+	}
+	scan, err := p.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := graph.NewScope()
+	t.Cleanup(func() { s.Graph().Close() })
+	pipe, err := p.Build(s, scan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range s.Graph().Operations() {
+		if strings.Contains(op.Type(), "Dataset") && !strings.HasPrefix(op.Type(), "TensorSlice") {
+			stages = append(stages, op.Type()+constantsOf(t, &op))
+		}
+	}
+	return stages, pipe.Tensors
+}
+
+func constantsOf(t *testing.T, op *tfbridge.Operation) (text string) {
+	t.Helper()
+	for _, in := range op.Inputs() {
+		if in.Op.Type() != "Const" || in.DataType() == tfbridge.Resource {
+			continue
+		}
+		v, err := in.Op.Attr("value")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, ok := v.(*tfbridge.Tensor); ok {
+			text += fmt.Sprint(" ", x.Value())
+			x.Close()
+		}
+	}
+	return text
+}
+
+// What a config says arrives in the graph's nodes, and the whole way of an
+// element is in the graph.
+func TestStages(t *testing.T) {
+	testruntime.Need(t)
+	base := func(t *testing.T) *fixture.Dataset {
+		d := fixture.New(t)
+		d.Args["num_prefetch"], d.Args["num_read_buffer_bytes"] = 3, 4096
+		return d
+	}
+	write := func(t *testing.T, d *fixture.Dataset) {
+		for i := range int64(3) {
+			d.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(4*i, 4*i+4)...)
+		}
+	}
+	t.Run("in order", func(t *testing.T) {
+		d := base(t)
+		d.Manifest["compression"] = "gzip"
+		write(t, d)
+		got, tensors := stagesOf(t, d)
+		for i := range got {
+			got[i] = strings.ReplaceAll(got[i], d.Data(), "data")
+		}
+		want := []string{"TFRecordDataset [data/0.tfrecords data/1.tfrecords data/2.tfrecords] GZIP 4096", "AssertCardinalityDataset 12"}
+		if diff := cmp.Diff(want, got[:min(2, len(got))]); diff != "" {
+			t.Errorf("reading (-want +got)\n%s", diff)
+		}
+		if end := strings.Join(got[len(got)-3:], "; "); !strings.Contains(end, "PrefetchDataset 3") {
+			t.Errorf("no prefetch at the end of %q", got)
+		}
+		if tensors[0].Output.Shape().Size(0) != -1 {
+			t.Errorf("batch dimension of %s", tensors[0].Output.Shape())
+		}
+	})
+	t.Run("endless", func(t *testing.T) {
+		d := base(t)
+		d.Args["epochs"] = nil
+		write(t, d)
+		got, tensors := stagesOf(t, d)
+		if !strings.Contains(strings.Join(got, "; "), "RepeatDataset -1") {
+			t.Errorf("no endless repeat in %q", got)
+		}
+		if tensors[0].Output.Shape().Size(0) != 2 {
+			t.Errorf("batch dimension of %s, want 2", tensors[0].Output.Shape())
+		}
+	})
+	t.Run("shuffled", func(t *testing.T) {
+		d := base(t)
+		d.Args["shuffle"], d.Args["num_shuffle_buffer_elements"], d.Args["num_filenames_shuffle_buffer"], d.Args["num_mix_files"] = true, 7, 5, 9
+		d.Args["num_parallel_reads"], d.Args["num_interleave_in_buffer_elements"], d.Args["num_interleave_out_buffer_elements"] = 8, 0, 6
+		d.Args["seed"] = 11
+		write(t, d)
+		got, _ := stagesOf(t, d)
+		text := strings.Join(got, "; ")
+		// Three files: a cycle of three, read by as many.
+		for _, want := range []string{"ShuffleDatasetV3 5 11 1", "ParallelInterleaveDatasetV4 3 1 6 0 3", "ShuffleDatasetV3 7 11 "} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in %q", want, got)
+			}
+		}
+	})
+}
+
+// What the manifest and the list were when the loader was opened counts, not
+// what they become (A16, D07).
+func TestFilesAreReadOnce(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.Args["epochs"] = 2
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4)...)
+	list := d.Dir + "/files.txt"
+	if err := os.WriteFile(list, []byte(d.Path("a.tfrecords")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	manifest := d.Path("__manifest__.json")
+	d.Args["dataset"] = fixture.Object{"type": "list", "args": fixture.Object{"manifest_file": manifest, "list_file": list}}
+	d.Save(t)
+	l, err := loaders.Open(d.Config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, path := range []string{manifest, list, d.Config()} {
+		if err := os.WriteFile(path, []byte("something else"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids []int64
+	for b, err := range l.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, column[int64](t, b, "id")...)
+	}
+	if diff := cmp.Diff(append(count(4), count(4)...), ids); diff != "" {
+		t.Errorf("ids (-want +got)\n%s", diff)
+	}
+}
