@@ -68,6 +68,19 @@ func TestOps(t *testing.T) {
 		{"GatherV2", func(s *graph.Scope) out {
 			return graph.GatherV2(s, s.Const([][]int32{{1, 2}, {3, 4}}), s.Const([]int32{1, 0}), 1)
 		}, [][]int32{{2, 1}, {4, 3}}, "int32[2, 2]"},
+		{"Max", func(s *graph.Scope) out { return graph.Max(s, s.Const([][]int32{{1, 2}, {3, 0}}), s.Const(int32(1))) }, []int32{2, 3}, "int32[2]"},
+		{"Min", func(s *graph.Scope) out { return graph.Min(s, s.Const([][]int32{{1, 2}, {3, 0}}), s.Const(int32(0))) }, []int32{1, 0}, "int32[2]"},
+		{"Cumsum", func(s *graph.Scope) out { return graph.Cumsum(s, s.Const([]int64{3, 1, 2}), 0) }, []int64{3, 4, 6}, "int64[3]"},
+		{"Cumprod", func(s *graph.Scope) out { return graph.Cumprod(s, s.Const([]int64{3, 0, 2}), 0) }, []int64{3, 0, 0}, "int64[3]"},
+		{"PlaceholderWithDefault", func(s *graph.Scope) out {
+			return graph.PlaceholderWithDefault(s, s.Const([]int64{3}), tfbridge.MakeShape(-1))
+		}, []int64{3}, "int64[?]"},
+		{"Rows", func(s *graph.Scope) out {
+			return graph.Rows(s, s.Const([][]int32{{1}, {2}, {3}}), s.Const(int64(1)), s.Const(int64(2)))
+		}, [][]int32{{2}}, "int32[1, 1]"},
+		{"RowsFrom", func(s *graph.Scope) out {
+			return graph.RowsFrom(s, s.Const([]int32{1, 2, 3}), s.Const(int64(1)))
+		}, []int32{2, 3}, "int32[2]"},
 		{"Slice", func(s *graph.Scope) out {
 			return graph.Slice(s, s.Const([]int32{1, 2, 3}), s.Const([]int64{1}), s.Const([]int64{-1}))
 		}, []int32{2, 3}, "int32[2]"},

@@ -175,3 +175,21 @@ func TestUnseededShuffles(t *testing.T) {
 		t.Error("two sessions gave one order without a seed")
 	}
 }
+
+func TestShuffleOutput(t *testing.T) {
+	order := func(seed2 int64) []any {
+		s := newScope(t)
+		d := dataset.Range(s, 0, 8, 1).ShuffleOutput(8, s.Const(int64(1)), s.Const(seed2)).Repeat(2).Batch(8, true)
+		return all(t, d)
+	}
+	first := order(2)
+	if diff := cmp.Diff(first, order(2)); diff != "" {
+		t.Errorf("the same seeds (-first +second)\n%s", diff)
+	}
+	if !cmp.Equal(first[0], first[1]) {
+		t.Errorf("two repetitions are %v, want one order", first)
+	}
+	if cmp.Equal(first, order(3)) {
+		t.Errorf("other seeds give the same order %v", first)
+	}
+}
