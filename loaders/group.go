@@ -39,6 +39,8 @@ func (p *Plan) groupBatches() Rewrite {
 	switch {
 	case p.native().Applied:
 		r.Why = "a batch costs the native operation no fixed time"
+	case p.Window != nil:
+		r.Why = "windows are cut from chunks of a file, whatever the batch"
 	case !p.parseBatches().Applied:
 		r.Why = "records are parsed one by one"
 	case p.Manifest.AllowVarLen:
