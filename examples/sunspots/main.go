@@ -1,0 +1,96 @@
+// Command sunspots forecasts each month's sunspot number of 1953 to 2008 from
+// the 48 months before it, with the model in examples/sunspots, and prints how
+// far off it is, beside two forecasts that need no model.
+//
+//	go run ./examples/sunspots
+//
+// The windows are the loader's: 49 months long, one starting each month.
+// Config predict.json cuts them into what the model sees and what it should
+// say.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"millrace/estimator"
+	"millrace/loaders"
+	"millrace/tfbridge"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, filepath.Join("examples", "sunspots"), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run predicts over the held-back months in dir and prints the result.
+func run(ctx context.Context, dir string, out io.Writer) error {
+	score, err := evaluate(ctx, filepath.Join(dir, "predict.json"), filepath.Join(dir, "model"))
+	if err != nil {
+		return err
+	}
+	return score.print(out)
+}
+
+// evaluate compares the model's forecasts with what came.
+func evaluate(ctx context.Context, config, dir string) (*score, error) {
+	model, err := estimator.LoadModel(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer model.Close()
+
+	// The model's input is "history". The two others are none of its tensors;
+	// they are named here and kept beside its output. So is "history" itself,
+	// for the forecasts without a model.
+	names := model.Names()
+	names.Outputs = append(names.Outputs, "actual", "month")
+	plan, problems := loaders.Check(config, &loaders.CheckOptions{Model: names})
+	if plan == nil {
+		return nil, problems
+	}
+	keep := &estimator.PredictOptions{Keep: []string{"history", "actual", "month"}}
+	s := &score{}
+	for batch, err := range model.Predict(ctx, plan, keep) {
+		if err != nil {
+			return nil, err
+		}
+		if err := s.addBatch(batch); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// addBatch adds a batch of windows. The views are valid until the next one.
+func (s *score) addBatch(batch *loaders.Batch) error {
+	history, err := tfbridge.View[float32](batch.Tensor("history"))
+	if err != nil {
+		return err
+	}
+	actual, err := tfbridge.View[float32](batch.Tensor("actual"))
+	if err != nil {
+		return err
+	}
+	next, err := tfbridge.View[float32](batch.Tensor("next"))
+	if err != nil {
+		return err
+	}
+	months, err := tfbridge.View[int32](batch.Tensor("month"))
+	if err != nil {
+		return err
+	}
+	size := len(history) / len(actual)
+	for i, month := range months {
+		s.add(month, history[i*size:(i+1)*size], next[i], actual[i])
+	}
+	return nil
+}
