@@ -9,7 +9,7 @@ import (
 // examples builds the independent loader up to its batches.
 func (b *builder) examples() *dataset.Dataset {
 	native := b.plan.native().Applied
-	if native && b.plan.nativeSource() {
+	if native && b.plan.joinFiles().Applied && b.plan.nativeFiles() {
 		return b.nativeBatches(b.nativeExamples())
 	}
 	d := b.records()

@@ -1,22 +1,27 @@
 package loaders
 
 import (
+	"slices"
+
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/tfbridge"
 )
 
-// native decides whether Examples are decoded by our own operation in place of
-// TensorFlow's parser, and read by it too where files come one after another.
+// native decides whether Examples are decoded, or windows cut from them, by our
+// own operations in place of TensorFlow's parser, and read by them too where
+// files come one after another.
 func (p *Plan) native() Rewrite {
 	r := Rewrite{Name: rewriteNative}
 	switch {
-	case !p.parseBatches().Applied:
-		r.Why = p.parseBatches().Why
+	case p.Manifest.AllowVarLen:
+		r.Why = "records are SequenceExamples"
 	case p.NativeLibrary == "":
 		r.Why = "the library of dataset operations is not built for this runtime (make native)"
-	case p.nativeSource():
+	case p.Window != nil:
+		r.Applied, r.Why = p.nativeWindows()
+	case p.joinFiles().Applied && p.nativeFiles():
 		r.Applied, r.Why = true, "files are read, checked and decoded into batches by one operation"
 	default:
 		r.Applied, r.Why = true, "records are decoded into batches by one operation"
@@ -24,9 +29,25 @@ func (p *Plan) native() Rewrite {
 	return r
 }
 
-// nativeSource reports whether the native operation can read the files itself.
-func (p *Plan) nativeSource() bool {
-	return p.joinFiles().Applied && p.Manifest.Compression == "" && !p.remote() && p.ReadBufferBytes > 0
+// nativeWindows decides whether our own operation cuts the windows.
+func (p *Plan) nativeWindows() (applied bool, why string) {
+	isString := func(f *Feature) bool { return f.Kind == String }
+	_, direct := p.unpadded(true)
+	switch {
+	case !p.nativeFiles():
+		return false, "windows are cut natively from local files that are not compressed, with a read buffer"
+	case slices.ContainsFunc(p.Features, isString):
+		return false, "windows of strings are cut by TensorFlow's operations"
+	case !p.equalWindows() && !direct:
+		return false, "windows of several sizes are cast and processed batch by batch"
+	}
+	return true, "files are read, checked and cut into windows by one operation"
+}
+
+// nativeFiles reports whether the native operations can read the files
+// themselves.
+func (p *Plan) nativeFiles() bool {
+	return p.Manifest.Compression == "" && !p.remote() && p.ReadBufferBytes > 0
 }
 
 // loadNative loads the library that the plan was made with.
@@ -44,13 +65,18 @@ func (p *Plan) loadNative() error {
 
 // nativeExamples reads the files with the native operation.
 func (b *builder) nativeExamples() *dataset.Dataset {
-	paths, counts := make([]string, len(b.plan.Files)), make([]int64, len(b.plan.Files))
-	for i, f := range b.plan.Files {
-		paths[i], counts[i] = f.Path, b.scan.count(i)
-	}
+	paths, counts := b.countedFiles()
 	return dataset.NativeExamples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), &dataset.NativeExamplesOptions{
 		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(), BufferBytes: b.plan.ReadBufferBytes,
 	})
+}
+
+// countedFiles returns the paths of the files and the numbers of their records.
+func (b *builder) countedFiles() (paths []string, counts []int64) {
+	for i, f := range b.plan.Files {
+		paths, counts = append(paths, f.Path), append(counts, b.scan.count(i))
+	}
+	return paths, counts
 }
 
 // nativeFeatures asks the native operations for the requested features.
@@ -71,11 +97,67 @@ func (b *builder) nativeFeatures() []dataset.NativeFeature {
 // nativeBatches turns decoded batches into the plan's tensors.
 func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
 	b.decodedRaw = true
-	if order, ok := b.direct(); ok {
+	if order, ok := b.plan.direct(true); ok {
 		b.order = order
 		return d
 	}
 	return d.Map("finish", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return b.finish(s, args, []int64{-1})
 	}, b.mapOptions())
+}
+
+// nativeWindowBatches builds the sequence loaders up to their batches with
+// windows that the native operation cuts.
+func (b *builder) nativeWindowBatches() *dataset.Dataset {
+	equal := b.plan.equalWindows()
+	var d *dataset.Dataset
+	if b.plan.Shuffle == nil {
+		o := b.nativeWindowOptions()
+		o.Epochs = b.plan.Epochs
+		if equal {
+			o.BatchSize, o.Drop = b.plan.BatchSize, b.dropRemainder()
+		}
+		paths, counts := b.countedFiles()
+		d = dataset.NativeWindows(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), o)
+	} else {
+		d = b.epochs(b.windowPass)
+	}
+	if !equal {
+		return b.batch(b.asTensors(d))
+	}
+	if b.plan.Shuffle != nil {
+		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
+	}
+	return b.nativeBatches(d)
+}
+
+// asTensors puts the features of decoded elements in the order of the plan's
+// tensors.
+func (b *builder) asTensors(d *dataset.Dataset) *dataset.Dataset {
+	order, _ := b.plan.unpadded(true)
+	if slices.IsSorted(order) && len(order) == len(b.plan.Features) {
+		return d
+	}
+	return d.Map("order", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		ordered := make([]tfbridge.Output, len(order))
+		for i, from := range order {
+			ordered[i] = graph.Identity(s, args[from])
+		}
+		return ordered
+	}, inline)
+}
+
+// nativeFileWindows cuts the windows of one file of an epoch, one by one.
+func (b *builder) nativeFileWindows(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.Output) *dataset.Dataset {
+	o := b.nativeWindowOptions()
+	o.Epochs, o.FirstEpoch, o.FirstFile = 1, epoch, file[2]
+	return dataset.NativeWindows(s, graph.ExpandDims(s, file[0], 0), graph.ExpandDims(s, file[1], 0), b.nativeFeatures(), o)
+}
+
+func (b *builder) nativeWindowOptions() *dataset.NativeWindowsOptions {
+	w := b.plan.Window
+	return &dataset.NativeWindowsOptions{
+		Min: w.Min, Max: w.Max, Stride: w.Stride, KeepTail: w.Tail != tailDrop,
+		WholeRecords: b.plan.Type == DiscreteSequence, Seed: b.plan.Seed, BufferBytes: b.plan.ReadBufferBytes,
+	}
 }

@@ -50,7 +50,7 @@ func (p *Plan) sortedFeatures() []*Feature {
 
 // parseBatches parses batches of serialized Examples.
 func (b *builder) parseBatches(d *dataset.Dataset) *dataset.Dataset {
-	if order, ok := b.direct(); ok {
+	if order, ok := b.plan.direct(false); ok {
 		b.order = order
 		return d.ParseExample(b.exampleFeatures(), &dataset.ParseExampleOptions{
 			Parallel: b.plan.ParallelParses,
@@ -65,15 +65,22 @@ func (b *builder) parseBatches(d *dataset.Dataset) *dataset.Dataset {
 
 // direct reports whether parsing alone gives the plan's tensors, and which
 // parsed feature each of them is. tf.data then has a stage of its own for it,
-// which needs no function call.
-func (b *builder) direct() (order []int, ok bool) {
-	p := b.plan
-	if len(p.Secondaries)+len(p.Measures) > 0 || len(p.Steps) > 0 || p.Padding != nil {
+// which needs no function call. Our own operations decode raw features too.
+func (p *Plan) direct(decodedRaw bool) (order []int, ok bool) {
+	if p.Padding != nil {
+		return nil, false
+	}
+	return p.unpadded(decodedRaw)
+}
+
+// unpadded is direct whatever is padded afterwards.
+func (p *Plan) unpadded(decodedRaw bool) (order []int, ok bool) {
+	if len(p.Secondaries)+len(p.Measures) > 0 || len(p.Steps) > 0 {
 		return nil, false
 	}
 	features := p.sortedFeatures()
 	for _, f := range features {
-		if f.Kind == Raw && !b.decodedRaw || f.Kind != Raw && f.DType != f.stored() {
+		if f.Kind == Raw && !decodedRaw || f.Kind != Raw && f.DType != f.stored() {
 			return nil, false
 		}
 	}

@@ -21,6 +21,9 @@ var inline = &dataset.MapOptions{Inline: true}
 // they are cut. Others travel as ragged rows and become tensors batch by
 // batch: a function call for each window would take longer than all the rest.
 func (b *builder) windowBatches() *dataset.Dataset {
+	if b.plan.native().Applied {
+		return b.nativeWindowBatches()
+	}
 	d := b.epochs(b.windowPass)
 	if b.plan.Shuffle != nil {
 		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
@@ -46,6 +49,9 @@ func (p *Plan) equalWindows() bool {
 // fileWindows builds the windows of one file, given its name, number of
 // records and ordinal: one by one if they are shuffled later, else in groups.
 func (b *builder) fileWindows(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.Output) *dataset.Dataset {
+	if b.plan.native().Applied {
+		return b.nativeFileWindows(s, epoch, file)
+	}
 	d := b.chunks(s, file[0], file[1])
 	c := &cutter{plan: b.plan}
 	if b.plan.Window.Min != b.plan.Window.Max {
