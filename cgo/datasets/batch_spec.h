@@ -80,8 +80,9 @@ class BatchSpec {
     for (size_t i = 0; i < n; ++i) {
       const absl::Status s = Add(i);
       if (!s.ok()) {
-        return absl::Status(s.code(), absl::StrCat("feature ", Quote(keys_[i], 256),
-                                                   ": ", s.message()));
+        return absl::Status(
+            s.code(), absl::StrCat("feature ", Quote(keys_[i], 256), ": ",
+                                   s.message()));
       }
     }
     return absl::OkStatus();

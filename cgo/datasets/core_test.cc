@@ -4,6 +4,7 @@
 //                     and prints the records per second
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -42,14 +43,14 @@ std::string Feature(const std::string& key, const std::string& list) {
 }
 
 std::string Floats(const std::vector<float>& v) {
-  return Bytes(18, Bytes(10, std::string(reinterpret_cast<const char*>(v.data()),
-                                         v.size() * 4)));
+  const auto* bytes = reinterpret_cast<const char*>(v.data());
+  return Bytes(18, Bytes(10, std::string(bytes, v.size() * 4)));
 }
 
 std::string Example(int id) {
   const float x = static_cast<float>(id);
-  return Bytes(10, Feature("x", Floats({x, x + 0.5f, -x})) +
-                       Feature("y", Bytes(26, Bytes(10, {static_cast<char>(id)}))));
+  const std::string y = Bytes(26, Bytes(10, {static_cast<char>(id)}));
+  return Bytes(10, Feature("x", Floats({x, x + 0.5f, -x})) + Feature("y", y));
 }
 
 std::string Frame(const std::string& record) {
@@ -63,14 +64,17 @@ std::string Frame(const std::string& record) {
 
 void TestCrc() {
   CHECK(Crc32c("123456789", 9) == 0xe3069283);
-  CHECK(Crc32cPortable("123456789", 9) == 0xe3069283);
+  CHECK(ExtendCrc32cPortable(0, "123456789", 9) == 0xe3069283);
   std::mt19937 random(1);
   std::vector<char> data(40000);
   for (char& c : data) c = static_cast<char>(random());
   for (int i = 0; i < 3000; ++i) {
     const size_t n = i < 1000 ? i : random() % 30000;
     const size_t at = random() % 100;
-    CHECK(Crc32c(&data[at], n) == Crc32cPortable(&data[at], n));
+    const uint32_t crc = ExtendCrc32cPortable(0, &data[at], n);
+    CHECK(Crc32c(&data[at], n) == crc);
+    CHECK(ExtendCrc32c(Crc32c(&data[at], n / 3), &data[at + n / 3],
+                       n - n / 3) == crc);
   }
 }
 
@@ -194,7 +198,8 @@ void TestPositions() {
     for (int64_t begin = 0;;) {
       const int64_t n = 1 + random() % 20;
       if (begin + n > 3 * kRecords) break;
-      const int64_t next = random() % 2 == 0 ? begin + n : begin + random() % 30;
+      const int64_t step = random() % 2 == 0 ? n : random() % 30;
+      const int64_t next = begin + step;
       std::vector<float> x(n);
       char* const to[] = {reinterpret_cast<char*>(x.data())};
       CHECK(reader.Copy(begin, n, next, to, &fault));
@@ -211,6 +216,63 @@ void TestPositions() {
       }
     }
     CHECK(reader.Finish(&fault));
+  }
+}
+
+// LargeExample is an Example of 3 positions of 4096 floats, some with another
+// feature in front or behind.
+std::string LargeExample(int id, int kind) {
+  std::vector<float> x(3 * 4096);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = id * 100000.0f + i;
+  const std::string other = Feature("other", Floats({1, 2}));
+  std::string features = Feature("x", Floats(x));
+  if (kind == 1) features = other + features;
+  if (kind == 2) features += other;
+  return Bytes(10, features);
+}
+
+void TestLargePositions() {
+  constexpr int kRecords = 20, kRow = 4096;
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes;
+    std::vector<size_t> ends;
+    for (int i = 0; i < kRecords; ++i) {
+      const int kind = round % 4 == 3 ? random() % 3 : round % 4;
+      bytes += Frame(LargeExample(i, kind));
+      ends.push_back(bytes.size());
+    }
+    const bool damaged = round % 3 == 2;
+    const size_t flip = random() % bytes.size();
+    const int bad =
+        std::upper_bound(ends.begin(), ends.end(), flip) - ends.begin();
+    if (damaged) bytes[flip] ^= 16;
+    const File file(bytes);
+    PositionReader reader({{"x", Kind::kFloat, 3 * kRow}}, {4 * kRow}, 3, 1);
+    Fault fault;
+    CHECK(reader.Open(file.path(), kRecords, 0, 0, &fault));
+    bool failed = false;
+    for (int64_t begin = 0; begin < 3 * kRecords && !failed;) {
+      const int64_t n =
+          std::min<int64_t>(1 + random() % 17, 3 * kRecords - begin);
+      std::vector<float> x(n * kRow);
+      char* const to[] = {reinterpret_cast<char*>(x.data())};
+      failed = !reader.Copy(begin, n, begin + n, to, &fault);
+      if (failed) {
+        CHECK(damaged && begin <= 3 * bad + 2 && 3 * bad < begin + n);
+        CHECK(fault.cause == Cause::kDataLoss);
+        const std::string record = ": record " + std::to_string(bad) + " (";
+        CHECK(fault.text.find(record) != std::string::npos);
+        break;
+      }
+      for (int64_t i = 0; i < n * kRow; ++i) {
+        const int64_t at = begin * kRow + i;
+        CHECK(x[i] == at / (3 * kRow) * 100000.0f + at % (3 * kRow));
+      }
+      begin += n;
+    }
+    CHECK(failed == damaged);
+    if (!failed) CHECK(reader.Finish(&fault));
   }
 }
 
@@ -269,6 +331,7 @@ int main(int argc, char** argv) {
   millrace::TestDecoder();
   millrace::TestReader();
   millrace::TestPositions();
+  millrace::TestLargePositions();
   millrace::TestPlan();
   std::puts("ok");
   return 0;

@@ -93,9 +93,10 @@ __attribute__((target("sse4.2"))) uint32_t Lanes(uint32_t crc,
   return crc;
 }
 
-__attribute__((target("sse4.2"))) uint32_t Crc32cHardware(const uint8_t* p,
-                                                          size_t n) {
-  uint32_t crc = 0xffffffff;
+__attribute__((target("sse4.2"))) uint32_t Hardware(uint32_t crc,
+                                                    const uint8_t* p,
+                                                    size_t n) {
+  crc = ~crc;
   if (n >= 3 * 2048) crc = Lanes<2048>(crc, &p, &n);
   if (n >= 3 * 256) crc = Lanes<256>(crc, &p, &n);
   if (n >= 3 * 64) crc = Lanes<64>(crc, &p, &n);
@@ -110,10 +111,10 @@ __attribute__((target("sse4.2"))) uint32_t Crc32cHardware(const uint8_t* p,
 
 }  // namespace
 
-uint32_t Crc32cPortable(const void* data, size_t n) {
+uint32_t ExtendCrc32cPortable(uint32_t crc, const void* data, size_t n) {
   const ByteTable& t = Bytes();
   const auto* p = static_cast<const uint8_t*>(data);
-  uint32_t crc = 0xffffffff;
+  crc = ~crc;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   for (; n >= 8; n -= 8, p += 8) {
     const uint64_t v = Load64(p) ^ crc;
@@ -126,12 +127,14 @@ uint32_t Crc32cPortable(const void* data, size_t n) {
   return ~crc;
 }
 
-uint32_t Crc32c(const void* data, size_t n) {
+uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t n) {
 #if defined(__x86_64__)
   static const bool hardware = __builtin_cpu_supports("sse4.2");
-  if (hardware) return Crc32cHardware(static_cast<const uint8_t*>(data), n);
+  if (hardware) return Hardware(crc, static_cast<const uint8_t*>(data), n);
 #endif
-  return Crc32cPortable(data, n);
+  return ExtendCrc32cPortable(crc, data, n);
 }
+
+uint32_t Crc32c(const void* data, size_t n) { return ExtendCrc32c(0, data, n); }
 
 }  // namespace millrace

@@ -11,8 +11,11 @@ namespace millrace {
 // where there is one.
 uint32_t Crc32c(const void* data, size_t n);
 
-// Crc32cPortable is Crc32c without the instruction.
-uint32_t Crc32cPortable(const void* data, size_t n);
+// ExtendCrc32c returns the CRC-32C of what `crc` is that of and n more bytes.
+uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t n);
+
+// ExtendCrc32cPortable is ExtendCrc32c without the instruction.
+uint32_t ExtendCrc32cPortable(uint32_t crc, const void* data, size_t n);
 
 // MaskCrc returns the form in which a TFRecord stores a checksum.
 inline uint32_t MaskCrc(uint32_t crc) {

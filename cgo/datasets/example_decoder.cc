@@ -321,6 +321,29 @@ bool ExampleDecoder::Value(size_t feature, const Destination& to, int64_t row,
   return true;
 }
 
+bool ExampleDecoder::Values(std::string_view record, size_t* at,
+                            size_t* n) const {
+  if (features_.size() != 1) return false;
+  const FeatureSpec& f = features_[0];
+  List list;
+  if (f.kind == Kind::kFloat) {
+    if (!list.Open(found_[0], wire::kFixed32) || !list.packed) return false;
+    *n = static_cast<size_t>(f.values) * 4;
+  } else if (f.kind == Kind::kRaw && f.values == 1 && f.swap_bytes == 1) {
+    std::string_view text;
+    if (!list.Open(found_[0], wire::kBytes1)) return false;
+    ++list.p;
+    if (!Text(&list.p, list.end, &text)) return false;
+    list.p -= text.size();
+    *n = text.size();
+  } else {
+    return false;
+  }
+  *at = static_cast<size_t>(reinterpret_cast<const char*>(list.p) -
+                            record.data());
+  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
 bool ExampleDecoder::Decode(std::string_view record,
                             const Destination* destinations, int64_t row,
                             Fault* fault) {

@@ -31,8 +31,8 @@ struct FeatureSpec {
   int swap_bytes = 1;     // of each number of a raw feature to reverse
 };
 
-// Destination is where the values of one feature go: the first row's place. Byte
-// strings are passed to `set`, numbers written to memory.
+// Destination is where the values of one feature go: the first row's place.
+// Byte strings are passed to `set`, numbers written to memory.
 struct Destination {
   void* base = nullptr;
   void (*set)(void* base, int64_t index, const char* data,
@@ -54,6 +54,11 @@ class ExampleDecoder {
   // the feature, not the record.
   bool Decode(std::string_view record, const Destination* destinations,
               int64_t row, Fault* fault);
+
+  // Values finds the bytes of the record just decoded that are the values of
+  // its one feature as they are in memory. It returns false if there are none,
+  // or more features.
+  bool Values(std::string_view record, size_t* at, size_t* n) const;
 
   const std::vector<FeatureSpec>& features() const { return features_; }
 

@@ -5,6 +5,14 @@
 #include <utility>
 
 namespace millrace {
+namespace {
+
+// Sizes of values from which on they are worth a read of their own, and of
+// what may be around them.
+constexpr size_t kMinDirect = 16 << 10;
+constexpr size_t kMaxAround = 4 << 10;
+
+}  // namespace
 
 PositionReader::PositionReader(std::vector<FeatureSpec> features,
                                std::vector<int64_t> row_bytes,
@@ -19,6 +27,8 @@ PositionReader::PositionReader(std::vector<FeatureSpec> features,
 void PositionReader::Close() {
   reader_.Close();
   offsets_.clear();
+  layout_.values = 0;
+  reader_.ReadExactly(false);
   for (auto& values : kept_) values.clear();
 }
 
@@ -34,30 +44,63 @@ bool PositionReader::Open(const std::string& path, int64_t count,
 // Decode decodes the next record.
 bool PositionReader::Decode(char* const* to, bool* end, Fault* fault) {
   std::string_view record;
-  const auto miscounted = [&](const std::string& has) {
-    fault->cause = Cause::kFailedPrecondition;
-    fault->text = "file " + Quote(path_, 512) + ": " + std::to_string(count_) +
-                  " records were counted, it has " + has;
-    return false;
-  };
   switch (reader_.Next(&record, fault)) {
     case RecordReader::Outcome::kFault:
       return false;
     case RecordReader::Outcome::kEnd:
       *end = true;
       if (reader_.ordinal() == count_) return true;
-      return miscounted("only " + std::to_string(reader_.ordinal()));
+      return Miscounted("only " + std::to_string(reader_.ordinal()), fault);
     case RecordReader::Outcome::kRecord:
       break;
   }
   *end = false;
-  if (reader_.ordinal() > count_) return miscounted("more");
+  if (reader_.ordinal() > count_) return Miscounted("more", fault);
   for (size_t i = 0; i < destinations_.size(); ++i) {
     destinations_[i].base = to[i];
   }
-  if (decoder_.Decode(record, destinations_.data(), 0, fault)) return true;
-  reader_.Describe(fault);
+  if (!decoder_.Decode(record, destinations_.data(), 0, fault)) {
+    reader_.Describe(fault);
+    return false;
+  }
+  Learn(record);
+  return true;
+}
+
+bool PositionReader::Miscounted(const std::string& has, Fault* fault) const {
+  fault->cause = Cause::kFailedPrecondition;
+  fault->text = "file " + Quote(path_, 512) + ": " + std::to_string(count_) +
+                " records were counted, it has " + has;
   return false;
+}
+
+// Learn keeps the layout of a record. Large records of one feature mostly are
+// all alike but for its values, which are then read to where they belong.
+void PositionReader::Learn(std::string_view record) {
+  size_t at = 0, n = 0;
+  layout_.values = 0;
+  if (record.size() < kMinDirect || !decoder_.Values(record, &at, &n) ||
+      n < kMinDirect || record.size() - n > kMaxAround) {
+    reader_.ReadExactly(false);
+    return;
+  }
+  layout_.values = n;
+  layout_.before = record.substr(0, at);
+  layout_.after = record.substr(at + n);
+  reader_.ReadExactly(true);
+}
+
+// DecodeDirectly decodes the next record if it is of the layout of the last.
+bool PositionReader::DecodeDirectly(char* to, bool* done, Fault* fault) {
+  *done = false;
+  if (layout_.values == 0 ||
+      layout_.values != static_cast<size_t>(positions_ * row_bytes_[0])) {
+    return true;
+  }
+  const auto outcome = reader_.NextValues(layout_, to, done, fault);
+  if (outcome == RecordReader::Outcome::kFault) return false;
+  if (*done && reader_.ordinal() > count_) return Miscounted("more", fault);
+  return true;
 }
 
 // Drop forgets the records that lie before a position. Their memory is moved
@@ -112,8 +155,11 @@ bool PositionReader::Copy(int64_t begin, int64_t n, int64_t keep,
       }
     } else if (reader_.ordinal() * positions_ == begin && n >= positions_ &&
                keep >= begin + positions_) {
-      bool end;
-      if (!Decode(at.data(), &end, fault)) return false;
+      bool done, end = false;
+      if (!DecodeDirectly(at[0], &done, fault) ||
+          (!done && !Decode(at.data(), &end, fault))) {
+        return false;
+      }
       if (end) {
         return fault->Set(Cause::kFailedPrecondition,
                           "a window reaches past the end of its file");

@@ -47,6 +47,9 @@ class PositionReader {
  private:
   bool Decode(char* const* to, bool* end, Fault* fault);
   bool Append(int64_t keep, Fault* fault);
+  bool DecodeDirectly(char* to, bool* done, Fault* fault);
+  void Learn(std::string_view record);
+  bool Miscounted(const std::string& has, Fault* fault) const;
   void Drop(int64_t before);
 
   ExampleDecoder decoder_;
@@ -54,6 +57,7 @@ class PositionReader {
   const int64_t positions_;
   RecordReader reader_;
   std::string path_;
+  Layout layout_;  // of the last record; no values: of no use
   int64_t count_ = 0;
   int64_t first_ = 0;  // record: the first of those kept
   std::deque<int64_t> offsets_;            // of the records kept

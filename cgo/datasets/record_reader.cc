@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,12 +108,12 @@ bool RecordReader::Reserve(size_t want, Fault* fault) {
   return true;
 }
 
-// Load reads once, as much as the buffer takes.
-bool RecordReader::Load(Fault* fault) {
+// Load reads once, as much as the buffer takes, or `want` bytes in all.
+bool RecordReader::Load(size_t want, Fault* fault) {
   const int64_t at = next_ + static_cast<int64_t>(end_ - begin_);
   const int64_t left = std::max<int64_t>(size_ - at, 0);
-  const size_t room =
-      static_cast<size_t>(std::min<int64_t>(capacity_ - end_, left));
+  const size_t most = exactly_ ? want - (end_ - begin_) : capacity_ - end_;
+  const size_t room = static_cast<size_t>(std::min<int64_t>(most, left));
   ssize_t n;
   do {
     n = pread(fd_, buffer_.get() + end_, room, at);
@@ -140,10 +141,89 @@ bool RecordReader::Fill(size_t want, size_t* got, Fault* fault) {
     begin_ = 0;
   }
   while (end_ - begin_ < want) {
-    if (!Load(fault)) return false;
+    if (!Load(want, fault)) return false;
   }
   *got = end_ - begin_;
   return true;
+}
+
+// LoadAround reads the values of a record, of which `have` bytes are there, to
+// `to` and what follows them, up to the values of the record behind, to the
+// buffer.
+bool RecordReader::LoadAround(const Layout& layout, char* to, size_t have,
+                              Fault* fault) {
+  const size_t need = layout.values - have + layout.after.size() + kFooter;
+  const size_t want = need + kHeader + layout.before.size();
+  int64_t at =
+      next_ + static_cast<int64_t>(kHeader + layout.before.size() + have);
+  begin_ = end_ = 0;
+  for (size_t got = 0; got < need;) {
+    const size_t values = layout.values - have;
+    struct iovec parts[2] = {
+        {to + have, values},
+        {buffer_.get() + end_, want - got - values}};
+    ssize_t n;
+    do {
+      n = preadv(fd_, parts, 2, at);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return SystemFault(fault, path_, "read");
+    if (n == 0) {
+      Fail(fault, Cause::kFailedPrecondition,
+           "the file shrank while it was read");
+      return false;
+    }
+    const size_t read = std::min(static_cast<size_t>(n), values);
+    have += read;
+    end_ += static_cast<size_t>(n) - read;
+    got += static_cast<size_t>(n);
+    at += n;
+  }
+  // A file that grew is not read past its end at opening.
+  const size_t past = layout.after.size() + kFooter;
+  const int64_t left = size_ - next_ -
+                       static_cast<int64_t>(kHeader + layout.size() + kFooter);
+  end_ = std::min(end_, past + static_cast<size_t>(left));
+  return true;
+}
+
+RecordReader::Outcome RecordReader::NextValues(const Layout& layout, char* to,
+                                               bool* fits, Fault* fault) {
+  *fits = false;
+  current_ = next_;
+  const size_t lead = kHeader + layout.before.size();
+  const size_t whole = kHeader + layout.size() + kFooter;
+  const size_t past = layout.after.size() + kFooter;
+  if (static_cast<uint64_t>(size_ - next_) < whole) return Outcome::kRecord;
+  size_t got;
+  if (!Fill(lead, &got, fault) || !Reserve(past + lead, fault)) {
+    return Outcome::kFault;
+  }
+  const char* header = buffer_.get() + begin_;
+  if (LoadLittle<uint64_t>(header) != layout.size() ||
+      MaskCrc(Crc32c(header, 8)) != LoadLittle<uint32_t>(header + 8) ||
+      std::memcmp(header + kHeader, layout.before.data(),
+                  layout.before.size()) != 0 ||
+      got >= lead + layout.values) {
+    return Outcome::kRecord;
+  }
+  std::memcpy(to, header + lead, got - lead);
+  if (!LoadAround(layout, to, got - lead, fault)) return Outcome::kFault;
+  const char* after = buffer_.get();
+  if (std::memcmp(after, layout.after.data(), layout.after.size()) != 0) {
+    begin_ = end_ = 0;  // to be read again
+    return Outcome::kRecord;
+  }
+  *fits = true;
+  uint32_t crc = Crc32c(layout.before.data(), layout.before.size());
+  crc = ExtendCrc32c(crc, to, layout.values);
+  crc = ExtendCrc32c(crc, after, layout.after.size());
+  if (MaskCrc(crc) != LoadLittle<uint32_t>(after + layout.after.size())) {
+    return Fail(fault, Cause::kDataLoss, "the data checksum does not match");
+  }
+  begin_ = past;
+  next_ += static_cast<int64_t>(whole);
+  ++ordinal_;
+  return Outcome::kRecord;
 }
 
 void RecordReader::Describe(Fault* fault) const {

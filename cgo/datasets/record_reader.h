@@ -14,6 +14,16 @@
 
 namespace millrace {
 
+// Layout is what records look like in which only the values of one feature
+// change: these bytes, `values` bytes, and those bytes.
+struct Layout {
+  std::string before;
+  std::string after;
+  size_t values = 0;
+
+  size_t size() const { return before.size() + values + after.size(); }
+};
+
 // RecordReader reads the records of one file and checks both checksums of
 // each. It reads with pread, never through a mapping: a file that shrinks is
 // an error then and no signal. What a header claims is checked against what is
@@ -37,6 +47,15 @@ class RecordReader {
   // Next returns the next record, which is valid until the call after it.
   Outcome Next(std::string_view* record, Fault* fault);
 
+  // NextValues reads the next record, if it is of a layout, so that its values
+  // go from the file to `to` at once. *fits is false, and nothing was read, if
+  // it is not; Next will read it then.
+  Outcome NextValues(const Layout& layout, char* to, bool* fits, Fault* fault);
+
+  // ReadExactly makes Next read no more than a record at a time, as suits
+  // NextValues.
+  void ReadExactly(bool exactly) { exactly_ = exactly; }
+
   bool is_open() const { return fd_ >= 0; }
   // Where the next record is.
   int64_t offset() const { return next_; }
@@ -48,7 +67,8 @@ class RecordReader {
  private:
   bool Fill(size_t want, size_t* got, Fault* fault);
   bool Reserve(size_t want, Fault* fault);
-  bool Load(Fault* fault);
+  bool Load(size_t want, Fault* fault);
+  bool LoadAround(const Layout& layout, char* to, size_t have, Fault* fault);
   bool CheckEnd(Fault* fault) const;
   Outcome Fail(Fault* fault, Cause cause, const std::string& text) const;
   Outcome Truncated(Fault* fault, size_t got, uint64_t want,
@@ -57,6 +77,7 @@ class RecordReader {
   const size_t minimum_;
   std::string path_;
   int fd_ = -1;
+  bool exactly_ = false;
   int64_t size_ = 0;     // of the file when it was opened
   int64_t next_ = 0;     // offset of the next record
   int64_t current_ = 0;  // offset of the last record

@@ -99,7 +99,7 @@ class WindowsDatasetOp : public data::DatasetOpKernel {
                       (whole_records_ || dims[0] == spec_.dims(0)[0]),
                   absl::InvalidArgumentError(absl::StrCat(
                       "feature ", Quote(spec_.features()[i].key, 256),
-                      ": no numbers along a first axis as long as the others'")));
+                      ": no numbers along a first axis as the others have")));
     }
   }
 
@@ -340,7 +340,8 @@ class WindowsDatasetOp::Dataset::Iterator
       TF_RETURN_IF_ERROR(Fill(ctx, joined, &to));
     }
     if (reader_.is_open()) {
-      const bool same = next_.epoch == place_.epoch && next_.file == place_.file;
+      const bool same =
+          next_.epoch == place_.epoch && next_.file == place_.file;
       reader_.Resume(same ? next_.begin : rules.sizes[place_.file],
                      &place_.offset, &place_.ordinal);
     }

@@ -266,3 +266,45 @@ func TestNativeWindowsFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestNativeWindowsLarge has records so large that their values are read to
+// where they belong: of one layout, of another, and of the first again.
+func TestNativeWindowsLarge(t *testing.T) {
+	needNative(t)
+	const row, records = 4096, 12
+	var file [][]byte
+	for r := range records {
+		floats := make([]float32, 3*row)
+		for i := range floats {
+			floats[i] = float32(3*row*r + i)
+		}
+		features := []example.Named{{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: floats}}}
+		if r == 5 {
+			features = append(features, example.Named{Name: "other", Feature: example.Feature{Kind: example.Int64, Ints: []int64{1}}})
+		}
+		file = append(file, example.Marshal(features))
+	}
+	s := newScope(t)
+	names := s.Const([]string{writeFile(t, corrupt.Frame(file...))})
+	features := []dataset.NativeFeature{{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{3, row}}}
+	o := &dataset.NativeWindowsOptions{Min: 7, Max: 7, BatchSize: 2, Epochs: 1}
+	next := float32(0)
+	for element, err := range dataset.NativeWindows(s, names, s.Const([]int64{records}), features, o).All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		floats, err := tfbridge.View[float32](element[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range floats {
+			if v != next {
+				t.Fatalf("value %d of the batch is %v, want %v", i, v, next)
+			}
+			next++
+		}
+	}
+	if want := float32(3 * records / 7 * 7 * row); next != want {
+		t.Errorf("%v values, want %v", next, want)
+	}
+}

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "f68f7d9237c45d59"
+const digest = "76d5a87a4c72dcda"
