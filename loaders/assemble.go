@@ -15,16 +15,21 @@ func (b *builder) assembleRagged(s *graph.Scope, rows []tfbridge.Output) []tfbri
 	features := b.plan.sortedFeatures()
 	columns := make([]column, len(features), len(rows))
 	for i, f := range features {
-		dims := slices.Clone(f.TensorShape())
-		dims[0] = -1
-		x := graph.RaggedTensorFromVariant(s, rows[i], graph.Spec{DType: f.DType, Shape: tfbridge.MakeShape(dims...)})
-		columns[i] = column{values: x.Values, splits: x.RowSplits}
+		columns[i] = b.raggedFeature(s, f, rows[i])
 	}
 	for _, row := range rows[min(len(features), len(rows)):] {
 		x := graph.RaggedTensorFromVariant(s, row, graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)})
 		columns = append(columns, column{values: x.Values, splits: x.RowSplits})
 	}
 	return b.assemble(s, columns)
+}
+
+// raggedFeature returns the column of a feature, given a vector of variants.
+func (b *builder) raggedFeature(s *graph.Scope, f *Feature, rows tfbridge.Output) column {
+	dims := slices.Clone(f.TensorShape())
+	dims[0] = -1
+	x := graph.RaggedTensorFromVariant(s, rows, graph.Spec{DType: f.DType, Shape: tfbridge.MakeShape(dims...)})
+	return column{values: x.Values, splits: x.RowSplits}
 }
 
 // assemble makes a batch's tensors of the columns of the sorted features, and
@@ -51,10 +56,7 @@ func (b *builder) assemble(s *graph.Scope, features []column) []tfbridge.Output 
 
 // batchShape returns the static shape of tensor i in a batch.
 func (b *builder) batchShape(i int) tfbridge.Shape {
-	lead, shape := []int64{-1}, b.plan.Tensors[i].Shape
-	if b.dropRemainder() {
-		lead[0] = b.plan.BatchSize
-	}
+	lead, shape := []int64{b.plan.batchRows()}, b.plan.Tensors[i].Shape
 	if b.plan.Padding == nil {
 		return elementShape(lead, shape)
 	}

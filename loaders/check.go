@@ -146,6 +146,7 @@ func (c *checker) run() {
 	c.steps()
 	c.measures()
 	c.padding()
+	c.buckets()
 	c.multiLoad()
 	c.model()
 	c.sizes()

@@ -71,6 +71,8 @@ type CommonArgs struct {
 	SecondaryFeatures []SecondaryConfig                  `json:"secondary_features" decl:"most=65536" doc:"Tensors made after the primary features."`
 	ProcessingSteps   []StepConfig                       `json:"processing_steps" decl:"most=65536" doc:"Steps on single tensors, done in this order."`
 	Padding           decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"true, or a list with an entry, pads every tensor; false or [] pads none."`
+	BucketByLength    BucketConfig                       `json:"bucket_by_length" decl:"" doc:"Has examples of similar length share a batch, so that less is padded. Each bucket keeps its order and gives a batch as soon as it has one; what is left at the end comes bucket by bucket."`
+	BatchByElements   int64                              `json:"batch_by_elements" decl:"min=1,limit=1099511627776" doc:"With bucket_by_length: a batch has as many examples as fit into this many elements of its tensor, padded to the bucket's boundary; at least one and at most target_batch_size. After the last boundary further ones follow, each twice the one before."`
 	Seed              int64                              `json:"seed" decl:"" doc:"Makes all random choices repeatable. Absent: a fresh one each time."`
 }
 

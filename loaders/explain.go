@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
@@ -38,6 +39,7 @@ type Stage struct {
 	Name    string        `json:"name"`
 	What    string        `json:"what"`
 	Tensors []StageTensor `json:"tensors,omitempty"` // what comes out, where that changes
+	Bucket  *Bucket       `json:"bucket,omitempty"`  // of the stage that puts examples into buckets
 }
 
 // StageTensor is a tensor that comes out of a stage.
@@ -229,14 +231,22 @@ func (s *staging) repeat() string {
 // batch adds the last stage that changes tensors. The size of a batch is
 // known if none can be smaller.
 func (s *staging) batch() {
-	p, size := s.plan, int64(-1)
+	p, size := s.plan, s.plan.batchRows()
 	what := plural(p.BatchSize, "example", "examples")
+	if p.Bucket != nil {
+		s.bucket()
+		if p.Bucket.Elements > 0 {
+			what = "up to " + what
+		}
+	}
 	switch {
 	case p.Epochs == 0:
-		size = p.BatchSize
+	case p.DropRemainder && p.Bucket != nil:
+		what += ", a rest of each bucket is dropped"
 	case p.DropRemainder:
-		size = p.BatchSize
 		what += ", a rest is dropped"
+	case p.Bucket != nil:
+		what += ", the last of each bucket may have fewer"
 	default:
 		what += ", the last may have fewer"
 	}
@@ -259,6 +269,23 @@ func (s *staging) batch() {
 			last.Tensors[i].Padding = &share
 		}
 	}
+}
+
+func (s *staging) bucket() {
+	b := s.plan.Bucket
+	bounds := make([]string, len(b.Boundaries))
+	for i, n := range b.Boundaries {
+		bounds[i] = fmt.Sprint(n)
+	}
+	if half := maxShown / 2; len(bounds) > maxShown {
+		bounds = append(append(bounds[:half:half], "..."), bounds[len(bounds)-half:]...)
+	}
+	what := fmt.Sprintf("by the length of %s along axis %d: up to %s, and longer", b.Tensor, b.Axis, strings.Join(bounds, ", "))
+	if b.Elements > 0 {
+		what += fmt.Sprintf("; at most %s elements of it in a batch", count(b.Elements))
+	}
+	s.add("bucket", what)
+	s.stages[len(s.stages)-1].Bucket = b
 }
 
 // showValue returns a value as it is written in a config.

@@ -25,6 +25,9 @@ func (b *builder) examples() *dataset.Dataset {
 		return d.Rebatch(b.plan.BatchSize, b.dropRemainder())
 	}
 	d = d.Map("parse", b.parseRecord, b.mapOptions())
+	if b.plan.Bucket != nil {
+		return b.bucketExamples(d)
+	}
 	return b.batch(d)
 }
 
@@ -63,10 +66,19 @@ func (b *builder) batch(d *dataset.Dataset) *dataset.Dataset {
 	if b.plan.Padding == nil {
 		return d.Batch(b.plan.BatchSize, b.dropRemainder())
 	}
+	return b.paddedBatch(d, tfbridge.Output{})
+}
+
+// paddedBatch makes padded batches of the plan's size, or where that differs
+// from batch to batch of one that is an output of the graph.
+func (b *builder) paddedBatch(d *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
 	o := &dataset.PaddedBatchOptions{Drop: b.dropRemainder()}
+	if b.plan.batchRows() < 0 {
+		o.Size = size
+	}
 	for i, pad := range b.plan.Padding {
 		o.Shapes = append(o.Shapes, pad.Shape)
-		o.Values = append(o.Values, b.constant(b.scope, pad.Value, b.plan.Tensors[i].DType))
+		o.Values = append(o.Values, b.constant(d.Scope(), pad.Value, b.plan.Tensors[i].DType))
 	}
 	return d.PaddedBatch(b.plan.BatchSize, o)
 }

@@ -16,6 +16,9 @@ func (pl *Pipeline) expected() (rows int64, known bool) {
 	}
 	rows = records * p.Epochs
 	if p.DropRemainder {
+		if p.Bucket != nil {
+			return 0, false // every bucket drops a remainder of its own
+		}
 		rows -= rows % p.BatchSize
 	}
 	return rows, true

@@ -17,6 +17,8 @@ func (p *Plan) native() Rewrite {
 	switch {
 	case p.Manifest.AllowVarLen:
 		r.Why = "records are SequenceExamples"
+	case p.Bucket != nil:
+		r.Why = "examples are put into buckets one by one"
 	case p.NativeLibrary == "":
 		r.Why = "the library of dataset operations is not built for this runtime (make native)"
 	case p.Window != nil:

@@ -60,6 +60,7 @@ type Plan struct {
 	Secondaries []Const
 	Steps       []Slice
 	Measures    []Measure // made after the steps
+	Bucket      *Bucket   // nil = batches of consecutive examples
 	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
 	MultiLoad   bool
 
@@ -181,6 +182,16 @@ type Pad struct {
 	Tensor string
 	Shape  []int64 // -1 = the longest in the batch
 	Value  any     // of the tensor's dtype: int64, uint64, float64, bool, string or complex128
+}
+
+// Bucket says how examples are put into buckets by their length. A batch holds
+// examples of one bucket.
+type Bucket struct {
+	Tensor     string  `json:"tensor"` // the primary that is measured, after steps and before padding
+	Axis       int     `json:"axis"`
+	Boundaries []int64 `json:"boundaries"`         // greatest length of each bucket but the last
+	Sizes      []int64 `json:"sizes"`              // examples in a batch of each bucket
+	Elements   int64   `json:"elements,omitempty"` // padded elements of the tensor that Sizes follow from; 0 = the batch size
 }
 
 // Window is how sequence loaders cut windows.

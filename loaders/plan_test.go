@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 	loader := strings.NewReplacer(
 		`{"from_name": "x", "to_name": "x"}`, `{"from_name": "x", "to_name": "x"}, {"from_name": "y", "to_name": "s"}, {"from_name": "x", "to_name": "again"}`,
 		`"shape": [2], "dtype": "int8"`, `"shape": "s", "dtype": "x"`,
-		`"slice": "[:]"`, `"slice": "[1:-1]"`,
+		`"slice": "[:]"`, `"slice": "[1:-1]"`, `"batch_by_elements": 3,`, ``,
 	).Replace(fullLoader)
 	config := dataset(t, loader, manifest)
 	got, problems := loaders.Check(config, nil)
@@ -59,6 +59,7 @@ func TestPlan(t *testing.T) {
 		Measures: []loaders.Measure{
 			{To: "n", Kind: loaders.Lengths, Tensor: "x"}, {To: "m", Kind: loaders.Mask, Tensor: "x"},
 		},
+		Bucket: &loaders.Bucket{Tensor: "x", Boundaries: []int64{1, 2}, Sizes: []int64{2, 2, 2}},
 		Window: &loaders.Window{Min: 1, Max: 2, Stride: 1, Tail: "keep"},
 		Tensors: []loaders.TensorSpec{
 			spec("x", tfbridge.Int32, -1), spec("s", tfbridge.String, -1, 2), spec("again", tfbridge.Int32, -1), spec("c", tfbridge.Int32, -1, 2),

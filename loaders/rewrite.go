@@ -45,6 +45,8 @@ func (p *Plan) parseBatches() Rewrite {
 	switch {
 	case p.Type != Independent:
 		r.Why = "windows are cut from parsed records"
+	case p.Bucket != nil:
+		r.Why = "examples are put into buckets one by one"
 	case p.valueless():
 		r.Why = "the elements of a feature list have no values, which TensorFlow parses one record at a time only"
 	case p.Manifest.AllowVarLen:

@@ -159,6 +159,7 @@ const fullLoader = `{"type": "continuous_sequence", "args": {
 		{"to_name": "m", "type": "mask", "args": {"tensor": "x", "axis": 0}}],
 	"processing_steps": [{"tensor": "x", "type": "slice", "args": {"slice": "[:]"}}],
 	"padding": [{"tensor": "x", "shape": [-1], "value": 1}],
+	"bucket_by_length": {"tensor": "x", "axis": 0, "boundaries": [1, 2]}, "batch_by_elements": 3,
 	"seed": 1, "min_window": 1, "max_window": 2, "stride": 1, "tail": "keep"}}`
 
 // fullManifest holds every key of a manifest.

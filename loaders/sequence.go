@@ -25,6 +25,12 @@ func (b *builder) windowBatches() *dataset.Dataset {
 		return b.nativeWindowBatches()
 	}
 	d := b.epochs(b.windowPass)
+	if b.plan.Bucket != nil {
+		if b.plan.Shuffle == nil {
+			d = d.Unbatch()
+		}
+		return b.bucketWindows(d)
+	}
 	if b.plan.Shuffle != nil {
 		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
 	} else {

@@ -36,6 +36,7 @@ type PaddedBatchOptions struct {
 	Shapes [][]int64         // to pad each component to, -1 the longest of the batch; nil, or nil for one: -1 throughout
 	Values []tfbridge.Output // scalars to pad each component with; nil, or one not set: 0 or ""
 	Drop   bool              // leave out a last batch of fewer elements
+	Size   tfbridge.Output   // the size of batches, an int64 scalar of at most n, in place of n; may be not set
 }
 
 // PaddedBatch stacks every n elements after padding them to one shape. An
@@ -65,10 +66,13 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 			values = append(values, s.Zeros(p.DType))
 		}
 	}
-	specs := d.batched(n, o.Drop, padded)
+	size, specs := s.Const(n), d.batched(n, o.Drop, padded)
+	if o.Size.Op != nil {
+		size, specs = o.Size, d.batched(n, false, padded)
+	}
 	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
 		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},
-		d.variant, s.Const(n), shapes, values, s.Const(o.Drop)))
+		d.variant, size, shapes, values, s.Const(o.Drop)))
 }
 
 // padding returns the shape that component i is padded to. What no element can

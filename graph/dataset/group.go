@@ -1,0 +1,47 @@
+package dataset
+
+import (
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Grouping says how [Dataset.GroupByWindow] groups elements. Outputs of the
+// graph around its functions may be used: they are captured.
+type Grouping struct {
+	Key    func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output        // group of an element, an int64 scalar
+	Size   func(s *graph.Scope, key tfbridge.Output) tfbridge.Output           // elements in a window of a group, an int64 scalar, at least 1
+	Reduce func(s *graph.Scope, key tfbridge.Output, window *Dataset) *Dataset // what becomes of a window
+}
+
+// GroupByWindow collects elements by group, and as soon as a group has a
+// window of them gives what becomes of it. At the end of the data the rest of
+// every group is a smaller window, in the order of the keys. Windows keep the
+// order of their elements.
+func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
+	number := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
+	window := graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()}
+	key := d.function(name+"_key", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{g.Key(s, args)}
+	})
+	size := d.scope.Func(name+"_size", []graph.Spec{number}, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{g.Size(s, args[0])}
+	})
+	var specs []graph.Spec
+	reduce := d.scope.Func(name+"_reduce", []graph.Spec{number, window}, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		inner := g.Reduce(s, args[0], FromVariant(s, args[1], d.specs))
+		specs = inner.specs
+		return []tfbridge.Output{inner.variant}
+	})
+	if d.scope.Err() != nil {
+		return &Dataset{scope: d.scope}
+	}
+	for _, f := range []*graph.Func{key, size} {
+		if out := f.Out[0]; out.DType != tfbridge.Int64 || out.Shape.NumDimensions() > 0 {
+			d.scope.UpdateErr("GroupByWindowDataset", millrace.Errorf(millrace.ErrModel, "function of group %q gives a %v, not an int64", name, out))
+			return &Dataset{scope: d.scope}
+		}
+	}
+	more := attrs{"key_func": key.Attr(), "reduce_func": reduce.Attr(), "window_size_func": size.Attr()}
+	return d.then("GroupByWindowDataset", specs, more, key.Inputs(), reduce.Inputs(), size.Inputs())
+}
