@@ -11,6 +11,7 @@ import (
 	"millrace/estimator"
 	"millrace/graph"
 	"millrace/internal/fixture"
+	"millrace/internal/leak"
 	"millrace/internal/tfproto"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -65,6 +66,10 @@ func lastError(t *testing.T, m *estimator.Model, p *loaders.Plan) (rows int64, l
 // What a model does at a step is said with its signature and node, the batches
 // before it are delivered, and the model goes on working (E26, E27).
 func TestStepFails(t *testing.T) {
+	first := load(t, "constant", "")
+	if _, err := lastError(t, first, scalarPlan(t, first, 1)); err != nil {
+		t.Fatal(err) // what the process sets up once is there from here on
+	}
 	tests := []struct {
 		name  string
 		body  func(*graph.Scope, tfbridge.Output) tfbridge.Output
@@ -83,6 +88,7 @@ func TestStepFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			leak.Check(t, tfbridge.Live)
 			dir := builtModel(t, test.body, nil)
 			m := loadBuilt(t, dir)
 			bad, good := scalarPlan(t, m, 1, 2, 3, test.bad, 5), scalarPlan(t, m, 1, 2, 3)
@@ -185,6 +191,7 @@ func TestOutputTypes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.word, func(t *testing.T) {
+			leak.Check(t, tfbridge.Live)
 			dir := builtModel(t, test.body, nil)
 			m, err := estimator.LoadModel(dir, nil)
 			if err == nil {
@@ -235,6 +242,7 @@ func TestBrokenGraphs(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			leak.Check(t, tfbridge.Live)
 			m, err := estimator.LoadModel(builtModel(t, identity, test.edit), nil)
 			if err == nil {
 				defer m.Close()

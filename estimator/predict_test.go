@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/estimator"
 	"millrace/internal/fixture"
+	"millrace/internal/leak"
 	"millrace/loaders"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
@@ -250,6 +251,7 @@ func TestDamagedModels(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			leak.Check(t, tfbridge.Live)
 			dir := copyModel(t, "linear")
 			test.damage(t, dir)
 			m, err := estimator.LoadModel(dir, nil)

@@ -1,28 +1,12 @@
 package estimator_test
 
 import (
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"millrace/estimator"
+	"millrace/internal/leak"
 	"millrace/tfbridge"
 )
-
-// resident returns the process's resident size in bytes.
-func resident(t *testing.T) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skip("no /proc: ", err)
-	}
-	pages, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages * int64(os.Getpagesize())
-}
 
 // soak watches what stays behind while something is repeated.
 type soak struct {
@@ -36,7 +20,7 @@ func newSoak(rounds int) *soak { return &soak{rounds: rounds, live: tfbridge.Liv
 // round is called after each round, from 0 on.
 func (s *soak) round(t *testing.T, i int) {
 	if i == s.rounds/5 {
-		s.settled = resident(t)
+		s.settled = leak.Resident(t)
 	}
 }
 
@@ -46,7 +30,7 @@ func (s *soak) check(t *testing.T, slack int64) {
 	if n := tfbridge.Live() - s.live; n > 0 {
 		t.Errorf("%d handles stay open: %v", n, tfbridge.LiveKinds())
 	}
-	if grown := resident(t) - s.settled; grown > slack {
+	if grown := leak.Resident(t) - s.settled; grown > slack {
 		t.Errorf("resident size grew by %d bytes over the last four fifths of %d rounds", grown, s.rounds)
 	}
 }
