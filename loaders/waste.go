@@ -74,6 +74,11 @@ func (p *Plan) padShare(i int) (share float64, known bool) {
 	return 1 - float64(elements(shape))/float64(whole), true
 }
 
+// Known reports whether all shares are known without a batch.
+func (w *Waste) Known() bool {
+	return !slices.ContainsFunc(w.tensors, func(x wasted) bool { return x.measured != "" })
+}
+
 // Add adds a batch of the plan that measures padding.
 func (w *Waste) Add(b *Batch) error {
 	for i := range w.tensors {

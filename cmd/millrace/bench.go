@@ -46,7 +46,9 @@ func (p *program) benchCommand() *cobra.Command {
 bytes a second, the time from the start of the process to the first batch, and
 the most memory that the process held. With epochs null one epoch's worth of
 records is read. With --model the signature runs on every batch, and nothing is
-written. Of a loader that pads, it prints how much of each tensor is padding.
+written. Of a loader that pads, it prints how much of each tensor is padding: of
+the whole pass where shapes are known in advance, else of the first 1,000
+batches, which it reads once more when the time is taken.
 
 Bytes are those of the data files on disk. The process's start is the kernel's
 own note of it, to a hundredth of a second.`,
@@ -95,32 +97,47 @@ func (p *program) bench(ctx context.Context, config string, flags *benchFlags) e
 
 // benchLoader measures a loader alone.
 func (p *program) benchLoader(ctx context.Context, plan *loaders.Plan, batches int64) (*benchResult, error) {
-	plan, waste := plan.MeasurePadding()
 	l, err := p.open(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	r, err := measure(plan, l.Scan(), batches, withWaste(waste, l.Batches(ctx)))
+	r, err := measure(plan, l.Scan(), batches, l.Batches(ctx))
 	if err != nil {
 		return nil, err
 	}
-	r.Padding = waste.Tensors()
-	return r, nil
+	r.Padding, err = p.measurePadding(ctx, plan, min(r.Batches, mostMeasured))
+	return r, err
 }
 
-// withWaste adds the batches up as they pass.
-func withWaste(w *loaders.Waste, batches iter.Seq2[*loaders.Batch, error]) iter.Seq2[*loaders.Batch, error] {
-	return func(yield func(*loaders.Batch, error) bool) {
-		for batch, err := range batches {
-			if err == nil {
-				err = w.Add(batch)
-			}
-			if !yield(batch, err) {
-				return
-			}
+// mostMeasured is how many batches are read once more to measure padding.
+const mostMeasured = 1000
+
+// measurePadding tells how much of each tensor is padding in the first n
+// batches. It reads them again where that is not known, so that counting takes
+// no part of the time that is measured.
+func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int64) ([]loaders.TensorWaste, error) {
+	plan, waste := plan.MeasurePadding()
+	if waste.Known() || n == 0 {
+		return waste.Tensors(), nil
+	}
+	l, err := p.open(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	for batch, err := range l.Batches(ctx) {
+		if err == nil {
+			err = waste.Add(batch)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n--; n == 0 {
+			break
 		}
 	}
+	return waste.Tensors(), nil
 }
 
 // benchModel measures a model over a loader.
