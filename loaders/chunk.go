@@ -86,7 +86,7 @@ func (b *builder) positions(s *graph.Scope, records tfbridge.Output, columns []c
 	return graph.Mul(s, records, first)
 }
 
-// endChunk is the empty chunk after the last record of a file.
+// endChunk is the chunk after the last record of a file. It has no units.
 func (b *builder) endChunk(s *graph.Scope, specs []graph.Spec) *dataset.Dataset {
 	components := []tfbridge.Output{s.Const(int64(0)), s.Const(true)}
 	for _, p := range specs[min(2, len(specs)):] {
@@ -96,7 +96,11 @@ func (b *builder) endChunk(s *graph.Scope, specs []graph.Spec) *dataset.Dataset 
 			return nil
 		}
 		dims[0] = 0
-		components = append(components, s.Zeros(p.DType, dims...))
+		if b.plan.Window.Tail == tailPad {
+			dims[0] = b.plan.Window.Max // to fill the last window up with; no units
+		}
+		zero := b.constant(s, zeroValue(p.DType), p.DType)
+		components = append(components, graph.Fill(s, s.Const(dims), zero))
 	}
 	return dataset.FromTensors(s, components...)
 }

@@ -99,5 +99,5 @@ type DiscreteArgs struct {
 type WindowArgs struct {
 	MinWindow int64  `json:"min_window" decl:"required,min=1,limit=2147483647" doc:"Least size of a window: positions (continuous_sequence) or records (discrete_sequence)."`
 	MaxWindow int64  `json:"max_window" decl:"required,min=1,limit=2147483647" doc:"Greatest size of a window."`
-	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop" doc:"What becomes of a last window that the file is too short for, but that has min_window: kept, cut short, or dropped."`
+	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop|pad" doc:"What becomes of a last window that the file is too short for: keep cuts it short if it has min_window at least, drop drops it, pad (continuous_sequence only) fills it up with 0, false or the empty string if it has one position at least."`
 }

@@ -17,7 +17,7 @@ type found struct {
 // long enough.
 func (c *cutter) find(s *graph.Scope, window, start, available, end tfbridge.Output) *found {
 	if c.plan.Window.Min == c.plan.Window.Max {
-		return c.findEqual(s, start, available)
+		return c.findEqual(s, start, available, end)
 	}
 	n := c.candidates(s, start, available, end)
 	begins, ends, after := c.place(s, start, n, c.sizes.sizes(s, window, n))
@@ -26,20 +26,28 @@ func (c *cutter) find(s *graph.Scope, window, start, available, end tfbridge.Out
 	next := graph.GatherV2(s, after, count, 0)
 	given := count
 	if c.plan.Window.Tail != tailDrop {
-		left := graph.GreaterEqual(s, graph.Sub(s, available, next), s.Const(c.plan.Window.Min))
-		given = graph.Add(s, count, graph.Cast(s, graph.LogicalAnd(s, end, left), tfbridge.Int64))
+		given = graph.Add(s, count, c.lastWindow(s, next, available, end))
 	}
 	zero := s.Const(int64(0))
+	if c.plan.Window.Tail != tailPad {
+		ends = graph.Minimum(s, ends, available)
+	}
 	return &found{
 		begins: graph.Rows(s, begins, zero, given),
-		ends:   graph.Rows(s, graph.Minimum(s, ends, available), zero, given),
+		ends:   graph.Rows(s, ends, zero, given),
 		count:  count,
 		next:   next,
 	}
 }
 
+// lastWindow returns 1 if what is left at the end is a window, else 0.
+func (c *cutter) lastWindow(s *graph.Scope, next, available, end tfbridge.Output) tfbridge.Output {
+	left := graph.GreaterEqual(s, graph.Sub(s, available, next), s.Const(c.plan.Window.least()))
+	return graph.Cast(s, graph.LogicalAnd(s, end, left), tfbridge.Int64)
+}
+
 // findEqual finds windows of one size.
-func (c *cutter) findEqual(s *graph.Scope, start, available tfbridge.Output) *found {
+func (c *cutter) findEqual(s *graph.Scope, start, available, end tfbridge.Output) *found {
 	size, stride := c.plan.Window.Min, c.plan.Window.Stride
 	if stride == 0 {
 		stride = size
@@ -47,13 +55,18 @@ func (c *cutter) findEqual(s *graph.Scope, start, available tfbridge.Output) *fo
 	zero, one := s.Const(int64(0)), s.Const(int64(1))
 	room := graph.Sub(s, graph.Sub(s, available, start), s.Const(size))
 	count := graph.Maximum(s, graph.Add(s, graph.FloorDiv(s, room, s.Const(stride)), one), zero)
-	steps := graph.Mul(s, graph.Range(s, zero, count, one), s.Const(stride))
+	next := graph.Add(s, start, graph.Mul(s, count, s.Const(stride)))
+	given := count
+	if c.plan.Window.Tail == tailPad {
+		given = graph.Add(s, count, c.lastWindow(s, next, available, end))
+	}
+	steps := graph.Mul(s, graph.Range(s, zero, given, one), s.Const(stride))
 	begins := graph.Add(s, steps, start)
 	return &found{
 		begins: begins,
 		ends:   graph.Add(s, begins, s.Const(size)),
 		count:  count,
-		next:   graph.Add(s, start, graph.Mul(s, count, s.Const(stride))),
+		next:   next,
 	}
 }
 

@@ -38,6 +38,8 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 	switch {
 	case !p.nativeFiles():
 		return false, "windows are cut natively from local files that are not compressed, with a read buffer"
+	case p.Window.Tail == tailPad:
+		return false, "windows are padded by TensorFlow's operations"
 	case slices.ContainsFunc(p.Features, isString):
 		return false, "windows of strings are cut by TensorFlow's operations"
 	case !p.equalWindows() && !direct:

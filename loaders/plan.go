@@ -198,7 +198,7 @@ type Bucket struct {
 type Window struct {
 	Min, Max int64
 	Stride   int64  // 0 = from the end of one window to the start of the next
-	Tail     string // "keep" or "drop"
+	Tail     string // "keep", "drop" or "pad"
 }
 
 // TensorSpec is a tensor as far as it is known before the data is read.

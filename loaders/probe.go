@@ -26,7 +26,10 @@ func (b *builder) addProbe() *dataset.Iterator {
 		return probe.joined().Take(1).Iterator("iterator")
 	}
 	plan, window := *b.plan, *b.plan.Window
-	plan.Window, plan.Shuffle, window.Tail = &window, nil, ""
+	plan.Window, plan.Shuffle = &window, nil
+	if window.Tail != tailPad {
+		window.Tail = ""
+	}
 	first := &builder{plan: &plan, scan: b.scan, scope: b.scope.SubScope("probe"), group: b.group}
 	d := first.windowPass(first.scope, first.scope.Const(int64(0))).Take(1)
 	return d.Iterator("iterator")

@@ -12,6 +12,9 @@ import (
 // its file.
 const tailDrop = "drop"
 
+// tailPad is the value that fills such a window up.
+const tailPad = "pad"
+
 // inline is how small functions are called.
 var inline = &dataset.MapOptions{Inline: true}
 

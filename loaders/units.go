@@ -66,11 +66,11 @@ func (p *Plan) listLength(data []byte, f *Feature) (int64, error) {
 func (p *Plan) noWindow(ctx context.Context, scan *Scan) error {
 	longest, at := int64(-1), -1
 	for i := range p.Files {
-		n, known, err := p.units(ctx, scan, i, p.Window.Min)
+		n, known, err := p.units(ctx, scan, i, p.Window.least())
 		switch {
 		case err != nil:
 			return p.blame(err)
-		case !known || n >= p.Window.Min:
+		case !known || n >= p.Window.least():
 			return nil
 		case n > longest:
 			longest, at = n, i
@@ -100,11 +100,11 @@ func (p *Plan) ShortFiles(ctx context.Context, scan *Scan) (diag.List, error) {
 	}
 	var short diag.List
 	for i, f := range p.Files {
-		n, known, err := p.units(ctx, scan, i, p.Window.Min)
+		n, known, err := p.units(ctx, scan, i, p.Window.least())
 		if err != nil {
 			return short, p.blame(err)
 		}
-		if !known || n >= p.Window.Min {
+		if !known || n >= p.Window.least() {
 			continue
 		}
 		d := &diag.Diagnostic{File: f.Path, Severity: diag.Warning, Msg: fmt.Sprintf("%d %s, shorter than min_window (%d): it gives no window", n, p.unitName(), p.Window.Min)}

@@ -24,6 +24,9 @@ func (c *checker) windows() {
 	if isContinuous && continuous.Stride != nil {
 		c.plan.Window.Stride = *continuous.Stride
 	}
+	if w.Tail == tailPad && !isContinuous {
+		c.inConfig.Report(c.args.Key("tail"), "only windows of a continuous_sequence can be padded; how long the missing records would be is not known")
+	}
 	sized := !c.args.Bad("min_window", "max_window")
 	if sized && w.MinWindow > w.MaxWindow {
 		c.inConfig.Report(c.args.Key("max_window"), "must be at least min_window (%d), got %d", w.MinWindow, w.MaxWindow)
@@ -48,8 +51,16 @@ func (c *checker) windows() {
 	}
 }
 
+// least returns how many units a file must have to give a window.
+func (w *Window) least() int64 {
+	if w.Tail == tailPad {
+		return 1
+	}
+	return w.Min
+}
+
 // windowed returns the shape of windows over records of a shape. Windows of
-// one size always have it, because a shorter rest of a file is dropped.
+// one size always have it, because a shorter rest of a file is dropped or padded.
 func (p *Plan) windowed(shape []int64) []int64 {
 	w, length := p.Window, int64(-1)
 	switch size := shape[0]; {
