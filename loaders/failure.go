@@ -36,6 +36,9 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 		return changed
 	}
 	e := millrace.Errorf(codeClass(failed.Code), "%w", failed)
+	if osLimit.MatchString(failed.Msg) {
+		e.Class = millrace.ErrIO
+	}
 	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
 	pl.Plan.suspect(e)
 	return e
@@ -80,6 +83,10 @@ func codeClass(code tfbridge.Code) millrace.Class {
 	}
 	return millrace.ErrInternal
 }
+
+// osLimit matches limits of the operating system, which TensorFlow does not
+// tell from a lack of memory.
+var osLimit = regexp.MustCompile(`(?i)too many open files|no space left on device|disk quota exceeded`)
 
 // differentShapes is TensorFlow's message for a batch of unequal elements.
 var differentShapes = regexp.MustCompile(`different shapes in component (\d+)\. First element had shape (\[[^\]]*\]) and element (\d+) had shape (\[[^\]]*\])`)

@@ -333,16 +333,35 @@ func TestRandomConfigs(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			ref := newReference(t, seed)
 			ref.dataset.Save(t)
-			l, err := loaders.Open(ref.dataset.Config(), nil)
-			if err != nil {
-				t.Fatal(err)
+			for _, l := range openBothWays(t, ref.dataset) {
+				ref.check(t, l)
+				ref.check(t, l)
 			}
-			defer l.Close()
-			ref.check(t, l)
-			ref.check(t, l)
 			if t.Failed() {
 				t.Logf("manifest %v\nargs %v", ref.dataset.Manifest, ref.dataset.Args)
 			}
 		})
 	}
+}
+
+// openBothWays opens a dataset's loader with our own operations, where they
+// are built, and without.
+func openBothWays(t *testing.T, d *fixture.Dataset) (both []*loaders.Loader) {
+	t.Helper()
+	for _, native := range []bool{true, false} {
+		p, problems := loaders.Check(d.Config(), nil)
+		if p == nil {
+			t.Fatal(problems)
+		}
+		if !native {
+			p.NativeLibrary = ""
+		}
+		l, err := loaders.OpenPlan(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		both = append(both, l)
+	}
+	return both
 }

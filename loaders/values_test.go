@@ -7,7 +7,6 @@ import (
 
 	"millrace/internal/fixture"
 	"millrace/internal/testruntime"
-	"millrace/loaders"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 
@@ -51,28 +50,26 @@ func TestValuesAreExact(t *testing.T) {
 		record = append(record, named("f", fixture.Floats(floats...)), named("d", example.Feature{Kind: example.Bytes, Bytes: [][]byte{raw}}))
 		d.WriteRecords(t, "a.tfrecords", example.Marshal(record), example.Marshal(record))
 		d.Save(t)
-		l, err := loaders.Open(d.Config(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		for b, err := range l.Batches(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			twice := func(name string, want, got any) {
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("multi_load %v, %s (-want +got)\n%s", multiLoad, name, diff)
+		for _, l := range openBothWays(t, d) {
+			for b, err := range l.Batches(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := b.Tensor("s").Strings()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, want := range map[string][2]any{
+					"f": {append(oddFloats[:len(oddFloats):len(oddFloats)], oddFloats...), words32(t, b.Tensor("f"))},
+					"d": {append(doubles[:len(doubles):len(doubles)], doubles...), words64(t, b.Tensor("d"))},
+					"i": {append(ints[:len(ints):len(ints)], ints...), column[int64](t, b, "i")},
+					"s": {[]string{text, text}, s},
+				} {
+					if diff := cmp.Diff(want[0], want[1]); diff != "" {
+						t.Errorf("multi_load %v, %s (-want +got)\n%s", multiLoad, name, diff)
+					}
 				}
 			}
-			twice("f", append(oddFloats[:len(oddFloats):len(oddFloats)], oddFloats...), words32(t, b.Tensor("f")))
-			twice("d", append(doubles[:len(doubles):len(doubles)], doubles...), words64(t, b.Tensor("d")))
-			twice("i", append(ints[:len(ints):len(ints)], ints...), column[int64](t, b, "i"))
-			s, err := b.Tensor("s").Strings()
-			if err != nil {
-				t.Fatal(err)
-			}
-			twice("s", []string{text, text}, s)
 		}
 	}
 }
