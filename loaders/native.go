@@ -54,12 +54,12 @@ func (p *Plan) nativeFiles() bool {
 	return p.Manifest.Compression == "" && !p.remote() && p.ReadBufferBytes > 0
 }
 
-// loadNative loads the library that the plan was made with.
-func (p *Plan) loadNative() error {
+// needNative checks that the library that the plan was made with is there.
+func (p *Plan) needNative() error {
 	if !p.native().Applied {
 		return nil
 	}
-	path, err := dataset.LoadNative()
+	path, err := dataset.Native()
 	if err == nil && path == "" {
 		err = millrace.Errorf(millrace.ErrRuntime,
 			"the library %s was there when the config was checked and is not for the runtime that was opened", millrace.Quote(p.NativeLibrary))

@@ -39,7 +39,7 @@ type NamedOutput struct {
 // The scan tells how many records to expect, so that a file that TensorFlow
 // takes for a shorter one is an error.
 func (p *Plan) Build(s *graph.Scope, scan *Scan) (*Pipeline, error) {
-	if err := p.loadNative(); err != nil {
+	if err := p.needNative(); err != nil {
 		return nil, err
 	}
 	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader")}

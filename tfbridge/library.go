@@ -7,11 +7,19 @@ import "C"
 // which every graph can use from then on. It stays loaded. Loading runs the
 // library's code: it can do whatever this process can.
 //
+// Load libraries before anything else uses TensorFlow: the dynamic linker and
+// TensorFlow's registries each hold a lock that the other may wait for, so a
+// graph that is made at the same time can stop both for good.
+//
 // It wraps TF_LoadLibrary.
 func LoadLibrary(path string) error {
 	if err := ensure(); err != nil {
 		return err
 	}
+	return loadLibrary(path)
+}
+
+func loadLibrary(path string) error {
 	if err := checkNames("library", path); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/internal/oplibrary"
 	"millrace/internal/runtimedir"
 )
 
@@ -40,10 +41,18 @@ type RuntimeOptions struct {
 // Runtime is libtensorflow, opened. There is one a process, and it stays open.
 type Runtime struct {
 	dir, version string
+
+	operations    string // path of the library of our own operations
+	operationsErr error  // why it could not be loaded
 }
 
 // Dir returns the directory that the libraries were opened from.
 func (r *Runtime) Dir() string { return r.dir }
+
+// Operations returns the path of the library of Millrace's own dataset
+// operations, which is loaded when the runtime is opened. It is "" where there
+// is none for this runtime, and the error says why it could not be loaded.
+func (r *Runtime) Operations() (path string, err error) { return r.operations, r.operationsErr }
 
 // Version returns TensorFlow's version: "2.21.0".
 func (r *Runtime) Version() string { return r.version }
@@ -80,6 +89,9 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 		blocking = make(limiter, o.MaxBlocking)
 	}
 	r := &Runtime{dir: lib.dir, version: C.GoString(C.TF_Version())}
+	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
+		r.operationsErr = loadLibrary(r.operations) // before anyone else can use TensorFlow
+	}
 	opened.Store(r)
 	return r, nil
 }

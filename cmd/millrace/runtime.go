@@ -128,6 +128,13 @@ func (p *program) runtimeInfo(verify bool) (*runtimeInfo, error) {
 		}
 		info.Variant, info.Source, info.Pinned, info.Libraries = installed.Variant, installed.Source, installed.Pinned, installed.Libraries
 	}
+	operations, err := r.Operations()
+	if err != nil {
+		return nil, err
+	}
+	if operations != "" {
+		info.OpLibs = append(info.OpLibs, operations)
+	}
 	if info.Devices, err = devices(); err != nil {
 		return nil, err
 	}

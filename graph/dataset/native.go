@@ -21,27 +21,16 @@ func FindNative(o *tfbridge.RuntimeOptions) string {
 	return oplibrary.Find(dir, runtimedir.Pinned().Version)
 }
 
-// LoadNative loads the library of our own dataset operations, which the
-// functions below that have Native in their names need, and returns where it
-// was. It is "" where there is none for this runtime: then there are only
-// TensorFlow's operations. Loading it again does nothing.
-func LoadNative() (path string, err error) {
+// Native returns the library of our own dataset operations, which the
+// functions below that have Native in their names need: it is loaded when the
+// runtime is opened. It is "" where there is none for this runtime: then there
+// are only TensorFlow's operations.
+func Native() (path string, err error) {
 	r, err := tfbridge.Open(nil)
 	if err != nil {
 		return "", err
 	}
-	path = oplibrary.Find(r.Dir(), r.Version())
-	if path == "" {
-		return "", nil
-	}
-	if err := tfbridge.LoadLibrary(path); err != nil {
-		return "", err
-	}
-	// Of a library that failed to load TensorFlow says so only once.
-	g := tfbridge.NewGraph()
-	defer g.Close()
-	_, err = g.OpDef(opExampleBatch)
-	return path, err
+	return r.Operations()
 }
 
 // The types of our operations.

@@ -26,7 +26,7 @@ import (
 // and fails it where nothing may be skipped.
 func needNative(t testing.TB) {
 	t.Helper()
-	path, err := dataset.LoadNative()
+	path, err := dataset.Native()
 	switch {
 	case err != nil:
 		t.Fatal(err)

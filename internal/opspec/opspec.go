@@ -20,7 +20,10 @@ import (
 	"millrace/internal/tfproto"
 )
 
-// Table returns the table for a serialized OpList.
+// own begins the names of our own operations, which may be loaded too.
+const own = "Millrace"
+
+// Table returns the table for TensorFlow's operations in a serialized OpList.
 func Table(ops []byte) (string, error) {
 	var list tfproto.OpList
 	if err := proto.Unmarshal(ops, &list); err != nil {
@@ -28,6 +31,9 @@ func Table(ops []byte) (string, error) {
 	}
 	var lines []string
 	for _, op := range list.Op {
+		if strings.HasPrefix(op.Name, own) {
+			continue
+		}
 		fields := []string{op.Name}
 		for _, arg := range op.OutputArg {
 			fields = append(fields, outputSpec(op, arg))
