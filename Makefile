@@ -118,7 +118,7 @@ fuzz: runtime ## each fuzz target for FUZZTIME
 	done
 
 .PHONY: bench
-bench: runtime ## our loaders beside Python TensorFlow's, on the same files
+bench: native ## our loaders beside Python TensorFlow's, on the same files
 	go run ./bench
 
 ## Generated files

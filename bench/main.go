@@ -70,11 +70,18 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if err := sameBatches(ctx, ways); err != nil {
 		return false, err
 	}
+	q, err := prepareSequences(ctx, ways)
+	if err != nil {
+		return false, err
+	}
 	var rounds []round
 	for i := range s.rounds {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, s.rounds)
 		r, err := measure(ctx, ways)
 		if err != nil {
+			return false, err
+		}
+		if r.Sequences, err = q.measure(ctx); err != nil {
 			return false, err
 		}
 		rounds = append(rounds, r)

@@ -26,6 +26,8 @@ type round struct {
 	Loop         pythonRate  `json:"python_predict"`
 	Start        pythonStart `json:"python_start"`
 	StartPredict pythonStart `json:"python_start_predict"`
+
+	Sequences sequenceRound `json:"sequences"`
 }
 
 // measure takes one round, ours and theirs in turn.

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"millrace/tfrecord"
+	"millrace/tfrecord/example"
+)
+
+const (
+	chunk        = 10_000 // samples of a record
+	chunkRecords = 500    // of a file
+	chunkFiles   = 8
+	chunkEpochs  = 10
+	windowBatch  = 32
+	shortWindow  = 100
+	longWindow   = 10_000
+	padRecords   = 20_000
+	padFiles     = 4
+	padEpochs    = 5
+	padBatch     = 64
+	frame        = 8 // floats of a frame
+	shortestList = 5
+	longestList  = 50
+	passSamples  = chunk * chunkRecords * chunkFiles // samples of a pass
+)
+
+// sequenceFiles are the files of the sequence loaders. Two folders hold the
+// same samples in two forms.
+type sequenceFiles struct {
+	floats string // Examples of lists of floats
+	raw    string // Examples of the bytes of float32s
+	padded string // SequenceExamples of lists of several lengths
+	dir    string // of the configs
+}
+
+func sequenceLayout(dir string) sequenceFiles {
+	return sequenceFiles{
+		floats: filepath.Join(dir, "windows-float"), raw: filepath.Join(dir, "windows-raw"),
+		padded: filepath.Join(dir, "lists"), dir: dir,
+	}
+}
+
+// windowConfig is the config of windows of a size of a folder, read for some
+// epochs.
+func (f sequenceFiles) windowConfig(folder string, size, epochs int) string {
+	return filepath.Join(f.dir, fmt.Sprintf("%s-%d-%d.json", filepath.Base(folder), size, epochs))
+}
+
+func (f sequenceFiles) paddedConfig(epochs int) string {
+	return filepath.Join(f.dir, fmt.Sprintf("lists-%d.json", epochs))
+}
+
+// make writes the records, unless they are there, and the configs.
+func (f sequenceFiles) make() error {
+	for _, folder := range []struct {
+		path           string
+		files, records int // records of a file
+		manifest       object
+		record         func(rng *rand.Rand) []byte
+	}{
+		{f.floats, chunkFiles, chunkRecords, chunkManifest(object{"deserialize_type": "float"}), floatChunk},
+		{f.raw, chunkFiles, chunkRecords, chunkManifest(object{
+			"deserialize_type": "raw", "deserialize_args": object{"endian": "little", "len": 1}}), rawChunk},
+		{f.padded, padFiles, padRecords / padFiles, listsManifest(), lists},
+	} {
+		if err := makeFolder(folder.path, folder.files, folder.records, folder.manifest, folder.record); err != nil {
+			return err
+		}
+	}
+	return f.makeConfigs()
+}
+
+// makeFolder writes the files of a folder, and last its manifest.
+func makeFolder(folder string, files, records int, manifest object, record func(rng *rand.Rand) []byte) error {
+	path := filepath.Join(folder, "__manifest__.json")
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range files {
+		name := filepath.Join(folder, fmt.Sprintf("part-%05d-of-%05d.tfrecords", i, files))
+		if err := writeSequences(name, records, rng, record); err != nil {
+			return err
+		}
+	}
+	return writeJSON(path, manifest)
+}
+
+func writeSequences(path string, records int, rng *rand.Rand, record func(rng *rand.Rand) []byte) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	w := tfrecord.NewWriter(file, tfrecord.None)
+	for range records {
+		if err := w.Write(record(rng)); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// samples returns random floats, exact on every machine.
+func samples(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = rng.Float32()*2 - 1
+	}
+	return x
+}
+
+func floatChunk(rng *rand.Rand) []byte {
+	return example.Marshal([]example.Named{
+		{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: samples(rng, chunk)}},
+	})
+}
+
+func rawChunk(rng *rand.Rand) []byte {
+	var raw []byte
+	for _, v := range samples(rng, chunk) {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return example.Marshal([]example.Named{
+		{Name: "x", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{raw}}},
+	})
+}
+
+// lists returns a SequenceExample of tokens and as many frames.
+func lists(rng *rand.Rand) []byte {
+	var tokens, frames []example.Feature
+	for range shortestList + rng.IntN(longestList-shortestList+1) {
+		tokens = append(tokens, example.Feature{Kind: example.Int64, Ints: []int64{rng.Int64N(30_000)}})
+		frames = append(frames, example.Feature{Kind: example.Float, Floats: samples(rng, frame)})
+	}
+	return example.MarshalSequence(nil, []example.NamedList{{Name: "tokens", Features: tokens}, {Name: "frames", Features: frames}})
+}
+
+func chunkManifest(how object) object {
+	feature := object{"name": "x", "dtype": "float32", "shape": []int{chunk}}
+	for k, v := range how {
+		feature[k] = v
+	}
+	return object{"compression": nil, "allow_var_len": false, "features": []object{feature}}
+}
+
+func listsManifest() object {
+	return object{"compression": nil, "allow_var_len": true, "features": []object{
+		{"name": "tokens", "dtype": "int64", "shape": []int{}, "deserialize_type": "int", "var_len": true},
+		{"name": "frames", "dtype": "float32", "shape": []int{frame}, "deserialize_type": "float", "var_len": true},
+	}}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"time"
+)
+
+const sequenceScript = "bench/bench_python_sequences.py"
+
+// sequences measures the sequence loaders.
+type sequences struct {
+	sequenceFiles
+	sides
+	fastest []string // Python's way of each job, known after the first round
+}
+
+// sequenceRound is one measurement of the sequence loaders.
+type sequenceRound struct {
+	Windows map[string]*windowRound `json:"windows"` // by windowKey
+	Lists   figures                 `json:"lists"`
+	Single  pythonRate              `json:"python_lists_per_record"`
+	Batched pythonRate              `json:"python_lists_batched"`
+}
+
+// windowRound is one measurement of windows of a size and form.
+type windowRound struct {
+	Ours    figures    `json:"ours"`
+	Samples float64    `json:"samples_per_s"`
+	Slide   pythonRate `json:"python_slide"`  // samples/s
+	Chunks  pythonRate `json:"python_chunks"` // samples/s
+	Copy    float64    `json:"memcpy_samples_per_s"`
+}
+
+// windowKey names a form ("float", "raw") and a size.
+func windowKey(form string, size int) string { return form + "-" + strconv.Itoa(size) }
+
+// form is a folder of chunks.
+type form struct{ name, folder string }
+
+func (f sequenceFiles) forms() []form { return []form{{"float", f.floats}, {"raw", f.raw}} }
+
+// prepareSequences makes the files and sees that both sides make the same of
+// them.
+func prepareSequences(ctx context.Context, s sides) (*sequences, error) {
+	q := &sequences{sequenceFiles: sequenceLayout(s.millrace.dir), sides: s}
+	if err := q.make(); err != nil {
+		return nil, fmt.Errorf("make data of sequences: %w", err)
+	}
+	for _, f := range q.forms() {
+		for _, size := range []int{shortWindow, longWindow} {
+			if err := q.same(ctx, q.windowConfig(f.folder, size, 1), f.folder, "--form", f.name, "--size", strconv.Itoa(size)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return q, q.same(ctx, q.paddedConfig(1), q.padded, "--form", "lists")
+}
+
+// same compares the first batches of both sides.
+func (q *sequences) same(ctx context.Context, config, folder string, args ...string) error {
+	out, err := exec.CommandContext(ctx, q.millrace.program, "dump", config, "-n", "2").Output()
+	if err != nil {
+		return fmt.Errorf("millrace dump %s: %w", config, err)
+	}
+	var theirs map[string][]map[string]tensor // by way
+	if err := runJSON(ctx, &theirs, q.python.program, append([]string{sequenceScript, "dump", folder, "--take", "2"}, args...)...); err != nil {
+		return err
+	}
+	if len(theirs) == 0 {
+		return errors.New("python dumped no batches of sequences")
+	}
+	var ours []map[string]tensor
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var batch map[string]tensor
+		if err := d.Decode(&batch); err != nil {
+			return fmt.Errorf("millrace dump: %w", err)
+		}
+		ours = append(ours, batch)
+	}
+	for way, batches := range theirs {
+		if err := sameSequences(ours, batches); err != nil {
+			return fmt.Errorf("%s, %s: %w", config, way, err)
+		}
+	}
+	return nil
+}
+
+// sameSequences says where two sides' batches differ.
+func sameSequences(ours, theirs []map[string]tensor) error {
+	if len(ours) != len(theirs) || len(ours) == 0 {
+		return fmt.Errorf("millrace has %d batches, Python %d", len(ours), len(theirs))
+	}
+	for i, want := range theirs {
+		for name := range want {
+			if !ours[i][name].equal(want[name]) {
+				return fmt.Errorf("batch %d: %q differs between millrace and Python", i, name)
+			}
+		}
+	}
+	return nil
+}
+
+// measure takes one round. Python measures everything in one process, as
+// starting it takes longer than that.
+func (q *sequences) measure(ctx context.Context) (r sequenceRound, err error) {
+	r.Windows = map[string]*windowRound{}
+	for _, f := range q.forms() {
+		for _, size := range []int{shortWindow, longWindow} {
+			w, err := q.windows(ctx, f, size)
+			if err != nil {
+				return r, err
+			}
+			r.Windows[windowKey(f.name, size)] = w
+		}
+	}
+	if r.Lists, err = q.millrace.bench(ctx, q.paddedConfig(padEpochs)); err != nil {
+		return r, err
+	}
+	if r.Lists.Records != padRecords*padEpochs {
+		return r, fmt.Errorf("millrace read %d SequenceExamples, want %d", r.Lists.Records, padRecords*padEpochs)
+	}
+	return r, q.theirs(ctx, &r)
+}
+
+// windows measures windows of a size. The copy comes right before and after
+// ours, and the faster one counts.
+func (q *sequences) windows(ctx context.Context, f form, size int) (*windowRound, error) {
+	w := &windowRound{}
+	var err error
+	w.Copy = copyRate(size)
+	if w.Ours, err = q.millrace.bench(ctx, q.windowConfig(f.folder, size, chunkEpochs)); err != nil {
+		return nil, err
+	}
+	w.Copy = max(w.Copy, copyRate(size))
+	if want := int64(passSamples / size * chunkEpochs); w.Ours.Records != want {
+		return nil, fmt.Errorf("millrace cut %d windows of %d, want %d", w.Ours.Records, size, want)
+	}
+	w.Samples = samplesPerSecond(w.Ours, size)
+	return w, nil
+}
+
+// samplesPerSecond turns windows into samples.
+func samplesPerSecond(f figures, size int) float64 { return f.RecordsPerS * float64(size) }
+
+// job is something that Python measures.
+type job struct {
+	Mode   string `json:"mode"`
+	Folder string `json:"folder"`
+	Form   string `json:"form,omitempty"`
+	Size   int    `json:"size,omitempty"`
+	Way    string `json:"way,omitempty"` // the only one to measure
+}
+
+// theirs measures Python: every way in the first round, then the fastest of
+// each job.
+func (q *sequences) theirs(ctx context.Context, r *sequenceRound) error {
+	jobs := []job{{Mode: "per_record", Folder: q.padded}, {Mode: "batched", Folder: q.padded}}
+	results := []*pythonRate{&r.Single, &r.Batched}
+	for _, f := range q.forms() {
+		for _, size := range []int{shortWindow, longWindow} {
+			w := r.Windows[windowKey(f.name, size)]
+			jobs = append(jobs, job{Mode: "slide", Folder: f.folder, Form: f.name, Size: size},
+				job{Mode: "chunks", Folder: f.folder, Form: f.name, Size: size})
+			results = append(results, &w.Slide, &w.Chunks)
+		}
+	}
+	for i := range jobs {
+		if len(q.fastest) > 0 {
+			jobs[i].Way = q.fastest[i]
+		}
+	}
+	text, err := json.Marshal(jobs)
+	if err != nil {
+		return err
+	}
+	var rates []pythonRate
+	if err := runJSON(ctx, &rates, q.python.program, sequenceScript, "jobs", string(text)); err != nil {
+		return err
+	}
+	if len(rates) != len(jobs) {
+		return fmt.Errorf("python measured %d of %d jobs", len(rates), len(jobs))
+	}
+	q.fastest = nil
+	for i, rate := range rates {
+		*results[i] = rate
+		q.fastest = append(q.fastest, rate.Way)
+	}
+	return nil
+}
+
+// copyRate copies windows out of memory into batches, on this one thread, and
+// returns samples/s. As many samples are copied as ours reads.
+func copyRate(size int) float64 {
+	from := make([]float32, passSamples)
+	for i := range from {
+		from[i] = float32(i)
+	}
+	var to [prefetch][]float32 // batches that wait to be taken
+	for i := range to {
+		to[i] = make([]float32, windowBatch*size)
+	}
+	copyWindows(to[:], from, size)
+	begin := time.Now()
+	for range chunkEpochs {
+		copyWindows(to[:], from, size)
+	}
+	return passSamples * chunkEpochs / time.Since(begin).Seconds()
+}
+
+// copyWindows copies one pass of windows, batch after batch.
+func copyWindows(to [][]float32, from []float32, size int) {
+	for k := 0; (k+1)*size <= len(from); k++ {
+		batch := to[k/windowBatch%len(to)]
+		copy(batch[k%windowBatch*size:][:size], from[k*size:])
+	}
+}

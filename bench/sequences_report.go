@@ -1,0 +1,37 @@
+package main
+
+import "fmt"
+
+func samplesRate(v float64) string { return fmt.Sprintf("%.4g Msamples/s", v/1e6) }
+
+// sequenceRows are the comparisons of the sequence loaders. What copies from
+// memory stands in Python's column.
+func sequenceRows() []row {
+	var judged, told []row
+	for _, form := range []string{"float", "raw"} {
+		for _, size := range []int{shortWindow, longWindow} {
+			at := func(r round) *windowRound { return r.Sequences.Windows[windowKey(form, size)] }
+			name := fmt.Sprintf("windows of %d %s samples, ", size, form)
+			ours := func(r round) float64 { return at(r).Samples }
+			judged = append(judged, row{name + "against a slide over samples", ours,
+				func(r round) float64 { return at(r).Slide.RecordsPerS }, samplesRate, target{atLeast: 20}})
+			memory := row{name + "against copies in memory", ours,
+				func(r round) float64 { return at(r).Copy }, samplesRate, target{}}
+			if size == longWindow {
+				memory.target = target{atLeast: 0.5}
+				judged = append(judged, memory)
+			} else {
+				told = append(told, memory)
+			}
+			told = append(told, row{name + "against chunks cut up", ours,
+				func(r round) float64 { return at(r).Chunks.RecordsPerS }, samplesRate, target{}})
+		}
+	}
+	lists := func(r round) float64 { return r.Sequences.Lists.RecordsPerS }
+	judged = append(judged,
+		row{"padded lists, against one SequenceExample parsed at a time", lists,
+			func(r round) float64 { return r.Sequences.Single.RecordsPerS }, rate, target{atLeast: 4}},
+		row{"padded lists, against batched parsing", lists,
+			func(r round) float64 { return r.Sequences.Batched.RecordsPerS }, rate, target{atLeast: 1}})
+	return append(judged, told...)
+}
