@@ -142,7 +142,7 @@ func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int6
 
 // benchModel measures a model over a loader.
 func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, flags *benchFlags) (*benchResult, error) {
-	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	scan, err := p.prepare(ctx, plan)
 	if err != nil {
 		return nil, err
 	}

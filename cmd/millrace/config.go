@@ -39,10 +39,24 @@ func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) 
 	return plan, nil
 }
 
+// prepare looks at the data files while TensorFlow is being opened, and prints
+// which of them are too short for a window.
+func (p *program) prepare(ctx context.Context, plan *loaders.Plan) (*loaders.Scan, error) {
+	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	if err != nil {
+		return nil, err
+	}
+	// A fault in the data is told when the data is read.
+	if short, err := plan.ShortFiles(ctx, scan); err == nil && len(short) > 0 {
+		p.printProblems(short)
+	}
+	return scan, nil
+}
+
 // open opens a checked config. The look at the data files that comes first
 // ends with the context.
 func (p *program) open(ctx context.Context, plan *loaders.Plan) (*loaders.Loader, error) {
-	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	scan, err := p.prepare(ctx, plan)
 	if err != nil {
 		return nil, err
 	}

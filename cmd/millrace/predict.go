@@ -121,7 +121,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 
 // predictTo loads the model and runs it.
 func (p *program) predictTo(ctx context.Context, plan *loaders.Plan, flags *predictFlags, out *output.File, m *meter) error {
-	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	scan, err := p.prepare(ctx, plan)
 	if err != nil {
 		return err
 	}
