@@ -35,10 +35,7 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	if changed := pl.scan.changed(); changed != nil {
 		return changed
 	}
-	e := millrace.Errorf(codeClass(failed.Code), "%w", failed)
-	if osLimit.MatchString(failed.Msg) {
-		e.Class = millrace.ErrIO
-	}
+	e := millrace.Errorf(codeClass(failed), "%w", failed)
 	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
 	pl.Plan.suspect(e)
 	return e
@@ -64,8 +61,11 @@ func (p *Plan) suspect(e *millrace.Error) {
 
 // codeClass maps TensorFlow's codes of a failed step. It is used when the data
 // files are as they should be, or cannot be looked at.
-func codeClass(code tfbridge.Code) millrace.Class {
-	switch code {
+func codeClass(failed *tfbridge.Error) millrace.Class {
+	if osLimit.MatchString(failed.Msg) {
+		return millrace.ErrIO
+	}
+	switch failed.Code {
 	case tfbridge.DataLoss:
 		return millrace.ErrCorrupt
 	case tfbridge.InvalidArgument:
