@@ -1,8 +1,6 @@
 package loaders
 
 import (
-	"strings"
-
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/tfbridge"
@@ -53,7 +51,7 @@ func (b *builder) readFile(s *graph.Scope, args []tfbridge.Output) *dataset.Data
 
 func (b *builder) recordOptions() *dataset.TFRecordsOptions {
 	return &dataset.TFRecordsOptions{
-		Compression: strings.ToUpper(string(b.plan.Manifest.Compression)),
+		Compression: b.plan.Manifest.Compression.TensorFlow(),
 		BufferBytes: b.plan.ReadBufferBytes,
 		Unbuffered:  b.plan.ReadBufferBytes == 0,
 	}
