@@ -59,10 +59,10 @@ var names = sync.OnceValues(func() ([]string, error) {
 			return err
 		}
 		rel, err := filepath.Rel(root, p)
-		if e.IsDir() {
-			if notOurs[rel] {
-				return fs.SkipDir
-			}
+		switch {
+		case notOurs[rel] && e.IsDir():
+			return fs.SkipDir
+		case notOurs[rel], e.IsDir(): // .git is a file in a second worktree
 			return err
 		}
 		paths = append(paths, filepath.ToSlash(rel))
