@@ -47,10 +47,6 @@ func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body
 	if s.Err() != nil {
 		return f
 	}
-	if s.state.finalized {
-		s.fail("function "+name, "the scope is finalized")
-		return f
-	}
 	g := tfbridge.NewGraph()
 	defer g.Close()
 	b := &body{parent: s}

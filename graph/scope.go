@@ -20,7 +20,7 @@ type Scope struct {
 
 // state is what all scopes of one graph share.
 type state struct {
-	err       error
+	err       error // the first failure
 	finalized bool
 	names     names
 	body      *body // nil unless the graph is the body of a function
@@ -76,14 +76,18 @@ func (s *Scope) WithDevice(device string) *Scope {
 }
 
 // Err returns the first failure of building this graph, nil if there was none.
+// After [Scope.Finalize] it says that the scope can no longer be used.
 func (s *Scope) Err() error {
+	if s.state.err == nil && s.state.finalized {
+		return millrace.Errorf(millrace.ErrModel, "the scope is finalized and cannot be used any more")
+	}
 	return s.state.err
 }
 
 // UpdateErr makes err the scope's failure, unless it is nil or there is one
 // already. The text op says what was being added.
 func (s *Scope) UpdateErr(op string, err error) {
-	if err == nil || s.state.err != nil {
+	if err == nil || s.Err() != nil {
 		return
 	}
 	s.state.err = wrap(op, err)
@@ -116,8 +120,9 @@ func (s *Scope) Graph() *tfbridge.Graph {
 }
 
 // Finalize ends building: it returns the graph, or the scope's failure. From
-// then on adding to the graph by its scopes is a failure. The graph stays with
-// whoever made it, and is to be closed in either case.
+// then on the graph's scopes add nothing, and Err says why; to add more, make
+// a scope with [NewScopeWithGraph]. The graph stays with whoever made it, and
+// is to be closed in either case.
 func (s *Scope) Finalize() (*tfbridge.Graph, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -137,10 +142,6 @@ func (s *Scope) AddOperation(spec tfbridge.OpSpec) *tfbridge.Operation {
 	what := spec.Type
 	if spec.Name != "" {
 		what = fmt.Sprintf("%s %q", spec.Type, spec.Name)
-	}
-	if s.state.finalized {
-		s.fail(what, "the scope is finalized")
-		return nil
 	}
 	if !s.complete(what, &spec) {
 		return nil

@@ -13,12 +13,11 @@ const (
 	kindGraph
 	kindFunction
 	kindSession
-	kindPin // Go memory that TensorFlow uses
 	kinds
 )
 
 // kindNames are the keys of LiveKinds.
-var kindNames = [kinds]string{"tensor", "graph", "function", "session", "pinned memory"}
+var kindNames = [kinds]string{"tensor", "graph", "function", "session"}
 
 var (
 	live   [kinds]atomic.Int64

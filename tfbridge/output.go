@@ -86,11 +86,16 @@ func (o Output) DataType() DataType {
 	return DataType(C.TF_OperationOutputType(o.c()))
 }
 
-// Shape returns the shape as far as TensorFlow can infer it.
+// Shape returns the shape as far as TensorFlow can infer it. It panics on the
+// zero Output, which building a graph gives after a failure: an unknown shape
+// would hide that.
 //
 // It wraps TF_GraphGetTensorShape.
 func (o Output) Shape() Shape {
 	defer runtime.KeepAlive(o.Op)
+	if o.Op == nil {
+		panic("tfbridge: the shape of no operation's output; if a scope gave it, see Scope.Err() for details")
+	}
 	if o.check() != nil {
 		return Shape{}
 	}
