@@ -123,13 +123,13 @@ bench: native ## our loaders beside Python TensorFlow's, on the same files
 
 ## Generated files
 
-# The messages come from the wheel's descriptors, the table of operations from
-# the library itself, read with plain Python.
+# The messages come from the wheel's descriptors, the table of operations and
+# package graph/op from the library itself.
 .PHONY: generate
 generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
 	wheel=$$(go run ./internal/fetchwheel build/wheel); go run ./internal/protogen -from "$$wheel" -out internal/tfproto
-	$(WITH_RUNTIME) go test -count=1 ./internal/opspec -update
+	$(WITH_RUNTIME) go test -count=1 ./internal/opspec ./internal/opgen -update
 
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree

@@ -23,7 +23,6 @@ const (
 	rootRestore rootKind = iota
 	rootInit
 	rootSignature
-	rootGraph // all nodes of a graph without signatures
 )
 
 // String names a root for a message.
@@ -33,8 +32,6 @@ func (r root) String() string {
 		return "the restore operation, which runs at load,"
 	case rootInit:
 		return "the init operation, which runs at load,"
-	case rootGraph:
-		return "the graph"
 	}
 	return "it"
 }
@@ -61,7 +58,12 @@ func (r *reader) census(m *metaGraph, sigs map[string]*Signature) error {
 	if err != nil {
 		return err
 	}
-	peers := m.peers()
+	peers := map[string][]string{}
+	for _, name := range sortedKeys(m.functions) {
+		if i := m.functions[name].implements; i != "" {
+			peers[i] = append(peers[i], name)
+		}
+	}
 	for i, root := range roots {
 		if root.kind == rootSignature && r.walkFrom(m, together(roots[i:]), peers) == nil {
 			return nil

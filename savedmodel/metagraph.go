@@ -109,7 +109,10 @@ func (r *reader) selectGraph(b []byte) ([]byte, error) {
 
 // parseGraph takes a MetaGraphDef apart.
 func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
-	m := newMetaGraph()
+	m := &metaGraph{
+		nodes: map[string][]byte{}, functions: map[string]*function{}, gradients: map[string]string{},
+		signatures: map[string][]byte{}, groups: map[string][]string{},
+	}
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case metaInfo:
@@ -133,25 +136,6 @@ func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
 		}
 	}
 	return m, nil
-}
-
-// newMetaGraph returns an empty metaGraph.
-func newMetaGraph() *metaGraph {
-	return &metaGraph{
-		nodes: map[string][]byte{}, functions: map[string]*function{}, gradients: map[string]string{},
-		signatures: map[string][]byte{}, groups: map[string][]string{},
-	}
-}
-
-// peers returns the functions by the interface they implement.
-func (m *metaGraph) peers() map[string][]string {
-	peers := map[string][]string{}
-	for _, name := range sortedKeys(m.functions) {
-		if i := m.functions[name].implements; i != "" {
-			peers[i] = append(peers[i], name)
-		}
-	}
-	return peers
 }
 
 // parseGraphDef reads a GraphDef.

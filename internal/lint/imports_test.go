@@ -57,6 +57,21 @@ func TestImports(t *testing.T) {
 	})
 }
 
+// alone is a package of thousands of functions for users: what we need of it
+// is in package graph, and a program that does not name it must not link it.
+const alone = module + "/graph/op"
+
+func TestNothingImportsOp(t *testing.T) {
+	each(t, func(s *source) {
+		for _, spec := range s.file.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			if imp == alone && s.dir() != "graph/op" && !strings.HasPrefix(s.dir(), "examples/") {
+				t.Errorf("%s imports %s, which is for users only", s.at(spec.Pos()), imp)
+			}
+		}
+	})
+}
+
 // plain are packages that know neither graphs nor C, and of ours only these.
 var plain = map[string][]string{
 	"loaders/diag":    {"."},

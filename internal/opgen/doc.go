@@ -1,0 +1,71 @@
+// Package opgen writes package graph/op: one Go function for each public
+// operation of the runtime. Its test compares the committed files with what
+// the runtime's operations give, and writes them with -update.
+//
+// Where TensorFlow's own Go package op has a function, ours has its name, its
+// parameters and its results. What the runtime does not tell, because it comes
+// from TensorFlow's API definitions, is in names.txt: see [ParseNames]. The
+// first sentence of each function's comment is in summaries.txt: see
+// [ParseSummaries].
+package opgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/tfproto"
+)
+
+// Tables are what the generator needs beside the operations.
+type Tables struct {
+	Names     *Names
+	Summaries map[string]string
+}
+
+// handWritten are operations whose functions are not generated: the type of
+// Const's argument says more than its attributes.
+const handWritten = "Const"
+
+// own begins the names of our own operations, which may be loaded too.
+const own = "Millrace"
+
+// Public returns the public operations of a serialized OpList, by name: those
+// of TensorFlow that do not begin with an underscore.
+func Public(ops []byte) ([]*tfproto.OpDef, error) {
+	var list tfproto.OpList
+	if err := proto.Unmarshal(ops, &list); err != nil {
+		return nil, fmt.Errorf("read the list of operations: %w", err)
+	}
+	var public []*tfproto.OpDef
+	for _, op := range list.Op {
+		if !strings.HasPrefix(op.Name, "_") && !strings.HasPrefix(op.Name, own) {
+			public = append(public, op)
+		}
+	}
+	slices.SortFunc(public, func(a, b *tfproto.OpDef) int { return strings.Compare(a.Name, b.Name) })
+	return public, nil
+}
+
+// Generate returns the files of package op by name, for the public operations.
+func Generate(public []*tfproto.OpDef, t *Tables) (map[string][]byte, error) {
+	var functions []function
+	for _, op := range public {
+		if op.Name == handWritten {
+			continue
+		}
+		summary, ok := t.Summaries[op.Name]
+		if !ok {
+			summary = "adds the operation of that name."
+		}
+		f, err := newFunction(op, t.Names)
+		if err != nil {
+			return nil, err
+		}
+		f.summary = summary
+		functions = append(functions, *f)
+	}
+	return files(functions)
+}

@@ -1,0 +1,123 @@
+package opgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"millrace/internal/tfproto"
+)
+
+// function is an operation as a Go function.
+type function struct {
+	op      *tfproto.OpDef
+	summary string
+	inputs  []arg
+	outputs []arg
+	// required attributes are parameters; optional ones have defaults, and a
+	// function each.
+	required, optional []attr
+}
+
+// arg is an input or output.
+type arg struct {
+	def *tfproto.OpDef_ArgDef
+	id  string // in Go
+}
+
+// list says whether an argument is a list of tensors.
+func (a arg) list() bool { return a.def.NumberAttr != "" || a.def.TypeListAttr != "" }
+
+// typ returns the Go type.
+func (a arg) typ() string {
+	if a.list() {
+		return "[]tf.Output"
+	}
+	return "tf.Output"
+}
+
+// attr is an attribute that the inputs do not imply.
+type attr struct {
+	def *tfproto.OpDef_AttrDef
+	id  string // in Go, as a parameter or at the end of a function's name
+	typ string // in Go
+}
+
+// newFunction finds the Go names and types for an operation.
+func newFunction(op *tfproto.OpDef, names *Names) (*function, error) {
+	f := &function{op: op}
+	for _, in := range op.InputArg {
+		f.inputs = append(f.inputs, arg{def: in, id: identifier(names.arg(op.Name, in.Name))})
+	}
+	for _, a := range op.Attr {
+		if implied(op, a.Name) {
+			continue
+		}
+		typ, ok := goTypes[a.Type]
+		if !ok {
+			return nil, fmt.Errorf("attribute %s of %s is of type %q, for which there is no Go type", a.Name, op.Name, a.Type)
+		}
+		name := names.attr(op.Name, a.Name)
+		if a.DefaultValue == nil {
+			f.required = append(f.required, attr{a, identifier(name), typ})
+		} else {
+			f.optional = append(f.optional, attr{a, camelCase(name), typ})
+		}
+	}
+	for _, out := range op.OutputArg {
+		f.outputs = append(f.outputs, arg{def: out, id: f.free(identifier(names.arg(op.Name, out.Name)))})
+	}
+	return f, nil
+}
+
+// free returns an identifier for an output that is none of the parameters'.
+func (f *function) free(id string) string {
+	taken := func(a arg) bool { return a.id == id }
+	if slices.ContainsFunc(f.inputs, taken) || slices.ContainsFunc(f.required, func(a attr) bool { return a.id == id }) {
+		return id + "_out"
+	}
+	return id
+}
+
+// implied says whether an attribute follows from the inputs.
+func implied(op *tfproto.OpDef, attr string) bool {
+	return slices.ContainsFunc(op.InputArg, func(in *tfproto.OpDef_ArgDef) bool {
+		return in.TypeAttr == attr || in.TypeListAttr == attr || in.NumberAttr == attr
+	})
+}
+
+// goTypes are the Go types of attributes.
+var goTypes = map[string]string{
+	"int": "int64", "list(int)": "[]int64",
+	"float": "float32", "list(float)": "[]float32",
+	"bool": "bool", "list(bool)": "[]bool",
+	"string": "string", "list(string)": "[]string",
+	"type": "tf.DataType", "list(type)": "[]tf.DataType",
+	"shape": "tf.Shape", "list(shape)": "[]tf.Shape",
+	"tensor": "*tf.Tensor", "list(tensor)": "[]*tf.Tensor",
+	"func": "tf.FuncName", "list(func)": "[]tf.FuncName",
+}
+
+// reserved are identifiers that mean something else in generated functions.
+// TensorFlow's generator avoids those before the keywords.
+const reserved = " tf scope err op " +
+	"break default func interface select case defer go map struct chan else goto package switch const fallthrough if range type continue for import return var "
+
+// identifier returns a name as a Go identifier.
+func identifier(name string) string {
+	if strings.Contains(reserved, " "+name+" ") {
+		return name + "_"
+	}
+	return name
+}
+
+// camelCase returns the name of an attribute as it ends a function's name.
+func camelCase(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words {
+		if w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
+}
