@@ -37,6 +37,7 @@ demo: runtime ## predict over examples/digits and print the accuracy
 
 .PHONY: test
 test: native vet fmt-check ## run every test, with the runtime
+	cd examples/service && $(WITH_RUNTIME) go test -count=1 ./...
 	$(WITH_RUNTIME) go test -count=1 ./...
 
 ## Building
@@ -85,6 +86,7 @@ fmt-check: need-go ## fail if a Go file is not formatted
 .PHONY: vet
 vet: need-go need-cc ## go vet
 	go vet ./...
+	cd examples/service && go vet ./...
 
 .PHONY: lint
 lint: need-go need-cc ## the rules of the house, and staticcheck
