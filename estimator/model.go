@@ -2,19 +2,19 @@ package estimator
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"sync"
 
 	"millrace"
+	"millrace/graph"
 	"millrace/loaders"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
 
 // DefaultSignature is the signature that a model is run by unless told
-// otherwise: the key that TensorFlow's own exporters use for serving.
-const DefaultSignature = "serving_default"
+// otherwise.
+const DefaultSignature = graph.DefaultSignature
 
 // ModelOptions says which part of a SavedModel is loaded and how. Nil and the
 // zero value mean the defaults.
@@ -36,7 +36,7 @@ type ModelOptions struct {
 type Model struct {
 	dir       string
 	signature *savedmodel.Signature
-	saved     *tfbridge.SavedModel
+	model     *graph.Model
 
 	mu     sync.Mutex
 	joined int // pipelines built into the graph so far
@@ -49,21 +49,36 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	if o == nil {
 		o = &ModelOptions{}
 	}
-	checked, signature, err := o.read(dir, false)
+	checked, signature, err := o.read(dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tfbridge.Open(o.Runtime); err != nil {
+	loaded, err := graph.LoadChecked(checked, o.graph(o.session(checked)))
+	if err != nil {
 		return nil, err
 	}
-	saved, err := tfbridge.LoadSavedModel(dir, checked.Tags, o.session(checked))
-	if err != nil {
-		if _, _, damaged := o.read(dir, true); damaged != nil {
-			return nil, damaged
-		}
-		return nil, modelError(dir, signature.Name, err)
+	return &Model{dir: dir, signature: signature, model: loaded}, nil
+}
+
+// graph returns the options for package graph.
+func (o *ModelOptions) graph(session *tfbridge.SessionOptions) *graph.ModelOptions {
+	return &graph.ModelOptions{
+		Tags: o.Tags, Signatures: []string{cmp.Or(o.Signature, DefaultSignature)},
+		AllowOps: o.AllowOps, SHA256: o.SHA256, Runtime: o.Runtime, Session: session,
 	}
-	return &Model{dir: dir, signature: signature, saved: saved}, nil
+}
+
+// read checks the model in dir without loading it.
+func (o *ModelOptions) read(dir string) (*savedmodel.Model, *savedmodel.Signature, error) {
+	checked, err := graph.ReadModel(dir, o.graph(nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	signature, err := checked.Signature(cmp.Or(o.Signature, DefaultSignature))
+	if err != nil {
+		return nil, nil, err
+	}
+	return checked, signature, tangible(dir, signature)
 }
 
 // smallModel is how many bytes of variables a model may have for its
@@ -88,24 +103,6 @@ func (o *ModelOptions) session(m *savedmodel.Model) *tfbridge.SessionOptions {
 	return &tfbridge.SessionOptions{IntraOpThreads: 1}
 }
 
-// read checks the model in dir without loading it, its variables' values only
-// if asked to.
-func (o *ModelOptions) read(dir string, values bool) (*savedmodel.Model, *savedmodel.Signature, error) {
-	key := cmp.Or(o.Signature, DefaultSignature)
-	checked, err := savedmodel.Read(dir, &savedmodel.Options{
-		Tags: o.Tags, Signatures: []string{key}, AllowOps: o.AllowOps, SHA256: o.SHA256,
-		SkipTensorChecksums: !values,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	signature, err := checked.Signature(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	return checked, signature, tangible(dir, signature)
-}
-
 // tangible refuses a signature with tensors that are made of several, or that
 // stand for something inside the model.
 func tangible(dir string, s *savedmodel.Signature) error {
@@ -123,24 +120,6 @@ func tangible(dir string, s *savedmodel.Signature) error {
 		return e
 	}
 	return nil
-}
-
-// modelError classes a failure of TensorFlow's as the model's.
-func modelError(dir, signature string, err error) error {
-	var known *millrace.Error
-	if errors.As(err, &known) {
-		return err
-	}
-	e := millrace.Errorf(millrace.ErrModel, "%w", err)
-	e.File, e.Signature = dir, signature
-	var failed *tfbridge.Error
-	if errors.As(err, &failed) {
-		e.Code = int(failed.Code)
-		if failed.Code == tfbridge.ResourceExhausted {
-			e.Class = millrace.ErrLimit
-		}
-	}
-	return e
 }
 
 // Signature returns the signature that the model runs, with its inputs and
@@ -172,4 +151,4 @@ func specOf(t savedmodel.Tensor) loaders.TensorSpec {
 }
 
 // Close frees the model. It is idempotent.
-func (m *Model) Close() error { return m.saved.Close() }
+func (m *Model) Close() error { return m.model.Close() }

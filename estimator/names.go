@@ -9,7 +9,7 @@ func ReadNames(dir string, o *ModelOptions) (*loaders.ModelNames, error) {
 	if o == nil {
 		o = &ModelOptions{}
 	}
-	_, signature, err := o.read(dir, false)
+	_, signature, err := o.read(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (m *Model) Predict(ctx context.Context, p *loaders.Plan, o *PredictOptions)
 			yield(nil, err)
 			return
 		}
-		run := pipe.Run(ctx, m.saved.Session, &loaders.RunOptions{Fetch: fetch, Ahead: aheadBatches})
+		run := pipe.Run(ctx, m.model.Session(), &loaders.RunOptions{Fetch: fetch, Ahead: aheadBatches})
 		for b, err := range run {
 			if err != nil {
 				err = m.blame(err)
@@ -64,7 +64,7 @@ func (m *Model) join(ctx context.Context, p *loaders.Plan, o *PredictOptions) (*
 	defer m.mu.Unlock()
 	m.joined++
 	prefix := fmt.Sprintf("millrace_%d", m.joined)
-	pipe, err := p.Build(graph.NewScopeWithGraph(m.saved.Graph).SubScope(prefix), scan)
+	pipe, err := p.Build(graph.NewScopeWithGraph(m.model.Graph()).SubScope(prefix), scan)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,9 +97,9 @@ func (m *Model) outputs(pipe *loaders.Pipeline, prefix string) ([]loaders.NamedO
 	for _, out := range m.signature.Outputs {
 		targets = append(targets, parseTensorName(out.Node))
 	}
-	fused, err := fuse(m.saved.Graph, feeds, targets, prefix)
+	fused, err := fuse(m.model.Graph(), feeds, targets, prefix)
 	if err != nil {
-		return nil, modelError(m.dir, m.signature.Name, err)
+		return nil, graph.ModelError(m.dir, m.signature.Name, err)
 	}
 	named := make([]loaders.NamedOutput, len(fused))
 	for i, out := range m.signature.Outputs {
@@ -166,5 +166,5 @@ func (m *Model) blame(err error) error {
 	if errors.As(err, &placed) && (placed.File != "" || placed.Tensor != "") {
 		return err
 	}
-	return modelError(m.dir, m.signature.Name, failed)
+	return graph.ModelError(m.dir, m.signature.Name, failed)
 }

@@ -23,6 +23,7 @@ const (
 	rootRestore rootKind = iota
 	rootInit
 	rootSignature
+	rootGraph // all nodes of a graph without signatures
 )
 
 // String names a root for a message.
@@ -32,6 +33,8 @@ func (r root) String() string {
 		return "the restore operation, which runs at load,"
 	case rootInit:
 		return "the init operation, which runs at load,"
+	case rootGraph:
+		return "the graph"
 	}
 	return "it"
 }
@@ -58,12 +61,7 @@ func (r *reader) census(m *metaGraph, sigs map[string]*Signature) error {
 	if err != nil {
 		return err
 	}
-	peers := map[string][]string{}
-	for _, name := range sortedKeys(m.functions) {
-		if i := m.functions[name].implements; i != "" {
-			peers[i] = append(peers[i], name)
-		}
-	}
+	peers := m.peers()
 	for i, root := range roots {
 		if root.kind == rootSignature && r.walkFrom(m, together(roots[i:]), peers) == nil {
 			return nil

@@ -109,10 +109,7 @@ func (r *reader) selectGraph(b []byte) ([]byte, error) {
 
 // parseGraph takes a MetaGraphDef apart.
 func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
-	m := &metaGraph{
-		nodes: map[string][]byte{}, functions: map[string]*function{}, gradients: map[string]string{},
-		signatures: map[string][]byte{}, groups: map[string][]string{},
-	}
+	m := newMetaGraph()
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case metaInfo:
@@ -136,6 +133,25 @@ func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
 		}
 	}
 	return m, nil
+}
+
+// newMetaGraph returns an empty metaGraph.
+func newMetaGraph() *metaGraph {
+	return &metaGraph{
+		nodes: map[string][]byte{}, functions: map[string]*function{}, gradients: map[string]string{},
+		signatures: map[string][]byte{}, groups: map[string][]string{},
+	}
+}
+
+// peers returns the functions by the interface they implement.
+func (m *metaGraph) peers() map[string][]string {
+	peers := map[string][]string{}
+	for _, name := range sortedKeys(m.functions) {
+		if i := m.functions[name].implements; i != "" {
+			peers[i] = append(peers[i], name)
+		}
+	}
+	return peers
 }
 
 // parseGraphDef reads a GraphDef.

@@ -19,6 +19,7 @@ type reader struct {
 	options *Options
 	allowed map[string]bool
 	sum     string // SHA-256 of file
+	kind    string // what file should hold: "SavedModel" or "GraphDef"
 
 	restored []string // names of the tensors that the restore operation reads
 	visits   int      // nodes of the main graph that were visited, for all roots
@@ -29,13 +30,7 @@ type reader struct {
 // or ErrUnsafeModel; errors.Is also finds ErrTruncated, ErrCorrupt, ErrLimit or
 // ErrIO where they apply. It may be called from many goroutines.
 func Read(dir string, o *Options) (*Model, error) {
-	r := &reader{dir: dir, options: o, allowed: map[string]bool{}}
-	if r.options == nil {
-		r.options = &Options{}
-	}
-	for _, op := range r.options.AllowOps {
-		r.allowed[op] = true
-	}
+	r := newReader(dir, o)
 	data, err := r.load()
 	if err != nil {
 		return nil, err
@@ -54,6 +49,18 @@ func Read(dir string, o *Options) (*Model, error) {
 	}
 	model.Fingerprinted = fingerprinted
 	return model, nil
+}
+
+// newReader returns a reader of the model at a path.
+func newReader(path string, o *Options) *reader {
+	r := &reader{dir: path, options: o, allowed: map[string]bool{}, kind: "SavedModel"}
+	if r.options == nil {
+		r.options = &Options{}
+	}
+	for _, op := range r.options.AllowOps {
+		r.allowed[op] = true
+	}
+	return r
 }
 
 // checkFile checks the protobuf: pin, form, fingerprint.
@@ -133,7 +140,7 @@ func (r *reader) wireError(err error) error {
 	if w.cut {
 		return r.cutOff(filepath.Base(r.file), w)
 	}
-	e := r.fail("not a SavedModel: in %s: %s", w.message, w.what)
+	e := r.fail("not a %s: in %s: %s", r.kind, w.message, w.what)
 	e.Err, e.Offset = millrace.ErrCorrupt, w.offset
 	return e
 }

@@ -38,6 +38,7 @@ func (m *messageType) field(n protowire.Number) fieldType {
 // savedModelType and the others are the messages read by this package.
 var (
 	savedModelType   = typeOf(&tfproto.SavedModel{})
+	graphDefType     = typeOf(&tfproto.GraphDef{})
 	fingerprintType  = typeOf(&tfproto.FingerprintDef{})
 	bundleHeaderType = typeOf(&tfproto.BundleHeaderProto{})
 	bundleEntryType  = typeOf(&tfproto.BundleEntryProto{})

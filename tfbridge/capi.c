@@ -171,6 +171,19 @@ TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n) {
   return TF_NewTensor(STRING, dims, rank, s, len, free_strings, NULL);
 }
 
+extern void millrace_unpin(uintptr_t handle);  // in Go
+
+static void unpin(void *data, size_t len, void *arg) {
+  (void)data;
+  (void)len;
+  millrace_unpin((uintptr_t)arg);
+}
+
+TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
+                         void *data, size_t len, uintptr_t handle) {
+  return TF_NewTensor(dt, dims, rank, data, len, unpin, (void *)handle);
+}
+
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
                     const int64_t *ends) {
   TF_TString *s = (TF_TString *)TF_TensorData(t) + first;

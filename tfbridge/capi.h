@@ -389,6 +389,11 @@ TF_Tensor *mr_new_tensor(TF_DataType dt, const int64_t *dims, int rank,
                          size_t len);
 TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n);
 
+// mr_new_pinned makes a tensor over memory that is not copied. It calls
+// millrace_unpin with the handle when TensorFlow has let go of the memory.
+TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
+                         void *data, size_t len, uintptr_t handle);
+
 // mr_set_strings copies n strings that lie end to end in packed to the
 // tensor's elements from first on; ends[i] is where string i ends.
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,

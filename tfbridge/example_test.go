@@ -103,3 +103,23 @@ func ExampleLoadSavedModel() {
 	fmt.Println(out["y"].Value())
 	// Output: [[6.5 15.5]]
 }
+
+// A slice that TensorFlow uses where it is.
+func ExampleNewPinnedTensor() {
+	data, err := tfbridge.AlignedSlice[float32](4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	released := make(chan struct{})
+	t, err := tfbridge.NewPinnedTensor([]int64{2, 2}, data, &tfbridge.PinOptions{Released: func() { close(released) }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data[3] = 1 // no copy was made, so this shows; never write while a run reads
+	fmt.Println(t.Value())
+	t.Close()
+	<-released // from here on the slice is free for other values
+	// Output: [[0 0] [0 1]]
+}

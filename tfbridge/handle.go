@@ -13,11 +13,12 @@ const (
 	kindGraph
 	kindFunction
 	kindSession
+	kindPin // Go memory that TensorFlow uses
 	kinds
 )
 
 // kindNames are the keys of LiveKinds.
-var kindNames = [kinds]string{"tensor", "graph", "function", "session"}
+var kindNames = [kinds]string{"tensor", "graph", "function", "session", "pinned memory"}
 
 var (
 	live   [kinds]atomic.Int64

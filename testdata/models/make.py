@@ -67,6 +67,42 @@ def constant(path):
     save(m, path, serving_default=serve)
 
 
+def frozen_paths(path):
+    """y and shape through If, While, gather and nested calls, all with variables."""
+    m = tf.Module()
+    m.table = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="table")
+    m.step = tf.Variable(0.5, name="step")
+    m.other = tf.Variable(10.0, name="other")
+
+    @tf.function
+    def double(v):
+        return v * m.step * 4.0
+
+    @tf.function(input_signature=[spec([None], tf.int64, "ids"), spec([], tf.bool, "flag")])
+    def serve(ids, flag):
+        rows = tf.gather(m.table, ids)
+        chosen = tf.cond(flag, lambda: double(rows) + m.other, lambda: rows - m.other)
+        n, total = tf.constant(0), tf.zeros([2])
+        while n < 3:
+            total += tf.gather_nd(m.table, [[n]])[0] * m.step
+            n += 1
+        return {"y": chosen + total, "shape": tf.shape(m.table)}
+
+    save(m, path, serving_default=serve)
+
+
+def counter(path):
+    """n counts its calls: a signature that changes a variable."""
+    m = tf.Module()
+    m.n = tf.Variable(0, dtype=tf.int64, name="n")
+
+    @tf.function(input_signature=[])
+    def serve():
+        return {"n": m.n.assign_add(1)}
+
+    save(m, path, serving_default=serve)
+
+
 def two_signatures(path):
     """serving_default: y = x * k; explain: x -> y and weight k. k = 3."""
     m = tf.Module()
@@ -256,8 +292,8 @@ def graph_v1(path):
         v1.enable_control_flow_v2()
 
 
-MODELS = [linear, constant, two_signatures, outputs, strings, vocab, sharded, loop, writes_file,
-          python_function, recursive, graph_v1, writes_file_at_load]
+MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop,
+          writes_file, python_function, recursive, graph_v1, writes_file_at_load]
 
 
 def main(names):

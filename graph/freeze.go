@@ -1,0 +1,169 @@
+package graph
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// maxGraphDef is how long a protobuf may be.
+const maxGraphDef = 1<<31 - 1
+
+// Freeze returns the part of the model that a signature needs,
+// [DefaultSignature] if key is empty, as a GraphDef in which constants stand
+// for the variables, with the values they have in the model's session. The
+// operations to feed and fetch keep their names. [ImportModel] loads the
+// result, and needs no folder of variables beside it.
+//
+// What changes a variable, or needs something else that is made at load, a
+// table for example, cannot be frozen: an error of class ErrModel names it. A
+// GraphDef holds at most 2 GiB; more is of class ErrLimit. Freeze may run
+// beside other calls; it adds the reading of variables to the graph.
+func (m *Model) Freeze(ctx context.Context, key string) ([]byte, error) {
+	key = cmp.Or(key, DefaultSignature)
+	sig, ok := m.Signatures()[key]
+	if !ok {
+		e := millrace.Errorf(millrace.ErrModel, "freeze: there is no such signature")
+		e.File, e.Signature = m.path, key
+		return nil, e
+	}
+	var outputs []string
+	for _, name := range slices.Sorted(maps.Keys(sig.Outputs)) {
+		outputs = append(outputs, sig.Outputs[name].Name)
+	}
+	def, err := m.freeze(ctx, outputs)
+	if err != nil {
+		e := &millrace.Error{Class: millrace.ErrModel, Op: "freeze", File: m.path, Signature: key, Record: -1, Offset: -1, Err: err}
+		if known, ok := err.(*millrace.Error); ok {
+			e.Class = known.Class
+		}
+		return nil, e
+	}
+	return def, nil
+}
+
+// freeze returns the graph of outputs with constants for variables.
+func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
+	var b bytes.Buffer
+	if _, err := m.graph.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	g, err := parseGraphDef(b.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	if err := prune(g, outputs); err != nil {
+		return nil, err
+	}
+	variables := variablesOf(g.Node)
+	values, err := m.read(ctx, variables)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, v := range values {
+			v.Close()
+		}
+	}()
+	f := newFreezer(g)
+	for i, n := range variables {
+		if err := f.constant(n, values[i]); err != nil {
+			return nil, err
+		}
+	}
+	if g.Node, err = f.rewrite(g.Node, &frozenBody{refs: f.roots}); err != nil {
+		return nil, err
+	}
+	g.Library.Function = append(g.Library.GetFunction(), f.made...)
+	if err := prune(g, outputs); err != nil {
+		return nil, err
+	}
+	if n := proto.Size(g); n > maxGraphDef {
+		return nil, millrace.Errorf(millrace.ErrLimit, "the graph would take %d bytes, a GraphDef holds at most %d", n, maxGraphDef)
+	}
+	def, err := proto.MarshalOptions{Deterministic: true}.Marshal(g)
+	if err != nil {
+		return nil, err
+	}
+	return def, selfContained(def)
+}
+
+// selfContained has TensorFlow check a frozen graph and refuses what is only
+// there once a model was loaded.
+func selfContained(def []byte) error {
+	g := tfbridge.NewGraph()
+	defer g.Close()
+	if err := g.Import(def, ""); err != nil {
+		return err
+	}
+	for _, op := range g.Operations() {
+		for i := range op.NumOutputs() {
+			if op.Output(i).DataType() == tfbridge.Resource {
+				return millrace.Errorf(millrace.ErrModel, "node %s (%s) stands for something that is made when the model is loaded",
+					millrace.Quote(op.Name()), op.Type())
+			}
+		}
+	}
+	return nil
+}
+
+// variablesOf returns the nodes that are variables.
+func variablesOf(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
+	var found []*tfproto.NodeDef
+	for _, n := range nodes {
+		switch n.Op {
+		case "VarHandleOp", "VariableV2", "Variable":
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// read returns the variables' values.
+func (m *Model) read(ctx context.Context, variables []*tfproto.NodeDef) ([]*tfbridge.Tensor, error) {
+	if len(variables) == 0 {
+		return nil, nil
+	}
+	s := NewScopeWithGraph(m.graph).SubScope("freeze")
+	fetches := make([]tfbridge.Output, len(variables))
+	for i, n := range variables {
+		handle, err := m.Op(n.Name, 0)
+		if err != nil {
+			return nil, err
+		}
+		if n.Op == "VarHandleOp" {
+			handle = s.Op1("ReadVariableOp", map[string]any{"dtype": tfbridge.DataType(n.Attr["dtype"].GetType())}, handle)
+		}
+		fetches[i] = handle
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	return m.session.RunContext(ctx, nil, fetches, nil)
+}
+
+// tensorProto returns a tensor's value as a message.
+func tensorProto(t *tfbridge.Tensor) (*tfproto.TensorProto, error) {
+	p := &tfproto.TensorProto{Dtype: tfproto.DataType(t.DataType()), TensorShape: &tfproto.TensorShapeProto{}}
+	for _, n := range t.Shape() {
+		p.TensorShape.Dim = append(p.TensorShape.Dim, &tfproto.TensorShapeProto_Dim{Size: n})
+	}
+	if t.DataType() == tfbridge.String {
+		values, err := t.Strings()
+		for _, v := range values {
+			p.StringVal = append(p.StringVal, []byte(v))
+		}
+		return p, err
+	}
+	raw, err := t.Bytes()
+	p.TensorContent = bytes.Clone(raw)
+	return p, err
+}

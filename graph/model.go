@@ -1,0 +1,244 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"millrace"
+	"millrace/savedmodel"
+	"millrace/tfbridge"
+)
+
+// DefaultSignature is the signature that a model is called by unless told
+// otherwise: the key that TensorFlow's own exporters use for serving.
+const DefaultSignature = "serving_default"
+
+// ModelOptions says which part of a model is loaded and how. Nil and the zero
+// value mean the defaults.
+type ModelOptions struct {
+	Tags       []string // of the MetaGraph; nil: "serve"
+	Signatures []string // that will be called; what others reach is not judged; nil: all
+	AllowOps   []string // operations that touch the host and are allowed all the same
+	SHA256     string   // of saved_model.pb or the GraphDef, in hexadecimal; "": not pinned
+	Runtime    *tfbridge.RuntimeOptions
+	Session    *tfbridge.SessionOptions
+}
+
+// check returns the options for package savedmodel.
+func (o *ModelOptions) check(values bool) *savedmodel.Options {
+	return &savedmodel.Options{
+		Tags: o.Tags, Signatures: o.Signatures, AllowOps: o.AllowOps, SHA256: o.SHA256, SkipTensorChecksums: !values,
+	}
+}
+
+// Model is a model loaded to be run: its graph and a session with its
+// variables. [Model.Close] frees them.
+//
+// A model is a program: it is checked before TensorFlow sees it, and operations
+// that touch files or the network are refused unless allowed, but that is no
+// sandbox.
+//
+// Many goroutines may run a model.
+type Model struct {
+	path    string
+	session *tfbridge.Session
+	graph   *tfbridge.Graph
+	saved   *tfbridge.SavedModel // nil for a GraphDef
+}
+
+// LoadModel checks and loads the SavedModel in dir. The values of variables are
+// checked by TensorFlow as it restores them, and read again only to say which
+// one is damaged. Errors are of class ErrModel, ErrUnsafeModel or ErrLimit.
+//
+// It wraps TF_LoadSessionFromSavedModel.
+func LoadModel(dir string, o *ModelOptions) (*Model, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	checked, err := ReadModel(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return LoadChecked(checked, o)
+}
+
+// ReadModel checks the SavedModel in dir as [LoadModel] does, without loading
+// it. No runtime is needed.
+func ReadModel(dir string, o *ModelOptions) (*savedmodel.Model, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	return savedmodel.Read(dir, o.check(false))
+}
+
+// LoadChecked loads a model that [ReadModel] has checked with the same options:
+// [LoadModel] in two steps, for who has to look at the model in between.
+func LoadChecked(checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	if _, err := tfbridge.Open(o.Runtime); err != nil {
+		return nil, err
+	}
+	saved, err := tfbridge.LoadSavedModel(checked.Dir, checked.Tags, o.Session)
+	if err != nil {
+		if _, damaged := savedmodel.Read(checked.Dir, o.check(true)); damaged != nil {
+			return nil, damaged
+		}
+		return nil, ModelError(checked.Dir, "", err)
+	}
+	return &Model{path: checked.Dir, session: saved.Session, graph: saved.Graph, saved: saved}, nil
+}
+
+// ImportModel checks and loads a model without variables: a GraphDef in a
+// file, as [Freeze] makes it. It has no signatures; [Model.Op] finds what to
+// feed and fetch. Errors are as those of [LoadModel].
+//
+// It wraps TF_GraphImportGraphDef and TF_NewSession.
+func ImportModel(file string, o *ModelOptions) (*Model, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	def, err := savedmodel.ReadGraph(file, o.check(true))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tfbridge.Open(o.Runtime); err != nil {
+		return nil, err
+	}
+	g := tfbridge.NewGraph()
+	if err := g.Import(def, ""); err != nil {
+		g.Close()
+		return nil, ModelError(file, "", err)
+	}
+	session, err := tfbridge.NewSession(g, o.Session)
+	if err != nil {
+		g.Close()
+		return nil, err
+	}
+	return &Model{path: file, session: session, graph: g}, nil
+}
+
+// ModelError returns a failure of TensorFlow's as the model's: of class
+// ErrModel, or ErrLimit when it was memory that was short. Errors with a class
+// pass through.
+func ModelError(path, signature string, err error) error {
+	var known *millrace.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	e := millrace.Errorf(millrace.ErrModel, "%w", err)
+	e.File, e.Signature = path, signature
+	var failed *tfbridge.Error
+	if errors.As(err, &failed) {
+		e.Code = int(failed.Code)
+		if failed.Code == tfbridge.ResourceExhausted {
+			e.Class = millrace.ErrLimit
+		}
+	}
+	return e
+}
+
+// Graph returns the model's graph, which may be added to. The model owns it.
+func (m *Model) Graph() *tfbridge.Graph { return m.graph }
+
+// Session returns the session that holds the model's variables. The model owns
+// it.
+func (m *Model) Session() *tfbridge.Session { return m.session }
+
+// Signatures returns the ways to call the model by key, none for a GraphDef.
+func (m *Model) Signatures() map[string]tfbridge.Signature {
+	if m.saved == nil {
+		return nil
+	}
+	return m.saved.Signatures
+}
+
+// Op returns an output of an operation of the model's graph.
+func (m *Model) Op(name string, index int) (tfbridge.Output, error) {
+	op := m.graph.Operation(name)
+	switch {
+	case op == nil:
+		e := millrace.Errorf(millrace.ErrModel, "the graph has no operation %q", name)
+		e.File = m.path
+		return tfbridge.Output{}, e
+	case index < 0 || index >= op.NumOutputs():
+		e := millrace.Errorf(millrace.ErrModel, "operation %q has %d outputs, there is no output %d", name, op.NumOutputs(), index)
+		e.File = m.path
+		return tfbridge.Output{}, e
+	}
+	return op.Output(index), nil
+}
+
+// Exec runs what fetches need, with feeds in the place of what the graph would
+// compute. The caller closes what it returns. See
+// [tfbridge.Session.RunContext].
+func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[tfbridge.Output]*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	values, err := m.session.RunContext(ctx, feeds, fetches, nil)
+	if err != nil {
+		return nil, ModelError(m.path, "", err)
+	}
+	return values, nil
+}
+
+// Call runs a signature, [DefaultSignature] if key is empty: inputs by name,
+// outputs by name. An input is a *tfbridge.Tensor, which stays the caller's, or
+// a Go value as [tfbridge.NewTensor] takes it; a number of any Go type takes
+// the data type that the signature wants. Names, data types and shapes are
+// compared with the signature first. The caller closes the outputs.
+func (m *Model) Call(ctx context.Context, key string, inputs map[string]any) (map[string]*tfbridge.Tensor, error) {
+	if m.saved == nil {
+		e := millrace.Errorf(millrace.ErrModel, "a GraphDef has no signatures; run its operations with Exec")
+		e.File = m.path
+		return nil, e
+	}
+	key = cmp.Or(key, DefaultSignature)
+	tensors := make(map[string]*tfbridge.Tensor, len(inputs))
+	var made []*tfbridge.Tensor
+	defer func() {
+		for _, t := range made {
+			t.Close()
+		}
+	}()
+	for name, value := range inputs {
+		t, ok := value.(*tfbridge.Tensor)
+		if !ok {
+			var err error
+			if t, err = m.tensor(key, name, value); err != nil {
+				return nil, err
+			}
+			made = append(made, t)
+		}
+		tensors[name] = t
+	}
+	outputs, err := m.saved.Run(ctx, key, tensors)
+	if err != nil {
+		return nil, ModelError(m.path, key, err)
+	}
+	return outputs, nil
+}
+
+// tensor makes the tensor of a Go value for an input of a signature.
+func (m *Model) tensor(key, name string, value any) (*tfbridge.Tensor, error) {
+	var err error
+	if info, ok := m.saved.Signatures[key].Inputs[name]; ok {
+		value, err = numberOf(info.DType, value)
+	}
+	var t *tfbridge.Tensor
+	if err == nil {
+		t, err = tfbridge.NewTensor(value)
+	}
+	if err != nil {
+		return nil, &millrace.Error{Class: millrace.ErrModel, File: m.path, Signature: key, Tensor: name, Record: -1, Offset: -1, Err: err}
+	}
+	return t, nil
+}
+
+// Close frees session and graph. It is idempotent.
+func (m *Model) Close() error {
+	if m == nil {
+		return nil
+	}
+	return errors.Join(m.session.Close(), m.graph.Close())
+}
