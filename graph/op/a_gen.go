@@ -13,14 +13,14 @@ func AbortErrorMsg(value string) AbortAttr { return AbortAttr{"error_msg", value
 // AbortExitWithoutError sets the attribute exit_without_error; the default is false.
 func AbortExitWithoutError(value bool) AbortAttr { return AbortAttr{"exit_without_error", value} }
 
-// Abort adds the operation of that name.
+// Abort ends the whole process, with an abort signal unless a clean exit is asked for.
 //
 // Options: [AbortErrorMsg], [AbortExitWithoutError].
 func Abort(scope *Scope, optional ...AbortAttr) (o *tf.Operation) {
 	return add(scope, "Abort", attrs(optional)).op
 }
 
-// Abs adds the operation of that name.
+// Abs computes the absolute value of every element.
 //
 // Parameters:
 //   - x: T
@@ -33,7 +33,7 @@ func Abs(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Abs", nil, x).one()
 }
 
-// AccumulateNV2 adds the operation of that name.
+// AccumulateNV2 sums tensors of one shape as each becomes ready, keeping temporary memory low.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -50,7 +50,8 @@ func AccumulateNV2(scope *Scope, inputs []tf.Output, shape tf.Shape) (sum tf.Out
 	return add(scope, "AccumulateNV2", given(attr{"shape", shape}), tf.OutputList(inputs)).one()
 }
 
-// AccumulatorApplyGradient adds the operation of that name.
+// AccumulatorApplyGradient adds a gradient to a conditional accumulator, ignoring it if its step is
+// stale.
 //
 // Parameters:
 //   - handle: reference to string
@@ -63,7 +64,7 @@ func AccumulatorApplyGradient(scope *Scope, handle tf.Output, local_step tf.Outp
 	return add(scope, "AccumulatorApplyGradient", nil, handle, local_step, gradient).op
 }
 
-// AccumulatorNumAccumulated adds the operation of that name.
+// AccumulatorNumAccumulated reports how many gradients an accumulator holds at the moment.
 //
 // Parameters:
 //   - handle: reference to string
@@ -74,7 +75,7 @@ func AccumulatorNumAccumulated(scope *Scope, handle tf.Output) (num_accumulated 
 	return add(scope, "AccumulatorNumAccumulated", nil, handle).one()
 }
 
-// AccumulatorSetGlobalStep adds the operation of that name.
+// AccumulatorSetGlobalStep moves an accumulator's global step to a new value.
 //
 // Parameters:
 //   - handle: reference to string
@@ -83,7 +84,8 @@ func AccumulatorSetGlobalStep(scope *Scope, handle tf.Output, new_global_step tf
 	return add(scope, "AccumulatorSetGlobalStep", nil, handle, new_global_step).op
 }
 
-// AccumulatorTakeGradient adds the operation of that name.
+// AccumulatorTakeGradient waits for enough gradients in an accumulator, then takes out their
+// average.
 //
 // Parameters:
 //   - handle: reference to string
@@ -97,7 +99,7 @@ func AccumulatorTakeGradient(scope *Scope, handle tf.Output, num_required tf.Out
 	return add(scope, "AccumulatorTakeGradient", given(attr{"dtype", dtype}), handle, num_required).one()
 }
 
-// Acos adds the operation of that name.
+// Acos computes the inverse cosine of every element, in radians.
 //
 // Parameters:
 //   - x: T
@@ -110,7 +112,7 @@ func Acos(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Acos", nil, x).one()
 }
 
-// Acosh adds the operation of that name.
+// Acosh computes the inverse hyperbolic cosine of every element.
 //
 // Parameters:
 //   - x: T
@@ -123,7 +125,7 @@ func Acosh(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Acosh", nil, x).one()
 }
 
-// Add adds the operation of that name.
+// Add adds two numeric or string tensors element by element, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -150,7 +152,8 @@ func AddManySparseToTensorsMapSharedName(value string) AddManySparseToTensorsMap
 	return AddManySparseToTensorsMapAttr{"shared_name", value}
 }
 
-// AddManySparseToTensorsMap adds the operation of that name.
+// AddManySparseToTensorsMap stores each row of a sparse minibatch in a sparse tensors map and
+// returns handles.
 //
 // Parameters:
 //   - sparse_indices: int64
@@ -165,7 +168,7 @@ func AddManySparseToTensorsMap(scope *Scope, sparse_indices tf.Output, sparse_va
 	return add(scope, "AddManySparseToTensorsMap", attrs(optional), sparse_indices, sparse_values, sparse_shape).one()
 }
 
-// AddN adds the operation of that name.
+// AddN sums a list of tensors that all have the same shape and type.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -194,7 +197,7 @@ func AddSparseToTensorsMapSharedName(value string) AddSparseToTensorsMapAttr {
 	return AddSparseToTensorsMapAttr{"shared_name", value}
 }
 
-// AddSparseToTensorsMap adds the operation of that name.
+// AddSparseToTensorsMap stores one sparse tensor in a sparse tensors map and returns its handle.
 //
 // Parameters:
 //   - sparse_indices: int64
@@ -209,7 +212,7 @@ func AddSparseToTensorsMap(scope *Scope, sparse_indices tf.Output, sparse_values
 	return add(scope, "AddSparseToTensorsMap", attrs(optional), sparse_indices, sparse_values, sparse_shape).one()
 }
 
-// AddV2 adds the operation of that name.
+// AddV2 adds two numeric tensors element by element, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -223,7 +226,8 @@ func AddV2(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "AddV2", nil, x, y).one()
 }
 
-// AdjustContrast adds the operation of that name.
+// AdjustContrast changes the contrast of images within given bounds; deprecated in favor of
+// AdjustContrastv2.
 //
 // Parameters:
 //   - images: T
@@ -239,7 +243,8 @@ func AdjustContrast(scope *Scope, images tf.Output, contrast_factor tf.Output, m
 	return add(scope, "AdjustContrast", nil, images, contrast_factor, min_value, max_value).one()
 }
 
-// AdjustContrastv2 adds the operation of that name.
+// AdjustContrastv2 scales each channel's distance from its mean, so changing the contrast of
+// images.
 //
 // Parameters:
 //   - images: T
@@ -253,7 +258,7 @@ func AdjustContrastv2(scope *Scope, images tf.Output, contrast_factor tf.Output)
 	return add(scope, "AdjustContrastv2", nil, images, contrast_factor).one()
 }
 
-// AdjustHue adds the operation of that name.
+// AdjustHue rotates the hue of RGB images by a given delta.
 //
 // Parameters:
 //   - images: T
@@ -267,7 +272,7 @@ func AdjustHue(scope *Scope, images tf.Output, delta tf.Output) (output tf.Outpu
 	return add(scope, "AdjustHue", nil, images, delta).one()
 }
 
-// AdjustSaturation adds the operation of that name.
+// AdjustSaturation multiplies the saturation of RGB images by a given factor.
 //
 // Parameters:
 //   - images: T
@@ -287,7 +292,7 @@ type AllAttr attr
 // AllKeepDims sets the attribute keep_dims; the default is false.
 func AllKeepDims(value bool) AllAttr { return AllAttr{"keep_dims", value} }
 
-// All adds the operation of that name.
+// All reduces boolean elements with logical and along the given dimensions.
 //
 // Parameters:
 //   - input: bool
@@ -316,7 +321,8 @@ func AllCandidateSamplerSeed2(value int64) AllCandidateSamplerAttr {
 	return AllCandidateSamplerAttr{"seed2", value}
 }
 
-// AllCandidateSampler adds the operation of that name.
+// AllCandidateSampler returns the range of all classes as sampled candidates, with their expected
+// counts.
 //
 // Parameters:
 //   - true_classes: int64
@@ -334,7 +340,8 @@ func AllCandidateSampler(scope *Scope, true_classes tf.Output, num_true int64, n
 	return made.one(), made.one(), made.one()
 }
 
-// AllToAll adds the operation of that name.
+// AllToAll exchanges blocks of a tensor between TPU replicas, splitting one dimension and joining
+// another.
 //
 // Parameters:
 //   - input: T
@@ -358,7 +365,7 @@ type AngleAttr attr
 // AngleTout sets the attribute Tout, float32 or float64; the default is float32.
 func AngleTout(value tf.DataType) AngleAttr { return AngleAttr{"Tout", value} }
 
-// Angle adds the operation of that name.
+// Angle computes the phase angle of every complex element.
 //
 // Parameters:
 //   - input: T
@@ -373,7 +380,8 @@ func Angle(scope *Scope, input tf.Output, optional ...AngleAttr) (output tf.Outp
 	return add(scope, "Angle", attrs(optional), input).one()
 }
 
-// AnonymousHashTable adds the operation of that name.
+// AnonymousHashTable creates an unnamed, uninitialized hash table that becomes immutable once
+// filled.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -385,7 +393,7 @@ func AnonymousHashTable(scope *Scope, key_dtype tf.DataType, value_dtype tf.Data
 	return add(scope, "AnonymousHashTable", given(attr{"key_dtype", key_dtype}, attr{"value_dtype", value_dtype})).one()
 }
 
-// AnonymousIterator adds the operation of that name.
+// AnonymousIterator creates an unnamed resource that holds a dataset iterator.
 //
 // Parameters:
 //   - output_types: a list of data types, not empty
@@ -397,7 +405,7 @@ func AnonymousIterator(scope *Scope, output_types []tf.DataType, output_shapes [
 	return add(scope, "AnonymousIterator", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes})).one()
 }
 
-// AnonymousIteratorV2 adds the operation of that name.
+// AnonymousIteratorV2 creates an unnamed dataset iterator resource along with a deleter for it.
 //
 // Parameters:
 //   - output_types: a list of data types, not empty
@@ -411,7 +419,8 @@ func AnonymousIteratorV2(scope *Scope, output_types []tf.DataType, output_shapes
 	return made.one(), made.one()
 }
 
-// AnonymousIteratorV3 adds the operation of that name.
+// AnonymousIteratorV3 creates an unnamed, reference-counted dataset iterator resource that needs no
+// deleter.
 //
 // Parameters:
 //   - output_types: a list of data types, not empty
@@ -423,7 +432,7 @@ func AnonymousIteratorV3(scope *Scope, output_types []tf.DataType, output_shapes
 	return add(scope, "AnonymousIteratorV3", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes})).one()
 }
 
-// AnonymousMemoryCache adds the operation of that name.
+// AnonymousMemoryCache creates an unnamed in-memory dataset cache along with a deleter for it.
 //
 // Results:
 //   - handle: resource
@@ -433,7 +442,8 @@ func AnonymousMemoryCache(scope *Scope) (handle tf.Output, deleter tf.Output) {
 	return made.one(), made.one()
 }
 
-// AnonymousMultiDeviceIterator adds the operation of that name.
+// AnonymousMultiDeviceIterator creates an unnamed iterator that feeds several devices, along with a
+// deleter for it.
 //
 // Parameters:
 //   - devices: a list of strings, not empty
@@ -448,7 +458,8 @@ func AnonymousMultiDeviceIterator(scope *Scope, devices []string, output_types [
 	return made.one(), made.one()
 }
 
-// AnonymousMultiDeviceIteratorV3 adds the operation of that name.
+// AnonymousMultiDeviceIteratorV3 creates an unnamed, reference-counted iterator that feeds several
+// devices.
 //
 // Parameters:
 //   - devices: a list of strings, not empty
@@ -481,7 +492,8 @@ func AnonymousMutableDenseHashTableMaxLoadFactor(value float32) AnonymousMutable
 	return AnonymousMutableDenseHashTableAttr{"max_load_factor", value}
 }
 
-// AnonymousMutableDenseHashTable adds the operation of that name.
+// AnonymousMutableDenseHashTable creates an unnamed mutable hash table stored as open-addressed
+// tensors.
 //
 // Parameters:
 //   - empty_key, deleted_key: key_dtype
@@ -496,7 +508,7 @@ func AnonymousMutableDenseHashTable(scope *Scope, empty_key tf.Output, deleted_k
 	return add(scope, "AnonymousMutableDenseHashTable", attrs(optional, attr{"value_dtype", value_dtype}), empty_key, deleted_key).one()
 }
 
-// AnonymousMutableHashTable adds the operation of that name.
+// AnonymousMutableHashTable creates an unnamed, empty mutable hash table with scalar values.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -516,7 +528,8 @@ func AnonymousMutableHashTableOfTensorsValueShape(value tf.Shape) AnonymousMutab
 	return AnonymousMutableHashTableOfTensorsAttr{"value_shape", value}
 }
 
-// AnonymousMutableHashTableOfTensors adds the operation of that name.
+// AnonymousMutableHashTableOfTensors creates an unnamed, empty mutable hash table with vector
+// values.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -530,7 +543,8 @@ func AnonymousMutableHashTableOfTensors(scope *Scope, key_dtype tf.DataType, val
 	return add(scope, "AnonymousMutableHashTableOfTensors", attrs(optional, attr{"key_dtype", key_dtype}, attr{"value_dtype", value_dtype})).one()
 }
 
-// AnonymousRandomSeedGenerator adds the operation of that name.
+// AnonymousRandomSeedGenerator creates an unnamed random seed generator for datasets, along with a
+// deleter for it.
 //
 // Parameters:
 //   - seed, seed2: int64
@@ -543,7 +557,8 @@ func AnonymousRandomSeedGenerator(scope *Scope, seed tf.Output, seed2 tf.Output)
 	return made.one(), made.one()
 }
 
-// AnonymousSeedGenerator adds the operation of that name.
+// AnonymousSeedGenerator creates an unnamed seed generator, optionally reseeding each epoch, along
+// with a deleter for it.
 //
 // Parameters:
 //   - seed, seed2: int64
@@ -563,7 +578,7 @@ type AnyAttr attr
 // AnyKeepDims sets the attribute keep_dims; the default is false.
 func AnyKeepDims(value bool) AnyAttr { return AnyAttr{"keep_dims", value} }
 
-// Any adds the operation of that name.
+// Any reduces boolean elements with logical or along the given dimensions.
 //
 // Parameters:
 //   - input: bool
@@ -585,7 +600,7 @@ type ApplyAdaMaxAttr attr
 // ApplyAdaMaxUseLocking sets the attribute use_locking; the default is false.
 func ApplyAdaMaxUseLocking(value bool) ApplyAdaMaxAttr { return ApplyAdaMaxAttr{"use_locking", value} }
 
-// ApplyAdaMax adds the operation of that name.
+// ApplyAdaMax updates a variable with one step of the AdaMax optimizer.
 //
 // Parameters:
 //   - var_, m, v: reference to T
@@ -610,7 +625,7 @@ func ApplyAdadeltaUseLocking(value bool) ApplyAdadeltaAttr {
 	return ApplyAdadeltaAttr{"use_locking", value}
 }
 
-// ApplyAdadelta adds the operation of that name.
+// ApplyAdadelta updates a variable with one step of the Adadelta optimizer.
 //
 // Parameters:
 //   - var_, accum, accum_update: reference to T
@@ -640,7 +655,7 @@ func ApplyAdagradUpdateSlots(value bool) ApplyAdagradAttr {
 	return ApplyAdagradAttr{"update_slots", value}
 }
 
-// ApplyAdagrad adds the operation of that name.
+// ApplyAdagrad updates a variable with one step of the Adagrad optimizer.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -665,7 +680,7 @@ func ApplyAdagradDAUseLocking(value bool) ApplyAdagradDAAttr {
 	return ApplyAdagradDAAttr{"use_locking", value}
 }
 
-// ApplyAdagradDA adds the operation of that name.
+// ApplyAdagradDA updates a variable with one step of Adagrad dual averaging.
 //
 // Parameters:
 //   - var_, gradient_accumulator, gradient_squared_accumulator: reference to T
@@ -696,7 +711,7 @@ func ApplyAdagradV2UpdateSlots(value bool) ApplyAdagradV2Attr {
 	return ApplyAdagradV2Attr{"update_slots", value}
 }
 
-// ApplyAdagradV2 adds the operation of that name.
+// ApplyAdagradV2 updates a variable with one Adagrad step that takes an epsilon for stability.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -722,7 +737,7 @@ func ApplyAdamUseLocking(value bool) ApplyAdamAttr { return ApplyAdamAttr{"use_l
 // ApplyAdamUseNesterov sets the attribute use_nesterov; the default is false.
 func ApplyAdamUseNesterov(value bool) ApplyAdamAttr { return ApplyAdamAttr{"use_nesterov", value} }
 
-// ApplyAdam adds the operation of that name.
+// ApplyAdam updates a variable with one step of the Adam optimizer.
 //
 // Parameters:
 //   - var_, m, v: reference to T
@@ -747,7 +762,8 @@ func ApplyAddSignUseLocking(value bool) ApplyAddSignAttr {
 	return ApplyAddSignAttr{"use_locking", value}
 }
 
-// ApplyAddSign adds the operation of that name.
+// ApplyAddSign updates a variable with one AddSign step, favoring gradients that agree with
+// momentum.
 //
 // Parameters:
 //   - var_, m: reference to T
@@ -772,7 +788,8 @@ func ApplyCenteredRMSPropUseLocking(value bool) ApplyCenteredRMSPropAttr {
 	return ApplyCenteredRMSPropAttr{"use_locking", value}
 }
 
-// ApplyCenteredRMSProp adds the operation of that name.
+// ApplyCenteredRMSProp updates a variable with one RMSProp step normalized by the estimated
+// gradient variance.
 //
 // Parameters:
 //   - var_, mg, ms, mom: reference to T
@@ -800,7 +817,7 @@ func ApplyFtrlMultiplyLinearByLr(value bool) ApplyFtrlAttr {
 	return ApplyFtrlAttr{"multiply_linear_by_lr", value}
 }
 
-// ApplyFtrl adds the operation of that name.
+// ApplyFtrl updates a variable with one step of the FTRL-proximal optimizer.
 //
 // Parameters:
 //   - var_, accum, linear: reference to T
@@ -828,7 +845,7 @@ func ApplyFtrlV2MultiplyLinearByLr(value bool) ApplyFtrlV2Attr {
 	return ApplyFtrlV2Attr{"multiply_linear_by_lr", value}
 }
 
-// ApplyFtrlV2 adds the operation of that name.
+// ApplyFtrlV2 updates a variable with one FTRL-proximal step that also applies L2 shrinkage.
 //
 // Parameters:
 //   - var_, accum, linear: reference to T
@@ -853,7 +870,7 @@ func ApplyGradientDescentUseLocking(value bool) ApplyGradientDescentAttr {
 	return ApplyGradientDescentAttr{"use_locking", value}
 }
 
-// ApplyGradientDescent adds the operation of that name.
+// ApplyGradientDescent subtracts a delta, scaled by a step size, from a variable.
 //
 // Parameters:
 //   - var_: reference to T
@@ -883,7 +900,7 @@ func ApplyMomentumUseNesterov(value bool) ApplyMomentumAttr {
 	return ApplyMomentumAttr{"use_nesterov", value}
 }
 
-// ApplyMomentum adds the operation of that name.
+// ApplyMomentum updates a variable with one step of momentum gradient descent.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -908,7 +925,8 @@ func ApplyPowerSignUseLocking(value bool) ApplyPowerSignAttr {
 	return ApplyPowerSignAttr{"use_locking", value}
 }
 
-// ApplyPowerSign adds the operation of that name.
+// ApplyPowerSign updates a variable with one PowerSign step, scaling gradients that agree with
+// momentum.
 //
 // Parameters:
 //   - var_, m: reference to T
@@ -933,7 +951,7 @@ func ApplyProximalAdagradUseLocking(value bool) ApplyProximalAdagradAttr {
 	return ApplyProximalAdagradAttr{"use_locking", value}
 }
 
-// ApplyProximalAdagrad adds the operation of that name.
+// ApplyProximalAdagrad updates a variable and its accumulator with one proximal Adagrad step.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -958,7 +976,8 @@ func ApplyProximalGradientDescentUseLocking(value bool) ApplyProximalGradientDes
 	return ApplyProximalGradientDescentAttr{"use_locking", value}
 }
 
-// ApplyProximalGradientDescent adds the operation of that name.
+// ApplyProximalGradientDescent updates a variable with one proximal gradient descent step at a
+// fixed rate.
 //
 // Parameters:
 //   - var_: reference to T
@@ -983,7 +1002,7 @@ func ApplyRMSPropUseLocking(value bool) ApplyRMSPropAttr {
 	return ApplyRMSPropAttr{"use_locking", value}
 }
 
-// ApplyRMSProp adds the operation of that name.
+// ApplyRMSProp updates a variable with one step of the RMSProp optimizer.
 //
 // Parameters:
 //   - var_, ms, mom: reference to T
@@ -1027,7 +1046,8 @@ func ApproxTopKAggregateToTopk(value bool) ApproxTopKAttr {
 	return ApproxTopKAttr{"aggregate_to_topk", value}
 }
 
-// ApproxTopK adds the operation of that name.
+// ApproxTopK finds approximately the k largest or smallest values and their indices, tuned for
+// TPUs.
 //
 // Parameters:
 //   - input: T
@@ -1054,7 +1074,7 @@ func ApproximateEqualTolerance(value float32) ApproximateEqualAttr {
 	return ApproximateEqualAttr{"tolerance", value}
 }
 
-// ApproximateEqual adds the operation of that name.
+// ApproximateEqual tells element by element whether two tensors differ by less than a tolerance.
 //
 // Parameters:
 //   - x, y: T
@@ -1077,7 +1097,7 @@ type ArgMaxAttr attr
 // int64.
 func ArgMaxOutputType(value tf.DataType) ArgMaxAttr { return ArgMaxAttr{"output_type", value} }
 
-// ArgMax adds the operation of that name.
+// ArgMax finds the index of the largest value along one dimension.
 //
 // Parameters:
 //   - input: T
@@ -1102,7 +1122,7 @@ type ArgMinAttr attr
 // ArgMinOutputType sets the attribute output_type, int32 or int64; the default is int64.
 func ArgMinOutputType(value tf.DataType) ArgMinAttr { return ArgMinAttr{"output_type", value} }
 
-// ArgMin adds the operation of that name.
+// ArgMin finds the index of the smallest value along one dimension.
 //
 // Parameters:
 //   - input: T
@@ -1139,7 +1159,7 @@ func AsStringWidth(value int64) AsStringAttr { return AsStringAttr{"width", valu
 // AsStringFill sets the attribute fill; the default is "".
 func AsStringFill(value string) AsStringAttr { return AsStringAttr{"fill", value} }
 
-// AsString adds the operation of that name.
+// AsString formats every element as a string, with chosen precision, width and fill.
 //
 // Parameters:
 //   - input: T
@@ -1156,7 +1176,7 @@ func AsString(scope *Scope, input tf.Output, optional ...AsStringAttr) (output t
 	return add(scope, "AsString", attrs(optional), input).one()
 }
 
-// Asin adds the operation of that name.
+// Asin computes the inverse sine of every element, in radians.
 //
 // Parameters:
 //   - x: T
@@ -1169,7 +1189,7 @@ func Asin(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Asin", nil, x).one()
 }
 
-// Asinh adds the operation of that name.
+// Asinh computes the inverse hyperbolic sine of every element.
 //
 // Parameters:
 //   - x: T
@@ -1188,7 +1208,7 @@ type AssertAttr attr
 // AssertSummarize sets the attribute summarize; the default is 3.
 func AssertSummarize(value int64) AssertAttr { return AssertAttr{"summarize", value} }
 
-// Assert adds the operation of that name.
+// Assert fails and prints the given tensors when a condition is false.
 //
 // Parameters:
 //   - condition: bool
@@ -1201,7 +1221,8 @@ func Assert(scope *Scope, condition tf.Output, data []tf.Output, optional ...Ass
 	return add(scope, "Assert", attrs(optional), condition, tf.OutputList(data)).op
 }
 
-// AssertCardinalityDataset adds the operation of that name.
+// AssertCardinalityDataset fails during iteration if the input dataset has another number of
+// elements than stated.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1215,7 +1236,7 @@ func AssertCardinalityDataset(scope *Scope, input_dataset tf.Output, cardinality
 	return add(scope, "AssertCardinalityDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, cardinality).one()
 }
 
-// AssertNextDataset adds the operation of that name.
+// AssertNextDataset fails unless the named transformations follow this one in the pipeline.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1229,7 +1250,7 @@ func AssertNextDataset(scope *Scope, input_dataset tf.Output, transformations tf
 	return add(scope, "AssertNextDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, transformations).one()
 }
 
-// AssertPrevDataset adds the operation of that name.
+// AssertPrevDataset fails unless the named transformations come before this one in the pipeline.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1252,7 +1273,7 @@ func AssignValidateShape(value bool) AssignAttr { return AssignAttr{"validate_sh
 // AssignUseLocking sets the attribute use_locking; the default is true.
 func AssignUseLocking(value bool) AssignAttr { return AssignAttr{"use_locking", value} }
 
-// Assign adds the operation of that name.
+// Assign stores a value in a reference variable and returns the reference.
 //
 // Parameters:
 //   - ref: reference to T
@@ -1272,7 +1293,7 @@ type AssignAddAttr attr
 // AssignAddUseLocking sets the attribute use_locking; the default is false.
 func AssignAddUseLocking(value bool) AssignAddAttr { return AssignAddAttr{"use_locking", value} }
 
-// AssignAdd adds the operation of that name.
+// AssignAdd adds a value to a reference variable and returns the reference.
 //
 // Parameters:
 //   - ref: reference to T
@@ -1289,7 +1310,7 @@ func AssignAdd(scope *Scope, ref tf.Output, value tf.Output, optional ...AssignA
 	return add(scope, "AssignAdd", attrs(optional), ref, value).one()
 }
 
-// AssignAddVariableOp adds the operation of that name.
+// AssignAddVariableOp adds a value to a resource variable in place.
 //
 // Parameters:
 //   - resource: resource
@@ -1304,7 +1325,7 @@ type AssignSubAttr attr
 // AssignSubUseLocking sets the attribute use_locking; the default is false.
 func AssignSubUseLocking(value bool) AssignSubAttr { return AssignSubAttr{"use_locking", value} }
 
-// AssignSub adds the operation of that name.
+// AssignSub subtracts a value from a reference variable and returns the reference.
 //
 // Parameters:
 //   - ref: reference to T
@@ -1321,7 +1342,7 @@ func AssignSub(scope *Scope, ref tf.Output, value tf.Output, optional ...AssignS
 	return add(scope, "AssignSub", attrs(optional), ref, value).one()
 }
 
-// AssignSubVariableOp adds the operation of that name.
+// AssignSubVariableOp subtracts a value from a resource variable in place.
 //
 // Parameters:
 //   - resource: resource
@@ -1338,7 +1359,7 @@ func AssignVariableOpValidateShape(value bool) AssignVariableOpAttr {
 	return AssignVariableOpAttr{"validate_shape", value}
 }
 
-// AssignVariableOp adds the operation of that name.
+// AssignVariableOp stores a new value in a resource variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1357,7 +1378,8 @@ func AssignVariableXlaConcatNDPaddings(value []int64) AssignVariableXlaConcatNDA
 	return AssignVariableXlaConcatNDAttr{"paddings", value}
 }
 
-// AssignVariableXlaConcatND adds the operation of that name.
+// AssignVariableXlaConcatND joins tensor slices along all dimensions, drops padding, and stores the
+// result in a variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1371,7 +1393,7 @@ func AssignVariableXlaConcatND(scope *Scope, resource tf.Output, inputs []tf.Out
 	return add(scope, "AssignVariableXlaConcatND", attrs(optional, attr{"num_concats", num_concats}), resource, tf.OutputList(inputs)).op
 }
 
-// Atan adds the operation of that name.
+// Atan computes the inverse tangent of every element, in radians.
 //
 // Parameters:
 //   - x: T
@@ -1384,7 +1406,7 @@ func Atan(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Atan", nil, x).one()
 }
 
-// Atan2 adds the operation of that name.
+// Atan2 computes the angle of y over x for every element pair, minding signs.
 //
 // Parameters:
 //   - y, x: T
@@ -1397,7 +1419,7 @@ func Atan2(scope *Scope, y tf.Output, x tf.Output) (z tf.Output) {
 	return add(scope, "Atan2", nil, y, x).one()
 }
 
-// Atanh adds the operation of that name.
+// Atanh computes the inverse hyperbolic tangent of every element.
 //
 // Parameters:
 //   - x: T
@@ -1418,7 +1440,7 @@ func AudioSpectrogramMagnitudeSquared(value bool) AudioSpectrogramAttr {
 	return AudioSpectrogramAttr{"magnitude_squared", value}
 }
 
-// AudioSpectrogram adds the operation of that name.
+// AudioSpectrogram turns audio samples into a spectrogram of frequency slices over time.
 //
 // Parameters:
 //   - input: float32
@@ -1441,7 +1463,7 @@ func AudioSummaryMaxOutputs(value int64) AudioSummaryAttr {
 	return AudioSummaryAttr{"max_outputs", value}
 }
 
-// AudioSummary adds the operation of that name.
+// AudioSummary writes audio clips into a summary protocol buffer, at a fixed sample rate.
 //
 // Parameters:
 //   - tag: string
@@ -1466,7 +1488,8 @@ func AudioSummaryV2MaxOutputs(value int64) AudioSummaryV2Attr {
 	return AudioSummaryV2Attr{"max_outputs", value}
 }
 
-// AudioSummaryV2 adds the operation of that name.
+// AudioSummaryV2 writes audio clips into a summary protocol buffer, at a sample rate given as
+// input.
 //
 // Parameters:
 //   - tag: string
@@ -1493,7 +1516,8 @@ func AutoShardDatasetNumReplicas(value int64) AutoShardDatasetAttr {
 	return AutoShardDatasetAttr{"num_replicas", value}
 }
 
-// AutoShardDataset adds the operation of that name.
+// AutoShardDataset splits a dataset between workers by rewriting its graph and keeps one worker's
+// share.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1515,7 +1539,7 @@ type AvgPoolAttr attr
 // AvgPoolDataFormat sets the attribute data_format, "NHWC" or "NCHW"; the default is "NHWC".
 func AvgPoolDataFormat(value string) AvgPoolAttr { return AvgPoolAttr{"data_format", value} }
 
-// AvgPool adds the operation of that name.
+// AvgPool takes the mean of each sliding window over a batch of images.
 //
 // Parameters:
 //   - value: T
@@ -1539,7 +1563,7 @@ type AvgPool3DAttr attr
 // AvgPool3DDataFormat sets the attribute data_format, "NDHWC" or "NCDHW"; the default is "NDHWC".
 func AvgPool3DDataFormat(value string) AvgPool3DAttr { return AvgPool3DAttr{"data_format", value} }
 
-// AvgPool3D adds the operation of that name.
+// AvgPool3D takes the mean of each sliding window over a batch of volumes.
 //
 // Parameters:
 //   - input: T
@@ -1566,7 +1590,7 @@ func AvgPool3DGradDataFormat(value string) AvgPool3DGradAttr {
 	return AvgPool3DGradAttr{"data_format", value}
 }
 
-// AvgPool3DGrad adds the operation of that name.
+// AvgPool3DGrad computes the gradient of AvgPool3D with respect to its input.
 //
 // Parameters:
 //   - orig_input_shape: int32
@@ -1593,7 +1617,7 @@ func AvgPoolGradDataFormat(value string) AvgPoolGradAttr {
 	return AvgPoolGradAttr{"data_format", value}
 }
 
-// AvgPoolGrad adds the operation of that name.
+// AvgPoolGrad computes the gradient of AvgPool with respect to its input.
 //
 // Parameters:
 //   - orig_input_shape: int32

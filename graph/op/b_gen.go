@@ -17,7 +17,7 @@ func BandedTriangularSolveAdjoint(value bool) BandedTriangularSolveAttr {
 	return BandedTriangularSolveAttr{"adjoint", value}
 }
 
-// BandedTriangularSolve adds the operation of that name.
+// BandedTriangularSolve solves linear systems whose triangular matrices are stored as bands.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -47,7 +47,7 @@ func BarrierContainer(value string) BarrierAttr { return BarrierAttr{"container"
 // BarrierSharedName sets the attribute shared_name; the default is "".
 func BarrierSharedName(value string) BarrierAttr { return BarrierAttr{"shared_name", value} }
 
-// Barrier adds the operation of that name.
+// Barrier creates a key-value store of tensor tuples that lives across graph executions.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -69,7 +69,7 @@ func BarrierCloseCancelPendingEnqueues(value bool) BarrierCloseAttr {
 	return BarrierCloseAttr{"cancel_pending_enqueues", value}
 }
 
-// BarrierClose adds the operation of that name.
+// BarrierClose closes a barrier, so that no new keys can be inserted.
 //
 // Parameters:
 //   - handle: reference to string
@@ -79,7 +79,7 @@ func BarrierClose(scope *Scope, handle tf.Output, optional ...BarrierCloseAttr) 
 	return add(scope, "BarrierClose", attrs(optional), handle).op
 }
 
-// BarrierIncompleteSize adds the operation of that name.
+// BarrierIncompleteSize counts the elements of a barrier that still lack some component.
 //
 // Parameters:
 //   - handle: reference to string
@@ -90,7 +90,7 @@ func BarrierIncompleteSize(scope *Scope, handle tf.Output) (size tf.Output) {
 	return add(scope, "BarrierIncompleteSize", nil, handle).one()
 }
 
-// BarrierInsertMany adds the operation of that name.
+// BarrierInsertMany sets one component of a barrier's elements, key by key.
 //
 // Parameters:
 //   - handle: reference to string
@@ -101,7 +101,7 @@ func BarrierInsertMany(scope *Scope, handle tf.Output, keys tf.Output, values tf
 	return add(scope, "BarrierInsertMany", given(attr{"component_index", component_index}), handle, keys, values).op
 }
 
-// BarrierReadySize adds the operation of that name.
+// BarrierReadySize counts the elements of a barrier that have all their components.
 //
 // Parameters:
 //   - handle: reference to string
@@ -130,7 +130,7 @@ func BarrierTakeManyTimeoutMs(value int64) BarrierTakeManyAttr {
 	return BarrierTakeManyAttr{"timeout_ms", value}
 }
 
-// BarrierTakeMany adds the operation of that name.
+// BarrierTakeMany removes a number of complete elements from a barrier and returns them stacked.
 //
 // Parameters:
 //   - handle: reference to string
@@ -167,7 +167,7 @@ func BatchSharedName(value string) BatchAttr { return BatchAttr{"shared_name", v
 // BatchBatchingQueue sets the attribute batching_queue; the default is "".
 func BatchBatchingQueue(value string) BatchAttr { return BatchAttr{"batching_queue", value} }
 
-// Batch adds the operation of that name.
+// Batch joins the inputs of concurrent calls into larger batches, in no fixed order.
 //
 // Parameters:
 //   - in_tensors: list of the types T
@@ -189,7 +189,8 @@ func Batch(scope *Scope, in_tensors []tf.Output, num_batch_threads int64, max_ba
 	return made.list("batched_tensors"), made.one(), made.one()
 }
 
-// BatchCholesky adds the operation of that name.
+// BatchCholesky computes the Cholesky factors of a batch of matrices; deprecated in favor of
+// Cholesky.
 //
 // Parameters:
 //   - input: T
@@ -204,7 +205,7 @@ func BatchCholesky(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "BatchCholesky", nil, input).one()
 }
 
-// BatchCholeskyGrad adds the operation of that name.
+// BatchCholeskyGrad computes the gradient of BatchCholesky; deprecated in favor of CholeskyGrad.
 //
 // Parameters:
 //   - l, grad: T
@@ -225,7 +226,8 @@ type BatchDatasetAttr attr
 // BatchDatasetMetadata sets the attribute metadata; the default is "".
 func BatchDatasetMetadata(value string) BatchDatasetAttr { return BatchDatasetAttr{"metadata", value} }
 
-// BatchDataset adds the operation of that name.
+// BatchDataset stacks runs of consecutive dataset elements into batches, keeping a smaller last
+// one.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -254,7 +256,8 @@ func BatchDatasetV2Metadata(value string) BatchDatasetV2Attr {
 	return BatchDatasetV2Attr{"metadata", value}
 }
 
-// BatchDatasetV2 adds the operation of that name.
+// BatchDatasetV2 stacks runs of consecutive dataset elements into batches, optionally dropping a
+// smaller last one.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -271,7 +274,7 @@ func BatchDatasetV2(scope *Scope, input_dataset tf.Output, batch_size tf.Output,
 	return add(scope, "BatchDatasetV2", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, batch_size, drop_remainder).one()
 }
 
-// BatchFFT adds the operation of that name.
+// BatchFFT computes the 1-D Fourier transform over the last dimension; deprecated in favor of FFT.
 //
 // Parameters:
 //   - input: complex64
@@ -284,7 +287,8 @@ func BatchFFT(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "BatchFFT", nil, input).one()
 }
 
-// BatchFFT2D adds the operation of that name.
+// BatchFFT2D computes the 2-D Fourier transform over the last dimensions; deprecated in favor of
+// FFT2D.
 //
 // Parameters:
 //   - input: complex64
@@ -297,7 +301,8 @@ func BatchFFT2D(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "BatchFFT2D", nil, input).one()
 }
 
-// BatchFFT3D adds the operation of that name.
+// BatchFFT3D computes the 3-D Fourier transform over the last dimensions; deprecated in favor of
+// FFT3D.
 //
 // Parameters:
 //   - input: complex64
@@ -382,7 +387,7 @@ func BatchFunctionEnableLargeBatchSplitting(value bool) BatchFunctionAttr {
 	return BatchFunctionAttr{"enable_large_batch_splitting", value}
 }
 
-// BatchFunction adds the operation of that name.
+// BatchFunction runs a function on batches put together from the inputs of concurrent calls.
 //
 // Parameters:
 //   - in_tensors: list of the types Tin
@@ -410,7 +415,7 @@ func BatchFunction(scope *Scope, in_tensors []tf.Output, captured_tensors []tf.O
 	return add(scope, "BatchFunction", attrs(optional, attr{"f", f}, attr{"num_batch_threads", num_batch_threads}, attr{"max_batch_size", max_batch_size}, attr{"batch_timeout_micros", batch_timeout_micros}, attr{"Tout", Tout}), tf.OutputList(in_tensors), tf.OutputList(captured_tensors)).list("out_tensors")
 }
 
-// BatchIFFT adds the operation of that name.
+// BatchIFFT computes the inverse 1-D Fourier transform; deprecated in favor of IFFT.
 //
 // Parameters:
 //   - input: complex64
@@ -423,7 +428,7 @@ func BatchIFFT(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "BatchIFFT", nil, input).one()
 }
 
-// BatchIFFT2D adds the operation of that name.
+// BatchIFFT2D computes the inverse 2-D Fourier transform; deprecated in favor of IFFT2D.
 //
 // Parameters:
 //   - input: complex64
@@ -436,7 +441,7 @@ func BatchIFFT2D(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "BatchIFFT2D", nil, input).one()
 }
 
-// BatchIFFT3D adds the operation of that name.
+// BatchIFFT3D computes the inverse 3-D Fourier transform; deprecated in favor of IFFT3D.
 //
 // Parameters:
 //   - input: complex64
@@ -464,7 +469,8 @@ func BatchMatMulGradX(value bool) BatchMatMulAttr { return BatchMatMulAttr{"grad
 // BatchMatMulGradY sets the attribute grad_y; the default is false.
 func BatchMatMulGradY(value bool) BatchMatMulAttr { return BatchMatMulAttr{"grad_y", value} }
 
-// BatchMatMul adds the operation of that name.
+// BatchMatMul multiplies matrices pairwise across two equal batches, optionally taking adjoints
+// first.
 //
 // Parameters:
 //   - x, y: T
@@ -494,7 +500,7 @@ func BatchMatMulV2GradX(value bool) BatchMatMulV2Attr { return BatchMatMulV2Attr
 // BatchMatMulV2GradY sets the attribute grad_y; the default is false.
 func BatchMatMulV2GradY(value bool) BatchMatMulV2Attr { return BatchMatMulV2Attr{"grad_y", value} }
 
-// BatchMatMulV2 adds the operation of that name.
+// BatchMatMulV2 multiplies matrices pairwise across two batches, whose batch dimensions broadcast.
 //
 // Parameters:
 //   - x, y: T
@@ -525,7 +531,8 @@ func BatchMatMulV3GradX(value bool) BatchMatMulV3Attr { return BatchMatMulV3Attr
 // BatchMatMulV3GradY sets the attribute grad_y; the default is false.
 func BatchMatMulV3GradY(value bool) BatchMatMulV3Attr { return BatchMatMulV3Attr{"grad_y", value} }
 
-// BatchMatMulV3 adds the operation of that name.
+// BatchMatMulV3 multiplies matrices pairwise across broadcast batches, whose input and output types
+// may differ.
 //
 // Parameters:
 //   - x: Ta
@@ -546,7 +553,7 @@ func BatchMatMulV3(scope *Scope, x tf.Output, y tf.Output, Tout tf.DataType, opt
 	return add(scope, "BatchMatMulV3", attrs(optional, attr{"Tout", Tout}), x, y).one()
 }
 
-// BatchMatrixBandPart adds the operation of that name.
+// BatchMatrixBandPart keeps a central band of each matrix; deprecated in favor of MatrixBandPart.
 //
 // Parameters:
 //   - input: T
@@ -560,7 +567,8 @@ func BatchMatrixBandPart(scope *Scope, input tf.Output, num_lower tf.Output, num
 	return add(scope, "BatchMatrixBandPart", nil, input, num_lower, num_upper).one()
 }
 
-// BatchMatrixDeterminant adds the operation of that name.
+// BatchMatrixDeterminant computes the determinant of each matrix; deprecated in favor of
+// MatrixDeterminant.
 //
 // Parameters:
 //   - input: T
@@ -575,7 +583,7 @@ func BatchMatrixDeterminant(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "BatchMatrixDeterminant", nil, input).one()
 }
 
-// BatchMatrixDiag adds the operation of that name.
+// BatchMatrixDiag builds matrices from their diagonals; deprecated in favor of MatrixDiag.
 //
 // Parameters:
 //   - diagonal: T
@@ -588,7 +596,7 @@ func BatchMatrixDiag(scope *Scope, diagonal tf.Output) (output tf.Output) {
 	return add(scope, "BatchMatrixDiag", nil, diagonal).one()
 }
 
-// BatchMatrixDiagPart adds the operation of that name.
+// BatchMatrixDiagPart extracts the diagonal of each matrix; deprecated in favor of MatrixDiagPart.
 //
 // Parameters:
 //   - input: T
@@ -609,7 +617,7 @@ func BatchMatrixInverseAdjoint(value bool) BatchMatrixInverseAttr {
 	return BatchMatrixInverseAttr{"adjoint", value}
 }
 
-// BatchMatrixInverse adds the operation of that name.
+// BatchMatrixInverse inverts each matrix of a batch; deprecated in favor of MatrixInverse.
 //
 // Parameters:
 //   - input: T
@@ -626,7 +634,7 @@ func BatchMatrixInverse(scope *Scope, input tf.Output, optional ...BatchMatrixIn
 	return add(scope, "BatchMatrixInverse", attrs(optional), input).one()
 }
 
-// BatchMatrixSetDiag adds the operation of that name.
+// BatchMatrixSetDiag replaces the diagonal of each matrix; deprecated in favor of MatrixSetDiag.
 //
 // Parameters:
 //   - input, diagonal: T
@@ -647,7 +655,7 @@ func BatchMatrixSolveAdjoint(value bool) BatchMatrixSolveAttr {
 	return BatchMatrixSolveAttr{"adjoint", value}
 }
 
-// BatchMatrixSolve adds the operation of that name.
+// BatchMatrixSolve solves a batch of linear systems; deprecated in favor of MatrixSolve.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -672,7 +680,8 @@ func BatchMatrixSolveLsFast(value bool) BatchMatrixSolveLsAttr {
 	return BatchMatrixSolveLsAttr{"fast", value}
 }
 
-// BatchMatrixSolveLs adds the operation of that name.
+// BatchMatrixSolveLs solves a batch of least-squares problems; deprecated in favor of
+// MatrixSolveLs.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -703,7 +712,8 @@ func BatchMatrixTriangularSolveAdjoint(value bool) BatchMatrixTriangularSolveAtt
 	return BatchMatrixTriangularSolveAttr{"adjoint", value}
 }
 
-// BatchMatrixTriangularSolve adds the operation of that name.
+// BatchMatrixTriangularSolve solves a batch of triangular systems; deprecated in favor of
+// MatrixTriangularSolve.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -720,7 +730,8 @@ func BatchMatrixTriangularSolve(scope *Scope, matrix tf.Output, rhs tf.Output, o
 	return add(scope, "BatchMatrixTriangularSolve", attrs(optional), matrix, rhs).one()
 }
 
-// BatchNormWithGlobalNormalization adds the operation of that name.
+// BatchNormWithGlobalNormalization normalizes a 4-D tensor with given mean and variance;
+// deprecated.
 //
 // Parameters:
 //   - t, m, v, beta, gamma: T
@@ -738,7 +749,8 @@ func BatchNormWithGlobalNormalization(scope *Scope, t tf.Output, m tf.Output, v 
 	return add(scope, "BatchNormWithGlobalNormalization", given(attr{"variance_epsilon", variance_epsilon}, attr{"scale_after_normalization", scale_after_normalization}), t, m, v, beta, gamma).one()
 }
 
-// BatchNormWithGlobalNormalizationGrad adds the operation of that name.
+// BatchNormWithGlobalNormalizationGrad computes the gradients of BatchNormWithGlobalNormalization
+// for all its inputs; deprecated.
 //
 // Parameters:
 //   - t, m, v, gamma, backprop: T
@@ -757,7 +769,8 @@ func BatchNormWithGlobalNormalizationGrad(scope *Scope, t tf.Output, m tf.Output
 	return made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BatchSelfAdjointEig adds the operation of that name.
+// BatchSelfAdjointEig decomposes self-adjoint matrices into eigenvalues and vectors, packed
+// together; deprecated in favor of SelfAdjointEigV2.
 //
 // Parameters:
 //   - input: T
@@ -780,7 +793,8 @@ func BatchSelfAdjointEigV2ComputeV(value bool) BatchSelfAdjointEigV2Attr {
 	return BatchSelfAdjointEigV2Attr{"compute_v", value}
 }
 
-// BatchSelfAdjointEigV2 adds the operation of that name.
+// BatchSelfAdjointEigV2 computes eigenvalues and vectors of self-adjoint matrices; deprecated in
+// favor of SelfAdjointEigV2.
 //
 // Parameters:
 //   - input: T
@@ -807,7 +821,7 @@ func BatchSvdComputeUv(value bool) BatchSvdAttr { return BatchSvdAttr{"compute_u
 // BatchSvdFullMatrices sets the attribute full_matrices; the default is false.
 func BatchSvdFullMatrices(value bool) BatchSvdAttr { return BatchSvdAttr{"full_matrices", value} }
 
-// BatchSvd adds the operation of that name.
+// BatchSvd computes the singular value decomposition of each matrix; deprecated in favor of Svd.
 //
 // Parameters:
 //   - input: T
@@ -825,7 +839,7 @@ func BatchSvd(scope *Scope, input tf.Output, optional ...BatchSvdAttr) (s tf.Out
 	return made.one(), made.one(), made.one()
 }
 
-// BatchToSpace adds the operation of that name.
+// BatchToSpace moves batch entries of a 4-D tensor into square spatial blocks, then crops.
 //
 // Parameters:
 //   - input: T
@@ -840,7 +854,7 @@ func BatchToSpace(scope *Scope, input tf.Output, crops tf.Output, block_size int
 	return add(scope, "BatchToSpace", given(attr{"block_size", block_size}), input, crops).one()
 }
 
-// BatchToSpaceND adds the operation of that name.
+// BatchToSpaceND moves batch entries into spatial blocks over any number of dimensions, then crops.
 //
 // Parameters:
 //   - input: T
@@ -857,7 +871,7 @@ func BatchToSpaceND(scope *Scope, input tf.Output, block_shape tf.Output, crops 
 	return add(scope, "BatchToSpaceND", nil, input, block_shape, crops).one()
 }
 
-// BesselI0 adds the operation of that name.
+// BesselI0 computes the modified Bessel function of the first kind, order zero.
 //
 // Parameters:
 //   - x: T
@@ -870,7 +884,8 @@ func BesselI0(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselI0", nil, x).one()
 }
 
-// BesselI0e adds the operation of that name.
+// BesselI0e computes the exponentially scaled modified Bessel function of the first kind, order
+// zero.
 //
 // Parameters:
 //   - x: T
@@ -883,7 +898,7 @@ func BesselI0e(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselI0e", nil, x).one()
 }
 
-// BesselI1 adds the operation of that name.
+// BesselI1 computes the modified Bessel function of the first kind, order one.
 //
 // Parameters:
 //   - x: T
@@ -896,7 +911,8 @@ func BesselI1(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselI1", nil, x).one()
 }
 
-// BesselI1e adds the operation of that name.
+// BesselI1e computes the exponentially scaled modified Bessel function of the first kind, order
+// one.
 //
 // Parameters:
 //   - x: T
@@ -909,7 +925,7 @@ func BesselI1e(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselI1e", nil, x).one()
 }
 
-// BesselJ0 adds the operation of that name.
+// BesselJ0 computes the Bessel function of the first kind, order zero.
 //
 // Parameters:
 //   - x: T
@@ -922,7 +938,7 @@ func BesselJ0(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselJ0", nil, x).one()
 }
 
-// BesselJ1 adds the operation of that name.
+// BesselJ1 computes the Bessel function of the first kind, order one.
 //
 // Parameters:
 //   - x: T
@@ -935,7 +951,7 @@ func BesselJ1(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselJ1", nil, x).one()
 }
 
-// BesselK0 adds the operation of that name.
+// BesselK0 computes the modified Bessel function of the second kind, order zero.
 //
 // Parameters:
 //   - x: T
@@ -948,7 +964,8 @@ func BesselK0(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselK0", nil, x).one()
 }
 
-// BesselK0e adds the operation of that name.
+// BesselK0e computes the exponentially scaled modified Bessel function of the second kind, order
+// zero.
 //
 // Parameters:
 //   - x: T
@@ -961,7 +978,7 @@ func BesselK0e(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselK0e", nil, x).one()
 }
 
-// BesselK1 adds the operation of that name.
+// BesselK1 computes the modified Bessel function of the second kind, order one.
 //
 // Parameters:
 //   - x: T
@@ -974,7 +991,8 @@ func BesselK1(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselK1", nil, x).one()
 }
 
-// BesselK1e adds the operation of that name.
+// BesselK1e computes the exponentially scaled modified Bessel function of the second kind, order
+// one.
 //
 // Parameters:
 //   - x: T
@@ -987,7 +1005,7 @@ func BesselK1e(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselK1e", nil, x).one()
 }
 
-// BesselY0 adds the operation of that name.
+// BesselY0 computes the Bessel function of the second kind, order zero.
 //
 // Parameters:
 //   - x: T
@@ -1000,7 +1018,7 @@ func BesselY0(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselY0", nil, x).one()
 }
 
-// BesselY1 adds the operation of that name.
+// BesselY1 computes the Bessel function of the second kind, order one.
 //
 // Parameters:
 //   - x: T
@@ -1013,7 +1031,7 @@ func BesselY1(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "BesselY1", nil, x).one()
 }
 
-// Betainc adds the operation of that name.
+// Betainc computes the regularized incomplete beta integral, element by element.
 //
 // Parameters:
 //   - a, b, x: T
@@ -1032,7 +1050,7 @@ type BiasAddAttr attr
 // BiasAddDataFormat sets the attribute data_format, "NHWC" or "NCHW"; the default is "NHWC".
 func BiasAddDataFormat(value string) BiasAddAttr { return BiasAddAttr{"data_format", value} }
 
-// BiasAdd adds the operation of that name.
+// BiasAdd adds a bias vector along the channel dimension of a tensor.
 //
 // Parameters:
 //   - value, bias: T
@@ -1056,7 +1074,8 @@ func BiasAddGradDataFormat(value string) BiasAddGradAttr {
 	return BiasAddGradAttr{"data_format", value}
 }
 
-// BiasAddGrad adds the operation of that name.
+// BiasAddGrad sums an output gradient over every dimension but the channels, giving BiasAdd's bias
+// gradient.
 //
 // Parameters:
 //   - out_backprop: T
@@ -1072,7 +1091,7 @@ func BiasAddGrad(scope *Scope, out_backprop tf.Output, optional ...BiasAddGradAt
 	return add(scope, "BiasAddGrad", attrs(optional), out_backprop).one()
 }
 
-// BiasAddV1 adds the operation of that name.
+// BiasAddV1 adds a bias vector along the last dimension; deprecated in favor of BiasAdd.
 //
 // Parameters:
 //   - value, bias: T
@@ -1086,7 +1105,7 @@ func BiasAddV1(scope *Scope, value tf.Output, bias tf.Output) (output tf.Output)
 	return add(scope, "BiasAddV1", nil, value, bias).one()
 }
 
-// Bincount adds the operation of that name.
+// Bincount counts how often each integer occurs in an array, or sums its weights.
 //
 // Parameters:
 //   - arr, size: int32
@@ -1100,7 +1119,7 @@ func Bincount(scope *Scope, arr tf.Output, size tf.Output, weights tf.Output) (b
 	return add(scope, "Bincount", nil, arr, size, weights).one()
 }
 
-// Bitcast adds the operation of that name.
+// Bitcast reinterprets a tensor's bytes as another type without copying them.
 //
 // Parameters:
 //   - input: T
@@ -1116,7 +1135,7 @@ func Bitcast(scope *Scope, input tf.Output, type_ tf.DataType) (output tf.Output
 	return add(scope, "Bitcast", given(attr{"type", type_}), input).one()
 }
 
-// BitwiseAnd adds the operation of that name.
+// BitwiseAnd computes the bitwise and of two integer tensors, element by element.
 //
 // Parameters:
 //   - x, y: T
@@ -1129,7 +1148,7 @@ func BitwiseAnd(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "BitwiseAnd", nil, x, y).one()
 }
 
-// BitwiseOr adds the operation of that name.
+// BitwiseOr computes the bitwise or of two integer tensors, element by element.
 //
 // Parameters:
 //   - x, y: T
@@ -1142,7 +1161,7 @@ func BitwiseOr(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "BitwiseOr", nil, x, y).one()
 }
 
-// BitwiseXor adds the operation of that name.
+// BitwiseXor computes the bitwise exclusive or of two integer tensors, element by element.
 //
 // Parameters:
 //   - x, y: T
@@ -1167,7 +1186,7 @@ func BlockLSTMCellClip(value float32) BlockLSTMAttr { return BlockLSTMAttr{"cell
 // BlockLSTMUsePeephole sets the attribute use_peephole; the default is false.
 func BlockLSTMUsePeephole(value bool) BlockLSTMAttr { return BlockLSTMAttr{"use_peephole", value} }
 
-// BlockLSTM adds the operation of that name.
+// BlockLSTM runs an LSTM cell forward over all time steps, with an adjustable forget bias.
 //
 // Parameters:
 //   - seq_len_max: int64
@@ -1184,7 +1203,7 @@ func BlockLSTM(scope *Scope, seq_len_max tf.Output, x tf.Output, cs_prev tf.Outp
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BlockLSTMGrad adds the operation of that name.
+// BlockLSTMGrad computes the gradients of BlockLSTM over the whole sequence.
 //
 // Parameters:
 //   - seq_len_max: int64
@@ -1200,7 +1219,7 @@ func BlockLSTMGrad(scope *Scope, seq_len_max tf.Output, x tf.Output, cs_prev tf.
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BlockLSTMGradV2 adds the operation of that name.
+// BlockLSTMGradV2 computes the gradients of BlockLSTMV2 over the whole sequence.
 //
 // Parameters:
 //   - seq_len_max: int64
@@ -1227,7 +1246,7 @@ func BlockLSTMV2UsePeephole(value bool) BlockLSTMV2Attr {
 	return BlockLSTMV2Attr{"use_peephole", value}
 }
 
-// BlockLSTMV2 adds the operation of that name.
+// BlockLSTMV2 runs an LSTM cell forward over all time steps, without a forget bias attribute.
 //
 // Parameters:
 //   - seq_len_max: int64
@@ -1244,7 +1263,8 @@ func BlockLSTMV2(scope *Scope, seq_len_max tf.Output, x tf.Output, cs_prev tf.Ou
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BoostedTreesAggregateStats adds the operation of that name.
+// BoostedTreesAggregateStats sums a batch's gradients and hessians by tree node, feature dimension
+// and bucket.
 //
 // Parameters:
 //   - node_ids: int32
@@ -1259,7 +1279,8 @@ func BoostedTreesAggregateStats(scope *Scope, node_ids tf.Output, gradients tf.O
 	return add(scope, "BoostedTreesAggregateStats", given(attr{"max_splits", max_splits}, attr{"num_buckets", num_buckets}), node_ids, gradients, hessians, feature).one()
 }
 
-// BoostedTreesBucketize adds the operation of that name.
+// BoostedTreesBucketize maps float feature values to bucket indices, by each feature's own
+// boundaries.
 //
 // Parameters:
 //   - float_values, bucket_boundaries: list of num_features × float32
@@ -1281,7 +1302,7 @@ func BoostedTreesCalculateBestFeatureSplitSplitType(value string) BoostedTreesCa
 	return BoostedTreesCalculateBestFeatureSplitAttr{"split_type", value}
 }
 
-// BoostedTreesCalculateBestFeatureSplit adds the operation of that name.
+// BoostedTreesCalculateBestFeatureSplit finds the best split of one feature for each tree node.
 //
 // Parameters:
 //   - node_id_range: int32
@@ -1301,7 +1322,8 @@ func BoostedTreesCalculateBestFeatureSplit(scope *Scope, node_id_range tf.Output
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BoostedTreesCalculateBestFeatureSplitV2 adds the operation of that name.
+// BoostedTreesCalculateBestFeatureSplitV2 finds the best split among several features for each tree
+// node.
 //
 // Parameters:
 //   - node_id_range: int32
@@ -1324,7 +1346,8 @@ func BoostedTreesCalculateBestFeatureSplitV2(scope *Scope, node_id_range tf.Outp
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BoostedTreesCalculateBestGainsPerFeature adds the operation of that name.
+// BoostedTreesCalculateBestGainsPerFeature computes each feature's best split and its gain, for
+// every tree node.
 //
 // Parameters:
 //   - node_id_range: int32
@@ -1344,7 +1367,8 @@ func BoostedTreesCalculateBestGainsPerFeature(scope *Scope, node_id_range tf.Out
 	return made.list("node_ids_list"), made.list("gains_list"), made.list("thresholds_list"), made.list("left_node_contribs_list"), made.list("right_node_contribs_list")
 }
 
-// BoostedTreesCenterBias adds the operation of that name.
+// BoostedTreesCenterBias fits the first node to the training data's prior, telling whether to go
+// on.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1356,7 +1380,8 @@ func BoostedTreesCenterBias(scope *Scope, tree_ensemble_handle tf.Output, mean_g
 	return add(scope, "BoostedTreesCenterBias", nil, tree_ensemble_handle, mean_gradients, mean_hessians, l1, l2).one()
 }
 
-// BoostedTreesCreateEnsemble adds the operation of that name.
+// BoostedTreesCreateEnsemble initializes a tree ensemble resource from a serialized model and a
+// stamp token.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1375,7 +1400,8 @@ func BoostedTreesCreateQuantileStreamResourceMaxElements(value int64) BoostedTre
 	return BoostedTreesCreateQuantileStreamResourceAttr{"max_elements", value}
 }
 
-// BoostedTreesCreateQuantileStreamResource adds the operation of that name.
+// BoostedTreesCreateQuantileStreamResource initializes a resource of quantile streams with a given
+// error bound.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -1387,7 +1413,7 @@ func BoostedTreesCreateQuantileStreamResource(scope *Scope, quantile_stream_reso
 	return add(scope, "BoostedTreesCreateQuantileStreamResource", attrs(optional), quantile_stream_resource_handle, epsilon, num_streams).op
 }
 
-// BoostedTreesDeserializeEnsemble adds the operation of that name.
+// BoostedTreesDeserializeEnsemble replaces a tree ensemble with one read from its serialized form.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1410,7 +1436,7 @@ func BoostedTreesEnsembleResourceHandleOpSharedName(value string) BoostedTreesEn
 	return BoostedTreesEnsembleResourceHandleOpAttr{"shared_name", value}
 }
 
-// BoostedTreesEnsembleResourceHandleOp adds the operation of that name.
+// BoostedTreesEnsembleResourceHandleOp creates a handle to a boosted tree ensemble resource.
 //
 // Results:
 //   - resource: resource
@@ -1421,7 +1447,8 @@ func BoostedTreesEnsembleResourceHandleOp(scope *Scope, optional ...BoostedTrees
 	return add(scope, "BoostedTreesEnsembleResourceHandleOp", attrs(optional)).one()
 }
 
-// BoostedTreesExampleDebugOutputs adds the operation of that name.
+// BoostedTreesExampleDebugOutputs returns serialized debug data about each example's decision path
+// through the trees.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1436,7 +1463,8 @@ func BoostedTreesExampleDebugOutputs(scope *Scope, tree_ensemble_handle tf.Outpu
 	return add(scope, "BoostedTreesExampleDebugOutputs", given(attr{"logits_dimension", logits_dimension}), tree_ensemble_handle, tf.OutputList(bucketized_features)).one()
 }
 
-// BoostedTreesFlushQuantileSummaries adds the operation of that name.
+// BoostedTreesFlushQuantileSummaries takes each feature's collected summaries out of a quantile
+// stream resource.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -1448,7 +1476,7 @@ func BoostedTreesFlushQuantileSummaries(scope *Scope, quantile_stream_resource_h
 	return add(scope, "BoostedTreesFlushQuantileSummaries", given(attr{"num_features", num_features}), quantile_stream_resource_handle).list("summaries")
 }
 
-// BoostedTreesGetEnsembleStates adds the operation of that name.
+// BoostedTreesGetEnsembleStates reads an ensemble's stamp token, tree counts and growth state.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1461,7 +1489,7 @@ func BoostedTreesGetEnsembleStates(scope *Scope, tree_ensemble_handle tf.Output)
 	return made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BoostedTreesMakeQuantileSummaries adds the operation of that name.
+// BoostedTreesMakeQuantileSummaries summarizes the quantiles of each float feature within a batch.
 //
 // Parameters:
 //   - float_values: list of num_features × float32
@@ -1475,7 +1503,8 @@ func BoostedTreesMakeQuantileSummaries(scope *Scope, float_values []tf.Output, e
 	return add(scope, "BoostedTreesMakeQuantileSummaries", nil, tf.OutputList(float_values), example_weights, epsilon).list("summaries")
 }
 
-// BoostedTreesMakeStatsSummary adds the operation of that name.
+// BoostedTreesMakeStatsSummary sums a batch's gradients and hessians by node and bucket, for
+// several features.
 //
 // Parameters:
 //   - node_ids: int32
@@ -1492,7 +1521,7 @@ func BoostedTreesMakeStatsSummary(scope *Scope, node_ids tf.Output, gradients tf
 	return add(scope, "BoostedTreesMakeStatsSummary", given(attr{"max_splits", max_splits}, attr{"num_buckets", num_buckets}), node_ids, gradients, hessians, tf.OutputList(bucketized_features_list)).one()
 }
 
-// BoostedTreesPredict adds the operation of that name.
+// BoostedTreesPredict computes logits by running examples through every tree of an ensemble.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1507,7 +1536,8 @@ func BoostedTreesPredict(scope *Scope, tree_ensemble_handle tf.Output, bucketize
 	return add(scope, "BoostedTreesPredict", given(attr{"logits_dimension", logits_dimension}), tree_ensemble_handle, tf.OutputList(bucketized_features)).one()
 }
 
-// BoostedTreesQuantileStreamResourceAddSummaries adds the operation of that name.
+// BoostedTreesQuantileStreamResourceAddSummaries adds quantile summaries to each feature's quantile
+// stream.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -1518,7 +1548,8 @@ func BoostedTreesQuantileStreamResourceAddSummaries(scope *Scope, quantile_strea
 	return add(scope, "BoostedTreesQuantileStreamResourceAddSummaries", nil, quantile_stream_resource_handle, tf.OutputList(summaries)).op
 }
 
-// BoostedTreesQuantileStreamResourceDeserialize adds the operation of that name.
+// BoostedTreesQuantileStreamResourceDeserialize restores bucket boundaries into a quantile stream
+// resource.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -1538,7 +1569,8 @@ func BoostedTreesQuantileStreamResourceFlushGenerateQuantiles(value bool) Booste
 	return BoostedTreesQuantileStreamResourceFlushAttr{"generate_quantiles", value}
 }
 
-// BoostedTreesQuantileStreamResourceFlush adds the operation of that name.
+// BoostedTreesQuantileStreamResourceFlush turns collected quantile summaries into a stream's final
+// bucket boundaries.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -1549,7 +1581,8 @@ func BoostedTreesQuantileStreamResourceFlush(scope *Scope, quantile_stream_resou
 	return add(scope, "BoostedTreesQuantileStreamResourceFlush", attrs(optional), quantile_stream_resource_handle, num_buckets).op
 }
 
-// BoostedTreesQuantileStreamResourceGetBucketBoundaries adds the operation of that name.
+// BoostedTreesQuantileStreamResourceGetBucketBoundaries returns each feature's bucket boundaries
+// from its accumulated quantile summaries.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -1576,7 +1609,8 @@ func BoostedTreesQuantileStreamResourceHandleOpSharedName(value string) BoostedT
 	return BoostedTreesQuantileStreamResourceHandleOpAttr{"shared_name", value}
 }
 
-// BoostedTreesQuantileStreamResourceHandleOp adds the operation of that name.
+// BoostedTreesQuantileStreamResourceHandleOp creates a handle to a quantile stream resource for
+// boosted trees.
 //
 // Results:
 //   - resource: resource
@@ -1587,7 +1621,7 @@ func BoostedTreesQuantileStreamResourceHandleOp(scope *Scope, optional ...Booste
 	return add(scope, "BoostedTreesQuantileStreamResourceHandleOp", attrs(optional)).one()
 }
 
-// BoostedTreesSerializeEnsemble adds the operation of that name.
+// BoostedTreesSerializeEnsemble serializes a tree ensemble and returns it with its stamp token.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1600,7 +1634,8 @@ func BoostedTreesSerializeEnsemble(scope *Scope, tree_ensemble_handle tf.Output)
 	return made.one(), made.one()
 }
 
-// BoostedTreesSparseAggregateStats adds the operation of that name.
+// BoostedTreesSparseAggregateStats sums gradients and hessians of a sparse feature by node,
+// dimension and bucket.
 //
 // Parameters:
 //   - node_ids: int32
@@ -1627,7 +1662,8 @@ func BoostedTreesSparseCalculateBestFeatureSplitSplitType(value string) BoostedT
 	return BoostedTreesSparseCalculateBestFeatureSplitAttr{"split_type", value}
 }
 
-// BoostedTreesSparseCalculateBestFeatureSplit adds the operation of that name.
+// BoostedTreesSparseCalculateBestFeatureSplit finds the best split for each tree node from sparse
+// statistics of one feature.
 //
 // Parameters:
 //   - node_id_range, stats_summary_indices: int32
@@ -1649,7 +1685,8 @@ func BoostedTreesSparseCalculateBestFeatureSplit(scope *Scope, node_id_range tf.
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// BoostedTreesTrainingPredict adds the operation of that name.
+// BoostedTreesTrainingPredict computes the change to cached logits, going on from each example's
+// cached tree node.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1667,7 +1704,7 @@ func BoostedTreesTrainingPredict(scope *Scope, tree_ensemble_handle tf.Output, c
 	return made.one(), made.one(), made.one()
 }
 
-// BoostedTreesUpdateEnsemble adds the operation of that name.
+// BoostedTreesUpdateEnsemble grows an ensemble by a layer or a new tree, using given splits.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1694,7 +1731,8 @@ func BoostedTreesUpdateEnsembleV2LogitsDimension(value int64) BoostedTreesUpdate
 	return BoostedTreesUpdateEnsembleV2Attr{"logits_dimension", value}
 }
 
-// BoostedTreesUpdateEnsembleV2 adds the operation of that name.
+// BoostedTreesUpdateEnsembleV2 grows an ensemble by a layer or a tree, with multi-class and
+// multi-dimensional splits.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -1717,7 +1755,7 @@ func BoostedTreesUpdateEnsembleV2(scope *Scope, tree_ensemble_handle tf.Output, 
 	return add(scope, "BoostedTreesUpdateEnsembleV2", attrs(optional), tree_ensemble_handle, tf.OutputList(feature_ids), tf.OutputList(dimension_ids), tf.OutputList(node_ids), tf.OutputList(gains), tf.OutputList(thresholds), tf.OutputList(left_node_contribs), tf.OutputList(right_node_contribs), tf.OutputList(split_types), max_depth, learning_rate, pruning_mode).op
 }
 
-// BroadcastArgs adds the operation of that name.
+// BroadcastArgs computes the shape to which two shapes broadcast.
 //
 // Parameters:
 //   - s0, s1: T
@@ -1730,7 +1768,8 @@ func BroadcastArgs(scope *Scope, s0 tf.Output, s1 tf.Output) (r0 tf.Output) {
 	return add(scope, "BroadcastArgs", nil, s0, s1).one()
 }
 
-// BroadcastGradientArgs adds the operation of that name.
+// BroadcastGradientArgs computes which dimensions each operand's gradient must be summed over after
+// broadcasting.
 //
 // Parameters:
 //   - s0, s1: T
@@ -1744,7 +1783,7 @@ func BroadcastGradientArgs(scope *Scope, s0 tf.Output, s1 tf.Output) (r0 tf.Outp
 	return made.one(), made.one()
 }
 
-// BroadcastTo adds the operation of that name.
+// BroadcastTo expands a tensor to a compatible larger shape by repeating it.
 //
 // Parameters:
 //   - input: T
@@ -1758,7 +1797,7 @@ func BroadcastTo(scope *Scope, input tf.Output, shape tf.Output) (output tf.Outp
 	return add(scope, "BroadcastTo", nil, input, shape).one()
 }
 
-// Bucketize adds the operation of that name.
+// Bucketize replaces every element by the index of the bucket it falls into.
 //
 // Parameters:
 //   - input: T
@@ -1772,7 +1811,8 @@ func Bucketize(scope *Scope, input tf.Output, boundaries []float32) (output tf.O
 	return add(scope, "Bucketize", given(attr{"boundaries", boundaries}), input).one()
 }
 
-// BytesProducedStatsDataset adds the operation of that name.
+// BytesProducedStatsDataset records the size in bytes of each dataset element with a statistics
+// aggregator.
 //
 // Parameters:
 //   - input_dataset: variant

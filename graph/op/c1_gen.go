@@ -4,7 +4,8 @@ package op
 
 import tf "millrace/tfbridge"
 
-// CSRSparseMatrixComponents adds the operation of that name.
+// CSRSparseMatrixComponents reads the row pointers, column indices and values of one CSR matrix,
+// for debugging.
 //
 // Parameters:
 //   - csr_sparse_matrix: variant
@@ -19,7 +20,7 @@ func CSRSparseMatrixComponents(scope *Scope, csr_sparse_matrix tf.Output, index 
 	return made.one(), made.one(), made.one()
 }
 
-// CSRSparseMatrixToDense adds the operation of that name.
+// CSRSparseMatrixToDense converts one CSR matrix or a batch of them to a dense tensor.
 //
 // Parameters:
 //   - sparse_input: variant
@@ -31,7 +32,8 @@ func CSRSparseMatrixToDense(scope *Scope, sparse_input tf.Output, type_ tf.DataT
 	return add(scope, "CSRSparseMatrixToDense", given(attr{"type", type_}), sparse_input).one()
 }
 
-// CSRSparseMatrixToSparseTensor adds the operation of that name.
+// CSRSparseMatrixToSparseTensor converts one CSR matrix or a batch of them to sparse coordinate
+// form.
 //
 // Parameters:
 //   - sparse_matrix: variant
@@ -46,7 +48,7 @@ func CSRSparseMatrixToSparseTensor(scope *Scope, sparse_matrix tf.Output, type_ 
 	return made.one(), made.one(), made.one()
 }
 
-// CSVDataset adds the operation of that name.
+// CSVDataset reads records from CSV files, keeping only the selected columns.
 //
 // Parameters:
 //   - filenames, compression_type: string
@@ -67,7 +69,7 @@ func CSVDataset(scope *Scope, filenames tf.Output, compression_type tf.Output, b
 	return add(scope, "CSVDataset", given(attr{"output_shapes", output_shapes}), filenames, compression_type, buffer_size, header, field_delim, use_quote_delim, na_value, select_cols, tf.OutputList(record_defaults)).one()
 }
 
-// CSVDatasetV2 adds the operation of that name.
+// CSVDatasetV2 reads records from CSV files, with columns selected or excluded.
 //
 // Parameters:
 //   - filenames, compression_type: string
@@ -97,7 +99,7 @@ func CTCBeamSearchDecoderMergeRepeated(value bool) CTCBeamSearchDecoderAttr {
 	return CTCBeamSearchDecoderAttr{"merge_repeated", value}
 }
 
-// CTCBeamSearchDecoder adds the operation of that name.
+// CTCBeamSearchDecoder decodes sequences of logits by CTC beam search, returning the top paths.
 //
 // Parameters:
 //   - inputs: T
@@ -130,7 +132,7 @@ func CTCGreedyDecoderBlankIndex(value int64) CTCGreedyDecoderAttr {
 	return CTCGreedyDecoderAttr{"blank_index", value}
 }
 
-// CTCGreedyDecoder adds the operation of that name.
+// CTCGreedyDecoder decodes sequences of logits by taking the best class at each step.
 //
 // Parameters:
 //   - inputs: T
@@ -166,7 +168,7 @@ func CTCLossIgnoreLongerOutputsThanInputs(value bool) CTCLossAttr {
 	return CTCLossAttr{"ignore_longer_outputs_than_inputs", value}
 }
 
-// CTCLoss adds the operation of that name.
+// CTCLoss computes the CTC loss and its gradient for each batch entry.
 //
 // Parameters:
 //   - inputs: T
@@ -205,7 +207,7 @@ func CTCLossV2IgnoreLongerOutputsThanInputs(value bool) CTCLossV2Attr {
 	return CTCLossV2Attr{"ignore_longer_outputs_than_inputs", value}
 }
 
-// CTCLossV2 adds the operation of that name.
+// CTCLossV2 computes the CTC loss and its gradient for each batch entry by cuDNN on a GPU.
 //
 // Parameters:
 //   - inputs: float32
@@ -228,7 +230,7 @@ type CacheDatasetAttr attr
 // CacheDatasetMetadata sets the attribute metadata; the default is "".
 func CacheDatasetMetadata(value string) CacheDatasetAttr { return CacheDatasetAttr{"metadata", value} }
 
-// CacheDataset adds the operation of that name.
+// CacheDataset keeps a dataset's elements in memory or a file after its first pass.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -252,7 +254,7 @@ func CacheDatasetV2Metadata(value string) CacheDatasetV2Attr {
 	return CacheDatasetV2Attr{"metadata", value}
 }
 
-// CacheDatasetV2 adds the operation of that name.
+// CacheDatasetV2 keeps a dataset's elements in a given cache resource or a file.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -269,7 +271,8 @@ func CacheDatasetV2(scope *Scope, input_dataset tf.Output, filename tf.Output, c
 	return add(scope, "CacheDatasetV2", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, filename, cache).one()
 }
 
-// CalibrationStatisticsSaver adds the operation of that name.
+// CalibrationStatisticsSaver writes statistics collected while calibrating a quantized model to a
+// file.
 //
 // Parameters:
 //   - args: list of the types Tin
@@ -288,7 +291,7 @@ type CaseAttr attr
 // CaseOutputShapes sets the attribute output_shapes; the default is [].
 func CaseOutputShapes(value []tf.Shape) CaseAttr { return CaseAttr{"output_shapes", value} }
 
-// Case adds the operation of that name.
+// Case calls the one function out of several that an index picks.
 //
 // Parameters:
 //   - branch_index: int32
@@ -312,7 +315,7 @@ type CastAttr attr
 // CastTruncate sets the attribute Truncate; the default is false.
 func CastTruncate(value bool) CastAttr { return CastAttr{"Truncate", value} }
 
-// Cast adds the operation of that name.
+// Cast converts a tensor's elements to another type.
 //
 // Parameters:
 //   - x: SrcT
@@ -326,7 +329,7 @@ func Cast(scope *Scope, x tf.Output, DstT tf.DataType, optional ...CastAttr) (y 
 	return add(scope, "Cast", attrs(optional, attr{"DstT", DstT}), x).one()
 }
 
-// Ceil adds the operation of that name.
+// Ceil rounds every element up to the nearest integer.
 //
 // Parameters:
 //   - x: T
@@ -339,7 +342,7 @@ func Ceil(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Ceil", nil, x).one()
 }
 
-// CheckNumerics adds the operation of that name.
+// CheckNumerics passes a tensor through, failing if it holds a NaN or an infinity.
 //
 // Parameters:
 //   - tensor: T
@@ -353,7 +356,8 @@ func CheckNumerics(scope *Scope, tensor tf.Output, message string) (output tf.Ou
 	return add(scope, "CheckNumerics", given(attr{"message", message}), tensor).one()
 }
 
-// CheckNumericsV2 adds the operation of that name.
+// CheckNumericsV2 passes a tensor through, failing on NaN or infinities and telling their signs
+// apart.
 //
 // Parameters:
 //   - tensor: T
@@ -367,7 +371,7 @@ func CheckNumericsV2(scope *Scope, tensor tf.Output, message string) (output tf.
 	return add(scope, "CheckNumericsV2", given(attr{"message", message}), tensor).one()
 }
 
-// CheckPinned adds the operation of that name.
+// CheckPinned passes a tensor through, failing if it is not in pinned host memory.
 //
 // Parameters:
 //   - tensor: T
@@ -378,7 +382,7 @@ func CheckPinned(scope *Scope, tensor tf.Output) (output tf.Output) {
 	return add(scope, "CheckPinned", nil, tensor).one()
 }
 
-// Cholesky adds the operation of that name.
+// Cholesky computes the lower Cholesky factor of each symmetric positive definite matrix.
 //
 // Parameters:
 //   - input: T
@@ -391,7 +395,7 @@ func Cholesky(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "Cholesky", nil, input).one()
 }
 
-// CholeskyGrad adds the operation of that name.
+// CholeskyGrad computes the gradient of Cholesky from its result and output gradient.
 //
 // Parameters:
 //   - l, grad: T
@@ -404,7 +408,8 @@ func CholeskyGrad(scope *Scope, l tf.Output, grad tf.Output) (output tf.Output) 
 	return add(scope, "CholeskyGrad", nil, l, grad).one()
 }
 
-// ChooseFastestBranchDataset adds the operation of that name.
+// ChooseFastestBranchDataset times several dataset transformations on its input and goes on with
+// the fastest.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -424,7 +429,7 @@ func ChooseFastestBranchDataset(scope *Scope, input_dataset tf.Output, ratio_num
 	return add(scope, "ChooseFastestBranchDataset", given(attr{"num_elements_per_branch", num_elements_per_branch}, attr{"branches", branches}, attr{"other_arguments_lengths", other_arguments_lengths}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, ratio_numerator, ratio_denominator, tf.OutputList(other_arguments)).one()
 }
 
-// ChooseFastestDataset adds the operation of that name.
+// ChooseFastestDataset times several equivalent input datasets and goes on with the fastest.
 //
 // Parameters:
 //   - input_datasets: list of N × variant
@@ -440,7 +445,7 @@ func ChooseFastestDataset(scope *Scope, input_datasets []tf.Output, num_experime
 	return add(scope, "ChooseFastestDataset", given(attr{"num_experiments", num_experiments}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), tf.OutputList(input_datasets)).one()
 }
 
-// ClipByValue adds the operation of that name.
+// ClipByValue limits every element to a given minimum and maximum.
 //
 // Parameters:
 //   - t, clip_value_min, clip_value_max: T
@@ -454,7 +459,7 @@ func ClipByValue(scope *Scope, t tf.Output, clip_value_min tf.Output, clip_value
 	return add(scope, "ClipByValue", nil, t, clip_value_min, clip_value_max).one()
 }
 
-// CloseSummaryWriter adds the operation of that name.
+// CloseSummaryWriter flushes and closes a summary writer resource.
 //
 // Parameters:
 //   - writer: resource
@@ -462,7 +467,7 @@ func CloseSummaryWriter(scope *Scope, writer tf.Output) (o *tf.Operation) {
 	return add(scope, "CloseSummaryWriter", nil, writer).op
 }
 
-// CollateTPUEmbeddingMemory adds the operation of that name.
+// CollateTPUEmbeddingMemory merges the embedding memory configurations of all TPU hosts into one.
 //
 // Parameters:
 //   - memory_configs: list of N × string
@@ -494,7 +499,8 @@ func CollectiveAllToAllV2IsStateless(value bool) CollectiveAllToAllV2Attr {
 	return CollectiveAllToAllV2Attr{"is_stateless", value}
 }
 
-// CollectiveAllToAllV2 adds the operation of that name.
+// CollectiveAllToAllV2 exchanges slices of a tensor among the members of a group, keys being
+// inputs.
 //
 // Parameters:
 //   - input: T
@@ -522,7 +528,7 @@ func CollectiveAllToAllV3TimeoutSeconds(value float32) CollectiveAllToAllV3Attr 
 	return CollectiveAllToAllV3Attr{"timeout_seconds", value}
 }
 
-// CollectiveAllToAllV3 adds the operation of that name.
+// CollectiveAllToAllV3 exchanges slices of a tensor among the members of a communicator's group.
 //
 // Parameters:
 //   - input: T
@@ -539,7 +545,7 @@ func CollectiveAllToAllV3(scope *Scope, input tf.Output, communicator tf.Output,
 	return add(scope, "CollectiveAllToAllV3", attrs(optional), input, communicator, group_assignment).one()
 }
 
-// CollectiveAssignGroupV2 adds the operation of that name.
+// CollectiveAssignGroupV2 works out a device's group size and group key from a group assignment.
 //
 // Parameters:
 //   - group_assignment, device_index, base_key: int32
@@ -565,7 +571,7 @@ func CollectiveBcastRecvTimeoutSeconds(value float32) CollectiveBcastRecvAttr {
 	return CollectiveBcastRecvAttr{"timeout_seconds", value}
 }
 
-// CollectiveBcastRecv adds the operation of that name.
+// CollectiveBcastRecv receives a tensor broadcast by a member of a fixed group.
 //
 // Parameters:
 //   - T: bool, float32, float16, float64, int32 or int64
@@ -596,7 +602,7 @@ func CollectiveBcastRecvV2TimeoutSeconds(value float32) CollectiveBcastRecvV2Att
 	return CollectiveBcastRecvV2Attr{"timeout_seconds", value}
 }
 
-// CollectiveBcastRecvV2 adds the operation of that name.
+// CollectiveBcastRecvV2 receives a broadcast tensor, with group, keys and shape given as inputs.
 //
 // Parameters:
 //   - group_size, group_key, instance_key: int32
@@ -627,7 +633,7 @@ func CollectiveBcastSendTimeoutSeconds(value float32) CollectiveBcastSendAttr {
 	return CollectiveBcastSendAttr{"timeout_seconds", value}
 }
 
-// CollectiveBcastSend adds the operation of that name.
+// CollectiveBcastSend broadcasts a tensor to the other members of a fixed group.
 //
 // Parameters:
 //   - input: T
@@ -660,7 +666,7 @@ func CollectiveBcastSendV2TimeoutSeconds(value float32) CollectiveBcastSendV2Att
 	return CollectiveBcastSendV2Attr{"timeout_seconds", value}
 }
 
-// CollectiveBcastSendV2 adds the operation of that name.
+// CollectiveBcastSendV2 broadcasts a tensor to other devices, with group and keys given as inputs.
 //
 // Parameters:
 //   - input: T
@@ -689,7 +695,7 @@ func CollectiveGatherTimeoutSeconds(value float32) CollectiveGatherAttr {
 	return CollectiveGatherAttr{"timeout_seconds", value}
 }
 
-// CollectiveGather adds the operation of that name.
+// CollectiveGather concatenates a tensor from every member of a fixed group, for all of them.
 //
 // Parameters:
 //   - input: T
@@ -726,7 +732,8 @@ func CollectiveGatherV2IsStateless(value bool) CollectiveGatherV2Attr {
 	return CollectiveGatherV2Attr{"is_stateless", value}
 }
 
-// CollectiveGatherV2 adds the operation of that name.
+// CollectiveGatherV2 concatenates a tensor from every group member, with group and keys given as
+// inputs.
 //
 // Parameters:
 //   - input: T
@@ -761,7 +768,8 @@ func CollectiveInitializeCommunicatorTimeoutSeconds(value float32) CollectiveIni
 	return CollectiveInitializeCommunicatorAttr{"timeout_seconds", value}
 }
 
-// CollectiveInitializeCommunicator adds the operation of that name.
+// CollectiveInitializeCommunicator creates a communicator that joins a group for collective
+// operations.
 //
 // Parameters:
 //   - group_key, rank, group_size: int32
@@ -775,7 +783,7 @@ func CollectiveInitializeCommunicator(scope *Scope, group_key tf.Output, rank tf
 	return add(scope, "CollectiveInitializeCommunicator", attrs(optional), group_key, rank, group_size).one()
 }
 
-// CollectivePermute adds the operation of that name.
+// CollectivePermute sends tensors between TPU replicas according to pairs of source and target.
 //
 // Parameters:
 //   - input: T
@@ -808,7 +816,7 @@ func CollectiveReduceTimeoutSeconds(value float32) CollectiveReduceAttr {
 	return CollectiveReduceAttr{"timeout_seconds", value}
 }
 
-// CollectiveReduce adds the operation of that name.
+// CollectiveReduce reduces a tensor over a fixed group of devices, giving all the result.
 //
 // Parameters:
 //   - input: T
@@ -855,7 +863,8 @@ func CollectiveReduceScatterV2MaxSubdivsPerDevice(value int64) CollectiveReduceS
 	return CollectiveReduceScatterV2Attr{"max_subdivs_per_device", value}
 }
 
-// CollectiveReduceScatterV2 adds the operation of that name.
+// CollectiveReduceScatterV2 reduces a tensor over a group, leaving each member one shard of the
+// result.
 //
 // Parameters:
 //   - input: T
@@ -901,7 +910,7 @@ func CollectiveReduceV2MaxSubdivsPerDevice(value int64) CollectiveReduceV2Attr {
 	return CollectiveReduceV2Attr{"max_subdivs_per_device", value}
 }
 
-// CollectiveReduceV2 adds the operation of that name.
+// CollectiveReduceV2 reduces a tensor over a group of devices, with group and keys as inputs.
 //
 // Parameters:
 //   - input: T
@@ -931,7 +940,7 @@ func CollectiveReduceV3TimeoutSeconds(value float32) CollectiveReduceV3Attr {
 	return CollectiveReduceV3Attr{"timeout_seconds", value}
 }
 
-// CollectiveReduceV3 adds the operation of that name.
+// CollectiveReduceV3 reduces a tensor over groups of a communicator's devices.
 //
 // Parameters:
 //   - input: T
@@ -962,7 +971,8 @@ func CombinedNonMaxSuppressionClipBoxes(value bool) CombinedNonMaxSuppressionAtt
 	return CombinedNonMaxSuppressionAttr{"clip_boxes", value}
 }
 
-// CombinedNonMaxSuppression adds the operation of that name.
+// CombinedNonMaxSuppression picks the best-scoring boxes of each image over all classes, pruning
+// overlaps.
 //
 // Parameters:
 //   - boxes, scores: float32
@@ -985,7 +995,7 @@ type ComplexAttr attr
 // ComplexTout sets the attribute Tout, complex64 or complex128; the default is complex64.
 func ComplexTout(value tf.DataType) ComplexAttr { return ComplexAttr{"Tout", value} }
 
-// Complex adds the operation of that name.
+// Complex builds complex numbers from tensors of real and imaginary parts.
 //
 // Parameters:
 //   - real, imag: T
@@ -1006,7 +1016,7 @@ type ComplexAbsAttr attr
 // ComplexAbsTout sets the attribute Tout, float32 or float64; the default is float32.
 func ComplexAbsTout(value tf.DataType) ComplexAbsAttr { return ComplexAbsAttr{"Tout", value} }
 
-// ComplexAbs adds the operation of that name.
+// ComplexAbs computes the magnitude of every complex element.
 //
 // Parameters:
 //   - x: T
@@ -1021,7 +1031,8 @@ func ComplexAbs(scope *Scope, x tf.Output, optional ...ComplexAbsAttr) (y tf.Out
 	return add(scope, "ComplexAbs", attrs(optional), x).one()
 }
 
-// CompositeTensorVariantFromComponents adds the operation of that name.
+// CompositeTensorVariantFromComponents packs the component tensors of a composite value into one
+// variant scalar.
 //
 // Parameters:
 //   - components: list of the types Tcomponents
@@ -1035,7 +1046,8 @@ func CompositeTensorVariantFromComponents(scope *Scope, components []tf.Output, 
 	return add(scope, "CompositeTensorVariantFromComponents", given(attr{"metadata", metadata}), tf.OutputList(components)).one()
 }
 
-// CompositeTensorVariantToComponents adds the operation of that name.
+// CompositeTensorVariantToComponents unpacks a variant scalar into the component tensors of a
+// composite value.
 //
 // Parameters:
 //   - encoded: variant
@@ -1048,7 +1060,7 @@ func CompositeTensorVariantToComponents(scope *Scope, encoded tf.Output, metadat
 	return add(scope, "CompositeTensorVariantToComponents", given(attr{"metadata", metadata}, attr{"Tcomponents", Tcomponents}), encoded).list("components")
 }
 
-// CompressElement adds the operation of that name.
+// CompressElement packs the tensors of a dataset element into one compressed variant.
 //
 // Parameters:
 //   - components: list of the types input_types
@@ -1074,7 +1086,8 @@ func ComputeAccidentalHitsSeed2(value int64) ComputeAccidentalHitsAttr {
 	return ComputeAccidentalHitsAttr{"seed2", value}
 }
 
-// ComputeAccidentalHits adds the operation of that name.
+// ComputeAccidentalHits finds sampled candidates that happen to equal true classes, with weights to
+// mask them.
 //
 // Parameters:
 //   - true_classes, sampled_candidates: int64
@@ -1091,7 +1104,7 @@ func ComputeAccidentalHits(scope *Scope, true_classes tf.Output, sampled_candida
 	return made.one(), made.one(), made.one()
 }
 
-// ComputeBatchSize adds the operation of that name.
+// ComputeBatchSize returns a dataset's static batch size, not counting a smaller last batch.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1102,7 +1115,7 @@ func ComputeBatchSize(scope *Scope, input_dataset tf.Output) (batch_size tf.Outp
 	return add(scope, "ComputeBatchSize", nil, input_dataset).one()
 }
 
-// ComputeDedupDataSize adds the operation of that name.
+// ComputeDedupDataSize computes how many elements a TPU embedding's deduplication data has.
 //
 // Parameters:
 //   - config: a string
@@ -1113,7 +1126,8 @@ func ComputeDedupDataSize(scope *Scope, config string) (num_elements tf.Output) 
 	return add(scope, "ComputeDedupDataSize", given(attr{"config", config})).one()
 }
 
-// ComputeDedupDataSizeV2 adds the operation of that name.
+// ComputeDedupDataSizeV2 computes the size of TPU embedding deduplication data for a given
+// partitioning and topology.
 //
 // Parameters:
 //   - config: a string
@@ -1127,7 +1141,8 @@ func ComputeDedupDataSizeV2(scope *Scope, config string, embedding_partitions st
 	return add(scope, "ComputeDedupDataSizeV2", given(attr{"config", config}, attr{"embedding_partitions", embedding_partitions}, attr{"hbm_buffers_config", hbm_buffers_config}, attr{"tpu_topology", tpu_topology})).one()
 }
 
-// ComputeDedupDataTupleMask adds the operation of that name.
+// ComputeDedupDataTupleMask computes a mask of the types and lengths of TPU embedding deduplication
+// data.
 //
 // Parameters:
 //   - config: a string
@@ -1138,7 +1153,8 @@ func ComputeDedupDataTupleMask(scope *Scope, config string) (output_shape tf.Out
 	return add(scope, "ComputeDedupDataTupleMask", given(attr{"config", config})).one()
 }
 
-// ComputeDedupDataTupleMaskV2 adds the operation of that name.
+// ComputeDedupDataTupleMaskV2 computes the deduplication data mask of TPU embeddings for a given
+// partitioning and topology.
 //
 // Parameters:
 //   - config: a string
@@ -1152,7 +1168,7 @@ func ComputeDedupDataTupleMaskV2(scope *Scope, config string, embedding_partitio
 	return add(scope, "ComputeDedupDataTupleMaskV2", given(attr{"config", config}, attr{"embedding_partitions", embedding_partitions}, attr{"hbm_buffers_config", hbm_buffers_config}, attr{"tpu_topology", tpu_topology})).one()
 }
 
-// Concat adds the operation of that name.
+// Concat joins tensors along a dimension given as the first input.
 //
 // Parameters:
 //   - concat_dim: int32
@@ -1166,7 +1182,7 @@ func Concat(scope *Scope, concat_dim tf.Output, values []tf.Output) (output tf.O
 	return add(scope, "Concat", nil, concat_dim, tf.OutputList(values)).one()
 }
 
-// ConcatOffset adds the operation of that name.
+// ConcatOffset computes the offset at which each input of a concatenation starts.
 //
 // Parameters:
 //   - concat_dim: int32
@@ -1182,7 +1198,7 @@ func ConcatOffset(scope *Scope, concat_dim tf.Output, shape []tf.Output) (offset
 	return add(scope, "ConcatOffset", nil, concat_dim, tf.OutputList(shape)).list("offset")
 }
 
-// ConcatV2 adds the operation of that name.
+// ConcatV2 joins tensors along a dimension given as the last input.
 //
 // Parameters:
 //   - values: list of N × T
@@ -1206,7 +1222,7 @@ func ConcatenateDatasetMetadata(value string) ConcatenateDatasetAttr {
 	return ConcatenateDatasetAttr{"metadata", value}
 }
 
-// ConcatenateDataset adds the operation of that name.
+// ConcatenateDataset yields all elements of one dataset, then all of another.
 //
 // Parameters:
 //   - input_dataset, another_dataset: variant
@@ -1240,7 +1256,8 @@ func ConditionalAccumulatorReductionType(value string) ConditionalAccumulatorAtt
 	return ConditionalAccumulatorAttr{"reduction_type", value}
 }
 
-// ConditionalAccumulator adds the operation of that name.
+// ConditionalAccumulator creates an accumulator that aggregates dense gradients and rejects stale
+// ones.
 //
 // Parameters:
 //   - dtype: float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
@@ -1265,7 +1282,8 @@ func ConfigureAndInitializeGlobalTPUUseTfrtHostRuntime(value bool) ConfigureAndI
 	return ConfigureAndInitializeGlobalTPUAttr{"use_tfrt_host_runtime", value}
 }
 
-// ConfigureAndInitializeGlobalTPU adds the operation of that name.
+// ConfigureAndInitializeGlobalTPU sets up and initializes the TPU system as a whole, across its
+// hosts.
 //
 // Results:
 //   - output: int32
@@ -1312,7 +1330,7 @@ func ConfigureDistributedTPUTpuCancellationClosesChips(value int64) ConfigureDis
 	return ConfigureDistributedTPUAttr{"tpu_cancellation_closes_chips", value}
 }
 
-// ConfigureDistributedTPU adds the operation of that name.
+// ConfigureDistributedTPU sets up a distributed TPU system and returns its topology.
 //
 // Results:
 //   - topology: string
@@ -1325,7 +1343,7 @@ func ConfigureDistributedTPU(scope *Scope, optional ...ConfigureDistributedTPUAt
 	return add(scope, "ConfigureDistributedTPU", attrs(optional)).one()
 }
 
-// ConfigureTPUEmbedding adds the operation of that name.
+// ConfigureTPUEmbedding sets up embeddings in a distributed TPU system.
 //
 // Parameters:
 //   - config: a string
@@ -1333,7 +1351,8 @@ func ConfigureTPUEmbedding(scope *Scope, config string) (o *tf.Operation) {
 	return add(scope, "ConfigureTPUEmbedding", given(attr{"config", config})).op
 }
 
-// ConfigureTPUEmbeddingHost adds the operation of that name.
+// ConfigureTPUEmbeddingHost sets up TPU embeddings on one host and returns its network
+// configuration.
 //
 // Parameters:
 //   - common_config, memory_config: string
@@ -1345,7 +1364,7 @@ func ConfigureTPUEmbeddingHost(scope *Scope, common_config tf.Output, memory_con
 	return add(scope, "ConfigureTPUEmbeddingHost", given(attr{"config", config}), common_config, memory_config).one()
 }
 
-// ConfigureTPUEmbeddingMemory adds the operation of that name.
+// ConfigureTPUEmbeddingMemory sets up the memory of TPU embeddings and returns its configuration.
 //
 // Parameters:
 //   - common_config: string
@@ -1356,7 +1375,7 @@ func ConfigureTPUEmbeddingMemory(scope *Scope, common_config tf.Output) (memory_
 	return add(scope, "ConfigureTPUEmbeddingMemory", nil, common_config).one()
 }
 
-// Conj adds the operation of that name.
+// Conj computes the complex conjugate of every element.
 //
 // Parameters:
 //   - input: T
@@ -1369,7 +1388,7 @@ func Conj(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "Conj", nil, input).one()
 }
 
-// ConjugateTranspose adds the operation of that name.
+// ConjugateTranspose permutes a tensor's dimensions and conjugates its elements.
 //
 // Parameters:
 //   - x: T
@@ -1383,7 +1402,8 @@ func ConjugateTranspose(scope *Scope, x tf.Output, perm tf.Output) (y tf.Output)
 	return add(scope, "ConjugateTranspose", nil, x, perm).one()
 }
 
-// ConnectTPUEmbeddingHosts adds the operation of that name.
+// ConnectTPUEmbeddingHosts connects the TPU embedding hosts, given all their network
+// configurations.
 //
 // Parameters:
 //   - network_configs: list of N × string
@@ -1393,7 +1413,7 @@ func ConnectTPUEmbeddingHosts(scope *Scope, network_configs []tf.Output) (o *tf.
 	return add(scope, "ConnectTPUEmbeddingHosts", nil, tf.OutputList(network_configs)).op
 }
 
-// ConsumeMutexLock adds the operation of that name.
+// ConsumeMutexLock consumes a mutex lock, which stays held until this operation has run.
 //
 // Parameters:
 //   - mutex_lock: variant
@@ -1401,7 +1421,7 @@ func ConsumeMutexLock(scope *Scope, mutex_lock tf.Output) (o *tf.Operation) {
 	return add(scope, "ConsumeMutexLock", nil, mutex_lock).op
 }
 
-// ControlTrigger adds the operation of that name.
+// ControlTrigger does nothing itself; it only serves to anchor control dependencies.
 func ControlTrigger(scope *Scope) (o *tf.Operation) {
 	return add(scope, "ControlTrigger", nil).op
 }
@@ -1425,7 +1445,7 @@ func ConvBatchDims(value int64) ConvAttr { return ConvAttr{"batch_dims", value} 
 // ConvGroups sets the attribute groups; the default is 1.
 func ConvGroups(value int64) ConvAttr { return ConvAttr{"groups", value} }
 
-// Conv adds the operation of that name.
+// Conv convolves a batch with a filter over one, two or three spatial dimensions.
 //
 // Parameters:
 //   - input, filter: T
@@ -1458,7 +1478,7 @@ func Conv2DDataFormat(value string) Conv2DAttr { return Conv2DAttr{"data_format"
 // Conv2DDilations sets the attribute dilations; the default is [1, 1, 1, 1].
 func Conv2DDilations(value []int64) Conv2DAttr { return Conv2DAttr{"dilations", value} }
 
-// Conv2D adds the operation of that name.
+// Conv2D convolves a batch of 4-D images with a filter over height and width.
 //
 // Parameters:
 //   - input, filter: T
@@ -1499,7 +1519,7 @@ func Conv2DBackpropFilterDilations(value []int64) Conv2DBackpropFilterAttr {
 	return Conv2DBackpropFilterAttr{"dilations", value}
 }
 
-// Conv2DBackpropFilter adds the operation of that name.
+// Conv2DBackpropFilter computes Conv2D's gradient for the filter, given the filter's sizes.
 //
 // Parameters:
 //   - input: T
@@ -1543,7 +1563,8 @@ func Conv2DBackpropFilterV2Dilations(value []int64) Conv2DBackpropFilterV2Attr {
 	return Conv2DBackpropFilterV2Attr{"dilations", value}
 }
 
-// Conv2DBackpropFilterV2 adds the operation of that name.
+// Conv2DBackpropFilterV2 computes Conv2D's gradient for the filter, given a tensor shaped like the
+// filter.
 //
 // Parameters:
 //   - input, filter, out_backprop: T
@@ -1585,7 +1606,7 @@ func Conv2DBackpropInputDilations(value []int64) Conv2DBackpropInputAttr {
 	return Conv2DBackpropInputAttr{"dilations", value}
 }
 
-// Conv2DBackpropInput adds the operation of that name.
+// Conv2DBackpropInput computes Conv2D's gradient for the input, given the input's sizes.
 //
 // Parameters:
 //   - input_sizes: int32
@@ -1628,7 +1649,8 @@ func Conv2DBackpropInputV2Dilations(value []int64) Conv2DBackpropInputV2Attr {
 	return Conv2DBackpropInputV2Attr{"dilations", value}
 }
 
-// Conv2DBackpropInputV2 adds the operation of that name.
+// Conv2DBackpropInputV2 computes Conv2D's gradient for the input, given a tensor shaped like the
+// input.
 //
 // Parameters:
 //   - input, filter, out_backprop: T
@@ -1655,7 +1677,7 @@ func Conv3DDataFormat(value string) Conv3DAttr { return Conv3DAttr{"data_format"
 // Conv3DDilations sets the attribute dilations; the default is [1, 1, 1, 1, 1].
 func Conv3DDilations(value []int64) Conv3DAttr { return Conv3DAttr{"dilations", value} }
 
-// Conv3D adds the operation of that name.
+// Conv3D convolves a batch of 5-D volumes with a filter over depth, height and width.
 //
 // Parameters:
 //   - input, filter: T
@@ -1680,7 +1702,8 @@ func Conv3DBackpropFilterDilations(value []int64) Conv3DBackpropFilterAttr {
 	return Conv3DBackpropFilterAttr{"dilations", value}
 }
 
-// Conv3DBackpropFilter adds the operation of that name.
+// Conv3DBackpropFilter computes Conv3D's gradient for the filter; deprecated in favor of
+// Conv3DBackpropFilterV2.
 //
 // Parameters:
 //   - input, filter, out_backprop: T
@@ -1713,7 +1736,7 @@ func Conv3DBackpropFilterV2Dilations(value []int64) Conv3DBackpropFilterV2Attr {
 	return Conv3DBackpropFilterV2Attr{"dilations", value}
 }
 
-// Conv3DBackpropFilterV2 adds the operation of that name.
+// Conv3DBackpropFilterV2 computes Conv3D's gradient for the filter, given the filter's sizes.
 //
 // Parameters:
 //   - input: T
@@ -1740,7 +1763,8 @@ func Conv3DBackpropInputDilations(value []int64) Conv3DBackpropInputAttr {
 	return Conv3DBackpropInputAttr{"dilations", value}
 }
 
-// Conv3DBackpropInput adds the operation of that name.
+// Conv3DBackpropInput computes Conv3D's gradient for the input; deprecated in favor of
+// Conv3DBackpropInputV2.
 //
 // Parameters:
 //   - input, filter, out_backprop: T
@@ -1773,7 +1797,7 @@ func Conv3DBackpropInputV2Dilations(value []int64) Conv3DBackpropInputV2Attr {
 	return Conv3DBackpropInputV2Attr{"dilations", value}
 }
 
-// Conv3DBackpropInputV2 adds the operation of that name.
+// Conv3DBackpropInputV2 computes Conv3D's gradient for the input, given the input's sizes.
 //
 // Parameters:
 //   - input_sizes: Tshape
@@ -1793,7 +1817,8 @@ func Conv3DBackpropInputV2(scope *Scope, input_sizes tf.Output, filter tf.Output
 	return add(scope, "Conv3DBackpropInputV2", attrs(optional, attr{"strides", strides}, attr{"padding", padding}), input_sizes, filter, out_backprop).one()
 }
 
-// ConvertToCooTensor adds the operation of that name.
+// ConvertToCooTensor converts embedding ids and weights to row ids, column ids and gains for TPU
+// SparseCores.
 //
 // Parameters:
 //   - indices_or_row_splits, values: int32
@@ -1809,7 +1834,8 @@ func ConvertToCooTensor(scope *Scope, indices_or_row_splits tf.Output, values tf
 	return made.one(), made.one(), made.one()
 }
 
-// ConvertToListOfSparseCoreCooTensors adds the operation of that name.
+// ConvertToListOfSparseCoreCooTensors converts embedding ids and weights to coordinate lists, one
+// for each SparseCore.
 //
 // Parameters:
 //   - indices_or_row_splits, values: int32
@@ -1831,7 +1857,8 @@ func ConvertToListOfSparseCoreCooTensors(scope *Scope, indices_or_row_splits tf.
 	return made.list("row_ids_list"), made.list("col_ids_list"), made.list("gains_list")
 }
 
-// ConvertToSparseCoreCsrWrappedCooTensor adds the operation of that name.
+// ConvertToSparseCoreCsrWrappedCooTensor packs sorted coordinate lists into the wrapped CSR layout
+// that TPU SparseCores read.
 //
 // Parameters:
 //   - sorted_row_ids_list, sorted_col_ids_list: list of num_sc_per_chip × int32
@@ -1867,7 +1894,7 @@ func CopyTensorName(value string) CopyAttr { return CopyAttr{"tensor_name", valu
 // CopyDebugOpsSpec sets the attribute debug_ops_spec; the default is [].
 func CopyDebugOpsSpec(value []string) CopyAttr { return CopyAttr{"debug_ops_spec", value} }
 
-// Copy adds the operation of that name.
+// Copy copies a tensor deeply on its own device, for TensorFlow's debugger.
 //
 // Parameters:
 //   - input: T
@@ -1889,7 +1916,7 @@ func CopyHostTensorName(value string) CopyHostAttr { return CopyHostAttr{"tensor
 // CopyHostDebugOpsSpec sets the attribute debug_ops_spec; the default is [].
 func CopyHostDebugOpsSpec(value []string) CopyHostAttr { return CopyHostAttr{"debug_ops_spec", value} }
 
-// CopyHost adds the operation of that name.
+// CopyHost copies a tensor deeply in host memory, for TensorFlow's debugger.
 //
 // Parameters:
 //   - input: T
@@ -1902,7 +1929,7 @@ func CopyHost(scope *Scope, input tf.Output, optional ...CopyHostAttr) (output t
 	return add(scope, "CopyHost", attrs(optional), input).one()
 }
 
-// CopyToMesh adds the operation of that name.
+// CopyToMesh copies a DTensor to the given device mesh.
 //
 // Parameters:
 //   - input: T
@@ -1914,7 +1941,7 @@ func CopyToMesh(scope *Scope, input tf.Output, mesh string) (output tf.Output) {
 	return add(scope, "CopyToMesh", given(attr{"mesh", mesh}), input).one()
 }
 
-// CopyToMeshGrad adds the operation of that name.
+// CopyToMeshGrad copies the gradient of CopyToMesh back to the mesh of its forward input.
 //
 // Parameters:
 //   - input, forward_input: T
@@ -1925,7 +1952,7 @@ func CopyToMeshGrad(scope *Scope, input tf.Output, forward_input tf.Output) (out
 	return add(scope, "CopyToMeshGrad", nil, input, forward_input).one()
 }
 
-// Cos adds the operation of that name.
+// Cos computes the cosine of every element, in radians.
 //
 // Parameters:
 //   - x: T
@@ -1938,7 +1965,7 @@ func Cos(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Cos", nil, x).one()
 }
 
-// Cosh adds the operation of that name.
+// Cosh computes the hyperbolic cosine of every element.
 //
 // Parameters:
 //   - x: T
@@ -1951,7 +1978,7 @@ func Cosh(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Cosh", nil, x).one()
 }
 
-// CountUpTo adds the operation of that name.
+// CountUpTo increments a reference variable and returns its old value, failing at the limit.
 //
 // Parameters:
 //   - ref: reference to T
@@ -1965,7 +1992,7 @@ func CountUpTo(scope *Scope, ref tf.Output, limit int64) (output tf.Output) {
 	return add(scope, "CountUpTo", given(attr{"limit", limit}), ref).one()
 }
 
-// CreateSummaryDbWriter adds the operation of that name.
+// CreateSummaryDbWriter opens a summary writer resource that writes to a database.
 //
 // Parameters:
 //   - writer: resource
@@ -1974,7 +2001,8 @@ func CreateSummaryDbWriter(scope *Scope, writer tf.Output, db_uri tf.Output, exp
 	return add(scope, "CreateSummaryDbWriter", nil, writer, db_uri, experiment_name, run_name, user_name).op
 }
 
-// CreateSummaryFileWriter adds the operation of that name.
+// CreateSummaryFileWriter opens a summary writer resource that writes event files to a log
+// directory.
 //
 // Parameters:
 //   - writer: resource
@@ -1997,7 +2025,7 @@ func CropAndResizeExtrapolationValue(value float32) CropAndResizeAttr {
 	return CropAndResizeAttr{"extrapolation_value", value}
 }
 
-// CropAndResize adds the operation of that name.
+// CropAndResize cuts boxes out of images and resizes every crop to one size.
 //
 // Parameters:
 //   - image: T
@@ -2022,7 +2050,7 @@ func CropAndResizeGradBoxesMethod(value string) CropAndResizeGradBoxesAttr {
 	return CropAndResizeGradBoxesAttr{"method", value}
 }
 
-// CropAndResizeGradBoxes adds the operation of that name.
+// CropAndResizeGradBoxes computes the gradient of CropAndResize with respect to the boxes.
 //
 // Parameters:
 //   - grads: float32
@@ -2049,7 +2077,7 @@ func CropAndResizeGradImageMethod(value string) CropAndResizeGradImageAttr {
 	return CropAndResizeGradImageAttr{"method", value}
 }
 
-// CropAndResizeGradImage adds the operation of that name.
+// CropAndResizeGradImage computes the gradient of CropAndResize with respect to the images.
 //
 // Parameters:
 //   - grads, boxes: float32
@@ -2064,7 +2092,7 @@ func CropAndResizeGradImage(scope *Scope, grads tf.Output, boxes tf.Output, box_
 	return add(scope, "CropAndResizeGradImage", attrs(optional, attr{"T", T}), grads, boxes, box_ind, image_size).one()
 }
 
-// Cross adds the operation of that name.
+// Cross computes the cross product of paired vectors of three elements.
 //
 // Parameters:
 //   - a, b: T
@@ -2078,7 +2106,7 @@ func Cross(scope *Scope, a tf.Output, b tf.Output) (product tf.Output) {
 	return add(scope, "Cross", nil, a, b).one()
 }
 
-// CrossReplicaSum adds the operation of that name.
+// CrossReplicaSum sums a tensor over the TPU replicas of each group.
 //
 // Parameters:
 //   - input: T
@@ -2119,7 +2147,7 @@ func CudnnRNNSeed2(value int64) CudnnRNNAttr { return CudnnRNNAttr{"seed2", valu
 // CudnnRNNIsTraining sets the attribute is_training; the default is true.
 func CudnnRNNIsTraining(value bool) CudnnRNNAttr { return CudnnRNNAttr{"is_training", value} }
 
-// CudnnRNN adds the operation of that name.
+// CudnnRNN runs a recurrent network with cuDNN over a batch of input sequences.
 //
 // Parameters:
 //   - input, input_h, input_c, params: T
@@ -2172,7 +2200,7 @@ func CudnnRNNBackpropSeed2(value int64) CudnnRNNBackpropAttr {
 	return CudnnRNNBackpropAttr{"seed2", value}
 }
 
-// CudnnRNNBackprop adds the operation of that name.
+// CudnnRNNBackprop computes the gradients of CudnnRNN for its data and weights.
 //
 // Parameters:
 //   - input, input_h, input_c, params, output, output_h, output_c, output_backprop,
@@ -2226,7 +2254,8 @@ func CudnnRNNBackpropV2Seed2(value int64) CudnnRNNBackpropV2Attr {
 	return CudnnRNNBackpropV2Attr{"seed2", value}
 }
 
-// CudnnRNNBackpropV2 adds the operation of that name.
+// CudnnRNNBackpropV2 computes the gradients of CudnnRNNV2, using the algorithm choice its forward
+// pass reserved.
 //
 // Parameters:
 //   - input, input_h, input_c, params, output, output_h, output_c, output_backprop,
@@ -2292,7 +2321,7 @@ func CudnnRNNBackpropV3TimeMajor(value bool) CudnnRNNBackpropV3Attr {
 	return CudnnRNNBackpropV3Attr{"time_major", value}
 }
 
-// CudnnRNNBackpropV3 adds the operation of that name.
+// CudnnRNNBackpropV3 computes the gradients of CudnnRNNV3, whose sequences vary in length.
 //
 // Parameters:
 //   - input, input_h, input_c, params: T
@@ -2350,7 +2379,7 @@ func CudnnRNNCanonicalToParamsSeed2(value int64) CudnnRNNCanonicalToParamsAttr {
 	return CudnnRNNCanonicalToParamsAttr{"seed2", value}
 }
 
-// CudnnRNNCanonicalToParams adds the operation of that name.
+// CudnnRNNCanonicalToParams packs separate weights and biases into cuDNN's opaque parameter buffer.
 //
 // Parameters:
 //   - num_layers, num_units, input_size: int32
@@ -2411,7 +2440,8 @@ func CudnnRNNCanonicalToParamsV2NumProj(value int64) CudnnRNNCanonicalToParamsV2
 	return CudnnRNNCanonicalToParamsV2Attr{"num_proj", value}
 }
 
-// CudnnRNNCanonicalToParamsV2 adds the operation of that name.
+// CudnnRNNCanonicalToParamsV2 packs weights and biases into cuDNN's opaque buffer, also with LSTM
+// projection.
 //
 // Parameters:
 //   - num_layers, num_units, input_size: int32
@@ -2476,7 +2506,7 @@ func CudnnRNNParamsSizeNumProj(value int64) CudnnRNNParamsSizeAttr {
 	return CudnnRNNParamsSizeAttr{"num_proj", value}
 }
 
-// CudnnRNNParamsSize adds the operation of that name.
+// CudnnRNNParamsSize computes how large a cuDNN recurrent network's parameter buffer must be.
 //
 // Parameters:
 //   - num_layers, num_units, input_size: int32
@@ -2529,7 +2559,8 @@ func CudnnRNNParamsToCanonicalSeed2(value int64) CudnnRNNParamsToCanonicalAttr {
 	return CudnnRNNParamsToCanonicalAttr{"seed2", value}
 }
 
-// CudnnRNNParamsToCanonical adds the operation of that name.
+// CudnnRNNParamsToCanonical unpacks cuDNN's opaque parameter buffer into separate weights and
+// biases.
 //
 // Parameters:
 //   - num_layers, num_units, input_size: int32
@@ -2590,7 +2621,8 @@ func CudnnRNNParamsToCanonicalV2NumProj(value int64) CudnnRNNParamsToCanonicalV2
 	return CudnnRNNParamsToCanonicalV2Attr{"num_proj", value}
 }
 
-// CudnnRNNParamsToCanonicalV2 adds the operation of that name.
+// CudnnRNNParamsToCanonicalV2 unpacks cuDNN's opaque buffer into weights and biases, also with LSTM
+// projection.
 //
 // Parameters:
 //   - num_layers, num_units, input_size: int32
@@ -2640,7 +2672,7 @@ func CudnnRNNV2Seed2(value int64) CudnnRNNV2Attr { return CudnnRNNV2Attr{"seed2"
 // CudnnRNNV2IsTraining sets the attribute is_training; the default is true.
 func CudnnRNNV2IsTraining(value bool) CudnnRNNV2Attr { return CudnnRNNV2Attr{"is_training", value} }
 
-// CudnnRNNV2 adds the operation of that name.
+// CudnnRNNV2 runs a recurrent network with cuDNN, also returning the algorithm choice as host data.
 //
 // Parameters:
 //   - input, input_h, input_c, params: T
@@ -2691,7 +2723,7 @@ func CudnnRNNV3IsTraining(value bool) CudnnRNNV3Attr { return CudnnRNNV3Attr{"is
 // CudnnRNNV3TimeMajor sets the attribute time_major; the default is true.
 func CudnnRNNV3TimeMajor(value bool) CudnnRNNV3Attr { return CudnnRNNV3Attr{"time_major", value} }
 
-// CudnnRNNV3 adds the operation of that name.
+// CudnnRNNV3 runs a recurrent network with cuDNN over sequences of given, varying lengths.
 //
 // Parameters:
 //   - input, input_h, input_c, params: T
@@ -2709,60 +2741,4 @@ func CudnnRNNV3TimeMajor(value bool) CudnnRNNV3Attr { return CudnnRNNV3Attr{"tim
 func CudnnRNNV3(scope *Scope, input tf.Output, input_h tf.Output, input_c tf.Output, params tf.Output, sequence_lengths tf.Output, optional ...CudnnRNNV3Attr) (output tf.Output, output_h tf.Output, output_c tf.Output, reserve_space tf.Output, host_reserved tf.Output) {
 	made := add(scope, "CudnnRNNV3", attrs(optional), input, input_h, input_c, params, sequence_lengths)
 	return made.one(), made.one(), made.one(), made.one(), made.one()
-}
-
-// CumprodAttr is an optional attribute of [Cumprod].
-type CumprodAttr attr
-
-// CumprodExclusive sets the attribute exclusive; the default is false.
-func CumprodExclusive(value bool) CumprodAttr { return CumprodAttr{"exclusive", value} }
-
-// CumprodReverse sets the attribute reverse; the default is false.
-func CumprodReverse(value bool) CumprodAttr { return CumprodAttr{"reverse", value} }
-
-// Cumprod adds the operation of that name.
-//
-// Parameters:
-//   - x: T
-//   - axis: Tidx
-//
-// Results:
-//   - out: T
-//
-// T is float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
-// bfloat16, qint16, quint16, uint16, complex128, float16, uint32 or uint64.
-//
-// Tidx is int32 or int64.
-//
-// Options: [CumprodExclusive], [CumprodReverse].
-func Cumprod(scope *Scope, x tf.Output, axis tf.Output, optional ...CumprodAttr) (out tf.Output) {
-	return add(scope, "Cumprod", attrs(optional), x, axis).one()
-}
-
-// CumsumAttr is an optional attribute of [Cumsum].
-type CumsumAttr attr
-
-// CumsumExclusive sets the attribute exclusive; the default is false.
-func CumsumExclusive(value bool) CumsumAttr { return CumsumAttr{"exclusive", value} }
-
-// CumsumReverse sets the attribute reverse; the default is false.
-func CumsumReverse(value bool) CumsumAttr { return CumsumAttr{"reverse", value} }
-
-// Cumsum adds the operation of that name.
-//
-// Parameters:
-//   - x: T
-//   - axis: Tidx
-//
-// Results:
-//   - out: T
-//
-// T is float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
-// bfloat16, qint16, quint16, uint16, complex128, float16, uint32 or uint64.
-//
-// Tidx is int32 or int64.
-//
-// Options: [CumsumExclusive], [CumsumReverse].
-func Cumsum(scope *Scope, x tf.Output, axis tf.Output, optional ...CumsumAttr) (out tf.Output) {
-	return add(scope, "Cumsum", attrs(optional), x, axis).one()
 }

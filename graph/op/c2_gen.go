@@ -4,6 +4,62 @@ package op
 
 import tf "millrace/tfbridge"
 
+// CumprodAttr is an optional attribute of [Cumprod].
+type CumprodAttr attr
+
+// CumprodExclusive sets the attribute exclusive; the default is false.
+func CumprodExclusive(value bool) CumprodAttr { return CumprodAttr{"exclusive", value} }
+
+// CumprodReverse sets the attribute reverse; the default is false.
+func CumprodReverse(value bool) CumprodAttr { return CumprodAttr{"reverse", value} }
+
+// Cumprod computes running products along one axis, optionally exclusive or reversed.
+//
+// Parameters:
+//   - x: T
+//   - axis: Tidx
+//
+// Results:
+//   - out: T
+//
+// T is float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
+// bfloat16, qint16, quint16, uint16, complex128, float16, uint32 or uint64.
+//
+// Tidx is int32 or int64.
+//
+// Options: [CumprodExclusive], [CumprodReverse].
+func Cumprod(scope *Scope, x tf.Output, axis tf.Output, optional ...CumprodAttr) (out tf.Output) {
+	return add(scope, "Cumprod", attrs(optional), x, axis).one()
+}
+
+// CumsumAttr is an optional attribute of [Cumsum].
+type CumsumAttr attr
+
+// CumsumExclusive sets the attribute exclusive; the default is false.
+func CumsumExclusive(value bool) CumsumAttr { return CumsumAttr{"exclusive", value} }
+
+// CumsumReverse sets the attribute reverse; the default is false.
+func CumsumReverse(value bool) CumsumAttr { return CumsumAttr{"reverse", value} }
+
+// Cumsum computes running sums along one axis, optionally exclusive or reversed.
+//
+// Parameters:
+//   - x: T
+//   - axis: Tidx
+//
+// Results:
+//   - out: T
+//
+// T is float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
+// bfloat16, qint16, quint16, uint16, complex128, float16, uint32 or uint64.
+//
+// Tidx is int32 or int64.
+//
+// Options: [CumsumExclusive], [CumsumReverse].
+func Cumsum(scope *Scope, x tf.Output, axis tf.Output, optional ...CumsumAttr) (out tf.Output) {
+	return add(scope, "Cumsum", attrs(optional), x, axis).one()
+}
+
 // CumulativeLogsumexpAttr is an optional attribute of [CumulativeLogsumexp].
 type CumulativeLogsumexpAttr attr
 
@@ -17,7 +73,8 @@ func CumulativeLogsumexpReverse(value bool) CumulativeLogsumexpAttr {
 	return CumulativeLogsumexpAttr{"reverse", value}
 }
 
-// CumulativeLogsumexp adds the operation of that name.
+// CumulativeLogsumexp computes running log-sum-exp values along one axis, optionally exclusive or
+// reversed.
 //
 // Parameters:
 //   - x: T
@@ -58,7 +115,8 @@ func CustomAggregatorMaxPercentile(value float32) CustomAggregatorAttr {
 	return CustomAggregatorAttr{"max_percentile", value}
 }
 
-// CustomAggregator adds the operation of that name.
+// CustomAggregator passes a tensor through while gathering its range and histogram for
+// quantization.
 //
 // Parameters:
 //   - input: float32

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// DTensorAllGather adds the operation of that name.
+// DTensorAllGather gathers a DTensor's shards, going from a sharded layout to a less sharded one.
 //
 // Parameters:
 //   - input: T
@@ -19,7 +19,7 @@ func DTensorAllGather(scope *Scope, input tf.Output, input_layout string, output
 	return add(scope, "DTensorAllGather", given(attr{"input_layout", input_layout}, attr{"output_layout", output_layout}), input).one()
 }
 
-// DTensorAllReduce adds the operation of that name.
+// DTensorAllReduce reduces a tensor over groups of a DTensor mesh, leaving every member the result.
 //
 // Parameters:
 //   - input: T
@@ -35,7 +35,7 @@ func DTensorAllReduce(scope *Scope, input tf.Output, group_assignment tf.Output,
 	return add(scope, "DTensorAllReduce", given(attr{"reduce_op", reduce_op}, attr{"device_type", device_type}), input, group_assignment).one()
 }
 
-// DTensorAllScatter adds the operation of that name.
+// DTensorAllScatter splits a DTensor further, going from one layout to a more sharded one.
 //
 // Parameters:
 //   - input: T
@@ -51,7 +51,7 @@ func DTensorAllScatter(scope *Scope, input tf.Output, input_layout string, outpu
 	return add(scope, "DTensorAllScatter", given(attr{"input_layout", input_layout}, attr{"output_layout", output_layout}), input).one()
 }
 
-// DTensorAllToAll adds the operation of that name.
+// DTensorAllToAll exchanges a DTensor's shards, moving the sharding from one dimension to another.
 //
 // Parameters:
 //   - input: T
@@ -66,7 +66,7 @@ func DTensorAllToAll(scope *Scope, input tf.Output, input_layout string, output_
 	return add(scope, "DTensorAllToAll", given(attr{"input_layout", input_layout}, attr{"output_layout", output_layout}), input).one()
 }
 
-// DTensorReduceScatter adds the operation of that name.
+// DTensorReduceScatter reduces a tensor over groups of a DTensor mesh and scatters the result.
 //
 // Parameters:
 //   - input: T
@@ -82,7 +82,7 @@ func DTensorReduceScatter(scope *Scope, input tf.Output, group_assignment tf.Out
 	return add(scope, "DTensorReduceScatter", given(attr{"reduce_op", reduce_op}, attr{"device_type", device_type}), input, group_assignment, scatter_dimension).one()
 }
 
-// DTensorRestoreV2 adds the operation of that name.
+// DTensorRestoreV2 restores tensors from a checkpoint with the given shapes and DTensor layouts.
 //
 // Parameters:
 //   - prefix, tensor_names, shape_and_slices: string
@@ -96,7 +96,7 @@ func DTensorRestoreV2(scope *Scope, prefix tf.Output, tensor_names tf.Output, sh
 	return add(scope, "DTensorRestoreV2", given(attr{"input_shapes", input_shapes}, attr{"input_layouts", input_layouts}, attr{"dtypes", dtypes}), prefix, tensor_names, shape_and_slices).list("tensors")
 }
 
-// DTensorSetGlobalTPUArray adds the operation of that name.
+// DTensorSetGlobalTPUArray tells DTensor's runtime the topology of the whole TPU system.
 //
 // Parameters:
 //   - topology: string
@@ -117,7 +117,7 @@ func DataFormatDimMapDstFormat(value string) DataFormatDimMapAttr {
 	return DataFormatDimMapAttr{"dst_format", value}
 }
 
-// DataFormatDimMap adds the operation of that name.
+// DataFormatDimMap translates dimension indices from one data format, such as NHWC, to another.
 //
 // Parameters:
 //   - x: T
@@ -145,7 +145,7 @@ func DataFormatVecPermuteDstFormat(value string) DataFormatVecPermuteAttr {
 	return DataFormatVecPermuteAttr{"dst_format", value}
 }
 
-// DataFormatVecPermute adds the operation of that name.
+// DataFormatVecPermute reorders a vector of per-dimension values from one data format to another.
 //
 // Parameters:
 //   - x: T
@@ -186,7 +186,7 @@ func DataServiceDatasetCrossTrainerCacheOptions(value string) DataServiceDataset
 	return DataServiceDatasetAttr{"cross_trainer_cache_options", value}
 }
 
-// DataServiceDataset adds the operation of that name.
+// DataServiceDataset reads a registered dataset's elements from the tf.data service.
 //
 // Parameters:
 //   - dataset_id: int64
@@ -231,7 +231,8 @@ func DataServiceDatasetV2CrossTrainerCacheOptions(value string) DataServiceDatas
 	return DataServiceDatasetV2Attr{"cross_trainer_cache_options", value}
 }
 
-// DataServiceDatasetV2 adds the operation of that name.
+// DataServiceDatasetV2 reads from the tf.data service, optionally as one of several coordinated
+// consumers.
 //
 // Parameters:
 //   - dataset_id: int64
@@ -282,7 +283,8 @@ func DataServiceDatasetV3CrossTrainerCacheOptions(value string) DataServiceDatas
 	return DataServiceDatasetV3Attr{"cross_trainer_cache_options", value}
 }
 
-// DataServiceDatasetV3 adds the operation of that name.
+// DataServiceDatasetV3 reads from the tf.data service, with a function that can uncompress
+// elements.
 //
 // Parameters:
 //   - dataset_id: int64
@@ -334,7 +336,7 @@ func DataServiceDatasetV4CrossTrainerCacheOptions(value string) DataServiceDatas
 	return DataServiceDatasetV4Attr{"cross_trainer_cache_options", value}
 }
 
-// DataServiceDatasetV4 adds the operation of that name.
+// DataServiceDatasetV4 reads from the tf.data service, with the dataset named by a string id.
 //
 // Parameters:
 //   - dataset_id, processing_mode, address, protocol, job_name: string
@@ -362,7 +364,7 @@ func DatasetCardinalityCardinalityOptions(value string) DatasetCardinalityAttr {
 	return DatasetCardinalityAttr{"cardinality_options", value}
 }
 
-// DatasetCardinality adds the operation of that name.
+// DatasetCardinality returns how many elements a dataset has, or a code for infinite or unknown.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -375,7 +377,7 @@ func DatasetCardinality(scope *Scope, input_dataset tf.Output, optional ...Datas
 	return add(scope, "DatasetCardinality", attrs(optional), input_dataset).one()
 }
 
-// DatasetFingerprint adds the operation of that name.
+// DatasetFingerprint computes a fingerprint of a dataset's graph.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -386,7 +388,7 @@ func DatasetFingerprint(scope *Scope, input_dataset tf.Output) (fingerprint tf.O
 	return add(scope, "DatasetFingerprint", nil, input_dataset).one()
 }
 
-// DatasetFromGraph adds the operation of that name.
+// DatasetFromGraph creates a dataset from a serialized graph definition.
 //
 // Parameters:
 //   - graph_def: string
@@ -417,7 +419,8 @@ func DatasetToGraphStripDeviceAssignment(value bool) DatasetToGraphAttr {
 	return DatasetToGraphAttr{"strip_device_assignment", value}
 }
 
-// DatasetToGraph adds the operation of that name.
+// DatasetToGraph serializes a dataset as a graph definition, with a switch to allow stateful
+// operations.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -445,7 +448,7 @@ func DatasetToGraphV2StripDeviceAssignment(value bool) DatasetToGraphV2Attr {
 	return DatasetToGraphV2Attr{"strip_device_assignment", value}
 }
 
-// DatasetToGraphV2 adds the operation of that name.
+// DatasetToGraphV2 serializes a dataset as a graph definition, with a policy for external state.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -466,7 +469,7 @@ func DatasetToSingleElementMetadata(value string) DatasetToSingleElementAttr {
 	return DatasetToSingleElementAttr{"metadata", value}
 }
 
-// DatasetToSingleElement adds the operation of that name.
+// DatasetToSingleElement returns the only element of a dataset, failing unless there is just one.
 //
 // Parameters:
 //   - dataset: variant
@@ -481,7 +484,7 @@ func DatasetToSingleElement(scope *Scope, dataset tf.Output, output_types []tf.D
 	return add(scope, "DatasetToSingleElement", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), dataset).list("components")
 }
 
-// DatasetToTFRecord adds the operation of that name.
+// DatasetToTFRecord writes a dataset of strings to a TFRecord file.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -490,7 +493,7 @@ func DatasetToTFRecord(scope *Scope, input_dataset tf.Output, filename tf.Output
 	return add(scope, "DatasetToTFRecord", nil, input_dataset, filename, compression_type).op
 }
 
-// Dawsn adds the operation of that name.
+// Dawsn computes Dawson's integral of every element.
 //
 // Parameters:
 //   - x: T
@@ -503,7 +506,7 @@ func Dawsn(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Dawsn", nil, x).one()
 }
 
-// DebugGradientIdentity adds the operation of that name.
+// DebugGradientIdentity passes a tensor through and marks it for the debugging of gradients.
 //
 // Parameters:
 //   - input: T
@@ -514,7 +517,8 @@ func DebugGradientIdentity(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "DebugGradientIdentity", nil, input).one()
 }
 
-// DebugGradientRefIdentity adds the operation of that name.
+// DebugGradientRefIdentity passes a reference tensor through and marks it for the debugging of
+// gradients.
 //
 // Parameters:
 //   - input: reference to T
@@ -548,7 +552,7 @@ func DebugIdentityGatedGrpc(value bool) DebugIdentityAttr {
 	return DebugIdentityAttr{"gated_grpc", value}
 }
 
-// DebugIdentity adds the operation of that name.
+// DebugIdentity passes a tensor through and publishes it to the debugger's URLs.
 //
 // Parameters:
 //   - input: T
@@ -600,7 +604,7 @@ func DebugIdentityV2TfdbgRunId(value string) DebugIdentityV2Attr {
 	return DebugIdentityV2Attr{"tfdbg_run_id", value}
 }
 
-// DebugIdentityV2 adds the operation of that name.
+// DebugIdentityV2 passes a tensor through while writing its contents or a digest as debug events.
 //
 // Parameters:
 //   - input: T
@@ -653,7 +657,8 @@ func DebugIdentityV3GatedGrpc(value bool) DebugIdentityV3Attr {
 	return DebugIdentityV3Attr{"gated_grpc", value}
 }
 
-// DebugIdentityV3 adds the operation of that name.
+// DebugIdentityV3 passes a tensor through, publishing it with its place in a node's inputs or
+// outputs.
 //
 // Parameters:
 //   - input: T
@@ -691,7 +696,7 @@ func DebugNanCountGatedGrpc(value bool) DebugNanCountAttr {
 	return DebugNanCountAttr{"gated_grpc", value}
 }
 
-// DebugNanCount adds the operation of that name.
+// DebugNanCount counts a tensor's NaN elements and publishes the count to the debugger.
 //
 // Parameters:
 //   - input: T
@@ -743,7 +748,7 @@ func DebugNumericSummaryGatedGrpc(value bool) DebugNumericSummaryAttr {
 	return DebugNumericSummaryAttr{"gated_grpc", value}
 }
 
-// DebugNumericSummary adds the operation of that name.
+// DebugNumericSummary summarizes a tensor's value kinds, range and distribution for the debugger.
 //
 // Parameters:
 //   - input: T
@@ -777,7 +782,8 @@ func DebugNumericSummaryV2TensorId(value int64) DebugNumericSummaryV2Attr {
 	return DebugNumericSummaryV2Attr{"tensor_id", value}
 }
 
-// DebugNumericSummaryV2 adds the operation of that name.
+// DebugNumericSummaryV2 summarizes a tensor's values for the second debugger, in a form its mode
+// sets.
 //
 // Parameters:
 //   - input: T
@@ -825,7 +831,7 @@ func DecodeAndCropJpegDctMethod(value string) DecodeAndCropJpegAttr {
 	return DecodeAndCropJpegAttr{"dct_method", value}
 }
 
-// DecodeAndCropJpeg adds the operation of that name.
+// DecodeAndCropJpeg decodes only a given window of a JPEG image.
 //
 // Parameters:
 //   - contents: string
@@ -841,7 +847,7 @@ func DecodeAndCropJpeg(scope *Scope, contents tf.Output, crop_window tf.Output, 
 	return add(scope, "DecodeAndCropJpeg", attrs(optional), contents, crop_window).one()
 }
 
-// DecodeBase64 adds the operation of that name.
+// DecodeBase64 decodes strings written in web-safe base64.
 //
 // Parameters:
 //   - input: string
@@ -858,7 +864,7 @@ type DecodeBmpAttr attr
 // DecodeBmpChannels sets the attribute channels; the default is 0.
 func DecodeBmpChannels(value int64) DecodeBmpAttr { return DecodeBmpAttr{"channels", value} }
 
-// DecodeBmp adds the operation of that name.
+// DecodeBmp decodes a BMP image, the first frame if it has several.
 //
 // Parameters:
 //   - contents: string
@@ -886,7 +892,7 @@ func DecodeCSVNaValue(value string) DecodeCSVAttr { return DecodeCSVAttr{"na_val
 // DecodeCSVSelectCols sets the attribute select_cols; the default is [].
 func DecodeCSVSelectCols(value []int64) DecodeCSVAttr { return DecodeCSVAttr{"select_cols", value} }
 
-// DecodeCSV adds the operation of that name.
+// DecodeCSV parses CSV records, giving one tensor for each column.
 //
 // Parameters:
 //   - records: string
@@ -911,7 +917,7 @@ func DecodeCompressedCompressionType(value string) DecodeCompressedAttr {
 	return DecodeCompressedAttr{"compression_type", value}
 }
 
-// DecodeCompressed adds the operation of that name.
+// DecodeCompressed decompresses every string with the given method, such as ZLIB or GZIP.
 //
 // Parameters:
 //   - bytes: string
@@ -924,7 +930,7 @@ func DecodeCompressed(scope *Scope, bytes tf.Output, optional ...DecodeCompresse
 	return add(scope, "DecodeCompressed", attrs(optional), bytes).one()
 }
 
-// DecodeGif adds the operation of that name.
+// DecodeGif decodes all frames of a GIF image as RGB.
 //
 // Parameters:
 //   - contents: string
@@ -949,7 +955,7 @@ func DecodeImageExpandAnimations(value bool) DecodeImageAttr {
 	return DecodeImageAttr{"expand_animations", value}
 }
 
-// DecodeImage adds the operation of that name.
+// DecodeImage detects an image's format and decodes it to the wanted type.
 //
 // Parameters:
 //   - contents: string
@@ -962,7 +968,7 @@ func DecodeImage(scope *Scope, contents tf.Output, optional ...DecodeImageAttr) 
 	return add(scope, "DecodeImage", attrs(optional), contents).one()
 }
 
-// DecodeJSONExample adds the operation of that name.
+// DecodeJSONExample converts Example records from JSON to binary protocol buffers.
 //
 // Parameters:
 //   - json_examples: string
@@ -1000,7 +1006,7 @@ func DecodeJpegAcceptableFraction(value float32) DecodeJpegAttr {
 // DecodeJpegDctMethod sets the attribute dct_method; the default is "".
 func DecodeJpegDctMethod(value string) DecodeJpegAttr { return DecodeJpegAttr{"dct_method", value} }
 
-// DecodeJpeg adds the operation of that name.
+// DecodeJpeg decodes a JPEG image, optionally scaled down.
 //
 // Parameters:
 //   - contents: string
@@ -1023,7 +1029,7 @@ func DecodeJxlChannels(value int64) DecodeJxlAttr { return DecodeJxlAttr{"channe
 // DecodeJxlDtype sets the attribute dtype, uint8; the default is uint8.
 func DecodeJxlDtype(value tf.DataType) DecodeJxlAttr { return DecodeJxlAttr{"dtype", value} }
 
-// DecodeJxl adds the operation of that name.
+// DecodeJxl decodes a JPEG XL image with the wanted number of channels.
 //
 // Parameters:
 //   - contents: string
@@ -1044,7 +1050,7 @@ func DecodePaddedRawLittleEndian(value bool) DecodePaddedRawAttr {
 	return DecodePaddedRawAttr{"little_endian", value}
 }
 
-// DecodePaddedRaw adds the operation of that name.
+// DecodePaddedRaw reads strings as vectors of numbers, padding or cutting them to a fixed length.
 //
 // Parameters:
 //   - input_bytes: string
@@ -1068,7 +1074,7 @@ func DecodePngChannels(value int64) DecodePngAttr { return DecodePngAttr{"channe
 // DecodePngDtype sets the attribute dtype, uint8 or uint16; the default is uint8.
 func DecodePngDtype(value tf.DataType) DecodePngAttr { return DecodePngAttr{"dtype", value} }
 
-// DecodePng adds the operation of that name.
+// DecodePng decodes a PNG image as 8-bit or 16-bit integers.
 //
 // Parameters:
 //   - contents: string
@@ -1097,7 +1103,7 @@ func DecodeProtoV2MessageFormat(value string) DecodeProtoV2Attr {
 // DecodeProtoV2Sanitize sets the attribute sanitize; the default is false.
 func DecodeProtoV2Sanitize(value bool) DecodeProtoV2Attr { return DecodeProtoV2Attr{"sanitize", value} }
 
-// DecodeProtoV2 adds the operation of that name.
+// DecodeProtoV2 extracts the named fields of serialized protocol buffer messages into tensors.
 //
 // Parameters:
 //   - bytes: string
@@ -1121,7 +1127,7 @@ type DecodeRawAttr attr
 // DecodeRawLittleEndian sets the attribute little_endian; the default is true.
 func DecodeRawLittleEndian(value bool) DecodeRawAttr { return DecodeRawAttr{"little_endian", value} }
 
-// DecodeRaw adds the operation of that name.
+// DecodeRaw reads the bytes of strings as vectors of numbers of the wanted type.
 //
 // Parameters:
 //   - bytes: string
@@ -1149,7 +1155,7 @@ func DecodeWavDesiredSamples(value int64) DecodeWavAttr {
 	return DecodeWavAttr{"desired_samples", value}
 }
 
-// DecodeWav adds the operation of that name.
+// DecodeWav decodes 16-bit WAV audio to floats between -1 and 1, with its sample rate.
 //
 // Parameters:
 //   - contents: string
@@ -1173,7 +1179,7 @@ func DecodeWebPChannels(value int64) DecodeWebPAttr { return DecodeWebPAttr{"cha
 // DecodeWebPDtype sets the attribute dtype, uint8; the default is uint8.
 func DecodeWebPDtype(value tf.DataType) DecodeWebPAttr { return DecodeWebPAttr{"dtype", value} }
 
-// DecodeWebP adds the operation of that name.
+// DecodeWebP decodes a WebP image with the wanted number of channels.
 //
 // Parameters:
 //   - contents: string
@@ -1186,7 +1192,7 @@ func DecodeWebP(scope *Scope, contents tf.Output, optional ...DecodeWebPAttr) (i
 	return add(scope, "DecodeWebP", attrs(optional), contents).one()
 }
 
-// DeepCopy adds the operation of that name.
+// DeepCopy copies a tensor into a buffer of its own.
 //
 // Parameters:
 //   - x: T
@@ -1197,7 +1203,7 @@ func DeepCopy(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "DeepCopy", nil, x).one()
 }
 
-// DeleteIterator adds the operation of that name.
+// DeleteIterator deletes a dataset iterator with the deleter made along with it.
 //
 // Parameters:
 //   - handle: resource
@@ -1206,7 +1212,7 @@ func DeleteIterator(scope *Scope, handle tf.Output, deleter tf.Output) (o *tf.Op
 	return add(scope, "DeleteIterator", nil, handle, deleter).op
 }
 
-// DeleteMemoryCache adds the operation of that name.
+// DeleteMemoryCache deletes an in-memory dataset cache with the deleter made along with it.
 //
 // Parameters:
 //   - handle: resource
@@ -1215,7 +1221,8 @@ func DeleteMemoryCache(scope *Scope, handle tf.Output, deleter tf.Output) (o *tf
 	return add(scope, "DeleteMemoryCache", nil, handle, deleter).op
 }
 
-// DeleteMultiDeviceIterator adds the operation of that name.
+// DeleteMultiDeviceIterator deletes a multi-device iterator once its per-device iterators are done
+// with.
 //
 // Parameters:
 //   - multi_device_iterator: resource
@@ -1227,7 +1234,7 @@ func DeleteMultiDeviceIterator(scope *Scope, multi_device_iterator tf.Output, it
 	return add(scope, "DeleteMultiDeviceIterator", nil, multi_device_iterator, tf.OutputList(iterators), deleter).op
 }
 
-// DeleteRandomSeedGenerator adds the operation of that name.
+// DeleteRandomSeedGenerator deletes a random seed generator with the deleter made along with it.
 //
 // Parameters:
 //   - handle: resource
@@ -1236,7 +1243,7 @@ func DeleteRandomSeedGenerator(scope *Scope, handle tf.Output, deleter tf.Output
 	return add(scope, "DeleteRandomSeedGenerator", nil, handle, deleter).op
 }
 
-// DeleteRpcFutureResource adds the operation of that name.
+// DeleteRpcFutureResource deletes the future of an RPC call with the deleter made along with it.
 //
 // Parameters:
 //   - handle: resource
@@ -1245,7 +1252,7 @@ func DeleteRpcFutureResource(scope *Scope, handle tf.Output, deleter tf.Output) 
 	return add(scope, "DeleteRpcFutureResource", nil, handle, deleter).op
 }
 
-// DeleteSeedGenerator adds the operation of that name.
+// DeleteSeedGenerator deletes a dataset's seed generator with the deleter made along with it.
 //
 // Parameters:
 //   - handle: resource
@@ -1254,7 +1261,7 @@ func DeleteSeedGenerator(scope *Scope, handle tf.Output, deleter tf.Output) (o *
 	return add(scope, "DeleteSeedGenerator", nil, handle, deleter).op
 }
 
-// DeleteSessionTensor adds the operation of that name.
+// DeleteSessionTensor deletes a tensor kept in the session, by its handle.
 //
 // Parameters:
 //   - handle: string
@@ -1270,7 +1277,7 @@ func DenseBincountBinaryOutput(value bool) DenseBincountAttr {
 	return DenseBincountAttr{"binary_output", value}
 }
 
-// DenseBincount adds the operation of that name.
+// DenseBincount counts integers, or sums their weights, over a vector or each row of a matrix.
 //
 // Parameters:
 //   - input, size: Tidx
@@ -1301,7 +1308,7 @@ func DenseCountSparseOutputMaxlength(value int64) DenseCountSparseOutputAttr {
 	return DenseCountSparseOutputAttr{"maxlength", value}
 }
 
-// DenseCountSparseOutput adds the operation of that name.
+// DenseCountSparseOutput counts each row's values in a dense tensor, giving sparse counts.
 //
 // Parameters:
 //   - values: T
@@ -1323,7 +1330,8 @@ func DenseCountSparseOutput(scope *Scope, values tf.Output, weights tf.Output, b
 	return made.one(), made.one(), made.one()
 }
 
-// DenseToCSRSparseMatrix adds the operation of that name.
+// DenseToCSRSparseMatrix collects a dense tensor's values at given indices into CSR sparse
+// matrices.
 //
 // Parameters:
 //   - dense_input: T
@@ -1345,7 +1353,7 @@ func DenseToDenseSetOperationValidateIndices(value bool) DenseToDenseSetOperatio
 	return DenseToDenseSetOperationAttr{"validate_indices", value}
 }
 
-// DenseToDenseSetOperation adds the operation of that name.
+// DenseToDenseSetOperation applies a set operation to the last dimension of two dense tensors.
 //
 // Parameters:
 //   - set1, set2: T
@@ -1364,7 +1372,7 @@ func DenseToDenseSetOperation(scope *Scope, set1 tf.Output, set2 tf.Output, set_
 	return made.one(), made.one(), made.one()
 }
 
-// DenseToSparseBatchDataset adds the operation of that name.
+// DenseToSparseBatchDataset batches dense elements of varying shape into sparse tensors.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1387,7 +1395,8 @@ func DenseToSparseSetOperationValidateIndices(value bool) DenseToSparseSetOperat
 	return DenseToSparseSetOperationAttr{"validate_indices", value}
 }
 
-// DenseToSparseSetOperation adds the operation of that name.
+// DenseToSparseSetOperation applies a set operation to the last dimension of a dense and a sparse
+// tensor.
 //
 // Parameters:
 //   - set1: T
@@ -1418,7 +1427,7 @@ func DepthToSpaceDataFormat(value string) DepthToSpaceAttr {
 	return DepthToSpaceAttr{"data_format", value}
 }
 
-// DepthToSpace adds the operation of that name.
+// DepthToSpace moves channel values into blocks of height and width.
 //
 // Parameters:
 //   - input: T
@@ -1451,7 +1460,7 @@ func DepthwiseConv2dNativeDilations(value []int64) DepthwiseConv2dNativeAttr {
 	return DepthwiseConv2dNativeAttr{"dilations", value}
 }
 
-// DepthwiseConv2dNative adds the operation of that name.
+// DepthwiseConv2dNative convolves each channel of a batch of images with filters of its own.
 //
 // Parameters:
 //   - input, filter: T
@@ -1490,7 +1499,8 @@ func DepthwiseConv2dNativeBackpropFilterDilations(value []int64) DepthwiseConv2d
 	return DepthwiseConv2dNativeBackpropFilterAttr{"dilations", value}
 }
 
-// DepthwiseConv2dNativeBackpropFilter adds the operation of that name.
+// DepthwiseConv2dNativeBackpropFilter computes the depthwise convolution's gradient with respect to
+// the filter.
 //
 // Parameters:
 //   - input: T
@@ -1531,7 +1541,8 @@ func DepthwiseConv2dNativeBackpropInputDilations(value []int64) DepthwiseConv2dN
 	return DepthwiseConv2dNativeBackpropInputAttr{"dilations", value}
 }
 
-// DepthwiseConv2dNativeBackpropInput adds the operation of that name.
+// DepthwiseConv2dNativeBackpropInput computes the depthwise convolution's gradient with respect to
+// the input.
 //
 // Parameters:
 //   - input_sizes: int32
@@ -1566,7 +1577,7 @@ func DequantizeAxis(value int64) DequantizeAttr { return DequantizeAttr{"axis", 
 // DequantizeDtype sets the attribute dtype, bfloat16 or float32; the default is float32.
 func DequantizeDtype(value tf.DataType) DequantizeAttr { return DequantizeAttr{"dtype", value} }
 
-// Dequantize adds the operation of that name.
+// Dequantize converts quantized values back to floats within a given range.
 //
 // Parameters:
 //   - input: T
@@ -1582,7 +1593,7 @@ func Dequantize(scope *Scope, input tf.Output, min_range tf.Output, max_range tf
 	return add(scope, "Dequantize", attrs(optional), input, min_range, max_range).one()
 }
 
-// DeserializeIterator adds the operation of that name.
+// DeserializeIterator restores a dataset iterator's state from its serialized form.
 //
 // Parameters:
 //   - resource_handle: resource
@@ -1591,7 +1602,7 @@ func DeserializeIterator(scope *Scope, resource_handle tf.Output, serialized tf.
 	return add(scope, "DeserializeIterator", nil, resource_handle, serialized).op
 }
 
-// DeserializeManySparse adds the operation of that name.
+// DeserializeManySparse restores a minibatch of serialized sparse tensors as one of higher rank.
 //
 // Parameters:
 //   - serialized_sparse: string
@@ -1606,7 +1617,8 @@ func DeserializeManySparse(scope *Scope, serialized_sparse tf.Output, dtype tf.D
 	return made.one(), made.one(), made.one()
 }
 
-// DeserializeSparse adds the operation of that name.
+// DeserializeSparse restores sparse tensors from serialized form, with any batch dimensions kept in
+// front.
 //
 // Parameters:
 //   - serialized_sparse: Tserialized
@@ -1631,7 +1643,7 @@ func DestroyResourceOpIgnoreLookupError(value bool) DestroyResourceOpAttr {
 	return DestroyResourceOpAttr{"ignore_lookup_error", value}
 }
 
-// DestroyResourceOp adds the operation of that name.
+// DestroyResourceOp deletes the resource behind a handle, so that later uses fail.
 //
 // Parameters:
 //   - resource: resource
@@ -1641,7 +1653,7 @@ func DestroyResourceOp(scope *Scope, resource tf.Output, optional ...DestroyReso
 	return add(scope, "DestroyResourceOp", attrs(optional), resource).op
 }
 
-// DestroyTemporaryVariable adds the operation of that name.
+// DestroyTemporaryVariable returns a temporary variable's last value and destroys the variable.
 //
 // Parameters:
 //   - ref: reference to T
@@ -1653,7 +1665,7 @@ func DestroyTemporaryVariable(scope *Scope, ref tf.Output, var_name string) (val
 	return add(scope, "DestroyTemporaryVariable", given(attr{"var_name", var_name}), ref).one()
 }
 
-// DeviceIndex adds the operation of that name.
+// DeviceIndex tells where this operation's device stands in a list of device names.
 //
 // Parameters:
 //   - device_names: a list of strings
@@ -1664,7 +1676,7 @@ func DeviceIndex(scope *Scope, device_names []string) (index tf.Output) {
 	return add(scope, "DeviceIndex", given(attr{"device_names", device_names})).one()
 }
 
-// Diag adds the operation of that name.
+// Diag builds a tensor of twice the rank with the given values on its diagonal.
 //
 // Parameters:
 //   - diagonal: T
@@ -1677,7 +1689,7 @@ func Diag(scope *Scope, diagonal tf.Output) (output tf.Output) {
 	return add(scope, "Diag", nil, diagonal).one()
 }
 
-// DiagPart adds the operation of that name.
+// DiagPart extracts the diagonal of a tensor whose two halves of dimensions match.
 //
 // Parameters:
 //   - input: T
@@ -1690,7 +1702,7 @@ func DiagPart(scope *Scope, input tf.Output) (diagonal tf.Output) {
 	return add(scope, "DiagPart", nil, input).one()
 }
 
-// Digamma adds the operation of that name.
+// Digamma computes the derivative of the log gamma function for every element.
 //
 // Parameters:
 //   - x: T
@@ -1703,7 +1715,7 @@ func Digamma(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Digamma", nil, x).one()
 }
 
-// Dilation2D adds the operation of that name.
+// Dilation2D computes the grayscale dilation of a batch of images with a filter.
 //
 // Parameters:
 //   - input, filter: T
@@ -1720,7 +1732,7 @@ func Dilation2D(scope *Scope, input tf.Output, filter tf.Output, strides []int64
 	return add(scope, "Dilation2D", given(attr{"strides", strides}, attr{"rates", rates}, attr{"padding", padding}), input, filter).one()
 }
 
-// Dilation2DBackpropFilter adds the operation of that name.
+// Dilation2DBackpropFilter computes the gradient of Dilation2D with respect to the filter.
 //
 // Parameters:
 //   - input, filter, out_backprop: T
@@ -1737,7 +1749,7 @@ func Dilation2DBackpropFilter(scope *Scope, input tf.Output, filter tf.Output, o
 	return add(scope, "Dilation2DBackpropFilter", given(attr{"strides", strides}, attr{"rates", rates}, attr{"padding", padding}), input, filter, out_backprop).one()
 }
 
-// Dilation2DBackpropInput adds the operation of that name.
+// Dilation2DBackpropInput computes the gradient of Dilation2D with respect to the input.
 //
 // Parameters:
 //   - input, filter, out_backprop: T
@@ -1763,7 +1775,8 @@ func DirectedInterleaveDatasetStopOnEmptyDataset(value bool) DirectedInterleaveD
 	return DirectedInterleaveDatasetAttr{"stop_on_empty_dataset", value}
 }
 
-// DirectedInterleaveDataset adds the operation of that name.
+// DirectedInterleaveDataset draws each element from the dataset whose index a selector dataset
+// yields.
 //
 // Parameters:
 //   - selector_input_dataset: variant
@@ -1781,7 +1794,7 @@ func DirectedInterleaveDataset(scope *Scope, selector_input_dataset tf.Output, d
 	return add(scope, "DirectedInterleaveDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), selector_input_dataset, tf.OutputList(data_input_datasets)).one()
 }
 
-// DisableCopyOnRead adds the operation of that name.
+// DisableCopyOnRead takes a resource variable out of copy-on-read mode.
 //
 // Parameters:
 //   - resource: resource
@@ -1797,7 +1810,7 @@ func DistributedSaveMetadata(value string) DistributedSaveAttr {
 	return DistributedSaveAttr{"metadata", value}
 }
 
-// DistributedSave adds the operation of that name.
+// DistributedSave has a tf.data service dispatcher save a dataset's snapshot in a directory.
 //
 // Parameters:
 //   - dataset: variant
@@ -1808,7 +1821,7 @@ func DistributedSave(scope *Scope, dataset tf.Output, directory tf.Output, addre
 	return add(scope, "DistributedSave", attrs(optional), dataset, directory, address).op
 }
 
-// Div adds the operation of that name.
+// Div divides one tensor by another element by element, truncating integer quotients.
 //
 // Parameters:
 //   - x, y: T
@@ -1822,7 +1835,7 @@ func Div(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Div", nil, x, y).one()
 }
 
-// DivNoNan adds the operation of that name.
+// DivNoNan divides element by element, giving zero wherever the divisor is zero.
 //
 // Parameters:
 //   - x, y: T
@@ -1835,7 +1848,7 @@ func DivNoNan(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "DivNoNan", nil, x, y).one()
 }
 
-// DrawBoundingBoxes adds the operation of that name.
+// DrawBoundingBoxes draws boxes onto a batch of images in default colors.
 //
 // Parameters:
 //   - images: T
@@ -1849,7 +1862,7 @@ func DrawBoundingBoxes(scope *Scope, images tf.Output, boxes tf.Output) (output 
 	return add(scope, "DrawBoundingBoxes", nil, images, boxes).one()
 }
 
-// DrawBoundingBoxesV2 adds the operation of that name.
+// DrawBoundingBoxesV2 draws boxes onto a batch of images in given colors.
 //
 // Parameters:
 //   - images: T
@@ -1863,7 +1876,7 @@ func DrawBoundingBoxesV2(scope *Scope, images tf.Output, boxes tf.Output, colors
 	return add(scope, "DrawBoundingBoxesV2", nil, images, boxes, colors).one()
 }
 
-// DummyIterationCounter adds the operation of that name.
+// DummyIterationCounter returns a placeholder handle where an iteration counter is required.
 //
 // Results:
 //   - handle: resource
@@ -1871,7 +1884,7 @@ func DummyIterationCounter(scope *Scope) (handle tf.Output) {
 	return add(scope, "DummyIterationCounter", nil).one()
 }
 
-// DummyMemoryCache adds the operation of that name.
+// DummyMemoryCache returns a placeholder handle where a dataset's memory cache is required.
 //
 // Results:
 //   - handle: resource
@@ -1879,7 +1892,7 @@ func DummyMemoryCache(scope *Scope) (handle tf.Output) {
 	return add(scope, "DummyMemoryCache", nil).one()
 }
 
-// DummySeedGenerator adds the operation of that name.
+// DummySeedGenerator returns a placeholder handle where a dataset's seed generator is required.
 //
 // Results:
 //   - handle: resource
@@ -1887,7 +1900,7 @@ func DummySeedGenerator(scope *Scope) (handle tf.Output) {
 	return add(scope, "DummySeedGenerator", nil).one()
 }
 
-// DumpTensor adds the operation of that name.
+// DumpTensor writes a tensor to a file in a log directory, when enabled.
 //
 // Parameters:
 //   - tensor_data: T
@@ -1909,7 +1922,8 @@ func DynamicEnqueueTPUEmbeddingArbitraryTensorBatchCombiners(value []string) Dyn
 	return DynamicEnqueueTPUEmbeddingArbitraryTensorBatchAttr{"combiners", value}
 }
 
-// DynamicEnqueueTPUEmbeddingArbitraryTensorBatch adds the operation of that name.
+// DynamicEnqueueTPUEmbeddingArbitraryTensorBatch enqueues dense, sparse or ragged embedding ids to
+// a TPU chosen when it runs.
 //
 // Parameters:
 //   - sample_indices_or_row_splits: list of N × T1
@@ -1952,7 +1966,8 @@ func DynamicEnqueueTPUEmbeddingRaggedTensorBatchNumFeatures(value []int64) Dynam
 	return DynamicEnqueueTPUEmbeddingRaggedTensorBatchAttr{"num_features", value}
 }
 
-// DynamicEnqueueTPUEmbeddingRaggedTensorBatch adds the operation of that name.
+// DynamicEnqueueTPUEmbeddingRaggedTensorBatch enqueues ragged embedding ids to a TPU chosen when it
+// runs.
 //
 // Parameters:
 //   - sample_splits: list of N × T1
@@ -1977,7 +1992,7 @@ func DynamicEnqueueTPUEmbeddingRaggedTensorBatch(scope *Scope, sample_splits []t
 	return add(scope, "DynamicEnqueueTPUEmbeddingRaggedTensorBatch", attrs(optional, attr{"table_ids", table_ids}), tf.OutputList(sample_splits), tf.OutputList(embedding_indices), tf.OutputList(aggregation_weights), mode_override, device_ordinal).op
 }
 
-// DynamicPartition adds the operation of that name.
+// DynamicPartition splits a tensor's slices into several tensors by a partition index for each.
 //
 // Parameters:
 //   - data: T
@@ -1990,7 +2005,7 @@ func DynamicPartition(scope *Scope, data tf.Output, partitions tf.Output, num_pa
 	return add(scope, "DynamicPartition", given(attr{"num_partitions", num_partitions}), data, partitions).list("outputs")
 }
 
-// DynamicStitch adds the operation of that name.
+// DynamicStitch merges slices of several tensors into one, by given indices.
 //
 // Parameters:
 //   - indices: list of N × int32

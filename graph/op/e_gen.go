@@ -10,7 +10,7 @@ type EagerPyFuncAttr attr
 // EagerPyFuncIsAsync sets the attribute is_async; the default is false.
 func EagerPyFuncIsAsync(value bool) EagerPyFuncAttr { return EagerPyFuncAttr{"is_async", value} }
 
-// EagerPyFunc adds the operation of that name.
+// EagerPyFunc calls a registered Python function eagerly, so that gradients can pass through.
 //
 // Parameters:
 //   - input: list of the types Tin
@@ -33,7 +33,8 @@ type EditDistanceAttr attr
 // EditDistanceNormalize sets the attribute normalize; the default is true.
 func EditDistanceNormalize(value bool) EditDistanceAttr { return EditDistanceAttr{"normalize", value} }
 
-// EditDistance adds the operation of that name.
+// EditDistance computes the Levenshtein distance between pairs of sparse sequences, normalized if
+// wanted.
 //
 // Parameters:
 //   - hypothesis_indices: int64
@@ -56,7 +57,7 @@ type EigAttr attr
 // EigComputeV sets the attribute compute_v; the default is true.
 func EigComputeV(value bool) EigAttr { return EigAttr{"compute_v", value} }
 
-// Eig adds the operation of that name.
+// Eig computes eigenvalues and optionally eigenvectors of square matrices.
 //
 // Parameters:
 //   - input: T
@@ -73,7 +74,7 @@ func Eig(scope *Scope, input tf.Output, Tout tf.DataType, optional ...EigAttr) (
 	return made.one(), made.one()
 }
 
-// Einsum adds the operation of that name.
+// Einsum contracts tensors along dimensions as an Einstein summation equation says.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -87,7 +88,7 @@ func Einsum(scope *Scope, inputs []tf.Output, equation string) (output tf.Output
 	return add(scope, "Einsum", given(attr{"equation", equation}), tf.OutputList(inputs)).one()
 }
 
-// Elu adds the operation of that name.
+// Elu computes the exponential linear unit of every element.
 //
 // Parameters:
 //   - features: T
@@ -100,7 +101,7 @@ func Elu(scope *Scope, features tf.Output) (activations tf.Output) {
 	return add(scope, "Elu", nil, features).one()
 }
 
-// EluGrad adds the operation of that name.
+// EluGrad computes the gradient of Elu from its output and output gradient.
 //
 // Parameters:
 //   - gradients, outputs: T
@@ -119,7 +120,7 @@ type EmptyAttr attr
 // EmptyInit sets the attribute init; the default is false.
 func EmptyInit(value bool) EmptyAttr { return EmptyAttr{"init", value} }
 
-// Empty adds the operation of that name.
+// Empty allocates a tensor of a given shape, zeroed only if wanted.
 //
 // Parameters:
 //   - shape: int32
@@ -133,7 +134,7 @@ func Empty(scope *Scope, shape tf.Output, dtype tf.DataType, optional ...EmptyAt
 	return add(scope, "Empty", attrs(optional, attr{"dtype", dtype}), shape).one()
 }
 
-// EmptyTensorList adds the operation of that name.
+// EmptyTensorList creates a list of tensors that has no elements yet.
 //
 // Parameters:
 //   - element_shape: shape_type
@@ -148,7 +149,7 @@ func EmptyTensorList(scope *Scope, element_shape tf.Output, max_num_elements tf.
 	return add(scope, "EmptyTensorList", given(attr{"element_dtype", element_dtype}), element_shape, max_num_elements).one()
 }
 
-// EmptyTensorMap adds the operation of that name.
+// EmptyTensorMap creates a map of tensors that has no entries yet.
 //
 // Results:
 //   - handle: variant
@@ -162,7 +163,7 @@ type EncodeBase64Attr attr
 // EncodeBase64Pad sets the attribute pad; the default is false.
 func EncodeBase64Pad(value bool) EncodeBase64Attr { return EncodeBase64Attr{"pad", value} }
 
-// EncodeBase64 adds the operation of that name.
+// EncodeBase64 writes strings in web-safe base64, with padding if wanted.
 //
 // Parameters:
 //   - input: string
@@ -207,7 +208,7 @@ func EncodeJpegYDensity(value int64) EncodeJpegAttr { return EncodeJpegAttr{"y_d
 // EncodeJpegXmpMetadata sets the attribute xmp_metadata; the default is "".
 func EncodeJpegXmpMetadata(value string) EncodeJpegAttr { return EncodeJpegAttr{"xmp_metadata", value} }
 
-// EncodeJpeg adds the operation of that name.
+// EncodeJpeg encodes an image as JPEG, with quality, density and metadata as attributes.
 //
 // Parameters:
 //   - image: uint8
@@ -222,7 +223,7 @@ func EncodeJpeg(scope *Scope, image tf.Output, optional ...EncodeJpegAttr) (cont
 	return add(scope, "EncodeJpeg", attrs(optional), image).one()
 }
 
-// EncodeJpegVariableQuality adds the operation of that name.
+// EncodeJpegVariableQuality encodes an image as JPEG at a quality given as input.
 //
 // Parameters:
 //   - images: uint8
@@ -240,7 +241,7 @@ type EncodePngAttr attr
 // EncodePngCompression sets the attribute compression; the default is -1.
 func EncodePngCompression(value int64) EncodePngAttr { return EncodePngAttr{"compression", value} }
 
-// EncodePng adds the operation of that name.
+// EncodePng encodes an 8-bit or 16-bit image as PNG.
 //
 // Parameters:
 //   - image: T
@@ -263,7 +264,7 @@ func EncodeProtoDescriptorSource(value string) EncodeProtoAttr {
 	return EncodeProtoAttr{"descriptor_source", value}
 }
 
-// EncodeProto adds the operation of that name.
+// EncodeProto serializes field values into protocol buffer messages of a given type.
 //
 // Parameters:
 //   - sizes: int32
@@ -281,7 +282,7 @@ func EncodeProto(scope *Scope, sizes tf.Output, values []tf.Output, field_names 
 	return add(scope, "EncodeProto", attrs(optional, attr{"field_names", field_names}, attr{"message_type", message_type}), sizes, tf.OutputList(values)).one()
 }
 
-// EncodeWav adds the operation of that name.
+// EncodeWav encodes float audio as a 16-bit PCM WAV file.
 //
 // Parameters:
 //   - audio: float32
@@ -307,7 +308,8 @@ func EnqueueTPUEmbeddingArbitraryTensorBatchCombiners(value []string) EnqueueTPU
 	return EnqueueTPUEmbeddingArbitraryTensorBatchAttr{"combiners", value}
 }
 
-// EnqueueTPUEmbeddingArbitraryTensorBatch adds the operation of that name.
+// EnqueueTPUEmbeddingArbitraryTensorBatch enqueues embedding ids from dense, sparse or ragged
+// tensors to a TPU.
 //
 // Parameters:
 //   - sample_indices_or_row_splits: list of N × T1
@@ -342,7 +344,7 @@ func EnqueueTPUEmbeddingBatchCombiners(value []string) EnqueueTPUEmbeddingBatchA
 	return EnqueueTPUEmbeddingBatchAttr{"combiners", value}
 }
 
-// EnqueueTPUEmbeddingBatch adds the operation of that name.
+// EnqueueTPUEmbeddingBatch enqueues batches of serialized embedding inputs to a TPU.
 //
 // Parameters:
 //   - batch: list of N × string
@@ -364,7 +366,7 @@ func EnqueueTPUEmbeddingIntegerBatchDeviceOrdinal(value int64) EnqueueTPUEmbeddi
 	return EnqueueTPUEmbeddingIntegerBatchAttr{"device_ordinal", value}
 }
 
-// EnqueueTPUEmbeddingIntegerBatch adds the operation of that name.
+// EnqueueTPUEmbeddingIntegerBatch enqueues a list of integer embedding inputs to a TPU.
 //
 // Parameters:
 //   - batch: list of N × int32
@@ -403,7 +405,8 @@ func EnqueueTPUEmbeddingRaggedTensorBatchNumFeatures(value []int64) EnqueueTPUEm
 	return EnqueueTPUEmbeddingRaggedTensorBatchAttr{"num_features", value}
 }
 
-// EnqueueTPUEmbeddingRaggedTensorBatch adds the operation of that name.
+// EnqueueTPUEmbeddingRaggedTensorBatch enqueues embedding ids from ragged tensors to a TPU, table
+// by table.
 //
 // Parameters:
 //   - sample_splits: list of N × T1
@@ -441,7 +444,8 @@ func EnqueueTPUEmbeddingSparseBatchCombiners(value []string) EnqueueTPUEmbedding
 	return EnqueueTPUEmbeddingSparseBatchAttr{"combiners", value}
 }
 
-// EnqueueTPUEmbeddingSparseBatch adds the operation of that name.
+// EnqueueTPUEmbeddingSparseBatch enqueues embedding ids from sparse tensors to a TPU, one input for
+// each table.
 //
 // Parameters:
 //   - sample_indices: list of N × T1
@@ -489,7 +493,8 @@ func EnqueueTPUEmbeddingSparseTensorBatchNumFeatures(value []int64) EnqueueTPUEm
 	return EnqueueTPUEmbeddingSparseTensorBatchAttr{"num_features", value}
 }
 
-// EnqueueTPUEmbeddingSparseTensorBatch adds the operation of that name.
+// EnqueueTPUEmbeddingSparseTensorBatch enqueues embedding ids from sparse tensors to a TPU, mapping
+// features to tables.
 //
 // Parameters:
 //   - sample_indices: list of N × T1
@@ -514,7 +519,7 @@ func EnqueueTPUEmbeddingSparseTensorBatch(scope *Scope, sample_indices []tf.Outp
 	return add(scope, "EnqueueTPUEmbeddingSparseTensorBatch", attrs(optional, attr{"table_ids", table_ids}), tf.OutputList(sample_indices), tf.OutputList(embedding_indices), tf.OutputList(aggregation_weights), mode_override).op
 }
 
-// EnsureShape adds the operation of that name.
+// EnsureShape passes a tensor through, failing if its shape doesn't fit a given one.
 //
 // Parameters:
 //   - input: T
@@ -535,7 +540,7 @@ func EnterIsConstant(value bool) EnterAttr { return EnterAttr{"is_constant", val
 // EnterParallelIterations sets the attribute parallel_iterations; the default is 10.
 func EnterParallelIterations(value int64) EnterAttr { return EnterAttr{"parallel_iterations", value} }
 
-// Enter adds the operation of that name.
+// Enter brings a tensor into a child frame, so starting a loop.
 //
 // Parameters:
 //   - data: T
@@ -557,7 +562,7 @@ func EqualIncompatibleShapeError(value bool) EqualAttr {
 	return EqualAttr{"incompatible_shape_error", value}
 }
 
-// Equal adds the operation of that name.
+// Equal tells for each element pair whether the two are equal, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -570,7 +575,7 @@ func Equal(scope *Scope, x tf.Output, y tf.Output, optional ...EqualAttr) (z tf.
 	return add(scope, "Equal", attrs(optional), x, y).one()
 }
 
-// Erf adds the operation of that name.
+// Erf computes the Gauss error function of every element.
 //
 // Parameters:
 //   - x: T
@@ -583,7 +588,7 @@ func Erf(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Erf", nil, x).one()
 }
 
-// Erfc adds the operation of that name.
+// Erfc computes the complementary error function of every element.
 //
 // Parameters:
 //   - x: T
@@ -596,7 +601,7 @@ func Erfc(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Erfc", nil, x).one()
 }
 
-// Erfinv adds the operation of that name.
+// Erfinv computes the inverse error function of every element.
 //
 // Parameters:
 //   - x: T
@@ -617,7 +622,7 @@ func EuclideanNormKeepDims(value bool) EuclideanNormAttr {
 	return EuclideanNormAttr{"keep_dims", value}
 }
 
-// EuclideanNorm adds the operation of that name.
+// EuclideanNorm reduces elements to their Euclidean norm along the given dimensions.
 //
 // Parameters:
 //   - input: T
@@ -636,7 +641,8 @@ func EuclideanNorm(scope *Scope, input tf.Output, axis tf.Output, optional ...Eu
 	return add(scope, "EuclideanNorm", attrs(optional), input, axis).one()
 }
 
-// ExecuteTPUEmbeddingPartitioner adds the operation of that name.
+// ExecuteTPUEmbeddingPartitioner works out how embedding tables are split over TPUs, returning
+// their common configuration.
 //
 // Parameters:
 //   - config: a string
@@ -647,7 +653,7 @@ func ExecuteTPUEmbeddingPartitioner(scope *Scope, config string) (common_config 
 	return add(scope, "ExecuteTPUEmbeddingPartitioner", given(attr{"config", config})).one()
 }
 
-// Exit adds the operation of that name.
+// Exit hands a tensor from a loop's frame back to its parent frame.
 //
 // Parameters:
 //   - data: T
@@ -658,7 +664,7 @@ func Exit(scope *Scope, data tf.Output) (output tf.Output) {
 	return add(scope, "Exit", nil, data).one()
 }
 
-// Exp adds the operation of that name.
+// Exp raises Euler's number to the power of every element.
 //
 // Parameters:
 //   - x: T
@@ -671,7 +677,7 @@ func Exp(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Exp", nil, x).one()
 }
 
-// ExpandDims adds the operation of that name.
+// ExpandDims inserts a dimension of size one at a given place.
 //
 // Parameters:
 //   - input: T
@@ -685,7 +691,8 @@ func ExpandDims(scope *Scope, input tf.Output, axis tf.Output) (output tf.Output
 	return add(scope, "ExpandDims", nil, input, axis).one()
 }
 
-// ExperimentalAssertNextDataset adds the operation of that name.
+// ExperimentalAssertNextDataset fails unless the named transformations follow; an early version of
+// AssertNextDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -708,7 +715,8 @@ func ExperimentalAutoShardDatasetAutoShardPolicy(value int64) ExperimentalAutoSh
 	return ExperimentalAutoShardDatasetAttr{"auto_shard_policy", value}
 }
 
-// ExperimentalAutoShardDataset adds the operation of that name.
+// ExperimentalAutoShardDataset splits a dataset between workers by rewriting its graph; an early
+// version of AutoShardDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -724,7 +732,8 @@ func ExperimentalAutoShardDataset(scope *Scope, input_dataset tf.Output, num_wor
 	return add(scope, "ExperimentalAutoShardDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, num_workers, index).one()
 }
 
-// ExperimentalBytesProducedStatsDataset adds the operation of that name.
+// ExperimentalBytesProducedStatsDataset records each element's size in bytes; an early version of
+// BytesProducedStatsDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -738,7 +747,7 @@ func ExperimentalBytesProducedStatsDataset(scope *Scope, input_dataset tf.Output
 	return add(scope, "ExperimentalBytesProducedStatsDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tag).one()
 }
 
-// ExperimentalCSVDataset adds the operation of that name.
+// ExperimentalCSVDataset reads records from CSV files; an early version of CSVDataset.
 //
 // Parameters:
 //   - filenames, compression_type: string
@@ -759,7 +768,8 @@ func ExperimentalCSVDataset(scope *Scope, filenames tf.Output, compression_type 
 	return add(scope, "ExperimentalCSVDataset", given(attr{"output_shapes", output_shapes}), filenames, compression_type, buffer_size, header, field_delim, use_quote_delim, na_value, select_cols, tf.OutputList(record_defaults)).one()
 }
 
-// ExperimentalChooseFastestDataset adds the operation of that name.
+// ExperimentalChooseFastestDataset goes on with the fastest of several datasets; an early version
+// of ChooseFastestDataset.
 //
 // Parameters:
 //   - input_datasets: list of N × variant
@@ -775,7 +785,8 @@ func ExperimentalChooseFastestDataset(scope *Scope, input_datasets []tf.Output, 
 	return add(scope, "ExperimentalChooseFastestDataset", given(attr{"num_experiments", num_experiments}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), tf.OutputList(input_datasets)).one()
 }
 
-// ExperimentalDatasetCardinality adds the operation of that name.
+// ExperimentalDatasetCardinality returns how many elements a dataset has; an early version of
+// DatasetCardinality.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -786,7 +797,8 @@ func ExperimentalDatasetCardinality(scope *Scope, input_dataset tf.Output) (card
 	return add(scope, "ExperimentalDatasetCardinality", nil, input_dataset).one()
 }
 
-// ExperimentalDatasetToTFRecord adds the operation of that name.
+// ExperimentalDatasetToTFRecord writes a dataset to a TFRecord file; an early version of
+// DatasetToTFRecord.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -795,7 +807,8 @@ func ExperimentalDatasetToTFRecord(scope *Scope, input_dataset tf.Output, filena
 	return add(scope, "ExperimentalDatasetToTFRecord", nil, input_dataset, filename, compression_type).op
 }
 
-// ExperimentalDenseToSparseBatchDataset adds the operation of that name.
+// ExperimentalDenseToSparseBatchDataset batches dense elements into sparse tensors; an early
+// version of DenseToSparseBatchDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -809,7 +822,8 @@ func ExperimentalDenseToSparseBatchDataset(scope *Scope, input_dataset tf.Output
 	return add(scope, "ExperimentalDenseToSparseBatchDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, batch_size, row_shape).one()
 }
 
-// ExperimentalDirectedInterleaveDataset adds the operation of that name.
+// ExperimentalDirectedInterleaveDataset draws elements from datasets as a selector says; an early
+// version of DirectedInterleaveDataset.
 //
 // Parameters:
 //   - selector_input_dataset: variant
@@ -825,7 +839,8 @@ func ExperimentalDirectedInterleaveDataset(scope *Scope, selector_input_dataset 
 	return add(scope, "ExperimentalDirectedInterleaveDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), selector_input_dataset, tf.OutputList(data_input_datasets)).one()
 }
 
-// ExperimentalGroupByReducerDataset adds the operation of that name.
+// ExperimentalGroupByReducerDataset reduces elements group by group; an early version of
+// GroupByReducerDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -854,7 +869,8 @@ func ExperimentalGroupByReducerDataset(scope *Scope, input_dataset tf.Output, ke
 	return add(scope, "ExperimentalGroupByReducerDataset", given(attr{"key_func", key_func}, attr{"init_func", init_func}, attr{"reduce_func", reduce_func}, attr{"finalize_func", finalize_func}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(key_func_other_arguments), tf.OutputList(init_func_other_arguments), tf.OutputList(reduce_func_other_arguments), tf.OutputList(finalize_func_other_arguments)).one()
 }
 
-// ExperimentalGroupByWindowDataset adds the operation of that name.
+// ExperimentalGroupByWindowDataset reduces windows of elements grouped by key; an early version of
+// GroupByWindowDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -887,7 +903,8 @@ func ExperimentalIgnoreErrorsDatasetLogWarning(value bool) ExperimentalIgnoreErr
 	return ExperimentalIgnoreErrorsDatasetAttr{"log_warning", value}
 }
 
-// ExperimentalIgnoreErrorsDataset adds the operation of that name.
+// ExperimentalIgnoreErrorsDataset skips elements whose computation fails; an early version of
+// IgnoreErrorsDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -902,7 +919,8 @@ func ExperimentalIgnoreErrorsDataset(scope *Scope, input_dataset tf.Output, outp
 	return add(scope, "ExperimentalIgnoreErrorsDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset).one()
 }
 
-// ExperimentalIteratorGetDevice adds the operation of that name.
+// ExperimentalIteratorGetDevice names the device that an iterator is on; an early version of
+// IteratorGetDevice.
 //
 // Parameters:
 //   - resource: resource
@@ -913,7 +931,7 @@ func ExperimentalIteratorGetDevice(scope *Scope, resource tf.Output) (device tf.
 	return add(scope, "ExperimentalIteratorGetDevice", nil, resource).one()
 }
 
-// ExperimentalLMDBDataset adds the operation of that name.
+// ExperimentalLMDBDataset reads key-value pairs from LMDB files; an early version of LMDBDataset.
 //
 // Parameters:
 //   - filenames: string
@@ -926,7 +944,8 @@ func ExperimentalLMDBDataset(scope *Scope, filenames tf.Output, output_types []t
 	return add(scope, "ExperimentalLMDBDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), filenames).one()
 }
 
-// ExperimentalLatencyStatsDataset adds the operation of that name.
+// ExperimentalLatencyStatsDataset records how long each element takes; an early version of
+// LatencyStatsDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -949,7 +968,8 @@ func ExperimentalMapAndBatchDatasetPreserveCardinality(value bool) ExperimentalM
 	return ExperimentalMapAndBatchDatasetAttr{"preserve_cardinality", value}
 }
 
-// ExperimentalMapAndBatchDataset adds the operation of that name.
+// ExperimentalMapAndBatchDataset maps and batches elements in one step; an early version of
+// MapAndBatchDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -991,7 +1011,8 @@ func ExperimentalMapDatasetForceSynchronous(value bool) ExperimentalMapDatasetAt
 	return ExperimentalMapDatasetAttr{"force_synchronous", value}
 }
 
-// ExperimentalMapDataset adds the operation of that name.
+// ExperimentalMapDataset applies a function to each dataset element; an early version of
+// MapDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1011,7 +1032,8 @@ func ExperimentalMapDataset(scope *Scope, input_dataset tf.Output, other_argumen
 	return add(scope, "ExperimentalMapDataset", attrs(optional, attr{"f", f}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(other_arguments)).one()
 }
 
-// ExperimentalMatchingFilesDataset adds the operation of that name.
+// ExperimentalMatchingFilesDataset yields the names of files matching patterns; an early version of
+// MatchingFilesDataset.
 //
 // Parameters:
 //   - patterns: string
@@ -1022,7 +1044,8 @@ func ExperimentalMatchingFilesDataset(scope *Scope, patterns tf.Output) (handle 
 	return add(scope, "ExperimentalMatchingFilesDataset", nil, patterns).one()
 }
 
-// ExperimentalMaxIntraOpParallelismDataset adds the operation of that name.
+// ExperimentalMaxIntraOpParallelismDataset limits parallelism within operations; an early version
+// of MaxIntraOpParallelismDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1036,7 +1059,8 @@ func ExperimentalMaxIntraOpParallelismDataset(scope *Scope, input_dataset tf.Out
 	return add(scope, "ExperimentalMaxIntraOpParallelismDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, max_intra_op_parallelism).one()
 }
 
-// ExperimentalNonSerializableDataset adds the operation of that name.
+// ExperimentalNonSerializableDataset makes a dataset that refuses serialization; an early version
+// of NonSerializableDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1049,7 +1073,8 @@ func ExperimentalNonSerializableDataset(scope *Scope, input_dataset tf.Output, o
 	return add(scope, "ExperimentalNonSerializableDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset).one()
 }
 
-// ExperimentalParallelInterleaveDataset adds the operation of that name.
+// ExperimentalParallelInterleaveDataset interleaves datasets that a function makes, in parallel; an
+// early version of ParallelInterleaveDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1077,7 +1102,8 @@ func ExperimentalParseExampleDatasetSloppy(value bool) ExperimentalParseExampleD
 	return ExperimentalParseExampleDatasetAttr{"sloppy", value}
 }
 
-// ExperimentalParseExampleDataset adds the operation of that name.
+// ExperimentalParseExampleDataset parses serialized Example records; an early version of
+// ParseExampleDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1100,7 +1126,8 @@ func ExperimentalParseExampleDataset(scope *Scope, input_dataset tf.Output, num_
 	return add(scope, "ExperimentalParseExampleDataset", attrs(optional, attr{"sparse_keys", sparse_keys}, attr{"dense_keys", dense_keys}, attr{"sparse_types", sparse_types}, attr{"dense_shapes", dense_shapes}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, num_parallel_calls, tf.OutputList(dense_defaults)).one()
 }
 
-// ExperimentalPrivateThreadPoolDataset adds the operation of that name.
+// ExperimentalPrivateThreadPoolDataset runs its input on threads of its own; an early version of
+// PrivateThreadPoolDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1114,7 +1141,8 @@ func ExperimentalPrivateThreadPoolDataset(scope *Scope, input_dataset tf.Output,
 	return add(scope, "ExperimentalPrivateThreadPoolDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, num_threads).one()
 }
 
-// ExperimentalRandomDataset adds the operation of that name.
+// ExperimentalRandomDataset yields pseudorandom numbers without end; an early version of
+// RandomDataset.
 //
 // Parameters:
 //   - seed, seed2: int64
@@ -1135,7 +1163,7 @@ func ExperimentalRebatchDatasetUseFallback(value bool) ExperimentalRebatchDatase
 	return ExperimentalRebatchDatasetAttr{"use_fallback", value}
 }
 
-// ExperimentalRebatchDataset adds the operation of that name.
+// ExperimentalRebatchDataset divides batches among replicas; an early version of RebatchDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1160,7 +1188,8 @@ func ExperimentalScanDatasetPreserveCardinality(value bool) ExperimentalScanData
 	return ExperimentalScanDatasetAttr{"preserve_cardinality", value}
 }
 
-// ExperimentalScanDataset adds the operation of that name.
+// ExperimentalScanDataset maps elements while carrying state along; an early version of
+// ScanDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1182,7 +1211,8 @@ func ExperimentalScanDataset(scope *Scope, input_dataset tf.Output, initial_stat
 	return add(scope, "ExperimentalScanDataset", attrs(optional, attr{"f", f}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(initial_state), tf.OutputList(other_arguments)).one()
 }
 
-// ExperimentalSetStatsAggregatorDataset adds the operation of that name.
+// ExperimentalSetStatsAggregatorDataset sets a pipeline's statistics aggregator; an early version
+// of SetStatsAggregatorDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1197,7 +1227,7 @@ func ExperimentalSetStatsAggregatorDataset(scope *Scope, input_dataset tf.Output
 	return add(scope, "ExperimentalSetStatsAggregatorDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, stats_aggregator, tag, counter_prefix).one()
 }
 
-// ExperimentalSleepDataset adds the operation of that name.
+// ExperimentalSleepDataset pauses before each element; an early version of SleepDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1211,7 +1241,8 @@ func ExperimentalSleepDataset(scope *Scope, input_dataset tf.Output, sleep_micro
 	return add(scope, "ExperimentalSleepDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, sleep_microseconds).one()
 }
 
-// ExperimentalSlidingWindowDataset adds the operation of that name.
+// ExperimentalSlidingWindowDataset yields sliding windows of elements; an early version of
+// SlidingWindowDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1225,7 +1256,7 @@ func ExperimentalSlidingWindowDataset(scope *Scope, input_dataset tf.Output, win
 	return add(scope, "ExperimentalSlidingWindowDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, window_size, window_shift, window_stride).one()
 }
 
-// ExperimentalSqlDataset adds the operation of that name.
+// ExperimentalSqlDataset yields the rows of an SQL query; an early version of SqlDataset.
 //
 // Parameters:
 //   - driver_name, data_source_name, query: string
@@ -1251,7 +1282,8 @@ func ExperimentalStatsAggregatorHandleSharedName(value string) ExperimentalStats
 	return ExperimentalStatsAggregatorHandleAttr{"shared_name", value}
 }
 
-// ExperimentalStatsAggregatorHandle adds the operation of that name.
+// ExperimentalStatsAggregatorHandle creates a statistics aggregator resource; an early version of
+// StatsAggregatorHandle.
 //
 // Results:
 //   - handle: resource
@@ -1262,7 +1294,8 @@ func ExperimentalStatsAggregatorHandle(scope *Scope, optional ...ExperimentalSta
 	return add(scope, "ExperimentalStatsAggregatorHandle", attrs(optional)).one()
 }
 
-// ExperimentalStatsAggregatorSummary adds the operation of that name.
+// ExperimentalStatsAggregatorSummary summarizes the statistics recorded by an aggregator; an early
+// version of StatsAggregatorSummary.
 //
 // Parameters:
 //   - iterator: resource
@@ -1273,7 +1306,8 @@ func ExperimentalStatsAggregatorSummary(scope *Scope, iterator tf.Output) (summa
 	return add(scope, "ExperimentalStatsAggregatorSummary", nil, iterator).one()
 }
 
-// ExperimentalTakeWhileDataset adds the operation of that name.
+// ExperimentalTakeWhileDataset stops once a predicate is false; an early version of
+// TakeWhileDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1290,7 +1324,8 @@ func ExperimentalTakeWhileDataset(scope *Scope, input_dataset tf.Output, other_a
 	return add(scope, "ExperimentalTakeWhileDataset", given(attr{"predicate", predicate}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(other_arguments)).one()
 }
 
-// ExperimentalThreadPoolDataset adds the operation of that name.
+// ExperimentalThreadPoolDataset runs its input on a given thread pool; an early version of
+// ThreadPoolDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1323,7 +1358,8 @@ func ExperimentalThreadPoolHandleSharedName(value string) ExperimentalThreadPool
 	return ExperimentalThreadPoolHandleAttr{"shared_name", value}
 }
 
-// ExperimentalThreadPoolHandle adds the operation of that name.
+// ExperimentalThreadPoolHandle creates a thread pool resource for datasets; an early version of
+// ThreadPoolHandle.
 //
 // Parameters:
 //   - num_threads: a number
@@ -1338,7 +1374,8 @@ func ExperimentalThreadPoolHandle(scope *Scope, num_threads int64, display_name 
 	return add(scope, "ExperimentalThreadPoolHandle", attrs(optional, attr{"num_threads", num_threads}, attr{"display_name", display_name})).one()
 }
 
-// ExperimentalUnbatchDataset adds the operation of that name.
+// ExperimentalUnbatchDataset splits batched elements into single ones; an early version of
+// UnbatchDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1351,7 +1388,7 @@ func ExperimentalUnbatchDataset(scope *Scope, input_dataset tf.Output, output_ty
 	return add(scope, "ExperimentalUnbatchDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset).one()
 }
 
-// ExperimentalUniqueDataset adds the operation of that name.
+// ExperimentalUniqueDataset drops elements seen before; an early version of UniqueDataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1364,7 +1401,7 @@ func ExperimentalUniqueDataset(scope *Scope, input_dataset tf.Output, output_typ
 	return add(scope, "ExperimentalUniqueDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset).one()
 }
 
-// Expint adds the operation of that name.
+// Expint computes the exponential integral of every element.
 //
 // Parameters:
 //   - x: T
@@ -1377,7 +1414,7 @@ func Expint(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Expint", nil, x).one()
 }
 
-// Expm1 adds the operation of that name.
+// Expm1 computes the exponential minus one of every element, accurately near zero.
 //
 // Parameters:
 //   - x: T
@@ -1411,7 +1448,7 @@ func ExtractGlimpseUniformNoise(value bool) ExtractGlimpseAttr {
 // ExtractGlimpseNoise sets the attribute noise; the default is "uniform".
 func ExtractGlimpseNoise(value string) ExtractGlimpseAttr { return ExtractGlimpseAttr{"noise", value} }
 
-// ExtractGlimpse adds the operation of that name.
+// ExtractGlimpse cuts windows out of images at given offsets, filling parts outside with noise.
 //
 // Parameters:
 //   - input: float32
@@ -1450,7 +1487,8 @@ func ExtractGlimpseV2Noise(value string) ExtractGlimpseV2Attr {
 	return ExtractGlimpseV2Attr{"noise", value}
 }
 
-// ExtractGlimpseV2 adds the operation of that name.
+// ExtractGlimpseV2 cuts windows out of images at given offsets, with centered pixel offsets no
+// longer halved.
 //
 // Parameters:
 //   - input: float32
@@ -1466,7 +1504,7 @@ func ExtractGlimpseV2(scope *Scope, input tf.Output, size tf.Output, offsets tf.
 	return add(scope, "ExtractGlimpseV2", attrs(optional), input, size, offsets).one()
 }
 
-// ExtractImagePatches adds the operation of that name.
+// ExtractImagePatches cuts overlapping patches out of images and lays them along the channels.
 //
 // Parameters:
 //   - images: T
@@ -1492,7 +1530,7 @@ func ExtractJpegShapeOutputType(value tf.DataType) ExtractJpegShapeAttr {
 	return ExtractJpegShapeAttr{"output_type", value}
 }
 
-// ExtractJpegShape adds the operation of that name.
+// ExtractJpegShape reads an image's shape from its JPEG header, without decoding it.
 //
 // Parameters:
 //   - contents: string
@@ -1505,7 +1543,7 @@ func ExtractJpegShape(scope *Scope, contents tf.Output, optional ...ExtractJpegS
 	return add(scope, "ExtractJpegShape", attrs(optional), contents).one()
 }
 
-// ExtractVolumePatches adds the operation of that name.
+// ExtractVolumePatches cuts overlapping patches out of volumes and lays them along the channels.
 //
 // Parameters:
 //   - input: T

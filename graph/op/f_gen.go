@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// FFT adds the operation of that name.
+// FFT computes the 1-D Fourier transform over the last dimension.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -17,7 +17,7 @@ func FFT(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "FFT", nil, input).one()
 }
 
-// FFT2D adds the operation of that name.
+// FFT2D computes the 2-D Fourier transform over the last two dimensions.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -30,7 +30,7 @@ func FFT2D(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "FFT2D", nil, input).one()
 }
 
-// FFT3D adds the operation of that name.
+// FFT3D computes the 3-D Fourier transform over the last three dimensions.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -43,7 +43,7 @@ func FFT3D(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "FFT3D", nil, input).one()
 }
 
-// FFTND adds the operation of that name.
+// FFTND computes the Fourier transform over the given axes, cropping or padding to given lengths.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -72,7 +72,7 @@ func FIFOQueueContainer(value string) FIFOQueueAttr { return FIFOQueueAttr{"cont
 // FIFOQueueSharedName sets the attribute shared_name; the default is "".
 func FIFOQueueSharedName(value string) FIFOQueueAttr { return FIFOQueueAttr{"shared_name", value} }
 
-// FIFOQueue adds the operation of that name.
+// FIFOQueue creates a first-in first-out queue behind a string handle.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -102,7 +102,7 @@ func FIFOQueueV2SharedName(value string) FIFOQueueV2Attr {
 	return FIFOQueueV2Attr{"shared_name", value}
 }
 
-// FIFOQueueV2 adds the operation of that name.
+// FIFOQueueV2 creates a first-in first-out queue behind a resource handle.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -116,7 +116,7 @@ func FIFOQueueV2(scope *Scope, component_types []tf.DataType, optional ...FIFOQu
 	return add(scope, "FIFOQueueV2", attrs(optional, attr{"component_types", component_types})).one()
 }
 
-// Fact adds the operation of that name.
+// Fact returns a string with a fact about factorials.
 //
 // Results:
 //   - fact: string
@@ -124,7 +124,7 @@ func Fact(scope *Scope) (fact tf.Output) {
 	return add(scope, "Fact", nil).one()
 }
 
-// FakeParam adds the operation of that name.
+// FakeParam stands in for an output that the other branch of a conditional makes.
 //
 // Parameters:
 //   - dtype: a data type
@@ -159,7 +159,7 @@ func FakeQuantWithMinMaxArgsNarrowRange(value bool) FakeQuantWithMinMaxArgsAttr 
 	return FakeQuantWithMinMaxArgsAttr{"narrow_range", value}
 }
 
-// FakeQuantWithMinMaxArgs adds the operation of that name.
+// FakeQuantWithMinMaxArgs rounds floats as quantization would, over a range given by attributes.
 //
 // Parameters:
 //   - inputs: float32
@@ -196,7 +196,7 @@ func FakeQuantWithMinMaxArgsGradientNarrowRange(value bool) FakeQuantWithMinMaxA
 	return FakeQuantWithMinMaxArgsGradientAttr{"narrow_range", value}
 }
 
-// FakeQuantWithMinMaxArgsGradient adds the operation of that name.
+// FakeQuantWithMinMaxArgsGradient computes the gradient of FakeQuantWithMinMaxArgs for its inputs.
 //
 // Parameters:
 //   - gradients, inputs: float32
@@ -223,7 +223,7 @@ func FakeQuantWithMinMaxVarsNarrowRange(value bool) FakeQuantWithMinMaxVarsAttr 
 	return FakeQuantWithMinMaxVarsAttr{"narrow_range", value}
 }
 
-// FakeQuantWithMinMaxVars adds the operation of that name.
+// FakeQuantWithMinMaxVars rounds floats as quantization would, over one range given as inputs.
 //
 // Parameters:
 //   - inputs, min, max: float32
@@ -249,7 +249,8 @@ func FakeQuantWithMinMaxVarsGradientNarrowRange(value bool) FakeQuantWithMinMaxV
 	return FakeQuantWithMinMaxVarsGradientAttr{"narrow_range", value}
 }
 
-// FakeQuantWithMinMaxVarsGradient adds the operation of that name.
+// FakeQuantWithMinMaxVarsGradient computes the gradients of FakeQuantWithMinMaxVars for its inputs
+// and range.
 //
 // Parameters:
 //   - gradients, inputs, min, max: float32
@@ -277,7 +278,8 @@ func FakeQuantWithMinMaxVarsPerChannelNarrowRange(value bool) FakeQuantWithMinMa
 	return FakeQuantWithMinMaxVarsPerChannelAttr{"narrow_range", value}
 }
 
-// FakeQuantWithMinMaxVarsPerChannel adds the operation of that name.
+// FakeQuantWithMinMaxVarsPerChannel rounds floats as quantization would, over a range for each
+// channel.
 //
 // Parameters:
 //   - inputs, min, max: float32
@@ -305,7 +307,8 @@ func FakeQuantWithMinMaxVarsPerChannelGradientNarrowRange(value bool) FakeQuantW
 	return FakeQuantWithMinMaxVarsPerChannelGradientAttr{"narrow_range", value}
 }
 
-// FakeQuantWithMinMaxVarsPerChannelGradient adds the operation of that name.
+// FakeQuantWithMinMaxVarsPerChannelGradient computes the gradients of
+// FakeQuantWithMinMaxVarsPerChannel for its inputs and ranges.
 //
 // Parameters:
 //   - gradients, inputs, min, max: float32
@@ -320,7 +323,7 @@ func FakeQuantWithMinMaxVarsPerChannelGradient(scope *Scope, gradients tf.Output
 	return made.one(), made.one(), made.one()
 }
 
-// FakeQueue adds the operation of that name.
+// FakeQueue turns a resource queue handle into a string one; deprecated.
 //
 // Parameters:
 //   - resource: resource
@@ -331,7 +334,7 @@ func FakeQueue(scope *Scope, resource tf.Output) (handle tf.Output) {
 	return add(scope, "FakeQueue", nil, resource).one()
 }
 
-// FileSystemSetConfiguration adds the operation of that name.
+// FileSystemSetConfiguration sets one configuration option of the file system for a URI scheme.
 //
 // Parameters:
 //   - scheme, key, value: string
@@ -339,7 +342,7 @@ func FileSystemSetConfiguration(scope *Scope, scheme tf.Output, key tf.Output, v
 	return add(scope, "FileSystemSetConfiguration", nil, scheme, key, value).op
 }
 
-// Fill adds the operation of that name.
+// Fill creates a tensor of a given shape with one value everywhere.
 //
 // Parameters:
 //   - dims: index_type
@@ -353,7 +356,8 @@ func Fill(scope *Scope, dims tf.Output, value tf.Output) (output tf.Output) {
 	return add(scope, "Fill", nil, dims, value).one()
 }
 
-// FilterByLastComponentDataset adds the operation of that name.
+// FilterByLastComponentDataset keeps elements whose last component is true, and drops that
+// component.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -374,7 +378,7 @@ func FilterDatasetMetadata(value string) FilterDatasetAttr {
 	return FilterDatasetAttr{"metadata", value}
 }
 
-// FilterDataset adds the operation of that name.
+// FilterDataset keeps the dataset elements for which a predicate function is true.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -401,7 +405,7 @@ func FinalizeDatasetHasCapturedRef(value bool) FinalizeDatasetAttr {
 	return FinalizeDatasetAttr{"has_captured_ref", value}
 }
 
-// FinalizeDataset adds the operation of that name.
+// FinalizeDataset applies the options attached to a dataset before it is iterated over.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -416,7 +420,7 @@ func FinalizeDataset(scope *Scope, input_dataset tf.Output, output_types []tf.Da
 	return add(scope, "FinalizeDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset).one()
 }
 
-// FinalizeTPUEmbedding adds the operation of that name.
+// FinalizeTPUEmbedding completes the configuration of TPU embeddings on all hosts.
 //
 // Parameters:
 //   - common_config, memory_config: string
@@ -424,7 +428,8 @@ func FinalizeTPUEmbedding(scope *Scope, common_config tf.Output, memory_config t
 	return add(scope, "FinalizeTPUEmbedding", nil, common_config, memory_config).op
 }
 
-// FinalizeTPUEmbeddingV2 adds the operation of that name.
+// FinalizeTPUEmbeddingV2 completes TPU embedding configuration, returning the table partitions and
+// buffer layout.
 //
 // Parameters:
 //   - common_config, memory_config: string
@@ -436,7 +441,7 @@ func FinalizeTPUEmbeddingV2(scope *Scope, common_config tf.Output, memory_config
 	return made.one(), made.one()
 }
 
-// Fingerprint adds the operation of that name.
+// Fingerprint computes a fingerprint of each row of a tensor as bytes.
 //
 // Parameters:
 //   - data: T
@@ -456,7 +461,7 @@ func FixedLengthRecordDatasetMetadata(value string) FixedLengthRecordDatasetAttr
 	return FixedLengthRecordDatasetAttr{"metadata", value}
 }
 
-// FixedLengthRecordDataset adds the operation of that name.
+// FixedLengthRecordDataset reads records of a fixed number of bytes from uncompressed files.
 //
 // Parameters:
 //   - filenames: string
@@ -478,7 +483,8 @@ func FixedLengthRecordDatasetV2Metadata(value string) FixedLengthRecordDatasetV2
 	return FixedLengthRecordDatasetV2Attr{"metadata", value}
 }
 
-// FixedLengthRecordDatasetV2 adds the operation of that name.
+// FixedLengthRecordDatasetV2 reads records of a fixed number of bytes from files, possibly
+// compressed.
 //
 // Parameters:
 //   - filenames: string
@@ -521,7 +527,7 @@ func FixedLengthRecordReaderSharedName(value string) FixedLengthRecordReaderAttr
 	return FixedLengthRecordReaderAttr{"shared_name", value}
 }
 
-// FixedLengthRecordReader adds the operation of that name.
+// FixedLengthRecordReader creates a reader of fixed-length records behind a string handle.
 //
 // Parameters:
 //   - record_bytes: a number
@@ -571,7 +577,8 @@ func FixedLengthRecordReaderV2Encoding(value string) FixedLengthRecordReaderV2At
 	return FixedLengthRecordReaderV2Attr{"encoding", value}
 }
 
-// FixedLengthRecordReaderV2 adds the operation of that name.
+// FixedLengthRecordReaderV2 creates a reader of fixed-length records behind a resource handle, with
+// optional decoding.
 //
 // Parameters:
 //   - record_bytes: a number
@@ -630,7 +637,8 @@ func FixedUnigramCandidateSamplerSeed2(value int64) FixedUnigramCandidateSampler
 	return FixedUnigramCandidateSamplerAttr{"seed2", value}
 }
 
-// FixedUnigramCandidateSampler adds the operation of that name.
+// FixedUnigramCandidateSampler draws candidate classes from unigram counts given by a file or a
+// list.
 //
 // Parameters:
 //   - true_classes: int64
@@ -660,7 +668,7 @@ func FlatMapDatasetMetadata(value string) FlatMapDatasetAttr {
 	return FlatMapDatasetAttr{"metadata", value}
 }
 
-// FlatMapDataset adds the operation of that name.
+// FlatMapDataset applies a function that returns datasets to each element, and chains the results.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -679,7 +687,7 @@ func FlatMapDataset(scope *Scope, input_dataset tf.Output, other_arguments []tf.
 	return add(scope, "FlatMapDataset", attrs(optional, attr{"f", f}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(other_arguments)).one()
 }
 
-// Floor adds the operation of that name.
+// Floor rounds every element down to the nearest integer.
 //
 // Parameters:
 //   - x: T
@@ -692,7 +700,7 @@ func Floor(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Floor", nil, x).one()
 }
 
-// FloorDiv adds the operation of that name.
+// FloorDiv divides element by element and rounds the quotients down.
 //
 // Parameters:
 //   - x, y: T
@@ -706,7 +714,7 @@ func FloorDiv(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "FloorDiv", nil, x, y).one()
 }
 
-// FloorMod adds the operation of that name.
+// FloorMod computes the remainder of floored division, which takes the divisor's sign.
 //
 // Parameters:
 //   - x, y: T
@@ -720,7 +728,7 @@ func FloorMod(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "FloorMod", nil, x, y).one()
 }
 
-// FlushSummaryWriter adds the operation of that name.
+// FlushSummaryWriter writes out all events that a summary writer still buffers.
 //
 // Parameters:
 //   - writer: resource
@@ -728,7 +736,7 @@ func FlushSummaryWriter(scope *Scope, writer tf.Output) (o *tf.Operation) {
 	return add(scope, "FlushSummaryWriter", nil, writer).op
 }
 
-// For adds the operation of that name.
+// For runs a body function for each value from a start to a limit, passing state along.
 //
 // Parameters:
 //   - start, limit, delta: int32
@@ -771,7 +779,7 @@ func FractionalAvgPoolSeed2(value int64) FractionalAvgPoolAttr {
 	return FractionalAvgPoolAttr{"seed2", value}
 }
 
-// FractionalAvgPool adds the operation of that name.
+// FractionalAvgPool averages over pseudorandom pooling regions whose size ratio need not be whole.
 //
 // Parameters:
 //   - value: T
@@ -798,7 +806,8 @@ func FractionalAvgPoolGradOverlapping(value bool) FractionalAvgPoolGradAttr {
 	return FractionalAvgPoolGradAttr{"overlapping", value}
 }
 
-// FractionalAvgPoolGrad adds the operation of that name.
+// FractionalAvgPoolGrad computes the gradient of FractionalAvgPool by spreading it over the
+// regions.
 //
 // Parameters:
 //   - orig_input_tensor_shape: int64
@@ -843,7 +852,8 @@ func FractionalMaxPoolSeed2(value int64) FractionalMaxPoolAttr {
 	return FractionalMaxPoolAttr{"seed2", value}
 }
 
-// FractionalMaxPool adds the operation of that name.
+// FractionalMaxPool takes maxima over pseudorandom pooling regions whose size ratio need not be
+// whole.
 //
 // Parameters:
 //   - value: T
@@ -870,7 +880,7 @@ func FractionalMaxPoolGradOverlapping(value bool) FractionalMaxPoolGradAttr {
 	return FractionalMaxPoolGradAttr{"overlapping", value}
 }
 
-// FractionalMaxPoolGrad adds the operation of that name.
+// FractionalMaxPoolGrad computes the gradient of FractionalMaxPool by routing it to the maxima.
 //
 // Parameters:
 //   - orig_input, orig_output, out_backprop: T
@@ -886,7 +896,7 @@ func FractionalMaxPoolGrad(scope *Scope, orig_input tf.Output, orig_output tf.Ou
 	return add(scope, "FractionalMaxPoolGrad", attrs(optional), orig_input, orig_output, out_backprop, row_pooling_sequence, col_pooling_sequence).one()
 }
 
-// FresnelCos adds the operation of that name.
+// FresnelCos computes the Fresnel cosine integral of every element.
 //
 // Parameters:
 //   - x: T
@@ -899,7 +909,7 @@ func FresnelCos(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "FresnelCos", nil, x).one()
 }
 
-// FresnelSin adds the operation of that name.
+// FresnelSin computes the Fresnel sine integral of every element.
 //
 // Parameters:
 //   - x: T
@@ -935,7 +945,7 @@ func FusedBatchNormIsTraining(value bool) FusedBatchNormAttr {
 	return FusedBatchNormAttr{"is_training", value}
 }
 
-// FusedBatchNorm adds the operation of that name.
+// FusedBatchNorm applies batch normalization to a 4-D tensor, all values having one type.
 //
 // Parameters:
 //   - x, scale, offset, mean, variance: T
@@ -971,7 +981,7 @@ func FusedBatchNormGradIsTraining(value bool) FusedBatchNormGradAttr {
 	return FusedBatchNormGradAttr{"is_training", value}
 }
 
-// FusedBatchNormGrad adds the operation of that name.
+// FusedBatchNormGrad computes the gradients of FusedBatchNorm for its input, scale and offset.
 //
 // Parameters:
 //   - y_backprop, x, scale, reserve_space_1, reserve_space_2: T
@@ -1007,7 +1017,8 @@ func FusedBatchNormGradV2IsTraining(value bool) FusedBatchNormGradV2Attr {
 	return FusedBatchNormGradV2Attr{"is_training", value}
 }
 
-// FusedBatchNormGradV2 adds the operation of that name.
+// FusedBatchNormGradV2 computes the gradients of FusedBatchNormV2, with statistics in a type of
+// their own.
 //
 // Parameters:
 //   - y_backprop, x: T
@@ -1048,7 +1059,7 @@ func FusedBatchNormGradV3IsTraining(value bool) FusedBatchNormGradV3Attr {
 	return FusedBatchNormGradV3Attr{"is_training", value}
 }
 
-// FusedBatchNormGradV3 adds the operation of that name.
+// FusedBatchNormGradV3 computes the gradients of FusedBatchNormV3, using its third reserved output.
 //
 // Parameters:
 //   - y_backprop, x: T
@@ -1094,7 +1105,8 @@ func FusedBatchNormV2IsTraining(value bool) FusedBatchNormV2Attr {
 	return FusedBatchNormV2Attr{"is_training", value}
 }
 
-// FusedBatchNormV2 adds the operation of that name.
+// FusedBatchNormV2 applies batch normalization, with statistics in a type that may differ from the
+// data's.
 //
 // Parameters:
 //   - x: T
@@ -1139,7 +1151,8 @@ func FusedBatchNormV3IsTraining(value bool) FusedBatchNormV3Attr {
 	return FusedBatchNormV3Attr{"is_training", value}
 }
 
-// FusedBatchNormV3 adds the operation of that name.
+// FusedBatchNormV3 applies batch normalization like FusedBatchNormV2, with one more reserved output
+// for the gradient.
 //
 // Parameters:
 //   - x: T
@@ -1160,7 +1173,7 @@ func FusedBatchNormV3(scope *Scope, x tf.Output, scale tf.Output, offset tf.Outp
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// FusedPadConv2D adds the operation of that name.
+// FusedPadConv2D pads a batch of images by mirroring and convolves it in one step.
 //
 // Parameters:
 //   - input: T
@@ -1187,7 +1200,7 @@ func FusedResizeAndPadConv2DResizeAlignCorners(value bool) FusedResizeAndPadConv
 	return FusedResizeAndPadConv2DAttr{"resize_align_corners", value}
 }
 
-// FusedResizeAndPadConv2D adds the operation of that name.
+// FusedResizeAndPadConv2D resizes and pads a batch of images and convolves it in one step.
 //
 // Parameters:
 //   - input: T

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// GRUBlockCell adds the operation of that name.
+// GRUBlockCell runs a GRU cell forward for one time step.
 //
 // Parameters:
 //   - x, h_prev, w_ru, w_c, b_ru, b_c: T
@@ -18,7 +18,7 @@ func GRUBlockCell(scope *Scope, x tf.Output, h_prev tf.Output, w_ru tf.Output, w
 	return made.one(), made.one(), made.one(), made.one()
 }
 
-// GRUBlockCellGrad adds the operation of that name.
+// GRUBlockCellGrad computes the gradients of GRUBlockCell for one time step.
 //
 // Parameters:
 //   - x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h: T
@@ -38,7 +38,7 @@ type GatherAttr attr
 // GatherValidateIndices sets the attribute validate_indices; the default is true.
 func GatherValidateIndices(value bool) GatherAttr { return GatherAttr{"validate_indices", value} }
 
-// Gather adds the operation of that name.
+// Gather picks slices by index along the first dimension.
 //
 // Parameters:
 //   - params: Tparams
@@ -62,7 +62,7 @@ func GatherNdBadIndicesPolicy(value string) GatherNdAttr {
 	return GatherNdAttr{"bad_indices_policy", value}
 }
 
-// GatherNd adds the operation of that name.
+// GatherNd picks slices or elements by index vectors over several leading dimensions.
 //
 // Parameters:
 //   - params: Tparams
@@ -84,7 +84,7 @@ type GatherV2Attr attr
 // GatherV2BatchDims sets the attribute batch_dims; the default is 0.
 func GatherV2BatchDims(value int64) GatherV2Attr { return GatherV2Attr{"batch_dims", value} }
 
-// GatherV2 adds the operation of that name.
+// GatherV2 picks slices by index along a given axis, with optional batch dimensions.
 //
 // Parameters:
 //   - params: Tparams
@@ -111,7 +111,8 @@ func GenerateBoundingBoxProposalsPostNmsTopn(value int64) GenerateBoundingBoxPro
 	return GenerateBoundingBoxProposalsAttr{"post_nms_topn", value}
 }
 
-// GenerateBoundingBoxProposals adds the operation of that name.
+// GenerateBoundingBoxProposals decodes anchor boxes and picks the best regions of interest in each
+// image.
 //
 // Parameters:
 //   - scores, bbox_deltas, image_info, anchors, nms_threshold: float32
@@ -136,7 +137,7 @@ func GenerateVocabRemappingOldVocabSize(value int64) GenerateVocabRemappingAttr 
 	return GenerateVocabRemappingAttr{"old_vocab_size", value}
 }
 
-// GenerateVocabRemapping adds the operation of that name.
+// GenerateVocabRemapping maps each row of a new vocabulary to its row in an old one.
 //
 // Parameters:
 //   - new_vocab_file, old_vocab_file: string
@@ -161,7 +162,7 @@ func GeneratorDatasetMetadata(value string) GeneratorDatasetAttr {
 	return GeneratorDatasetAttr{"metadata", value}
 }
 
-// GeneratorDataset adds the operation of that name.
+// GeneratorDataset yields elements from a function, with functions to begin and to finish.
 //
 // Parameters:
 //   - init_func_other_args: list of the types Tinit_func_args
@@ -187,7 +188,7 @@ func GeneratorDataset(scope *Scope, init_func_other_args []tf.Output, next_func_
 	return add(scope, "GeneratorDataset", attrs(optional, attr{"init_func", init_func}, attr{"next_func", next_func}, attr{"finalize_func", finalize_func}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), tf.OutputList(init_func_other_args), tf.OutputList(next_func_other_args), tf.OutputList(finalize_func_other_args)).one()
 }
 
-// GetElementAtIndex adds the operation of that name.
+// GetElementAtIndex returns the element at a given index of a random-access dataset.
 //
 // Parameters:
 //   - dataset: variant
@@ -201,7 +202,8 @@ func GetElementAtIndex(scope *Scope, dataset tf.Output, index tf.Output, output_
 	return add(scope, "GetElementAtIndex", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), dataset, index).list("components")
 }
 
-// GetMinibatchSplitsWithPhysicalReplica adds the operation of that name.
+// GetMinibatchSplitsWithPhysicalReplica sorts embedding ids in coordinate form and splits them into
+// minibatches for SparseCores.
 //
 // Parameters:
 //   - program_key: string
@@ -225,7 +227,8 @@ func GetMinibatchSplitsWithPhysicalReplica(scope *Scope, program_key tf.Output, 
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// GetMinibatchesInCsrWithPhysicalReplica adds the operation of that name.
+// GetMinibatchesInCsrWithPhysicalReplica packs the minibatches of sorted embedding ids into CSR
+// form for SparseCores.
 //
 // Parameters:
 //   - program_key: string
@@ -253,7 +256,7 @@ func GetMinibatchesInCsrWithPhysicalReplica(scope *Scope, program_key tf.Output,
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// GetOptions adds the operation of that name.
+// GetOptions returns the serialized options attached to a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -264,7 +267,7 @@ func GetOptions(scope *Scope, input_dataset tf.Output) (serialized_options tf.Ou
 	return add(scope, "GetOptions", nil, input_dataset).one()
 }
 
-// GetSessionHandle adds the operation of that name.
+// GetSessionHandle keeps a tensor in the session and returns a string handle to it.
 //
 // Parameters:
 //   - value: T
@@ -275,7 +278,7 @@ func GetSessionHandle(scope *Scope, value tf.Output) (handle tf.Output) {
 	return add(scope, "GetSessionHandle", nil, value).one()
 }
 
-// GetSessionHandleV2 adds the operation of that name.
+// GetSessionHandleV2 keeps a tensor in the session and returns a resource handle to it.
 //
 // Parameters:
 //   - value: T
@@ -286,7 +289,7 @@ func GetSessionHandleV2(scope *Scope, value tf.Output) (handle tf.Output) {
 	return add(scope, "GetSessionHandleV2", nil, value).one()
 }
 
-// GetSessionTensor adds the operation of that name.
+// GetSessionTensor returns the tensor kept in the session under a handle.
 //
 // Parameters:
 //   - handle: string
@@ -298,7 +301,8 @@ func GetSessionTensor(scope *Scope, handle tf.Output, dtype tf.DataType) (value 
 	return add(scope, "GetSessionTensor", given(attr{"dtype", dtype}), handle).one()
 }
 
-// GetStatsFromListOfSparseCoreCooTensors adds the operation of that name.
+// GetStatsFromListOfSparseCoreCooTensors computes the largest counts of all and unique ids for each
+// SparseCore.
 //
 // Parameters:
 //   - row_ids_list, col_ids_list: list of N × int32
@@ -320,7 +324,7 @@ func GetStatsFromListOfSparseCoreCooTensors(scope *Scope, row_ids_list []tf.Outp
 	return made.one(), made.one()
 }
 
-// GetTpuTaskId adds the operation of that name.
+// GetTpuTaskId returns the id of this task within the TPU system.
 //
 // Results:
 //   - tpu_task_id: int32
@@ -328,7 +332,7 @@ func GetTpuTaskId(scope *Scope) (tpu_task_id tf.Output) {
 	return add(scope, "GetTpuTaskId", nil).one()
 }
 
-// GlobalIterId adds the operation of that name.
+// GlobalIterId returns the id of the current global iteration, for TPU training.
 //
 // Results:
 //   - iter_id: int64
@@ -350,7 +354,7 @@ func GlobalShuffleDatasetMetadata(value string) GlobalShuffleDatasetAttr {
 	return GlobalShuffleDatasetAttr{"metadata", value}
 }
 
-// GlobalShuffleDataset adds the operation of that name.
+// GlobalShuffleDataset shuffles a whole random-access dataset by permuting its indices.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -367,7 +371,7 @@ func GlobalShuffleDataset(scope *Scope, input_dataset tf.Output, seed tf.Output,
 	return add(scope, "GlobalShuffleDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, seed, seed2, seed_generator).one()
 }
 
-// Greater adds the operation of that name.
+// Greater tells for each element pair whether the first is greater, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -381,7 +385,8 @@ func Greater(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Greater", nil, x, y).one()
 }
 
-// GreaterEqual adds the operation of that name.
+// GreaterEqual tells for each element pair whether the first is greater or equal, with
+// broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -395,7 +400,7 @@ func GreaterEqual(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "GreaterEqual", nil, x, y).one()
 }
 
-// GroupByReducerDataset adds the operation of that name.
+// GroupByReducerDataset groups elements by key and reduces each group with given functions.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -432,7 +437,7 @@ func GroupByWindowDatasetMetadata(value string) GroupByWindowDatasetAttr {
 	return GroupByWindowDatasetAttr{"metadata", value}
 }
 
-// GroupByWindowDataset adds the operation of that name.
+// GroupByWindowDataset groups elements by key and reduces each full window of a group to a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -459,7 +464,7 @@ func GroupByWindowDataset(scope *Scope, input_dataset tf.Output, key_func_other_
 	return add(scope, "GroupByWindowDataset", attrs(optional, attr{"key_func", key_func}, attr{"reduce_func", reduce_func}, attr{"window_size_func", window_size_func}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(key_func_other_arguments), tf.OutputList(reduce_func_other_arguments), tf.OutputList(window_size_func_other_arguments)).one()
 }
 
-// GuaranteeConst adds the operation of that name.
+// GuaranteeConst passes a tensor through, promising the runtime that it never changes.
 //
 // Parameters:
 //   - input: T

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// HSVToRGB adds the operation of that name.
+// HSVToRGB converts images from hue, saturation and value to red, green and blue.
 //
 // Parameters:
 //   - images: T
@@ -31,7 +31,7 @@ func HashTableUseNodeNameSharing(value bool) HashTableAttr {
 	return HashTableAttr{"use_node_name_sharing", value}
 }
 
-// HashTable adds the operation of that name.
+// HashTable creates an uninitialized, later immutable, hash table behind a string handle.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -61,7 +61,7 @@ func HashTableV2UseNodeNameSharing(value bool) HashTableV2Attr {
 	return HashTableV2Attr{"use_node_name_sharing", value}
 }
 
-// HashTableV2 adds the operation of that name.
+// HashTableV2 creates an uninitialized, later immutable, hash table behind a resource handle.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -83,7 +83,7 @@ func HistogramFixedWidthDtype(value tf.DataType) HistogramFixedWidthAttr {
 	return HistogramFixedWidthAttr{"dtype", value}
 }
 
-// HistogramFixedWidth adds the operation of that name.
+// HistogramFixedWidth counts values in bins of equal width over a given range.
 //
 // Parameters:
 //   - values, value_range: T
@@ -99,7 +99,7 @@ func HistogramFixedWidth(scope *Scope, values tf.Output, value_range tf.Output, 
 	return add(scope, "HistogramFixedWidth", attrs(optional), values, value_range, nbins).one()
 }
 
-// HistogramSummary adds the operation of that name.
+// HistogramSummary writes a histogram of values into a summary protocol buffer.
 //
 // Parameters:
 //   - tag: string
@@ -114,7 +114,7 @@ func HistogramSummary(scope *Scope, tag tf.Output, values tf.Output) (summary tf
 	return add(scope, "HistogramSummary", nil, tag, values).one()
 }
 
-// HostConst adds the operation of that name.
+// HostConst returns a constant tensor that stays in host memory.
 //
 // Parameters:
 //   - value: a tensor, which stays the caller's

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// IFFT adds the operation of that name.
+// IFFT computes the inverse 1-D Fourier transform over the last dimension.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -17,7 +17,7 @@ func IFFT(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "IFFT", nil, input).one()
 }
 
-// IFFT2D adds the operation of that name.
+// IFFT2D computes the inverse 2-D Fourier transform over the last two dimensions.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -30,7 +30,7 @@ func IFFT2D(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "IFFT2D", nil, input).one()
 }
 
-// IFFT3D adds the operation of that name.
+// IFFT3D computes the inverse 3-D Fourier transform over the last three dimensions.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -43,7 +43,7 @@ func IFFT3D(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "IFFT3D", nil, input).one()
 }
 
-// IFFTND adds the operation of that name.
+// IFFTND computes the inverse Fourier transform over the given axes.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -63,7 +63,7 @@ type IRFFTAttr attr
 // IRFFTTreal sets the attribute Treal, float32 or float64; the default is float32.
 func IRFFTTreal(value tf.DataType) IRFFTAttr { return IRFFTAttr{"Treal", value} }
 
-// IRFFT adds the operation of that name.
+// IRFFT computes the inverse 1-D Fourier transform of a real signal's half spectrum.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -85,7 +85,7 @@ type IRFFT2DAttr attr
 // IRFFT2DTreal sets the attribute Treal, float32 or float64; the default is float32.
 func IRFFT2DTreal(value tf.DataType) IRFFT2DAttr { return IRFFT2DAttr{"Treal", value} }
 
-// IRFFT2D adds the operation of that name.
+// IRFFT2D computes the inverse 2-D Fourier transform of a real signal's half spectrum.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -107,7 +107,7 @@ type IRFFT3DAttr attr
 // IRFFT3DTreal sets the attribute Treal, float32 or float64; the default is float32.
 func IRFFT3DTreal(value tf.DataType) IRFFT3DAttr { return IRFFT3DAttr{"Treal", value} }
 
-// IRFFT3D adds the operation of that name.
+// IRFFT3D computes the inverse 3-D Fourier transform of a real signal's half spectrum.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -129,7 +129,7 @@ type IRFFTNDAttr attr
 // IRFFTNDTreal sets the attribute Treal, float32 or float64; the default is float32.
 func IRFFTNDTreal(value tf.DataType) IRFFTNDAttr { return IRFFTNDAttr{"Treal", value} }
 
-// IRFFTND adds the operation of that name.
+// IRFFTND computes the inverse Fourier transform of a real signal over the given axes.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -145,7 +145,7 @@ func IRFFTND(scope *Scope, input tf.Output, fft_length tf.Output, axes tf.Output
 	return add(scope, "IRFFTND", attrs(optional), input, fft_length, axes).one()
 }
 
-// Identity adds the operation of that name.
+// Identity passes a tensor through without any change.
 //
 // Parameters:
 //   - input: T
@@ -156,7 +156,7 @@ func Identity(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "Identity", nil, input).one()
 }
 
-// IdentityN adds the operation of that name.
+// IdentityN passes a list of tensors through unchanged.
 //
 // Parameters:
 //   - input: list of the types T
@@ -182,7 +182,7 @@ func IdentityReaderSharedName(value string) IdentityReaderAttr {
 	return IdentityReaderAttr{"shared_name", value}
 }
 
-// IdentityReader adds the operation of that name.
+// IdentityReader creates a reader, behind a string handle, that returns each work item itself.
 //
 // Results:
 //   - reader_handle: reference to string
@@ -207,7 +207,7 @@ func IdentityReaderV2SharedName(value string) IdentityReaderV2Attr {
 	return IdentityReaderV2Attr{"shared_name", value}
 }
 
-// IdentityReaderV2 adds the operation of that name.
+// IdentityReaderV2 creates a reader, behind a resource handle, that returns each work item itself.
 //
 // Results:
 //   - reader_handle: resource
@@ -223,7 +223,7 @@ type IfAttr attr
 // IfOutputShapes sets the attribute output_shapes; the default is [].
 func IfOutputShapes(value []tf.Shape) IfAttr { return IfAttr{"output_shapes", value} }
 
-// If adds the operation of that name.
+// If calls one of two branch functions, as a condition says.
 //
 // Parameters:
 //   - cond: Tcond
@@ -242,7 +242,7 @@ func If(scope *Scope, cond tf.Output, input []tf.Output, Tout []tf.DataType, the
 	return add(scope, "If", attrs(optional, attr{"Tout", Tout}, attr{"then_branch", then_branch}, attr{"else_branch", else_branch}), cond, tf.OutputList(input)).list("output")
 }
 
-// Igamma adds the operation of that name.
+// Igamma computes the lower regularized incomplete gamma function, element by element.
 //
 // Parameters:
 //   - a, x: T
@@ -255,7 +255,7 @@ func Igamma(scope *Scope, a tf.Output, x tf.Output) (z tf.Output) {
 	return add(scope, "Igamma", nil, a, x).one()
 }
 
-// IgammaGradA adds the operation of that name.
+// IgammaGradA computes the gradient of Igamma with respect to its first argument.
 //
 // Parameters:
 //   - a, x: T
@@ -268,7 +268,7 @@ func IgammaGradA(scope *Scope, a tf.Output, x tf.Output) (z tf.Output) {
 	return add(scope, "IgammaGradA", nil, a, x).one()
 }
 
-// Igammac adds the operation of that name.
+// Igammac computes the upper regularized incomplete gamma function, element by element.
 //
 // Parameters:
 //   - a, x: T
@@ -289,7 +289,7 @@ func IgnoreErrorsDatasetLogWarning(value bool) IgnoreErrorsDatasetAttr {
 	return IgnoreErrorsDatasetAttr{"log_warning", value}
 }
 
-// IgnoreErrorsDataset adds the operation of that name.
+// IgnoreErrorsDataset drops the dataset elements whose computation fails.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -310,7 +310,7 @@ type ImagAttr attr
 // ImagTout sets the attribute Tout, float32 or float64; the default is float32.
 func ImagTout(value tf.DataType) ImagAttr { return ImagAttr{"Tout", value} }
 
-// Imag adds the operation of that name.
+// Imag returns the imaginary part of every complex element.
 //
 // Parameters:
 //   - input: T
@@ -333,7 +333,8 @@ func ImageProjectiveTransformV2FillMode(value string) ImageProjectiveTransformV2
 	return ImageProjectiveTransformV2Attr{"fill_mode", value}
 }
 
-// ImageProjectiveTransformV2 adds the operation of that name.
+// ImageProjectiveTransformV2 applies a projective transform to each image, filling outside points
+// by mode.
 //
 // Parameters:
 //   - images: dtype
@@ -359,7 +360,8 @@ func ImageProjectiveTransformV3FillMode(value string) ImageProjectiveTransformV3
 	return ImageProjectiveTransformV3Attr{"fill_mode", value}
 }
 
-// ImageProjectiveTransformV3 adds the operation of that name.
+// ImageProjectiveTransformV3 applies a projective transform to each image, with a fill value as
+// input.
 //
 // Parameters:
 //   - images: dtype
@@ -391,7 +393,7 @@ func ImageSummaryBadColor(value *tf.Tensor) ImageSummaryAttr {
 	return ImageSummaryAttr{"bad_color", value}
 }
 
-// ImageSummary adds the operation of that name.
+// ImageSummary writes images into a summary protocol buffer.
 //
 // Parameters:
 //   - tag: string
@@ -407,7 +409,7 @@ func ImageSummary(scope *Scope, tag tf.Output, tensor tf.Output, optional ...Ima
 	return add(scope, "ImageSummary", attrs(optional), tag, tensor).one()
 }
 
-// ImmutableConst adds the operation of that name.
+// ImmutableConst returns a constant tensor mapped from a read-only memory region.
 //
 // Parameters:
 //   - dtype: a data type
@@ -420,7 +422,7 @@ func ImmutableConst(scope *Scope, dtype tf.DataType, shape tf.Shape, memory_regi
 	return add(scope, "ImmutableConst", given(attr{"dtype", dtype}, attr{"shape", shape}, attr{"memory_region_name", memory_region_name})).one()
 }
 
-// ImportEvent adds the operation of that name.
+// ImportEvent writes a serialized event to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -429,7 +431,8 @@ func ImportEvent(scope *Scope, writer tf.Output, event tf.Output) (o *tf.Operati
 	return add(scope, "ImportEvent", nil, writer, event).op
 }
 
-// InTopK adds the operation of that name.
+// InTopK tells for each example whether its target is among k best predictions, k being an
+// attribute.
 //
 // Parameters:
 //   - predictions: float32
@@ -444,7 +447,7 @@ func InTopK(scope *Scope, predictions tf.Output, targets tf.Output, k int64) (pr
 	return add(scope, "InTopK", given(attr{"k", k}), predictions, targets).one()
 }
 
-// InTopKV2 adds the operation of that name.
+// InTopKV2 tells for each example whether its target is among k best predictions, k being an input.
 //
 // Parameters:
 //   - predictions: float32
@@ -466,7 +469,7 @@ func IndexFlatMapDatasetMetadata(value string) IndexFlatMapDatasetAttr {
 	return IndexFlatMapDatasetAttr{"metadata", value}
 }
 
-// IndexFlatMapDataset adds the operation of that name.
+// IndexFlatMapDataset maps elements to several each and finds any of them by global index.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -490,7 +493,7 @@ func IndexFlatMapDataset(scope *Scope, input_dataset tf.Output, map_func_other_a
 	return add(scope, "IndexFlatMapDataset", attrs(optional, attr{"map_func", map_func}, attr{"index_map_func", index_map_func}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(map_func_other_args), tf.OutputList(index_map_func_other_args), output_cardinality).one()
 }
 
-// InfeedDequeue adds the operation of that name.
+// InfeedDequeue takes one tensor from the TPU's infeed into the computation.
 //
 // Parameters:
 //   - dtype: a data type
@@ -502,7 +505,7 @@ func InfeedDequeue(scope *Scope, dtype tf.DataType, shape tf.Shape) (output tf.O
 	return add(scope, "InfeedDequeue", given(attr{"dtype", dtype}, attr{"shape", shape})).one()
 }
 
-// InfeedDequeueTuple adds the operation of that name.
+// InfeedDequeueTuple takes several tensors from the TPU's infeed as one tuple.
 //
 // Parameters:
 //   - dtypes: a list of data types, not empty
@@ -528,7 +531,7 @@ func InfeedEnqueueDeviceOrdinal(value int64) InfeedEnqueueAttr {
 	return InfeedEnqueueAttr{"device_ordinal", value}
 }
 
-// InfeedEnqueue adds the operation of that name.
+// InfeedEnqueue feeds one tensor into a TPU's infeed.
 //
 // Parameters:
 //   - input: dtype
@@ -547,7 +550,8 @@ func InfeedEnqueuePrelinearizedBufferDeviceOrdinal(value int64) InfeedEnqueuePre
 	return InfeedEnqueuePrelinearizedBufferAttr{"device_ordinal", value}
 }
 
-// InfeedEnqueuePrelinearizedBuffer adds the operation of that name.
+// InfeedEnqueuePrelinearizedBuffer feeds a buffer already laid out by Prelinearize into a TPU's
+// infeed.
 //
 // Parameters:
 //   - input: variant
@@ -570,7 +574,7 @@ func InfeedEnqueueTupleDeviceOrdinal(value int64) InfeedEnqueueTupleAttr {
 	return InfeedEnqueueTupleAttr{"device_ordinal", value}
 }
 
-// InfeedEnqueueTuple adds the operation of that name.
+// InfeedEnqueueTuple feeds several tensors into a TPU's infeed as one tuple.
 //
 // Parameters:
 //   - inputs: list of the types dtypes
@@ -583,7 +587,7 @@ func InfeedEnqueueTuple(scope *Scope, inputs []tf.Output, shapes []tf.Shape, opt
 	return add(scope, "InfeedEnqueueTuple", attrs(optional, attr{"shapes", shapes}), tf.OutputList(inputs)).op
 }
 
-// InitializeTable adds the operation of that name.
+// InitializeTable fills a lookup table, given by string handle, with keys and values.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -593,7 +597,7 @@ func InitializeTable(scope *Scope, table_handle tf.Output, keys tf.Output, value
 	return add(scope, "InitializeTable", nil, table_handle, keys, values).op
 }
 
-// InitializeTableFromDataset adds the operation of that name.
+// InitializeTableFromDataset fills a lookup table with the key-value pairs of a dataset.
 //
 // Parameters:
 //   - table_handle: resource
@@ -621,7 +625,8 @@ func InitializeTableFromTextFileOffset(value int64) InitializeTableFromTextFileA
 	return InitializeTableFromTextFileAttr{"offset", value}
 }
 
-// InitializeTableFromTextFile adds the operation of that name.
+// InitializeTableFromTextFile fills a lookup table, given by string handle, from the lines of a
+// file.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -654,7 +659,8 @@ func InitializeTableFromTextFileV2Offset(value int64) InitializeTableFromTextFil
 	return InitializeTableFromTextFileV2Attr{"offset", value}
 }
 
-// InitializeTableFromTextFileV2 adds the operation of that name.
+// InitializeTableFromTextFileV2 fills a lookup table, given by resource handle, from the lines of a
+// file.
 //
 // Parameters:
 //   - table_handle: resource
@@ -668,7 +674,7 @@ func InitializeTableFromTextFileV2(scope *Scope, table_handle tf.Output, filenam
 	return add(scope, "InitializeTableFromTextFileV2", attrs(optional, attr{"key_index", key_index}, attr{"value_index", value_index}), table_handle, filename).op
 }
 
-// InitializeTableV2 adds the operation of that name.
+// InitializeTableV2 fills a lookup table, given by resource handle, with keys and values.
 //
 // Parameters:
 //   - table_handle: resource
@@ -678,7 +684,7 @@ func InitializeTableV2(scope *Scope, table_handle tf.Output, keys tf.Output, val
 	return add(scope, "InitializeTableV2", nil, table_handle, keys, values).op
 }
 
-// InplaceAdd adds the operation of that name.
+// InplaceAdd adds values to the given rows of a tensor.
 //
 // Parameters:
 //   - x: T
@@ -691,7 +697,7 @@ func InplaceAdd(scope *Scope, x tf.Output, i tf.Output, v tf.Output) (y tf.Outpu
 	return add(scope, "InplaceAdd", nil, x, i, v).one()
 }
 
-// InplaceSub adds the operation of that name.
+// InplaceSub subtracts values from the given rows of a tensor.
 //
 // Parameters:
 //   - x: T
@@ -704,7 +710,7 @@ func InplaceSub(scope *Scope, x tf.Output, i tf.Output, v tf.Output) (y tf.Outpu
 	return add(scope, "InplaceSub", nil, x, i, v).one()
 }
 
-// InplaceUpdate adds the operation of that name.
+// InplaceUpdate overwrites the given rows of a tensor with new values.
 //
 // Parameters:
 //   - x: T
@@ -725,7 +731,8 @@ func InterleaveDatasetMetadata(value string) InterleaveDatasetAttr {
 	return InterleaveDatasetAttr{"metadata", value}
 }
 
-// InterleaveDataset adds the operation of that name.
+// InterleaveDataset applies a function that returns datasets and takes elements from several of
+// them in turn.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -745,7 +752,7 @@ func InterleaveDataset(scope *Scope, input_dataset tf.Output, other_arguments []
 	return add(scope, "InterleaveDataset", attrs(optional, attr{"f", f}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(other_arguments), cycle_length, block_length).one()
 }
 
-// Inv adds the operation of that name.
+// Inv computes the reciprocal of every element, the older name of Reciprocal.
 //
 // Parameters:
 //   - x: T
@@ -758,7 +765,7 @@ func Inv(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Inv", nil, x).one()
 }
 
-// InvGrad adds the operation of that name.
+// InvGrad computes the gradient of Inv from its output and output gradient.
 //
 // Parameters:
 //   - y, dy: T
@@ -771,7 +778,7 @@ func InvGrad(scope *Scope, y tf.Output, dy tf.Output) (z tf.Output) {
 	return add(scope, "InvGrad", nil, y, dy).one()
 }
 
-// Invert adds the operation of that name.
+// Invert flips every bit of every integer element.
 //
 // Parameters:
 //   - x: T
@@ -784,7 +791,7 @@ func Invert(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Invert", nil, x).one()
 }
 
-// InvertPermutation adds the operation of that name.
+// InvertPermutation computes the inverse of a permutation given as a vector of indices.
 //
 // Parameters:
 //   - x: T
@@ -797,7 +804,7 @@ func InvertPermutation(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "InvertPermutation", nil, x).one()
 }
 
-// IsBoostedTreesEnsembleInitialized adds the operation of that name.
+// IsBoostedTreesEnsembleInitialized tells whether a boosted tree ensemble has been initialized.
 //
 // Parameters:
 //   - tree_ensemble_handle: resource
@@ -808,7 +815,8 @@ func IsBoostedTreesEnsembleInitialized(scope *Scope, tree_ensemble_handle tf.Out
 	return add(scope, "IsBoostedTreesEnsembleInitialized", nil, tree_ensemble_handle).one()
 }
 
-// IsBoostedTreesQuantileStreamResourceInitialized adds the operation of that name.
+// IsBoostedTreesQuantileStreamResourceInitialized tells whether a quantile stream resource has been
+// initialized.
 //
 // Parameters:
 //   - quantile_stream_resource_handle: resource
@@ -819,7 +827,7 @@ func IsBoostedTreesQuantileStreamResourceInitialized(scope *Scope, quantile_stre
 	return add(scope, "IsBoostedTreesQuantileStreamResourceInitialized", nil, quantile_stream_resource_handle).one()
 }
 
-// IsFinite adds the operation of that name.
+// IsFinite tells for every element whether it is finite.
 //
 // Parameters:
 //   - x: T
@@ -832,7 +840,7 @@ func IsFinite(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "IsFinite", nil, x).one()
 }
 
-// IsInf adds the operation of that name.
+// IsInf tells for every element whether it is infinite.
 //
 // Parameters:
 //   - x: T
@@ -845,7 +853,7 @@ func IsInf(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "IsInf", nil, x).one()
 }
 
-// IsNan adds the operation of that name.
+// IsNan tells for every element whether it is not a number.
 //
 // Parameters:
 //   - x: T
@@ -866,7 +874,7 @@ func IsTPUEmbeddingInitializedConfig(value string) IsTPUEmbeddingInitializedAttr
 	return IsTPUEmbeddingInitializedAttr{"config", value}
 }
 
-// IsTPUEmbeddingInitialized adds the operation of that name.
+// IsTPUEmbeddingInitialized tells whether embeddings have been set up in the TPU system.
 //
 // Results:
 //   - is_tpu_embedding_initialized: bool
@@ -876,7 +884,7 @@ func IsTPUEmbeddingInitialized(scope *Scope, optional ...IsTPUEmbeddingInitializ
 	return add(scope, "IsTPUEmbeddingInitialized", attrs(optional)).one()
 }
 
-// IsVariableInitialized adds the operation of that name.
+// IsVariableInitialized tells whether a reference variable holds a value yet.
 //
 // Parameters:
 //   - ref: reference to dtype
@@ -896,7 +904,7 @@ func IsotonicRegressionOutputDtype(value tf.DataType) IsotonicRegressionAttr {
 	return IsotonicRegressionAttr{"output_dtype", value}
 }
 
-// IsotonicRegression adds the operation of that name.
+// IsotonicRegression fits the closest monotonic sequence to each row of a batch.
 //
 // Parameters:
 //   - input: T
@@ -914,7 +922,7 @@ func IsotonicRegression(scope *Scope, input tf.Output, optional ...IsotonicRegre
 	return made.one(), made.one()
 }
 
-// Iterator adds the operation of that name.
+// Iterator creates a dataset iterator resource that can be shared by name.
 //
 // Parameters:
 //   - shared_name: a string
@@ -943,7 +951,7 @@ func IteratorFromStringHandleOutputShapes(value []tf.Shape) IteratorFromStringHa
 	return IteratorFromStringHandleAttr{"output_shapes", value}
 }
 
-// IteratorFromStringHandle adds the operation of that name.
+// IteratorFromStringHandle turns a string handle back into an iterator resource.
 //
 // Parameters:
 //   - string_handle: string
@@ -971,7 +979,7 @@ func IteratorFromStringHandleV2OutputShapes(value []tf.Shape) IteratorFromString
 	return IteratorFromStringHandleV2Attr{"output_shapes", value}
 }
 
-// IteratorFromStringHandleV2 adds the operation of that name.
+// IteratorFromStringHandleV2 turns the string handle of an IteratorV2 back into its resource.
 //
 // Parameters:
 //   - string_handle: string
@@ -984,7 +992,7 @@ func IteratorFromStringHandleV2(scope *Scope, string_handle tf.Output, optional 
 	return add(scope, "IteratorFromStringHandleV2", attrs(optional), string_handle).one()
 }
 
-// IteratorGetDevice adds the operation of that name.
+// IteratorGetDevice names the device on which an iterator has been placed.
 //
 // Parameters:
 //   - resource: resource
@@ -995,7 +1003,7 @@ func IteratorGetDevice(scope *Scope, resource tf.Output) (device tf.Output) {
 	return add(scope, "IteratorGetDevice", nil, resource).one()
 }
 
-// IteratorGetModelProto adds the operation of that name.
+// IteratorGetModelProto returns the serialized performance model of a dataset iterator.
 //
 // Parameters:
 //   - iterator: resource
@@ -1006,7 +1014,7 @@ func IteratorGetModelProto(scope *Scope, iterator tf.Output) (model_proto tf.Out
 	return add(scope, "IteratorGetModelProto", nil, iterator).one()
 }
 
-// IteratorGetNext adds the operation of that name.
+// IteratorGetNext returns the next element of an iterator, failing at the end.
 //
 // Parameters:
 //   - iterator: resource
@@ -1019,7 +1027,7 @@ func IteratorGetNext(scope *Scope, iterator tf.Output, output_types []tf.DataTyp
 	return add(scope, "IteratorGetNext", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), iterator).list("components")
 }
 
-// IteratorGetNextAsOptional adds the operation of that name.
+// IteratorGetNextAsOptional returns an iterator's next element as an optional, empty at the end.
 //
 // Parameters:
 //   - iterator: resource
@@ -1032,7 +1040,7 @@ func IteratorGetNextAsOptional(scope *Scope, iterator tf.Output, output_types []
 	return add(scope, "IteratorGetNextAsOptional", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), iterator).one()
 }
 
-// IteratorGetNextSync adds the operation of that name.
+// IteratorGetNextSync returns an iterator's next element while occupying the calling thread.
 //
 // Parameters:
 //   - iterator: resource
@@ -1045,7 +1053,7 @@ func IteratorGetNextSync(scope *Scope, iterator tf.Output, output_types []tf.Dat
 	return add(scope, "IteratorGetNextSync", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), iterator).list("components")
 }
 
-// IteratorToStringHandle adds the operation of that name.
+// IteratorToStringHandle turns an iterator resource into a string handle.
 //
 // Parameters:
 //   - resource_handle: resource
@@ -1056,7 +1064,7 @@ func IteratorToStringHandle(scope *Scope, resource_handle tf.Output) (string_han
 	return add(scope, "IteratorToStringHandle", nil, resource_handle).one()
 }
 
-// IteratorV2 adds the operation of that name.
+// IteratorV2 creates a dataset iterator resource, the second version of Iterator.
 //
 // Parameters:
 //   - shared_name: a string

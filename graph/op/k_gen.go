@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// KMC2ChainInitialization adds the operation of that name.
+// KMC2ChainInitialization picks a data point for k-means seeding by the k-MC2 Markov chain.
 //
 // Parameters:
 //   - distances: float32
@@ -16,7 +16,7 @@ func KMC2ChainInitialization(scope *Scope, distances tf.Output, seed tf.Output) 
 	return add(scope, "KMC2ChainInitialization", nil, distances, seed).one()
 }
 
-// KmeansPlusPlusInitialization adds the operation of that name.
+// KmeansPlusPlusInitialization picks rows of points as k-means seeds by the k-means++ rule.
 //
 // Parameters:
 //   - points: float32
@@ -28,7 +28,7 @@ func KmeansPlusPlusInitialization(scope *Scope, points tf.Output, num_to_sample 
 	return add(scope, "KmeansPlusPlusInitialization", nil, points, num_to_sample, seed, num_retries_per_sample).one()
 }
 
-// KthOrderStatistic adds the operation of that name.
+// KthOrderStatistic finds the k-th order statistic along the last dimension.
 //
 // Parameters:
 //   - input: float32

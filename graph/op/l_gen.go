@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// L2Loss adds the operation of that name.
+// L2Loss computes half the sum of all elements squared.
 //
 // Parameters:
 //   - t: T
@@ -17,7 +17,7 @@ func L2Loss(scope *Scope, t tf.Output) (output tf.Output) {
 	return add(scope, "L2Loss", nil, t).one()
 }
 
-// LMDBDataset adds the operation of that name.
+// LMDBDataset yields the key-value pairs stored in LMDB files.
 //
 // Parameters:
 //   - filenames: string
@@ -39,7 +39,7 @@ func LMDBReaderContainer(value string) LMDBReaderAttr { return LMDBReaderAttr{"c
 // LMDBReaderSharedName sets the attribute shared_name; the default is "".
 func LMDBReaderSharedName(value string) LMDBReaderAttr { return LMDBReaderAttr{"shared_name", value} }
 
-// LMDBReader adds the operation of that name.
+// LMDBReader creates a reader of LMDB files behind a string handle.
 //
 // Results:
 //   - reader_handle: reference to string
@@ -64,7 +64,7 @@ func LRNAlpha(value float32) LRNAttr { return LRNAttr{"alpha", value} }
 // LRNBeta sets the attribute beta; the default is 0.5.
 func LRNBeta(value float32) LRNAttr { return LRNAttr{"beta", value} }
 
-// LRN adds the operation of that name.
+// LRN normalizes each element by the squares of nearby channels around it.
 //
 // Parameters:
 //   - input: T
@@ -94,7 +94,7 @@ func LRNGradAlpha(value float32) LRNGradAttr { return LRNGradAttr{"alpha", value
 // LRNGradBeta sets the attribute beta; the default is 0.5.
 func LRNGradBeta(value float32) LRNGradAttr { return LRNGradAttr{"beta", value} }
 
-// LRNGrad adds the operation of that name.
+// LRNGrad computes the gradient of local response normalization.
 //
 // Parameters:
 //   - input_grads, input_image, output_image: T
@@ -127,7 +127,7 @@ func LSTMBlockCellUsePeephole(value bool) LSTMBlockCellAttr {
 	return LSTMBlockCellAttr{"use_peephole", value}
 }
 
-// LSTMBlockCell adds the operation of that name.
+// LSTMBlockCell runs an LSTM cell forward for one time step.
 //
 // Parameters:
 //   - x, cs_prev, h_prev, w, wci, wcf, wco, b: T
@@ -143,7 +143,7 @@ func LSTMBlockCell(scope *Scope, x tf.Output, cs_prev tf.Output, h_prev tf.Outpu
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// LSTMBlockCellGrad adds the operation of that name.
+// LSTMBlockCellGrad computes the gradients of LSTMBlockCell for one time step.
 //
 // Parameters:
 //   - x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad: T
@@ -158,7 +158,7 @@ func LSTMBlockCellGrad(scope *Scope, x tf.Output, cs_prev tf.Output, h_prev tf.O
 	return made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// LatencyStatsDataset adds the operation of that name.
+// LatencyStatsDataset records how long each dataset element takes with a statistics aggregator.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -178,7 +178,7 @@ type LeakyReluAttr attr
 // LeakyReluAlpha sets the attribute alpha; the default is 0.2.
 func LeakyReluAlpha(value float32) LeakyReluAttr { return LeakyReluAttr{"alpha", value} }
 
-// LeakyRelu adds the operation of that name.
+// LeakyRelu keeps positive elements and multiplies negative ones by a small slope.
 //
 // Parameters:
 //   - features: T
@@ -199,7 +199,7 @@ type LeakyReluGradAttr attr
 // LeakyReluGradAlpha sets the attribute alpha; the default is 0.2.
 func LeakyReluGradAlpha(value float32) LeakyReluGradAttr { return LeakyReluGradAttr{"alpha", value} }
 
-// LeakyReluGrad adds the operation of that name.
+// LeakyReluGrad computes the gradient of LeakyRelu from its inputs and output gradient.
 //
 // Parameters:
 //   - gradients, features: T
@@ -227,7 +227,8 @@ func LearnedUnigramCandidateSamplerSeed2(value int64) LearnedUnigramCandidateSam
 	return LearnedUnigramCandidateSamplerAttr{"seed2", value}
 }
 
-// LearnedUnigramCandidateSampler adds the operation of that name.
+// LearnedUnigramCandidateSampler draws candidate classes from a unigram distribution learned during
+// training.
 //
 // Parameters:
 //   - true_classes: int64
@@ -246,7 +247,7 @@ func LearnedUnigramCandidateSampler(scope *Scope, true_classes tf.Output, num_tr
 	return made.one(), made.one(), made.one()
 }
 
-// LeftShift adds the operation of that name.
+// LeftShift shifts the bits of integers left, element by element.
 //
 // Parameters:
 //   - x, y: T
@@ -273,7 +274,8 @@ func LegacyParallelInterleaveDatasetV2Metadata(value string) LegacyParallelInter
 	return LegacyParallelInterleaveDatasetV2Attr{"metadata", value}
 }
 
-// LegacyParallelInterleaveDatasetV2 adds the operation of that name.
+// LegacyParallelInterleaveDatasetV2 interleaves datasets in parallel, with the output order
+// deterministic or not.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -294,7 +296,7 @@ func LegacyParallelInterleaveDatasetV2(scope *Scope, input_dataset tf.Output, ot
 	return add(scope, "LegacyParallelInterleaveDatasetV2", attrs(optional, attr{"f", f}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(other_arguments), cycle_length, block_length, buffer_output_elements, prefetch_input_elements).one()
 }
 
-// Less adds the operation of that name.
+// Less tells for each element pair whether the first is smaller, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -308,7 +310,7 @@ func Less(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Less", nil, x, y).one()
 }
 
-// LessEqual adds the operation of that name.
+// LessEqual tells for each element pair whether the first is smaller or equal, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -322,7 +324,7 @@ func LessEqual(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "LessEqual", nil, x, y).one()
 }
 
-// Lgamma adds the operation of that name.
+// Lgamma computes the log of the gamma function's absolute value for every element.
 //
 // Parameters:
 //   - x: T
@@ -335,7 +337,7 @@ func Lgamma(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Lgamma", nil, x).one()
 }
 
-// LinSpace adds the operation of that name.
+// LinSpace generates evenly spaced numbers from a start to a stop.
 //
 // Parameters:
 //   - start, stop: T
@@ -357,7 +359,7 @@ type ListDatasetAttr attr
 // ListDatasetMetadata sets the attribute metadata; the default is "".
 func ListDatasetMetadata(value string) ListDatasetAttr { return ListDatasetAttr{"metadata", value} }
 
-// ListDataset adds the operation of that name.
+// ListDataset yields each of the given tensors once.
 //
 // Parameters:
 //   - tensors: list of the types Tinput_types
@@ -380,7 +382,7 @@ type ListDiffAttr attr
 // ListDiffOutIdx sets the attribute out_idx, int32 or int64; the default is int32.
 func ListDiffOutIdx(value tf.DataType) ListDiffAttr { return ListDiffAttr{"out_idx", value} }
 
-// ListDiff adds the operation of that name.
+// ListDiff returns the values of one list that another lacks, with their positions.
 //
 // Parameters:
 //   - x, y: T
@@ -395,7 +397,7 @@ func ListDiff(scope *Scope, x tf.Output, y tf.Output, optional ...ListDiffAttr) 
 	return made.one(), made.one()
 }
 
-// ListSnapshotChunksDataset adds the operation of that name.
+// ListSnapshotChunksDataset yields the paths of a distributed snapshot's chunk files.
 //
 // Parameters:
 //   - snapshot_path: string
@@ -408,7 +410,8 @@ func ListSnapshotChunksDataset(scope *Scope, snapshot_path tf.Output, output_typ
 	return add(scope, "ListSnapshotChunksDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), snapshot_path).one()
 }
 
-// LoadAllTPUEmbeddingParameters adds the operation of that name.
+// LoadAllTPUEmbeddingParameters loads all embedding tables, with up to seven auxiliary slots, into
+// TPU memory.
 //
 // Parameters:
 //   - parameters, auxiliary1, auxiliary2, auxiliary3, auxiliary4, auxiliary5, auxiliary6,
@@ -430,7 +433,7 @@ func LoadAndRemapMatrixMaxRowsInMemory(value int64) LoadAndRemapMatrixAttr {
 	return LoadAndRemapMatrixAttr{"max_rows_in_memory", value}
 }
 
-// LoadAndRemapMatrix adds the operation of that name.
+// LoadAndRemapMatrix loads a matrix from a checkpoint while reordering its rows and columns.
 //
 // Parameters:
 //   - ckpt_path, old_tensor_name: string
@@ -455,7 +458,7 @@ func LoadDatasetCompression(value string) LoadDatasetAttr {
 	return LoadDatasetAttr{"compression", value}
 }
 
-// LoadDataset adds the operation of that name.
+// LoadDataset reads back a dataset saved to a path, with a function ordering its shards.
 //
 // Parameters:
 //   - path: string
@@ -492,7 +495,8 @@ func LoadTPUEmbeddingADAMParametersConfig(value string) LoadTPUEmbeddingADAMPara
 	return LoadTPUEmbeddingADAMParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingADAMParameters adds the operation of that name.
+// LoadTPUEmbeddingADAMParameters loads an embedding table with ADAM momenta and velocities into TPU
+// memory.
 //
 // Parameters:
 //   - parameters, momenta, velocities: float32
@@ -523,7 +527,8 @@ func LoadTPUEmbeddingAdadeltaParametersConfig(value string) LoadTPUEmbeddingAdad
 	return LoadTPUEmbeddingAdadeltaParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingAdadeltaParameters adds the operation of that name.
+// LoadTPUEmbeddingAdadeltaParameters loads an embedding table with Adadelta accumulators and
+// updates into TPU memory.
 //
 // Parameters:
 //   - parameters, accumulators, updates: float32
@@ -555,7 +560,8 @@ func LoadTPUEmbeddingAdagradMomentumParametersConfig(value string) LoadTPUEmbedd
 	return LoadTPUEmbeddingAdagradMomentumParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingAdagradMomentumParameters adds the operation of that name.
+// LoadTPUEmbeddingAdagradMomentumParameters loads an embedding table with Adagrad accumulators and
+// momenta into TPU memory.
 //
 // Parameters:
 //   - parameters, accumulators, momenta: float32
@@ -587,7 +593,8 @@ func LoadTPUEmbeddingAdagradParametersConfig(value string) LoadTPUEmbeddingAdagr
 	return LoadTPUEmbeddingAdagradParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingAdagradParameters adds the operation of that name.
+// LoadTPUEmbeddingAdagradParameters loads an embedding table with Adagrad accumulators into TPU
+// memory.
 //
 // Parameters:
 //   - parameters, accumulators: float32
@@ -619,7 +626,8 @@ func LoadTPUEmbeddingCenteredRMSPropParametersConfig(value string) LoadTPUEmbedd
 	return LoadTPUEmbeddingCenteredRMSPropParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingCenteredRMSPropParameters adds the operation of that name.
+// LoadTPUEmbeddingCenteredRMSPropParameters loads an embedding table with centered RMSProp
+// statistics into TPU memory.
 //
 // Parameters:
 //   - parameters, ms, mom, mg: float32
@@ -651,7 +659,8 @@ func LoadTPUEmbeddingFTRLParametersConfig(value string) LoadTPUEmbeddingFTRLPara
 	return LoadTPUEmbeddingFTRLParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingFTRLParameters adds the operation of that name.
+// LoadTPUEmbeddingFTRLParameters loads an embedding table with FTRL accumulators and linear terms
+// into TPU memory.
 //
 // Parameters:
 //   - parameters, accumulators, linears: float32
@@ -684,7 +693,8 @@ func LoadTPUEmbeddingFrequencyEstimatorParametersConfig(value string) LoadTPUEmb
 	return LoadTPUEmbeddingFrequencyEstimatorParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingFrequencyEstimatorParameters adds the operation of that name.
+// LoadTPUEmbeddingFrequencyEstimatorParameters loads a frequency estimator's table with its last
+// hit steps into TPU memory.
 //
 // Parameters:
 //   - parameters, last_hit_step: float32
@@ -717,7 +727,8 @@ func LoadTPUEmbeddingMDLAdagradLightParametersConfig(value string) LoadTPUEmbedd
 	return LoadTPUEmbeddingMDLAdagradLightParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingMDLAdagradLightParameters adds the operation of that name.
+// LoadTPUEmbeddingMDLAdagradLightParameters loads an embedding table with MDL Adagrad Light state
+// into TPU memory.
 //
 // Parameters:
 //   - parameters, accumulators, weights, benefits: float32
@@ -749,7 +760,7 @@ func LoadTPUEmbeddingMomentumParametersConfig(value string) LoadTPUEmbeddingMome
 	return LoadTPUEmbeddingMomentumParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingMomentumParameters adds the operation of that name.
+// LoadTPUEmbeddingMomentumParameters loads an embedding table with its momenta into TPU memory.
 //
 // Parameters:
 //   - parameters, momenta: float32
@@ -781,7 +792,8 @@ func LoadTPUEmbeddingProximalAdagradParametersConfig(value string) LoadTPUEmbedd
 	return LoadTPUEmbeddingProximalAdagradParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingProximalAdagradParameters adds the operation of that name.
+// LoadTPUEmbeddingProximalAdagradParameters loads an embedding table with proximal Adagrad
+// accumulators into TPU memory.
 //
 // Parameters:
 //   - parameters, accumulators: float32
@@ -813,7 +825,8 @@ func LoadTPUEmbeddingProximalYogiParametersConfig(value string) LoadTPUEmbedding
 	return LoadTPUEmbeddingProximalYogiParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingProximalYogiParameters adds the operation of that name.
+// LoadTPUEmbeddingProximalYogiParameters loads an embedding table with proximal Yogi state into TPU
+// memory.
 //
 // Parameters:
 //   - parameters, v, m: float32
@@ -845,7 +858,8 @@ func LoadTPUEmbeddingRMSPropParametersConfig(value string) LoadTPUEmbeddingRMSPr
 	return LoadTPUEmbeddingRMSPropParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingRMSPropParameters adds the operation of that name.
+// LoadTPUEmbeddingRMSPropParameters loads an embedding table with RMSProp statistics into TPU
+// memory.
 //
 // Parameters:
 //   - parameters, ms, mom: float32
@@ -879,7 +893,8 @@ func LoadTPUEmbeddingStochasticGradientDescentParametersConfig(value string) Loa
 	return LoadTPUEmbeddingStochasticGradientDescentParametersAttr{"config", value}
 }
 
-// LoadTPUEmbeddingStochasticGradientDescentParameters adds the operation of that name.
+// LoadTPUEmbeddingStochasticGradientDescentParameters loads a plain SGD embedding table, which has
+// no further state, into TPU memory.
 //
 // Parameters:
 //   - parameters: float32
@@ -893,7 +908,7 @@ func LoadTPUEmbeddingStochasticGradientDescentParameters(scope *Scope, parameter
 	return add(scope, "LoadTPUEmbeddingStochasticGradientDescentParameters", attrs(optional, attr{"num_shards", num_shards}, attr{"shard_id", shard_id}), parameters).op
 }
 
-// Log adds the operation of that name.
+// Log computes the natural logarithm of every element.
 //
 // Parameters:
 //   - x: T
@@ -906,7 +921,7 @@ func Log(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Log", nil, x).one()
 }
 
-// Log1p adds the operation of that name.
+// Log1p computes the natural logarithm of one plus every element, accurately near zero.
 //
 // Parameters:
 //   - x: T
@@ -919,7 +934,7 @@ func Log1p(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Log1p", nil, x).one()
 }
 
-// LogMatrixDeterminant adds the operation of that name.
+// LogMatrixDeterminant computes the sign and log magnitude of each matrix's determinant.
 //
 // Parameters:
 //   - input: T
@@ -933,7 +948,7 @@ func LogMatrixDeterminant(scope *Scope, input tf.Output) (sign tf.Output, log_ab
 	return made.one(), made.one()
 }
 
-// LogSoftmax adds the operation of that name.
+// LogSoftmax computes the log of the softmax of each row of logits.
 //
 // Parameters:
 //   - logits: T
@@ -959,7 +974,8 @@ func LogUniformCandidateSamplerSeed2(value int64) LogUniformCandidateSamplerAttr
 	return LogUniformCandidateSamplerAttr{"seed2", value}
 }
 
-// LogUniformCandidateSampler adds the operation of that name.
+// LogUniformCandidateSampler draws candidate classes for sampled training, using a log-uniform
+// (Zipfian) distribution.
 //
 // Parameters:
 //   - true_classes: int64
@@ -978,7 +994,7 @@ func LogUniformCandidateSampler(scope *Scope, true_classes tf.Output, num_true i
 	return made.one(), made.one(), made.one()
 }
 
-// LogicalAnd adds the operation of that name.
+// LogicalAnd computes the logical and of two boolean tensors, with broadcasting.
 //
 // Parameters:
 //   - x, y: bool
@@ -989,7 +1005,7 @@ func LogicalAnd(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "LogicalAnd", nil, x, y).one()
 }
 
-// LogicalNot adds the operation of that name.
+// LogicalNot negates every boolean element of a tensor.
 //
 // Parameters:
 //   - x: bool
@@ -1000,7 +1016,7 @@ func LogicalNot(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "LogicalNot", nil, x).one()
 }
 
-// LogicalOr adds the operation of that name.
+// LogicalOr computes the logical or of two boolean tensors, with broadcasting.
 //
 // Parameters:
 //   - x, y: bool
@@ -1011,7 +1027,7 @@ func LogicalOr(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "LogicalOr", nil, x, y).one()
 }
 
-// LookupTableExport adds the operation of that name.
+// LookupTableExport returns all keys and values of a table, given by string handle.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -1026,7 +1042,7 @@ func LookupTableExport(scope *Scope, table_handle tf.Output, Tkeys tf.DataType, 
 	return made.one(), made.one()
 }
 
-// LookupTableExportV2 adds the operation of that name.
+// LookupTableExportV2 returns all keys and values of a table, given by resource handle.
 //
 // Parameters:
 //   - table_handle: resource
@@ -1041,7 +1057,7 @@ func LookupTableExportV2(scope *Scope, table_handle tf.Output, Tkeys tf.DataType
 	return made.one(), made.one()
 }
 
-// LookupTableFind adds the operation of that name.
+// LookupTableFind looks keys up in a table, given by string handle, with a default.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -1054,7 +1070,7 @@ func LookupTableFind(scope *Scope, table_handle tf.Output, keys tf.Output, defau
 	return add(scope, "LookupTableFind", nil, table_handle, keys, default_value).one()
 }
 
-// LookupTableFindV2 adds the operation of that name.
+// LookupTableFindV2 looks keys up in a table, given by resource handle, with a default.
 //
 // Parameters:
 //   - table_handle: resource
@@ -1067,7 +1083,7 @@ func LookupTableFindV2(scope *Scope, table_handle tf.Output, keys tf.Output, def
 	return add(scope, "LookupTableFindV2", nil, table_handle, keys, default_value).one()
 }
 
-// LookupTableImport adds the operation of that name.
+// LookupTableImport replaces a table's contents, the table being given by string handle.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -1077,7 +1093,7 @@ func LookupTableImport(scope *Scope, table_handle tf.Output, keys tf.Output, val
 	return add(scope, "LookupTableImport", nil, table_handle, keys, values).op
 }
 
-// LookupTableImportV2 adds the operation of that name.
+// LookupTableImportV2 replaces a table's contents, the table being given by resource handle.
 //
 // Parameters:
 //   - table_handle: resource
@@ -1087,7 +1103,7 @@ func LookupTableImportV2(scope *Scope, table_handle tf.Output, keys tf.Output, v
 	return add(scope, "LookupTableImportV2", nil, table_handle, keys, values).op
 }
 
-// LookupTableInsert adds the operation of that name.
+// LookupTableInsert adds or overwrites entries of a table, given by string handle.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -1097,7 +1113,7 @@ func LookupTableInsert(scope *Scope, table_handle tf.Output, keys tf.Output, val
 	return add(scope, "LookupTableInsert", nil, table_handle, keys, values).op
 }
 
-// LookupTableInsertV2 adds the operation of that name.
+// LookupTableInsertV2 adds or overwrites entries of a table, given by resource handle.
 //
 // Parameters:
 //   - table_handle: resource
@@ -1107,7 +1123,7 @@ func LookupTableInsertV2(scope *Scope, table_handle tf.Output, keys tf.Output, v
 	return add(scope, "LookupTableInsertV2", nil, table_handle, keys, values).op
 }
 
-// LookupTableRemoveV2 adds the operation of that name.
+// LookupTableRemoveV2 removes keys from a table, ignoring those it doesn't have.
 //
 // Parameters:
 //   - table_handle: resource
@@ -1116,7 +1132,7 @@ func LookupTableRemoveV2(scope *Scope, table_handle tf.Output, keys tf.Output) (
 	return add(scope, "LookupTableRemoveV2", nil, table_handle, keys).op
 }
 
-// LookupTableSize adds the operation of that name.
+// LookupTableSize counts the entries of a table, given by string handle.
 //
 // Parameters:
 //   - table_handle: reference to string
@@ -1127,7 +1143,7 @@ func LookupTableSize(scope *Scope, table_handle tf.Output) (size tf.Output) {
 	return add(scope, "LookupTableSize", nil, table_handle).one()
 }
 
-// LookupTableSizeV2 adds the operation of that name.
+// LookupTableSizeV2 counts the entries of a table, given by resource handle.
 //
 // Parameters:
 //   - table_handle: resource
@@ -1138,7 +1154,7 @@ func LookupTableSizeV2(scope *Scope, table_handle tf.Output) (size tf.Output) {
 	return add(scope, "LookupTableSizeV2", nil, table_handle).one()
 }
 
-// LoopCond adds the operation of that name.
+// LoopCond passes the condition that decides whether a loop goes on.
 //
 // Parameters:
 //   - input: bool
@@ -1155,7 +1171,7 @@ type LowerBoundAttr attr
 // LowerBoundOutType sets the attribute out_type, int32 or int64; the default is int32.
 func LowerBoundOutType(value tf.DataType) LowerBoundAttr { return LowerBoundAttr{"out_type", value} }
 
-// LowerBound adds the operation of that name.
+// LowerBound finds the first place in each sorted row where a value keeps the order.
 //
 // Parameters:
 //   - sorted_inputs, values: T
@@ -1174,7 +1190,7 @@ type LuAttr attr
 // LuOutputIdxType sets the attribute output_idx_type, int32 or int64; the default is int32.
 func LuOutputIdxType(value tf.DataType) LuAttr { return LuAttr{"output_idx_type", value} }
 
-// Lu adds the operation of that name.
+// Lu computes the LU decomposition of square matrices, with row permutations.
 //
 // Parameters:
 //   - input: T

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// MakeIterator adds the operation of that name.
+// MakeIterator sets an iterator to the beginning of a dataset.
 //
 // Parameters:
 //   - dataset: variant
@@ -13,7 +13,7 @@ func MakeIterator(scope *Scope, dataset tf.Output, iterator tf.Output) (o *tf.Op
 	return add(scope, "MakeIterator", nil, dataset, iterator).op
 }
 
-// MakeUnique adds the operation of that name.
+// MakeUnique nudges each row's elements so that all differ, staying close to their values.
 //
 // Parameters:
 //   - input: float32
@@ -38,7 +38,7 @@ func MapAndBatchDatasetMetadata(value string) MapAndBatchDatasetAttr {
 	return MapAndBatchDatasetAttr{"metadata", value}
 }
 
-// MapAndBatchDataset adds the operation of that name.
+// MapAndBatchDataset applies a function to several elements in parallel and batches the results.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -74,7 +74,7 @@ func MapClearContainer(value string) MapClearAttr { return MapClearAttr{"contain
 // MapClearSharedName sets the attribute shared_name; the default is "".
 func MapClearSharedName(value string) MapClearAttr { return MapClearAttr{"shared_name", value} }
 
-// MapClear adds the operation of that name.
+// MapClear removes all elements from a staging map without order.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -105,7 +105,7 @@ func MapDatasetForceSynchronous(value bool) MapDatasetAttr {
 // MapDatasetMetadata sets the attribute metadata; the default is "".
 func MapDatasetMetadata(value string) MapDatasetAttr { return MapDatasetAttr{"metadata", value} }
 
-// MapDataset adds the operation of that name.
+// MapDataset applies a function to each dataset element, one after another.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -133,7 +133,7 @@ func MapDefunMaxIntraOpParallelism(value int64) MapDefunAttr {
 	return MapDefunAttr{"max_intra_op_parallelism", value}
 }
 
-// MapDefun adds the operation of that name.
+// MapDefun applies a function to each slice of its arguments along the first dimension.
 //
 // Parameters:
 //   - arguments: list of the types Targuments
@@ -177,7 +177,7 @@ func MapIncompleteSizeSharedName(value string) MapIncompleteSizeAttr {
 	return MapIncompleteSizeAttr{"shared_name", value}
 }
 
-// MapIncompleteSize adds the operation of that name.
+// MapIncompleteSize counts the elements of an unordered staging map that still lack values.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -206,7 +206,7 @@ func MapPeekContainer(value string) MapPeekAttr { return MapPeekAttr{"container"
 // MapPeekSharedName sets the attribute shared_name; the default is "".
 func MapPeekSharedName(value string) MapPeekAttr { return MapPeekAttr{"shared_name", value} }
 
-// MapPeek adds the operation of that name.
+// MapPeek waits for a key in an unordered staging map and returns its values in place.
 //
 // Parameters:
 //   - key: int64
@@ -236,7 +236,7 @@ func MapSizeContainer(value string) MapSizeAttr { return MapSizeAttr{"container"
 // MapSizeSharedName sets the attribute shared_name; the default is "".
 func MapSizeSharedName(value string) MapSizeAttr { return MapSizeAttr{"shared_name", value} }
 
-// MapSize adds the operation of that name.
+// MapSize counts the elements of an unordered staging map.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -264,7 +264,7 @@ func MapStageContainer(value string) MapStageAttr { return MapStageAttr{"contain
 // MapStageSharedName sets the attribute shared_name; the default is "".
 func MapStageSharedName(value string) MapStageAttr { return MapStageAttr{"shared_name", value} }
 
-// MapStage adds the operation of that name.
+// MapStage puts values under a key into an unordered staging map.
 //
 // Parameters:
 //   - key: int64
@@ -294,7 +294,7 @@ func MapUnstageContainer(value string) MapUnstageAttr { return MapUnstageAttr{"c
 // MapUnstageSharedName sets the attribute shared_name; the default is "".
 func MapUnstageSharedName(value string) MapUnstageAttr { return MapUnstageAttr{"shared_name", value} }
 
-// MapUnstage adds the operation of that name.
+// MapUnstage waits for a key in an unordered staging map and removes its values.
 //
 // Parameters:
 //   - key: int64
@@ -333,7 +333,7 @@ func MapUnstageNoKeySharedName(value string) MapUnstageNoKeyAttr {
 	return MapUnstageNoKeyAttr{"shared_name", value}
 }
 
-// MapUnstageNoKey adds the operation of that name.
+// MapUnstageNoKey removes some element of an unordered staging map and returns it with its key.
 //
 // Parameters:
 //   - indices: int32
@@ -365,7 +365,7 @@ func MatMulGradA(value bool) MatMulAttr { return MatMulAttr{"grad_a", value} }
 // MatMulGradB sets the attribute grad_b; the default is false.
 func MatMulGradB(value bool) MatMulAttr { return MatMulAttr{"grad_b", value} }
 
-// MatMul adds the operation of that name.
+// MatMul multiplies two matrices, either of which may be transposed first.
 //
 // Parameters:
 //   - a, b: T
@@ -381,7 +381,7 @@ func MatMul(scope *Scope, a tf.Output, b tf.Output, optional ...MatMulAttr) (pro
 	return add(scope, "MatMul", attrs(optional), a, b).one()
 }
 
-// MatchingFiles adds the operation of that name.
+// MatchingFiles returns the names of the files that match glob patterns.
 //
 // Parameters:
 //   - pattern: string
@@ -392,7 +392,7 @@ func MatchingFiles(scope *Scope, pattern tf.Output) (filenames tf.Output) {
 	return add(scope, "MatchingFiles", nil, pattern).one()
 }
 
-// MatchingFilesDataset adds the operation of that name.
+// MatchingFilesDataset yields the names of the files that match glob patterns.
 //
 // Parameters:
 //   - patterns: string
@@ -403,7 +403,7 @@ func MatchingFilesDataset(scope *Scope, patterns tf.Output) (handle tf.Output) {
 	return add(scope, "MatchingFilesDataset", nil, patterns).one()
 }
 
-// MatrixBandPart adds the operation of that name.
+// MatrixBandPart keeps a central band of each matrix and zeroes everything outside.
 //
 // Parameters:
 //   - input: T
@@ -417,7 +417,7 @@ func MatrixBandPart(scope *Scope, input tf.Output, num_lower tf.Output, num_uppe
 	return add(scope, "MatrixBandPart", nil, input, num_lower, num_upper).one()
 }
 
-// MatrixDeterminant adds the operation of that name.
+// MatrixDeterminant computes the determinant of each square matrix.
 //
 // Parameters:
 //   - input: T
@@ -430,7 +430,7 @@ func MatrixDeterminant(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "MatrixDeterminant", nil, input).one()
 }
 
-// MatrixDiag adds the operation of that name.
+// MatrixDiag builds square matrices with the given values on their main diagonals.
 //
 // Parameters:
 //   - diagonal: T
@@ -441,7 +441,7 @@ func MatrixDiag(scope *Scope, diagonal tf.Output) (output tf.Output) {
 	return add(scope, "MatrixDiag", nil, diagonal).one()
 }
 
-// MatrixDiagPart adds the operation of that name.
+// MatrixDiagPart extracts the main diagonal of each matrix.
 //
 // Parameters:
 //   - input: T
@@ -452,7 +452,7 @@ func MatrixDiagPart(scope *Scope, input tf.Output) (diagonal tf.Output) {
 	return add(scope, "MatrixDiagPart", nil, input).one()
 }
 
-// MatrixDiagPartV2 adds the operation of that name.
+// MatrixDiagPartV2 extracts a range of each matrix's diagonals, padding the shorter ones.
 //
 // Parameters:
 //   - input: T
@@ -474,7 +474,8 @@ func MatrixDiagPartV3Align(value string) MatrixDiagPartV3Attr {
 	return MatrixDiagPartV3Attr{"align", value}
 }
 
-// MatrixDiagPartV3 adds the operation of that name.
+// MatrixDiagPartV3 extracts a range of each matrix's diagonals, padded on the side that align
+// chooses.
 //
 // Parameters:
 //   - input: T
@@ -489,7 +490,7 @@ func MatrixDiagPartV3(scope *Scope, input tf.Output, k tf.Output, padding_value 
 	return add(scope, "MatrixDiagPartV3", attrs(optional), input, k, padding_value).one()
 }
 
-// MatrixDiagV2 adds the operation of that name.
+// MatrixDiagV2 builds matrices of a given size with values on a range of diagonals.
 //
 // Parameters:
 //   - diagonal: T
@@ -509,7 +510,7 @@ type MatrixDiagV3Attr attr
 // "RIGHT_RIGHT"; the default is "RIGHT_LEFT".
 func MatrixDiagV3Align(value string) MatrixDiagV3Attr { return MatrixDiagV3Attr{"align", value} }
 
-// MatrixDiagV3 adds the operation of that name.
+// MatrixDiagV3 builds matrices from a range of diagonals, aligned as an attribute says.
 //
 // Parameters:
 //   - diagonal: T
@@ -524,7 +525,7 @@ func MatrixDiagV3(scope *Scope, diagonal tf.Output, k tf.Output, num_rows tf.Out
 	return add(scope, "MatrixDiagV3", attrs(optional), diagonal, k, num_rows, num_cols, padding_value).one()
 }
 
-// MatrixExponential adds the operation of that name.
+// MatrixExponential computes the matrix exponential of each square matrix; deprecated.
 //
 // Parameters:
 //   - input: T
@@ -546,7 +547,7 @@ type MatrixInverseAttr attr
 // MatrixInverseAdjoint sets the attribute adjoint; the default is false.
 func MatrixInverseAdjoint(value bool) MatrixInverseAttr { return MatrixInverseAttr{"adjoint", value} }
 
-// MatrixInverse adds the operation of that name.
+// MatrixInverse inverts each square matrix, or its adjoint.
 //
 // Parameters:
 //   - input: T
@@ -561,7 +562,7 @@ func MatrixInverse(scope *Scope, input tf.Output, optional ...MatrixInverseAttr)
 	return add(scope, "MatrixInverse", attrs(optional), input).one()
 }
 
-// MatrixLogarithm adds the operation of that name.
+// MatrixLogarithm computes the matrix logarithm of each square complex matrix.
 //
 // Parameters:
 //   - input: T
@@ -574,7 +575,7 @@ func MatrixLogarithm(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "MatrixLogarithm", nil, input).one()
 }
 
-// MatrixSetDiag adds the operation of that name.
+// MatrixSetDiag replaces the main diagonal of each matrix.
 //
 // Parameters:
 //   - input, diagonal: T
@@ -585,7 +586,7 @@ func MatrixSetDiag(scope *Scope, input tf.Output, diagonal tf.Output) (output tf
 	return add(scope, "MatrixSetDiag", nil, input, diagonal).one()
 }
 
-// MatrixSetDiagV2 adds the operation of that name.
+// MatrixSetDiagV2 replaces a range of each matrix's diagonals.
 //
 // Parameters:
 //   - input, diagonal: T
@@ -606,7 +607,7 @@ func MatrixSetDiagV3Align(value string) MatrixSetDiagV3Attr {
 	return MatrixSetDiagV3Attr{"align", value}
 }
 
-// MatrixSetDiagV3 adds the operation of that name.
+// MatrixSetDiagV3 replaces a range of each matrix's diagonals, aligned as an attribute says.
 //
 // Parameters:
 //   - input, diagonal: T
@@ -626,7 +627,7 @@ type MatrixSolveAttr attr
 // MatrixSolveAdjoint sets the attribute adjoint; the default is false.
 func MatrixSolveAdjoint(value bool) MatrixSolveAttr { return MatrixSolveAttr{"adjoint", value} }
 
-// MatrixSolve adds the operation of that name.
+// MatrixSolve solves linear systems with square matrices, or with their adjoints.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -647,7 +648,7 @@ type MatrixSolveLsAttr attr
 // MatrixSolveLsFast sets the attribute fast; the default is true.
 func MatrixSolveLsFast(value bool) MatrixSolveLsAttr { return MatrixSolveLsAttr{"fast", value} }
 
-// MatrixSolveLs adds the operation of that name.
+// MatrixSolveLs solves linear least-squares problems, regularized if wanted.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -663,7 +664,7 @@ func MatrixSolveLs(scope *Scope, matrix tf.Output, rhs tf.Output, l2_regularizer
 	return add(scope, "MatrixSolveLs", attrs(optional), matrix, rhs, l2_regularizer).one()
 }
 
-// MatrixSquareRoot adds the operation of that name.
+// MatrixSquareRoot computes the matrix square root of each invertible square matrix.
 //
 // Parameters:
 //   - input: T
@@ -689,7 +690,8 @@ func MatrixTriangularSolveAdjoint(value bool) MatrixTriangularSolveAttr {
 	return MatrixTriangularSolveAttr{"adjoint", value}
 }
 
-// MatrixTriangularSolve adds the operation of that name.
+// MatrixTriangularSolve solves linear systems by substitution, their matrices being upper or lower
+// triangular.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -710,7 +712,7 @@ type MaxAttr attr
 // MaxKeepDims sets the attribute keep_dims; the default is false.
 func MaxKeepDims(value bool) MaxAttr { return MaxAttr{"keep_dims", value} }
 
-// Max adds the operation of that name.
+// Max reduces elements to their maximum along the given dimensions.
 //
 // Parameters:
 //   - input: T
@@ -729,7 +731,8 @@ func Max(scope *Scope, input tf.Output, axis tf.Output, optional ...MaxAttr) (ou
 	return add(scope, "Max", attrs(optional), input, axis).one()
 }
 
-// MaxIntraOpParallelismDataset adds the operation of that name.
+// MaxIntraOpParallelismDataset limits how many threads one operation may use while its input is
+// computed.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -755,7 +758,7 @@ func MaxPoolExplicitPaddings(value []int64) MaxPoolAttr {
 // "NHWC".
 func MaxPoolDataFormat(value string) MaxPoolAttr { return MaxPoolAttr{"data_format", value} }
 
-// MaxPool adds the operation of that name.
+// MaxPool takes the maximum of each sliding window over a batch of images.
 //
 // Parameters:
 //   - input: T
@@ -779,7 +782,7 @@ type MaxPool3DAttr attr
 // MaxPool3DDataFormat sets the attribute data_format, "NDHWC" or "NCDHW"; the default is "NDHWC".
 func MaxPool3DDataFormat(value string) MaxPool3DAttr { return MaxPool3DAttr{"data_format", value} }
 
-// MaxPool3D adds the operation of that name.
+// MaxPool3D takes the maximum of each sliding window over a batch of volumes.
 //
 // Parameters:
 //   - input: T
@@ -806,7 +809,7 @@ func MaxPool3DGradDataFormat(value string) MaxPool3DGradAttr {
 	return MaxPool3DGradAttr{"data_format", value}
 }
 
-// MaxPool3DGrad adds the operation of that name.
+// MaxPool3DGrad computes the gradient of MaxPool3D with respect to its input.
 //
 // Parameters:
 //   - orig_input, orig_output: TInput
@@ -836,7 +839,7 @@ func MaxPool3DGradGradDataFormat(value string) MaxPool3DGradGradAttr {
 	return MaxPool3DGradGradAttr{"data_format", value}
 }
 
-// MaxPool3DGradGrad adds the operation of that name.
+// MaxPool3DGradGrad computes the second-order gradient of MaxPool3D.
 //
 // Parameters:
 //   - orig_input, orig_output, grad: T
@@ -868,7 +871,7 @@ func MaxPoolGradDataFormat(value string) MaxPoolGradAttr {
 	return MaxPoolGradAttr{"data_format", value}
 }
 
-// MaxPoolGrad adds the operation of that name.
+// MaxPoolGrad computes the gradient of MaxPool with respect to its input.
 //
 // Parameters:
 //   - orig_input, orig_output, grad: T
@@ -896,7 +899,7 @@ func MaxPoolGradGradDataFormat(value string) MaxPoolGradGradAttr {
 	return MaxPoolGradGradAttr{"data_format", value}
 }
 
-// MaxPoolGradGrad adds the operation of that name.
+// MaxPoolGradGrad computes the second-order gradient of MaxPool.
 //
 // Parameters:
 //   - orig_input, orig_output, grad: T
@@ -924,7 +927,7 @@ func MaxPoolGradGradV2DataFormat(value string) MaxPoolGradGradV2Attr {
 	return MaxPoolGradGradV2Attr{"data_format", value}
 }
 
-// MaxPoolGradGradV2 adds the operation of that name.
+// MaxPoolGradGradV2 computes the second-order gradient of MaxPoolV2, window sizes being inputs.
 //
 // Parameters:
 //   - orig_input, orig_output, grad: T
@@ -951,7 +954,8 @@ func MaxPoolGradGradWithArgmaxIncludeBatchInIndex(value bool) MaxPoolGradGradWit
 	return MaxPoolGradGradWithArgmaxAttr{"include_batch_in_index", value}
 }
 
-// MaxPoolGradGradWithArgmax adds the operation of that name.
+// MaxPoolGradGradWithArgmax computes the second-order gradient of MaxPoolWithArgmax from its stored
+// indices.
 //
 // Parameters:
 //   - input, grad: T
@@ -981,7 +985,7 @@ func MaxPoolGradV2DataFormat(value string) MaxPoolGradV2Attr {
 	return MaxPoolGradV2Attr{"data_format", value}
 }
 
-// MaxPoolGradV2 adds the operation of that name.
+// MaxPoolGradV2 computes the gradient of MaxPoolV2, with window sizes and strides as inputs.
 //
 // Parameters:
 //   - orig_input, orig_output, grad: T
@@ -1008,7 +1012,7 @@ func MaxPoolGradWithArgmaxIncludeBatchInIndex(value bool) MaxPoolGradWithArgmaxA
 	return MaxPoolGradWithArgmaxAttr{"include_batch_in_index", value}
 }
 
-// MaxPoolGradWithArgmax adds the operation of that name.
+// MaxPoolGradWithArgmax computes the gradient of MaxPoolWithArgmax from its stored indices.
 //
 // Parameters:
 //   - input, grad: T
@@ -1037,7 +1041,7 @@ type MaxPoolV2Attr attr
 // is "NHWC".
 func MaxPoolV2DataFormat(value string) MaxPoolV2Attr { return MaxPoolV2Attr{"data_format", value} }
 
-// MaxPoolV2 adds the operation of that name.
+// MaxPoolV2 takes the maximum of sliding windows whose sizes and strides are inputs.
 //
 // Parameters:
 //   - input: T
@@ -1068,7 +1072,7 @@ func MaxPoolWithArgmaxIncludeBatchInIndex(value bool) MaxPoolWithArgmaxAttr {
 	return MaxPoolWithArgmaxAttr{"include_batch_in_index", value}
 }
 
-// MaxPoolWithArgmax adds the operation of that name.
+// MaxPoolWithArgmax takes the maximum of each sliding window and its flattened index.
 //
 // Parameters:
 //   - input: T
@@ -1089,7 +1093,7 @@ func MaxPoolWithArgmax(scope *Scope, input tf.Output, ksize []int64, strides []i
 	return made.one(), made.one()
 }
 
-// Maximum adds the operation of that name.
+// Maximum takes the larger element of each pair, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -1109,7 +1113,7 @@ type MeanAttr attr
 // MeanKeepDims sets the attribute keep_dims; the default is false.
 func MeanKeepDims(value bool) MeanAttr { return MeanAttr{"keep_dims", value} }
 
-// Mean adds the operation of that name.
+// Mean reduces elements to their mean along the given dimensions.
 //
 // Parameters:
 //   - input: T
@@ -1128,7 +1132,7 @@ func Mean(scope *Scope, input tf.Output, axis tf.Output, optional ...MeanAttr) (
 	return add(scope, "Mean", attrs(optional), input, axis).one()
 }
 
-// Merge adds the operation of that name.
+// Merge passes on whichever input becomes available first, with its index.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -1151,7 +1155,7 @@ func MergeDedupDataConfig(value string) MergeDedupDataAttr {
 	return MergeDedupDataAttr{"config", value}
 }
 
-// MergeDedupData adds the operation of that name.
+// MergeDedupData merges integer and float tensors into deduplication data of TPU embeddings.
 //
 // Parameters:
 //   - integer_tensor: integer_type
@@ -1170,7 +1174,7 @@ func MergeDedupData(scope *Scope, integer_tensor tf.Output, float_tensor tf.Outp
 	return add(scope, "MergeDedupData", attrs(optional, attr{"tuple_mask", tuple_mask}), integer_tensor, float_tensor).one()
 }
 
-// MergeSummary adds the operation of that name.
+// MergeSummary merges several serialized summaries into one.
 //
 // Parameters:
 //   - inputs: list of N × string
@@ -1196,7 +1200,7 @@ func MergeV2CheckpointsAllowMissingFiles(value bool) MergeV2CheckpointsAttr {
 	return MergeV2CheckpointsAttr{"allow_missing_files", value}
 }
 
-// MergeV2Checkpoints adds the operation of that name.
+// MergeV2Checkpoints merges the index files of sharded checkpoints into a single checkpoint.
 //
 // Parameters:
 //   - checkpoint_prefixes, destination_prefix: string
@@ -1223,7 +1227,7 @@ func MfccFilterbankChannelCount(value int64) MfccAttr {
 // MfccDctCoefficientCount sets the attribute dct_coefficient_count; the default is 13.
 func MfccDctCoefficientCount(value int64) MfccAttr { return MfccAttr{"dct_coefficient_count", value} }
 
-// Mfcc adds the operation of that name.
+// Mfcc turns a spectrogram into mel-frequency cepstral coefficients for speech recognition.
 //
 // Parameters:
 //   - spectrogram: float32
@@ -1244,7 +1248,7 @@ type MinAttr attr
 // MinKeepDims sets the attribute keep_dims; the default is false.
 func MinKeepDims(value bool) MinAttr { return MinAttr{"keep_dims", value} }
 
-// Min adds the operation of that name.
+// Min reduces elements to their minimum along the given dimensions.
 //
 // Parameters:
 //   - input: T
@@ -1263,7 +1267,7 @@ func Min(scope *Scope, input tf.Output, axis tf.Output, optional ...MinAttr) (ou
 	return add(scope, "Min", attrs(optional), input, axis).one()
 }
 
-// Minimum adds the operation of that name.
+// Minimum takes the smaller element of each pair, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -1277,7 +1281,7 @@ func Minimum(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Minimum", nil, x, y).one()
 }
 
-// MirrorPad adds the operation of that name.
+// MirrorPad pads a tensor with a mirror image of its own values.
 //
 // Parameters:
 //   - input: T
@@ -1292,7 +1296,7 @@ func MirrorPad(scope *Scope, input tf.Output, paddings tf.Output, mode string) (
 	return add(scope, "MirrorPad", given(attr{"mode", mode}), input, paddings).one()
 }
 
-// MirrorPadGrad adds the operation of that name.
+// MirrorPadGrad folds the padded parts of MirrorPad's gradient back onto the values they mirror.
 //
 // Parameters:
 //   - input: T
@@ -1307,7 +1311,7 @@ func MirrorPadGrad(scope *Scope, input tf.Output, paddings tf.Output, mode strin
 	return add(scope, "MirrorPadGrad", given(attr{"mode", mode}), input, paddings).one()
 }
 
-// MlirPassthroughOp adds the operation of that name.
+// MlirPassthroughOp carries an MLIR module that computes its outputs; no kernel runs it directly.
 //
 // Parameters:
 //   - inputs: list of the types Tinputs
@@ -1322,7 +1326,7 @@ func MlirPassthroughOp(scope *Scope, inputs []tf.Output, mlir_module string, Tou
 	return add(scope, "MlirPassthroughOp", given(attr{"mlir_module", mlir_module}, attr{"Toutputs", Toutputs}), tf.OutputList(inputs)).list("outputs")
 }
 
-// Mod adds the operation of that name.
+// Mod computes the remainder of truncating division, which takes the dividend's sign.
 //
 // Parameters:
 //   - x, y: T
@@ -1351,7 +1355,7 @@ func ModelDatasetRamBudget(value int64) ModelDatasetAttr {
 	return ModelDatasetAttr{"ram_budget", value}
 }
 
-// ModelDataset adds the operation of that name.
+// ModelDataset models its input pipeline's performance in order to tune it while running.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1366,7 +1370,7 @@ func ModelDataset(scope *Scope, input_dataset tf.Output, output_types []tf.DataT
 	return add(scope, "ModelDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset).one()
 }
 
-// Mul adds the operation of that name.
+// Mul multiplies two tensors element by element, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -1380,7 +1384,7 @@ func Mul(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Mul", nil, x, y).one()
 }
 
-// MulNoNan adds the operation of that name.
+// MulNoNan multiplies element by element, giving zero wherever the second factor is zero.
 //
 // Parameters:
 //   - x, y: T
@@ -1393,7 +1397,7 @@ func MulNoNan(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "MulNoNan", nil, x, y).one()
 }
 
-// MultiDeviceIterator adds the operation of that name.
+// MultiDeviceIterator creates an iterator resource that feeds several devices.
 //
 // Parameters:
 //   - devices: a list of strings, not empty
@@ -1423,7 +1427,7 @@ func MultiDeviceIteratorFromStringHandleOutputShapes(value []tf.Shape) MultiDevi
 	return MultiDeviceIteratorFromStringHandleAttr{"output_shapes", value}
 }
 
-// MultiDeviceIteratorFromStringHandle adds the operation of that name.
+// MultiDeviceIteratorFromStringHandle turns a string handle back into a multi-device iterator.
 //
 // Parameters:
 //   - string_handle: string
@@ -1437,7 +1441,8 @@ func MultiDeviceIteratorFromStringHandle(scope *Scope, string_handle tf.Output, 
 	return add(scope, "MultiDeviceIteratorFromStringHandle", attrs(optional), string_handle).one()
 }
 
-// MultiDeviceIteratorGetNextFromShard adds the operation of that name.
+// MultiDeviceIteratorGetNextFromShard returns the next element for one device of a multi-device
+// iterator.
 //
 // Parameters:
 //   - multi_device_iterator: resource
@@ -1452,7 +1457,8 @@ func MultiDeviceIteratorGetNextFromShard(scope *Scope, multi_device_iterator tf.
 	return add(scope, "MultiDeviceIteratorGetNextFromShard", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), multi_device_iterator, shard_num, incarnation_id).list("components")
 }
 
-// MultiDeviceIteratorInit adds the operation of that name.
+// MultiDeviceIteratorInit starts a multi-device iterator over a dataset and returns its incarnation
+// id.
 //
 // Parameters:
 //   - dataset: variant
@@ -1465,7 +1471,7 @@ func MultiDeviceIteratorInit(scope *Scope, dataset tf.Output, multi_device_itera
 	return add(scope, "MultiDeviceIteratorInit", nil, dataset, multi_device_iterator, max_buffer_size).one()
 }
 
-// MultiDeviceIteratorToStringHandle adds the operation of that name.
+// MultiDeviceIteratorToStringHandle turns a multi-device iterator into a string handle.
 //
 // Parameters:
 //   - multi_device_iterator: resource
@@ -1490,7 +1496,7 @@ func MultinomialOutputDtype(value tf.DataType) MultinomialAttr {
 	return MultinomialAttr{"output_dtype", value}
 }
 
-// Multinomial adds the operation of that name.
+// Multinomial draws class indices at random, with probabilities given as logits.
 //
 // Parameters:
 //   - logits: T
@@ -1542,7 +1548,8 @@ func MutableDenseHashTableMaxLoadFactor(value float32) MutableDenseHashTableAttr
 	return MutableDenseHashTableAttr{"max_load_factor", value}
 }
 
-// MutableDenseHashTable adds the operation of that name.
+// MutableDenseHashTable creates an open-addressed hash table stored in tensors, behind a string
+// handle.
 //
 // Parameters:
 //   - empty_key: key_dtype
@@ -1593,7 +1600,8 @@ func MutableDenseHashTableV2MaxLoadFactor(value float32) MutableDenseHashTableV2
 	return MutableDenseHashTableV2Attr{"max_load_factor", value}
 }
 
-// MutableDenseHashTableV2 adds the operation of that name.
+// MutableDenseHashTableV2 creates an open-addressed hash table stored in tensors, behind a resource
+// handle.
 //
 // Parameters:
 //   - empty_key, deleted_key: key_dtype
@@ -1628,7 +1636,7 @@ func MutableHashTableUseNodeNameSharing(value bool) MutableHashTableAttr {
 	return MutableHashTableAttr{"use_node_name_sharing", value}
 }
 
-// MutableHashTable adds the operation of that name.
+// MutableHashTable creates an empty mutable hash table of scalars behind a string handle.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -1667,7 +1675,7 @@ func MutableHashTableOfTensorsValueShape(value tf.Shape) MutableHashTableOfTenso
 	return MutableHashTableOfTensorsAttr{"value_shape", value}
 }
 
-// MutableHashTableOfTensors adds the operation of that name.
+// MutableHashTableOfTensors creates an empty mutable hash table of vectors behind a string handle.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -1706,7 +1714,8 @@ func MutableHashTableOfTensorsV2ValueShape(value tf.Shape) MutableHashTableOfTen
 	return MutableHashTableOfTensorsV2Attr{"value_shape", value}
 }
 
-// MutableHashTableOfTensorsV2 adds the operation of that name.
+// MutableHashTableOfTensorsV2 creates an empty mutable hash table of vectors behind a resource
+// handle.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -1740,7 +1749,7 @@ func MutableHashTableV2UseNodeNameSharing(value bool) MutableHashTableV2Attr {
 	return MutableHashTableV2Attr{"use_node_name_sharing", value}
 }
 
-// MutableHashTableV2 adds the operation of that name.
+// MutableHashTableV2 creates an empty mutable hash table of scalars behind a resource handle.
 //
 // Parameters:
 //   - key_dtype: a data type
@@ -1755,7 +1764,7 @@ func MutableHashTableV2(scope *Scope, key_dtype tf.DataType, value_dtype tf.Data
 	return add(scope, "MutableHashTableV2", attrs(optional, attr{"key_dtype", key_dtype}, attr{"value_dtype", value_dtype})).one()
 }
 
-// MutexLock adds the operation of that name.
+// MutexLock takes a mutex and holds it for as long as its output lives.
 //
 // Parameters:
 //   - mutex: resource
@@ -1775,7 +1784,7 @@ func MutexV2Container(value string) MutexV2Attr { return MutexV2Attr{"container"
 // MutexV2SharedName sets the attribute shared_name; the default is "".
 func MutexV2SharedName(value string) MutexV2Attr { return MutexV2Attr{"shared_name", value} }
 
-// MutexV2 adds the operation of that name.
+// MutexV2 creates a mutex resource for MutexLock to take.
 //
 // Results:
 //   - resource: resource

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// NcclAllReduce adds the operation of that name.
+// NcclAllReduce reduces tensors from several GPUs with NCCL, giving each the result.
 //
 // Parameters:
 //   - input: T
@@ -20,7 +20,7 @@ func NcclAllReduce(scope *Scope, input tf.Output, reduction string, num_devices 
 	return add(scope, "NcclAllReduce", given(attr{"reduction", reduction}, attr{"num_devices", num_devices}, attr{"shared_name", shared_name}), input).one()
 }
 
-// NcclBroadcast adds the operation of that name.
+// NcclBroadcast sends a tensor from one GPU to others with NCCL.
 //
 // Parameters:
 //   - input: T
@@ -34,7 +34,7 @@ func NcclBroadcast(scope *Scope, input tf.Output, shape tf.Shape) (output tf.Out
 	return add(scope, "NcclBroadcast", given(attr{"shape", shape}), input).one()
 }
 
-// NcclReduce adds the operation of that name.
+// NcclReduce reduces tensors from several GPUs with NCCL onto one of them.
 //
 // Parameters:
 //   - input: list of num_devices × T
@@ -50,7 +50,7 @@ func NcclReduce(scope *Scope, input []tf.Output, reduction string) (data tf.Outp
 	return add(scope, "NcclReduce", given(attr{"reduction", reduction}), tf.OutputList(input)).one()
 }
 
-// Ndtri adds the operation of that name.
+// Ndtri computes the inverse of the standard normal cumulative distribution, element by element.
 //
 // Parameters:
 //   - x: T
@@ -63,7 +63,7 @@ func Ndtri(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Ndtri", nil, x).one()
 }
 
-// NearestNeighbors adds the operation of that name.
+// NearestNeighbors finds the k nearest centers of each point, with squared distances.
 //
 // Parameters:
 //   - points, centers: float32
@@ -77,7 +77,7 @@ func NearestNeighbors(scope *Scope, points tf.Output, centers tf.Output, k tf.Ou
 	return made.one(), made.one()
 }
 
-// Neg adds the operation of that name.
+// Neg negates every element of a tensor.
 //
 // Parameters:
 //   - x: T
@@ -90,7 +90,7 @@ func Neg(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Neg", nil, x).one()
 }
 
-// NegTrain adds the operation of that name.
+// NegTrain trains word embeddings by one step of negative sampling; deprecated.
 //
 // Parameters:
 //   - w_in, w_out: reference to float32
@@ -105,7 +105,7 @@ func NegTrain(scope *Scope, w_in tf.Output, w_out tf.Output, examples tf.Output,
 	return add(scope, "NegTrain", given(attr{"vocab_count", vocab_count}, attr{"num_negative_samples", num_negative_samples}), w_in, w_out, examples, labels, lr).op
 }
 
-// NextAfter adds the operation of that name.
+// NextAfter returns the next representable number after each element, toward another.
 //
 // Parameters:
 //   - x1, x2: T
@@ -118,7 +118,7 @@ func NextAfter(scope *Scope, x1 tf.Output, x2 tf.Output) (output tf.Output) {
 	return add(scope, "NextAfter", nil, x1, x2).one()
 }
 
-// NextIteration adds the operation of that name.
+// NextIteration hands a tensor to the next iteration of a loop.
 //
 // Parameters:
 //   - data: T
@@ -129,7 +129,7 @@ func NextIteration(scope *Scope, data tf.Output) (output tf.Output) {
 	return add(scope, "NextIteration", nil, data).one()
 }
 
-// NoOp adds the operation of that name.
+// NoOp does nothing; it only groups control dependencies.
 func NoOp(scope *Scope) (o *tf.Operation) {
 	return add(scope, "NoOp", nil).op
 }
@@ -142,7 +142,7 @@ func NonDeterministicIntsDtype(value tf.DataType) NonDeterministicIntsAttr {
 	return NonDeterministicIntsAttr{"dtype", value}
 }
 
-// NonDeterministicInts adds the operation of that name.
+// NonDeterministicInts generates integers that differ on every run.
 //
 // Parameters:
 //   - shape: shape_dtype
@@ -163,7 +163,7 @@ func NonMaxSuppressionIouThreshold(value float32) NonMaxSuppressionAttr {
 	return NonMaxSuppressionAttr{"iou_threshold", value}
 }
 
-// NonMaxSuppression adds the operation of that name.
+// NonMaxSuppression picks boxes by score while pruning overlaps above a threshold attribute.
 //
 // Parameters:
 //   - boxes, scores: float32
@@ -177,7 +177,7 @@ func NonMaxSuppression(scope *Scope, boxes tf.Output, scores tf.Output, max_outp
 	return add(scope, "NonMaxSuppression", attrs(optional), boxes, scores, max_output_size).one()
 }
 
-// NonMaxSuppressionV2 adds the operation of that name.
+// NonMaxSuppressionV2 picks boxes by score while pruning overlaps above a threshold input.
 //
 // Parameters:
 //   - boxes, scores: T
@@ -194,7 +194,7 @@ func NonMaxSuppressionV2(scope *Scope, boxes tf.Output, scores tf.Output, max_ou
 	return add(scope, "NonMaxSuppressionV2", nil, boxes, scores, max_output_size, iou_threshold).one()
 }
 
-// NonMaxSuppressionV3 adds the operation of that name.
+// NonMaxSuppressionV3 picks boxes by score, pruning overlaps and boxes whose score is too low.
 //
 // Parameters:
 //   - boxes, scores: T
@@ -220,7 +220,8 @@ func NonMaxSuppressionV4PadToMaxOutputSize(value bool) NonMaxSuppressionV4Attr {
 	return NonMaxSuppressionV4Attr{"pad_to_max_output_size", value}
 }
 
-// NonMaxSuppressionV4 adds the operation of that name.
+// NonMaxSuppressionV4 picks boxes by score without overlaps, padding the result to full size if
+// wanted.
 //
 // Parameters:
 //   - boxes, scores: T
@@ -249,7 +250,8 @@ func NonMaxSuppressionV5PadToMaxOutputSize(value bool) NonMaxSuppressionV5Attr {
 	return NonMaxSuppressionV5Attr{"pad_to_max_output_size", value}
 }
 
-// NonMaxSuppressionV5 adds the operation of that name.
+// NonMaxSuppressionV5 picks boxes by score without overlaps, optionally by soft suppression, which
+// lowers scores.
 //
 // Parameters:
 //   - boxes, scores: T
@@ -269,7 +271,7 @@ func NonMaxSuppressionV5(scope *Scope, boxes tf.Output, scores tf.Output, max_ou
 	return made.one(), made.one(), made.one()
 }
 
-// NonMaxSuppressionWithOverlaps adds the operation of that name.
+// NonMaxSuppressionWithOverlaps picks boxes by score, pruning by a given matrix of overlaps.
 //
 // Parameters:
 //   - overlaps, scores: float32
@@ -282,7 +284,7 @@ func NonMaxSuppressionWithOverlaps(scope *Scope, overlaps tf.Output, scores tf.O
 	return add(scope, "NonMaxSuppressionWithOverlaps", nil, overlaps, scores, max_output_size, overlap_threshold, score_threshold).one()
 }
 
-// NonSerializableDataset adds the operation of that name.
+// NonSerializableDataset passes its input's elements through, but refuses to be serialized.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -303,7 +305,7 @@ func NotEqualIncompatibleShapeError(value bool) NotEqualAttr {
 	return NotEqualAttr{"incompatible_shape_error", value}
 }
 
-// NotEqual adds the operation of that name.
+// NotEqual tells for each element pair whether the two differ, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -322,7 +324,7 @@ type NthElementAttr attr
 // NthElementReverse sets the attribute reverse; the default is false.
 func NthElementReverse(value bool) NthElementAttr { return NthElementAttr{"reverse", value} }
 
-// NthElement adds the operation of that name.
+// NthElement finds the n-th smallest or largest value along the last dimension.
 //
 // Parameters:
 //   - input: T

@@ -10,7 +10,7 @@ type OneHotAttr attr
 // OneHotAxis sets the attribute axis; the default is -1.
 func OneHotAxis(value int64) OneHotAttr { return OneHotAttr{"axis", value} }
 
-// OneHot adds the operation of that name.
+// OneHot turns each index into a vector with one value at that index.
 //
 // Parameters:
 //   - indices: TI
@@ -40,7 +40,7 @@ func OneShotIteratorSharedName(value string) OneShotIteratorAttr {
 	return OneShotIteratorAttr{"shared_name", value}
 }
 
-// OneShotIterator adds the operation of that name.
+// OneShotIterator creates an iterator that makes its own dataset and runs over it once.
 //
 // Parameters:
 //   - dataset_factory: a function of the graph
@@ -55,7 +55,7 @@ func OneShotIterator(scope *Scope, dataset_factory tf.FuncName, output_types []t
 	return add(scope, "OneShotIterator", attrs(optional, attr{"dataset_factory", dataset_factory}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes})).one()
 }
 
-// OnesLike adds the operation of that name.
+// OnesLike creates a tensor of ones shaped and typed like another.
 //
 // Parameters:
 //   - x: T
@@ -77,7 +77,7 @@ func OptimizeDatasetOptimizationConfigs(value []string) OptimizeDatasetAttr {
 	return OptimizeDatasetAttr{"optimization_configs", value}
 }
 
-// OptimizeDataset adds the operation of that name.
+// OptimizeDataset applies the named graph optimizations to a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -101,7 +101,7 @@ func OptimizeDatasetV2OptimizationConfigs(value []string) OptimizeDatasetV2Attr 
 	return OptimizeDatasetV2Attr{"optimization_configs", value}
 }
 
-// OptimizeDatasetV2 adds the operation of that name.
+// OptimizeDatasetV2 optimizes a dataset's graph, given enabled, disabled and default optimizations.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -117,7 +117,7 @@ func OptimizeDatasetV2(scope *Scope, input_dataset tf.Output, optimizations_enab
 	return add(scope, "OptimizeDatasetV2", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, optimizations_enabled, optimizations_disabled, optimizations_default).one()
 }
 
-// OptionalFromValue adds the operation of that name.
+// OptionalFromValue wraps a tuple of tensors as an optional that has a value.
 //
 // Parameters:
 //   - components: list of the types Toutput_types
@@ -130,7 +130,7 @@ func OptionalFromValue(scope *Scope, components []tf.Output) (optional tf.Output
 	return add(scope, "OptionalFromValue", nil, tf.OutputList(components)).one()
 }
 
-// OptionalGetValue adds the operation of that name.
+// OptionalGetValue returns the tensors in an optional, failing if it is empty.
 //
 // Parameters:
 //   - optional: variant
@@ -143,7 +143,7 @@ func OptionalGetValue(scope *Scope, optional tf.Output, output_types []tf.DataTy
 	return add(scope, "OptionalGetValue", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), optional).list("components")
 }
 
-// OptionalHasValue adds the operation of that name.
+// OptionalHasValue tells whether an optional variant holds a value.
 //
 // Parameters:
 //   - optional: variant
@@ -154,7 +154,7 @@ func OptionalHasValue(scope *Scope, optional tf.Output) (has_value tf.Output) {
 	return add(scope, "OptionalHasValue", nil, optional).one()
 }
 
-// OptionalNone adds the operation of that name.
+// OptionalNone creates an optional variant that holds no value.
 //
 // Results:
 //   - optional: variant
@@ -170,7 +170,7 @@ func OptionsDatasetMetadata(value string) OptionsDatasetAttr {
 	return OptionsDatasetAttr{"metadata", value}
 }
 
-// OptionsDataset adds the operation of that name.
+// OptionsDataset attaches serialized options to a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -209,7 +209,7 @@ func OrderedMapClearSharedName(value string) OrderedMapClearAttr {
 	return OrderedMapClearAttr{"shared_name", value}
 }
 
-// OrderedMapClear adds the operation of that name.
+// OrderedMapClear removes all elements from a staging map ordered by key.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -244,7 +244,7 @@ func OrderedMapIncompleteSizeSharedName(value string) OrderedMapIncompleteSizeAt
 	return OrderedMapIncompleteSizeAttr{"shared_name", value}
 }
 
-// OrderedMapIncompleteSize adds the operation of that name.
+// OrderedMapIncompleteSize counts the elements of an ordered staging map that still lack values.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -281,7 +281,7 @@ func OrderedMapPeekSharedName(value string) OrderedMapPeekAttr {
 	return OrderedMapPeekAttr{"shared_name", value}
 }
 
-// OrderedMapPeek adds the operation of that name.
+// OrderedMapPeek waits for a key in an ordered staging map and returns its values in place.
 //
 // Parameters:
 //   - key: int64
@@ -320,7 +320,7 @@ func OrderedMapSizeSharedName(value string) OrderedMapSizeAttr {
 	return OrderedMapSizeAttr{"shared_name", value}
 }
 
-// OrderedMapSize adds the operation of that name.
+// OrderedMapSize counts the elements of a staging map ordered by key.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -357,7 +357,7 @@ func OrderedMapStageSharedName(value string) OrderedMapStageAttr {
 	return OrderedMapStageAttr{"shared_name", value}
 }
 
-// OrderedMapStage adds the operation of that name.
+// OrderedMapStage puts values under a key into a staging map ordered by key.
 //
 // Parameters:
 //   - key: int64
@@ -396,7 +396,7 @@ func OrderedMapUnstageSharedName(value string) OrderedMapUnstageAttr {
 	return OrderedMapUnstageAttr{"shared_name", value}
 }
 
-// OrderedMapUnstage adds the operation of that name.
+// OrderedMapUnstage waits for a key in an ordered staging map and removes its values.
 //
 // Parameters:
 //   - key: int64
@@ -435,7 +435,7 @@ func OrderedMapUnstageNoKeySharedName(value string) OrderedMapUnstageNoKeyAttr {
 	return OrderedMapUnstageNoKeyAttr{"shared_name", value}
 }
 
-// OrderedMapUnstageNoKey adds the operation of that name.
+// OrderedMapUnstageNoKey removes the element with the smallest key from an ordered staging map.
 //
 // Parameters:
 //   - indices: int32
@@ -460,7 +460,7 @@ func OutfeedDequeueDeviceOrdinal(value int64) OutfeedDequeueAttr {
 	return OutfeedDequeueAttr{"device_ordinal", value}
 }
 
-// OutfeedDequeue adds the operation of that name.
+// OutfeedDequeue waits for one tensor from the outfeed of a fixed TPU.
 //
 // Parameters:
 //   - dtype: a data type
@@ -482,7 +482,7 @@ func OutfeedDequeueTupleDeviceOrdinal(value int64) OutfeedDequeueTupleAttr {
 	return OutfeedDequeueTupleAttr{"device_ordinal", value}
 }
 
-// OutfeedDequeueTuple adds the operation of that name.
+// OutfeedDequeueTuple waits for several tensors from the outfeed of a fixed TPU.
 //
 // Parameters:
 //   - dtypes: a list of data types, not empty
@@ -496,7 +496,7 @@ func OutfeedDequeueTuple(scope *Scope, dtypes []tf.DataType, shapes []tf.Shape, 
 	return add(scope, "OutfeedDequeueTuple", attrs(optional, attr{"dtypes", dtypes}, attr{"shapes", shapes})).list("outputs")
 }
 
-// OutfeedDequeueTupleV2 adds the operation of that name.
+// OutfeedDequeueTupleV2 waits for several tensors from the outfeed of a TPU given as input.
 //
 // Parameters:
 //   - device_ordinal: int32
@@ -509,7 +509,7 @@ func OutfeedDequeueTupleV2(scope *Scope, device_ordinal tf.Output, dtypes []tf.D
 	return add(scope, "OutfeedDequeueTupleV2", given(attr{"dtypes", dtypes}, attr{"shapes", shapes}), device_ordinal).list("outputs")
 }
 
-// OutfeedDequeueV2 adds the operation of that name.
+// OutfeedDequeueV2 waits for one tensor from the outfeed of a TPU given as input.
 //
 // Parameters:
 //   - device_ordinal: int32
@@ -522,7 +522,7 @@ func OutfeedDequeueV2(scope *Scope, device_ordinal tf.Output, dtype tf.DataType,
 	return add(scope, "OutfeedDequeueV2", given(attr{"dtype", dtype}, attr{"shape", shape}), device_ordinal).one()
 }
 
-// OutfeedEnqueue adds the operation of that name.
+// OutfeedEnqueue puts one tensor into the TPU's outfeed.
 //
 // Parameters:
 //   - input: dtype
@@ -530,7 +530,7 @@ func OutfeedEnqueue(scope *Scope, input tf.Output) (o *tf.Operation) {
 	return add(scope, "OutfeedEnqueue", nil, input).op
 }
 
-// OutfeedEnqueueTuple adds the operation of that name.
+// OutfeedEnqueueTuple puts several tensors into the TPU's outfeed.
 //
 // Parameters:
 //   - inputs: list of the types dtypes

@@ -10,7 +10,7 @@ type PackAttr attr
 // PackAxis sets the attribute axis; the default is 0.
 func PackAxis(value int64) PackAttr { return PackAttr{"axis", value} }
 
-// Pack adds the operation of that name.
+// Pack stacks tensors of one shape along a new axis.
 //
 // Parameters:
 //   - values: list of N × T
@@ -25,7 +25,7 @@ func Pack(scope *Scope, values []tf.Output, optional ...PackAttr) (output tf.Out
 	return add(scope, "Pack", attrs(optional), tf.OutputList(values)).one()
 }
 
-// Pad adds the operation of that name.
+// Pad adds zeros before and after a tensor along each dimension.
 //
 // Parameters:
 //   - input: T
@@ -39,7 +39,7 @@ func Pad(scope *Scope, input tf.Output, paddings tf.Output) (output tf.Output) {
 	return add(scope, "Pad", nil, input, paddings).one()
 }
 
-// PadV2 adds the operation of that name.
+// PadV2 adds a given value before and after a tensor along each dimension.
 //
 // Parameters:
 //   - input: T
@@ -62,7 +62,7 @@ func PaddedBatchDatasetMetadata(value string) PaddedBatchDatasetAttr {
 	return PaddedBatchDatasetAttr{"metadata", value}
 }
 
-// PaddedBatchDataset adds the operation of that name.
+// PaddedBatchDataset batches elements after padding each to a given shape.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -96,7 +96,7 @@ func PaddedBatchDatasetV2Metadata(value string) PaddedBatchDatasetV2Attr {
 	return PaddedBatchDatasetV2Attr{"metadata", value}
 }
 
-// PaddedBatchDatasetV2 adds the operation of that name.
+// PaddedBatchDatasetV2 batches padded elements, optionally dropping a smaller last batch.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -142,7 +142,8 @@ func PaddingFIFOQueueSharedName(value string) PaddingFIFOQueueAttr {
 	return PaddingFIFOQueueAttr{"shared_name", value}
 }
 
-// PaddingFIFOQueue adds the operation of that name.
+// PaddingFIFOQueue creates a first-in first-out queue that pads its batches, behind a string
+// handle.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -180,7 +181,8 @@ func PaddingFIFOQueueV2SharedName(value string) PaddingFIFOQueueV2Attr {
 	return PaddingFIFOQueueV2Attr{"shared_name", value}
 }
 
-// PaddingFIFOQueueV2 adds the operation of that name.
+// PaddingFIFOQueueV2 creates a first-in first-out queue that pads its batches, behind a resource
+// handle.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -212,7 +214,7 @@ func ParallelBatchDatasetMetadata(value string) ParallelBatchDatasetAttr {
 	return ParallelBatchDatasetAttr{"metadata", value}
 }
 
-// ParallelBatchDataset adds the operation of that name.
+// ParallelBatchDataset batches elements while building several batches at once.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -230,7 +232,7 @@ func ParallelBatchDataset(scope *Scope, input_dataset tf.Output, batch_size tf.O
 	return add(scope, "ParallelBatchDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, batch_size, num_parallel_calls, drop_remainder).one()
 }
 
-// ParallelConcat adds the operation of that name.
+// ParallelConcat joins tensors along the first dimension, copying each as it arrives.
 //
 // Parameters:
 //   - values: list of N × T
@@ -244,7 +246,8 @@ func ParallelConcat(scope *Scope, values []tf.Output, shape tf.Shape) (output tf
 	return add(scope, "ParallelConcat", given(attr{"shape", shape}), tf.OutputList(values)).one()
 }
 
-// ParallelDynamicStitch adds the operation of that name.
+// ParallelDynamicStitch merges slices of several tensors in parallel, in no set order where indices
+// repeat.
 //
 // Parameters:
 //   - indices: list of N × int32
@@ -271,7 +274,7 @@ func ParallelFilterDatasetMetadata(value string) ParallelFilterDatasetAttr {
 	return ParallelFilterDatasetAttr{"metadata", value}
 }
 
-// ParallelFilterDataset adds the operation of that name.
+// ParallelFilterDataset keeps elements for which a predicate is true, testing several at once.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -299,7 +302,8 @@ func ParallelInterleaveDatasetMetadata(value string) ParallelInterleaveDatasetAt
 	return ParallelInterleaveDatasetAttr{"metadata", value}
 }
 
-// ParallelInterleaveDataset adds the operation of that name.
+// ParallelInterleaveDataset interleaves datasets that a function makes, skipping slow ones if
+// allowed to be sloppy.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -334,7 +338,8 @@ func ParallelInterleaveDatasetV2Metadata(value string) ParallelInterleaveDataset
 	return ParallelInterleaveDatasetV2Attr{"metadata", value}
 }
 
-// ParallelInterleaveDatasetV2 adds the operation of that name.
+// ParallelInterleaveDatasetV2 interleaves datasets with a given number of parallel calls, sloppily
+// or in order.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -368,7 +373,8 @@ func ParallelInterleaveDatasetV3Metadata(value string) ParallelInterleaveDataset
 	return ParallelInterleaveDatasetV3Attr{"metadata", value}
 }
 
-// ParallelInterleaveDatasetV3 adds the operation of that name.
+// ParallelInterleaveDatasetV3 interleaves datasets with parallel calls, with a setting for
+// determinism.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -402,7 +408,8 @@ func ParallelInterleaveDatasetV4Metadata(value string) ParallelInterleaveDataset
 	return ParallelInterleaveDatasetV4Attr{"metadata", value}
 }
 
-// ParallelInterleaveDatasetV4 adds the operation of that name.
+// ParallelInterleaveDatasetV4 interleaves datasets with parallel calls, buffering outputs and
+// prefetching inputs.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -448,7 +455,7 @@ func ParallelMapDatasetMetadata(value string) ParallelMapDatasetAttr {
 	return ParallelMapDatasetAttr{"metadata", value}
 }
 
-// ParallelMapDataset adds the operation of that name.
+// ParallelMapDataset applies a function to several elements at once, with a 32-bit count of calls.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -500,7 +507,8 @@ func ParallelMapDatasetV2Metadata(value string) ParallelMapDatasetV2Attr {
 	return ParallelMapDatasetV2Attr{"metadata", value}
 }
 
-// ParallelMapDatasetV2 adds the operation of that name.
+// ParallelMapDatasetV2 applies a function to several elements at once, with a setting for
+// determinism.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -535,7 +543,7 @@ func ParameterizedTruncatedNormalSeed2(value int64) ParameterizedTruncatedNormal
 	return ParameterizedTruncatedNormalAttr{"seed2", value}
 }
 
-// ParameterizedTruncatedNormal adds the operation of that name.
+// ParameterizedTruncatedNormal draws from normal distributions cut off at given bounds.
 //
 // Parameters:
 //   - shape: T
@@ -553,7 +561,8 @@ func ParameterizedTruncatedNormal(scope *Scope, shape tf.Output, means tf.Output
 	return add(scope, "ParameterizedTruncatedNormal", attrs(optional), shape, means, stdevs, minvals, maxvals).one()
 }
 
-// ParseExample adds the operation of that name.
+// ParseExample parses serialized Example records into dense and sparse tensors, keys being separate
+// inputs.
 //
 // Parameters:
 //   - serialized, names: string
@@ -605,7 +614,7 @@ func ParseExampleDatasetRaggedSplitTypes(value []tf.DataType) ParseExampleDatase
 	return ParseExampleDatasetAttr{"ragged_split_types", value}
 }
 
-// ParseExampleDataset adds the operation of that name.
+// ParseExampleDataset parses a dataset's serialized Example records, in sloppy order if allowed.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -655,7 +664,8 @@ func ParseExampleDatasetV2RaggedSplitTypes(value []tf.DataType) ParseExampleData
 	return ParseExampleDatasetV2Attr{"ragged_split_types", value}
 }
 
-// ParseExampleDatasetV2 adds the operation of that name.
+// ParseExampleDatasetV2 parses a dataset's serialized Example records, with a setting for
+// determinism.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -679,7 +689,7 @@ func ParseExampleDatasetV2(scope *Scope, input_dataset tf.Output, num_parallel_c
 	return add(scope, "ParseExampleDatasetV2", attrs(optional, attr{"sparse_keys", sparse_keys}, attr{"dense_keys", dense_keys}, attr{"sparse_types", sparse_types}, attr{"dense_shapes", dense_shapes}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, num_parallel_calls, tf.OutputList(dense_defaults)).one()
 }
 
-// ParseExampleV2 adds the operation of that name.
+// ParseExampleV2 parses serialized Example records into dense, sparse and ragged tensors.
 //
 // Parameters:
 //   - serialized, names, sparse_keys, dense_keys, ragged_keys: string
@@ -761,7 +771,8 @@ func ParseSequenceExampleFeatureListDenseShapes(value []tf.Shape) ParseSequenceE
 	return ParseSequenceExampleAttr{"feature_list_dense_shapes", value}
 }
 
-// ParseSequenceExample adds the operation of that name.
+// ParseSequenceExample parses serialized SequenceExample records into dense and sparse context and
+// feature lists.
 //
 // Parameters:
 //   - serialized, debug_name: string
@@ -871,7 +882,8 @@ func ParseSequenceExampleV2FeatureListDenseShapes(value []tf.Shape) ParseSequenc
 	return ParseSequenceExampleV2Attr{"feature_list_dense_shapes", value}
 }
 
-// ParseSequenceExampleV2 adds the operation of that name.
+// ParseSequenceExampleV2 parses serialized SequenceExample records, with ragged context and feature
+// lists too.
 //
 // Parameters:
 //   - serialized, debug_name, context_sparse_keys, context_dense_keys, context_ragged_keys,
@@ -910,7 +922,7 @@ func ParseSequenceExampleV2(scope *Scope, serialized tf.Output, debug_name tf.Ou
 	return made.list("context_sparse_indices"), made.list("context_sparse_values"), made.list("context_sparse_shapes"), made.list("context_dense_values"), made.list("context_ragged_values"), made.list("context_ragged_row_splits"), made.list("feature_list_sparse_indices"), made.list("feature_list_sparse_values"), made.list("feature_list_sparse_shapes"), made.list("feature_list_dense_values"), made.list("feature_list_dense_lengths"), made.list("feature_list_ragged_values"), made.list("feature_list_ragged_outer_splits"), made.list("feature_list_ragged_inner_splits")
 }
 
-// ParseSingleExample adds the operation of that name.
+// ParseSingleExample parses one serialized Example record into dense and sparse tensors.
 //
 // Parameters:
 //   - serialized: string
@@ -966,7 +978,8 @@ func ParseSingleSequenceExampleFeatureListDenseShapes(value []tf.Shape) ParseSin
 	return ParseSingleSequenceExampleAttr{"feature_list_dense_shapes", value}
 }
 
-// ParseSingleSequenceExample adds the operation of that name.
+// ParseSingleSequenceExample parses one serialized SequenceExample record into context and feature
+// list tensors.
 //
 // Parameters:
 //   - serialized, feature_list_dense_missing_assumed_empty: string
@@ -1007,7 +1020,7 @@ func ParseSingleSequenceExample(scope *Scope, serialized tf.Output, feature_list
 	return made.list("context_sparse_indices"), made.list("context_sparse_values"), made.list("context_sparse_shapes"), made.list("context_dense_values"), made.list("feature_list_sparse_indices"), made.list("feature_list_sparse_values"), made.list("feature_list_sparse_shapes"), made.list("feature_list_dense_values")
 }
 
-// ParseTensor adds the operation of that name.
+// ParseTensor parses a serialized TensorProto into a tensor.
 //
 // Parameters:
 //   - serialized: string
@@ -1037,7 +1050,7 @@ func PartitionedCallExecutorType(value string) PartitionedCallAttr {
 	return PartitionedCallAttr{"executor_type", value}
 }
 
-// PartitionedCall adds the operation of that name.
+// PartitionedCall calls a function whose body may be split over several devices.
 //
 // Parameters:
 //   - args: list of the types Tin
@@ -1060,7 +1073,7 @@ type PlaceholderAttr attr
 // PlaceholderShape sets the attribute shape; the default is an unknown shape.
 func PlaceholderShape(value tf.Shape) PlaceholderAttr { return PlaceholderAttr{"shape", value} }
 
-// Placeholder adds the operation of that name.
+// Placeholder stands for a tensor that must be fed, and fails otherwise.
 //
 // Parameters:
 //   - dtype: a data type
@@ -1073,7 +1086,7 @@ func Placeholder(scope *Scope, dtype tf.DataType, optional ...PlaceholderAttr) (
 	return add(scope, "Placeholder", attrs(optional, attr{"dtype", dtype})).one()
 }
 
-// PlaceholderV2 adds the operation of that name.
+// PlaceholderV2 stands for a tensor that must be fed; deprecated in favor of Placeholder.
 //
 // Parameters:
 //   - dtype: a data type
@@ -1087,7 +1100,7 @@ func PlaceholderV2(scope *Scope, dtype tf.DataType, shape tf.Shape) (output tf.O
 	return add(scope, "PlaceholderV2", given(attr{"dtype", dtype}, attr{"shape", shape})).one()
 }
 
-// PlaceholderWithDefault adds the operation of that name.
+// PlaceholderWithDefault stands for a tensor that may be fed, with a default otherwise.
 //
 // Parameters:
 //   - input: dtype
@@ -1099,7 +1112,7 @@ func PlaceholderWithDefault(scope *Scope, input tf.Output, shape tf.Shape) (outp
 	return add(scope, "PlaceholderWithDefault", given(attr{"shape", shape}), input).one()
 }
 
-// Polygamma adds the operation of that name.
+// Polygamma computes derivatives of given orders of the digamma function.
 //
 // Parameters:
 //   - a, x: T
@@ -1112,7 +1125,7 @@ func Polygamma(scope *Scope, a tf.Output, x tf.Output) (z tf.Output) {
 	return add(scope, "Polygamma", nil, a, x).one()
 }
 
-// PopulationCount adds the operation of that name.
+// PopulationCount counts the bits that are set in every integer element.
 //
 // Parameters:
 //   - x: T
@@ -1125,7 +1138,7 @@ func PopulationCount(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "PopulationCount", nil, x).one()
 }
 
-// Pow adds the operation of that name.
+// Pow raises each element to the power of another, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -1161,7 +1174,7 @@ func PrefetchDatasetMetadata(value string) PrefetchDatasetAttr {
 	return PrefetchDatasetAttr{"metadata", value}
 }
 
-// PrefetchDataset adds the operation of that name.
+// PrefetchDataset computes elements ahead of their use, in the background.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1187,7 +1200,7 @@ func PrelinearizeShape(value tf.Shape) PrelinearizeAttr { return PrelinearizeAtt
 // PrelinearizeLayout sets the attribute layout; the default is [].
 func PrelinearizeLayout(value []int64) PrelinearizeAttr { return PrelinearizeAttr{"layout", value} }
 
-// Prelinearize adds the operation of that name.
+// Prelinearize lays out one tensor for a TPU's infeed ahead of time.
 //
 // Parameters:
 //   - input: dtype
@@ -1208,7 +1221,7 @@ func PrelinearizeTupleLayouts(value []int64) PrelinearizeTupleAttr {
 	return PrelinearizeTupleAttr{"layouts", value}
 }
 
-// PrelinearizeTuple adds the operation of that name.
+// PrelinearizeTuple lays out several tensors for a TPU's infeed ahead of time.
 //
 // Parameters:
 //   - inputs: list of the types dtypes
@@ -1232,7 +1245,7 @@ func PreventGradientMessage(value string) PreventGradientAttr {
 	return PreventGradientAttr{"message", value}
 }
 
-// PreventGradient adds the operation of that name.
+// PreventGradient passes a tensor through, and fails if a gradient is asked for.
 //
 // Parameters:
 //   - input: T
@@ -1257,7 +1270,7 @@ func PrintFirstN(value int64) PrintAttr { return PrintAttr{"first_n", value} }
 // PrintSummarize sets the attribute summarize; the default is 3.
 func PrintSummarize(value int64) PrintAttr { return PrintAttr{"summarize", value} }
 
-// Print adds the operation of that name.
+// Print passes a tensor through while printing other tensors to standard error.
 //
 // Parameters:
 //   - input: T
@@ -1282,7 +1295,7 @@ func PrintV2OutputStream(value string) PrintV2Attr { return PrintV2Attr{"output_
 // PrintV2End sets the attribute end; the default is "\n".
 func PrintV2End(value string) PrintV2Attr { return PrintV2Attr{"end", value} }
 
-// PrintV2 adds the operation of that name.
+// PrintV2 prints a string to a chosen output stream or file.
 //
 // Parameters:
 //   - input: string
@@ -1316,7 +1329,7 @@ func PriorityQueueSharedName(value string) PriorityQueueAttr {
 	return PriorityQueueAttr{"shared_name", value}
 }
 
-// PriorityQueue adds the operation of that name.
+// PriorityQueue creates a queue ordered by its first component, behind a string handle.
 //
 // Parameters:
 //   - shapes: a list of shapes, 0 at least
@@ -1354,7 +1367,7 @@ func PriorityQueueV2SharedName(value string) PriorityQueueV2Attr {
 	return PriorityQueueV2Attr{"shared_name", value}
 }
 
-// PriorityQueueV2 adds the operation of that name.
+// PriorityQueueV2 creates a queue ordered by its first component, behind a resource handle.
 //
 // Parameters:
 //   - shapes: a list of shapes, 0 at least
@@ -1368,7 +1381,7 @@ func PriorityQueueV2(scope *Scope, shapes []tf.Shape, optional ...PriorityQueueV
 	return add(scope, "PriorityQueueV2", attrs(optional, attr{"shapes", shapes})).one()
 }
 
-// PrivateThreadPoolDataset adds the operation of that name.
+// PrivateThreadPoolDataset computes its input on a thread pool of a given size of its own.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1388,7 +1401,7 @@ type ProdAttr attr
 // ProdKeepDims sets the attribute keep_dims; the default is false.
 func ProdKeepDims(value bool) ProdAttr { return ProdAttr{"keep_dims", value} }
 
-// Prod adds the operation of that name.
+// Prod reduces elements to their product along the given dimensions.
 //
 // Parameters:
 //   - input: T
@@ -1407,7 +1420,7 @@ func Prod(scope *Scope, input tf.Output, axis tf.Output, optional ...ProdAttr) (
 	return add(scope, "Prod", attrs(optional), input, axis).one()
 }
 
-// PyFunc adds the operation of that name.
+// PyFunc calls a registered Python function, which may have state.
 //
 // Parameters:
 //   - input: list of the types Tin
@@ -1422,7 +1435,7 @@ func PyFunc(scope *Scope, input []tf.Output, token string, Tout []tf.DataType) (
 	return add(scope, "PyFunc", given(attr{"token", token}, attr{"Tout", Tout}), tf.OutputList(input)).list("output")
 }
 
-// PyFuncStateless adds the operation of that name.
+// PyFuncStateless calls a registered Python function that has no state.
 //
 // Parameters:
 //   - input: list of the types Tin

@@ -10,7 +10,7 @@ type QrAttr attr
 // QrFullMatrices sets the attribute full_matrices; the default is false.
 func QrFullMatrices(value bool) QrAttr { return QrAttr{"full_matrices", value} }
 
-// Qr adds the operation of that name.
+// Qr computes the QR decomposition of each matrix.
 //
 // Parameters:
 //   - input: T
@@ -54,7 +54,8 @@ func QuantizeAndDequantizeInputMax(value float32) QuantizeAndDequantizeAttr {
 	return QuantizeAndDequantizeAttr{"input_max", value}
 }
 
-// QuantizeAndDequantize adds the operation of that name.
+// QuantizeAndDequantize simulates quantization's loss of precision; deprecated in favor of
+// QuantizeAndDequantizeV2.
 //
 // Parameters:
 //   - input: T
@@ -107,7 +108,7 @@ func QuantizeAndDequantizeV2Axis(value int64) QuantizeAndDequantizeV2Attr {
 	return QuantizeAndDequantizeV2Attr{"axis", value}
 }
 
-// QuantizeAndDequantizeV2 adds the operation of that name.
+// QuantizeAndDequantizeV2 simulates the loss of precision that quantizing a tensor brings.
 //
 // Parameters:
 //   - input, input_min, input_max: T
@@ -147,7 +148,8 @@ func QuantizeAndDequantizeV3Axis(value int64) QuantizeAndDequantizeV3Attr {
 	return QuantizeAndDequantizeV3Attr{"axis", value}
 }
 
-// QuantizeAndDequantizeV3 adds the operation of that name.
+// QuantizeAndDequantizeV3 simulates quantization's loss of precision, with the number of bits as
+// input.
 //
 // Parameters:
 //   - input, input_min, input_max: T
@@ -198,7 +200,8 @@ func QuantizeAndDequantizeV4Axis(value int64) QuantizeAndDequantizeV4Attr {
 	return QuantizeAndDequantizeV4Attr{"axis", value}
 }
 
-// QuantizeAndDequantizeV4 adds the operation of that name.
+// QuantizeAndDequantizeV4 simulates quantization's loss of precision, with a zero gradient outside
+// the range.
 //
 // Parameters:
 //   - input, input_min, input_max: T
@@ -223,7 +226,8 @@ func QuantizeAndDequantizeV4GradAxis(value int64) QuantizeAndDequantizeV4GradAtt
 	return QuantizeAndDequantizeV4GradAttr{"axis", value}
 }
 
-// QuantizeAndDequantizeV4Grad adds the operation of that name.
+// QuantizeAndDequantizeV4Grad computes the gradient of QuantizeAndDequantizeV4 for its input and
+// range.
 //
 // Parameters:
 //   - gradients, input, input_min, input_max: T
@@ -239,7 +243,8 @@ func QuantizeAndDequantizeV4Grad(scope *Scope, gradients tf.Output, input tf.Out
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizeDownAndShrinkRange adds the operation of that name.
+// QuantizeDownAndShrinkRange requantizes a tensor to fewer bits over the range its values really
+// span.
 //
 // Parameters:
 //   - input: Tinput
@@ -278,7 +283,7 @@ func QuantizeV2EnsureMinimumRange(value float32) QuantizeV2Attr {
 	return QuantizeV2Attr{"ensure_minimum_range", value}
 }
 
-// QuantizeV2 adds the operation of that name.
+// QuantizeV2 quantizes floats within a given range to a smaller integer type.
 //
 // Parameters:
 //   - input, min_range, max_range: float32
@@ -304,7 +309,7 @@ func QuantizedAddToutput(value tf.DataType) QuantizedAddAttr {
 	return QuantizedAddAttr{"Toutput", value}
 }
 
-// QuantizedAdd adds the operation of that name.
+// QuantizedAdd adds two quantized tensors element by element, keeping track of ranges.
 //
 // Parameters:
 //   - x: T1
@@ -325,7 +330,7 @@ func QuantizedAdd(scope *Scope, x tf.Output, y tf.Output, min_x tf.Output, max_x
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedAvgPool adds the operation of that name.
+// QuantizedAvgPool takes the mean of each sliding window over quantized images.
 //
 // Parameters:
 //   - input: T
@@ -344,7 +349,8 @@ func QuantizedAvgPool(scope *Scope, input tf.Output, min_input tf.Output, max_in
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedBatchNormWithGlobalNormalization adds the operation of that name.
+// QuantizedBatchNormWithGlobalNormalization applies batch normalization with given statistics to a
+// quantized tensor; deprecated.
 //
 // Parameters:
 //   - t: Tinput
@@ -371,7 +377,7 @@ func QuantizedBatchNormWithGlobalNormalization(scope *Scope, t tf.Output, t_min 
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedBiasAdd adds the operation of that name.
+// QuantizedBiasAdd adds a quantized bias vector to the last dimension of a quantized tensor.
 //
 // Parameters:
 //   - input: T1
@@ -391,7 +397,7 @@ func QuantizedBiasAdd(scope *Scope, input tf.Output, bias tf.Output, min_input t
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedConcat adds the operation of that name.
+// QuantizedConcat joins quantized tensors along a dimension given as the first input.
 //
 // Parameters:
 //   - concat_dim: int32
@@ -408,7 +414,7 @@ func QuantizedConcat(scope *Scope, concat_dim tf.Output, values []tf.Output, inp
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedConcatV2 adds the operation of that name.
+// QuantizedConcatV2 joins quantized tensors along an axis given after the tensors.
 //
 // Parameters:
 //   - values: list of N × T
@@ -441,7 +447,7 @@ func QuantizedConv2DDilations(value []int64) QuantizedConv2DAttr {
 	return QuantizedConv2DAttr{"dilations", value}
 }
 
-// QuantizedConv2D adds the operation of that name.
+// QuantizedConv2D convolves quantized images with a quantized filter.
 //
 // Parameters:
 //   - input: Tinput
@@ -483,7 +489,7 @@ func QuantizedConv2DAndReluPaddingList(value []int64) QuantizedConv2DAndReluAttr
 	return QuantizedConv2DAndReluAttr{"padding_list", value}
 }
 
-// QuantizedConv2DAndRelu adds the operation of that name.
+// QuantizedConv2DAndRelu convolves quantized images and zeroes negative results.
 //
 // Parameters:
 //   - input: Tinput
@@ -528,7 +534,8 @@ func QuantizedConv2DAndReluAndRequantizePaddingList(value []int64) QuantizedConv
 	return QuantizedConv2DAndReluAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedConv2DAndReluAndRequantize adds the operation of that name.
+// QuantizedConv2DAndReluAndRequantize convolves quantized images, zeroes negative results and
+// requantizes to a fixed range.
 //
 // Parameters:
 //   - input: Tinput
@@ -571,7 +578,8 @@ func QuantizedConv2DAndRequantizePaddingList(value []int64) QuantizedConv2DAndRe
 	return QuantizedConv2DAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedConv2DAndRequantize adds the operation of that name.
+// QuantizedConv2DAndRequantize convolves quantized images and requantizes the result to a fixed
+// range.
 //
 // Parameters:
 //   - input: Tinput
@@ -609,7 +617,8 @@ func QuantizedConv2DPerChannelDilations(value []int64) QuantizedConv2DPerChannel
 	return QuantizedConv2DPerChannelAttr{"dilations", value}
 }
 
-// QuantizedConv2DPerChannel adds the operation of that name.
+// QuantizedConv2DPerChannel convolves quantized images with a filter that has a range for each
+// channel.
 //
 // Parameters:
 //   - input: Tinput
@@ -651,7 +660,7 @@ func QuantizedConv2DWithBiasPaddingList(value []int64) QuantizedConv2DWithBiasAt
 	return QuantizedConv2DWithBiasAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBias adds the operation of that name.
+// QuantizedConv2DWithBias convolves quantized images and adds a bias.
 //
 // Parameters:
 //   - input: Tinput
@@ -695,7 +704,8 @@ func QuantizedConv2DWithBiasAndReluPaddingList(value []int64) QuantizedConv2DWit
 	return QuantizedConv2DWithBiasAndReluAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBiasAndRelu adds the operation of that name.
+// QuantizedConv2DWithBiasAndRelu convolves quantized images, adds a bias and zeroes negative
+// results.
 //
 // Parameters:
 //   - input: Tinput
@@ -740,7 +750,8 @@ func QuantizedConv2DWithBiasAndReluAndRequantizePaddingList(value []int64) Quant
 	return QuantizedConv2DWithBiasAndReluAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBiasAndReluAndRequantize adds the operation of that name.
+// QuantizedConv2DWithBiasAndReluAndRequantize convolves quantized images with bias and ReLU, then
+// requantizes to a fixed range.
 //
 // Parameters:
 //   - input: Tinput
@@ -789,7 +800,8 @@ func QuantizedConv2DWithBiasAndRequantizePaddingList(value []int64) QuantizedCon
 	return QuantizedConv2DWithBiasAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBiasAndRequantize adds the operation of that name.
+// QuantizedConv2DWithBiasAndRequantize convolves quantized images, adds a bias and requantizes to a
+// fixed range.
 //
 // Parameters:
 //   - input: Tinput
@@ -838,7 +850,8 @@ func QuantizedConv2DWithBiasSignedSumAndReluAndRequantizePaddingList(value []int
 	return QuantizedConv2DWithBiasSignedSumAndReluAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBiasSignedSumAndReluAndRequantize adds the operation of that name.
+// QuantizedConv2DWithBiasSignedSumAndReluAndRequantize convolves quantized images, adds bias and
+// signed summand, applies ReLU and requantizes.
 //
 // Parameters:
 //   - input: Tinput
@@ -890,7 +903,8 @@ func QuantizedConv2DWithBiasSumAndReluPaddingList(value []int64) QuantizedConv2D
 	return QuantizedConv2DWithBiasSumAndReluAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBiasSumAndRelu adds the operation of that name.
+// QuantizedConv2DWithBiasSumAndRelu convolves quantized images, adds a bias and a float summand,
+// then applies ReLU.
 //
 // Parameters:
 //   - input: Tinput
@@ -935,7 +949,8 @@ func QuantizedConv2DWithBiasSumAndReluAndRequantizePaddingList(value []int64) Qu
 	return QuantizedConv2DWithBiasSumAndReluAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedConv2DWithBiasSumAndReluAndRequantize adds the operation of that name.
+// QuantizedConv2DWithBiasSumAndReluAndRequantize convolves quantized images, adds bias and
+// quantized summand, applies ReLU and requantizes.
 //
 // Parameters:
 //   - input: Tinput
@@ -981,7 +996,7 @@ func QuantizedDepthwiseConv2DDilations(value []int64) QuantizedDepthwiseConv2DAt
 	return QuantizedDepthwiseConv2DAttr{"dilations", value}
 }
 
-// QuantizedDepthwiseConv2D adds the operation of that name.
+// QuantizedDepthwiseConv2D convolves each channel of quantized images with filters of its own.
 //
 // Parameters:
 //   - input: Tinput
@@ -1019,7 +1034,7 @@ func QuantizedDepthwiseConv2DWithBiasDilations(value []int64) QuantizedDepthwise
 	return QuantizedDepthwiseConv2DWithBiasAttr{"dilations", value}
 }
 
-// QuantizedDepthwiseConv2DWithBias adds the operation of that name.
+// QuantizedDepthwiseConv2DWithBias convolves quantized images channel by channel and adds a bias.
 //
 // Parameters:
 //   - input: Tinput
@@ -1063,7 +1078,8 @@ func QuantizedDepthwiseConv2DWithBiasAndReluPaddingList(value []int64) Quantized
 	return QuantizedDepthwiseConv2DWithBiasAndReluAttr{"padding_list", value}
 }
 
-// QuantizedDepthwiseConv2DWithBiasAndRelu adds the operation of that name.
+// QuantizedDepthwiseConv2DWithBiasAndRelu convolves quantized images channel by channel, adds a
+// bias and applies ReLU.
 //
 // Parameters:
 //   - input: Tinput
@@ -1109,7 +1125,8 @@ func QuantizedDepthwiseConv2DWithBiasAndReluAndRequantizePaddingList(value []int
 	return QuantizedDepthwiseConv2DWithBiasAndReluAndRequantizeAttr{"padding_list", value}
 }
 
-// QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize adds the operation of that name.
+// QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize convolves quantized images channel by
+// channel with bias and ReLU, then requantizes.
 //
 // Parameters:
 //   - input: Tinput
@@ -1166,7 +1183,7 @@ func QuantizedInstanceNormMinSeparation(value float32) QuantizedInstanceNormAttr
 	return QuantizedInstanceNormAttr{"min_separation", value}
 }
 
-// QuantizedInstanceNorm adds the operation of that name.
+// QuantizedInstanceNorm normalizes each channel of each quantized image by its own statistics.
 //
 // Parameters:
 //   - x: T
@@ -1211,7 +1228,7 @@ func QuantizedMatMulTactivation(value tf.DataType) QuantizedMatMulAttr {
 	return QuantizedMatMulAttr{"Tactivation", value}
 }
 
-// QuantizedMatMul adds the operation of that name.
+// QuantizedMatMul multiplies two quantized matrices, either of which may be transposed first.
 //
 // Parameters:
 //   - a: T1
@@ -1258,7 +1275,7 @@ func QuantizedMatMulWithBiasInputQuantMode(value string) QuantizedMatMulWithBias
 	return QuantizedMatMulWithBiasAttr{"input_quant_mode", value}
 }
 
-// QuantizedMatMulWithBias adds the operation of that name.
+// QuantizedMatMulWithBias multiplies two quantized matrices and adds a bias.
 //
 // Parameters:
 //   - a: T1
@@ -1304,7 +1321,8 @@ func QuantizedMatMulWithBiasAndDequantizeInputQuantMode(value string) QuantizedM
 	return QuantizedMatMulWithBiasAndDequantizeAttr{"input_quant_mode", value}
 }
 
-// QuantizedMatMulWithBiasAndDequantize adds the operation of that name.
+// QuantizedMatMulWithBiasAndDequantize multiplies two quantized matrices, adds a bias and returns
+// the result unquantized.
 //
 // Parameters:
 //   - a: T1
@@ -1354,7 +1372,8 @@ func QuantizedMatMulWithBiasAndReluInputQuantMode(value string) QuantizedMatMulW
 	return QuantizedMatMulWithBiasAndReluAttr{"input_quant_mode", value}
 }
 
-// QuantizedMatMulWithBiasAndRelu adds the operation of that name.
+// QuantizedMatMulWithBiasAndRelu multiplies two quantized matrices, adds a bias and zeroes negative
+// results.
 //
 // Parameters:
 //   - a: T1
@@ -1403,7 +1422,8 @@ func QuantizedMatMulWithBiasAndReluAndRequantizeInputQuantMode(value string) Qua
 	return QuantizedMatMulWithBiasAndReluAndRequantizeAttr{"input_quant_mode", value}
 }
 
-// QuantizedMatMulWithBiasAndReluAndRequantize adds the operation of that name.
+// QuantizedMatMulWithBiasAndReluAndRequantize multiplies two quantized matrices with bias and ReLU,
+// then requantizes to a fixed range.
 //
 // Parameters:
 //   - a: T1
@@ -1457,7 +1477,8 @@ func QuantizedMatMulWithBiasAndRequantizeInputQuantMode(value string) QuantizedM
 	return QuantizedMatMulWithBiasAndRequantizeAttr{"input_quant_mode", value}
 }
 
-// QuantizedMatMulWithBiasAndRequantize adds the operation of that name.
+// QuantizedMatMulWithBiasAndRequantize multiplies two quantized matrices, adds a bias and
+// requantizes to a fixed range.
 //
 // Parameters:
 //   - a: T1
@@ -1484,7 +1505,7 @@ func QuantizedMatMulWithBiasAndRequantize(scope *Scope, a tf.Output, b tf.Output
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedMaxPool adds the operation of that name.
+// QuantizedMaxPool takes the maximum of each sliding window over quantized images.
 //
 // Parameters:
 //   - input: T
@@ -1512,7 +1533,7 @@ func QuantizedMulToutput(value tf.DataType) QuantizedMulAttr {
 	return QuantizedMulAttr{"Toutput", value}
 }
 
-// QuantizedMul adds the operation of that name.
+// QuantizedMul multiplies two quantized tensors element by element, keeping track of ranges.
 //
 // Parameters:
 //   - x: T1
@@ -1542,7 +1563,7 @@ func QuantizedReluOutType(value tf.DataType) QuantizedReluAttr {
 	return QuantizedReluAttr{"out_type", value}
 }
 
-// QuantizedRelu adds the operation of that name.
+// QuantizedRelu zeroes the negative values of a quantized tensor.
 //
 // Parameters:
 //   - features: Tinput
@@ -1569,7 +1590,7 @@ func QuantizedRelu6OutType(value tf.DataType) QuantizedRelu6Attr {
 	return QuantizedRelu6Attr{"out_type", value}
 }
 
-// QuantizedRelu6 adds the operation of that name.
+// QuantizedRelu6 limits the values of a quantized tensor to between 0 and 6.
 //
 // Parameters:
 //   - features: Tinput
@@ -1596,7 +1617,7 @@ func QuantizedReluXOutType(value tf.DataType) QuantizedReluXAttr {
 	return QuantizedReluXAttr{"out_type", value}
 }
 
-// QuantizedReluX adds the operation of that name.
+// QuantizedReluX limits a quantized tensor's values to between 0 and a given maximum.
 //
 // Parameters:
 //   - features: Tinput
@@ -1614,7 +1635,7 @@ func QuantizedReluX(scope *Scope, features tf.Output, max_value tf.Output, min_f
 	return made.one(), made.one(), made.one()
 }
 
-// QuantizedReshape adds the operation of that name.
+// QuantizedReshape gives a quantized tensor a new shape, keeping its range.
 //
 // Parameters:
 //   - tensor: T
@@ -1645,7 +1666,7 @@ func QuantizedResizeBilinearHalfPixelCenters(value bool) QuantizedResizeBilinear
 	return QuantizedResizeBilinearAttr{"half_pixel_centers", value}
 }
 
-// QuantizedResizeBilinear adds the operation of that name.
+// QuantizedResizeBilinear resizes quantized images by bilinear interpolation.
 //
 // Parameters:
 //   - images: T
@@ -1672,7 +1693,7 @@ func QueueCloseCancelPendingEnqueues(value bool) QueueCloseAttr {
 	return QueueCloseAttr{"cancel_pending_enqueues", value}
 }
 
-// QueueClose adds the operation of that name.
+// QueueClose closes a queue, given by string handle, to further elements.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1691,7 +1712,7 @@ func QueueCloseV2CancelPendingEnqueues(value bool) QueueCloseV2Attr {
 	return QueueCloseV2Attr{"cancel_pending_enqueues", value}
 }
 
-// QueueCloseV2 adds the operation of that name.
+// QueueCloseV2 closes a queue, given by resource handle, to further elements.
 //
 // Parameters:
 //   - handle: resource
@@ -1709,7 +1730,7 @@ func QueueDequeueTimeoutMs(value int64) QueueDequeueAttr {
 	return QueueDequeueAttr{"timeout_ms", value}
 }
 
-// QueueDequeue adds the operation of that name.
+// QueueDequeue waits for one element of a queue, given by string handle.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1731,7 +1752,7 @@ func QueueDequeueManyTimeoutMs(value int64) QueueDequeueManyAttr {
 	return QueueDequeueManyAttr{"timeout_ms", value}
 }
 
-// QueueDequeueMany adds the operation of that name.
+// QueueDequeueMany takes n stacked elements from a queue, given by string handle, all or none.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1754,7 +1775,7 @@ func QueueDequeueManyV2TimeoutMs(value int64) QueueDequeueManyV2Attr {
 	return QueueDequeueManyV2Attr{"timeout_ms", value}
 }
 
-// QueueDequeueManyV2 adds the operation of that name.
+// QueueDequeueManyV2 takes n stacked elements from a queue, given by resource handle, all or none.
 //
 // Parameters:
 //   - handle: resource
@@ -1777,7 +1798,8 @@ func QueueDequeueUpToTimeoutMs(value int64) QueueDequeueUpToAttr {
 	return QueueDequeueUpToAttr{"timeout_ms", value}
 }
 
-// QueueDequeueUpTo adds the operation of that name.
+// QueueDequeueUpTo takes n stacked elements, or fewer once a queue, given by string handle, is
+// closed.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1800,7 +1822,8 @@ func QueueDequeueUpToV2TimeoutMs(value int64) QueueDequeueUpToV2Attr {
 	return QueueDequeueUpToV2Attr{"timeout_ms", value}
 }
 
-// QueueDequeueUpToV2 adds the operation of that name.
+// QueueDequeueUpToV2 takes n stacked elements, or fewer once a queue, given by resource handle, is
+// closed.
 //
 // Parameters:
 //   - handle: resource
@@ -1823,7 +1846,7 @@ func QueueDequeueV2TimeoutMs(value int64) QueueDequeueV2Attr {
 	return QueueDequeueV2Attr{"timeout_ms", value}
 }
 
-// QueueDequeueV2 adds the operation of that name.
+// QueueDequeueV2 waits for one element of a queue, given by resource handle.
 //
 // Parameters:
 //   - handle: resource
@@ -1845,7 +1868,7 @@ func QueueEnqueueTimeoutMs(value int64) QueueEnqueueAttr {
 	return QueueEnqueueAttr{"timeout_ms", value}
 }
 
-// QueueEnqueue adds the operation of that name.
+// QueueEnqueue adds one element to a queue, given by string handle, waiting while it is full.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1866,7 +1889,7 @@ func QueueEnqueueManyTimeoutMs(value int64) QueueEnqueueManyAttr {
 	return QueueEnqueueManyAttr{"timeout_ms", value}
 }
 
-// QueueEnqueueMany adds the operation of that name.
+// QueueEnqueueMany adds every slice of stacked tensors to a queue, given by string handle.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1887,7 +1910,7 @@ func QueueEnqueueManyV2TimeoutMs(value int64) QueueEnqueueManyV2Attr {
 	return QueueEnqueueManyV2Attr{"timeout_ms", value}
 }
 
-// QueueEnqueueManyV2 adds the operation of that name.
+// QueueEnqueueManyV2 adds every slice of stacked tensors to a queue, given by resource handle.
 //
 // Parameters:
 //   - handle: resource
@@ -1908,7 +1931,7 @@ func QueueEnqueueV2TimeoutMs(value int64) QueueEnqueueV2Attr {
 	return QueueEnqueueV2Attr{"timeout_ms", value}
 }
 
-// QueueEnqueueV2 adds the operation of that name.
+// QueueEnqueueV2 adds one element to a queue, given by resource handle, waiting while it is full.
 //
 // Parameters:
 //   - handle: resource
@@ -1921,7 +1944,7 @@ func QueueEnqueueV2(scope *Scope, handle tf.Output, components []tf.Output, opti
 	return add(scope, "QueueEnqueueV2", attrs(optional), handle, tf.OutputList(components)).op
 }
 
-// QueueIsClosed adds the operation of that name.
+// QueueIsClosed tells whether a queue, given by string handle, has been closed.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1932,7 +1955,7 @@ func QueueIsClosed(scope *Scope, handle tf.Output) (is_closed tf.Output) {
 	return add(scope, "QueueIsClosed", nil, handle).one()
 }
 
-// QueueIsClosedV2 adds the operation of that name.
+// QueueIsClosedV2 tells whether a queue, given by resource handle, has been closed.
 //
 // Parameters:
 //   - handle: resource
@@ -1943,7 +1966,7 @@ func QueueIsClosedV2(scope *Scope, handle tf.Output) (is_closed tf.Output) {
 	return add(scope, "QueueIsClosedV2", nil, handle).one()
 }
 
-// QueueSize adds the operation of that name.
+// QueueSize counts the elements of a queue, given by string handle.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1954,7 +1977,7 @@ func QueueSize(scope *Scope, handle tf.Output) (size tf.Output) {
 	return add(scope, "QueueSize", nil, handle).one()
 }
 
-// QueueSizeV2 adds the operation of that name.
+// QueueSizeV2 counts the elements of a queue, given by resource handle.
 //
 // Parameters:
 //   - handle: resource

@@ -10,7 +10,7 @@ type RFFTAttr attr
 // RFFTTcomplex sets the attribute Tcomplex, complex64 or complex128; the default is complex64.
 func RFFTTcomplex(value tf.DataType) RFFTAttr { return RFFTAttr{"Tcomplex", value} }
 
-// RFFT adds the operation of that name.
+// RFFT computes the 1-D Fourier transform of real values, keeping half the spectrum.
 //
 // Parameters:
 //   - input: Treal
@@ -32,7 +32,7 @@ type RFFT2DAttr attr
 // RFFT2DTcomplex sets the attribute Tcomplex, complex64 or complex128; the default is complex64.
 func RFFT2DTcomplex(value tf.DataType) RFFT2DAttr { return RFFT2DAttr{"Tcomplex", value} }
 
-// RFFT2D adds the operation of that name.
+// RFFT2D computes the 2-D Fourier transform of real values, keeping half the spectrum.
 //
 // Parameters:
 //   - input: Treal
@@ -54,7 +54,7 @@ type RFFT3DAttr attr
 // RFFT3DTcomplex sets the attribute Tcomplex, complex64 or complex128; the default is complex64.
 func RFFT3DTcomplex(value tf.DataType) RFFT3DAttr { return RFFT3DAttr{"Tcomplex", value} }
 
-// RFFT3D adds the operation of that name.
+// RFFT3D computes the 3-D Fourier transform of real values, keeping half the spectrum.
 //
 // Parameters:
 //   - input: Treal
@@ -76,7 +76,7 @@ type RFFTNDAttr attr
 // RFFTNDTcomplex sets the attribute Tcomplex, complex64 or complex128; the default is complex64.
 func RFFTNDTcomplex(value tf.DataType) RFFTNDAttr { return RFFTNDAttr{"Tcomplex", value} }
 
-// RFFTND adds the operation of that name.
+// RFFTND computes the Fourier transform of real values over the given axes.
 //
 // Parameters:
 //   - input: Treal
@@ -92,7 +92,7 @@ func RFFTND(scope *Scope, input tf.Output, fft_length tf.Output, axes tf.Output,
 	return add(scope, "RFFTND", attrs(optional), input, fft_length, axes).one()
 }
 
-// RGBToHSV adds the operation of that name.
+// RGBToHSV converts images from red, green and blue to hue, saturation and value.
 //
 // Parameters:
 //   - images: T
@@ -113,7 +113,7 @@ func RaggedBincountBinaryOutput(value bool) RaggedBincountAttr {
 	return RaggedBincountAttr{"binary_output", value}
 }
 
-// RaggedBincount adds the operation of that name.
+// RaggedBincount counts integers, or sums their weights, in each row of a ragged tensor.
 //
 // Parameters:
 //   - splits: int64
@@ -145,7 +145,7 @@ func RaggedCountSparseOutputMaxlength(value int64) RaggedCountSparseOutputAttr {
 	return RaggedCountSparseOutputAttr{"maxlength", value}
 }
 
-// RaggedCountSparseOutput adds the operation of that name.
+// RaggedCountSparseOutput counts each row's values in a ragged tensor, giving sparse counts.
 //
 // Parameters:
 //   - splits: int64
@@ -168,7 +168,7 @@ func RaggedCountSparseOutput(scope *Scope, splits tf.Output, values tf.Output, w
 	return made.one(), made.one(), made.one()
 }
 
-// RaggedCross adds the operation of that name.
+// RaggedCross crosses features of ragged, sparse and dense tensors row by row, hashed if wanted.
 //
 // Parameters:
 //   - ragged_values: list of the types ragged_values_types
@@ -202,7 +202,7 @@ func RaggedCross(scope *Scope, ragged_values []tf.Output, ragged_row_splits []tf
 	return made.one(), made.one()
 }
 
-// RaggedFillEmptyRows adds the operation of that name.
+// RaggedFillEmptyRows gives every empty row of a ragged tensor one default value.
 //
 // Parameters:
 //   - value_rowids: int64
@@ -220,7 +220,8 @@ func RaggedFillEmptyRows(scope *Scope, value_rowids tf.Output, values tf.Output,
 	return made.one(), made.one(), made.one(), made.one()
 }
 
-// RaggedFillEmptyRowsGrad adds the operation of that name.
+// RaggedFillEmptyRowsGrad computes the gradient of RaggedFillEmptyRows for its values and the
+// default.
 //
 // Parameters:
 //   - reverse_index_map: int64
@@ -233,7 +234,7 @@ func RaggedFillEmptyRowsGrad(scope *Scope, reverse_index_map tf.Output, grad_val
 	return made.one(), made.one()
 }
 
-// RaggedGather adds the operation of that name.
+// RaggedGather picks rows of a ragged tensor by index.
 //
 // Parameters:
 //   - params_nested_splits: list of PARAMS_RAGGED_RANK × Tsplits
@@ -261,7 +262,7 @@ type RaggedRangeAttr attr
 // RaggedRangeTsplits sets the attribute Tsplits, int32 or int64; the default is int64.
 func RaggedRangeTsplits(value tf.DataType) RaggedRangeAttr { return RaggedRangeAttr{"Tsplits", value} }
 
-// RaggedRange adds the operation of that name.
+// RaggedRange builds ragged rows of evenly stepped numbers, each with its own start and limit.
 //
 // Parameters:
 //   - starts, limits, deltas: T
@@ -286,7 +287,7 @@ func RaggedTensorFromVariantTsplits(value tf.DataType) RaggedTensorFromVariantAt
 	return RaggedTensorFromVariantAttr{"Tsplits", value}
 }
 
-// RaggedTensorFromVariant adds the operation of that name.
+// RaggedTensorFromVariant decodes ragged tensors that were encoded as variants.
 //
 // Parameters:
 //   - encoded_ragged: variant
@@ -304,7 +305,7 @@ func RaggedTensorFromVariant(scope *Scope, encoded_ragged tf.Output, input_ragge
 	return made.list("output_nested_splits"), made.one()
 }
 
-// RaggedTensorToSparse adds the operation of that name.
+// RaggedTensorToSparse converts a ragged tensor to a sparse one with the same values.
 //
 // Parameters:
 //   - rt_nested_splits: list of RAGGED_RANK × Tsplits
@@ -323,7 +324,7 @@ func RaggedTensorToSparse(scope *Scope, rt_nested_splits []tf.Output, rt_dense_v
 	return made.one(), made.one(), made.one()
 }
 
-// RaggedTensorToTensor adds the operation of that name.
+// RaggedTensorToTensor converts a ragged tensor to a dense one, filling gaps with a default.
 //
 // Parameters:
 //   - shape: Tshape
@@ -343,7 +344,7 @@ func RaggedTensorToTensor(scope *Scope, shape tf.Output, values tf.Output, defau
 	return add(scope, "RaggedTensorToTensor", given(attr{"row_partition_types", row_partition_types}), shape, values, default_value, tf.OutputList(row_partition_tensors)).one()
 }
 
-// RaggedTensorToVariant adds the operation of that name.
+// RaggedTensorToVariant encodes a ragged tensor as one variant or one for each row.
 //
 // Parameters:
 //   - rt_nested_splits: list of RAGGED_RANK × Tsplits
@@ -360,7 +361,8 @@ func RaggedTensorToVariant(scope *Scope, rt_nested_splits []tf.Output, rt_dense_
 	return add(scope, "RaggedTensorToVariant", given(attr{"batched_input", batched_input}), tf.OutputList(rt_nested_splits), rt_dense_values).one()
 }
 
-// RaggedTensorToVariantGradient adds the operation of that name.
+// RaggedTensorToVariantGradient computes the gradient of RaggedTensorToVariant for its dense
+// values.
 //
 // Parameters:
 //   - encoded_ragged_grad: variant
@@ -385,7 +387,7 @@ func RandomCropSeed(value int64) RandomCropAttr { return RandomCropAttr{"seed", 
 // RandomCropSeed2 sets the attribute seed2; the default is 0.
 func RandomCropSeed2(value int64) RandomCropAttr { return RandomCropAttr{"seed2", value} }
 
-// RandomCrop adds the operation of that name.
+// RandomCrop cuts a window of given size out of an image at a random place.
 //
 // Parameters:
 //   - image: T
@@ -411,7 +413,7 @@ func RandomDatasetMetadata(value string) RandomDatasetAttr {
 	return RandomDatasetAttr{"metadata", value}
 }
 
-// RandomDataset adds the operation of that name.
+// RandomDataset yields uniform pseudorandom 64-bit integers without end.
 //
 // Parameters:
 //   - seed, seed2: int64
@@ -440,7 +442,7 @@ func RandomDatasetV2Metadata(value string) RandomDatasetV2Attr {
 	return RandomDatasetV2Attr{"metadata", value}
 }
 
-// RandomDatasetV2 adds the operation of that name.
+// RandomDatasetV2 yields pseudorandom integers without end, drawing anew on each pass if wanted.
 //
 // Parameters:
 //   - seed, seed2: int64
@@ -465,7 +467,7 @@ func RandomGammaSeed(value int64) RandomGammaAttr { return RandomGammaAttr{"seed
 // RandomGammaSeed2 sets the attribute seed2; the default is 0.
 func RandomGammaSeed2(value int64) RandomGammaAttr { return RandomGammaAttr{"seed2", value} }
 
-// RandomGamma adds the operation of that name.
+// RandomGamma draws from gamma distributions with given shape parameters.
 //
 // Parameters:
 //   - shape: S
@@ -483,7 +485,7 @@ func RandomGamma(scope *Scope, shape tf.Output, alpha tf.Output, optional ...Ran
 	return add(scope, "RandomGamma", attrs(optional), shape, alpha).one()
 }
 
-// RandomGammaGrad adds the operation of that name.
+// RandomGammaGrad computes the derivative of a gamma sample with respect to the shape parameter.
 //
 // Parameters:
 //   - alpha, sample: T
@@ -504,7 +506,7 @@ func RandomIndexShuffleRounds(value int64) RandomIndexShuffleAttr {
 	return RandomIndexShuffleAttr{"rounds", value}
 }
 
-// RandomIndexShuffle adds the operation of that name.
+// RandomIndexShuffle maps an index to its place in a seeded random permutation.
 //
 // Parameters:
 //   - index: dtype
@@ -532,7 +534,8 @@ func RandomPoissonSeed(value int64) RandomPoissonAttr { return RandomPoissonAttr
 // RandomPoissonSeed2 sets the attribute seed2; the default is 0.
 func RandomPoissonSeed2(value int64) RandomPoissonAttr { return RandomPoissonAttr{"seed2", value} }
 
-// RandomPoisson adds the operation of that name.
+// RandomPoisson draws from Poisson distributions of given rates; deprecated in favor of
+// RandomPoissonV2.
 //
 // Parameters:
 //   - shape: S
@@ -569,7 +572,7 @@ func RandomPoissonV2Dtype(value tf.DataType) RandomPoissonV2Attr {
 	return RandomPoissonV2Attr{"dtype", value}
 }
 
-// RandomPoissonV2 adds the operation of that name.
+// RandomPoissonV2 draws from Poisson distributions of given rates.
 //
 // Parameters:
 //   - shape: S
@@ -596,7 +599,7 @@ func RandomShuffleSeed(value int64) RandomShuffleAttr { return RandomShuffleAttr
 // RandomShuffleSeed2 sets the attribute seed2; the default is 0.
 func RandomShuffleSeed2(value int64) RandomShuffleAttr { return RandomShuffleAttr{"seed2", value} }
 
-// RandomShuffle adds the operation of that name.
+// RandomShuffle puts a tensor's slices along the first dimension in random order.
 //
 // Parameters:
 //   - value: T
@@ -648,7 +651,7 @@ func RandomShuffleQueueSharedName(value string) RandomShuffleQueueAttr {
 	return RandomShuffleQueueAttr{"shared_name", value}
 }
 
-// RandomShuffleQueue adds the operation of that name.
+// RandomShuffleQueue creates a queue that returns elements in random order, behind a string handle.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -702,7 +705,8 @@ func RandomShuffleQueueV2SharedName(value string) RandomShuffleQueueV2Attr {
 	return RandomShuffleQueueV2Attr{"shared_name", value}
 }
 
-// RandomShuffleQueueV2 adds the operation of that name.
+// RandomShuffleQueueV2 creates a queue that returns elements in random order, behind a resource
+// handle.
 //
 // Parameters:
 //   - component_types: a list of data types, not empty
@@ -730,7 +734,7 @@ func RandomStandardNormalSeed2(value int64) RandomStandardNormalAttr {
 	return RandomStandardNormalAttr{"seed2", value}
 }
 
-// RandomStandardNormal adds the operation of that name.
+// RandomStandardNormal draws from the normal distribution with mean zero and deviation one.
 //
 // Parameters:
 //   - shape: T
@@ -755,7 +759,7 @@ func RandomUniformSeed(value int64) RandomUniformAttr { return RandomUniformAttr
 // RandomUniformSeed2 sets the attribute seed2; the default is 0.
 func RandomUniformSeed2(value int64) RandomUniformAttr { return RandomUniformAttr{"seed2", value} }
 
-// RandomUniform adds the operation of that name.
+// RandomUniform draws uniformly from zero up to, but not including, one.
 //
 // Parameters:
 //   - shape: T
@@ -784,7 +788,7 @@ func RandomUniformIntSeed2(value int64) RandomUniformIntAttr {
 	return RandomUniformIntAttr{"seed2", value}
 }
 
-// RandomUniformInt adds the operation of that name.
+// RandomUniformInt draws integers uniformly from a minimum up to, but not including, a maximum.
 //
 // Parameters:
 //   - shape: T
@@ -802,7 +806,7 @@ func RandomUniformInt(scope *Scope, shape tf.Output, minval tf.Output, maxval tf
 	return add(scope, "RandomUniformInt", attrs(optional), shape, minval, maxval).one()
 }
 
-// Range adds the operation of that name.
+// Range generates numbers from a start up to a limit by a given step.
 //
 // Parameters:
 //   - start, limit, delta: Tidx
@@ -826,7 +830,7 @@ func RangeDatasetReplicateOnSplit(value bool) RangeDatasetAttr {
 	return RangeDatasetAttr{"replicate_on_split", value}
 }
 
-// RangeDataset adds the operation of that name.
+// RangeDataset yields integers from a start up to a stop by a given step.
 //
 // Parameters:
 //   - start, stop, step: int64
@@ -841,7 +845,7 @@ func RangeDataset(scope *Scope, start tf.Output, stop tf.Output, step tf.Output,
 	return add(scope, "RangeDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), start, stop, step).one()
 }
 
-// Rank adds the operation of that name.
+// Rank returns the number of a tensor's dimensions.
 //
 // Parameters:
 //   - input: T
@@ -852,7 +856,7 @@ func Rank(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "Rank", nil, input).one()
 }
 
-// ReadFile adds the operation of that name.
+// ReadFile returns a file's whole contents as a string.
 //
 // Parameters:
 //   - filename: string
@@ -863,7 +867,7 @@ func ReadFile(scope *Scope, filename tf.Output) (contents tf.Output) {
 	return add(scope, "ReadFile", nil, filename).one()
 }
 
-// ReadVariableOp adds the operation of that name.
+// ReadVariableOp returns the current value of a resource variable.
 //
 // Parameters:
 //   - resource: resource
@@ -883,7 +887,8 @@ func ReadVariableXlaSplitNDPaddings(value []int64) ReadVariableXlaSplitNDAttr {
 	return ReadVariableXlaSplitNDAttr{"paddings", value}
 }
 
-// ReadVariableXlaSplitND adds the operation of that name.
+// ReadVariableXlaSplitND splits a resource variable's value along all dimensions, padding the
+// slices if needed.
 //
 // Parameters:
 //   - resource: resource
@@ -899,7 +904,7 @@ func ReadVariableXlaSplitND(scope *Scope, resource tf.Output, T tf.DataType, N i
 	return add(scope, "ReadVariableXlaSplitND", attrs(optional, attr{"T", T}, attr{"N", N}, attr{"num_splits", num_splits}), resource).list("outputs")
 }
 
-// ReaderNumRecordsProduced adds the operation of that name.
+// ReaderNumRecordsProduced counts the records that a reader, given by string handle, has returned.
 //
 // Parameters:
 //   - reader_handle: reference to string
@@ -910,7 +915,8 @@ func ReaderNumRecordsProduced(scope *Scope, reader_handle tf.Output) (records_pr
 	return add(scope, "ReaderNumRecordsProduced", nil, reader_handle).one()
 }
 
-// ReaderNumRecordsProducedV2 adds the operation of that name.
+// ReaderNumRecordsProducedV2 counts the records that a reader, given by resource handle, has
+// returned.
 //
 // Parameters:
 //   - reader_handle: resource
@@ -921,7 +927,8 @@ func ReaderNumRecordsProducedV2(scope *Scope, reader_handle tf.Output) (records_
 	return add(scope, "ReaderNumRecordsProducedV2", nil, reader_handle).one()
 }
 
-// ReaderNumWorkUnitsCompleted adds the operation of that name.
+// ReaderNumWorkUnitsCompleted counts the work items that a reader, given by string handle, has
+// finished.
 //
 // Parameters:
 //   - reader_handle: reference to string
@@ -932,7 +939,8 @@ func ReaderNumWorkUnitsCompleted(scope *Scope, reader_handle tf.Output) (units_c
 	return add(scope, "ReaderNumWorkUnitsCompleted", nil, reader_handle).one()
 }
 
-// ReaderNumWorkUnitsCompletedV2 adds the operation of that name.
+// ReaderNumWorkUnitsCompletedV2 counts the work items that a reader, given by resource handle, has
+// finished.
 //
 // Parameters:
 //   - reader_handle: resource
@@ -943,7 +951,7 @@ func ReaderNumWorkUnitsCompletedV2(scope *Scope, reader_handle tf.Output) (units
 	return add(scope, "ReaderNumWorkUnitsCompletedV2", nil, reader_handle).one()
 }
 
-// ReaderRead adds the operation of that name.
+// ReaderRead returns the next record of a reader, given by string handle.
 //
 // Parameters:
 //   - reader_handle, queue_handle: reference to string
@@ -955,7 +963,7 @@ func ReaderRead(scope *Scope, reader_handle tf.Output, queue_handle tf.Output) (
 	return made.one(), made.one()
 }
 
-// ReaderReadUpTo adds the operation of that name.
+// ReaderReadUpTo returns at most n records of a reader, given by string handle.
 //
 // Parameters:
 //   - reader_handle, queue_handle: reference to string
@@ -968,7 +976,7 @@ func ReaderReadUpTo(scope *Scope, reader_handle tf.Output, queue_handle tf.Outpu
 	return made.one(), made.one()
 }
 
-// ReaderReadUpToV2 adds the operation of that name.
+// ReaderReadUpToV2 returns at most n records of a reader, given by resource handle.
 //
 // Parameters:
 //   - reader_handle, queue_handle: resource
@@ -981,7 +989,7 @@ func ReaderReadUpToV2(scope *Scope, reader_handle tf.Output, queue_handle tf.Out
 	return made.one(), made.one()
 }
 
-// ReaderReadV2 adds the operation of that name.
+// ReaderReadV2 returns the next record of a reader, given by resource handle.
 //
 // Parameters:
 //   - reader_handle, queue_handle: resource
@@ -993,7 +1001,7 @@ func ReaderReadV2(scope *Scope, reader_handle tf.Output, queue_handle tf.Output)
 	return made.one(), made.one()
 }
 
-// ReaderReset adds the operation of that name.
+// ReaderReset sets a reader, given by string handle, back to its initial state.
 //
 // Parameters:
 //   - reader_handle: reference to string
@@ -1001,7 +1009,7 @@ func ReaderReset(scope *Scope, reader_handle tf.Output) (o *tf.Operation) {
 	return add(scope, "ReaderReset", nil, reader_handle).op
 }
 
-// ReaderResetV2 adds the operation of that name.
+// ReaderResetV2 sets a reader, given by resource handle, back to its initial state.
 //
 // Parameters:
 //   - reader_handle: resource
@@ -1009,7 +1017,7 @@ func ReaderResetV2(scope *Scope, reader_handle tf.Output) (o *tf.Operation) {
 	return add(scope, "ReaderResetV2", nil, reader_handle).op
 }
 
-// ReaderRestoreState adds the operation of that name.
+// ReaderRestoreState restores the saved state of a reader, given by string handle.
 //
 // Parameters:
 //   - reader_handle: reference to string
@@ -1018,7 +1026,7 @@ func ReaderRestoreState(scope *Scope, reader_handle tf.Output, state tf.Output) 
 	return add(scope, "ReaderRestoreState", nil, reader_handle, state).op
 }
 
-// ReaderRestoreStateV2 adds the operation of that name.
+// ReaderRestoreStateV2 restores the saved state of a reader, given by resource handle.
 //
 // Parameters:
 //   - reader_handle: resource
@@ -1027,7 +1035,7 @@ func ReaderRestoreStateV2(scope *Scope, reader_handle tf.Output, state tf.Output
 	return add(scope, "ReaderRestoreStateV2", nil, reader_handle, state).op
 }
 
-// ReaderSerializeState adds the operation of that name.
+// ReaderSerializeState serializes the state of a reader, given by string handle.
 //
 // Parameters:
 //   - reader_handle: reference to string
@@ -1038,7 +1046,7 @@ func ReaderSerializeState(scope *Scope, reader_handle tf.Output) (state tf.Outpu
 	return add(scope, "ReaderSerializeState", nil, reader_handle).one()
 }
 
-// ReaderSerializeStateV2 adds the operation of that name.
+// ReaderSerializeStateV2 serializes the state of a reader, given by resource handle.
 //
 // Parameters:
 //   - reader_handle: resource
@@ -1055,7 +1063,7 @@ type RealAttr attr
 // RealTout sets the attribute Tout, float32 or float64; the default is float32.
 func RealTout(value tf.DataType) RealAttr { return RealAttr{"Tout", value} }
 
-// Real adds the operation of that name.
+// Real returns the real part of every complex element.
 //
 // Parameters:
 //   - input: T
@@ -1070,7 +1078,7 @@ func Real(scope *Scope, input tf.Output, optional ...RealAttr) (output tf.Output
 	return add(scope, "Real", attrs(optional), input).one()
 }
 
-// RealDiv adds the operation of that name.
+// RealDiv divides one tensor by another element by element, as real numbers.
 //
 // Parameters:
 //   - x, y: T
@@ -1092,7 +1100,7 @@ func RebatchDatasetUseFallback(value bool) RebatchDatasetAttr {
 	return RebatchDatasetAttr{"use_fallback", value}
 }
 
-// RebatchDataset adds the operation of that name.
+// RebatchDataset divides each batch among a number of replicas.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1108,7 +1116,7 @@ func RebatchDataset(scope *Scope, input_dataset tf.Output, num_replicas tf.Outpu
 	return add(scope, "RebatchDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, num_replicas).one()
 }
 
-// RebatchDatasetV2 adds the operation of that name.
+// RebatchDatasetV2 regroups batched elements into batches of new, possibly cycling, sizes.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1123,7 +1131,7 @@ func RebatchDatasetV2(scope *Scope, input_dataset tf.Output, batch_sizes tf.Outp
 	return add(scope, "RebatchDatasetV2", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, batch_sizes, drop_remainder).one()
 }
 
-// Reciprocal adds the operation of that name.
+// Reciprocal computes one divided by every element.
 //
 // Parameters:
 //   - x: T
@@ -1136,7 +1144,7 @@ func Reciprocal(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Reciprocal", nil, x).one()
 }
 
-// ReciprocalGrad adds the operation of that name.
+// ReciprocalGrad computes the gradient of Reciprocal from its output and output gradient.
 //
 // Parameters:
 //   - y, dy: T
@@ -1180,7 +1188,7 @@ func RecordInputCompressionType(value string) RecordInputAttr {
 	return RecordInputAttr{"compression_type", value}
 }
 
-// RecordInput adds the operation of that name.
+// RecordInput returns batches of records read in random order from matching files.
 //
 // Parameters:
 //   - file_pattern: a string
@@ -1201,7 +1209,7 @@ type RecvAttr attr
 // RecvClientTerminated sets the attribute client_terminated; the default is false.
 func RecvClientTerminated(value bool) RecvAttr { return RecvAttr{"client_terminated", value} }
 
-// Recv adds the operation of that name.
+// Recv receives a named tensor that another device sends.
 //
 // Parameters:
 //   - tensor_type: a data type
@@ -1218,7 +1226,7 @@ func Recv(scope *Scope, tensor_type tf.DataType, tensor_name string, send_device
 	return add(scope, "Recv", attrs(optional, attr{"tensor_type", tensor_type}, attr{"tensor_name", tensor_name}, attr{"send_device", send_device}, attr{"send_device_incarnation", send_device_incarnation}, attr{"recv_device", recv_device})).one()
 }
 
-// RecvTPUEmbeddingActivations adds the operation of that name.
+// RecvTPUEmbeddingActivations receives the activations of a TPU's embedding lookups.
 //
 // Parameters:
 //   - num_outputs: at least 1
@@ -1244,7 +1252,7 @@ func ReduceDatasetMetadata(value string) ReduceDatasetAttr {
 	return ReduceDatasetAttr{"metadata", value}
 }
 
-// ReduceDataset adds the operation of that name.
+// ReduceDataset folds a whole dataset into one value with a given function.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1275,7 +1283,7 @@ func ReduceJoinKeepDims(value bool) ReduceJoinAttr { return ReduceJoinAttr{"keep
 // ReduceJoinSeparator sets the attribute separator; the default is "".
 func ReduceJoinSeparator(value string) ReduceJoinAttr { return ReduceJoinAttr{"separator", value} }
 
-// ReduceJoin adds the operation of that name.
+// ReduceJoin joins strings across the given dimensions, with a separator between.
 //
 // Parameters:
 //   - inputs: string
@@ -1300,7 +1308,7 @@ func RefEnterParallelIterations(value int64) RefEnterAttr {
 	return RefEnterAttr{"parallel_iterations", value}
 }
 
-// RefEnter adds the operation of that name.
+// RefEnter brings a reference tensor into a child frame, so starting a loop.
 //
 // Parameters:
 //   - data: reference to T
@@ -1314,7 +1322,7 @@ func RefEnter(scope *Scope, data tf.Output, frame_name string, optional ...RefEn
 	return add(scope, "RefEnter", attrs(optional, attr{"frame_name", frame_name}), data).one()
 }
 
-// RefExit adds the operation of that name.
+// RefExit hands a reference tensor from a loop's frame back to its parent frame.
 //
 // Parameters:
 //   - data: reference to T
@@ -1325,7 +1333,7 @@ func RefExit(scope *Scope, data tf.Output) (output tf.Output) {
 	return add(scope, "RefExit", nil, data).one()
 }
 
-// RefIdentity adds the operation of that name.
+// RefIdentity passes a reference tensor through without any change.
 //
 // Parameters:
 //   - input: reference to T
@@ -1336,7 +1344,7 @@ func RefIdentity(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "RefIdentity", nil, input).one()
 }
 
-// RefMerge adds the operation of that name.
+// RefMerge passes on whichever reference input becomes available first, with its index.
 //
 // Parameters:
 //   - inputs: list of N × reference to T
@@ -1351,7 +1359,7 @@ func RefMerge(scope *Scope, inputs []tf.Output) (output tf.Output, value_index t
 	return made.one(), made.one()
 }
 
-// RefNextIteration adds the operation of that name.
+// RefNextIteration hands a reference tensor to the next iteration of a loop.
 //
 // Parameters:
 //   - data: reference to T
@@ -1362,7 +1370,7 @@ func RefNextIteration(scope *Scope, data tf.Output) (output tf.Output) {
 	return add(scope, "RefNextIteration", nil, data).one()
 }
 
-// RefSelect adds the operation of that name.
+// RefSelect passes on the one of several reference tensors that an index picks.
 //
 // Parameters:
 //   - index: int32
@@ -1376,7 +1384,7 @@ func RefSelect(scope *Scope, index tf.Output, inputs []tf.Output) (output tf.Out
 	return add(scope, "RefSelect", nil, index, tf.OutputList(inputs)).one()
 }
 
-// RefSwitch adds the operation of that name.
+// RefSwitch passes a reference tensor to one of two outputs, as a condition says.
 //
 // Parameters:
 //   - data: reference to T
@@ -1389,7 +1397,7 @@ func RefSwitch(scope *Scope, data tf.Output, pred tf.Output) (output_false tf.Ou
 	return made.one(), made.one()
 }
 
-// RegexFullMatch adds the operation of that name.
+// RegexFullMatch tells for each string whether the whole of it matches a pattern given as input.
 //
 // Parameters:
 //   - input, pattern: string
@@ -1408,7 +1416,7 @@ func RegexReplaceReplaceGlobal(value bool) RegexReplaceAttr {
 	return RegexReplaceAttr{"replace_global", value}
 }
 
-// RegexReplace adds the operation of that name.
+// RegexReplace replaces matches of a regular expression, with pattern and replacement as inputs.
 //
 // Parameters:
 //   - input, pattern, rewrite: string
@@ -1434,7 +1442,7 @@ func RegisterDatasetMetadata(value string) RegisterDatasetAttr {
 	return RegisterDatasetAttr{"metadata", value}
 }
 
-// RegisterDataset adds the operation of that name.
+// RegisterDataset makes a dataset known to the tf.data service and returns a numeric id.
 //
 // Parameters:
 //   - dataset: variant
@@ -1467,7 +1475,8 @@ func RegisterDatasetV2Metadata(value string) RegisterDatasetV2Attr {
 	return RegisterDatasetV2Attr{"metadata", value}
 }
 
-// RegisterDatasetV2 adds the operation of that name.
+// RegisterDatasetV2 makes a dataset known to the tf.data service, under a string id chosen if
+// wanted.
 //
 // Parameters:
 //   - dataset: variant
@@ -1483,7 +1492,7 @@ func RegisterDatasetV2(scope *Scope, dataset tf.Output, address tf.Output, proto
 	return add(scope, "RegisterDatasetV2", attrs(optional, attr{"external_state_policy", external_state_policy}), dataset, address, protocol).one()
 }
 
-// Relayout adds the operation of that name.
+// Relayout changes a DTensor's layout to the given one.
 //
 // Parameters:
 //   - input: T
@@ -1495,7 +1504,7 @@ func Relayout(scope *Scope, input tf.Output, layout string) (output tf.Output) {
 	return add(scope, "Relayout", given(attr{"layout", layout}), input).one()
 }
 
-// RelayoutLike adds the operation of that name.
+// RelayoutLike changes a DTensor's layout to that of another tensor.
 //
 // Parameters:
 //   - input: T
@@ -1507,7 +1516,7 @@ func RelayoutLike(scope *Scope, input tf.Output, layout_input tf.Output) (output
 	return add(scope, "RelayoutLike", nil, input, layout_input).one()
 }
 
-// Relu adds the operation of that name.
+// Relu replaces every negative element by zero.
 //
 // Parameters:
 //   - features: T
@@ -1521,7 +1530,7 @@ func Relu(scope *Scope, features tf.Output) (activations tf.Output) {
 	return add(scope, "Relu", nil, features).one()
 }
 
-// Relu6 adds the operation of that name.
+// Relu6 limits every element to between 0 and 6.
 //
 // Parameters:
 //   - features: T
@@ -1535,7 +1544,7 @@ func Relu6(scope *Scope, features tf.Output) (activations tf.Output) {
 	return add(scope, "Relu6", nil, features).one()
 }
 
-// Relu6Grad adds the operation of that name.
+// Relu6Grad computes the gradient of Relu6 from its inputs and output gradient.
 //
 // Parameters:
 //   - gradients, features: T
@@ -1549,7 +1558,7 @@ func Relu6Grad(scope *Scope, gradients tf.Output, features tf.Output) (backprops
 	return add(scope, "Relu6Grad", nil, gradients, features).one()
 }
 
-// ReluGrad adds the operation of that name.
+// ReluGrad computes the gradient of Relu from its inputs and output gradient.
 //
 // Parameters:
 //   - gradients, features: T
@@ -1563,7 +1572,7 @@ func ReluGrad(scope *Scope, gradients tf.Output, features tf.Output) (backprops 
 	return add(scope, "ReluGrad", nil, gradients, features).one()
 }
 
-// RemoteCall adds the operation of that name.
+// RemoteCall runs a function on another device, named by its target.
 //
 // Parameters:
 //   - target: string
@@ -1587,7 +1596,7 @@ func RepeatDatasetMetadata(value string) RepeatDatasetAttr {
 	return RepeatDatasetAttr{"metadata", value}
 }
 
-// RepeatDataset adds the operation of that name.
+// RepeatDataset yields a dataset's elements a number of times over, or forever.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1603,7 +1612,7 @@ func RepeatDataset(scope *Scope, input_dataset tf.Output, count tf.Output, outpu
 	return add(scope, "RepeatDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, count).one()
 }
 
-// RequantizationRange adds the operation of that name.
+// RequantizationRange finds the range that a quantized tensor's values really span.
 //
 // Parameters:
 //   - input: Tinput
@@ -1618,7 +1627,8 @@ func RequantizationRange(scope *Scope, input tf.Output, input_min tf.Output, inp
 	return made.one(), made.one()
 }
 
-// RequantizationRangePerChannel adds the operation of that name.
+// RequantizationRangePerChannel finds one requantization range from the values of all channels,
+// clipped at a maximum.
 //
 // Parameters:
 //   - input: T
@@ -1634,7 +1644,7 @@ func RequantizationRangePerChannel(scope *Scope, input tf.Output, input_min tf.O
 	return made.one(), made.one()
 }
 
-// Requantize adds the operation of that name.
+// Requantize converts a quantized tensor to fewer bits over a requested range.
 //
 // Parameters:
 //   - input: Tinput
@@ -1660,7 +1670,7 @@ func RequantizePerChannelOutType(value tf.DataType) RequantizePerChannelAttr {
 	return RequantizePerChannelAttr{"out_type", value}
 }
 
-// RequantizePerChannel adds the operation of that name.
+// RequantizePerChannel converts a tensor quantized by channel to fewer bits over a requested range.
 //
 // Parameters:
 //   - input: T
@@ -1678,7 +1688,7 @@ func RequantizePerChannel(scope *Scope, input tf.Output, input_min tf.Output, in
 	return made.one(), made.one(), made.one()
 }
 
-// Reshape adds the operation of that name.
+// Reshape gives a tensor a new shape with the same elements in the same order.
 //
 // Parameters:
 //   - tensor: T
@@ -1698,7 +1708,7 @@ type ResizeAreaAttr attr
 // ResizeAreaAlignCorners sets the attribute align_corners; the default is false.
 func ResizeAreaAlignCorners(value bool) ResizeAreaAttr { return ResizeAreaAttr{"align_corners", value} }
 
-// ResizeArea adds the operation of that name.
+// ResizeArea resizes images by averaging the area behind each new pixel.
 //
 // Parameters:
 //   - images: T
@@ -1727,7 +1737,7 @@ func ResizeBicubicHalfPixelCenters(value bool) ResizeBicubicAttr {
 	return ResizeBicubicAttr{"half_pixel_centers", value}
 }
 
-// ResizeBicubic adds the operation of that name.
+// ResizeBicubic resizes images by bicubic interpolation, giving floats.
 //
 // Parameters:
 //   - images: T
@@ -1756,7 +1766,7 @@ func ResizeBicubicGradHalfPixelCenters(value bool) ResizeBicubicGradAttr {
 	return ResizeBicubicGradAttr{"half_pixel_centers", value}
 }
 
-// ResizeBicubicGrad adds the operation of that name.
+// ResizeBicubicGrad computes the gradient of ResizeBicubic with respect to the images.
 //
 // Parameters:
 //   - grads: float32
@@ -1785,7 +1795,7 @@ func ResizeBilinearHalfPixelCenters(value bool) ResizeBilinearAttr {
 	return ResizeBilinearAttr{"half_pixel_centers", value}
 }
 
-// ResizeBilinear adds the operation of that name.
+// ResizeBilinear resizes images by bilinear interpolation, giving floats.
 //
 // Parameters:
 //   - images: T
@@ -1814,7 +1824,7 @@ func ResizeBilinearGradHalfPixelCenters(value bool) ResizeBilinearGradAttr {
 	return ResizeBilinearGradAttr{"half_pixel_centers", value}
 }
 
-// ResizeBilinearGrad adds the operation of that name.
+// ResizeBilinearGrad computes the gradient of ResizeBilinear with respect to the images.
 //
 // Parameters:
 //   - grads: float32
@@ -1844,7 +1854,7 @@ func ResizeNearestNeighborHalfPixelCenters(value bool) ResizeNearestNeighborAttr
 	return ResizeNearestNeighborAttr{"half_pixel_centers", value}
 }
 
-// ResizeNearestNeighbor adds the operation of that name.
+// ResizeNearestNeighbor resizes images by taking the nearest pixel.
 //
 // Parameters:
 //   - images: T
@@ -1874,7 +1884,8 @@ func ResizeNearestNeighborGradHalfPixelCenters(value bool) ResizeNearestNeighbor
 	return ResizeNearestNeighborGradAttr{"half_pixel_centers", value}
 }
 
-// ResizeNearestNeighborGrad adds the operation of that name.
+// ResizeNearestNeighborGrad computes the gradient of ResizeNearestNeighbor with respect to the
+// images.
 //
 // Parameters:
 //   - grads: T
@@ -1890,7 +1901,8 @@ func ResizeNearestNeighborGrad(scope *Scope, grads tf.Output, size tf.Output, op
 	return add(scope, "ResizeNearestNeighborGrad", attrs(optional), grads, size).one()
 }
 
-// ResourceAccumulatorApplyGradient adds the operation of that name.
+// ResourceAccumulatorApplyGradient adds a gradient to an accumulator resource, ignoring it if its
+// step is stale.
 //
 // Parameters:
 //   - handle: resource
@@ -1903,7 +1915,7 @@ func ResourceAccumulatorApplyGradient(scope *Scope, handle tf.Output, local_step
 	return add(scope, "ResourceAccumulatorApplyGradient", nil, handle, local_step, gradient).op
 }
 
-// ResourceAccumulatorNumAccumulated adds the operation of that name.
+// ResourceAccumulatorNumAccumulated reports how many gradients an accumulator resource holds.
 //
 // Parameters:
 //   - handle: resource
@@ -1914,7 +1926,7 @@ func ResourceAccumulatorNumAccumulated(scope *Scope, handle tf.Output) (num_accu
 	return add(scope, "ResourceAccumulatorNumAccumulated", nil, handle).one()
 }
 
-// ResourceAccumulatorSetGlobalStep adds the operation of that name.
+// ResourceAccumulatorSetGlobalStep moves an accumulator resource's global step to a new value.
 //
 // Parameters:
 //   - handle: resource
@@ -1923,7 +1935,8 @@ func ResourceAccumulatorSetGlobalStep(scope *Scope, handle tf.Output, new_global
 	return add(scope, "ResourceAccumulatorSetGlobalStep", nil, handle, new_global_step).op
 }
 
-// ResourceAccumulatorTakeGradient adds the operation of that name.
+// ResourceAccumulatorTakeGradient waits for enough gradients in an accumulator resource, then takes
+// out their average.
 //
 // Parameters:
 //   - handle: resource
@@ -1945,7 +1958,7 @@ func ResourceApplyAdaMaxUseLocking(value bool) ResourceApplyAdaMaxAttr {
 	return ResourceApplyAdaMaxAttr{"use_locking", value}
 }
 
-// ResourceApplyAdaMax adds the operation of that name.
+// ResourceApplyAdaMax updates a resource variable with one step of the AdaMax optimizer.
 //
 // Parameters:
 //   - var_, m, v: resource
@@ -1967,7 +1980,7 @@ func ResourceApplyAdadeltaUseLocking(value bool) ResourceApplyAdadeltaAttr {
 	return ResourceApplyAdadeltaAttr{"use_locking", value}
 }
 
-// ResourceApplyAdadelta adds the operation of that name.
+// ResourceApplyAdadelta updates a resource variable with one step of the Adadelta optimizer.
 //
 // Parameters:
 //   - var_, accum, accum_update: resource
@@ -1994,7 +2007,7 @@ func ResourceApplyAdagradUpdateSlots(value bool) ResourceApplyAdagradAttr {
 	return ResourceApplyAdagradAttr{"update_slots", value}
 }
 
-// ResourceApplyAdagrad adds the operation of that name.
+// ResourceApplyAdagrad updates a resource variable with one step of the Adagrad optimizer.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -2016,7 +2029,7 @@ func ResourceApplyAdagradDAUseLocking(value bool) ResourceApplyAdagradDAAttr {
 	return ResourceApplyAdagradDAAttr{"use_locking", value}
 }
 
-// ResourceApplyAdagradDA adds the operation of that name.
+// ResourceApplyAdagradDA updates a resource variable with one step of Adagrad dual averaging.
 //
 // Parameters:
 //   - var_, gradient_accumulator, gradient_squared_accumulator: resource
@@ -2044,7 +2057,7 @@ func ResourceApplyAdagradV2UpdateSlots(value bool) ResourceApplyAdagradV2Attr {
 	return ResourceApplyAdagradV2Attr{"update_slots", value}
 }
 
-// ResourceApplyAdagradV2 adds the operation of that name.
+// ResourceApplyAdagradV2 updates a resource variable with one Adagrad step that takes an epsilon.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -2071,7 +2084,7 @@ func ResourceApplyAdamUseNesterov(value bool) ResourceApplyAdamAttr {
 	return ResourceApplyAdamAttr{"use_nesterov", value}
 }
 
-// ResourceApplyAdam adds the operation of that name.
+// ResourceApplyAdam updates a resource variable with one step of the Adam optimizer.
 //
 // Parameters:
 //   - var_, m, v: resource
@@ -2093,7 +2106,7 @@ func ResourceApplyAdamWithAmsgradUseLocking(value bool) ResourceApplyAdamWithAms
 	return ResourceApplyAdamWithAmsgradAttr{"use_locking", value}
 }
 
-// ResourceApplyAdamWithAmsgrad adds the operation of that name.
+// ResourceApplyAdamWithAmsgrad updates a resource variable with one step of Adam's AMSGrad variant.
 //
 // Parameters:
 //   - var_, m, v, vhat: resource
@@ -2115,7 +2128,8 @@ func ResourceApplyAddSignUseLocking(value bool) ResourceApplyAddSignAttr {
 	return ResourceApplyAddSignAttr{"use_locking", value}
 }
 
-// ResourceApplyAddSign adds the operation of that name.
+// ResourceApplyAddSign updates a resource variable with one AddSign step, favoring gradients that
+// agree with momentum.
 //
 // Parameters:
 //   - var_, m: resource
@@ -2137,7 +2151,8 @@ func ResourceApplyCenteredRMSPropUseLocking(value bool) ResourceApplyCenteredRMS
 	return ResourceApplyCenteredRMSPropAttr{"use_locking", value}
 }
 
-// ResourceApplyCenteredRMSProp adds the operation of that name.
+// ResourceApplyCenteredRMSProp updates a resource variable with one RMSProp step normalized by
+// estimated gradient variance.
 //
 // Parameters:
 //   - var_, mg, ms, mom: resource
@@ -2165,7 +2180,7 @@ func ResourceApplyFtrlMultiplyLinearByLr(value bool) ResourceApplyFtrlAttr {
 	return ResourceApplyFtrlAttr{"multiply_linear_by_lr", value}
 }
 
-// ResourceApplyFtrl adds the operation of that name.
+// ResourceApplyFtrl updates a resource variable with one step of the FTRL-proximal optimizer.
 //
 // Parameters:
 //   - var_, accum, linear: resource
@@ -2193,7 +2208,8 @@ func ResourceApplyFtrlV2MultiplyLinearByLr(value bool) ResourceApplyFtrlV2Attr {
 	return ResourceApplyFtrlV2Attr{"multiply_linear_by_lr", value}
 }
 
-// ResourceApplyFtrlV2 adds the operation of that name.
+// ResourceApplyFtrlV2 updates a resource variable with one FTRL-proximal step that applies L2
+// shrinkage.
 //
 // Parameters:
 //   - var_, accum, linear: resource
@@ -2215,7 +2231,7 @@ func ResourceApplyGradientDescentUseLocking(value bool) ResourceApplyGradientDes
 	return ResourceApplyGradientDescentAttr{"use_locking", value}
 }
 
-// ResourceApplyGradientDescent adds the operation of that name.
+// ResourceApplyGradientDescent subtracts a delta, scaled by a step size, from a resource variable.
 //
 // Parameters:
 //   - var_: resource
@@ -2242,7 +2258,8 @@ func ResourceApplyKerasMomentumUseNesterov(value bool) ResourceApplyKerasMomentu
 	return ResourceApplyKerasMomentumAttr{"use_nesterov", value}
 }
 
-// ResourceApplyKerasMomentum adds the operation of that name.
+// ResourceApplyKerasMomentum updates a resource variable by momentum, with the learning rate inside
+// the accumulator.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -2269,7 +2286,7 @@ func ResourceApplyMomentumUseNesterov(value bool) ResourceApplyMomentumAttr {
 	return ResourceApplyMomentumAttr{"use_nesterov", value}
 }
 
-// ResourceApplyMomentum adds the operation of that name.
+// ResourceApplyMomentum updates a resource variable with one step of momentum gradient descent.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -2291,7 +2308,8 @@ func ResourceApplyPowerSignUseLocking(value bool) ResourceApplyPowerSignAttr {
 	return ResourceApplyPowerSignAttr{"use_locking", value}
 }
 
-// ResourceApplyPowerSign adds the operation of that name.
+// ResourceApplyPowerSign updates a resource variable with one PowerSign step, scaling gradients
+// that agree with momentum.
 //
 // Parameters:
 //   - var_, m: resource
@@ -2313,7 +2331,8 @@ func ResourceApplyProximalAdagradUseLocking(value bool) ResourceApplyProximalAda
 	return ResourceApplyProximalAdagradAttr{"use_locking", value}
 }
 
-// ResourceApplyProximalAdagrad adds the operation of that name.
+// ResourceApplyProximalAdagrad updates a resource variable and its accumulator with one proximal
+// Adagrad step.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -2336,7 +2355,8 @@ func ResourceApplyProximalGradientDescentUseLocking(value bool) ResourceApplyPro
 	return ResourceApplyProximalGradientDescentAttr{"use_locking", value}
 }
 
-// ResourceApplyProximalGradientDescent adds the operation of that name.
+// ResourceApplyProximalGradientDescent updates a resource variable with one proximal gradient
+// descent step at a fixed rate.
 //
 // Parameters:
 //   - var_: resource
@@ -2358,7 +2378,7 @@ func ResourceApplyRMSPropUseLocking(value bool) ResourceApplyRMSPropAttr {
 	return ResourceApplyRMSPropAttr{"use_locking", value}
 }
 
-// ResourceApplyRMSProp adds the operation of that name.
+// ResourceApplyRMSProp updates a resource variable with one step of the RMSProp optimizer.
 //
 // Parameters:
 //   - var_, ms, mom: resource
@@ -2391,7 +2411,8 @@ func ResourceConditionalAccumulatorReductionType(value string) ResourceCondition
 	return ResourceConditionalAccumulatorAttr{"reduction_type", value}
 }
 
-// ResourceConditionalAccumulator adds the operation of that name.
+// ResourceConditionalAccumulator creates an accumulator resource that aggregates dense gradients
+// and rejects stale ones.
 //
 // Parameters:
 //   - dtype: float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
@@ -2407,7 +2428,7 @@ func ResourceConditionalAccumulator(scope *Scope, dtype tf.DataType, shape tf.Sh
 	return add(scope, "ResourceConditionalAccumulator", attrs(optional, attr{"dtype", dtype}, attr{"shape", shape})).one()
 }
 
-// ResourceCountUpTo adds the operation of that name.
+// ResourceCountUpTo increments a resource variable and returns its old value, failing at the limit.
 //
 // Parameters:
 //   - resource: resource
@@ -2433,7 +2454,7 @@ func ResourceGatherValidateIndices(value bool) ResourceGatherAttr {
 	return ResourceGatherAttr{"validate_indices", value}
 }
 
-// ResourceGather adds the operation of that name.
+// ResourceGather picks slices of a resource variable by index along its first dimension.
 //
 // Parameters:
 //   - resource: resource
@@ -2450,7 +2471,7 @@ func ResourceGather(scope *Scope, resource tf.Output, indices tf.Output, dtype t
 	return add(scope, "ResourceGather", attrs(optional, attr{"dtype", dtype}), resource, indices).one()
 }
 
-// ResourceGatherNd adds the operation of that name.
+// ResourceGatherNd picks slices or elements of a resource variable by index vectors.
 //
 // Parameters:
 //   - resource: resource
@@ -2465,7 +2486,7 @@ func ResourceGatherNd(scope *Scope, resource tf.Output, indices tf.Output, dtype
 	return add(scope, "ResourceGatherNd", given(attr{"dtype", dtype}), resource, indices).one()
 }
 
-// ResourceScatterAdd adds the operation of that name.
+// ResourceScatterAdd adds slices to a resource variable at the given indices.
 //
 // Parameters:
 //   - resource: resource
@@ -2480,7 +2501,7 @@ func ResourceScatterAdd(scope *Scope, resource tf.Output, indices tf.Output, upd
 	return add(scope, "ResourceScatterAdd", nil, resource, indices, updates).op
 }
 
-// ResourceScatterDiv adds the operation of that name.
+// ResourceScatterDiv divides slices of a resource variable at the given indices.
 //
 // Parameters:
 //   - resource: resource
@@ -2495,7 +2516,7 @@ func ResourceScatterDiv(scope *Scope, resource tf.Output, indices tf.Output, upd
 	return add(scope, "ResourceScatterDiv", nil, resource, indices, updates).op
 }
 
-// ResourceScatterMax adds the operation of that name.
+// ResourceScatterMax raises slices of a resource variable to at least the given updates.
 //
 // Parameters:
 //   - resource: resource
@@ -2510,7 +2531,7 @@ func ResourceScatterMax(scope *Scope, resource tf.Output, indices tf.Output, upd
 	return add(scope, "ResourceScatterMax", nil, resource, indices, updates).op
 }
 
-// ResourceScatterMin adds the operation of that name.
+// ResourceScatterMin lowers slices of a resource variable to at most the given updates.
 //
 // Parameters:
 //   - resource: resource
@@ -2525,7 +2546,7 @@ func ResourceScatterMin(scope *Scope, resource tf.Output, indices tf.Output, upd
 	return add(scope, "ResourceScatterMin", nil, resource, indices, updates).op
 }
 
-// ResourceScatterMul adds the operation of that name.
+// ResourceScatterMul multiplies slices of a resource variable at the given indices.
 //
 // Parameters:
 //   - resource: resource
@@ -2553,7 +2574,7 @@ func ResourceScatterNdAddBadIndicesPolicy(value string) ResourceScatterNdAddAttr
 	return ResourceScatterNdAddAttr{"bad_indices_policy", value}
 }
 
-// ResourceScatterNdAdd adds the operation of that name.
+// ResourceScatterNdAdd adds updates to slices of a resource variable found by index vectors.
 //
 // Parameters:
 //   - ref: resource
@@ -2580,7 +2601,8 @@ func ResourceScatterNdMaxBadIndicesPolicy(value string) ResourceScatterNdMaxAttr
 	return ResourceScatterNdMaxAttr{"bad_indices_policy", value}
 }
 
-// ResourceScatterNdMax adds the operation of that name.
+// ResourceScatterNdMax raises a resource variable's slices, found by index vectors, to at least the
+// updates.
 //
 // Parameters:
 //   - ref: resource
@@ -2607,7 +2629,8 @@ func ResourceScatterNdMinBadIndicesPolicy(value string) ResourceScatterNdMinAttr
 	return ResourceScatterNdMinAttr{"bad_indices_policy", value}
 }
 
-// ResourceScatterNdMin adds the operation of that name.
+// ResourceScatterNdMin lowers a resource variable's slices, found by index vectors, to at most the
+// updates.
 //
 // Parameters:
 //   - ref: resource
@@ -2634,7 +2657,7 @@ func ResourceScatterNdSubBadIndicesPolicy(value string) ResourceScatterNdSubAttr
 	return ResourceScatterNdSubAttr{"bad_indices_policy", value}
 }
 
-// ResourceScatterNdSub adds the operation of that name.
+// ResourceScatterNdSub subtracts updates from slices of a resource variable found by index vectors.
 //
 // Parameters:
 //   - ref: resource
@@ -2661,7 +2684,7 @@ func ResourceScatterNdUpdateBadIndicesPolicy(value string) ResourceScatterNdUpda
 	return ResourceScatterNdUpdateAttr{"bad_indices_policy", value}
 }
 
-// ResourceScatterNdUpdate adds the operation of that name.
+// ResourceScatterNdUpdate overwrites slices of a resource variable found by index vectors.
 //
 // Parameters:
 //   - ref: resource
@@ -2673,31 +2696,4 @@ func ResourceScatterNdUpdateBadIndicesPolicy(value string) ResourceScatterNdUpda
 // Options: [ResourceScatterNdUpdateUseLocking], [ResourceScatterNdUpdateBadIndicesPolicy].
 func ResourceScatterNdUpdate(scope *Scope, ref tf.Output, indices tf.Output, updates tf.Output, optional ...ResourceScatterNdUpdateAttr) (o *tf.Operation) {
 	return add(scope, "ResourceScatterNdUpdate", attrs(optional), ref, indices, updates).op
-}
-
-// ResourceScatterSub adds the operation of that name.
-//
-// Parameters:
-//   - resource: resource
-//   - indices: Tindices
-//   - updates: dtype
-//
-// dtype is float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
-// bfloat16, qint16, quint16, uint16, complex128, float16, uint32 or uint64.
-//
-// Tindices is int32 or int64.
-func ResourceScatterSub(scope *Scope, resource tf.Output, indices tf.Output, updates tf.Output) (o *tf.Operation) {
-	return add(scope, "ResourceScatterSub", nil, resource, indices, updates).op
-}
-
-// ResourceScatterUpdate adds the operation of that name.
-//
-// Parameters:
-//   - resource: resource
-//   - indices: Tindices
-//   - updates: dtype
-//
-// Tindices is int32 or int64.
-func ResourceScatterUpdate(scope *Scope, resource tf.Output, indices tf.Output, updates tf.Output) (o *tf.Operation) {
-	return add(scope, "ResourceScatterUpdate", nil, resource, indices, updates).op
 }

@@ -4,6 +4,33 @@ package op
 
 import tf "millrace/tfbridge"
 
+// ResourceScatterSub subtracts slices from a resource variable at the given indices.
+//
+// Parameters:
+//   - resource: resource
+//   - indices: Tindices
+//   - updates: dtype
+//
+// dtype is float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
+// bfloat16, qint16, quint16, uint16, complex128, float16, uint32 or uint64.
+//
+// Tindices is int32 or int64.
+func ResourceScatterSub(scope *Scope, resource tf.Output, indices tf.Output, updates tf.Output) (o *tf.Operation) {
+	return add(scope, "ResourceScatterSub", nil, resource, indices, updates).op
+}
+
+// ResourceScatterUpdate overwrites slices of a resource variable at the given indices.
+//
+// Parameters:
+//   - resource: resource
+//   - indices: Tindices
+//   - updates: dtype
+//
+// Tindices is int32 or int64.
+func ResourceScatterUpdate(scope *Scope, resource tf.Output, indices tf.Output, updates tf.Output) (o *tf.Operation) {
+	return add(scope, "ResourceScatterUpdate", nil, resource, indices, updates).op
+}
+
 // ResourceSparseApplyAdadeltaAttr is an optional attribute of [ResourceSparseApplyAdadelta].
 type ResourceSparseApplyAdadeltaAttr attr
 
@@ -12,7 +39,8 @@ func ResourceSparseApplyAdadeltaUseLocking(value bool) ResourceSparseApplyAdadel
 	return ResourceSparseApplyAdadeltaAttr{"use_locking", value}
 }
 
-// ResourceSparseApplyAdadelta adds the operation of that name.
+// ResourceSparseApplyAdadelta applies one Adadelta step to those rows of a resource variable that
+// have gradients.
 //
 // Parameters:
 //   - var_, accum, accum_update: resource
@@ -42,7 +70,8 @@ func ResourceSparseApplyAdagradUpdateSlots(value bool) ResourceSparseApplyAdagra
 	return ResourceSparseApplyAdagradAttr{"update_slots", value}
 }
 
-// ResourceSparseApplyAdagrad adds the operation of that name.
+// ResourceSparseApplyAdagrad applies one Adagrad step to those rows of a resource variable that
+// have gradients.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -67,7 +96,8 @@ func ResourceSparseApplyAdagradDAUseLocking(value bool) ResourceSparseApplyAdagr
 	return ResourceSparseApplyAdagradDAAttr{"use_locking", value}
 }
 
-// ResourceSparseApplyAdagradDA adds the operation of that name.
+// ResourceSparseApplyAdagradDA applies one Adagrad dual averaging step to a resource variable's
+// rows that have gradients.
 //
 // Parameters:
 //   - var_, gradient_accumulator, gradient_squared_accumulator: resource
@@ -99,7 +129,8 @@ func ResourceSparseApplyAdagradV2UpdateSlots(value bool) ResourceSparseApplyAdag
 	return ResourceSparseApplyAdagradV2Attr{"update_slots", value}
 }
 
-// ResourceSparseApplyAdagradV2 adds the operation of that name.
+// ResourceSparseApplyAdagradV2 applies one Adagrad step with epsilon to a resource variable's rows
+// that have gradients.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -125,7 +156,8 @@ func ResourceSparseApplyCenteredRMSPropUseLocking(value bool) ResourceSparseAppl
 	return ResourceSparseApplyCenteredRMSPropAttr{"use_locking", value}
 }
 
-// ResourceSparseApplyCenteredRMSProp adds the operation of that name.
+// ResourceSparseApplyCenteredRMSProp applies one centered RMSProp step to a resource variable's
+// rows that have gradients.
 //
 // Parameters:
 //   - var_, mg, ms, mom: resource
@@ -156,7 +188,8 @@ func ResourceSparseApplyFtrlMultiplyLinearByLr(value bool) ResourceSparseApplyFt
 	return ResourceSparseApplyFtrlAttr{"multiply_linear_by_lr", value}
 }
 
-// ResourceSparseApplyFtrl adds the operation of that name.
+// ResourceSparseApplyFtrl applies one FTRL-proximal step to those rows of a resource variable that
+// have gradients.
 //
 // Parameters:
 //   - var_, accum, linear: resource
@@ -188,7 +221,8 @@ func ResourceSparseApplyFtrlV2MultiplyLinearByLr(value bool) ResourceSparseApply
 	return ResourceSparseApplyFtrlV2Attr{"multiply_linear_by_lr", value}
 }
 
-// ResourceSparseApplyFtrlV2 adds the operation of that name.
+// ResourceSparseApplyFtrlV2 applies one FTRL-proximal step with L2 shrinkage to a resource
+// variable's rows that have gradients.
 //
 // Parameters:
 //   - var_, accum, linear: resource
@@ -220,7 +254,8 @@ func ResourceSparseApplyKerasMomentumUseNesterov(value bool) ResourceSparseApply
 	return ResourceSparseApplyKerasMomentumAttr{"use_nesterov", value}
 }
 
-// ResourceSparseApplyKerasMomentum adds the operation of that name.
+// ResourceSparseApplyKerasMomentum applies one Keras-style momentum step to a resource variable's
+// rows that have gradients.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -252,7 +287,8 @@ func ResourceSparseApplyMomentumUseNesterov(value bool) ResourceSparseApplyMomen
 	return ResourceSparseApplyMomentumAttr{"use_nesterov", value}
 }
 
-// ResourceSparseApplyMomentum adds the operation of that name.
+// ResourceSparseApplyMomentum applies one momentum step to those rows of a resource variable that
+// have gradients.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -279,7 +315,8 @@ func ResourceSparseApplyProximalAdagradUseLocking(value bool) ResourceSparseAppl
 	return ResourceSparseApplyProximalAdagradAttr{"use_locking", value}
 }
 
-// ResourceSparseApplyProximalAdagrad adds the operation of that name.
+// ResourceSparseApplyProximalAdagrad applies one proximal Adagrad step to a resource variable's
+// rows that have gradients.
 //
 // Parameters:
 //   - var_, accum: resource
@@ -305,7 +342,8 @@ func ResourceSparseApplyProximalGradientDescentUseLocking(value bool) ResourceSp
 	return ResourceSparseApplyProximalGradientDescentAttr{"use_locking", value}
 }
 
-// ResourceSparseApplyProximalGradientDescent adds the operation of that name.
+// ResourceSparseApplyProximalGradientDescent applies one proximal gradient descent step to a
+// resource variable's rows that have gradients.
 //
 // Parameters:
 //   - var_: resource
@@ -330,7 +368,8 @@ func ResourceSparseApplyRMSPropUseLocking(value bool) ResourceSparseApplyRMSProp
 	return ResourceSparseApplyRMSPropAttr{"use_locking", value}
 }
 
-// ResourceSparseApplyRMSProp adds the operation of that name.
+// ResourceSparseApplyRMSProp applies one RMSProp step to those rows of a resource variable that
+// have gradients.
 //
 // Parameters:
 //   - var_, ms, mom: resource
@@ -375,7 +414,7 @@ func ResourceStridedSliceAssignShrinkAxisMask(value int64) ResourceStridedSliceA
 	return ResourceStridedSliceAssignAttr{"shrink_axis_mask", value}
 }
 
-// ResourceStridedSliceAssign adds the operation of that name.
+// ResourceStridedSliceAssign assigns a value to a strided slice of a resource variable.
 //
 // Parameters:
 //   - ref: resource
@@ -397,7 +436,7 @@ type RestoreAttr attr
 // RestorePreferredShard sets the attribute preferred_shard; the default is -1.
 func RestorePreferredShard(value int64) RestoreAttr { return RestoreAttr{"preferred_shard", value} }
 
-// Restore adds the operation of that name.
+// Restore reads one tensor from files of the old checkpoint format.
 //
 // Parameters:
 //   - file_pattern, tensor_name: string
@@ -419,7 +458,7 @@ func RestoreSlicePreferredShard(value int64) RestoreSliceAttr {
 	return RestoreSliceAttr{"preferred_shard", value}
 }
 
-// RestoreSlice adds the operation of that name.
+// RestoreSlice reads one slice of a tensor from files of the old checkpoint format.
 //
 // Parameters:
 //   - file_pattern, tensor_name, shape_and_slice: string
@@ -433,7 +472,7 @@ func RestoreSlice(scope *Scope, file_pattern tf.Output, tensor_name tf.Output, s
 	return add(scope, "RestoreSlice", attrs(optional, attr{"dt", dt}), file_pattern, tensor_name, shape_and_slice).one()
 }
 
-// RestoreV2 adds the operation of that name.
+// RestoreV2 reads tensors, or slices of them, from a checkpoint by name.
 //
 // Parameters:
 //   - prefix, tensor_names, shape_and_slices: string
@@ -445,7 +484,8 @@ func RestoreV2(scope *Scope, prefix tf.Output, tensor_names tf.Output, shape_and
 	return add(scope, "RestoreV2", given(attr{"dtypes", dtypes}), prefix, tensor_names, shape_and_slices).list("tensors")
 }
 
-// RetrieveAllTPUEmbeddingParameters adds the operation of that name.
+// RetrieveAllTPUEmbeddingParameters reads all embedding tables, with up to seven auxiliary slots,
+// from TPU memory.
 //
 // Parameters:
 //   - NumTables: at least 1
@@ -479,7 +519,8 @@ func RetrieveTPUEmbeddingADAMParametersConfig(value string) RetrieveTPUEmbedding
 	return RetrieveTPUEmbeddingADAMParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingADAMParameters adds the operation of that name.
+// RetrieveTPUEmbeddingADAMParameters reads an embedding table with ADAM momenta and velocities from
+// TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -513,7 +554,8 @@ func RetrieveTPUEmbeddingAdadeltaParametersConfig(value string) RetrieveTPUEmbed
 	return RetrieveTPUEmbeddingAdadeltaParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingAdadeltaParameters adds the operation of that name.
+// RetrieveTPUEmbeddingAdadeltaParameters reads an embedding table with Adadelta accumulators and
+// updates from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -550,7 +592,8 @@ func RetrieveTPUEmbeddingAdagradMomentumParametersConfig(value string) RetrieveT
 	return RetrieveTPUEmbeddingAdagradMomentumParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingAdagradMomentumParameters adds the operation of that name.
+// RetrieveTPUEmbeddingAdagradMomentumParameters reads an embedding table with Adagrad accumulators
+// and momenta from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -585,7 +628,8 @@ func RetrieveTPUEmbeddingAdagradParametersConfig(value string) RetrieveTPUEmbedd
 	return RetrieveTPUEmbeddingAdagradParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingAdagradParameters adds the operation of that name.
+// RetrieveTPUEmbeddingAdagradParameters reads an embedding table with Adagrad accumulators from TPU
+// memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -621,7 +665,8 @@ func RetrieveTPUEmbeddingCenteredRMSPropParametersConfig(value string) RetrieveT
 	return RetrieveTPUEmbeddingCenteredRMSPropParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingCenteredRMSPropParameters adds the operation of that name.
+// RetrieveTPUEmbeddingCenteredRMSPropParameters reads an embedding table with centered RMSProp
+// statistics from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -656,7 +701,8 @@ func RetrieveTPUEmbeddingFTRLParametersConfig(value string) RetrieveTPUEmbedding
 	return RetrieveTPUEmbeddingFTRLParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingFTRLParameters adds the operation of that name.
+// RetrieveTPUEmbeddingFTRLParameters reads an embedding table with FTRL accumulators and linear
+// terms from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -693,7 +739,8 @@ func RetrieveTPUEmbeddingFrequencyEstimatorParametersConfig(value string) Retrie
 	return RetrieveTPUEmbeddingFrequencyEstimatorParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingFrequencyEstimatorParameters adds the operation of that name.
+// RetrieveTPUEmbeddingFrequencyEstimatorParameters reads a frequency estimator's table with its
+// last hit steps from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -730,7 +777,8 @@ func RetrieveTPUEmbeddingMDLAdagradLightParametersConfig(value string) RetrieveT
 	return RetrieveTPUEmbeddingMDLAdagradLightParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingMDLAdagradLightParameters adds the operation of that name.
+// RetrieveTPUEmbeddingMDLAdagradLightParameters reads an embedding table with MDL Adagrad Light
+// state from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -765,7 +813,7 @@ func RetrieveTPUEmbeddingMomentumParametersConfig(value string) RetrieveTPUEmbed
 	return RetrieveTPUEmbeddingMomentumParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingMomentumParameters adds the operation of that name.
+// RetrieveTPUEmbeddingMomentumParameters reads an embedding table with its momenta from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -802,7 +850,8 @@ func RetrieveTPUEmbeddingProximalAdagradParametersConfig(value string) RetrieveT
 	return RetrieveTPUEmbeddingProximalAdagradParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingProximalAdagradParameters adds the operation of that name.
+// RetrieveTPUEmbeddingProximalAdagradParameters reads an embedding table with proximal Adagrad
+// accumulators from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -838,7 +887,8 @@ func RetrieveTPUEmbeddingProximalYogiParametersConfig(value string) RetrieveTPUE
 	return RetrieveTPUEmbeddingProximalYogiParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingProximalYogiParameters adds the operation of that name.
+// RetrieveTPUEmbeddingProximalYogiParameters reads an embedding table with proximal Yogi state from
+// TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -873,7 +923,8 @@ func RetrieveTPUEmbeddingRMSPropParametersConfig(value string) RetrieveTPUEmbedd
 	return RetrieveTPUEmbeddingRMSPropParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingRMSPropParameters adds the operation of that name.
+// RetrieveTPUEmbeddingRMSPropParameters reads an embedding table with RMSProp statistics from TPU
+// memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -910,7 +961,8 @@ func RetrieveTPUEmbeddingStochasticGradientDescentParametersConfig(value string)
 	return RetrieveTPUEmbeddingStochasticGradientDescentParametersAttr{"config", value}
 }
 
-// RetrieveTPUEmbeddingStochasticGradientDescentParameters adds the operation of that name.
+// RetrieveTPUEmbeddingStochasticGradientDescentParameters reads a plain SGD embedding table, which
+// has no further state, from TPU memory.
 //
 // Parameters:
 //   - num_shards: a number
@@ -926,7 +978,7 @@ func RetrieveTPUEmbeddingStochasticGradientDescentParameters(scope *Scope, num_s
 	return add(scope, "RetrieveTPUEmbeddingStochasticGradientDescentParameters", attrs(optional, attr{"num_shards", num_shards}, attr{"shard_id", shard_id})).one()
 }
 
-// Reverse adds the operation of that name.
+// Reverse reverses a tensor along the dimensions that a boolean vector marks.
 //
 // Parameters:
 //   - tensor: T
@@ -949,7 +1001,7 @@ func ReverseSequenceBatchDim(value int64) ReverseSequenceAttr {
 	return ReverseSequenceAttr{"batch_dim", value}
 }
 
-// ReverseSequence adds the operation of that name.
+// ReverseSequence reverses the first elements of each slice, as many as given lengths say.
 //
 // Parameters:
 //   - input: T
@@ -966,7 +1018,7 @@ func ReverseSequence(scope *Scope, input tf.Output, seq_lengths tf.Output, seq_d
 	return add(scope, "ReverseSequence", attrs(optional, attr{"seq_dim", seq_dim}), input, seq_lengths).one()
 }
 
-// ReverseV2 adds the operation of that name.
+// ReverseV2 reverses a tensor along the axes given by index.
 //
 // Parameters:
 //   - tensor: T
@@ -983,7 +1035,7 @@ func ReverseV2(scope *Scope, tensor tf.Output, axis tf.Output) (output tf.Output
 	return add(scope, "ReverseV2", nil, tensor, axis).one()
 }
 
-// RewriteDataset adds the operation of that name.
+// RewriteDataset applies a graph rewrite, given by name, to a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -997,7 +1049,7 @@ func RewriteDataset(scope *Scope, input_dataset tf.Output, rewrite_name tf.Outpu
 	return add(scope, "RewriteDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, rewrite_name).one()
 }
 
-// RightShift adds the operation of that name.
+// RightShift shifts the bits of integers right, keeping the sign of signed types.
 //
 // Parameters:
 //   - x, y: T
@@ -1010,7 +1062,7 @@ func RightShift(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RightShift", nil, x, y).one()
 }
 
-// Rint adds the operation of that name.
+// Rint rounds every element to the nearest integer, halves going to the even one.
 //
 // Parameters:
 //   - x: T
@@ -1023,7 +1075,7 @@ func Rint(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Rint", nil, x).one()
 }
 
-// RiscAbs adds the operation of that name.
+// RiscAbs computes absolute values, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1036,7 +1088,7 @@ func RiscAbs(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscAbs", nil, x).one()
 }
 
-// RiscAdd adds the operation of that name.
+// RiscAdd adds two tensors, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1049,7 +1101,8 @@ func RiscAdd(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscAdd", nil, x, y).one()
 }
 
-// RiscBinaryArithmetic adds the operation of that name.
+// RiscBinaryArithmetic applies the arithmetic operation its attribute names, as part of an
+// experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1063,7 +1116,8 @@ func RiscBinaryArithmetic(scope *Scope, x tf.Output, y tf.Output, op_type string
 	return add(scope, "RiscBinaryArithmetic", given(attr{"op_type", op_type}), x, y).one()
 }
 
-// RiscBinaryComparison adds the operation of that name.
+// RiscBinaryComparison compares two tensors as its attribute says, as part of an experimental
+// reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1077,7 +1131,7 @@ func RiscBinaryComparison(scope *Scope, x tf.Output, y tf.Output, op_type string
 	return add(scope, "RiscBinaryComparison", given(attr{"op_type", op_type}), x, y).one()
 }
 
-// RiscBitcast adds the operation of that name.
+// RiscBitcast reinterprets bytes as another type, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: SrcT
@@ -1089,7 +1143,7 @@ func RiscBitcast(scope *Scope, x tf.Output, DstT tf.DataType) (y tf.Output) {
 	return add(scope, "RiscBitcast", given(attr{"DstT", DstT}), x).one()
 }
 
-// RiscBroadcast adds the operation of that name.
+// RiscBroadcast broadcasts a tensor to a shape, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1103,7 +1157,7 @@ func RiscBroadcast(scope *Scope, input tf.Output, shape tf.Output) (output tf.Ou
 	return add(scope, "RiscBroadcast", nil, input, shape).one()
 }
 
-// RiscCast adds the operation of that name.
+// RiscCast converts elements to another type, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: SrcT
@@ -1115,7 +1169,7 @@ func RiscCast(scope *Scope, x tf.Output, DstT tf.DataType) (y tf.Output) {
 	return add(scope, "RiscCast", given(attr{"DstT", DstT}), x).one()
 }
 
-// RiscCeil adds the operation of that name.
+// RiscCeil rounds elements up, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1128,7 +1182,7 @@ func RiscCeil(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscCeil", nil, x).one()
 }
 
-// RiscCholesky adds the operation of that name.
+// RiscCholesky computes Cholesky factors of matrices, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1141,7 +1195,7 @@ func RiscCholesky(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "RiscCholesky", nil, input).one()
 }
 
-// RiscConcat adds the operation of that name.
+// RiscConcat joins tensors along an axis, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - values: list of N × T
@@ -1157,7 +1211,8 @@ func RiscConcat(scope *Scope, values []tf.Output, axis tf.Output) (output tf.Out
 	return add(scope, "RiscConcat", nil, tf.OutputList(values), axis).one()
 }
 
-// RiscCondition adds the operation of that name.
+// RiscCondition calls one of two functions by a condition, as part of an experimental reduced op
+// set.
 //
 // Parameters:
 //   - pred: bool
@@ -1183,7 +1238,7 @@ func RiscConvDataFormat(value string) RiscConvAttr { return RiscConvAttr{"data_f
 // RiscConvDilations sets the attribute dilations; the default is [1, 1, 1, 1].
 func RiscConvDilations(value []int64) RiscConvAttr { return RiscConvAttr{"dilations", value} }
 
-// RiscConv adds the operation of that name.
+// RiscConv convolves a tensor with a filter, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input, filter: T
@@ -1199,7 +1254,7 @@ func RiscConv(scope *Scope, input tf.Output, filter tf.Output, strides []int64, 
 	return add(scope, "RiscConv", attrs(optional, attr{"strides", strides}), input, filter).one()
 }
 
-// RiscCos adds the operation of that name.
+// RiscCos computes cosines, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1212,7 +1267,7 @@ func RiscCos(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscCos", nil, x).one()
 }
 
-// RiscDiv adds the operation of that name.
+// RiscDiv divides one tensor by another, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1234,7 +1289,8 @@ func RiscDotTransposeA(value bool) RiscDotAttr { return RiscDotAttr{"transpose_a
 // RiscDotTransposeB sets the attribute transpose_b; the default is false.
 func RiscDotTransposeB(value bool) RiscDotAttr { return RiscDotAttr{"transpose_b", value} }
 
-// RiscDot adds the operation of that name.
+// RiscDot multiplies two matrices, either one transposed if wanted, as part of an experimental
+// reduced op set.
 //
 // Parameters:
 //   - a, b: T
@@ -1249,7 +1305,7 @@ func RiscDot(scope *Scope, a tf.Output, b tf.Output, optional ...RiscDotAttr) (p
 	return add(scope, "RiscDot", attrs(optional), a, b).one()
 }
 
-// RiscExp adds the operation of that name.
+// RiscExp computes exponentials, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1262,7 +1318,7 @@ func RiscExp(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscExp", nil, x).one()
 }
 
-// RiscFft adds the operation of that name.
+// RiscFft computes a Fourier transform, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: Tcomplex
@@ -1275,7 +1331,7 @@ func RiscFft(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "RiscFft", nil, input).one()
 }
 
-// RiscFloor adds the operation of that name.
+// RiscFloor rounds elements down, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1294,7 +1350,7 @@ type RiscGatherAttr attr
 // RiscGatherBatchDims sets the attribute batch_dims; the default is 0.
 func RiscGatherBatchDims(value int64) RiscGatherAttr { return RiscGatherAttr{"batch_dims", value} }
 
-// RiscGather adds the operation of that name.
+// RiscGather picks slices along an axis by index, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - params: Tparams
@@ -1319,7 +1375,7 @@ type RiscImagAttr attr
 // RiscImagTout sets the attribute Tout, float32 or float64; the default is float32.
 func RiscImagTout(value tf.DataType) RiscImagAttr { return RiscImagAttr{"Tout", value} }
 
-// RiscImag adds the operation of that name.
+// RiscImag returns imaginary parts, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1334,7 +1390,7 @@ func RiscImag(scope *Scope, input tf.Output, optional ...RiscImagAttr) (output t
 	return add(scope, "RiscImag", attrs(optional), input).one()
 }
 
-// RiscIsFinite adds the operation of that name.
+// RiscIsFinite tells which elements are finite, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1347,7 +1403,7 @@ func RiscIsFinite(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscIsFinite", nil, x).one()
 }
 
-// RiscLog adds the operation of that name.
+// RiscLog computes natural logarithms, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1360,7 +1416,8 @@ func RiscLog(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscLog", nil, x).one()
 }
 
-// RiscLogicalAnd adds the operation of that name.
+// RiscLogicalAnd computes the logical and of two tensors, as part of an experimental reduced op
+// set.
 //
 // Parameters:
 //   - x, y: bool
@@ -1371,7 +1428,7 @@ func RiscLogicalAnd(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscLogicalAnd", nil, x, y).one()
 }
 
-// RiscLogicalNot adds the operation of that name.
+// RiscLogicalNot negates booleans, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: bool
@@ -1382,7 +1439,7 @@ func RiscLogicalNot(scope *Scope, x tf.Output) (z tf.Output) {
 	return add(scope, "RiscLogicalNot", nil, x).one()
 }
 
-// RiscLogicalOr adds the operation of that name.
+// RiscLogicalOr computes the logical or of two tensors, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: bool
@@ -1393,7 +1450,7 @@ func RiscLogicalOr(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscLogicalOr", nil, x, y).one()
 }
 
-// RiscMax adds the operation of that name.
+// RiscMax takes the larger of paired elements, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1406,7 +1463,7 @@ func RiscMax(scope *Scope, x tf.Output, y tf.Output) (max tf.Output) {
 	return add(scope, "RiscMax", nil, x, y).one()
 }
 
-// RiscMin adds the operation of that name.
+// RiscMin takes the smaller of paired elements, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1419,7 +1476,7 @@ func RiscMin(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscMin", nil, x, y).one()
 }
 
-// RiscMul adds the operation of that name.
+// RiscMul multiplies two tensors element by element, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1432,7 +1489,7 @@ func RiscMul(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscMul", nil, x, y).one()
 }
 
-// RiscNeg adds the operation of that name.
+// RiscNeg negates elements, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1445,7 +1502,7 @@ func RiscNeg(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscNeg", nil, x).one()
 }
 
-// RiscPad adds the operation of that name.
+// RiscPad pads a tensor with a constant, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1468,7 +1525,7 @@ type RiscPoolAttr attr
 // RiscPoolDataFormat sets the attribute data_format, "NHWC" or "NCHW"; the default is "NHWC".
 func RiscPoolDataFormat(value string) RiscPoolAttr { return RiscPoolAttr{"data_format", value} }
 
-// RiscPool adds the operation of that name.
+// RiscPool pools sliding windows as its attribute says, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - value: T
@@ -1486,7 +1543,7 @@ func RiscPool(scope *Scope, value tf.Output, ksize []int64, strides []int64, poo
 	return add(scope, "RiscPool", attrs(optional, attr{"ksize", ksize}, attr{"strides", strides}, attr{"pooling_type", pooling_type}), value).one()
 }
 
-// RiscPow adds the operation of that name.
+// RiscPow raises elements to powers, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1507,7 +1564,7 @@ func RiscRandomUniformSeed(value int64) RiscRandomUniformAttr {
 	return RiscRandomUniformAttr{"seed", value}
 }
 
-// RiscRandomUniform adds the operation of that name.
+// RiscRandomUniform draws uniform floats, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - shape: T
@@ -1528,7 +1585,7 @@ type RiscRealAttr attr
 // RiscRealTout sets the attribute Tout, float32 or float64; the default is float32.
 func RiscRealTout(value tf.DataType) RiscRealAttr { return RiscRealAttr{"Tout", value} }
 
-// RiscReal adds the operation of that name.
+// RiscReal returns real parts, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1543,7 +1600,7 @@ func RiscReal(scope *Scope, input tf.Output, optional ...RiscRealAttr) (output t
 	return add(scope, "RiscReal", attrs(optional), input).one()
 }
 
-// RiscReduce adds the operation of that name.
+// RiscReduce reduces along axes as its attribute says, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - tensor: T
@@ -1560,7 +1617,7 @@ func RiscReduce(scope *Scope, tensor tf.Output, axis tf.Output, reduce_type stri
 	return add(scope, "RiscReduce", given(attr{"reduce_type", reduce_type}), tensor, axis).one()
 }
 
-// RiscRem adds the operation of that name.
+// RiscRem computes remainders of division, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1573,7 +1630,7 @@ func RiscRem(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscRem", nil, x, y).one()
 }
 
-// RiscReshape adds the operation of that name.
+// RiscReshape gives a tensor a new shape, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - tensor: T
@@ -1589,7 +1646,7 @@ func RiscReshape(scope *Scope, tensor tf.Output, shape tf.Output) (output tf.Out
 	return add(scope, "RiscReshape", nil, tensor, shape).one()
 }
 
-// RiscReverse adds the operation of that name.
+// RiscReverse reverses a tensor along axes, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - tensor: T
@@ -1605,7 +1662,7 @@ func RiscReverse(scope *Scope, tensor tf.Output, axis tf.Output) (output tf.Outp
 	return add(scope, "RiscReverse", nil, tensor, axis).one()
 }
 
-// RiscScatter adds the operation of that name.
+// RiscScatter scatters updates into a new tensor, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - indices: Tindices
@@ -1628,7 +1685,7 @@ type RiscShapeAttr attr
 // RiscShapeOutType sets the attribute out_type, int32 or int64; the default is int32.
 func RiscShapeOutType(value tf.DataType) RiscShapeAttr { return RiscShapeAttr{"out_type", value} }
 
-// RiscShape adds the operation of that name.
+// RiscShape returns a tensor's shape, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1643,7 +1700,7 @@ func RiscShape(scope *Scope, input tf.Output, optional ...RiscShapeAttr) (output
 	return add(scope, "RiscShape", attrs(optional), input).one()
 }
 
-// RiscSign adds the operation of that name.
+// RiscSign returns the sign of elements, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1656,7 +1713,7 @@ func RiscSign(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "RiscSign", nil, x).one()
 }
 
-// RiscSlice adds the operation of that name.
+// RiscSlice cuts a slice out of a tensor, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1672,7 +1729,7 @@ func RiscSlice(scope *Scope, input tf.Output, begin tf.Output, size tf.Output) (
 	return add(scope, "RiscSlice", nil, input, begin, size).one()
 }
 
-// RiscSort adds the operation of that name.
+// RiscSort sorts a tensor along an axis, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1698,7 +1755,7 @@ func RiscSqueezeSqueezeDims(value []int64) RiscSqueezeAttr {
 	return RiscSqueezeAttr{"squeeze_dims", value}
 }
 
-// RiscSqueeze adds the operation of that name.
+// RiscSqueeze removes dimensions of size one, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: T
@@ -1711,7 +1768,7 @@ func RiscSqueeze(scope *Scope, input tf.Output, optional ...RiscSqueezeAttr) (ou
 	return add(scope, "RiscSqueeze", attrs(optional), input).one()
 }
 
-// RiscSub adds the operation of that name.
+// RiscSub subtracts one tensor from another, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x, y: T
@@ -1724,7 +1781,7 @@ func RiscSub(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "RiscSub", nil, x, y).one()
 }
 
-// RiscTranspose adds the operation of that name.
+// RiscTranspose permutes a tensor's dimensions, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - x: T
@@ -1751,7 +1808,7 @@ func RiscTriangularSolveAdjoint(value bool) RiscTriangularSolveAttr {
 	return RiscTriangularSolveAttr{"adjoint", value}
 }
 
-// RiscTriangularSolve adds the operation of that name.
+// RiscTriangularSolve solves triangular systems, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - matrix, rhs: T
@@ -1766,7 +1823,8 @@ func RiscTriangularSolve(scope *Scope, matrix tf.Output, rhs tf.Output, optional
 	return add(scope, "RiscTriangularSolve", attrs(optional), matrix, rhs).one()
 }
 
-// RiscUnary adds the operation of that name.
+// RiscUnary applies the unary operation its attribute names, as part of an experimental reduced op
+// set.
 //
 // Parameters:
 //   - x: T
@@ -1793,7 +1851,7 @@ func RiscWhileParallelIterations(value int64) RiscWhileAttr {
 	return RiscWhileAttr{"parallel_iterations", value}
 }
 
-// RiscWhile adds the operation of that name.
+// RiscWhile runs a loop of condition and body functions, as part of an experimental reduced op set.
 //
 // Parameters:
 //   - input: list of the types T
@@ -1810,7 +1868,7 @@ func RiscWhile(scope *Scope, input []tf.Output, cond tf.FuncName, body tf.FuncNa
 	return add(scope, "RiscWhile", attrs(optional, attr{"cond", cond}, attr{"body", body}), tf.OutputList(input)).list("output")
 }
 
-// RngReadAndSkip adds the operation of that name.
+// RngReadAndSkip advances a counter-based random generator and returns its state from before.
 //
 // Parameters:
 //   - resource: resource
@@ -1823,7 +1881,7 @@ func RngReadAndSkip(scope *Scope, resource tf.Output, alg tf.Output, delta tf.Ou
 	return add(scope, "RngReadAndSkip", nil, resource, alg, delta).one()
 }
 
-// RngSkip adds the operation of that name.
+// RngSkip advances a counter-based random generator without returning its state.
 //
 // Parameters:
 //   - resource: resource
@@ -1832,7 +1890,7 @@ func RngSkip(scope *Scope, resource tf.Output, algorithm tf.Output, delta tf.Out
 	return add(scope, "RngSkip", nil, resource, algorithm, delta).op
 }
 
-// Roll adds the operation of that name.
+// Roll shifts elements along axes, those pushed off one end coming back at the other.
 //
 // Parameters:
 //   - input: T
@@ -1849,7 +1907,7 @@ func Roll(scope *Scope, input tf.Output, shift tf.Output, axis tf.Output) (outpu
 	return add(scope, "Roll", nil, input, shift, axis).one()
 }
 
-// Round adds the operation of that name.
+// Round rounds every element to the nearest integer, halves to even.
 //
 // Parameters:
 //   - x: T
@@ -1862,7 +1920,7 @@ func Round(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Round", nil, x).one()
 }
 
-// RpcCall adds the operation of that name.
+// RpcCall calls a method on a remote server and returns a future for the result.
 //
 // Parameters:
 //   - client: resource
@@ -1880,7 +1938,7 @@ func RpcCall(scope *Scope, client tf.Output, method_name tf.Output, args []tf.Ou
 	return made.one(), made.one()
 }
 
-// RpcCheckStatus adds the operation of that name.
+// RpcCheckStatus waits for a remote call and returns its error code and message.
 //
 // Parameters:
 //   - status_or: resource
@@ -1904,7 +1962,7 @@ func RpcClientListRegisteredMethods(value bool) RpcClientAttr {
 	return RpcClientAttr{"list_registered_methods", value}
 }
 
-// RpcClient adds the operation of that name.
+// RpcClient connects to a remote server and lists its methods if wanted.
 //
 // Parameters:
 //   - server_address: string
@@ -1920,7 +1978,7 @@ func RpcClient(scope *Scope, server_address tf.Output, timeout_in_ms tf.Output, 
 	return made.one(), made.one()
 }
 
-// RpcGetValue adds the operation of that name.
+// RpcGetValue waits for a remote call and returns its result tensors.
 //
 // Parameters:
 //   - status_or: resource
@@ -1932,7 +1990,7 @@ func RpcGetValue(scope *Scope, status_or tf.Output, Tout []tf.DataType) (output 
 	return add(scope, "RpcGetValue", given(attr{"Tout", Tout}), status_or).list("output")
 }
 
-// RpcServer adds the operation of that name.
+// RpcServer creates a server for remote calls at a given address.
 //
 // Parameters:
 //   - server_address: string
@@ -1951,7 +2009,7 @@ func RpcServerRegisterInputSpecs(value string) RpcServerRegisterAttr {
 	return RpcServerRegisterAttr{"input_specs", value}
 }
 
-// RpcServerRegister adds the operation of that name.
+// RpcServerRegister registers a function as a method of a remote call server.
 //
 // Parameters:
 //   - server: resource
@@ -1967,7 +2025,7 @@ func RpcServerRegister(scope *Scope, server tf.Output, method_name tf.Output, ca
 	return add(scope, "RpcServerRegister", attrs(optional, attr{"f", f}, attr{"output_specs", output_specs}), server, method_name, tf.OutputList(captured_inputs)).op
 }
 
-// RpcServerStart adds the operation of that name.
+// RpcServerStart starts a remote call server, so that it accepts calls.
 //
 // Parameters:
 //   - server: resource
@@ -1975,7 +2033,7 @@ func RpcServerStart(scope *Scope, server tf.Output) (o *tf.Operation) {
 	return add(scope, "RpcServerStart", nil, server).op
 }
 
-// Rsqrt adds the operation of that name.
+// Rsqrt computes one divided by the square root of every element.
 //
 // Parameters:
 //   - x: T
@@ -1988,7 +2046,7 @@ func Rsqrt(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Rsqrt", nil, x).one()
 }
 
-// RsqrtGrad adds the operation of that name.
+// RsqrtGrad computes the gradient of Rsqrt from its output and output gradient.
 //
 // Parameters:
 //   - y, dy: T

@@ -45,7 +45,8 @@ func SampleDistortedBoundingBoxUseImageIfNoBoundingBoxes(value bool) SampleDisto
 	return SampleDistortedBoundingBoxAttr{"use_image_if_no_bounding_boxes", value}
 }
 
-// SampleDistortedBoundingBox adds the operation of that name.
+// SampleDistortedBoundingBox draws a random crop window for an image that keeps enough of its
+// objects.
 //
 // Parameters:
 //   - image_size: T
@@ -101,7 +102,8 @@ func SampleDistortedBoundingBoxV2UseImageIfNoBoundingBoxes(value bool) SampleDis
 	return SampleDistortedBoundingBoxV2Attr{"use_image_if_no_bounding_boxes", value}
 }
 
-// SampleDistortedBoundingBoxV2 adds the operation of that name.
+// SampleDistortedBoundingBoxV2 draws a random crop window, the least object coverage being an
+// input.
 //
 // Parameters:
 //   - image_size: T
@@ -122,7 +124,7 @@ func SampleDistortedBoundingBoxV2(scope *Scope, image_size tf.Output, bounding_b
 	return made.one(), made.one(), made.one()
 }
 
-// SamplingDataset adds the operation of that name.
+// SamplingDataset keeps each dataset element with a given probability.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -137,7 +139,7 @@ func SamplingDataset(scope *Scope, input_dataset tf.Output, rate tf.Output, seed
 	return add(scope, "SamplingDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, rate, seed, seed2).one()
 }
 
-// Save adds the operation of that name.
+// Save writes tensors to a file of the old checkpoint format.
 //
 // Parameters:
 //   - filename, tensor_names: string
@@ -161,7 +163,7 @@ func SaveDatasetUseShardFunc(value bool) SaveDatasetAttr {
 	return SaveDatasetAttr{"use_shard_func", value}
 }
 
-// SaveDataset adds the operation of that name.
+// SaveDataset writes a dataset's elements to a path, split into shards by a function.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -189,7 +191,7 @@ func SaveDatasetV2UseShardFunc(value bool) SaveDatasetV2Attr {
 	return SaveDatasetV2Attr{"use_shard_func", value}
 }
 
-// SaveDatasetV2 adds the operation of that name.
+// SaveDatasetV2 writes a dataset's elements to a path while passing them through.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -209,7 +211,7 @@ func SaveDatasetV2(scope *Scope, input_dataset tf.Output, path tf.Output, shard_
 	return add(scope, "SaveDatasetV2", attrs(optional, attr{"shard_func", shard_func}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, path, tf.OutputList(shard_func_other_args)).one()
 }
 
-// SaveSlices adds the operation of that name.
+// SaveSlices writes slices of tensors to a file of the old checkpoint format.
 //
 // Parameters:
 //   - filename, tensor_names, shapes_and_slices: string
@@ -220,7 +222,7 @@ func SaveSlices(scope *Scope, filename tf.Output, tensor_names tf.Output, shapes
 	return add(scope, "SaveSlices", nil, filename, tensor_names, shapes_and_slices, tf.OutputList(data)).op
 }
 
-// SaveV2 adds the operation of that name.
+// SaveV2 writes tensors, or slices of them, to a checkpoint by name.
 //
 // Parameters:
 //   - prefix, tensor_names, shape_and_slices: string
@@ -231,7 +233,7 @@ func SaveV2(scope *Scope, prefix tf.Output, tensor_names tf.Output, shape_and_sl
 	return add(scope, "SaveV2", nil, prefix, tensor_names, shape_and_slices, tf.OutputList(tensors)).op
 }
 
-// ScalarSummary adds the operation of that name.
+// ScalarSummary writes tagged scalars into a summary protocol buffer.
 //
 // Parameters:
 //   - tags: string
@@ -259,7 +261,8 @@ func ScaleAndTranslateAntialias(value bool) ScaleAndTranslateAttr {
 	return ScaleAndTranslateAttr{"antialias", value}
 }
 
-// ScaleAndTranslate adds the operation of that name.
+// ScaleAndTranslate resizes images by given scales and translations with a chosen resampling
+// kernel.
 //
 // Parameters:
 //   - images: T
@@ -289,7 +292,7 @@ func ScaleAndTranslateGradAntialias(value bool) ScaleAndTranslateGradAttr {
 	return ScaleAndTranslateGradAttr{"antialias", value}
 }
 
-// ScaleAndTranslateGrad adds the operation of that name.
+// ScaleAndTranslateGrad computes the gradient of ScaleAndTranslate with respect to the images.
 //
 // Parameters:
 //   - grads, original_image: T
@@ -321,7 +324,7 @@ func ScanDatasetUseDefaultDevice(value bool) ScanDatasetAttr {
 // ScanDatasetMetadata sets the attribute metadata; the default is "".
 func ScanDatasetMetadata(value string) ScanDatasetAttr { return ScanDatasetAttr{"metadata", value} }
 
-// ScanDataset adds the operation of that name.
+// ScanDataset maps elements with a function that carries state from one to the next.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -349,7 +352,7 @@ type ScatterAddAttr attr
 // ScatterAddUseLocking sets the attribute use_locking; the default is false.
 func ScatterAddUseLocking(value bool) ScatterAddAttr { return ScatterAddAttr{"use_locking", value} }
 
-// ScatterAdd adds the operation of that name.
+// ScatterAdd adds slices to a reference variable at the given indices.
 //
 // Parameters:
 //   - ref: reference to T
@@ -375,7 +378,7 @@ type ScatterDivAttr attr
 // ScatterDivUseLocking sets the attribute use_locking; the default is false.
 func ScatterDivUseLocking(value bool) ScatterDivAttr { return ScatterDivAttr{"use_locking", value} }
 
-// ScatterDiv adds the operation of that name.
+// ScatterDiv divides slices of a reference variable at the given indices.
 //
 // Parameters:
 //   - ref: reference to T
@@ -401,7 +404,7 @@ type ScatterMaxAttr attr
 // ScatterMaxUseLocking sets the attribute use_locking; the default is false.
 func ScatterMaxUseLocking(value bool) ScatterMaxAttr { return ScatterMaxAttr{"use_locking", value} }
 
-// ScatterMax adds the operation of that name.
+// ScatterMax raises slices of a reference variable to at least the given updates.
 //
 // Parameters:
 //   - ref: reference to T
@@ -426,7 +429,7 @@ type ScatterMinAttr attr
 // ScatterMinUseLocking sets the attribute use_locking; the default is false.
 func ScatterMinUseLocking(value bool) ScatterMinAttr { return ScatterMinAttr{"use_locking", value} }
 
-// ScatterMin adds the operation of that name.
+// ScatterMin lowers slices of a reference variable to at most the given updates.
 //
 // Parameters:
 //   - ref: reference to T
@@ -451,7 +454,7 @@ type ScatterMulAttr attr
 // ScatterMulUseLocking sets the attribute use_locking; the default is false.
 func ScatterMulUseLocking(value bool) ScatterMulAttr { return ScatterMulAttr{"use_locking", value} }
 
-// ScatterMul adds the operation of that name.
+// ScatterMul multiplies slices of a reference variable at the given indices.
 //
 // Parameters:
 //   - ref: reference to T
@@ -479,7 +482,7 @@ func ScatterNdBadIndicesPolicy(value string) ScatterNdAttr {
 	return ScatterNdAttr{"bad_indices_policy", value}
 }
 
-// ScatterNd adds the operation of that name.
+// ScatterNd builds a tensor of zeros and adds updates at the given index vectors.
 //
 // Parameters:
 //   - indices: Tindices
@@ -509,7 +512,7 @@ func ScatterNdAddBadIndicesPolicy(value string) ScatterNdAddAttr {
 	return ScatterNdAddAttr{"bad_indices_policy", value}
 }
 
-// ScatterNdAdd adds the operation of that name.
+// ScatterNdAdd adds updates to slices of a reference variable found by index vectors.
 //
 // Parameters:
 //   - ref: reference to T
@@ -542,7 +545,8 @@ func ScatterNdMaxBadIndicesPolicy(value string) ScatterNdMaxAttr {
 	return ScatterNdMaxAttr{"bad_indices_policy", value}
 }
 
-// ScatterNdMax adds the operation of that name.
+// ScatterNdMax raises a reference variable's slices, found by index vectors, to at least the
+// updates.
 //
 // Parameters:
 //   - ref: reference to T
@@ -575,7 +579,8 @@ func ScatterNdMinBadIndicesPolicy(value string) ScatterNdMinAttr {
 	return ScatterNdMinAttr{"bad_indices_policy", value}
 }
 
-// ScatterNdMin adds the operation of that name.
+// ScatterNdMin lowers a reference variable's slices, found by index vectors, to at most the
+// updates.
 //
 // Parameters:
 //   - ref: reference to T
@@ -603,7 +608,8 @@ func ScatterNdNonAliasingAddBadIndicesPolicy(value string) ScatterNdNonAliasingA
 	return ScatterNdNonAliasingAddAttr{"bad_indices_policy", value}
 }
 
-// ScatterNdNonAliasingAdd adds the operation of that name.
+// ScatterNdNonAliasingAdd adds updates to a tensor's slices found by index vectors, reusing its
+// buffer if unshared.
 //
 // Parameters:
 //   - input: T
@@ -636,7 +642,7 @@ func ScatterNdSubBadIndicesPolicy(value string) ScatterNdSubAttr {
 	return ScatterNdSubAttr{"bad_indices_policy", value}
 }
 
-// ScatterNdSub adds the operation of that name.
+// ScatterNdSub subtracts updates from slices of a reference variable found by index vectors.
 //
 // Parameters:
 //   - ref: reference to T
@@ -669,7 +675,7 @@ func ScatterNdUpdateBadIndicesPolicy(value string) ScatterNdUpdateAttr {
 	return ScatterNdUpdateAttr{"bad_indices_policy", value}
 }
 
-// ScatterNdUpdate adds the operation of that name.
+// ScatterNdUpdate overwrites slices of a reference variable found by index vectors.
 //
 // Parameters:
 //   - ref: reference to T
@@ -692,7 +698,7 @@ type ScatterSubAttr attr
 // ScatterSubUseLocking sets the attribute use_locking; the default is false.
 func ScatterSubUseLocking(value bool) ScatterSubAttr { return ScatterSubAttr{"use_locking", value} }
 
-// ScatterSub adds the operation of that name.
+// ScatterSub subtracts slices from a reference variable at the given indices.
 //
 // Parameters:
 //   - ref: reference to T
@@ -720,7 +726,7 @@ func ScatterUpdateUseLocking(value bool) ScatterUpdateAttr {
 	return ScatterUpdateAttr{"use_locking", value}
 }
 
-// ScatterUpdate adds the operation of that name.
+// ScatterUpdate overwrites slices of a reference variable at the given indices.
 //
 // Parameters:
 //   - ref: reference to T
@@ -737,7 +743,7 @@ func ScatterUpdate(scope *Scope, ref tf.Output, indices tf.Output, updates tf.Ou
 	return add(scope, "ScatterUpdate", attrs(optional), ref, indices, updates).one()
 }
 
-// SdcaFprint adds the operation of that name.
+// SdcaFprint computes the fingerprint of each string that the SDCA optimizer uses as an id.
 //
 // Parameters:
 //   - input: string
@@ -756,7 +762,8 @@ func SdcaOptimizerAdaptative(value bool) SdcaOptimizerAttr {
 	return SdcaOptimizerAttr{"adaptative", value}
 }
 
-// SdcaOptimizer adds the operation of that name.
+// SdcaOptimizer trains a linear model by stochastic dual coordinate ascent with L1 and L2
+// regularization.
 //
 // Parameters:
 //   - sparse_example_indices, sparse_feature_indices: list of num_sparse_features × int64
@@ -799,7 +806,8 @@ func SdcaOptimizerV2Adaptive(value bool) SdcaOptimizerV2Attr {
 	return SdcaOptimizerV2Attr{"adaptive", value}
 }
 
-// SdcaOptimizerV2 adds the operation of that name.
+// SdcaOptimizerV2 trains a linear model by stochastic dual coordinate ascent, with its adaptive
+// attribute correctly spelled.
 //
 // Parameters:
 //   - sparse_example_indices, sparse_feature_indices: list of num_sparse_features × int64
@@ -834,7 +842,7 @@ func SdcaOptimizerV2(scope *Scope, sparse_example_indices []tf.Output, sparse_fe
 	return made.one(), made.list("out_delta_sparse_weights"), made.list("out_delta_dense_weights")
 }
 
-// SdcaShrinkL1 adds the operation of that name.
+// SdcaShrinkL1 applies the L1 shrinking step to a linear model's weights.
 //
 // Parameters:
 //   - weights: list of num_features × reference to float32
@@ -846,7 +854,7 @@ func SdcaShrinkL1(scope *Scope, weights []tf.Output, l1 float32, l2 float32) (o 
 	return add(scope, "SdcaShrinkL1", given(attr{"l1", l1}, attr{"l2", l2}), tf.OutputList(weights)).op
 }
 
-// SegmentMax adds the operation of that name.
+// SegmentMax takes the maximum of each segment of rows, segment ids being sorted.
 //
 // Parameters:
 //   - data: T
@@ -863,7 +871,7 @@ func SegmentMax(scope *Scope, data tf.Output, segment_ids tf.Output) (output tf.
 	return add(scope, "SegmentMax", nil, data, segment_ids).one()
 }
 
-// SegmentMaxV2 adds the operation of that name.
+// SegmentMaxV2 takes the maximum of each segment of rows, with the number of segments given.
 //
 // Parameters:
 //   - data: T
@@ -883,7 +891,7 @@ func SegmentMaxV2(scope *Scope, data tf.Output, segment_ids tf.Output, num_segme
 	return add(scope, "SegmentMaxV2", nil, data, segment_ids, num_segments).one()
 }
 
-// SegmentMean adds the operation of that name.
+// SegmentMean takes the mean of each segment of rows, segment ids being sorted.
 //
 // Parameters:
 //   - data: T
@@ -900,7 +908,7 @@ func SegmentMean(scope *Scope, data tf.Output, segment_ids tf.Output) (output tf
 	return add(scope, "SegmentMean", nil, data, segment_ids).one()
 }
 
-// SegmentMin adds the operation of that name.
+// SegmentMin takes the minimum of each segment of rows, segment ids being sorted.
 //
 // Parameters:
 //   - data: T
@@ -917,7 +925,7 @@ func SegmentMin(scope *Scope, data tf.Output, segment_ids tf.Output) (output tf.
 	return add(scope, "SegmentMin", nil, data, segment_ids).one()
 }
 
-// SegmentMinV2 adds the operation of that name.
+// SegmentMinV2 takes the minimum of each segment of rows, with the number of segments given.
 //
 // Parameters:
 //   - data: T
@@ -937,7 +945,7 @@ func SegmentMinV2(scope *Scope, data tf.Output, segment_ids tf.Output, num_segme
 	return add(scope, "SegmentMinV2", nil, data, segment_ids, num_segments).one()
 }
 
-// SegmentProd adds the operation of that name.
+// SegmentProd multiplies the rows of each segment, segment ids being sorted.
 //
 // Parameters:
 //   - data: T
@@ -954,7 +962,7 @@ func SegmentProd(scope *Scope, data tf.Output, segment_ids tf.Output) (output tf
 	return add(scope, "SegmentProd", nil, data, segment_ids).one()
 }
 
-// SegmentProdV2 adds the operation of that name.
+// SegmentProdV2 multiplies the rows of each segment, with the number of segments given.
 //
 // Parameters:
 //   - data: T
@@ -974,7 +982,7 @@ func SegmentProdV2(scope *Scope, data tf.Output, segment_ids tf.Output, num_segm
 	return add(scope, "SegmentProdV2", nil, data, segment_ids, num_segments).one()
 }
 
-// SegmentSum adds the operation of that name.
+// SegmentSum adds up the rows of each segment, segment ids being sorted.
 //
 // Parameters:
 //   - data: T
@@ -991,7 +999,7 @@ func SegmentSum(scope *Scope, data tf.Output, segment_ids tf.Output) (output tf.
 	return add(scope, "SegmentSum", nil, data, segment_ids).one()
 }
 
-// SegmentSumV2 adds the operation of that name.
+// SegmentSumV2 adds up the rows of each segment, with the number of segments given.
 //
 // Parameters:
 //   - data: T
@@ -1011,7 +1019,7 @@ func SegmentSumV2(scope *Scope, data tf.Output, segment_ids tf.Output, num_segme
 	return add(scope, "SegmentSumV2", nil, data, segment_ids, num_segments).one()
 }
 
-// Select adds the operation of that name.
+// Select picks elements or whole rows from one of two tensors by a condition.
 //
 // Parameters:
 //   - condition: bool
@@ -1023,7 +1031,7 @@ func Select(scope *Scope, condition tf.Output, x tf.Output, y tf.Output) (output
 	return add(scope, "Select", nil, condition, x, y).one()
 }
 
-// SelectV2 adds the operation of that name.
+// SelectV2 picks elements from one of two tensors by a condition, with broadcasting.
 //
 // Parameters:
 //   - condition: bool
@@ -1035,7 +1043,8 @@ func SelectV2(scope *Scope, condition tf.Output, t tf.Output, e tf.Output) (outp
 	return add(scope, "SelectV2", nil, condition, t, e).one()
 }
 
-// SelfAdjointEig adds the operation of that name.
+// SelfAdjointEig decomposes self-adjoint matrices into eigenvalues and eigenvectors packed
+// together; deprecated in favor of SelfAdjointEigV2.
 //
 // Parameters:
 //   - input: T
@@ -1058,7 +1067,7 @@ func SelfAdjointEigV2ComputeV(value bool) SelfAdjointEigV2Attr {
 	return SelfAdjointEigV2Attr{"compute_v", value}
 }
 
-// SelfAdjointEigV2 adds the operation of that name.
+// SelfAdjointEigV2 computes eigenvalues and optionally eigenvectors of self-adjoint matrices.
 //
 // Parameters:
 //   - input: T
@@ -1074,7 +1083,7 @@ func SelfAdjointEigV2(scope *Scope, input tf.Output, optional ...SelfAdjointEigV
 	return made.one(), made.one()
 }
 
-// Selu adds the operation of that name.
+// Selu computes the scaled exponential linear unit of every element.
 //
 // Parameters:
 //   - features: T
@@ -1087,7 +1096,7 @@ func Selu(scope *Scope, features tf.Output) (activations tf.Output) {
 	return add(scope, "Selu", nil, features).one()
 }
 
-// SeluGrad adds the operation of that name.
+// SeluGrad computes the gradient of Selu from its output and output gradient.
 //
 // Parameters:
 //   - gradients, outputs: T
@@ -1106,7 +1115,7 @@ type SendAttr attr
 // SendClientTerminated sets the attribute client_terminated; the default is false.
 func SendClientTerminated(value bool) SendAttr { return SendAttr{"client_terminated", value} }
 
-// Send adds the operation of that name.
+// Send sends a named tensor to another device.
 //
 // Parameters:
 //   - tensor: T
@@ -1120,7 +1129,7 @@ func Send(scope *Scope, tensor tf.Output, tensor_name string, send_device string
 	return add(scope, "Send", attrs(optional, attr{"tensor_name", tensor_name}, attr{"send_device", send_device}, attr{"send_device_incarnation", send_device_incarnation}, attr{"recv_device", recv_device}), tensor).op
 }
 
-// SendTPUEmbeddingGradients adds the operation of that name.
+// SendTPUEmbeddingGradients updates a TPU's embedding tables with gradients and learning rates.
 //
 // Parameters:
 //   - inputs: list of N × float32
@@ -1142,7 +1151,7 @@ func SerializeIteratorExternalStatePolicy(value int64) SerializeIteratorAttr {
 	return SerializeIteratorAttr{"external_state_policy", value}
 }
 
-// SerializeIterator adds the operation of that name.
+// SerializeIterator serializes the state of a dataset iterator.
 //
 // Parameters:
 //   - resource_handle: resource
@@ -1163,7 +1172,7 @@ func SerializeManySparseOutType(value tf.DataType) SerializeManySparseAttr {
 	return SerializeManySparseAttr{"out_type", value}
 }
 
-// SerializeManySparse adds the operation of that name.
+// SerializeManySparse serializes a minibatch of sparse tensors, three values to a row.
 //
 // Parameters:
 //   - sparse_indices: int64
@@ -1186,7 +1195,7 @@ func SerializeSparseOutType(value tf.DataType) SerializeSparseAttr {
 	return SerializeSparseAttr{"out_type", value}
 }
 
-// SerializeSparse adds the operation of that name.
+// SerializeSparse serializes one sparse tensor into three values.
 //
 // Parameters:
 //   - sparse_indices: int64
@@ -1201,7 +1210,7 @@ func SerializeSparse(scope *Scope, sparse_indices tf.Output, sparse_values tf.Ou
 	return add(scope, "SerializeSparse", attrs(optional), sparse_indices, sparse_values, sparse_shape).one()
 }
 
-// SerializeTensor adds the operation of that name.
+// SerializeTensor serializes a tensor as a TensorProto string.
 //
 // Parameters:
 //   - tensor: T
@@ -1218,7 +1227,7 @@ type SetSizeAttr attr
 // SetSizeValidateIndices sets the attribute validate_indices; the default is true.
 func SetSizeValidateIndices(value bool) SetSizeAttr { return SetSizeAttr{"validate_indices", value} }
 
-// SetSize adds the operation of that name.
+// SetSize counts the unique elements along the last dimension of a sparse set.
 //
 // Parameters:
 //   - set_indices: int64
@@ -1235,7 +1244,7 @@ func SetSize(scope *Scope, set_indices tf.Output, set_values tf.Output, set_shap
 	return add(scope, "SetSize", attrs(optional), set_indices, set_values, set_shape).one()
 }
 
-// SetStatsAggregatorDataset adds the operation of that name.
+// SetStatsAggregatorDataset has its pipeline record statistics with a given aggregator.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1256,7 +1265,7 @@ type ShapeAttr attr
 // ShapeOutType sets the attribute out_type, int32 or int64; the default is int32.
 func ShapeOutType(value tf.DataType) ShapeAttr { return ShapeAttr{"out_type", value} }
 
-// Shape adds the operation of that name.
+// Shape returns a tensor's shape as a vector of integers.
 //
 // Parameters:
 //   - input: T
@@ -1275,7 +1284,7 @@ type ShapeNAttr attr
 // ShapeNOutType sets the attribute out_type, int32 or int64; the default is int32.
 func ShapeNOutType(value tf.DataType) ShapeNAttr { return ShapeNAttr{"out_type", value} }
 
-// ShapeN adds the operation of that name.
+// ShapeN returns the shape of each of several tensors.
 //
 // Parameters:
 //   - input: list of N × T
@@ -1301,7 +1310,7 @@ func ShardDatasetRequireNonEmpty(value bool) ShardDatasetAttr {
 // ShardDatasetMetadata sets the attribute metadata; the default is "".
 func ShardDatasetMetadata(value string) ShardDatasetAttr { return ShardDatasetAttr{"metadata", value} }
 
-// ShardDataset adds the operation of that name.
+// ShardDataset keeps every n-th dataset element, starting at a given index.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1317,7 +1326,7 @@ func ShardDataset(scope *Scope, input_dataset tf.Output, num_shards tf.Output, i
 	return add(scope, "ShardDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, num_shards, index).one()
 }
 
-// ShardedFilename adds the operation of that name.
+// ShardedFilename formats the name of one shard of a sharded file.
 //
 // Parameters:
 //   - basename: string
@@ -1329,7 +1338,7 @@ func ShardedFilename(scope *Scope, basename tf.Output, shard tf.Output, num_shar
 	return add(scope, "ShardedFilename", nil, basename, shard, num_shards).one()
 }
 
-// ShardedFilespec adds the operation of that name.
+// ShardedFilespec formats a pattern that matches the names of all shards of a file.
 //
 // Parameters:
 //   - basename: string
@@ -1355,7 +1364,7 @@ func ShuffleAndRepeatDatasetMetadata(value string) ShuffleAndRepeatDatasetAttr {
 	return ShuffleAndRepeatDatasetAttr{"metadata", value}
 }
 
-// ShuffleAndRepeatDataset adds the operation of that name.
+// ShuffleAndRepeatDataset shuffles a dataset and repeats it in one step, from a pair of seeds.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1385,7 +1394,8 @@ func ShuffleAndRepeatDatasetV2Metadata(value string) ShuffleAndRepeatDatasetV2At
 	return ShuffleAndRepeatDatasetV2Attr{"metadata", value}
 }
 
-// ShuffleAndRepeatDatasetV2 adds the operation of that name.
+// ShuffleAndRepeatDatasetV2 shuffles a dataset and repeats it in one step, with a seed generator
+// resource.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1416,7 +1426,7 @@ func ShuffleDatasetMetadata(value string) ShuffleDatasetAttr {
 	return ShuffleDatasetAttr{"metadata", value}
 }
 
-// ShuffleDataset adds the operation of that name.
+// ShuffleDataset shuffles elements within a buffer, from a pair of seeds.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1440,7 +1450,7 @@ func ShuffleDatasetV2Metadata(value string) ShuffleDatasetV2Attr {
 	return ShuffleDatasetV2Attr{"metadata", value}
 }
 
-// ShuffleDatasetV2 adds the operation of that name.
+// ShuffleDatasetV2 shuffles elements within a buffer, taking seeds from a generator resource.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1471,7 +1481,8 @@ func ShuffleDatasetV3Metadata(value string) ShuffleDatasetV3Attr {
 	return ShuffleDatasetV3Attr{"metadata", value}
 }
 
-// ShuffleDatasetV3 adds the operation of that name.
+// ShuffleDatasetV3 shuffles elements within a buffer, with both seeds and a seed generator
+// resource.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1488,12 +1499,12 @@ func ShuffleDatasetV3(scope *Scope, input_dataset tf.Output, buffer_size tf.Outp
 	return add(scope, "ShuffleDatasetV3", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, buffer_size, seed, seed2, seed_generator).one()
 }
 
-// ShutdownDistributedTPU adds the operation of that name.
+// ShutdownDistributedTPU stops a distributed TPU system, failing if none is running.
 func ShutdownDistributedTPU(scope *Scope) (o *tf.Operation) {
 	return add(scope, "ShutdownDistributedTPU", nil).op
 }
 
-// ShutdownTPUSystem adds the operation of that name.
+// ShutdownTPUSystem shuts down the TPU system and tells whether that succeeded.
 //
 // Results:
 //   - success: bool
@@ -1501,7 +1512,7 @@ func ShutdownTPUSystem(scope *Scope) (success tf.Output) {
 	return add(scope, "ShutdownTPUSystem", nil).one()
 }
 
-// Sigmoid adds the operation of that name.
+// Sigmoid computes the logistic function of every element.
 //
 // Parameters:
 //   - x: T
@@ -1514,7 +1525,7 @@ func Sigmoid(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Sigmoid", nil, x).one()
 }
 
-// SigmoidGrad adds the operation of that name.
+// SigmoidGrad computes the gradient of Sigmoid from its output and output gradient.
 //
 // Parameters:
 //   - y, dy: T
@@ -1527,7 +1538,7 @@ func SigmoidGrad(scope *Scope, y tf.Output, dy tf.Output) (z tf.Output) {
 	return add(scope, "SigmoidGrad", nil, y, dy).one()
 }
 
-// Sign adds the operation of that name.
+// Sign returns minus one, zero or one for each element by its sign.
 //
 // Parameters:
 //   - x: T
@@ -1540,7 +1551,7 @@ func Sign(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Sign", nil, x).one()
 }
 
-// Sin adds the operation of that name.
+// Sin computes the sine of every element, in radians.
 //
 // Parameters:
 //   - x: T
@@ -1553,7 +1564,7 @@ func Sin(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Sin", nil, x).one()
 }
 
-// Sinh adds the operation of that name.
+// Sinh computes the hyperbolic sine of every element.
 //
 // Parameters:
 //   - x: T
@@ -1572,7 +1583,7 @@ type SizeAttr attr
 // SizeOutType sets the attribute out_type, int32 or int64; the default is int32.
 func SizeOutType(value tf.DataType) SizeAttr { return SizeAttr{"out_type", value} }
 
-// Size adds the operation of that name.
+// Size returns the number of elements in a tensor.
 //
 // Parameters:
 //   - input: T
@@ -1591,7 +1602,7 @@ type SkipDatasetAttr attr
 // SkipDatasetMetadata sets the attribute metadata; the default is "".
 func SkipDatasetMetadata(value string) SkipDatasetAttr { return SkipDatasetAttr{"metadata", value} }
 
-// SkipDataset adds the operation of that name.
+// SkipDataset leaves out the first elements of a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1619,7 +1630,7 @@ func SkipgramMinCount(value int64) SkipgramAttr { return SkipgramAttr{"min_count
 // SkipgramSubsample sets the attribute subsample; the default is 0.001.
 func SkipgramSubsample(value float32) SkipgramAttr { return SkipgramAttr{"subsample", value} }
 
-// Skipgram adds the operation of that name.
+// Skipgram reads a text file and yields word pairs for skip-gram training; deprecated.
 //
 // Parameters:
 //   - filename: a string
@@ -1642,7 +1653,7 @@ func Skipgram(scope *Scope, filename string, batch_size int64, optional ...Skipg
 	return made.one(), made.one(), made.one(), made.one(), made.one(), made.one(), made.one()
 }
 
-// SleepDataset adds the operation of that name.
+// SleepDataset pauses for a given time before each dataset element.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1656,7 +1667,7 @@ func SleepDataset(scope *Scope, input_dataset tf.Output, sleep_microseconds tf.O
 	return add(scope, "SleepDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, sleep_microseconds).one()
 }
 
-// Slice adds the operation of that name.
+// Slice cuts a block out of a tensor by its beginning and size.
 //
 // Parameters:
 //   - input: T
@@ -1678,7 +1689,7 @@ func SlidingWindowDatasetDropRemainder(value bool) SlidingWindowDatasetAttr {
 	return SlidingWindowDatasetAttr{"drop_remainder", value}
 }
 
-// SlidingWindowDataset adds the operation of that name.
+// SlidingWindowDataset yields batches of elements from a window that slides over the input.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1694,7 +1705,7 @@ func SlidingWindowDataset(scope *Scope, input_dataset tf.Output, window_size tf.
 	return add(scope, "SlidingWindowDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, window_size, window_shift, window_stride).one()
 }
 
-// Snapshot adds the operation of that name.
+// Snapshot returns a copy of a tensor as it is now.
 //
 // Parameters:
 //   - input: T
@@ -1713,7 +1724,7 @@ func SnapshotChunkDatasetCompression(value string) SnapshotChunkDatasetAttr {
 	return SnapshotChunkDatasetAttr{"compression", value}
 }
 
-// SnapshotChunkDataset adds the operation of that name.
+// SnapshotChunkDataset yields the elements stored in one chunk file of a distributed snapshot.
 //
 // Parameters:
 //   - chunk_file: string
@@ -1798,7 +1809,7 @@ func SnapshotDatasetSnapshotName(value string) SnapshotDatasetAttr {
 	return SnapshotDatasetAttr{"snapshot_name", value}
 }
 
-// SnapshotDataset adds the operation of that name.
+// SnapshotDataset writes its elements to a snapshot on disk, or reads an earlier one.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1827,7 +1838,7 @@ func SnapshotDatasetReaderCompression(value string) SnapshotDatasetReaderAttr {
 	return SnapshotDatasetReaderAttr{"compression", value}
 }
 
-// SnapshotDatasetReader adds the operation of that name.
+// SnapshotDatasetReader yields the elements of one snapshot shard from a start index on.
 //
 // Parameters:
 //   - shard_dir: string
@@ -1877,7 +1888,7 @@ func SnapshotDatasetV2Metadata(value string) SnapshotDatasetV2Attr {
 	return SnapshotDatasetV2Attr{"metadata", value}
 }
 
-// SnapshotDatasetV2 adds the operation of that name.
+// SnapshotDatasetV2 writes or reads a snapshot on disk, with functions that shard and read it.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -1903,7 +1914,7 @@ func SnapshotDatasetV2(scope *Scope, input_dataset tf.Output, path tf.Output, re
 	return add(scope, "SnapshotDatasetV2", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}, attr{"reader_func", reader_func}, attr{"shard_func", shard_func}), input_dataset, path, tf.OutputList(reader_func_other_args), tf.OutputList(shard_func_other_args)).one()
 }
 
-// SnapshotNestedDatasetReader adds the operation of that name.
+// SnapshotNestedDatasetReader yields elements from several snapshot reader datasets in turn.
 //
 // Parameters:
 //   - inputs: list of N × variant
@@ -1924,7 +1935,7 @@ type SobolSampleAttr attr
 // SobolSampleDtype sets the attribute dtype, float32 or float64; the default is float32.
 func SobolSampleDtype(value tf.DataType) SobolSampleAttr { return SobolSampleAttr{"dtype", value} }
 
-// SobolSample adds the operation of that name.
+// SobolSample generates points of the Sobol low-discrepancy sequence.
 //
 // Parameters:
 //   - dim, num_results, skip: int32
@@ -1937,7 +1948,7 @@ func SobolSample(scope *Scope, dim tf.Output, num_results tf.Output, skip tf.Out
 	return add(scope, "SobolSample", attrs(optional), dim, num_results, skip).one()
 }
 
-// Softmax adds the operation of that name.
+// Softmax turns each row of logits into probabilities.
 //
 // Parameters:
 //   - logits: T
@@ -1950,7 +1961,8 @@ func Softmax(scope *Scope, logits tf.Output) (softmax tf.Output) {
 	return add(scope, "Softmax", nil, logits).one()
 }
 
-// SoftmaxCrossEntropyWithLogits adds the operation of that name.
+// SoftmaxCrossEntropyWithLogits computes softmax cross entropy and its gradient for rows of label
+// probabilities.
 //
 // Parameters:
 //   - features, labels: T
@@ -1964,7 +1976,7 @@ func SoftmaxCrossEntropyWithLogits(scope *Scope, features tf.Output, labels tf.O
 	return made.one(), made.one()
 }
 
-// Softplus adds the operation of that name.
+// Softplus computes the log of one plus the exponential of every element.
 //
 // Parameters:
 //   - features: T
@@ -1977,7 +1989,7 @@ func Softplus(scope *Scope, features tf.Output) (activations tf.Output) {
 	return add(scope, "Softplus", nil, features).one()
 }
 
-// SoftplusGrad adds the operation of that name.
+// SoftplusGrad computes the gradient of Softplus from its inputs and output gradient.
 //
 // Parameters:
 //   - gradients, features: T
@@ -1990,7 +2002,7 @@ func SoftplusGrad(scope *Scope, gradients tf.Output, features tf.Output) (backpr
 	return add(scope, "SoftplusGrad", nil, gradients, features).one()
 }
 
-// Softsign adds the operation of that name.
+// Softsign divides every element by one plus its absolute value.
 //
 // Parameters:
 //   - features: T
@@ -2003,7 +2015,7 @@ func Softsign(scope *Scope, features tf.Output) (activations tf.Output) {
 	return add(scope, "Softsign", nil, features).one()
 }
 
-// SoftsignGrad adds the operation of that name.
+// SoftsignGrad computes the gradient of Softsign from its inputs and output gradient.
 //
 // Parameters:
 //   - gradients, features: T
@@ -2016,7 +2028,8 @@ func SoftsignGrad(scope *Scope, gradients tf.Output, features tf.Output) (backpr
 	return add(scope, "SoftsignGrad", nil, gradients, features).one()
 }
 
-// SortListOfSparseCoreCooTensors adds the operation of that name.
+// SortListOfSparseCoreCooTensors merges coordinate lists of embedding ids and sorts them for TPU
+// SparseCores.
 //
 // Parameters:
 //   - row_ids_list, col_ids_list: list of N × int32
@@ -2042,7 +2055,7 @@ func SortListOfSparseCoreCooTensors(scope *Scope, row_ids_list []tf.Output, col_
 	return made.one(), made.one(), made.one(), made.one()
 }
 
-// SpaceToBatch adds the operation of that name.
+// SpaceToBatch pads a 4-D tensor and moves square spatial blocks into the batch dimension.
 //
 // Parameters:
 //   - input: T
@@ -2057,7 +2070,7 @@ func SpaceToBatch(scope *Scope, input tf.Output, paddings tf.Output, block_size 
 	return add(scope, "SpaceToBatch", given(attr{"block_size", block_size}), input, paddings).one()
 }
 
-// SpaceToBatchND adds the operation of that name.
+// SpaceToBatchND pads a tensor and moves blocks of any spatial dimensions into the batch dimension.
 //
 // Parameters:
 //   - input: T
@@ -2083,7 +2096,7 @@ func SpaceToDepthDataFormat(value string) SpaceToDepthAttr {
 	return SpaceToDepthAttr{"data_format", value}
 }
 
-// SpaceToDepth adds the operation of that name.
+// SpaceToDepth moves blocks of height and width into channels.
 //
 // Parameters:
 //   - input: T
@@ -2097,7 +2110,8 @@ func SpaceToDepth(scope *Scope, input tf.Output, block_size int64, optional ...S
 	return add(scope, "SpaceToDepth", attrs(optional, attr{"block_size", block_size}), input).one()
 }
 
-// SparseAccumulatorApplyGradient adds the operation of that name.
+// SparseAccumulatorApplyGradient adds a sparse gradient to an accumulator, ignoring it if its step
+// is stale.
 //
 // Parameters:
 //   - handle: reference to string
@@ -2112,7 +2126,8 @@ func SparseAccumulatorApplyGradient(scope *Scope, handle tf.Output, local_step t
 	return add(scope, "SparseAccumulatorApplyGradient", given(attr{"has_known_shape", has_known_shape}), handle, local_step, gradient_indices, gradient_values, gradient_shape).op
 }
 
-// SparseAccumulatorTakeGradient adds the operation of that name.
+// SparseAccumulatorTakeGradient waits for enough sparse gradients in an accumulator, then takes out
+// their average.
 //
 // Parameters:
 //   - handle: reference to string
@@ -2129,7 +2144,7 @@ func SparseAccumulatorTakeGradient(scope *Scope, handle tf.Output, num_required 
 	return made.one(), made.one(), made.one()
 }
 
-// SparseAdd adds the operation of that name.
+// SparseAdd adds two sparse tensors, dropping sums that are below a threshold.
 //
 // Parameters:
 //   - a_indices: int64
@@ -2154,7 +2169,7 @@ func SparseAdd(scope *Scope, a_indices tf.Output, a_values tf.Output, a_shape tf
 	return made.one(), made.one(), made.one()
 }
 
-// SparseAddGrad adds the operation of that name.
+// SparseAddGrad computes the gradients of SparseAdd for the values of both operands.
 //
 // Parameters:
 //   - backprop_val_grad: T
@@ -2178,7 +2193,8 @@ func SparseApplyAdadeltaUseLocking(value bool) SparseApplyAdadeltaAttr {
 	return SparseApplyAdadeltaAttr{"use_locking", value}
 }
 
-// SparseApplyAdadelta adds the operation of that name.
+// SparseApplyAdadelta applies one Adadelta step to those rows of a reference variable that have
+// gradients.
 //
 // Parameters:
 //   - var_, accum, accum_update: reference to T
@@ -2211,7 +2227,8 @@ func SparseApplyAdagradUpdateSlots(value bool) SparseApplyAdagradAttr {
 	return SparseApplyAdagradAttr{"update_slots", value}
 }
 
-// SparseApplyAdagrad adds the operation of that name.
+// SparseApplyAdagrad applies one Adagrad step to those rows of a reference variable that have
+// gradients.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -2239,7 +2256,8 @@ func SparseApplyAdagradDAUseLocking(value bool) SparseApplyAdagradDAAttr {
 	return SparseApplyAdagradDAAttr{"use_locking", value}
 }
 
-// SparseApplyAdagradDA adds the operation of that name.
+// SparseApplyAdagradDA applies one Adagrad dual averaging step to a reference variable's rows that
+// have gradients.
 //
 // Parameters:
 //   - var_, gradient_accumulator, gradient_squared_accumulator: reference to T
@@ -2274,7 +2292,8 @@ func SparseApplyAdagradV2UpdateSlots(value bool) SparseApplyAdagradV2Attr {
 	return SparseApplyAdagradV2Attr{"update_slots", value}
 }
 
-// SparseApplyAdagradV2 adds the operation of that name.
+// SparseApplyAdagradV2 applies one Adagrad step with epsilon to a reference variable's rows that
+// have gradients.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -2302,7 +2321,8 @@ func SparseApplyCenteredRMSPropUseLocking(value bool) SparseApplyCenteredRMSProp
 	return SparseApplyCenteredRMSPropAttr{"use_locking", value}
 }
 
-// SparseApplyCenteredRMSProp adds the operation of that name.
+// SparseApplyCenteredRMSProp applies one centered RMSProp step to a reference variable's rows that
+// have gradients.
 //
 // Parameters:
 //   - var_, mg, ms, mom: reference to T
@@ -2335,7 +2355,8 @@ func SparseApplyFtrlMultiplyLinearByLr(value bool) SparseApplyFtrlAttr {
 	return SparseApplyFtrlAttr{"multiply_linear_by_lr", value}
 }
 
-// SparseApplyFtrl adds the operation of that name.
+// SparseApplyFtrl applies one FTRL-proximal step to those rows of a reference variable that have
+// gradients.
 //
 // Parameters:
 //   - var_, accum, linear: reference to T
@@ -2370,7 +2391,8 @@ func SparseApplyFtrlV2MultiplyLinearByLr(value bool) SparseApplyFtrlV2Attr {
 	return SparseApplyFtrlV2Attr{"multiply_linear_by_lr", value}
 }
 
-// SparseApplyFtrlV2 adds the operation of that name.
+// SparseApplyFtrlV2 applies one FTRL-proximal step with L2 shrinkage to a reference variable's rows
+// that have gradients.
 //
 // Parameters:
 //   - var_, accum, linear: reference to T
@@ -2404,7 +2426,8 @@ func SparseApplyMomentumUseNesterov(value bool) SparseApplyMomentumAttr {
 	return SparseApplyMomentumAttr{"use_nesterov", value}
 }
 
-// SparseApplyMomentum adds the operation of that name.
+// SparseApplyMomentum applies one momentum step to those rows of a reference variable that have
+// gradients.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -2433,7 +2456,8 @@ func SparseApplyProximalAdagradUseLocking(value bool) SparseApplyProximalAdagrad
 	return SparseApplyProximalAdagradAttr{"use_locking", value}
 }
 
-// SparseApplyProximalAdagrad adds the operation of that name.
+// SparseApplyProximalAdagrad applies one proximal Adagrad step to a reference variable's rows that
+// have gradients.
 //
 // Parameters:
 //   - var_, accum: reference to T
@@ -2462,7 +2486,8 @@ func SparseApplyProximalGradientDescentUseLocking(value bool) SparseApplyProxima
 	return SparseApplyProximalGradientDescentAttr{"use_locking", value}
 }
 
-// SparseApplyProximalGradientDescent adds the operation of that name.
+// SparseApplyProximalGradientDescent applies one proximal gradient descent step to a reference
+// variable's rows that have gradients.
 //
 // Parameters:
 //   - var_: reference to T
@@ -2490,7 +2515,8 @@ func SparseApplyRMSPropUseLocking(value bool) SparseApplyRMSPropAttr {
 	return SparseApplyRMSPropAttr{"use_locking", value}
 }
 
-// SparseApplyRMSProp adds the operation of that name.
+// SparseApplyRMSProp applies one RMSProp step to those rows of a reference variable that have
+// gradients.
 //
 // Parameters:
 //   - var_, ms, mom: reference to T
@@ -2518,7 +2544,7 @@ func SparseBincountBinaryOutput(value bool) SparseBincountAttr {
 	return SparseBincountAttr{"binary_output", value}
 }
 
-// SparseBincount adds the operation of that name.
+// SparseBincount counts integers, or sums their weights, in each row of a sparse tensor.
 //
 // Parameters:
 //   - indices: int64
@@ -2539,7 +2565,7 @@ func SparseBincount(scope *Scope, indices tf.Output, values tf.Output, dense_sha
 	return add(scope, "SparseBincount", attrs(optional), indices, values, dense_shape, size, weights).one()
 }
 
-// SparseConcat adds the operation of that name.
+// SparseConcat joins sparse tensors along one dimension.
 //
 // Parameters:
 //   - indices: list of N × int64
@@ -2577,7 +2603,8 @@ func SparseConditionalAccumulatorReductionType(value string) SparseConditionalAc
 	return SparseConditionalAccumulatorAttr{"reduction_type", value}
 }
 
-// SparseConditionalAccumulator adds the operation of that name.
+// SparseConditionalAccumulator creates an accumulator that aggregates sparse gradients and rejects
+// stale ones.
 //
 // Parameters:
 //   - dtype: float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
@@ -2606,7 +2633,7 @@ func SparseCountSparseOutputMaxlength(value int64) SparseCountSparseOutputAttr {
 	return SparseCountSparseOutputAttr{"maxlength", value}
 }
 
-// SparseCountSparseOutput adds the operation of that name.
+// SparseCountSparseOutput counts each row's values in a sparse tensor, giving sparse counts.
 //
 // Parameters:
 //   - indices: int64
@@ -2630,7 +2657,7 @@ func SparseCountSparseOutput(scope *Scope, indices tf.Output, values tf.Output, 
 	return made.one(), made.one(), made.one()
 }
 
-// SparseCross adds the operation of that name.
+// SparseCross crosses features of sparse and dense tensors row by row, hashed if wanted.
 //
 // Parameters:
 //   - indices: list of N × int64
@@ -2655,29 +2682,5 @@ func SparseCountSparseOutput(scope *Scope, indices tf.Output, values tf.Output, 
 // dense_types is a list of int64 or string, 0 at least.
 func SparseCross(scope *Scope, indices []tf.Output, values []tf.Output, shapes []tf.Output, dense_inputs []tf.Output, hashed_output bool, num_buckets int64, hash_key int64, out_type tf.DataType, internal_type tf.DataType) (output_indices tf.Output, output_values tf.Output, output_shape tf.Output) {
 	made := add(scope, "SparseCross", given(attr{"hashed_output", hashed_output}, attr{"num_buckets", num_buckets}, attr{"hash_key", hash_key}, attr{"out_type", out_type}, attr{"internal_type", internal_type}), tf.OutputList(indices), tf.OutputList(values), tf.OutputList(shapes), tf.OutputList(dense_inputs))
-	return made.one(), made.one(), made.one()
-}
-
-// SparseCrossHashed adds the operation of that name.
-//
-// Parameters:
-//   - indices: list of N × int64
-//   - values: list of the types sparse_types
-//   - shapes: list of N × int64
-//   - dense_inputs: list of the types dense_types
-//   - num_buckets: int64
-//   - strong_hash: bool
-//   - salt: int64
-//
-// Results:
-//   - output_indices, output_values, output_shape: int64
-//
-// N is at least 0.
-//
-// sparse_types is a list of int64 or string, 0 at least.
-//
-// dense_types is a list of int64 or string, 0 at least.
-func SparseCrossHashed(scope *Scope, indices []tf.Output, values []tf.Output, shapes []tf.Output, dense_inputs []tf.Output, num_buckets tf.Output, strong_hash tf.Output, salt tf.Output) (output_indices tf.Output, output_values tf.Output, output_shape tf.Output) {
-	made := add(scope, "SparseCrossHashed", nil, tf.OutputList(indices), tf.OutputList(values), tf.OutputList(shapes), tf.OutputList(dense_inputs), num_buckets, strong_hash, salt)
 	return made.one(), made.one(), made.one()
 }

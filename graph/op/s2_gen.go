@@ -4,7 +4,31 @@ package op
 
 import tf "millrace/tfbridge"
 
-// SparseCrossV2 adds the operation of that name.
+// SparseCrossHashed crosses features of sparse and dense tensors into hashed integer ids.
+//
+// Parameters:
+//   - indices: list of N × int64
+//   - values: list of the types sparse_types
+//   - shapes: list of N × int64
+//   - dense_inputs: list of the types dense_types
+//   - num_buckets: int64
+//   - strong_hash: bool
+//   - salt: int64
+//
+// Results:
+//   - output_indices, output_values, output_shape: int64
+//
+// N is at least 0.
+//
+// sparse_types is a list of int64 or string, 0 at least.
+//
+// dense_types is a list of int64 or string, 0 at least.
+func SparseCrossHashed(scope *Scope, indices []tf.Output, values []tf.Output, shapes []tf.Output, dense_inputs []tf.Output, num_buckets tf.Output, strong_hash tf.Output, salt tf.Output) (output_indices tf.Output, output_values tf.Output, output_shape tf.Output) {
+	made := add(scope, "SparseCrossHashed", nil, tf.OutputList(indices), tf.OutputList(values), tf.OutputList(shapes), tf.OutputList(dense_inputs), num_buckets, strong_hash, salt)
+	return made.one(), made.one(), made.one()
+}
+
+// SparseCrossV2 crosses features of sparse and dense tensors into strings with a separator.
 //
 // Parameters:
 //   - indices: list of N × int64
@@ -28,7 +52,7 @@ func SparseCrossV2(scope *Scope, indices []tf.Output, values []tf.Output, shapes
 	return made.one(), made.one(), made.one()
 }
 
-// SparseDenseCwiseAdd adds the operation of that name.
+// SparseDenseCwiseAdd adds a dense tensor to a sparse one, only where the latter has values.
 //
 // Parameters:
 //   - sp_indices: int64
@@ -45,7 +69,7 @@ func SparseDenseCwiseAdd(scope *Scope, sp_indices tf.Output, sp_values tf.Output
 	return add(scope, "SparseDenseCwiseAdd", nil, sp_indices, sp_values, sp_shape, dense).one()
 }
 
-// SparseDenseCwiseDiv adds the operation of that name.
+// SparseDenseCwiseDiv divides a sparse tensor's values by a dense tensor, element by element.
 //
 // Parameters:
 //   - sp_indices: int64
@@ -62,7 +86,7 @@ func SparseDenseCwiseDiv(scope *Scope, sp_indices tf.Output, sp_values tf.Output
 	return add(scope, "SparseDenseCwiseDiv", nil, sp_indices, sp_values, sp_shape, dense).one()
 }
 
-// SparseDenseCwiseMul adds the operation of that name.
+// SparseDenseCwiseMul multiplies a sparse tensor's values by a dense tensor, element by element.
 //
 // Parameters:
 //   - sp_indices: int64
@@ -79,7 +103,7 @@ func SparseDenseCwiseMul(scope *Scope, sp_indices tf.Output, sp_values tf.Output
 	return add(scope, "SparseDenseCwiseMul", nil, sp_indices, sp_values, sp_shape, dense).one()
 }
 
-// SparseFillEmptyRows adds the operation of that name.
+// SparseFillEmptyRows gives every empty row of a sparse matrix one default value.
 //
 // Parameters:
 //   - indices: int64
@@ -97,7 +121,8 @@ func SparseFillEmptyRows(scope *Scope, indices tf.Output, values tf.Output, dens
 	return made.one(), made.one(), made.one(), made.one()
 }
 
-// SparseFillEmptyRowsGrad adds the operation of that name.
+// SparseFillEmptyRowsGrad computes the gradient of SparseFillEmptyRows for its values and the
+// default.
 //
 // Parameters:
 //   - reverse_index_map: int64
@@ -133,7 +158,7 @@ func SparseMatMulBIsSparse(value bool) SparseMatMulAttr {
 	return SparseMatMulAttr{"b_is_sparse", value}
 }
 
-// SparseMatMul adds the operation of that name.
+// SparseMatMul multiplies two dense matrices quickly when one holds many zeros.
 //
 // Parameters:
 //   - a: Ta
@@ -152,7 +177,7 @@ func SparseMatMul(scope *Scope, a tf.Output, b tf.Output, optional ...SparseMatM
 	return add(scope, "SparseMatMul", attrs(optional), a, b).one()
 }
 
-// SparseMatrixAdd adds the operation of that name.
+// SparseMatrixAdd adds two CSR matrices, each scaled by a factor.
 //
 // Parameters:
 //   - a, b: variant
@@ -199,7 +224,7 @@ func SparseMatrixMatMulConjugateOutput(value bool) SparseMatrixMatMulAttr {
 	return SparseMatrixMatMulAttr{"conjugate_output", value}
 }
 
-// SparseMatrixMatMul adds the operation of that name.
+// SparseMatrixMatMul multiplies a CSR matrix by a dense matrix, giving a dense one.
 //
 // Parameters:
 //   - a: variant
@@ -215,7 +240,7 @@ func SparseMatrixMatMul(scope *Scope, a tf.Output, b tf.Output, optional ...Spar
 	return add(scope, "SparseMatrixMatMul", attrs(optional), a, b).one()
 }
 
-// SparseMatrixMul adds the operation of that name.
+// SparseMatrixMul multiplies a CSR matrix by a dense tensor, element by element.
 //
 // Parameters:
 //   - a: variant
@@ -227,7 +252,7 @@ func SparseMatrixMul(scope *Scope, a tf.Output, b tf.Output) (output tf.Output) 
 	return add(scope, "SparseMatrixMul", nil, a, b).one()
 }
 
-// SparseMatrixNNZ adds the operation of that name.
+// SparseMatrixNNZ counts the nonzero elements of CSR matrices.
 //
 // Parameters:
 //   - sparse_matrix: variant
@@ -238,7 +263,7 @@ func SparseMatrixNNZ(scope *Scope, sparse_matrix tf.Output) (nnz tf.Output) {
 	return add(scope, "SparseMatrixNNZ", nil, sparse_matrix).one()
 }
 
-// SparseMatrixOrderingAMD adds the operation of that name.
+// SparseMatrixOrderingAMD computes the approximate minimum degree ordering of CSR matrices.
 //
 // Parameters:
 //   - input: variant
@@ -249,7 +274,7 @@ func SparseMatrixOrderingAMD(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "SparseMatrixOrderingAMD", nil, input).one()
 }
 
-// SparseMatrixSoftmax adds the operation of that name.
+// SparseMatrixSoftmax computes the softmax over each row of CSR matrices.
 //
 // Parameters:
 //   - logits: variant
@@ -261,7 +286,8 @@ func SparseMatrixSoftmax(scope *Scope, logits tf.Output, type_ tf.DataType) (sof
 	return add(scope, "SparseMatrixSoftmax", given(attr{"type", type_}), logits).one()
 }
 
-// SparseMatrixSoftmaxGrad adds the operation of that name.
+// SparseMatrixSoftmaxGrad computes the gradient of SparseMatrixSoftmax from its output and output
+// gradient.
 //
 // Parameters:
 //   - softmax, grad_softmax: variant
@@ -273,7 +299,8 @@ func SparseMatrixSoftmaxGrad(scope *Scope, softmax tf.Output, grad_softmax tf.Ou
 	return add(scope, "SparseMatrixSoftmaxGrad", given(attr{"type", type_}), softmax, grad_softmax).one()
 }
 
-// SparseMatrixSparseCholesky adds the operation of that name.
+// SparseMatrixSparseCholesky computes the sparse Cholesky factor of CSR matrices under a given
+// permutation.
 //
 // Parameters:
 //   - input: variant
@@ -309,7 +336,7 @@ func SparseMatrixSparseMatMulAdjointB(value bool) SparseMatrixSparseMatMulAttr {
 	return SparseMatrixSparseMatMulAttr{"adjoint_b", value}
 }
 
-// SparseMatrixSparseMatMul adds the operation of that name.
+// SparseMatrixSparseMatMul multiplies two CSR matrices, giving a CSR matrix.
 //
 // Parameters:
 //   - a, b: variant
@@ -332,7 +359,7 @@ func SparseMatrixTransposeConjugate(value bool) SparseMatrixTransposeAttr {
 	return SparseMatrixTransposeAttr{"conjugate", value}
 }
 
-// SparseMatrixTranspose adds the operation of that name.
+// SparseMatrixTranspose transposes CSR matrices, conjugating them if wanted.
 //
 // Parameters:
 //   - input: variant
@@ -346,7 +373,7 @@ func SparseMatrixTranspose(scope *Scope, input tf.Output, type_ tf.DataType, opt
 	return add(scope, "SparseMatrixTranspose", attrs(optional, attr{"type", type_}), input).one()
 }
 
-// SparseMatrixZeros adds the operation of that name.
+// SparseMatrixZeros creates a CSR matrix of a given shape without any values.
 //
 // Parameters:
 //   - dense_shape: int64
@@ -366,7 +393,7 @@ func SparseReduceMaxKeepDims(value bool) SparseReduceMaxAttr {
 	return SparseReduceMaxAttr{"keep_dims", value}
 }
 
-// SparseReduceMax adds the operation of that name.
+// SparseReduceMax reduces a sparse tensor to its maximum along dimensions, giving a dense tensor.
 //
 // Parameters:
 //   - input_indices: int64
@@ -393,7 +420,8 @@ func SparseReduceMaxSparseKeepDims(value bool) SparseReduceMaxSparseAttr {
 	return SparseReduceMaxSparseAttr{"keep_dims", value}
 }
 
-// SparseReduceMaxSparse adds the operation of that name.
+// SparseReduceMaxSparse reduces a sparse tensor to its maximum along dimensions, giving a sparse
+// tensor.
 //
 // Parameters:
 //   - input_indices: int64
@@ -423,7 +451,7 @@ func SparseReduceSumKeepDims(value bool) SparseReduceSumAttr {
 	return SparseReduceSumAttr{"keep_dims", value}
 }
 
-// SparseReduceSum adds the operation of that name.
+// SparseReduceSum sums a sparse tensor along dimensions, giving a dense tensor.
 //
 // Parameters:
 //   - input_indices: int64
@@ -450,7 +478,7 @@ func SparseReduceSumSparseKeepDims(value bool) SparseReduceSumSparseAttr {
 	return SparseReduceSumSparseAttr{"keep_dims", value}
 }
 
-// SparseReduceSumSparse adds the operation of that name.
+// SparseReduceSumSparse sums a sparse tensor along dimensions, giving a sparse tensor.
 //
 // Parameters:
 //   - input_indices: int64
@@ -472,7 +500,7 @@ func SparseReduceSumSparse(scope *Scope, input_indices tf.Output, input_values t
 	return made.one(), made.one(), made.one()
 }
 
-// SparseReorder adds the operation of that name.
+// SparseReorder sorts a sparse tensor's entries into row-major order.
 //
 // Parameters:
 //   - input_indices: int64
@@ -487,7 +515,7 @@ func SparseReorder(scope *Scope, input_indices tf.Output, input_values tf.Output
 	return made.one(), made.one()
 }
 
-// SparseReshape adds the operation of that name.
+// SparseReshape recomputes a sparse tensor's indices for a new shape.
 //
 // Parameters:
 //   - input_indices, input_shape, new_shape: int64
@@ -507,7 +535,7 @@ func SparseSegmentMeanSparseGradient(value bool) SparseSegmentMeanAttr {
 	return SparseSegmentMeanAttr{"sparse_gradient", value}
 }
 
-// SparseSegmentMean adds the operation of that name.
+// SparseSegmentMean takes the mean of each segment of rows picked by index.
 //
 // Parameters:
 //   - data: T
@@ -528,7 +556,7 @@ func SparseSegmentMean(scope *Scope, data tf.Output, indices tf.Output, segment_
 	return add(scope, "SparseSegmentMean", attrs(optional), data, indices, segment_ids).one()
 }
 
-// SparseSegmentMeanGrad adds the operation of that name.
+// SparseSegmentMeanGrad computes the gradient of SparseSegmentMean as a dense tensor.
 //
 // Parameters:
 //   - grad: T
@@ -548,7 +576,8 @@ func SparseSegmentMeanGrad(scope *Scope, grad tf.Output, indices tf.Output, segm
 	return add(scope, "SparseSegmentMeanGrad", nil, grad, indices, segment_ids, output_dim0).one()
 }
 
-// SparseSegmentMeanGradV2 adds the operation of that name.
+// SparseSegmentMeanGradV2 computes the gradient of SparseSegmentMean for the unique picked rows
+// only.
 //
 // Parameters:
 //   - grad: T
@@ -579,7 +608,8 @@ func SparseSegmentMeanWithNumSegmentsSparseGradient(value bool) SparseSegmentMea
 	return SparseSegmentMeanWithNumSegmentsAttr{"sparse_gradient", value}
 }
 
-// SparseSegmentMeanWithNumSegments adds the operation of that name.
+// SparseSegmentMeanWithNumSegments takes the mean of each segment of picked rows, with the number
+// of segments given.
 //
 // Parameters:
 //   - data: T
@@ -611,7 +641,7 @@ func SparseSegmentSqrtNSparseGradient(value bool) SparseSegmentSqrtNAttr {
 	return SparseSegmentSqrtNAttr{"sparse_gradient", value}
 }
 
-// SparseSegmentSqrtN adds the operation of that name.
+// SparseSegmentSqrtN sums each segment of picked rows, divided by the square root of its size.
 //
 // Parameters:
 //   - data: T
@@ -632,7 +662,7 @@ func SparseSegmentSqrtN(scope *Scope, data tf.Output, indices tf.Output, segment
 	return add(scope, "SparseSegmentSqrtN", attrs(optional), data, indices, segment_ids).one()
 }
 
-// SparseSegmentSqrtNGrad adds the operation of that name.
+// SparseSegmentSqrtNGrad computes the gradient of SparseSegmentSqrtN as a dense tensor.
 //
 // Parameters:
 //   - grad: T
@@ -652,7 +682,8 @@ func SparseSegmentSqrtNGrad(scope *Scope, grad tf.Output, indices tf.Output, seg
 	return add(scope, "SparseSegmentSqrtNGrad", nil, grad, indices, segment_ids, output_dim0).one()
 }
 
-// SparseSegmentSqrtNGradV2 adds the operation of that name.
+// SparseSegmentSqrtNGradV2 computes the gradient of SparseSegmentSqrtN for the unique picked rows
+// only.
 //
 // Parameters:
 //   - grad: T
@@ -683,7 +714,8 @@ func SparseSegmentSqrtNWithNumSegmentsSparseGradient(value bool) SparseSegmentSq
 	return SparseSegmentSqrtNWithNumSegmentsAttr{"sparse_gradient", value}
 }
 
-// SparseSegmentSqrtNWithNumSegments adds the operation of that name.
+// SparseSegmentSqrtNWithNumSegments sums segments of picked rows over their sizes' square roots,
+// segment count being given.
 //
 // Parameters:
 //   - data: T
@@ -715,7 +747,7 @@ func SparseSegmentSumSparseGradient(value bool) SparseSegmentSumAttr {
 	return SparseSegmentSumAttr{"sparse_gradient", value}
 }
 
-// SparseSegmentSum adds the operation of that name.
+// SparseSegmentSum adds up each segment of rows picked by index.
 //
 // Parameters:
 //   - data: T
@@ -737,7 +769,7 @@ func SparseSegmentSum(scope *Scope, data tf.Output, indices tf.Output, segment_i
 	return add(scope, "SparseSegmentSum", attrs(optional), data, indices, segment_ids).one()
 }
 
-// SparseSegmentSumGrad adds the operation of that name.
+// SparseSegmentSumGrad computes the gradient of SparseSegmentSum as a dense tensor.
 //
 // Parameters:
 //   - grad: T
@@ -757,7 +789,7 @@ func SparseSegmentSumGrad(scope *Scope, grad tf.Output, indices tf.Output, segme
 	return add(scope, "SparseSegmentSumGrad", nil, grad, indices, segment_ids, output_dim0).one()
 }
 
-// SparseSegmentSumGradV2 adds the operation of that name.
+// SparseSegmentSumGradV2 computes the gradient of SparseSegmentSum for the unique picked rows only.
 //
 // Parameters:
 //   - grad: T
@@ -788,7 +820,8 @@ func SparseSegmentSumWithNumSegmentsSparseGradient(value bool) SparseSegmentSumW
 	return SparseSegmentSumWithNumSegmentsAttr{"sparse_gradient", value}
 }
 
-// SparseSegmentSumWithNumSegments adds the operation of that name.
+// SparseSegmentSumWithNumSegments adds up each segment of picked rows, with the number of segments
+// given.
 //
 // Parameters:
 //   - data: T
@@ -813,7 +846,7 @@ func SparseSegmentSumWithNumSegments(scope *Scope, data tf.Output, indices tf.Ou
 	return add(scope, "SparseSegmentSumWithNumSegments", attrs(optional), data, indices, segment_ids, num_segments).one()
 }
 
-// SparseSlice adds the operation of that name.
+// SparseSlice cuts a block out of a sparse tensor by its start and size.
 //
 // Parameters:
 //   - indices: int64
@@ -829,7 +862,7 @@ func SparseSlice(scope *Scope, indices tf.Output, values tf.Output, shape tf.Out
 	return made.one(), made.one(), made.one()
 }
 
-// SparseSliceGrad adds the operation of that name.
+// SparseSliceGrad computes the gradient of SparseSlice for the input's values.
 //
 // Parameters:
 //   - backprop_val_grad: T
@@ -844,7 +877,7 @@ func SparseSliceGrad(scope *Scope, backprop_val_grad tf.Output, input_indices tf
 	return add(scope, "SparseSliceGrad", nil, backprop_val_grad, input_indices, input_start, output_indices).one()
 }
 
-// SparseSoftmax adds the operation of that name.
+// SparseSoftmax computes the softmax over the last dimension of a sparse tensor's values.
 //
 // Parameters:
 //   - sp_indices: int64
@@ -859,7 +892,8 @@ func SparseSoftmax(scope *Scope, sp_indices tf.Output, sp_values tf.Output, sp_s
 	return add(scope, "SparseSoftmax", nil, sp_indices, sp_values, sp_shape).one()
 }
 
-// SparseSoftmaxCrossEntropyWithLogits adds the operation of that name.
+// SparseSoftmaxCrossEntropyWithLogits computes softmax cross entropy and its gradient for one class
+// label a row.
 //
 // Parameters:
 //   - features: T
@@ -876,7 +910,7 @@ func SparseSoftmaxCrossEntropyWithLogits(scope *Scope, features tf.Output, label
 	return made.one(), made.one()
 }
 
-// SparseSparseMaximum adds the operation of that name.
+// SparseSparseMaximum takes the larger element of each pair from two sparse tensors.
 //
 // Parameters:
 //   - a_indices: int64
@@ -896,7 +930,7 @@ func SparseSparseMaximum(scope *Scope, a_indices tf.Output, a_values tf.Output, 
 	return made.one(), made.one()
 }
 
-// SparseSparseMinimum adds the operation of that name.
+// SparseSparseMinimum takes the smaller element of each pair from two sparse tensors.
 //
 // Parameters:
 //   - a_indices: int64
@@ -916,7 +950,7 @@ func SparseSparseMinimum(scope *Scope, a_indices tf.Output, a_values tf.Output, 
 	return made.one(), made.one()
 }
 
-// SparseSplit adds the operation of that name.
+// SparseSplit splits a sparse tensor into several along one dimension.
 //
 // Parameters:
 //   - split_dim, indices: int64
@@ -933,7 +967,7 @@ func SparseSplit(scope *Scope, split_dim tf.Output, indices tf.Output, values tf
 	return made.list("output_indices"), made.list("output_values"), made.list("output_shape")
 }
 
-// SparseTensorDenseAdd adds the operation of that name.
+// SparseTensorDenseAdd adds a sparse tensor to a dense one, giving a dense tensor.
 //
 // Parameters:
 //   - a_indices: Tindices
@@ -965,7 +999,7 @@ func SparseTensorDenseMatMulAdjointB(value bool) SparseTensorDenseMatMulAttr {
 	return SparseTensorDenseMatMulAttr{"adjoint_b", value}
 }
 
-// SparseTensorDenseMatMul adds the operation of that name.
+// SparseTensorDenseMatMul multiplies a sparse matrix by a dense one, either adjointed if wanted.
 //
 // Parameters:
 //   - a_indices: Tindices
@@ -983,7 +1017,7 @@ func SparseTensorDenseMatMul(scope *Scope, a_indices tf.Output, a_values tf.Outp
 	return add(scope, "SparseTensorDenseMatMul", attrs(optional), a_indices, a_values, a_shape, b).one()
 }
 
-// SparseTensorSliceDataset adds the operation of that name.
+// SparseTensorSliceDataset yields a sparse tensor row by row.
 //
 // Parameters:
 //   - indices: int64
@@ -996,7 +1030,7 @@ func SparseTensorSliceDataset(scope *Scope, indices tf.Output, values tf.Output,
 	return add(scope, "SparseTensorSliceDataset", nil, indices, values, dense_shape).one()
 }
 
-// SparseTensorToCSRSparseMatrix adds the operation of that name.
+// SparseTensorToCSRSparseMatrix converts a sparse tensor to one CSR matrix or a batch of them.
 //
 // Parameters:
 //   - indices: int64
@@ -1019,7 +1053,7 @@ func SparseToDenseValidateIndices(value bool) SparseToDenseAttr {
 	return SparseToDenseAttr{"validate_indices", value}
 }
 
-// SparseToDense adds the operation of that name.
+// SparseToDense builds a dense tensor from indices, their values and a default.
 //
 // Parameters:
 //   - sparse_indices, output_shape: Tindices
@@ -1044,7 +1078,7 @@ func SparseToSparseSetOperationValidateIndices(value bool) SparseToSparseSetOper
 	return SparseToSparseSetOperationAttr{"validate_indices", value}
 }
 
-// SparseToSparseSetOperation adds the operation of that name.
+// SparseToSparseSetOperation applies a set operation to the last dimension of two sparse tensors.
 //
 // Parameters:
 //   - set1_indices: int64
@@ -1067,7 +1101,7 @@ func SparseToSparseSetOperation(scope *Scope, set1_indices tf.Output, set1_value
 	return made.one(), made.one(), made.one()
 }
 
-// Spence adds the operation of that name.
+// Spence computes Spence's function, the dilogarithm of one minus x, of every element.
 //
 // Parameters:
 //   - x: T
@@ -1080,7 +1114,7 @@ func Spence(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Spence", nil, x).one()
 }
 
-// Split adds the operation of that name.
+// Split splits a tensor into equal parts along one dimension.
 //
 // Parameters:
 //   - axis: int32
@@ -1101,7 +1135,7 @@ func SplitDedupDataConfig(value string) SplitDedupDataAttr {
 	return SplitDedupDataAttr{"config", value}
 }
 
-// SplitDedupData adds the operation of that name.
+// SplitDedupData splits deduplication data of TPU embeddings into integer and float tensors.
 //
 // Parameters:
 //   - input: variant
@@ -1119,7 +1153,7 @@ func SplitDedupData(scope *Scope, input tf.Output, integer_type tf.DataType, flo
 	return made.one(), made.one()
 }
 
-// SplitV adds the operation of that name.
+// SplitV splits a tensor into parts of given sizes along one dimension.
 //
 // Parameters:
 //   - value: T
@@ -1135,7 +1169,7 @@ func SplitV(scope *Scope, value tf.Output, size_splits tf.Output, axis tf.Output
 	return add(scope, "SplitV", given(attr{"num_split", num_split}), value, size_splits, axis).list("output")
 }
 
-// SqlDataset adds the operation of that name.
+// SqlDataset runs an SQL query and yields the rows of its result.
 //
 // Parameters:
 //   - driver_name, data_source_name, query: string
@@ -1148,7 +1182,7 @@ func SqlDataset(scope *Scope, driver_name tf.Output, data_source_name tf.Output,
 	return add(scope, "SqlDataset", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), driver_name, data_source_name, query).one()
 }
 
-// Sqrt adds the operation of that name.
+// Sqrt computes the square root of every element.
 //
 // Parameters:
 //   - x: T
@@ -1161,7 +1195,7 @@ func Sqrt(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Sqrt", nil, x).one()
 }
 
-// SqrtGrad adds the operation of that name.
+// SqrtGrad computes the gradient of Sqrt from its output and output gradient.
 //
 // Parameters:
 //   - y, dy: T
@@ -1174,7 +1208,7 @@ func SqrtGrad(scope *Scope, y tf.Output, dy tf.Output) (z tf.Output) {
 	return add(scope, "SqrtGrad", nil, y, dy).one()
 }
 
-// Square adds the operation of that name.
+// Square multiplies every element of a tensor by itself.
 //
 // Parameters:
 //   - x: T
@@ -1188,7 +1222,7 @@ func Square(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Square", nil, x).one()
 }
 
-// SquaredDifference adds the operation of that name.
+// SquaredDifference squares the difference of each element pair, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -1207,7 +1241,7 @@ type SqueezeAttr attr
 // SqueezeAxis sets the attribute squeeze_dims, a list of numbers, 0 at least; the default is [].
 func SqueezeAxis(value []int64) SqueezeAttr { return SqueezeAttr{"squeeze_dims", value} }
 
-// Squeeze adds the operation of that name.
+// Squeeze removes dimensions of size one from a tensor's shape.
 //
 // Parameters:
 //   - input: T
@@ -1226,7 +1260,7 @@ type StackAttr attr
 // StackStackName sets the attribute stack_name; the default is "".
 func StackStackName(value string) StackAttr { return StackAttr{"stack_name", value} }
 
-// Stack adds the operation of that name.
+// Stack creates a stack of tensors behind a string handle; deprecated in favor of StackV2.
 //
 // Parameters:
 //   - elem_type: a data type
@@ -1239,7 +1273,7 @@ func Stack(scope *Scope, elem_type tf.DataType, optional ...StackAttr) (handle t
 	return add(scope, "Stack", attrs(optional, attr{"elem_type", elem_type})).one()
 }
 
-// StackClose adds the operation of that name.
+// StackClose deletes a stack given by string handle; deprecated in favor of StackCloseV2.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1247,7 +1281,7 @@ func StackClose(scope *Scope, handle tf.Output) (o *tf.Operation) {
 	return add(scope, "StackClose", nil, handle).op
 }
 
-// StackCloseV2 adds the operation of that name.
+// StackCloseV2 deletes a stack given by resource handle.
 //
 // Parameters:
 //   - handle: resource
@@ -1255,7 +1289,7 @@ func StackCloseV2(scope *Scope, handle tf.Output) (o *tf.Operation) {
 	return add(scope, "StackCloseV2", nil, handle).op
 }
 
-// StackPop adds the operation of that name.
+// StackPop pops a stack given by string handle; deprecated in favor of StackPopV2.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1267,7 +1301,7 @@ func StackPop(scope *Scope, handle tf.Output, elem_type tf.DataType) (elem tf.Ou
 	return add(scope, "StackPop", given(attr{"elem_type", elem_type}), handle).one()
 }
 
-// StackPopV2 adds the operation of that name.
+// StackPopV2 removes the top element of a stack and returns it.
 //
 // Parameters:
 //   - handle: resource
@@ -1285,7 +1319,7 @@ type StackPushAttr attr
 // StackPushSwapMemory sets the attribute swap_memory; the default is false.
 func StackPushSwapMemory(value bool) StackPushAttr { return StackPushAttr{"swap_memory", value} }
 
-// StackPush adds the operation of that name.
+// StackPush pushes onto a stack given by string handle; deprecated in favor of StackPushV2.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1305,7 +1339,7 @@ type StackPushV2Attr attr
 // StackPushV2SwapMemory sets the attribute swap_memory; the default is false.
 func StackPushV2SwapMemory(value bool) StackPushV2Attr { return StackPushV2Attr{"swap_memory", value} }
 
-// StackPushV2 adds the operation of that name.
+// StackPushV2 pushes an element onto a stack and passes it through.
 //
 // Parameters:
 //   - handle: resource
@@ -1325,7 +1359,7 @@ type StackV2Attr attr
 // StackV2StackName sets the attribute stack_name; the default is "".
 func StackV2StackName(value string) StackV2Attr { return StackV2Attr{"stack_name", value} }
 
-// StackV2 adds the operation of that name.
+// StackV2 creates a last-in first-out stack of tensors behind a resource handle.
 //
 // Parameters:
 //   - max_size: int32
@@ -1354,7 +1388,7 @@ func StageContainer(value string) StageAttr { return StageAttr{"container", valu
 // StageSharedName sets the attribute shared_name; the default is "".
 func StageSharedName(value string) StageAttr { return StageAttr{"shared_name", value} }
 
-// Stage adds the operation of that name.
+// Stage puts tensors into a staging area, much as into a light queue.
 //
 // Parameters:
 //   - values: list of the types dtypes
@@ -1381,7 +1415,7 @@ func StageClearContainer(value string) StageClearAttr { return StageClearAttr{"c
 // StageClearSharedName sets the attribute shared_name; the default is "".
 func StageClearSharedName(value string) StageClearAttr { return StageClearAttr{"shared_name", value} }
 
-// StageClear adds the operation of that name.
+// StageClear removes all elements from a staging area.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -1407,7 +1441,7 @@ func StagePeekContainer(value string) StagePeekAttr { return StagePeekAttr{"cont
 // StagePeekSharedName sets the attribute shared_name; the default is "".
 func StagePeekSharedName(value string) StagePeekAttr { return StagePeekAttr{"shared_name", value} }
 
-// StagePeek adds the operation of that name.
+// StagePeek waits for an element at an index of a staging area without removing it.
 //
 // Parameters:
 //   - index: int32
@@ -1437,7 +1471,7 @@ func StageSizeContainer(value string) StageSizeAttr { return StageSizeAttr{"cont
 // StageSizeSharedName sets the attribute shared_name; the default is "".
 func StageSizeSharedName(value string) StageSizeAttr { return StageSizeAttr{"shared_name", value} }
 
-// StageSize adds the operation of that name.
+// StageSize counts the elements in a staging area.
 //
 // Parameters:
 //   - dtypes: a list of data types
@@ -1469,7 +1503,7 @@ func StatefulPartitionedCallExecutorType(value string) StatefulPartitionedCallAt
 	return StatefulPartitionedCallAttr{"executor_type", value}
 }
 
-// StatefulPartitionedCall adds the operation of that name.
+// StatefulPartitionedCall calls a function that may have state and be split over several devices.
 //
 // Parameters:
 //   - args: list of the types Tin
@@ -1496,7 +1530,7 @@ func StatefulRandomBinomialDtype(value tf.DataType) StatefulRandomBinomialAttr {
 	return StatefulRandomBinomialAttr{"dtype", value}
 }
 
-// StatefulRandomBinomial adds the operation of that name.
+// StatefulRandomBinomial draws from binomial distributions, advancing a generator's state variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1524,7 +1558,8 @@ func StatefulStandardNormalDtype(value tf.DataType) StatefulStandardNormalAttr {
 	return StatefulStandardNormalAttr{"dtype", value}
 }
 
-// StatefulStandardNormal adds the operation of that name.
+// StatefulStandardNormal draws from the standard normal distribution; deprecated in favor of
+// StatefulStandardNormalV2.
 //
 // Parameters:
 //   - resource: resource
@@ -1548,7 +1583,8 @@ func StatefulStandardNormalV2Dtype(value tf.DataType) StatefulStandardNormalV2At
 	return StatefulStandardNormalV2Attr{"dtype", value}
 }
 
-// StatefulStandardNormalV2 adds the operation of that name.
+// StatefulStandardNormalV2 draws from the standard normal distribution, advancing a generator's
+// state variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1571,7 +1607,8 @@ func StatefulTruncatedNormalDtype(value tf.DataType) StatefulTruncatedNormalAttr
 	return StatefulTruncatedNormalAttr{"dtype", value}
 }
 
-// StatefulTruncatedNormal adds the operation of that name.
+// StatefulTruncatedNormal draws normal values within two deviations, advancing a generator's state
+// variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1594,7 +1631,8 @@ func StatefulUniformDtype(value tf.DataType) StatefulUniformAttr {
 	return StatefulUniformAttr{"dtype", value}
 }
 
-// StatefulUniform adds the operation of that name.
+// StatefulUniform draws floats uniformly from zero up to one, advancing a generator's state
+// variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1617,7 +1655,8 @@ func StatefulUniformFullIntDtype(value tf.DataType) StatefulUniformFullIntAttr {
 	return StatefulUniformFullIntAttr{"dtype", value}
 }
 
-// StatefulUniformFullInt adds the operation of that name.
+// StatefulUniformFullInt draws integers over the whole range of their type, advancing a generator's
+// state variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1632,7 +1671,8 @@ func StatefulUniformFullInt(scope *Scope, resource tf.Output, algorithm tf.Outpu
 	return add(scope, "StatefulUniformFullInt", attrs(optional), resource, algorithm, shape).one()
 }
 
-// StatefulUniformInt adds the operation of that name.
+// StatefulUniformInt draws integers uniformly from a given range, advancing a generator's state
+// variable.
 //
 // Parameters:
 //   - resource: resource
@@ -1654,7 +1694,7 @@ func StatelessCaseOutputShapes(value []tf.Shape) StatelessCaseAttr {
 	return StatelessCaseAttr{"output_shapes", value}
 }
 
-// StatelessCase adds the operation of that name.
+// StatelessCase calls the branch that an index picks, no branch having state.
 //
 // Parameters:
 //   - branch_index: int32
@@ -1680,7 +1720,7 @@ func StatelessIfOutputShapes(value []tf.Shape) StatelessIfAttr {
 	return StatelessIfAttr{"output_shapes", value}
 }
 
-// StatelessIf adds the operation of that name.
+// StatelessIf calls one of two branches by a condition, neither having state.
 //
 // Parameters:
 //   - cond: Tcond
@@ -1708,7 +1748,8 @@ func StatelessMultinomialOutputDtype(value tf.DataType) StatelessMultinomialAttr
 	return StatelessMultinomialAttr{"output_dtype", value}
 }
 
-// StatelessMultinomial adds the operation of that name.
+// StatelessMultinomial draws class indices with probabilities given as logits, determined by a
+// seed.
 //
 // Parameters:
 //   - logits: T
@@ -1728,7 +1769,8 @@ func StatelessMultinomial(scope *Scope, logits tf.Output, num_samples tf.Output,
 	return add(scope, "StatelessMultinomial", attrs(optional), logits, num_samples, seed).one()
 }
 
-// StatelessParameterizedTruncatedNormal adds the operation of that name.
+// StatelessParameterizedTruncatedNormal draws from normal distributions cut off at given bounds,
+// determined by a seed.
 //
 // Parameters:
 //   - shape: S
@@ -1756,7 +1798,7 @@ func StatelessRandomBinomialDtype(value tf.DataType) StatelessRandomBinomialAttr
 	return StatelessRandomBinomialAttr{"dtype", value}
 }
 
-// StatelessRandomBinomial adds the operation of that name.
+// StatelessRandomBinomial draws from binomial distributions, determined by a seed.
 //
 // Parameters:
 //   - shape: S
@@ -1777,7 +1819,7 @@ func StatelessRandomBinomial(scope *Scope, shape tf.Output, seed tf.Output, coun
 	return add(scope, "StatelessRandomBinomial", attrs(optional), shape, seed, counts, probs).one()
 }
 
-// StatelessRandomGammaV2 adds the operation of that name.
+// StatelessRandomGammaV2 draws from gamma distributions, determined by a seed.
 //
 // Parameters:
 //   - shape: T
@@ -1796,7 +1838,8 @@ func StatelessRandomGammaV2(scope *Scope, shape tf.Output, seed tf.Output, alpha
 	return add(scope, "StatelessRandomGammaV2", nil, shape, seed, alpha).one()
 }
 
-// StatelessRandomGammaV3 adds the operation of that name.
+// StatelessRandomGammaV3 draws from gamma distributions, determined by a key, a counter and an
+// algorithm.
 //
 // Parameters:
 //   - shape: shape_dtype
@@ -1814,7 +1857,7 @@ func StatelessRandomGammaV3(scope *Scope, shape tf.Output, key tf.Output, counte
 	return add(scope, "StatelessRandomGammaV3", nil, shape, key, counter, alg, alpha).one()
 }
 
-// StatelessRandomGetAlg adds the operation of that name.
+// StatelessRandomGetAlg picks the counter-based random algorithm that suits the device best.
 //
 // Results:
 //   - alg: int32
@@ -1822,7 +1865,7 @@ func StatelessRandomGetAlg(scope *Scope) (alg tf.Output) {
 	return add(scope, "StatelessRandomGetAlg", nil).one()
 }
 
-// StatelessRandomGetKeyCounter adds the operation of that name.
+// StatelessRandomGetKeyCounter turns a seed into the key and counter of a random algorithm.
 //
 // Parameters:
 //   - seed: Tseed
@@ -1836,7 +1879,8 @@ func StatelessRandomGetKeyCounter(scope *Scope, seed tf.Output) (key tf.Output, 
 	return made.one(), made.one()
 }
 
-// StatelessRandomGetKeyCounterAlg adds the operation of that name.
+// StatelessRandomGetKeyCounterAlg turns a seed into a key and counter and picks the device's best
+// algorithm.
 //
 // Parameters:
 //   - seed: Tseed
@@ -1860,7 +1904,7 @@ func StatelessRandomNormalDtype(value tf.DataType) StatelessRandomNormalAttr {
 	return StatelessRandomNormalAttr{"dtype", value}
 }
 
-// StatelessRandomNormal adds the operation of that name.
+// StatelessRandomNormal draws from the standard normal distribution, determined by a seed.
 //
 // Parameters:
 //   - shape: T
@@ -1887,7 +1931,8 @@ func StatelessRandomNormalV2Dtype(value tf.DataType) StatelessRandomNormalV2Attr
 	return StatelessRandomNormalV2Attr{"dtype", value}
 }
 
-// StatelessRandomNormalV2 adds the operation of that name.
+// StatelessRandomNormalV2 draws from the standard normal distribution, determined by a key, counter
+// and algorithm.
 //
 // Parameters:
 //   - shape: Tshape
@@ -1904,7 +1949,7 @@ func StatelessRandomNormalV2(scope *Scope, shape tf.Output, key tf.Output, count
 	return add(scope, "StatelessRandomNormalV2", attrs(optional), shape, key, counter, alg).one()
 }
 
-// StatelessRandomPoisson adds the operation of that name.
+// StatelessRandomPoisson draws from Poisson distributions, determined by a seed.
 //
 // Parameters:
 //   - shape: T
@@ -1933,7 +1978,7 @@ func StatelessRandomUniformDtype(value tf.DataType) StatelessRandomUniformAttr {
 	return StatelessRandomUniformAttr{"dtype", value}
 }
 
-// StatelessRandomUniform adds the operation of that name.
+// StatelessRandomUniform draws floats uniformly from zero up to one, determined by a seed.
 //
 // Parameters:
 //   - shape: T
@@ -1960,7 +2005,8 @@ func StatelessRandomUniformFullIntDtype(value tf.DataType) StatelessRandomUnifor
 	return StatelessRandomUniformFullIntAttr{"dtype", value}
 }
 
-// StatelessRandomUniformFullInt adds the operation of that name.
+// StatelessRandomUniformFullInt draws integers over the whole range of their type, determined by a
+// seed.
 //
 // Parameters:
 //   - shape: T
@@ -1987,7 +2033,8 @@ func StatelessRandomUniformFullIntV2Dtype(value tf.DataType) StatelessRandomUnif
 	return StatelessRandomUniformFullIntV2Attr{"dtype", value}
 }
 
-// StatelessRandomUniformFullIntV2 adds the operation of that name.
+// StatelessRandomUniformFullIntV2 draws integers over their type's whole range, determined by a
+// key, counter and algorithm.
 //
 // Parameters:
 //   - shape: Tshape
@@ -2004,7 +2051,7 @@ func StatelessRandomUniformFullIntV2(scope *Scope, shape tf.Output, key tf.Outpu
 	return add(scope, "StatelessRandomUniformFullIntV2", attrs(optional), shape, key, counter, alg).one()
 }
 
-// StatelessRandomUniformInt adds the operation of that name.
+// StatelessRandomUniformInt draws integers uniformly from a given range, determined by a seed.
 //
 // Parameters:
 //   - shape: T
@@ -2023,7 +2070,8 @@ func StatelessRandomUniformInt(scope *Scope, shape tf.Output, seed tf.Output, mi
 	return add(scope, "StatelessRandomUniformInt", nil, shape, seed, minval, maxval).one()
 }
 
-// StatelessRandomUniformIntV2 adds the operation of that name.
+// StatelessRandomUniformIntV2 draws integers uniformly from a given range, determined by a key,
+// counter and algorithm.
 //
 // Parameters:
 //   - shape: Tshape
@@ -2050,7 +2098,8 @@ func StatelessRandomUniformV2Dtype(value tf.DataType) StatelessRandomUniformV2At
 	return StatelessRandomUniformV2Attr{"dtype", value}
 }
 
-// StatelessRandomUniformV2 adds the operation of that name.
+// StatelessRandomUniformV2 draws floats uniformly from zero up to one, determined by a key, counter
+// and algorithm.
 //
 // Parameters:
 //   - shape: Tshape
@@ -2094,7 +2143,8 @@ func StatelessSampleDistortedBoundingBoxUseImageIfNoBoundingBoxes(value bool) St
 	return StatelessSampleDistortedBoundingBoxAttr{"use_image_if_no_bounding_boxes", value}
 }
 
-// StatelessSampleDistortedBoundingBox adds the operation of that name.
+// StatelessSampleDistortedBoundingBox draws a random crop window for an image, determined by a
+// seed.
 //
 // Parameters:
 //   - image_size: T
@@ -2117,7 +2167,8 @@ func StatelessSampleDistortedBoundingBox(scope *Scope, image_size tf.Output, bou
 	return made.one(), made.one(), made.one()
 }
 
-// StatelessShuffle adds the operation of that name.
+// StatelessShuffle shuffles a tensor's slices along the first dimension, determined by a key,
+// counter and algorithm.
 //
 // Parameters:
 //   - value: T
@@ -2139,7 +2190,7 @@ func StatelessTruncatedNormalDtype(value tf.DataType) StatelessTruncatedNormalAt
 	return StatelessTruncatedNormalAttr{"dtype", value}
 }
 
-// StatelessTruncatedNormal adds the operation of that name.
+// StatelessTruncatedNormal draws normal values within two deviations, determined by a seed.
 //
 // Parameters:
 //   - shape: T
@@ -2166,7 +2217,8 @@ func StatelessTruncatedNormalV2Dtype(value tf.DataType) StatelessTruncatedNormal
 	return StatelessTruncatedNormalV2Attr{"dtype", value}
 }
 
-// StatelessTruncatedNormalV2 adds the operation of that name.
+// StatelessTruncatedNormalV2 draws normal values within two deviations, determined by a key,
+// counter and algorithm.
 //
 // Parameters:
 //   - shape: Tshape
@@ -2196,7 +2248,7 @@ func StatelessWhileParallelIterations(value int64) StatelessWhileAttr {
 	return StatelessWhileAttr{"parallel_iterations", value}
 }
 
-// StatelessWhile adds the operation of that name.
+// StatelessWhile runs a body function while a condition holds, neither having state.
 //
 // Parameters:
 //   - input: list of the types T
@@ -2213,7 +2265,7 @@ func StatelessWhile(scope *Scope, input []tf.Output, cond tf.FuncName, body tf.F
 	return add(scope, "StatelessWhile", attrs(optional, attr{"cond", cond}, attr{"body", body}), tf.OutputList(input)).list("output")
 }
 
-// StaticRegexFullMatch adds the operation of that name.
+// StaticRegexFullMatch tells for each string whether the whole of it matches a fixed pattern.
 //
 // Parameters:
 //   - input: string
@@ -2233,7 +2285,8 @@ func StaticRegexReplaceReplaceGlobal(value bool) StaticRegexReplaceAttr {
 	return StaticRegexReplaceAttr{"replace_global", value}
 }
 
-// StaticRegexReplace adds the operation of that name.
+// StaticRegexReplace replaces matches of a regular expression, with pattern and replacement as
+// attributes.
 //
 // Parameters:
 //   - input: string
@@ -2261,7 +2314,7 @@ func StatsAggregatorHandleSharedName(value string) StatsAggregatorHandleAttr {
 	return StatsAggregatorHandleAttr{"shared_name", value}
 }
 
-// StatsAggregatorHandle adds the operation of that name.
+// StatsAggregatorHandle creates a resource that aggregates dataset statistics.
 //
 // Results:
 //   - handle: resource
@@ -2284,7 +2337,8 @@ func StatsAggregatorHandleV2SharedName(value string) StatsAggregatorHandleV2Attr
 	return StatsAggregatorHandleV2Attr{"shared_name", value}
 }
 
-// StatsAggregatorHandleV2 adds the operation of that name.
+// StatsAggregatorHandleV2 creates a statistics aggregator resource that can write to a summary
+// writer.
 //
 // Results:
 //   - handle: resource
@@ -2294,7 +2348,7 @@ func StatsAggregatorHandleV2(scope *Scope, optional ...StatsAggregatorHandleV2At
 	return add(scope, "StatsAggregatorHandleV2", attrs(optional)).one()
 }
 
-// StatsAggregatorSetSummaryWriter adds the operation of that name.
+// StatsAggregatorSetSummaryWriter has a statistics aggregator write to a given summary writer.
 //
 // Parameters:
 //   - stats_aggregator, summary: resource
@@ -2302,7 +2356,7 @@ func StatsAggregatorSetSummaryWriter(scope *Scope, stats_aggregator tf.Output, s
 	return add(scope, "StatsAggregatorSetSummaryWriter", nil, stats_aggregator, summary).op
 }
 
-// StatsAggregatorSummary adds the operation of that name.
+// StatsAggregatorSummary returns a summary of the statistics recorded by an aggregator.
 //
 // Parameters:
 //   - iterator: resource
@@ -2313,7 +2367,7 @@ func StatsAggregatorSummary(scope *Scope, iterator tf.Output) (summary tf.Output
 	return add(scope, "StatsAggregatorSummary", nil, iterator).one()
 }
 
-// StochasticCastToInt adds the operation of that name.
+// StochasticCastToInt casts floats to integers, rounding up or down at random by their fraction.
 //
 // Parameters:
 //   - input: Tin
@@ -2329,7 +2383,7 @@ func StochasticCastToInt(scope *Scope, input tf.Output, key tf.Output, counter t
 	return add(scope, "StochasticCastToInt", given(attr{"Tout", Tout}), input, key, counter, alg).one()
 }
 
-// StopGradient adds the operation of that name.
+// StopGradient passes a tensor through, but lets no gradient flow back.
 //
 // Parameters:
 //   - input: T
@@ -2340,7 +2394,8 @@ func StopGradient(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "StopGradient", nil, input).one()
 }
 
-// StoreMinibatchStatisticsInFdo adds the operation of that name.
+// StoreMinibatchStatisticsInFdo stores the largest id counts of a minibatch for feedback-driven
+// tuning of SparseCores.
 //
 // Parameters:
 //   - program_key: string
@@ -2381,7 +2436,7 @@ func StridedSliceShrinkAxisMask(value int64) StridedSliceAttr {
 	return StridedSliceAttr{"shrink_axis_mask", value}
 }
 
-// StridedSlice adds the operation of that name.
+// StridedSlice cuts a slice out of a tensor by begin, end and stride.
 //
 // Parameters:
 //   - input: T
@@ -2426,7 +2481,7 @@ func StridedSliceAssignShrinkAxisMask(value int64) StridedSliceAssignAttr {
 	return StridedSliceAssignAttr{"shrink_axis_mask", value}
 }
 
-// StridedSliceAssign adds the operation of that name.
+// StridedSliceAssign assigns a value to a strided slice of a reference variable.
 //
 // Parameters:
 //   - ref: reference to T
@@ -2473,7 +2528,7 @@ func StridedSliceGradShrinkAxisMask(value int64) StridedSliceGradAttr {
 	return StridedSliceGradAttr{"shrink_axis_mask", value}
 }
 
-// StridedSliceGrad adds the operation of that name.
+// StridedSliceGrad computes the gradient of StridedSlice, placing it in a tensor of zeros.
 //
 // Parameters:
 //   - shape, begin, end, strides: Index
@@ -2504,7 +2559,7 @@ func StringFormatPlaceholder(value string) StringFormatAttr {
 // StringFormatSummarize sets the attribute summarize; the default is 3.
 func StringFormatSummarize(value int64) StringFormatAttr { return StringFormatAttr{"summarize", value} }
 
-// StringFormat adds the operation of that name.
+// StringFormat formats tensors into a string by a template.
 //
 // Parameters:
 //   - inputs: list of the types T
@@ -2525,7 +2580,7 @@ type StringJoinAttr attr
 // StringJoinSeparator sets the attribute separator; the default is "".
 func StringJoinSeparator(value string) StringJoinAttr { return StringJoinAttr{"separator", value} }
 
-// StringJoin adds the operation of that name.
+// StringJoin joins the strings of several tensors element by element, with a separator.
 //
 // Parameters:
 //   - inputs: list of N × string
@@ -2546,7 +2601,7 @@ type StringLengthAttr attr
 // StringLengthUnit sets the attribute unit, "BYTE" or "UTF8_CHAR"; the default is "BYTE".
 func StringLengthUnit(value string) StringLengthAttr { return StringLengthAttr{"unit", value} }
 
-// StringLength adds the operation of that name.
+// StringLength computes the length of every string, in bytes or in characters.
 //
 // Parameters:
 //   - input: string
@@ -2565,7 +2620,7 @@ type StringLowerAttr attr
 // StringLowerEncoding sets the attribute encoding; the default is "".
 func StringLowerEncoding(value string) StringLowerAttr { return StringLowerAttr{"encoding", value} }
 
-// StringLower adds the operation of that name.
+// StringLower converts every string to lower case.
 //
 // Parameters:
 //   - input: string
@@ -2578,7 +2633,7 @@ func StringLower(scope *Scope, input tf.Output, optional ...StringLowerAttr) (ou
 	return add(scope, "StringLower", attrs(optional), input).one()
 }
 
-// StringNGrams adds the operation of that name.
+// StringNGrams builds n-grams of given widths from ragged rows of strings.
 //
 // Parameters:
 //   - data: string
@@ -2598,61 +2653,4 @@ func StringLower(scope *Scope, input tf.Output, optional ...StringLowerAttr) (ou
 func StringNGrams(scope *Scope, data tf.Output, data_splits tf.Output, separator string, ngram_widths []int64, left_pad string, right_pad string, pad_width int64, preserve_short_sequences bool) (ngrams tf.Output, ngrams_splits tf.Output) {
 	made := add(scope, "StringNGrams", given(attr{"separator", separator}, attr{"ngram_widths", ngram_widths}, attr{"left_pad", left_pad}, attr{"right_pad", right_pad}, attr{"pad_width", pad_width}, attr{"preserve_short_sequences", preserve_short_sequences}), data, data_splits)
 	return made.one(), made.one()
-}
-
-// StringSplitAttr is an optional attribute of [StringSplit].
-type StringSplitAttr attr
-
-// StringSplitSkipEmpty sets the attribute skip_empty; the default is true.
-func StringSplitSkipEmpty(value bool) StringSplitAttr { return StringSplitAttr{"skip_empty", value} }
-
-// StringSplit adds the operation of that name.
-//
-// Parameters:
-//   - input, delimiter: string
-//
-// Results:
-//   - indices: int64
-//   - values: string
-//   - shape: int64
-//
-// Options: [StringSplitSkipEmpty].
-func StringSplit(scope *Scope, input tf.Output, delimiter tf.Output, optional ...StringSplitAttr) (indices tf.Output, values tf.Output, shape tf.Output) {
-	made := add(scope, "StringSplit", attrs(optional), input, delimiter)
-	return made.one(), made.one(), made.one()
-}
-
-// StringSplitV2Attr is an optional attribute of [StringSplitV2].
-type StringSplitV2Attr attr
-
-// StringSplitV2Maxsplit sets the attribute maxsplit; the default is -1.
-func StringSplitV2Maxsplit(value int64) StringSplitV2Attr {
-	return StringSplitV2Attr{"maxsplit", value}
-}
-
-// StringSplitV2 adds the operation of that name.
-//
-// Parameters:
-//   - input, sep: string
-//
-// Results:
-//   - indices: int64
-//   - values: string
-//   - shape: int64
-//
-// Options: [StringSplitV2Maxsplit].
-func StringSplitV2(scope *Scope, input tf.Output, sep tf.Output, optional ...StringSplitV2Attr) (indices tf.Output, values tf.Output, shape tf.Output) {
-	made := add(scope, "StringSplitV2", attrs(optional), input, sep)
-	return made.one(), made.one(), made.one()
-}
-
-// StringStrip adds the operation of that name.
-//
-// Parameters:
-//   - input: string
-//
-// Results:
-//   - output: string
-func StringStrip(scope *Scope, input tf.Output) (output tf.Output) {
-	return add(scope, "StringStrip", nil, input).one()
 }

@@ -4,7 +4,64 @@ package op
 
 import tf "millrace/tfbridge"
 
-// StringToHashBucket adds the operation of that name.
+// StringSplitAttr is an optional attribute of [StringSplit].
+type StringSplitAttr attr
+
+// StringSplitSkipEmpty sets the attribute skip_empty; the default is true.
+func StringSplitSkipEmpty(value bool) StringSplitAttr { return StringSplitAttr{"skip_empty", value} }
+
+// StringSplit splits strings at delimiter characters, giving a sparse tensor.
+//
+// Parameters:
+//   - input, delimiter: string
+//
+// Results:
+//   - indices: int64
+//   - values: string
+//   - shape: int64
+//
+// Options: [StringSplitSkipEmpty].
+func StringSplit(scope *Scope, input tf.Output, delimiter tf.Output, optional ...StringSplitAttr) (indices tf.Output, values tf.Output, shape tf.Output) {
+	made := add(scope, "StringSplit", attrs(optional), input, delimiter)
+	return made.one(), made.one(), made.one()
+}
+
+// StringSplitV2Attr is an optional attribute of [StringSplitV2].
+type StringSplitV2Attr attr
+
+// StringSplitV2Maxsplit sets the attribute maxsplit; the default is -1.
+func StringSplitV2Maxsplit(value int64) StringSplitV2Attr {
+	return StringSplitV2Attr{"maxsplit", value}
+}
+
+// StringSplitV2 splits strings at a separator string, a limited number of times if wanted.
+//
+// Parameters:
+//   - input, sep: string
+//
+// Results:
+//   - indices: int64
+//   - values: string
+//   - shape: int64
+//
+// Options: [StringSplitV2Maxsplit].
+func StringSplitV2(scope *Scope, input tf.Output, sep tf.Output, optional ...StringSplitV2Attr) (indices tf.Output, values tf.Output, shape tf.Output) {
+	made := add(scope, "StringSplitV2", attrs(optional), input, sep)
+	return made.one(), made.one(), made.one()
+}
+
+// StringStrip removes white space from both ends of every string.
+//
+// Parameters:
+//   - input: string
+//
+// Results:
+//   - output: string
+func StringStrip(scope *Scope, input tf.Output) (output tf.Output) {
+	return add(scope, "StringStrip", nil, input).one()
+}
+
+// StringToHashBucket hashes strings into buckets, by a hash function that may change.
 //
 // Parameters:
 //   - string_tensor: string
@@ -16,7 +73,7 @@ func StringToHashBucket(scope *Scope, string_tensor tf.Output, num_buckets int64
 	return add(scope, "StringToHashBucket", given(attr{"num_buckets", num_buckets}), string_tensor).one()
 }
 
-// StringToHashBucketFast adds the operation of that name.
+// StringToHashBucketFast hashes strings into buckets, by a fast hash function that never changes.
 //
 // Parameters:
 //   - input: string
@@ -28,7 +85,7 @@ func StringToHashBucketFast(scope *Scope, input tf.Output, num_buckets int64) (o
 	return add(scope, "StringToHashBucketFast", given(attr{"num_buckets", num_buckets}), input).one()
 }
 
-// StringToHashBucketStrong adds the operation of that name.
+// StringToHashBucketStrong hashes strings into buckets, by a hash function with a secret key.
 //
 // Parameters:
 //   - input: string
@@ -50,7 +107,7 @@ func StringToNumberOutType(value tf.DataType) StringToNumberAttr {
 	return StringToNumberAttr{"out_type", value}
 }
 
-// StringToNumber adds the operation of that name.
+// StringToNumber parses every string as a number of the wanted type.
 //
 // Parameters:
 //   - string_tensor: string
@@ -69,7 +126,7 @@ type StringUpperAttr attr
 // StringUpperEncoding sets the attribute encoding; the default is "".
 func StringUpperEncoding(value string) StringUpperAttr { return StringUpperAttr{"encoding", value} }
 
-// StringUpper adds the operation of that name.
+// StringUpper converts every string to upper case.
 //
 // Parameters:
 //   - input: string
@@ -82,7 +139,7 @@ func StringUpper(scope *Scope, input tf.Output, optional ...StringUpperAttr) (ou
 	return add(scope, "StringUpper", attrs(optional), input).one()
 }
 
-// Sub adds the operation of that name.
+// Sub subtracts one tensor from another element by element, with broadcasting.
 //
 // Parameters:
 //   - x, y: T
@@ -102,7 +159,7 @@ type SubstrAttr attr
 // SubstrUnit sets the attribute unit, "BYTE" or "UTF8_CHAR"; the default is "BYTE".
 func SubstrUnit(value string) SubstrAttr { return SubstrAttr{"unit", value} }
 
-// Substr adds the operation of that name.
+// Substr cuts a substring out of every string by position and length.
 //
 // Parameters:
 //   - input: string
@@ -124,7 +181,7 @@ type SumAttr attr
 // SumKeepDims sets the attribute keep_dims; the default is false.
 func SumKeepDims(value bool) SumAttr { return SumAttr{"keep_dims", value} }
 
-// Sum adds the operation of that name.
+// Sum reduces elements to their sum along the given dimensions.
 //
 // Parameters:
 //   - input: T
@@ -156,7 +213,7 @@ func SummaryWriterContainer(value string) SummaryWriterAttr {
 	return SummaryWriterAttr{"container", value}
 }
 
-// SummaryWriter adds the operation of that name.
+// SummaryWriter creates a handle to a summary writer resource.
 //
 // Results:
 //   - writer: resource
@@ -175,7 +232,7 @@ func SvdComputeUv(value bool) SvdAttr { return SvdAttr{"compute_uv", value} }
 // SvdFullMatrices sets the attribute full_matrices; the default is false.
 func SvdFullMatrices(value bool) SvdAttr { return SvdAttr{"full_matrices", value} }
 
-// Svd adds the operation of that name.
+// Svd computes the singular value decomposition of each matrix.
 //
 // Parameters:
 //   - input: T
@@ -191,7 +248,7 @@ func Svd(scope *Scope, input tf.Output, optional ...SvdAttr) (s tf.Output, u tf.
 	return made.one(), made.one(), made.one()
 }
 
-// Switch adds the operation of that name.
+// Switch passes a tensor to one of two outputs, as a condition says.
 //
 // Parameters:
 //   - data: T
@@ -204,7 +261,7 @@ func Switch(scope *Scope, data tf.Output, pred tf.Output) (output_false tf.Outpu
 	return made.one(), made.one()
 }
 
-// SymbolicGradient adds the operation of that name.
+// SymbolicGradient computes the gradients of a function for its inputs.
 //
 // Parameters:
 //   - input: list of the types Tin
@@ -219,7 +276,7 @@ func SymbolicGradient(scope *Scope, input []tf.Output, Tout []tf.DataType, f tf.
 	return add(scope, "SymbolicGradient", given(attr{"Tout", Tout}, attr{"f", f}), tf.OutputList(input)).list("output")
 }
 
-// SyncDevice adds the operation of that name.
+// SyncDevice waits until the device has finished all its queued work.
 func SyncDevice(scope *Scope) (o *tf.Operation) {
 	return add(scope, "SyncDevice", nil).op
 }

@@ -12,7 +12,7 @@ func TFRecordDatasetMetadata(value string) TFRecordDatasetAttr {
 	return TFRecordDatasetAttr{"metadata", value}
 }
 
-// TFRecordDataset adds the operation of that name.
+// TFRecordDataset yields the records of TFRecord files, possibly compressed.
 //
 // Parameters:
 //   - filenames, compression_type: string
@@ -34,7 +34,7 @@ func TFRecordDatasetV2Metadata(value string) TFRecordDatasetV2Attr {
 	return TFRecordDatasetV2Attr{"metadata", value}
 }
 
-// TFRecordDatasetV2 adds the operation of that name.
+// TFRecordDatasetV2 yields the records of TFRecord files, from a given byte offset in each.
 //
 // Parameters:
 //   - filenames, compression_type: string
@@ -66,7 +66,7 @@ func TFRecordReaderCompressionType(value string) TFRecordReaderAttr {
 	return TFRecordReaderAttr{"compression_type", value}
 }
 
-// TFRecordReader adds the operation of that name.
+// TFRecordReader creates a reader of TFRecord files behind a string handle.
 //
 // Results:
 //   - reader_handle: reference to string
@@ -96,7 +96,7 @@ func TFRecordReaderV2CompressionType(value string) TFRecordReaderV2Attr {
 	return TFRecordReaderV2Attr{"compression_type", value}
 }
 
-// TFRecordReaderV2 adds the operation of that name.
+// TFRecordReaderV2 creates a reader of TFRecord files behind a resource handle.
 //
 // Results:
 //   - reader_handle: resource
@@ -107,7 +107,7 @@ func TFRecordReaderV2(scope *Scope, optional ...TFRecordReaderV2Attr) (reader_ha
 	return add(scope, "TFRecordReaderV2", attrs(optional)).one()
 }
 
-// TPUAnnotateTensorsWithDynamicShape adds the operation of that name.
+// TPUAnnotateTensorsWithDynamicShape marks tensors on a TPU as having a dynamic shape.
 //
 // Parameters:
 //   - tensors: list of the types T
@@ -120,7 +120,7 @@ func TPUAnnotateTensorsWithDynamicShape(scope *Scope, tensors []tf.Output) (tpu_
 	return add(scope, "TPUAnnotateTensorsWithDynamicShape", nil, tf.OutputList(tensors)).list("tpu_tensors")
 }
 
-// TPUCompilationResult adds the operation of that name.
+// TPUCompilationResult returns the serialized result of a TPU compilation, with any error message.
 //
 // Results:
 //   - output: string
@@ -128,7 +128,7 @@ func TPUCompilationResult(scope *Scope) (output tf.Output) {
 	return add(scope, "TPUCompilationResult", nil).one()
 }
 
-// TPUCompile adds the operation of that name.
+// TPUCompile compiles a computation for TPUs and returns its status and program keys.
 //
 // Parameters:
 //   - dynamic_shapes: list of NumDynamicShapes × int64
@@ -150,7 +150,7 @@ func TPUCompile(scope *Scope, dynamic_shapes []tf.Output, guaranteed_constants [
 	return made.one(), made.list("program"), made.list("may_modify_variables")
 }
 
-// TPUCompileSucceededAssert adds the operation of that name.
+// TPUCompileSucceededAssert fails unless a TPU compilation's status says it succeeded.
 //
 // Parameters:
 //   - compilation_status: string
@@ -158,7 +158,7 @@ func TPUCompileSucceededAssert(scope *Scope, compilation_status tf.Output) (o *t
 	return add(scope, "TPUCompileSucceededAssert", nil, compilation_status).op
 }
 
-// TPUCopyWithDynamicShape adds the operation of that name.
+// TPUCopyWithDynamicShape copies tensors from the host to a TPU, keeping their unpadded sizes.
 //
 // Parameters:
 //   - tensors: list of the types T
@@ -174,7 +174,7 @@ func TPUCopyWithDynamicShape(scope *Scope, tensors []tf.Output, unpadded_sizes [
 	return add(scope, "TPUCopyWithDynamicShape", nil, tf.OutputList(tensors), tf.OutputList(unpadded_sizes)).list("tpu_tensors")
 }
 
-// TPUDummyInput adds the operation of that name.
+// TPUDummyInput generates zeros of a given shape as a stand-in input to a TPU.
 //
 // Parameters:
 //   - dtype: float32 or bfloat16
@@ -186,7 +186,8 @@ func TPUDummyInput(scope *Scope, dtype tf.DataType, shape tf.Shape) (output tf.O
 	return add(scope, "TPUDummyInput", given(attr{"dtype", dtype}, attr{"shape", shape})).one()
 }
 
-// TPUEmbeddingActivations adds the operation of that name.
+// TPUEmbeddingActivations passes embedding activations through, so that gradients can be taken for
+// them.
 //
 // Parameters:
 //   - embedding_variable, sliced_activations: float32
@@ -199,7 +200,7 @@ func TPUEmbeddingActivations(scope *Scope, embedding_variable tf.Output, sliced_
 	return add(scope, "TPUEmbeddingActivations", given(attr{"table_id", table_id}, attr{"lookup_id", lookup_id}), embedding_variable, sliced_activations).one()
 }
 
-// TPUExecute adds the operation of that name.
+// TPUExecute runs a compiled program on a TPU.
 //
 // Parameters:
 //   - args: list of the types Targs
@@ -214,7 +215,7 @@ func TPUExecute(scope *Scope, args []tf.Output, key tf.Output, Tresults []tf.Dat
 	return add(scope, "TPUExecute", given(attr{"Tresults", Tresults}), tf.OutputList(args), key).list("results")
 }
 
-// TPUExecuteAndUpdateVariables adds the operation of that name.
+// TPUExecuteAndUpdateVariables runs a compiled program on a TPU and updates variables in place.
 //
 // Parameters:
 //   - args: list of the types Targs
@@ -231,7 +232,7 @@ func TPUExecuteAndUpdateVariables(scope *Scope, args []tf.Output, key tf.Output,
 	return add(scope, "TPUExecuteAndUpdateVariables", given(attr{"Tresults", Tresults}, attr{"device_var_reads_indices", device_var_reads_indices}, attr{"device_var_updates_indices", device_var_updates_indices}), tf.OutputList(args), key).list("results")
 }
 
-// TPUOrdinalSelector adds the operation of that name.
+// TPUOrdinalSelector picks the TPU cores on which a program is to run next.
 //
 // Results:
 //   - device_ordinals: int32
@@ -247,7 +248,7 @@ func TPUPartitionedCallAutotunerThresh(value int64) TPUPartitionedCallAttr {
 	return TPUPartitionedCallAttr{"autotuner_thresh", value}
 }
 
-// TPUPartitionedCall adds the operation of that name.
+// TPUPartitionedCall calls a function on the TPU core given by its ordinal.
 //
 // Parameters:
 //   - args: list of the types Tin
@@ -273,7 +274,7 @@ func TPUPartitionedInputPartitionDim(value int64) TPUPartitionedInputAttr {
 	return TPUPartitionedInputAttr{"partition_dim", value}
 }
 
-// TPUPartitionedInput adds the operation of that name.
+// TPUPartitionedInput groups the parts of an input split along one dimension.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -296,7 +297,7 @@ func TPUPartitionedInputV2IsPacked(value bool) TPUPartitionedInputV2Attr {
 	return TPUPartitionedInputV2Attr{"is_packed", value}
 }
 
-// TPUPartitionedInputV2 adds the operation of that name.
+// TPUPartitionedInputV2 groups the parts of an input split along several dimensions.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -320,7 +321,7 @@ func TPUPartitionedOutputPartitionDim(value int64) TPUPartitionedOutputAttr {
 	return TPUPartitionedOutputAttr{"partition_dim", value}
 }
 
-// TPUPartitionedOutput adds the operation of that name.
+// TPUPartitionedOutput splits a TPU computation's output into parts along one dimension.
 //
 // Parameters:
 //   - inputs: T
@@ -334,7 +335,7 @@ func TPUPartitionedOutput(scope *Scope, inputs tf.Output, num_splits int64, opti
 	return add(scope, "TPUPartitionedOutput", attrs(optional, attr{"num_splits", num_splits}), inputs).list("output")
 }
 
-// TPUPartitionedOutputV2 adds the operation of that name.
+// TPUPartitionedOutputV2 splits a TPU computation's output into parts along several dimensions.
 //
 // Parameters:
 //   - inputs: T
@@ -416,7 +417,7 @@ func TPUReplicateMetadataTpuCompileOptionsProto(value string) TPUReplicateMetada
 	return TPUReplicateMetadataAttr{"tpu_compile_options_proto", value}
 }
 
-// TPUReplicateMetadata adds the operation of that name.
+// TPUReplicateMetadata carries the settings by which a TPU computation is replicated.
 //
 // Parameters:
 //   - num_replicas: at least 0
@@ -450,7 +451,7 @@ func TPUReplicatedInputIsPacked(value bool) TPUReplicatedInputAttr {
 	return TPUReplicatedInputAttr{"is_packed", value}
 }
 
-// TPUReplicatedInput adds the operation of that name.
+// TPUReplicatedInput joins one input for each replica of a replicated TPU computation.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -466,7 +467,7 @@ func TPUReplicatedInput(scope *Scope, inputs []tf.Output, optional ...TPUReplica
 	return add(scope, "TPUReplicatedInput", attrs(optional), tf.OutputList(inputs)).one()
 }
 
-// TPUReplicatedOutput adds the operation of that name.
+// TPUReplicatedOutput splits a replicated TPU computation's output into one for each replica.
 //
 // Parameters:
 //   - input: T
@@ -478,7 +479,7 @@ func TPUReplicatedOutput(scope *Scope, input tf.Output, num_replicas int64) (out
 	return add(scope, "TPUReplicatedOutput", given(attr{"num_replicas", num_replicas}), input).list("outputs")
 }
 
-// TPUReshardVariables adds the operation of that name.
+// TPUReshardVariables reshards variables on a TPU to the format its next program expects.
 //
 // Parameters:
 //   - vars: list of N × resource
@@ -490,7 +491,7 @@ func TPUReshardVariables(scope *Scope, vars []tf.Output, new_format_key tf.Outpu
 	return add(scope, "TPUReshardVariables", nil, tf.OutputList(vars), new_format_key, format_state_var).op
 }
 
-// TPURoundRobin adds the operation of that name.
+// TPURoundRobin returns the ordinals of TPU cores in turn.
 //
 // Results:
 //   - device_ordinal: int32
@@ -504,7 +505,7 @@ type TakeDatasetAttr attr
 // TakeDatasetMetadata sets the attribute metadata; the default is "".
 func TakeDatasetMetadata(value string) TakeDatasetAttr { return TakeDatasetAttr{"metadata", value} }
 
-// TakeDataset adds the operation of that name.
+// TakeDataset yields only the first elements of a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -533,7 +534,8 @@ func TakeManySparseFromTensorsMapSharedName(value string) TakeManySparseFromTens
 	return TakeManySparseFromTensorsMapAttr{"shared_name", value}
 }
 
-// TakeManySparseFromTensorsMap adds the operation of that name.
+// TakeManySparseFromTensorsMap takes sparse tensors out of a map by handle and stacks them as a
+// minibatch.
 //
 // Parameters:
 //   - sparse_handles: int64
@@ -558,7 +560,7 @@ func TakeWhileDatasetMetadata(value string) TakeWhileDatasetAttr {
 	return TakeWhileDatasetAttr{"metadata", value}
 }
 
-// TakeWhileDataset adds the operation of that name.
+// TakeWhileDataset yields elements until a predicate function is false for one.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -577,7 +579,7 @@ func TakeWhileDataset(scope *Scope, input_dataset tf.Output, other_arguments []t
 	return add(scope, "TakeWhileDataset", attrs(optional, attr{"predicate", predicate}, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, tf.OutputList(other_arguments)).one()
 }
 
-// Tan adds the operation of that name.
+// Tan computes the tangent of every element, in radians.
 //
 // Parameters:
 //   - x: T
@@ -590,7 +592,7 @@ func Tan(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Tan", nil, x).one()
 }
 
-// Tanh adds the operation of that name.
+// Tanh computes the hyperbolic tangent of every element.
 //
 // Parameters:
 //   - x: T
@@ -603,7 +605,7 @@ func Tanh(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "Tanh", nil, x).one()
 }
 
-// TanhGrad adds the operation of that name.
+// TanhGrad computes the gradient of Tanh from its output and output gradient.
 //
 // Parameters:
 //   - y, dy: T
@@ -624,7 +626,7 @@ func TemporaryVariableVarName(value string) TemporaryVariableAttr {
 	return TemporaryVariableAttr{"var_name", value}
 }
 
-// TemporaryVariable adds the operation of that name.
+// TemporaryVariable creates a mutable tensor that lives only within one step.
 //
 // Parameters:
 //   - shape: a shape
@@ -661,7 +663,7 @@ func TensorArrayElementShape(value tf.Shape) TensorArrayAttr {
 	return TensorArrayAttr{"element_shape", value}
 }
 
-// TensorArray adds the operation of that name.
+// TensorArray creates a first-version array of tensors; deprecated in favor of TensorArrayV3.
 //
 // Parameters:
 //   - size: int32
@@ -678,7 +680,7 @@ func TensorArray(scope *Scope, size tf.Output, dtype tf.DataType, optional ...Te
 	return add(scope, "TensorArray", attrs(optional, attr{"dtype", dtype}), size).one()
 }
 
-// TensorArrayClose adds the operation of that name.
+// TensorArrayClose deletes a first-version tensor array; deprecated in favor of TensorArrayCloseV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -688,7 +690,8 @@ func TensorArrayClose(scope *Scope, handle tf.Output) (o *tf.Operation) {
 	return add(scope, "TensorArrayClose", nil, handle).op
 }
 
-// TensorArrayCloseV2 adds the operation of that name.
+// TensorArrayCloseV2 deletes a second-version tensor array; deprecated in favor of
+// TensorArrayCloseV3.
 //
 // Parameters:
 //   - handle: string
@@ -698,7 +701,7 @@ func TensorArrayCloseV2(scope *Scope, handle tf.Output) (o *tf.Operation) {
 	return add(scope, "TensorArrayCloseV2", nil, handle).op
 }
 
-// TensorArrayCloseV3 adds the operation of that name.
+// TensorArrayCloseV3 deletes a tensor array before its step ends.
 //
 // Parameters:
 //   - handle: resource
@@ -715,7 +718,8 @@ func TensorArrayConcatElementShapeExcept0(value tf.Shape) TensorArrayConcatAttr 
 	return TensorArrayConcatAttr{"element_shape_except0", value}
 }
 
-// TensorArrayConcat adds the operation of that name.
+// TensorArrayConcat joins a first-version tensor array's elements; deprecated in favor of
+// TensorArrayConcatV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -743,7 +747,8 @@ func TensorArrayConcatV2ElementShapeExcept0(value tf.Shape) TensorArrayConcatV2A
 	return TensorArrayConcatV2Attr{"element_shape_except0", value}
 }
 
-// TensorArrayConcatV2 adds the operation of that name.
+// TensorArrayConcatV2 joins a second-version tensor array's elements; deprecated in favor of
+// TensorArrayConcatV3.
 //
 // Parameters:
 //   - handle: string
@@ -769,7 +774,8 @@ func TensorArrayConcatV3ElementShapeExcept0(value tf.Shape) TensorArrayConcatV3A
 	return TensorArrayConcatV3Attr{"element_shape_except0", value}
 }
 
-// TensorArrayConcatV3 adds the operation of that name.
+// TensorArrayConcatV3 joins a tensor array's elements along the first dimension, with their
+// lengths.
 //
 // Parameters:
 //   - handle: resource
@@ -794,7 +800,8 @@ func TensorArrayGatherElementShape(value tf.Shape) TensorArrayGatherAttr {
 	return TensorArrayGatherAttr{"element_shape", value}
 }
 
-// TensorArrayGather adds the operation of that name.
+// TensorArrayGather stacks chosen elements of a first-version tensor array; deprecated in favor of
+// TensorArrayGatherV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -821,7 +828,8 @@ func TensorArrayGatherV2ElementShape(value tf.Shape) TensorArrayGatherV2Attr {
 	return TensorArrayGatherV2Attr{"element_shape", value}
 }
 
-// TensorArrayGatherV2 adds the operation of that name.
+// TensorArrayGatherV2 stacks chosen elements of a second-version tensor array; deprecated in favor
+// of TensorArrayGatherV3.
 //
 // Parameters:
 //   - handle: string
@@ -848,7 +856,7 @@ func TensorArrayGatherV3ElementShape(value tf.Shape) TensorArrayGatherV3Attr {
 	return TensorArrayGatherV3Attr{"element_shape", value}
 }
 
-// TensorArrayGatherV3 adds the operation of that name.
+// TensorArrayGatherV3 stacks the elements of a tensor array at given indices.
 //
 // Parameters:
 //   - handle: resource
@@ -864,7 +872,8 @@ func TensorArrayGatherV3(scope *Scope, handle tf.Output, indices tf.Output, flow
 	return add(scope, "TensorArrayGatherV3", attrs(optional, attr{"dtype", dtype}), handle, indices, flow_in).one()
 }
 
-// TensorArrayGrad adds the operation of that name.
+// TensorArrayGrad creates a gradient array for a first-version tensor array; deprecated in favor of
+// TensorArrayGradV3.
 //
 // Parameters:
 //   - handle: string
@@ -879,7 +888,8 @@ func TensorArrayGrad(scope *Scope, handle tf.Output, flow_in tf.Output, source s
 	return add(scope, "TensorArrayGrad", given(attr{"source", source}), handle, flow_in).one()
 }
 
-// TensorArrayGradV2 adds the operation of that name.
+// TensorArrayGradV2 creates a gradient array for a second-version tensor array; deprecated in favor
+// of TensorArrayGradV3.
 //
 // Parameters:
 //   - handle: string
@@ -894,7 +904,7 @@ func TensorArrayGradV2(scope *Scope, handle tf.Output, flow_in tf.Output, source
 	return add(scope, "TensorArrayGradV2", given(attr{"source", source}), handle, flow_in).one()
 }
 
-// TensorArrayGradV3 adds the operation of that name.
+// TensorArrayGradV3 creates or finds the tensor array that holds another's gradients.
 //
 // Parameters:
 //   - handle: resource
@@ -909,7 +919,7 @@ func TensorArrayGradV3(scope *Scope, handle tf.Output, flow_in tf.Output, source
 	return made.one(), made.one()
 }
 
-// TensorArrayGradWithShape adds the operation of that name.
+// TensorArrayGradWithShape creates a gradient array whose elements have extra dimensions in front.
 //
 // Parameters:
 //   - handle: resource
@@ -933,7 +943,8 @@ func TensorArrayPackElementShape(value tf.Shape) TensorArrayPackAttr {
 	return TensorArrayPackAttr{"element_shape", value}
 }
 
-// TensorArrayPack adds the operation of that name.
+// TensorArrayPack stacks all elements of a first-version tensor array; deprecated in favor of
+// TensorArrayGatherV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -950,7 +961,8 @@ func TensorArrayPack(scope *Scope, handle tf.Output, flow_in tf.Output, dtype tf
 	return add(scope, "TensorArrayPack", attrs(optional, attr{"dtype", dtype}), handle, flow_in).one()
 }
 
-// TensorArrayRead adds the operation of that name.
+// TensorArrayRead reads an element of a first-version tensor array; deprecated in favor of
+// TensorArrayReadV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -966,7 +978,8 @@ func TensorArrayRead(scope *Scope, handle tf.Output, index tf.Output, flow_in tf
 	return add(scope, "TensorArrayRead", given(attr{"dtype", dtype}), handle, index, flow_in).one()
 }
 
-// TensorArrayReadV2 adds the operation of that name.
+// TensorArrayReadV2 reads an element of a second-version tensor array; deprecated in favor of
+// TensorArrayReadV3.
 //
 // Parameters:
 //   - handle: string
@@ -982,7 +995,7 @@ func TensorArrayReadV2(scope *Scope, handle tf.Output, index tf.Output, flow_in 
 	return add(scope, "TensorArrayReadV2", given(attr{"dtype", dtype}), handle, index, flow_in).one()
 }
 
-// TensorArrayReadV3 adds the operation of that name.
+// TensorArrayReadV3 reads the element of a tensor array at an index.
 //
 // Parameters:
 //   - handle: resource
@@ -996,7 +1009,8 @@ func TensorArrayReadV3(scope *Scope, handle tf.Output, index tf.Output, flow_in 
 	return add(scope, "TensorArrayReadV3", given(attr{"dtype", dtype}), handle, index, flow_in).one()
 }
 
-// TensorArrayScatter adds the operation of that name.
+// TensorArrayScatter writes rows to a first-version tensor array; deprecated in favor of
+// TensorArrayScatterV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1012,7 +1026,8 @@ func TensorArrayScatter(scope *Scope, handle tf.Output, indices tf.Output, value
 	return add(scope, "TensorArrayScatter", nil, handle, indices, value, flow_in).one()
 }
 
-// TensorArrayScatterV2 adds the operation of that name.
+// TensorArrayScatterV2 writes rows to a second-version tensor array; deprecated in favor of
+// TensorArrayScatterV3.
 //
 // Parameters:
 //   - handle: string
@@ -1028,7 +1043,7 @@ func TensorArrayScatterV2(scope *Scope, handle tf.Output, indices tf.Output, val
 	return add(scope, "TensorArrayScatterV2", nil, handle, indices, value, flow_in).one()
 }
 
-// TensorArrayScatterV3 adds the operation of that name.
+// TensorArrayScatterV3 writes a tensor's rows to a tensor array at given indices.
 //
 // Parameters:
 //   - handle: resource
@@ -1042,7 +1057,8 @@ func TensorArrayScatterV3(scope *Scope, handle tf.Output, indices tf.Output, val
 	return add(scope, "TensorArrayScatterV3", nil, handle, indices, value, flow_in).one()
 }
 
-// TensorArraySize adds the operation of that name.
+// TensorArraySize counts a first-version tensor array's elements; deprecated in favor of
+// TensorArraySizeV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1056,7 +1072,8 @@ func TensorArraySize(scope *Scope, handle tf.Output, flow_in tf.Output) (size tf
 	return add(scope, "TensorArraySize", nil, handle, flow_in).one()
 }
 
-// TensorArraySizeV2 adds the operation of that name.
+// TensorArraySizeV2 counts a second-version tensor array's elements; deprecated in favor of
+// TensorArraySizeV3.
 //
 // Parameters:
 //   - handle: string
@@ -1070,7 +1087,7 @@ func TensorArraySizeV2(scope *Scope, handle tf.Output, flow_in tf.Output) (size 
 	return add(scope, "TensorArraySizeV2", nil, handle, flow_in).one()
 }
 
-// TensorArraySizeV3 adds the operation of that name.
+// TensorArraySizeV3 returns the number of elements a tensor array has.
 //
 // Parameters:
 //   - handle: resource
@@ -1082,7 +1099,8 @@ func TensorArraySizeV3(scope *Scope, handle tf.Output, flow_in tf.Output) (size 
 	return add(scope, "TensorArraySizeV3", nil, handle, flow_in).one()
 }
 
-// TensorArraySplit adds the operation of that name.
+// TensorArraySplit splits a tensor into a first-version tensor array; deprecated in favor of
+// TensorArraySplitV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1098,7 +1116,8 @@ func TensorArraySplit(scope *Scope, handle tf.Output, value tf.Output, lengths t
 	return add(scope, "TensorArraySplit", nil, handle, value, lengths, flow_in).one()
 }
 
-// TensorArraySplitV2 adds the operation of that name.
+// TensorArraySplitV2 splits a tensor into a second-version tensor array; deprecated in favor of
+// TensorArraySplitV3.
 //
 // Parameters:
 //   - handle: string
@@ -1114,7 +1133,7 @@ func TensorArraySplitV2(scope *Scope, handle tf.Output, value tf.Output, lengths
 	return add(scope, "TensorArraySplitV2", nil, handle, value, lengths, flow_in).one()
 }
 
-// TensorArraySplitV3 adds the operation of that name.
+// TensorArraySplitV3 splits a tensor by given lengths into a tensor array's elements.
 //
 // Parameters:
 //   - handle: resource
@@ -1128,7 +1147,8 @@ func TensorArraySplitV3(scope *Scope, handle tf.Output, value tf.Output, lengths
 	return add(scope, "TensorArraySplitV3", nil, handle, value, lengths, flow_in).one()
 }
 
-// TensorArrayUnpack adds the operation of that name.
+// TensorArrayUnpack writes all rows to a first-version tensor array; deprecated in favor of
+// TensorArrayScatterV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1166,7 +1186,7 @@ func TensorArrayV2TensorArrayName(value string) TensorArrayV2Attr {
 	return TensorArrayV2Attr{"tensor_array_name", value}
 }
 
-// TensorArrayV2 adds the operation of that name.
+// TensorArrayV2 creates a second-version array of tensors; deprecated in favor of TensorArrayV3.
 //
 // Parameters:
 //   - size: int32
@@ -1212,7 +1232,7 @@ func TensorArrayV3TensorArrayName(value string) TensorArrayV3Attr {
 	return TensorArrayV3Attr{"tensor_array_name", value}
 }
 
-// TensorArrayV3 adds the operation of that name.
+// TensorArrayV3 creates an array of tensors to be written and read by index.
 //
 // Parameters:
 //   - size: int32
@@ -1229,7 +1249,8 @@ func TensorArrayV3(scope *Scope, size tf.Output, dtype tf.DataType, optional ...
 	return made.one(), made.one()
 }
 
-// TensorArrayWrite adds the operation of that name.
+// TensorArrayWrite writes an element of a first-version tensor array; deprecated in favor of
+// TensorArrayWriteV3.
 //
 // Parameters:
 //   - handle: reference to string
@@ -1245,7 +1266,8 @@ func TensorArrayWrite(scope *Scope, handle tf.Output, index tf.Output, value tf.
 	return add(scope, "TensorArrayWrite", nil, handle, index, value, flow_in).one()
 }
 
-// TensorArrayWriteV2 adds the operation of that name.
+// TensorArrayWriteV2 writes an element of a second-version tensor array; deprecated in favor of
+// TensorArrayWriteV3.
 //
 // Parameters:
 //   - handle: string
@@ -1261,7 +1283,7 @@ func TensorArrayWriteV2(scope *Scope, handle tf.Output, index tf.Output, value t
 	return add(scope, "TensorArrayWriteV2", nil, handle, index, value, flow_in).one()
 }
 
-// TensorArrayWriteV3 adds the operation of that name.
+// TensorArrayWriteV3 writes an element to a tensor array at an index.
 //
 // Parameters:
 //   - handle: resource
@@ -1283,7 +1305,7 @@ func TensorDatasetMetadata(value string) TensorDatasetAttr {
 	return TensorDatasetAttr{"metadata", value}
 }
 
-// TensorDataset adds the operation of that name.
+// TensorDataset yields the given tensors as its only element.
 //
 // Parameters:
 //   - components: list of the types Toutput_types
@@ -1307,7 +1329,8 @@ func TensorListConcatElementShape(value tf.Shape) TensorListConcatAttr {
 	return TensorListConcatAttr{"element_shape", value}
 }
 
-// TensorListConcat adds the operation of that name.
+// TensorListConcat joins a tensor list's elements along the first dimension, element shape being an
+// attribute.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1323,7 +1346,7 @@ func TensorListConcat(scope *Scope, input_handle tf.Output, element_dtype tf.Dat
 	return made.one(), made.one()
 }
 
-// TensorListConcatLists adds the operation of that name.
+// TensorListConcatLists joins two tensor lists, or two batches of them, end to end.
 //
 // Parameters:
 //   - input_a, input_b: variant
@@ -1335,7 +1358,8 @@ func TensorListConcatLists(scope *Scope, input_a tf.Output, input_b tf.Output, e
 	return add(scope, "TensorListConcatLists", given(attr{"element_dtype", element_dtype}), input_a, input_b).one()
 }
 
-// TensorListConcatV2 adds the operation of that name.
+// TensorListConcatV2 joins a tensor list's elements along the first dimension, element shape being
+// an input.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1353,7 +1377,7 @@ func TensorListConcatV2(scope *Scope, input_handle tf.Output, element_shape tf.O
 	return made.one(), made.one()
 }
 
-// TensorListElementShape adds the operation of that name.
+// TensorListElementShape returns the shape that the elements of a tensor list have.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1365,7 +1389,7 @@ func TensorListElementShape(scope *Scope, input_handle tf.Output, shape_type tf.
 	return add(scope, "TensorListElementShape", given(attr{"shape_type", shape_type}), input_handle).one()
 }
 
-// TensorListFromTensor adds the operation of that name.
+// TensorListFromTensor makes a tensor list from a tensor's rows.
 //
 // Parameters:
 //   - tensor: element_dtype
@@ -1379,7 +1403,7 @@ func TensorListFromTensor(scope *Scope, tensor tf.Output, element_shape tf.Outpu
 	return add(scope, "TensorListFromTensor", nil, tensor, element_shape).one()
 }
 
-// TensorListGather adds the operation of that name.
+// TensorListGather stacks the elements of a tensor list at given indices.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1392,7 +1416,7 @@ func TensorListGather(scope *Scope, input_handle tf.Output, indices tf.Output, e
 	return add(scope, "TensorListGather", given(attr{"element_dtype", element_dtype}), input_handle, indices, element_shape).one()
 }
 
-// TensorListGetItem adds the operation of that name.
+// TensorListGetItem returns the element of a tensor list at an index.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1408,7 +1432,7 @@ func TensorListGetItem(scope *Scope, input_handle tf.Output, index tf.Output, el
 	return add(scope, "TensorListGetItem", given(attr{"element_dtype", element_dtype}), input_handle, index, element_shape).one()
 }
 
-// TensorListLength adds the operation of that name.
+// TensorListLength returns the number of elements in a tensor list.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1419,7 +1443,7 @@ func TensorListLength(scope *Scope, input_handle tf.Output) (length tf.Output) {
 	return add(scope, "TensorListLength", nil, input_handle).one()
 }
 
-// TensorListPopBack adds the operation of that name.
+// TensorListPopBack returns a tensor list without its last element, and that element.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1434,7 +1458,7 @@ func TensorListPopBack(scope *Scope, input_handle tf.Output, element_shape tf.Ou
 	return made.one(), made.one()
 }
 
-// TensorListPushBack adds the operation of that name.
+// TensorListPushBack returns a tensor list with one more element at the end.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1446,7 +1470,7 @@ func TensorListPushBack(scope *Scope, input_handle tf.Output, tensor tf.Output) 
 	return add(scope, "TensorListPushBack", nil, input_handle, tensor).one()
 }
 
-// TensorListPushBackBatch adds the operation of that name.
+// TensorListPushBackBatch appends one row of a tensor to each of a batch of lists.
 //
 // Parameters:
 //   - input_handles: variant
@@ -1458,7 +1482,7 @@ func TensorListPushBackBatch(scope *Scope, input_handles tf.Output, tensor tf.Ou
 	return add(scope, "TensorListPushBackBatch", nil, input_handles, tensor).one()
 }
 
-// TensorListReserve adds the operation of that name.
+// TensorListReserve creates a tensor list of a given length with uninitialized elements.
 //
 // Parameters:
 //   - element_shape: shape_type
@@ -1473,7 +1497,7 @@ func TensorListReserve(scope *Scope, element_shape tf.Output, num_elements tf.Ou
 	return add(scope, "TensorListReserve", given(attr{"element_dtype", element_dtype}), element_shape, num_elements).one()
 }
 
-// TensorListResize adds the operation of that name.
+// TensorListResize cuts or extends a tensor list to a given length.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1485,7 +1509,7 @@ func TensorListResize(scope *Scope, input_handle tf.Output, size tf.Output) (out
 	return add(scope, "TensorListResize", nil, input_handle, size).one()
 }
 
-// TensorListScatter adds the operation of that name.
+// TensorListScatter makes a tensor list from rows placed at given indices.
 //
 // Parameters:
 //   - tensor: element_dtype
@@ -1500,7 +1524,7 @@ func TensorListScatter(scope *Scope, tensor tf.Output, indices tf.Output, elemen
 	return add(scope, "TensorListScatter", nil, tensor, indices, element_shape).one()
 }
 
-// TensorListScatterIntoExistingList adds the operation of that name.
+// TensorListScatterIntoExistingList places a tensor's rows at given indices of an existing list.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1513,7 +1537,7 @@ func TensorListScatterIntoExistingList(scope *Scope, input_handle tf.Output, ten
 	return add(scope, "TensorListScatterIntoExistingList", nil, input_handle, tensor, indices).one()
 }
 
-// TensorListScatterV2 adds the operation of that name.
+// TensorListScatterV2 makes a tensor list of a given length from rows placed at given indices.
 //
 // Parameters:
 //   - tensor: element_dtype
@@ -1538,7 +1562,7 @@ func TensorListSetItemResizeIfIndexOutOfBounds(value bool) TensorListSetItemAttr
 	return TensorListSetItemAttr{"resize_if_index_out_of_bounds", value}
 }
 
-// TensorListSetItem adds the operation of that name.
+// TensorListSetItem returns a tensor list with the element at an index replaced.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1553,7 +1577,7 @@ func TensorListSetItem(scope *Scope, input_handle tf.Output, index tf.Output, it
 	return add(scope, "TensorListSetItem", attrs(optional), input_handle, index, item).one()
 }
 
-// TensorListSplit adds the operation of that name.
+// TensorListSplit splits a tensor by given lengths into a tensor list.
 //
 // Parameters:
 //   - tensor: element_dtype
@@ -1576,7 +1600,7 @@ func TensorListStackNumElements(value int64) TensorListStackAttr {
 	return TensorListStackAttr{"num_elements", value}
 }
 
-// TensorListStack adds the operation of that name.
+// TensorListStack stacks all elements of a tensor list into one tensor.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1591,7 +1615,7 @@ func TensorListStack(scope *Scope, input_handle tf.Output, element_shape tf.Outp
 	return add(scope, "TensorListStack", attrs(optional, attr{"element_dtype", element_dtype}), input_handle, element_shape).one()
 }
 
-// TensorMapErase adds the operation of that name.
+// TensorMapErase returns a tensor map without a given key.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1604,7 +1628,7 @@ func TensorMapErase(scope *Scope, input_handle tf.Output, key tf.Output, value_d
 	return add(scope, "TensorMapErase", given(attr{"value_dtype", value_dtype}), input_handle, key).one()
 }
 
-// TensorMapHasKey adds the operation of that name.
+// TensorMapHasKey tells whether a tensor map has a given key.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1616,7 +1640,7 @@ func TensorMapHasKey(scope *Scope, input_handle tf.Output, key tf.Output) (has_k
 	return add(scope, "TensorMapHasKey", nil, input_handle, key).one()
 }
 
-// TensorMapInsert adds the operation of that name.
+// TensorMapInsert returns a tensor map with a key-value pair added.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1629,7 +1653,7 @@ func TensorMapInsert(scope *Scope, input_handle tf.Output, key tf.Output, value 
 	return add(scope, "TensorMapInsert", nil, input_handle, key, value).one()
 }
 
-// TensorMapLookup adds the operation of that name.
+// TensorMapLookup returns the value of a key in a tensor map.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1642,7 +1666,7 @@ func TensorMapLookup(scope *Scope, input_handle tf.Output, key tf.Output, value_
 	return add(scope, "TensorMapLookup", given(attr{"value_dtype", value_dtype}), input_handle, key).one()
 }
 
-// TensorMapSize adds the operation of that name.
+// TensorMapSize returns the number of entries in a tensor map.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1653,7 +1677,7 @@ func TensorMapSize(scope *Scope, input_handle tf.Output) (size tf.Output) {
 	return add(scope, "TensorMapSize", nil, input_handle).one()
 }
 
-// TensorMapStackKeys adds the operation of that name.
+// TensorMapStackKeys stacks all keys of a tensor map into one tensor.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1673,7 +1697,7 @@ func TensorScatterAddBadIndicesPolicy(value string) TensorScatterAddAttr {
 	return TensorScatterAddAttr{"bad_indices_policy", value}
 }
 
-// TensorScatterAdd adds the operation of that name.
+// TensorScatterAdd adds updates to a copy of a tensor at given index vectors.
 //
 // Parameters:
 //   - tensor: T
@@ -1698,7 +1722,8 @@ func TensorScatterMaxBadIndicesPolicy(value string) TensorScatterMaxAttr {
 	return TensorScatterMaxAttr{"bad_indices_policy", value}
 }
 
-// TensorScatterMax adds the operation of that name.
+// TensorScatterMax raises a tensor's slices at given index vectors, in a copy, to at least the
+// updates.
 //
 // Parameters:
 //   - tensor: T
@@ -1723,7 +1748,8 @@ func TensorScatterMinBadIndicesPolicy(value string) TensorScatterMinAttr {
 	return TensorScatterMinAttr{"bad_indices_policy", value}
 }
 
-// TensorScatterMin adds the operation of that name.
+// TensorScatterMin lowers a tensor's slices at given index vectors, in a copy, to at most the
+// updates.
 //
 // Parameters:
 //   - tensor: T
@@ -1748,7 +1774,7 @@ func TensorScatterSubBadIndicesPolicy(value string) TensorScatterSubAttr {
 	return TensorScatterSubAttr{"bad_indices_policy", value}
 }
 
-// TensorScatterSub adds the operation of that name.
+// TensorScatterSub subtracts updates from a copy of a tensor at given index vectors.
 //
 // Parameters:
 //   - tensor: T
@@ -1773,7 +1799,7 @@ func TensorScatterUpdateBadIndicesPolicy(value string) TensorScatterUpdateAttr {
 	return TensorScatterUpdateAttr{"bad_indices_policy", value}
 }
 
-// TensorScatterUpdate adds the operation of that name.
+// TensorScatterUpdate overwrites slices of a copy of a tensor at given index vectors.
 //
 // Parameters:
 //   - tensor: T
@@ -1808,7 +1834,7 @@ func TensorSliceDatasetReplicateOnSplit(value bool) TensorSliceDatasetAttr {
 	return TensorSliceDatasetAttr{"replicate_on_split", value}
 }
 
-// TensorSliceDataset adds the operation of that name.
+// TensorSliceDataset yields the slices of tensors along their first dimension.
 //
 // Parameters:
 //   - components: list of the types Toutput_types
@@ -1853,7 +1879,7 @@ func TensorStridedSliceUpdateShrinkAxisMask(value int64) TensorStridedSliceUpdat
 	return TensorStridedSliceUpdateAttr{"shrink_axis_mask", value}
 }
 
-// TensorStridedSliceUpdate adds the operation of that name.
+// TensorStridedSliceUpdate returns a copy of a tensor with a strided slice replaced.
 //
 // Parameters:
 //   - input: T
@@ -1888,7 +1914,7 @@ func TensorSummaryDisplayName(value string) TensorSummaryAttr {
 	return TensorSummaryAttr{"display_name", value}
 }
 
-// TensorSummary adds the operation of that name.
+// TensorSummary writes a tensor with a description into a summary protocol buffer.
 //
 // Parameters:
 //   - tensor: T
@@ -1901,7 +1927,7 @@ func TensorSummary(scope *Scope, tensor tf.Output, optional ...TensorSummaryAttr
 	return add(scope, "TensorSummary", attrs(optional), tensor).one()
 }
 
-// TensorSummaryV2 adds the operation of that name.
+// TensorSummaryV2 writes a tagged tensor with plugin metadata into a summary protocol buffer.
 //
 // Parameters:
 //   - tag: string
@@ -1922,7 +1948,7 @@ func TextLineDatasetMetadata(value string) TextLineDatasetAttr {
 	return TextLineDatasetAttr{"metadata", value}
 }
 
-// TextLineDataset adds the operation of that name.
+// TextLineDataset yields the lines of text files, possibly compressed.
 //
 // Parameters:
 //   - filenames, compression_type: string
@@ -1954,7 +1980,7 @@ func TextLineReaderSharedName(value string) TextLineReaderAttr {
 	return TextLineReaderAttr{"shared_name", value}
 }
 
-// TextLineReader adds the operation of that name.
+// TextLineReader creates a reader of text lines behind a string handle.
 //
 // Results:
 //   - reader_handle: reference to string
@@ -1984,7 +2010,7 @@ func TextLineReaderV2SharedName(value string) TextLineReaderV2Attr {
 	return TextLineReaderV2Attr{"shared_name", value}
 }
 
-// TextLineReaderV2 adds the operation of that name.
+// TextLineReaderV2 creates a reader of text lines behind a resource handle.
 //
 // Results:
 //   - reader_handle: resource
@@ -1995,7 +2021,7 @@ func TextLineReaderV2(scope *Scope, optional ...TextLineReaderV2Attr) (reader_ha
 	return add(scope, "TextLineReaderV2", attrs(optional)).one()
 }
 
-// ThreadPoolDataset adds the operation of that name.
+// ThreadPoolDataset computes its input on a given thread pool resource.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -2028,7 +2054,7 @@ func ThreadPoolHandleSharedName(value string) ThreadPoolHandleAttr {
 	return ThreadPoolHandleAttr{"shared_name", value}
 }
 
-// ThreadPoolHandle adds the operation of that name.
+// ThreadPoolHandle creates a thread pool resource of given size for datasets.
 //
 // Parameters:
 //   - num_threads: a number
@@ -2056,7 +2082,8 @@ func ThreadUnsafeUnigramCandidateSamplerSeed2(value int64) ThreadUnsafeUnigramCa
 	return ThreadUnsafeUnigramCandidateSamplerAttr{"seed2", value}
 }
 
-// ThreadUnsafeUnigramCandidateSampler adds the operation of that name.
+// ThreadUnsafeUnigramCandidateSampler draws candidate classes from a learned unigram distribution
+// without locking.
 //
 // Parameters:
 //   - true_classes: int64
@@ -2075,7 +2102,7 @@ func ThreadUnsafeUnigramCandidateSampler(scope *Scope, true_classes tf.Output, n
 	return made.one(), made.one(), made.one()
 }
 
-// Tile adds the operation of that name.
+// Tile repeats a tensor a number of times along each dimension.
 //
 // Parameters:
 //   - input: T
@@ -2089,7 +2116,7 @@ func Tile(scope *Scope, input tf.Output, multiples tf.Output) (output tf.Output)
 	return add(scope, "Tile", nil, input, multiples).one()
 }
 
-// TileGrad adds the operation of that name.
+// TileGrad sums the repeated parts of Tile's gradient; deprecated.
 //
 // Parameters:
 //   - input: T
@@ -2103,7 +2130,7 @@ func TileGrad(scope *Scope, input tf.Output, multiples tf.Output) (output tf.Out
 	return add(scope, "TileGrad", nil, input, multiples).one()
 }
 
-// Timestamp adds the operation of that name.
+// Timestamp returns the current time in seconds since the Unix epoch.
 //
 // Results:
 //   - ts: float64
@@ -2111,7 +2138,7 @@ func Timestamp(scope *Scope) (ts tf.Output) {
 	return add(scope, "Timestamp", nil).one()
 }
 
-// ToBool adds the operation of that name.
+// ToBool turns a tensor into one boolean, by its value or by its having elements.
 //
 // Parameters:
 //   - input: T
@@ -2128,7 +2155,7 @@ type TopKAttr attr
 // TopKSorted sets the attribute sorted; the default is true.
 func TopKSorted(value bool) TopKAttr { return TopKAttr{"sorted", value} }
 
-// TopK adds the operation of that name.
+// TopK finds the k largest elements of each row with their indices, k being an attribute.
 //
 // Parameters:
 //   - input: T
@@ -2149,7 +2176,7 @@ func TopK(scope *Scope, input tf.Output, k int64, optional ...TopKAttr) (values 
 	return made.one(), made.one()
 }
 
-// TopKUnique adds the operation of that name.
+// TopKUnique finds the k largest distinct values of each row, padded with negative infinity.
 //
 // Parameters:
 //   - input: float32
@@ -2172,7 +2199,7 @@ func TopKV2Sorted(value bool) TopKV2Attr { return TopKV2Attr{"sorted", value} }
 // TopKV2IndexType sets the attribute index_type, int16, int32 or int64; the default is int32.
 func TopKV2IndexType(value tf.DataType) TopKV2Attr { return TopKV2Attr{"index_type", value} }
 
-// TopKV2 adds the operation of that name.
+// TopKV2 finds the k largest elements of each row with their indices, k being an input.
 //
 // Parameters:
 //   - input: T
@@ -2193,7 +2220,7 @@ func TopKV2(scope *Scope, input tf.Output, k tf.Output, optional ...TopKV2Attr) 
 	return made.one(), made.one()
 }
 
-// TopKWithUnique adds the operation of that name.
+// TopKWithUnique finds the k largest values of each row, nudged slightly so that all differ.
 //
 // Parameters:
 //   - input: float32
@@ -2207,7 +2234,7 @@ func TopKWithUnique(scope *Scope, input tf.Output, k int64) (topk tf.Output, top
 	return made.one(), made.one()
 }
 
-// TpuHandleToProtoKey adds the operation of that name.
+// TpuHandleToProtoKey returns the proto keys of the compiled TPU program with a given id.
 //
 // Parameters:
 //   - uid: int64
@@ -2218,7 +2245,7 @@ func TpuHandleToProtoKey(scope *Scope, uid tf.Output) (proto_keys tf.Output) {
 	return add(scope, "TpuHandleToProtoKey", nil, uid).one()
 }
 
-// Transpose adds the operation of that name.
+// Transpose permutes the dimensions of a tensor as given.
 //
 // Parameters:
 //   - x: T
@@ -2232,7 +2259,7 @@ func Transpose(scope *Scope, x tf.Output, perm tf.Output) (y tf.Output) {
 	return add(scope, "Transpose", nil, x, perm).one()
 }
 
-// TridiagonalMatMul adds the operation of that name.
+// TridiagonalMatMul multiplies tridiagonal matrices, given by their diagonals, with dense ones.
 //
 // Parameters:
 //   - superdiag, maindiag, subdiag, rhs: T
@@ -2258,7 +2285,7 @@ func TridiagonalSolvePerturbSingular(value bool) TridiagonalSolveAttr {
 	return TridiagonalSolveAttr{"perturb_singular", value}
 }
 
-// TridiagonalSolve adds the operation of that name.
+// TridiagonalSolve solves linear systems whose matrices are tridiagonal.
 //
 // Parameters:
 //   - diagonals, rhs: T
@@ -2273,7 +2300,7 @@ func TridiagonalSolve(scope *Scope, diagonals tf.Output, rhs tf.Output, optional
 	return add(scope, "TridiagonalSolve", attrs(optional), diagonals, rhs).one()
 }
 
-// TruncateDiv adds the operation of that name.
+// TruncateDiv divides element by element and rounds the quotients toward zero.
 //
 // Parameters:
 //   - x, y: T
@@ -2287,7 +2314,7 @@ func TruncateDiv(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "TruncateDiv", nil, x, y).one()
 }
 
-// TruncateMod adds the operation of that name.
+// TruncateMod computes the remainder of division rounded toward zero, as C does.
 //
 // Parameters:
 //   - x, y: T
@@ -2311,7 +2338,7 @@ func TruncatedNormalSeed2(value int64) TruncatedNormalAttr {
 	return TruncatedNormalAttr{"seed2", value}
 }
 
-// TruncatedNormal adds the operation of that name.
+// TruncatedNormal draws standard normal values, redrawing those beyond two deviations.
 //
 // Parameters:
 //   - shape: T

@@ -13,7 +13,7 @@ func UnbatchContainer(value string) UnbatchAttr { return UnbatchAttr{"container"
 // UnbatchSharedName sets the attribute shared_name; the default is "".
 func UnbatchSharedName(value string) UnbatchAttr { return UnbatchAttr{"shared_name", value} }
 
-// Unbatch adds the operation of that name.
+// Unbatch gives each caller of Batch its own part of a batched result.
 //
 // Parameters:
 //   - batched_tensor: T
@@ -36,7 +36,7 @@ func UnbatchDatasetMetadata(value string) UnbatchDatasetAttr {
 	return UnbatchDatasetAttr{"metadata", value}
 }
 
-// UnbatchDataset adds the operation of that name.
+// UnbatchDataset splits each batched element into single elements.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -62,7 +62,7 @@ func UnbatchGradSharedName(value string) UnbatchGradAttr {
 	return UnbatchGradAttr{"shared_name", value}
 }
 
-// UnbatchGrad adds the operation of that name.
+// UnbatchGrad computes the gradient of Unbatch, batching gradients as the inputs were.
 //
 // Parameters:
 //   - original_input: T
@@ -78,7 +78,7 @@ func UnbatchGrad(scope *Scope, original_input tf.Output, batch_index tf.Output, 
 	return add(scope, "UnbatchGrad", attrs(optional), original_input, batch_index, grad, id).one()
 }
 
-// UncompressElement adds the operation of that name.
+// UncompressElement unpacks a dataset element packed by CompressElement.
 //
 // Parameters:
 //   - compressed: variant
@@ -114,7 +114,7 @@ func UnicodeDecodeTsplits(value tf.DataType) UnicodeDecodeAttr {
 	return UnicodeDecodeAttr{"Tsplits", value}
 }
 
-// UnicodeDecode adds the operation of that name.
+// UnicodeDecode decodes every string into its Unicode code points, as ragged rows.
 //
 // Parameters:
 //   - input: string
@@ -157,7 +157,7 @@ func UnicodeDecodeWithOffsetsTsplits(value tf.DataType) UnicodeDecodeWithOffsets
 	return UnicodeDecodeWithOffsetsAttr{"Tsplits", value}
 }
 
-// UnicodeDecodeWithOffsets adds the operation of that name.
+// UnicodeDecodeWithOffsets decodes every string into code points and the byte offset of each.
 //
 // Parameters:
 //   - input: string
@@ -187,7 +187,7 @@ func UnicodeEncodeReplacementChar(value int64) UnicodeEncodeAttr {
 	return UnicodeEncodeAttr{"replacement_char", value}
 }
 
-// UnicodeEncode adds the operation of that name.
+// UnicodeEncode encodes ragged rows of code points as Unicode strings.
 //
 // Parameters:
 //   - input_values: int32
@@ -204,7 +204,7 @@ func UnicodeEncode(scope *Scope, input_values tf.Output, input_splits tf.Output,
 	return add(scope, "UnicodeEncode", attrs(optional, attr{"output_encoding", output_encoding}), input_values, input_splits).one()
 }
 
-// UnicodeScript adds the operation of that name.
+// UnicodeScript returns the ICU script code of each Unicode code point.
 //
 // Parameters:
 //   - input: int32
@@ -235,7 +235,7 @@ func UnicodeTranscodeReplaceControlCharacters(value bool) UnicodeTranscodeAttr {
 	return UnicodeTranscodeAttr{"replace_control_characters", value}
 }
 
-// UnicodeTranscode adds the operation of that name.
+// UnicodeTranscode converts strings from one Unicode encoding to another, handling errors as told.
 //
 // Parameters:
 //   - input: string
@@ -264,7 +264,7 @@ func UniformCandidateSamplerSeed2(value int64) UniformCandidateSamplerAttr {
 	return UniformCandidateSamplerAttr{"seed2", value}
 }
 
-// UniformCandidateSampler adds the operation of that name.
+// UniformCandidateSampler draws candidate classes for sampled training, all equally likely.
 //
 // Parameters:
 //   - true_classes: int64
@@ -291,7 +291,7 @@ func UniformDequantizeQuantizationAxis(value int64) UniformDequantizeAttr {
 	return UniformDequantizeAttr{"quantization_axis", value}
 }
 
-// UniformDequantize adds the operation of that name.
+// UniformDequantize converts quantized values back to floats by scales and zero points.
 //
 // Parameters:
 //   - input: Tin
@@ -319,7 +319,7 @@ func UniformQuantizeQuantizationAxis(value int64) UniformQuantizeAttr {
 	return UniformQuantizeAttr{"quantization_axis", value}
 }
 
-// UniformQuantize adds the operation of that name.
+// UniformQuantize quantizes floats to integers by scales and zero points.
 //
 // Parameters:
 //   - input: Tin
@@ -360,7 +360,7 @@ func UniformQuantizedAddOutputQuantizationAxis(value int64) UniformQuantizedAddA
 	return UniformQuantizedAddAttr{"output_quantization_axis", value}
 }
 
-// UniformQuantizedAdd adds the operation of that name.
+// UniformQuantizedAdd adds two quantized tensors, each with scales and zero points of its own.
 //
 // Parameters:
 //   - lhs, rhs: T
@@ -397,7 +397,7 @@ func UniformQuantizedClipByValueQuantizationAxis(value int64) UniformQuantizedCl
 	return UniformQuantizedClipByValueAttr{"quantization_axis", value}
 }
 
-// UniformQuantizedClipByValue adds the operation of that name.
+// UniformQuantizedClipByValue limits quantized values to a given minimum and maximum.
 //
 // Parameters:
 //   - operand, min, max: T
@@ -476,7 +476,7 @@ func UniformQuantizedConvolutionOutputQuantizationAxis(value int64) UniformQuant
 	return UniformQuantizedConvolutionAttr{"output_quantization_axis", value}
 }
 
-// UniformQuantizedConvolution adds the operation of that name.
+// UniformQuantizedConvolution convolves two quantized tensors and requantizes the result.
 //
 // Parameters:
 //   - lhs, rhs: Tin
@@ -560,7 +560,8 @@ func UniformQuantizedConvolutionHybridRhsQuantizationAxis(value int64) UniformQu
 	return UniformQuantizedConvolutionHybridAttr{"rhs_quantization_axis", value}
 }
 
-// UniformQuantizedConvolutionHybrid adds the operation of that name.
+// UniformQuantizedConvolutionHybrid convolves a float tensor, quantized on the fly, with a
+// quantized filter.
 //
 // Parameters:
 //   - lhs: Tlhs
@@ -611,7 +612,7 @@ func UniformQuantizedDotOutputQuantizationAxis(value int64) UniformQuantizedDotA
 	return UniformQuantizedDotAttr{"output_quantization_axis", value}
 }
 
-// UniformQuantizedDot adds the operation of that name.
+// UniformQuantizedDot multiplies two quantized matrices and requantizes the result.
 //
 // Parameters:
 //   - lhs, rhs: Tin
@@ -649,7 +650,7 @@ func UniformQuantizedDotHybridRhsQuantizationAxis(value int64) UniformQuantizedD
 	return UniformQuantizedDotHybridAttr{"rhs_quantization_axis", value}
 }
 
-// UniformQuantizedDotHybrid adds the operation of that name.
+// UniformQuantizedDotHybrid multiplies a float matrix, quantized on the fly, by a quantized one.
 //
 // Parameters:
 //   - lhs: Tlhs
@@ -687,7 +688,7 @@ func UniformRequantizeOutputQuantizationAxis(value int64) UniformRequantizeAttr 
 	return UniformRequantizeAttr{"output_quantization_axis", value}
 }
 
-// UniformRequantize adds the operation of that name.
+// UniformRequantize converts quantized values from one set of scales and zero points to another.
 //
 // Parameters:
 //   - input: Tin
@@ -717,7 +718,7 @@ type UniqueAttr attr
 // UniqueOutIdx sets the attribute out_idx, int32 or int64; the default is int32.
 func UniqueOutIdx(value tf.DataType) UniqueAttr { return UniqueAttr{"out_idx", value} }
 
-// Unique adds the operation of that name.
+// Unique returns a vector's distinct elements and, for each element, its place among them.
 //
 // Parameters:
 //   - x: T
@@ -740,7 +741,7 @@ func UniqueDatasetMetadata(value string) UniqueDatasetAttr {
 	return UniqueDatasetAttr{"metadata", value}
 }
 
-// UniqueDataset adds the operation of that name.
+// UniqueDataset drops the dataset elements that have come before.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -761,7 +762,7 @@ type UniqueV2Attr attr
 // UniqueV2OutIdx sets the attribute out_idx, int32 or int64; the default is int32.
 func UniqueV2OutIdx(value tf.DataType) UniqueV2Attr { return UniqueV2Attr{"out_idx", value} }
 
-// UniqueV2 adds the operation of that name.
+// UniqueV2 returns a tensor's distinct slices along an axis and each slice's place among them.
 //
 // Parameters:
 //   - x: T
@@ -787,7 +788,8 @@ func UniqueWithCountsOutIdx(value tf.DataType) UniqueWithCountsAttr {
 	return UniqueWithCountsAttr{"out_idx", value}
 }
 
-// UniqueWithCounts adds the operation of that name.
+// UniqueWithCounts returns a vector's distinct elements, each element's place among them, and
+// counts.
 //
 // Parameters:
 //   - x: T
@@ -810,7 +812,8 @@ func UniqueWithCountsV2OutIdx(value tf.DataType) UniqueWithCountsV2Attr {
 	return UniqueWithCountsV2Attr{"out_idx", value}
 }
 
-// UniqueWithCountsV2 adds the operation of that name.
+// UniqueWithCountsV2 returns distinct slices along an axis, each slice's place among them, and
+// counts.
 //
 // Parameters:
 //   - x: T
@@ -834,7 +837,7 @@ type UnpackAttr attr
 // UnpackAxis sets the attribute axis; the default is 0.
 func UnpackAxis(value int64) UnpackAttr { return UnpackAttr{"axis", value} }
 
-// Unpack adds the operation of that name.
+// Unpack splits a tensor along an axis into tensors without that dimension.
 //
 // Parameters:
 //   - value: T
@@ -848,7 +851,7 @@ func Unpack(scope *Scope, value tf.Output, num int64, optional ...UnpackAttr) (o
 	return add(scope, "Unpack", attrs(optional, attr{"num", num}), value).list("output")
 }
 
-// UnravelIndex adds the operation of that name.
+// UnravelIndex converts flat indices into coordinates for a shape.
 //
 // Parameters:
 //   - indices, dims: Tidx
@@ -869,7 +872,7 @@ func UnsortedSegmentJoinSeparator(value string) UnsortedSegmentJoinAttr {
 	return UnsortedSegmentJoinAttr{"separator", value}
 }
 
-// UnsortedSegmentJoin adds the operation of that name.
+// UnsortedSegmentJoin joins the strings of each segment, segment ids being in any order.
 //
 // Parameters:
 //   - inputs: string
@@ -888,7 +891,7 @@ func UnsortedSegmentJoin(scope *Scope, inputs tf.Output, segment_ids tf.Output, 
 	return add(scope, "UnsortedSegmentJoin", attrs(optional), inputs, segment_ids, num_segments).one()
 }
 
-// UnsortedSegmentMax adds the operation of that name.
+// UnsortedSegmentMax takes the maximum of each segment, segment ids being in any order.
 //
 // Parameters:
 //   - data: T
@@ -908,7 +911,7 @@ func UnsortedSegmentMax(scope *Scope, data tf.Output, segment_ids tf.Output, num
 	return add(scope, "UnsortedSegmentMax", nil, data, segment_ids, num_segments).one()
 }
 
-// UnsortedSegmentMin adds the operation of that name.
+// UnsortedSegmentMin takes the minimum of each segment, segment ids being in any order.
 //
 // Parameters:
 //   - data: T
@@ -928,7 +931,7 @@ func UnsortedSegmentMin(scope *Scope, data tf.Output, segment_ids tf.Output, num
 	return add(scope, "UnsortedSegmentMin", nil, data, segment_ids, num_segments).one()
 }
 
-// UnsortedSegmentProd adds the operation of that name.
+// UnsortedSegmentProd multiplies the rows of each segment, segment ids being in any order.
 //
 // Parameters:
 //   - data: T
@@ -948,7 +951,7 @@ func UnsortedSegmentProd(scope *Scope, data tf.Output, segment_ids tf.Output, nu
 	return add(scope, "UnsortedSegmentProd", nil, data, segment_ids, num_segments).one()
 }
 
-// UnsortedSegmentSum adds the operation of that name.
+// UnsortedSegmentSum adds up the rows of each segment, segment ids being in any order.
 //
 // Parameters:
 //   - data: T
@@ -983,7 +986,7 @@ func UnstageContainer(value string) UnstageAttr { return UnstageAttr{"container"
 // UnstageSharedName sets the attribute shared_name; the default is "".
 func UnstageSharedName(value string) UnstageAttr { return UnstageAttr{"shared_name", value} }
 
-// Unstage adds the operation of that name.
+// Unstage waits for the oldest element of a staging area and removes it.
 //
 // Parameters:
 //   - dtypes: a list of data types, not empty
@@ -996,7 +999,7 @@ func Unstage(scope *Scope, dtypes []tf.DataType, optional ...UnstageAttr) (value
 	return add(scope, "Unstage", attrs(optional, attr{"dtypes", dtypes})).list("values")
 }
 
-// UnwrapDatasetVariant adds the operation of that name.
+// UnwrapDatasetVariant takes a dataset back out of the wrapper of WrapDatasetVariant.
 //
 // Parameters:
 //   - input_handle: variant
@@ -1007,7 +1010,8 @@ func UnwrapDatasetVariant(scope *Scope, input_handle tf.Output) (output_handle t
 	return add(scope, "UnwrapDatasetVariant", nil, input_handle).one()
 }
 
-// UpdateTaskIdAndGlobalCoreArray adds the operation of that name.
+// UpdateTaskIdAndGlobalCoreArray updates the TPU system's mapping of tasks to shards and its global
+// cores.
 //
 // Parameters:
 //   - tpu_task_id_to_shard_id: list of task_count × int32
@@ -1023,7 +1027,7 @@ type UpperBoundAttr attr
 // UpperBoundOutType sets the attribute out_type, int32 or int64; the default is int32.
 func UpperBoundOutType(value tf.DataType) UpperBoundAttr { return UpperBoundAttr{"out_type", value} }
 
-// UpperBound adds the operation of that name.
+// UpperBound finds the last place in each sorted row where a value keeps the order.
 //
 // Parameters:
 //   - sorted_inputs, values: T

@@ -23,7 +23,7 @@ func VarHandleOpAllowedDevices(value []string) VarHandleOpAttr {
 	return VarHandleOpAttr{"allowed_devices", value}
 }
 
-// VarHandleOp adds the operation of that name.
+// VarHandleOp creates a handle to a resource variable.
 //
 // Parameters:
 //   - dtype: a data type
@@ -38,7 +38,7 @@ func VarHandleOp(scope *Scope, dtype tf.DataType, shape tf.Shape, optional ...Va
 	return add(scope, "VarHandleOp", attrs(optional, attr{"dtype", dtype}, attr{"shape", shape})).one()
 }
 
-// VarIsInitializedOp adds the operation of that name.
+// VarIsInitializedOp tells whether a resource variable holds a value yet.
 //
 // Parameters:
 //   - resource: resource
@@ -58,7 +58,7 @@ func VariableContainer(value string) VariableAttr { return VariableAttr{"contain
 // VariableSharedName sets the attribute shared_name; the default is "".
 func VariableSharedName(value string) VariableAttr { return VariableAttr{"shared_name", value} }
 
-// Variable adds the operation of that name.
+// Variable creates a reference variable; deprecated in favor of VariableV2.
 //
 // Parameters:
 //   - shape: a shape
@@ -80,7 +80,7 @@ func VariableShapeOutType(value tf.DataType) VariableShapeAttr {
 	return VariableShapeAttr{"out_type", value}
 }
 
-// VariableShape adds the operation of that name.
+// VariableShape returns the shape of a resource variable's value.
 //
 // Parameters:
 //   - input: resource
@@ -102,7 +102,7 @@ func VariableV2Container(value string) VariableV2Attr { return VariableV2Attr{"c
 // VariableV2SharedName sets the attribute shared_name; the default is "".
 func VariableV2SharedName(value string) VariableV2Attr { return VariableV2Attr{"shared_name", value} }
 
-// VariableV2 adds the operation of that name.
+// VariableV2 creates a reference variable, which keeps a tensor between steps.
 //
 // Parameters:
 //   - shape: a shape

@@ -12,7 +12,7 @@ func WeightedFlatMapDatasetMetadata(value string) WeightedFlatMapDatasetAttr {
 	return WeightedFlatMapDatasetAttr{"metadata", value}
 }
 
-// WeightedFlatMapDataset adds the operation of that name.
+// WeightedFlatMapDataset chains datasets of known size, taking a share of each by its weight.
 //
 // Parameters:
 //   - input_datasets: list of N × variant
@@ -32,7 +32,7 @@ func WeightedFlatMapDataset(scope *Scope, input_datasets []tf.Output, weights []
 	return add(scope, "WeightedFlatMapDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), tf.OutputList(input_datasets), tf.OutputList(weights)).one()
 }
 
-// Where adds the operation of that name.
+// Where returns the coordinates of all true or nonzero elements.
 //
 // Parameters:
 //   - condition: T
@@ -55,7 +55,7 @@ func WhileOutputShapes(value []tf.Shape) WhileAttr { return WhileAttr{"output_sh
 // WhileParallelIterations sets the attribute parallel_iterations; the default is 10.
 func WhileParallelIterations(value int64) WhileAttr { return WhileAttr{"parallel_iterations", value} }
 
-// While adds the operation of that name.
+// While runs a body function for as long as a condition function is true.
 //
 // Parameters:
 //   - input: list of the types T
@@ -85,7 +85,7 @@ func WholeFileReaderSharedName(value string) WholeFileReaderAttr {
 	return WholeFileReaderAttr{"shared_name", value}
 }
 
-// WholeFileReader adds the operation of that name.
+// WholeFileReader creates a reader of whole files behind a string handle.
 //
 // Results:
 //   - reader_handle: reference to string
@@ -108,7 +108,7 @@ func WholeFileReaderV2SharedName(value string) WholeFileReaderV2Attr {
 	return WholeFileReaderV2Attr{"shared_name", value}
 }
 
-// WholeFileReaderV2 adds the operation of that name.
+// WholeFileReaderV2 creates a reader of whole files behind a resource handle.
 //
 // Results:
 //   - reader_handle: resource
@@ -126,7 +126,7 @@ func WindowDatasetMetadata(value string) WindowDatasetAttr {
 	return WindowDatasetAttr{"metadata", value}
 }
 
-// WindowDataset adds the operation of that name.
+// WindowDataset groups elements into windows, each of them a dataset.
 //
 // Parameters:
 //   - input_dataset: variant
@@ -143,7 +143,7 @@ func WindowDataset(scope *Scope, input_dataset tf.Output, size tf.Output, shift 
 	return add(scope, "WindowDataset", attrs(optional, attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), input_dataset, size, shift, stride, drop_remainder).one()
 }
 
-// WindowOp adds the operation of that name.
+// WindowOp makes a window's dataset out of the given components.
 //
 // Parameters:
 //   - inputs: list of the types Tinputs
@@ -158,7 +158,7 @@ func WindowOp(scope *Scope, inputs []tf.Output, output_types []tf.DataType, outp
 	return add(scope, "WindowOp", given(attr{"output_types", output_types}, attr{"output_shapes", output_shapes}), tf.OutputList(inputs)).one()
 }
 
-// WorkerHeartbeat adds the operation of that name.
+// WorkerHeartbeat sends a heartbeat request to this worker and returns its status.
 //
 // Parameters:
 //   - request: string
@@ -169,7 +169,7 @@ func WorkerHeartbeat(scope *Scope, request tf.Output) (response tf.Output) {
 	return add(scope, "WorkerHeartbeat", nil, request).one()
 }
 
-// WrapDatasetVariant adds the operation of that name.
+// WrapDatasetVariant wraps a dataset so that it can be copied between host and device.
 //
 // Parameters:
 //   - input_handle: variant
@@ -188,7 +188,7 @@ func WriteAudioSummaryMaxOutputs(value int64) WriteAudioSummaryAttr {
 	return WriteAudioSummaryAttr{"max_outputs", value}
 }
 
-// WriteAudioSummary adds the operation of that name.
+// WriteAudioSummary writes audio clips for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -201,7 +201,7 @@ func WriteAudioSummary(scope *Scope, writer tf.Output, step tf.Output, tag tf.Ou
 	return add(scope, "WriteAudioSummary", attrs(optional), writer, step, tag, tensor, sample_rate).op
 }
 
-// WriteFile adds the operation of that name.
+// WriteFile writes a string to a file, creating its directories if needed.
 //
 // Parameters:
 //   - filename, contents: string
@@ -209,7 +209,7 @@ func WriteFile(scope *Scope, filename tf.Output, contents tf.Output) (o *tf.Oper
 	return add(scope, "WriteFile", nil, filename, contents).op
 }
 
-// WriteGraphSummary adds the operation of that name.
+// WriteGraphSummary writes a serialized graph for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -219,7 +219,7 @@ func WriteGraphSummary(scope *Scope, writer tf.Output, step tf.Output, tensor tf
 	return add(scope, "WriteGraphSummary", nil, writer, step, tensor).op
 }
 
-// WriteHistogramSummary adds the operation of that name.
+// WriteHistogramSummary writes a histogram of values for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -241,7 +241,7 @@ func WriteImageSummaryMaxImages(value int64) WriteImageSummaryAttr {
 	return WriteImageSummaryAttr{"max_images", value}
 }
 
-// WriteImageSummary adds the operation of that name.
+// WriteImageSummary writes images for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -257,7 +257,7 @@ func WriteImageSummary(scope *Scope, writer tf.Output, step tf.Output, tag tf.Ou
 	return add(scope, "WriteImageSummary", attrs(optional), writer, step, tag, tensor, bad_color).op
 }
 
-// WriteRawProtoSummary adds the operation of that name.
+// WriteRawProtoSummary writes serialized summary protocol buffers for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -267,7 +267,7 @@ func WriteRawProtoSummary(scope *Scope, writer tf.Output, step tf.Output, tensor
 	return add(scope, "WriteRawProtoSummary", nil, writer, step, tensor).op
 }
 
-// WriteScalarSummary adds the operation of that name.
+// WriteScalarSummary writes one scalar for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource
@@ -281,7 +281,7 @@ func WriteScalarSummary(scope *Scope, writer tf.Output, step tf.Output, tag tf.O
 	return add(scope, "WriteScalarSummary", nil, writer, step, tag, value).op
 }
 
-// WriteSummary adds the operation of that name.
+// WriteSummary writes a tensor with metadata for a step to a summary writer.
 //
 // Parameters:
 //   - writer: resource

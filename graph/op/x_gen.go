@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// Xdivy adds the operation of that name.
+// Xdivy divides element by element, giving zero wherever the dividend is zero.
 //
 // Parameters:
 //   - x, y: T
@@ -17,7 +17,7 @@ func Xdivy(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Xdivy", nil, x, y).one()
 }
 
-// XlaAllReduce adds the operation of that name.
+// XlaAllReduce reduces a tensor over groups of replicas within an XLA computation.
 //
 // Parameters:
 //   - input: T
@@ -33,7 +33,7 @@ func XlaAllReduce(scope *Scope, input tf.Output, group_assignment tf.Output, red
 	return add(scope, "XlaAllReduce", given(attr{"reduce_op", reduce_op}, attr{"mode", mode}), input, group_assignment).one()
 }
 
-// XlaBroadcastHelper adds the operation of that name.
+// XlaBroadcastHelper brings two operands to equal rank, as XLA's binary operations need.
 //
 // Parameters:
 //   - lhs, rhs: T
@@ -85,7 +85,7 @@ func XlaCallModuleUseShardyPartitioner(value bool) XlaCallModuleAttr {
 	return XlaCallModuleAttr{"use_shardy_partitioner", value}
 }
 
-// XlaCallModule adds the operation of that name.
+// XlaCallModule runs a serialized StableHLO module on the given arguments.
 //
 // Parameters:
 //   - args: list of the types Tin
@@ -106,7 +106,7 @@ func XlaCallModule(scope *Scope, args []tf.Output, version int64, module string,
 	return add(scope, "XlaCallModule", attrs(optional, attr{"version", version}, attr{"module", module}, attr{"Sout", Sout}, attr{"Tout", Tout}), tf.OutputList(args)).list("output")
 }
 
-// XlaClusterOutput adds the operation of that name.
+// XlaClusterOutput connects an XLA computation's output to the nodes that use it.
 //
 // Parameters:
 //   - input: T
@@ -123,7 +123,7 @@ type XlaConcatNDAttr attr
 // XlaConcatNDPaddings sets the attribute paddings; the default is [].
 func XlaConcatNDPaddings(value []int64) XlaConcatNDAttr { return XlaConcatNDAttr{"paddings", value} }
 
-// XlaConcatND adds the operation of that name.
+// XlaConcatND joins tensor slices along all dimensions and strips their padding.
 //
 // Parameters:
 //   - inputs: list of N × T
@@ -139,7 +139,7 @@ func XlaConcatND(scope *Scope, inputs []tf.Output, num_concats []int64, optional
 	return add(scope, "XlaConcatND", attrs(optional, attr{"num_concats", num_concats}), tf.OutputList(inputs)).one()
 }
 
-// XlaConv adds the operation of that name.
+// XlaConv convolves tensors as XLA does, with general padding and dilation.
 //
 // Parameters:
 //   - lhs, rhs: T
@@ -166,7 +166,7 @@ func XlaConvV2BatchGroupCount(value int64) XlaConvV2Attr {
 	return XlaConvV2Attr{"batch_group_count", value}
 }
 
-// XlaConvV2 adds the operation of that name.
+// XlaConvV2 convolves tensors as XLA does, with operand and result types that may differ.
 //
 // Parameters:
 //   - lhs: LhsT
@@ -193,7 +193,7 @@ func XlaConvV2(scope *Scope, lhs tf.Output, rhs tf.Output, window_strides tf.Out
 	return add(scope, "XlaConvV2", attrs(optional, attr{"dimension_numbers", dimension_numbers}, attr{"precision_config", precision_config}, attr{"preferred_element_type", preferred_element_type}), lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, feature_group_count).one()
 }
 
-// XlaCustomCall adds the operation of that name.
+// XlaCustomCall calls a custom XLA target that has one output.
 //
 // Parameters:
 //   - args: list of the types T
@@ -210,7 +210,7 @@ func XlaCustomCall(scope *Scope, args []tf.Output, target_name string, backend_c
 	return add(scope, "XlaCustomCall", given(attr{"target_name", target_name}, attr{"backend_config", backend_config}, attr{"dtype", dtype}, attr{"shape", shape}), tf.OutputList(args)).one()
 }
 
-// XlaCustomCallV2 adds the operation of that name.
+// XlaCustomCallV2 calls a custom XLA target, with several outputs and side effects allowed.
 //
 // Parameters:
 //   - operands: list of the types operand_dtypes
@@ -228,7 +228,7 @@ func XlaCustomCallV2(scope *Scope, operands []tf.Output, call_target_name string
 	return add(scope, "XlaCustomCallV2", given(attr{"call_target_name", call_target_name}, attr{"backend_config", backend_config}, attr{"has_side_effect", has_side_effect}, attr{"result_dtypes", result_dtypes}, attr{"result_shapes", result_shapes}), tf.OutputList(operands)).list("results")
 }
 
-// XlaDequantize adds the operation of that name.
+// XlaDequantize unpacks quantized values from 32-bit integers into bfloat16 numbers.
 //
 // Parameters:
 //   - input: uint32
@@ -243,7 +243,7 @@ func XlaDequantize(scope *Scope, input tf.Output, min_range float32, max_range f
 	return add(scope, "XlaDequantize", given(attr{"min_range", min_range}, attr{"max_range", max_range}, attr{"mode", mode}, attr{"transpose_output", transpose_output}), input).one()
 }
 
-// XlaDot adds the operation of that name.
+// XlaDot multiplies tensors along general contracting and batch dimensions, as XLA does.
 //
 // Parameters:
 //   - lhs, rhs: T
@@ -259,7 +259,7 @@ func XlaDot(scope *Scope, lhs tf.Output, rhs tf.Output, dimension_numbers string
 	return add(scope, "XlaDot", given(attr{"dimension_numbers", dimension_numbers}, attr{"precision_config", precision_config}), lhs, rhs).one()
 }
 
-// XlaDotV2 adds the operation of that name.
+// XlaDotV2 multiplies tensors as XLA does, with operand and result types that may differ.
 //
 // Parameters:
 //   - lhs: LhsT
@@ -281,7 +281,7 @@ func XlaDotV2(scope *Scope, lhs tf.Output, rhs tf.Output, dimension_numbers stri
 	return add(scope, "XlaDotV2", given(attr{"dimension_numbers", dimension_numbers}, attr{"precision_config", precision_config}, attr{"preferred_element_type", preferred_element_type}), lhs, rhs).one()
 }
 
-// XlaDynamicSlice adds the operation of that name.
+// XlaDynamicSlice cuts a slice out of a tensor from start indices computed when it runs.
 //
 // Parameters:
 //   - input: T
@@ -295,7 +295,7 @@ func XlaDynamicSlice(scope *Scope, input tf.Output, start_indices tf.Output, siz
 	return add(scope, "XlaDynamicSlice", nil, input, start_indices, size_indices).one()
 }
 
-// XlaDynamicUpdateSlice adds the operation of that name.
+// XlaDynamicUpdateSlice overwrites a slice of a tensor from start indices computed when it runs.
 //
 // Parameters:
 //   - input, update: T
@@ -309,7 +309,7 @@ func XlaDynamicUpdateSlice(scope *Scope, input tf.Output, update tf.Output, indi
 	return add(scope, "XlaDynamicUpdateSlice", nil, input, update, indices).one()
 }
 
-// XlaEinsum adds the operation of that name.
+// XlaEinsum contracts two tensors by an Einstein summation equation within XLA.
 //
 // Parameters:
 //   - a, b: T
@@ -323,7 +323,7 @@ func XlaEinsum(scope *Scope, a tf.Output, b tf.Output, equation string) (product
 	return add(scope, "XlaEinsum", given(attr{"equation", equation}), a, b).one()
 }
 
-// XlaGather adds the operation of that name.
+// XlaGather picks slices of a tensor by start indices, as XLA's gather does.
 //
 // Parameters:
 //   - operand: T
@@ -365,7 +365,7 @@ func XlaHostComputeTpuCore(value int64) XlaHostComputeAttr {
 	return XlaHostComputeAttr{"tpu_core", value}
 }
 
-// XlaHostCompute adds the operation of that name.
+// XlaHostCompute stands for a computation on the host from within an XLA program.
 //
 // Parameters:
 //   - inputs: list of the types Tinputs
@@ -386,7 +386,7 @@ func XlaHostCompute(scope *Scope, inputs []tf.Output, Toutputs []tf.DataType, an
 	return add(scope, "XlaHostCompute", attrs(optional, attr{"Toutputs", Toutputs}, attr{"ancestors", ancestors}, attr{"shapes", shapes}, attr{"shape_inference_graph", shape_inference_graph}, attr{"key", key}), tf.OutputList(inputs)).list("outputs")
 }
 
-// XlaIf adds the operation of that name.
+// XlaIf calls one of two branch functions within an XLA computation.
 //
 // Parameters:
 //   - cond: Tcond
@@ -403,7 +403,7 @@ func XlaIf(scope *Scope, cond tf.Output, inputs []tf.Output, then_branch tf.Func
 	return add(scope, "XlaIf", given(attr{"then_branch", then_branch}, attr{"else_branch", else_branch}, attr{"Tout", Tout}), cond, tf.OutputList(inputs)).list("output")
 }
 
-// XlaKeyValueSort adds the operation of that name.
+// XlaKeyValueSort sorts keys within XLA and reorders values along with them.
 //
 // Parameters:
 //   - keys: K
@@ -420,7 +420,8 @@ func XlaKeyValueSort(scope *Scope, keys tf.Output, values tf.Output) (sorted_key
 	return made.one(), made.one()
 }
 
-// XlaLaunch adds the operation of that name.
+// XlaLaunch compiles a function with XLA and runs it, constants and resources being separate
+// inputs.
 //
 // Parameters:
 //   - constants: list of the types Tconstants
@@ -441,7 +442,8 @@ func XlaLaunch(scope *Scope, constants []tf.Output, args []tf.Output, resources 
 	return add(scope, "XlaLaunch", given(attr{"Tresults", Tresults}, attr{"function", function}), tf.OutputList(constants), tf.OutputList(args), tf.OutputList(resources)).list("results")
 }
 
-// XlaLaunchV2 adds the operation of that name.
+// XlaLaunchV2 compiles a function with XLA and runs it, constants and resources being named by
+// index.
 //
 // Parameters:
 //   - args: list of the types Targs
@@ -458,7 +460,7 @@ func XlaLaunchV2(scope *Scope, args []tf.Output, Tresults []tf.DataType, constan
 	return add(scope, "XlaLaunchV2", given(attr{"Tresults", Tresults}, attr{"constants", constants}, attr{"resources", resources}, attr{"function", function}), tf.OutputList(args)).list("results")
 }
 
-// XlaOptimizationBarrier adds the operation of that name.
+// XlaOptimizationBarrier passes tensors through, keeping XLA from optimizing across it.
 //
 // Parameters:
 //   - input: list of the types T
@@ -471,7 +473,7 @@ func XlaOptimizationBarrier(scope *Scope, input []tf.Output) (output []tf.Output
 	return add(scope, "XlaOptimizationBarrier", nil, tf.OutputList(input)).list("output")
 }
 
-// XlaPad adds the operation of that name.
+// XlaPad pads a tensor at both edges and between elements, as XLA does.
 //
 // Parameters:
 //   - input, padding_value: T
@@ -485,7 +487,7 @@ func XlaPad(scope *Scope, input tf.Output, padding_value tf.Output, padding_low 
 	return add(scope, "XlaPad", nil, input, padding_value, padding_low, padding_high, padding_interior).one()
 }
 
-// XlaRecv adds the operation of that name.
+// XlaRecv receives a named tensor from another XLA computation.
 //
 // Parameters:
 //   - dtype: a data type
@@ -498,7 +500,7 @@ func XlaRecv(scope *Scope, dtype tf.DataType, tensor_name string, shape tf.Shape
 	return add(scope, "XlaRecv", given(attr{"dtype", dtype}, attr{"tensor_name", tensor_name}, attr{"shape", shape})).one()
 }
 
-// XlaRecvFromHost adds the operation of that name.
+// XlaRecvFromHost receives a tensor from the host within an XLA computation.
 //
 // Parameters:
 //   - Toutput: a data type
@@ -511,7 +513,8 @@ func XlaRecvFromHost(scope *Scope, Toutput tf.DataType, shape tf.Shape, key stri
 	return add(scope, "XlaRecvFromHost", given(attr{"Toutput", Toutput}, attr{"shape", shape}, attr{"key", key})).one()
 }
 
-// XlaRecvTPUEmbeddingActivations adds the operation of that name.
+// XlaRecvTPUEmbeddingActivations receives embedding activations for given deduplication data within
+// an XLA computation.
 //
 // Parameters:
 //   - deduplication_data: variant
@@ -524,7 +527,8 @@ func XlaRecvTPUEmbeddingActivations(scope *Scope, deduplication_data tf.Output, 
 	return add(scope, "XlaRecvTPUEmbeddingActivations", given(attr{"num_tables", num_tables}, attr{"config", config}), deduplication_data).list("outputs")
 }
 
-// XlaRecvTPUEmbeddingActivationsV2 adds the operation of that name.
+// XlaRecvTPUEmbeddingActivationsV2 receives embedding activations in XLA for a given partitioning
+// and topology.
 //
 // Parameters:
 //   - deduplication_data: variant
@@ -540,7 +544,8 @@ func XlaRecvTPUEmbeddingActivationsV2(scope *Scope, deduplication_data tf.Output
 	return add(scope, "XlaRecvTPUEmbeddingActivationsV2", given(attr{"num_tables", num_tables}, attr{"config", config}, attr{"embedding_partitions", embedding_partitions}, attr{"hbm_buffers_config", hbm_buffers_config}, attr{"tpu_topology", tpu_topology}), deduplication_data).list("outputs")
 }
 
-// XlaRecvTPUEmbeddingDeduplicationData adds the operation of that name.
+// XlaRecvTPUEmbeddingDeduplicationData receives the deduplication data of embedding lookups within
+// an XLA computation.
 //
 // Parameters:
 //   - config: a string
@@ -551,7 +556,8 @@ func XlaRecvTPUEmbeddingDeduplicationData(scope *Scope, config string) (output t
 	return add(scope, "XlaRecvTPUEmbeddingDeduplicationData", given(attr{"config", config})).one()
 }
 
-// XlaRecvTPUEmbeddingDeduplicationDataV2 adds the operation of that name.
+// XlaRecvTPUEmbeddingDeduplicationDataV2 receives embedding deduplication data in XLA for a given
+// partitioning and topology.
 //
 // Parameters:
 //   - config: a string
@@ -565,7 +571,7 @@ func XlaRecvTPUEmbeddingDeduplicationDataV2(scope *Scope, config string, embeddi
 	return add(scope, "XlaRecvTPUEmbeddingDeduplicationDataV2", given(attr{"config", config}, attr{"embedding_partitions", embedding_partitions}, attr{"hbm_buffers_config", hbm_buffers_config}, attr{"tpu_topology", tpu_topology})).one()
 }
 
-// XlaReduce adds the operation of that name.
+// XlaReduce reduces one tensor along dimensions with a given function, as XLA does.
 //
 // Parameters:
 //   - input, init_value: T
@@ -581,7 +587,7 @@ func XlaReduce(scope *Scope, input tf.Output, init_value tf.Output, dimensions_t
 	return add(scope, "XlaReduce", given(attr{"dimensions_to_reduce", dimensions_to_reduce}, attr{"reducer", reducer}), input, init_value).one()
 }
 
-// XlaReducePrecision adds the operation of that name.
+// XlaReducePrecision rounds floats as though they had fewer exponent and mantissa bits.
 //
 // Parameters:
 //   - operand: T
@@ -596,7 +602,7 @@ func XlaReducePrecision(scope *Scope, operand tf.Output, exponent_bits int64, ma
 	return add(scope, "XlaReducePrecision", given(attr{"exponent_bits", exponent_bits}, attr{"mantissa_bits", mantissa_bits}), operand).one()
 }
 
-// XlaReduceScatter adds the operation of that name.
+// XlaReduceScatter reduces a tensor over groups of replicas in XLA and scatters the result.
 //
 // Parameters:
 //   - input: T
@@ -611,7 +617,7 @@ func XlaReduceScatter(scope *Scope, input tf.Output, group_assignment tf.Output,
 	return add(scope, "XlaReduceScatter", given(attr{"reduce_op", reduce_op}), input, group_assignment, scatter_dimension).one()
 }
 
-// XlaReduceWindow adds the operation of that name.
+// XlaReduceWindow reduces each sliding window with a given function, as XLA does.
 //
 // Parameters:
 //   - input, init_value: T
@@ -629,7 +635,7 @@ func XlaReduceWindow(scope *Scope, input tf.Output, init_value tf.Output, window
 	return add(scope, "XlaReduceWindow", given(attr{"computation", computation}), input, init_value, window_dimensions, window_strides, base_dilations, window_dilations, padding).one()
 }
 
-// XlaRemoveDynamicDimensionSize adds the operation of that name.
+// XlaRemoveDynamicDimensionSize makes a dynamic dimension static again within XLA.
 //
 // Parameters:
 //   - input: T
@@ -641,7 +647,7 @@ func XlaRemoveDynamicDimensionSize(scope *Scope, input tf.Output, dim_index tf.O
 	return add(scope, "XlaRemoveDynamicDimensionSize", nil, input, dim_index).one()
 }
 
-// XlaReplicaId adds the operation of that name.
+// XlaReplicaId returns the id of this replica within an XLA computation.
 //
 // Results:
 //   - id: int32
@@ -658,7 +664,7 @@ func XlaRngBitGeneratorDtype(value tf.DataType) XlaRngBitGeneratorAttr {
 	return XlaRngBitGeneratorAttr{"dtype", value}
 }
 
-// XlaRngBitGenerator adds the operation of that name.
+// XlaRngBitGenerator generates random bits and a new state from a state and an algorithm.
 //
 // Parameters:
 //   - algorithm: int32
@@ -677,7 +683,7 @@ func XlaRngBitGenerator(scope *Scope, algorithm tf.Output, initial_state tf.Outp
 	return made.one(), made.one()
 }
 
-// XlaScatter adds the operation of that name.
+// XlaScatter combines updates into a tensor by a given function, as XLA's scatter does.
 //
 // Parameters:
 //   - operand: T
@@ -698,7 +704,7 @@ func XlaScatter(scope *Scope, operand tf.Output, scatter_indices tf.Output, upda
 	return add(scope, "XlaScatter", given(attr{"update_computation", update_computation}, attr{"dimension_numbers", dimension_numbers}, attr{"indices_are_sorted", indices_are_sorted}), operand, scatter_indices, updates).one()
 }
 
-// XlaSelectAndScatter adds the operation of that name.
+// XlaSelectAndScatter selects an element of each window and scatters source values to those places.
 //
 // Parameters:
 //   - operand: T
@@ -718,7 +724,8 @@ func XlaSelectAndScatter(scope *Scope, operand tf.Output, window_dimensions tf.O
 	return add(scope, "XlaSelectAndScatter", given(attr{"select", select_}, attr{"scatter", scatter}), operand, window_dimensions, window_strides, padding, source, init_value).one()
 }
 
-// XlaSelfAdjointEig adds the operation of that name.
+// XlaSelfAdjointEig computes eigenvalues and vectors of self-adjoint matrices iteratively within
+// XLA.
 //
 // Parameters:
 //   - a: T
@@ -736,7 +743,7 @@ func XlaSelfAdjointEig(scope *Scope, a tf.Output, lower bool, max_iter int64, ep
 	return made.one(), made.one()
 }
 
-// XlaSend adds the operation of that name.
+// XlaSend sends a named tensor to another XLA computation.
 //
 // Parameters:
 //   - tensor: T
@@ -745,7 +752,8 @@ func XlaSend(scope *Scope, tensor tf.Output, tensor_name string) (o *tf.Operatio
 	return add(scope, "XlaSend", given(attr{"tensor_name", tensor_name}), tensor).op
 }
 
-// XlaSendTPUEmbeddingGradients adds the operation of that name.
+// XlaSendTPUEmbeddingGradients updates TPU embedding tables with gradients from within an XLA
+// computation.
 //
 // Parameters:
 //   - gradients: list of NumTables × float32
@@ -760,7 +768,8 @@ func XlaSendTPUEmbeddingGradients(scope *Scope, gradients []tf.Output, learning_
 	return add(scope, "XlaSendTPUEmbeddingGradients", given(attr{"config", config}), tf.OutputList(gradients), tf.OutputList(learning_rates), deduplication_data).op
 }
 
-// XlaSendTPUEmbeddingGradientsV2 adds the operation of that name.
+// XlaSendTPUEmbeddingGradientsV2 updates TPU embedding tables in XLA for a given partitioning and
+// topology.
 //
 // Parameters:
 //   - gradients: list of NumTables × float32
@@ -778,7 +787,7 @@ func XlaSendTPUEmbeddingGradientsV2(scope *Scope, gradients []tf.Output, learnin
 	return add(scope, "XlaSendTPUEmbeddingGradientsV2", given(attr{"config", config}, attr{"embedding_partitions", embedding_partitions}, attr{"hbm_buffers_config", hbm_buffers_config}, attr{"tpu_topology", tpu_topology}), tf.OutputList(gradients), tf.OutputList(learning_rates), deduplication_data).op
 }
 
-// XlaSendToHost adds the operation of that name.
+// XlaSendToHost sends a tensor to the host from within an XLA computation.
 //
 // Parameters:
 //   - input: Tinput
@@ -787,7 +796,7 @@ func XlaSendToHost(scope *Scope, input tf.Output, key string) (o *tf.Operation) 
 	return add(scope, "XlaSendToHost", given(attr{"key", key}), input).op
 }
 
-// XlaSetBound adds the operation of that name.
+// XlaSetBound passes an integer through, telling XLA an upper bound for it.
 //
 // Parameters:
 //   - input, bound: int32
@@ -798,7 +807,7 @@ func XlaSetBound(scope *Scope, input tf.Output, bound tf.Output) (output tf.Outp
 	return add(scope, "XlaSetBound", nil, input, bound).one()
 }
 
-// XlaSetDynamicDimensionSize adds the operation of that name.
+// XlaSetDynamicDimensionSize makes a dimension dynamic within XLA, with a given current size.
 //
 // Parameters:
 //   - input: T
@@ -821,7 +830,7 @@ func XlaShardingUnspecifiedDims(value []int64) XlaShardingAttr {
 	return XlaShardingAttr{"unspecified_dims", value}
 }
 
-// XlaSharding adds the operation of that name.
+// XlaSharding passes a tensor through, telling XLA how to shard it.
 //
 // Parameters:
 //   - input: T
@@ -834,7 +843,7 @@ func XlaSharding(scope *Scope, input tf.Output, optional ...XlaShardingAttr) (ou
 	return add(scope, "XlaSharding", attrs(optional), input).one()
 }
 
-// XlaSort adds the operation of that name.
+// XlaSort sorts a tensor in ascending order within XLA.
 //
 // Parameters:
 //   - input: T
@@ -845,7 +854,7 @@ func XlaSort(scope *Scope, input tf.Output) (output tf.Output) {
 	return add(scope, "XlaSort", nil, input).one()
 }
 
-// XlaSparseActivationsUnstack adds the operation of that name.
+// XlaSparseActivationsUnstack splits stacked embedding activations into those of each table.
 //
 // Parameters:
 //   - stacked_activations: input_dtype
@@ -861,7 +870,7 @@ func XlaSparseActivationsUnstack(scope *Scope, stacked_activations tf.Output, nu
 	return add(scope, "XlaSparseActivationsUnstack", given(attr{"num_tables", num_tables}, attr{"sample_counts", sample_counts}, attr{"features", features}, attr{"interleaved", interleaved}, attr{"dtype", dtype}), stacked_activations).list("unstacked_activations")
 }
 
-// XlaSparseCoreAdagrad adds the operation of that name.
+// XlaSparseCoreAdagrad updates rows of an embedding table by Adagrad on a TPU SparseCore.
 //
 // Parameters:
 //   - indices: int32
@@ -875,7 +884,8 @@ func XlaSparseCoreAdagrad(scope *Scope, indices tf.Output, gradient tf.Output, l
 	return made.one(), made.one()
 }
 
-// XlaSparseCoreAdagradMomentum adds the operation of that name.
+// XlaSparseCoreAdagradMomentum updates rows of an embedding table by Adagrad with momentum on a
+// SparseCore.
 //
 // Parameters:
 //   - indices: int32
@@ -892,7 +902,7 @@ func XlaSparseCoreAdagradMomentum(scope *Scope, indices tf.Output, gradient tf.O
 	return made.one(), made.one(), made.one()
 }
 
-// XlaSparseCoreAdam adds the operation of that name.
+// XlaSparseCoreAdam updates rows of an embedding table by Adam on a TPU SparseCore.
 //
 // Parameters:
 //   - embedding_table: float32
@@ -908,7 +918,7 @@ func XlaSparseCoreAdam(scope *Scope, embedding_table tf.Output, indices tf.Outpu
 	return made.one(), made.one(), made.one()
 }
 
-// XlaSparseCoreFtrl adds the operation of that name.
+// XlaSparseCoreFtrl updates rows of an embedding table by FTRL on a TPU SparseCore.
 //
 // Parameters:
 //   - embedding_table, accumulator, linear, learning_rate: float32
@@ -925,7 +935,7 @@ func XlaSparseCoreFtrl(scope *Scope, embedding_table tf.Output, accumulator tf.O
 	return made.one(), made.one(), made.one()
 }
 
-// XlaSparseCoreSgd adds the operation of that name.
+// XlaSparseCoreSgd updates rows of an embedding table by gradient descent on a TPU SparseCore.
 //
 // Parameters:
 //   - indices: int32
@@ -938,7 +948,8 @@ func XlaSparseCoreSgd(scope *Scope, indices tf.Output, gradient tf.Output, learn
 	return add(scope, "XlaSparseCoreSgd", given(attr{"feature_width", feature_width}), indices, gradient, learning_rate, embedding_table).one()
 }
 
-// XlaSparseDenseMatmul adds the operation of that name.
+// XlaSparseDenseMatmul looks embeddings up by coordinate ids on SparseCores, also returning the
+// sorted ids.
 //
 // Parameters:
 //   - row_ids: int32
@@ -980,7 +991,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradAndCsrInputNumSparseco
 	return XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradAndCsrInput updates an embedding table by
+// Adagrad and the weights of a custom combiner.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1026,8 +1038,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradMomentumAndCsrInputNum
 	return XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradMomentumAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradMomentumAndCsrInput adds the operation of
-// that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradMomentumAndCsrInput updates an embedding
+// table by Adagrad with momentum and a custom combiner's weights.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1078,7 +1090,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdamAndCsrInputNumSparsecores
 	return XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdamAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdamAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdamAndCsrInput updates an embedding table by Adam
+// and the weights of a custom combiner.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1116,7 +1129,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcGradWithCsrInputNumSparsecoresPerDevi
 	return XlaSparseDenseMatmulCustomCombinerOnTcGradWithCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcGradWithCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcGradWithCsrInput updates embedding tables by a custom
+// optimizer and the weights of a custom combiner.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1168,7 +1182,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcGradWithFtrlAndCsrInputNumSparsecores
 	return XlaSparseDenseMatmulCustomCombinerOnTcGradWithFtrlAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcGradWithFtrlAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcGradWithFtrlAndCsrInput updates an embedding table by FTRL
+// and the weights of a custom combiner.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1219,7 +1234,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcGradWithSgdAndCsrInputNumSparsecoresP
 	return XlaSparseDenseMatmulCustomCombinerOnTcGradWithSgdAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcGradWithSgdAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcGradWithSgdAndCsrInput updates an embedding table by
+// gradient descent and the weights of a custom combiner.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1253,7 +1269,8 @@ func XlaSparseDenseMatmulCustomCombinerOnTcWithCsrInputNumSparsecoresPerDevice(v
 	return XlaSparseDenseMatmulCustomCombinerOnTcWithCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulCustomCombinerOnTcWithCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulCustomCombinerOnTcWithCsrInput looks embeddings up on SparseCores and
+// combines them by a custom function.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids, sorted_pos_ids: int32
@@ -1299,7 +1316,8 @@ func XlaSparseDenseMatmulGradWithAdagradAndCsrInputNumSparsecoresPerDevice(value
 	return XlaSparseDenseMatmulGradWithAdagradAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithAdagradAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulGradWithAdagradAndCsrInput updates an embedding table by Adagrad, given
+// gradients and CSR ids.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1339,7 +1357,8 @@ func XlaSparseDenseMatmulGradWithAdagradAndStaticBufferSizeNumSparsecoresPerDevi
 	return XlaSparseDenseMatmulGradWithAdagradAndStaticBufferSizeAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithAdagradAndStaticBufferSize adds the operation of that name.
+// XlaSparseDenseMatmulGradWithAdagradAndStaticBufferSize updates an embedding table by Adagrad,
+// with id buffers of fixed size.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1381,7 +1400,8 @@ func XlaSparseDenseMatmulGradWithAdagradMomentumAndCsrInputNumSparsecoresPerDevi
 	return XlaSparseDenseMatmulGradWithAdagradMomentumAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithAdagradMomentumAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulGradWithAdagradMomentumAndCsrInput updates an embedding table by Adagrad with
+// momentum, given gradients and CSR ids.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1427,7 +1447,8 @@ func XlaSparseDenseMatmulGradWithAdagradMomentumAndStaticBufferSizeNumSparsecore
 	return XlaSparseDenseMatmulGradWithAdagradMomentumAndStaticBufferSizeAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithAdagradMomentumAndStaticBufferSize adds the operation of that name.
+// XlaSparseDenseMatmulGradWithAdagradMomentumAndStaticBufferSize updates an embedding table by
+// Adagrad with momentum, with id buffers of fixed size.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1475,7 +1496,8 @@ func XlaSparseDenseMatmulGradWithAdamAndCsrInputNumSparsecoresPerDevice(value in
 	return XlaSparseDenseMatmulGradWithAdamAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithAdamAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulGradWithAdamAndCsrInput updates an embedding table by Adam, given gradients
+// and CSR ids.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1520,7 +1542,8 @@ func XlaSparseDenseMatmulGradWithAdamAndStaticBufferSizeNumSparsecoresPerDevice(
 	return XlaSparseDenseMatmulGradWithAdamAndStaticBufferSizeAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithAdamAndStaticBufferSize adds the operation of that name.
+// XlaSparseDenseMatmulGradWithAdamAndStaticBufferSize updates an embedding table by Adam, with id
+// buffers of fixed size.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1555,7 +1578,8 @@ func XlaSparseDenseMatmulGradWithCsrInputNumSparsecoresPerDevice(value int64) Xl
 	return XlaSparseDenseMatmulGradWithCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulGradWithCsrInput updates embedding tables by a custom optimizer, given
+// gradients and CSR ids.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1601,7 +1625,8 @@ func XlaSparseDenseMatmulGradWithFtrlAndCsrInputNumSparsecoresPerDevice(value in
 	return XlaSparseDenseMatmulGradWithFtrlAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithFtrlAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulGradWithFtrlAndCsrInput updates an embedding table by FTRL, given gradients
+// and CSR ids.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1647,7 +1672,8 @@ func XlaSparseDenseMatmulGradWithFtrlAndStaticBufferSizeNumSparsecoresPerDevice(
 	return XlaSparseDenseMatmulGradWithFtrlAndStaticBufferSizeAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithFtrlAndStaticBufferSize adds the operation of that name.
+// XlaSparseDenseMatmulGradWithFtrlAndStaticBufferSize updates an embedding table by FTRL, with id
+// buffers of fixed size.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1695,7 +1721,8 @@ func XlaSparseDenseMatmulGradWithSgdAndCsrInputNumSparsecoresPerDevice(value int
 	return XlaSparseDenseMatmulGradWithSgdAndCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithSgdAndCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulGradWithSgdAndCsrInput updates an embedding table by gradient descent, given
+// gradients and CSR ids.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1734,7 +1761,8 @@ func XlaSparseDenseMatmulGradWithSgdAndStaticBufferSizeNumSparsecoresPerDevice(v
 	return XlaSparseDenseMatmulGradWithSgdAndStaticBufferSizeAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulGradWithSgdAndStaticBufferSize adds the operation of that name.
+// XlaSparseDenseMatmulGradWithSgdAndStaticBufferSize updates an embedding table by gradient
+// descent, with id buffers of fixed size.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1763,7 +1791,7 @@ func XlaSparseDenseMatmulWithCsrInputNumSparsecoresPerDevice(value int64) XlaSpa
 	return XlaSparseDenseMatmulWithCsrInputAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulWithCsrInput adds the operation of that name.
+// XlaSparseDenseMatmulWithCsrInput looks embeddings up on SparseCores by ids in CSR form.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1795,7 +1823,8 @@ func XlaSparseDenseMatmulWithStaticBufferSizeNumSparsecoresPerDevice(value int64
 	return XlaSparseDenseMatmulWithStaticBufferSizeAttr{"num_sparsecores_per_device", value}
 }
 
-// XlaSparseDenseMatmulWithStaticBufferSize adds the operation of that name.
+// XlaSparseDenseMatmulWithStaticBufferSize looks embeddings up on SparseCores, with id buffers of
+// fixed size.
 //
 // Parameters:
 //   - row_pointers, sorted_sample_ids, sorted_token_ids: int32
@@ -1817,7 +1846,7 @@ func XlaSparseDenseMatmulWithStaticBufferSize(scope *Scope, row_pointers tf.Outp
 	return add(scope, "XlaSparseDenseMatmulWithStaticBufferSize", attrs(optional, attr{"input_size", input_size}, attr{"quantization_config_low", quantization_config_low}, attr{"quantization_config_high", quantization_config_high}, attr{"quantization_config_num_buckets", quantization_config_num_buckets}, attr{"max_ids_per_sparse_core", max_ids_per_sparse_core}, attr{"max_unique_ids_per_sparse_core", max_unique_ids_per_sparse_core}, attr{"table_name", table_name}), row_pointers, sorted_sample_ids, sorted_token_ids, sorted_gains, embedding_table, num_minibatches_per_physical_sparse_core).one()
 }
 
-// XlaSparseGradientsStack adds the operation of that name.
+// XlaSparseGradientsStack stacks the gradients of several embedding tables into one tensor.
 //
 // Parameters:
 //   - unstacked_gradients: list of num_tables × input_dtype
@@ -1838,7 +1867,7 @@ type XlaSplitNDAttr attr
 // XlaSplitNDPaddings sets the attribute paddings; the default is [].
 func XlaSplitNDPaddings(value []int64) XlaSplitNDAttr { return XlaSplitNDAttr{"paddings", value} }
 
-// XlaSplitND adds the operation of that name.
+// XlaSplitND splits a tensor along all dimensions, padding the slices if needed.
 //
 // Parameters:
 //   - input: T
@@ -1866,7 +1895,7 @@ func XlaSpmdFullToShardShapeUnspecifiedDims(value []int64) XlaSpmdFullToShardSha
 	return XlaSpmdFullToShardShapeAttr{"unspecified_dims", value}
 }
 
-// XlaSpmdFullToShardShape adds the operation of that name.
+// XlaSpmdFullToShardShape turns an automatically sharded tensor into the manual view of one shard.
 //
 // Parameters:
 //   - input: T
@@ -1893,7 +1922,7 @@ func XlaSpmdShardToFullShapeUnspecifiedDims(value []int64) XlaSpmdShardToFullSha
 	return XlaSpmdShardToFullShapeAttr{"unspecified_dims", value}
 }
 
-// XlaSpmdShardToFullShape adds the operation of that name.
+// XlaSpmdShardToFullShape turns the manual view of one shard back into the full tensor.
 //
 // Parameters:
 //   - input: T
@@ -1908,7 +1937,7 @@ func XlaSpmdShardToFullShape(scope *Scope, input tf.Output, manual_sharding stri
 	return add(scope, "XlaSpmdShardToFullShape", attrs(optional, attr{"manual_sharding", manual_sharding}, attr{"full_shape", full_shape}), input).one()
 }
 
-// XlaSvd adds the operation of that name.
+// XlaSvd computes the singular value decomposition of matrices iteratively within XLA.
 //
 // Parameters:
 //   - a: T
@@ -1926,7 +1955,7 @@ func XlaSvd(scope *Scope, a tf.Output, max_iter int64, epsilon float32, precisio
 	return made.one(), made.one(), made.one()
 }
 
-// XlaVariadicReduce adds the operation of that name.
+// XlaVariadicReduce reduces several tensors of one type together with a given function.
 //
 // Parameters:
 //   - input, init_value: list of N × T
@@ -1944,7 +1973,7 @@ func XlaVariadicReduce(scope *Scope, input []tf.Output, init_value []tf.Output, 
 	return add(scope, "XlaVariadicReduce", given(attr{"dimensions_to_reduce", dimensions_to_reduce}, attr{"reducer", reducer}), tf.OutputList(input), tf.OutputList(init_value)).list("output")
 }
 
-// XlaVariadicReduceV2 adds the operation of that name.
+// XlaVariadicReduceV2 reduces several tensors of any types together with a given function.
 //
 // Parameters:
 //   - inputs, init_values: list of the types T
@@ -1959,7 +1988,7 @@ func XlaVariadicReduceV2(scope *Scope, inputs []tf.Output, init_values []tf.Outp
 	return add(scope, "XlaVariadicReduceV2", given(attr{"dimensions_to_reduce", dimensions_to_reduce}, attr{"reducer", reducer}), tf.OutputList(inputs), tf.OutputList(init_values)).list("outputs")
 }
 
-// XlaVariadicSort adds the operation of that name.
+// XlaVariadicSort sorts several tensors together along a dimension with a given comparator.
 //
 // Parameters:
 //   - inputs: list of the types T
@@ -1975,7 +2004,7 @@ func XlaVariadicSort(scope *Scope, inputs []tf.Output, dimension tf.Output, comp
 	return add(scope, "XlaVariadicSort", given(attr{"comparator", comparator}, attr{"is_stable", is_stable}), tf.OutputList(inputs), dimension).list("outputs")
 }
 
-// XlaWhile adds the operation of that name.
+// XlaWhile runs a loop of condition and body functions within an XLA computation.
 //
 // Parameters:
 //   - input: list of the types T
@@ -1990,7 +2019,7 @@ func XlaWhile(scope *Scope, input []tf.Output, cond tf.FuncName, body tf.FuncNam
 	return add(scope, "XlaWhile", given(attr{"cond", cond}, attr{"body", body}), tf.OutputList(input)).list("output")
 }
 
-// Xlog1py adds the operation of that name.
+// Xlog1py multiplies x by the log of one plus y, giving zero where x is.
 //
 // Parameters:
 //   - x, y: T
@@ -2003,7 +2032,7 @@ func Xlog1py(scope *Scope, x tf.Output, y tf.Output) (z tf.Output) {
 	return add(scope, "Xlog1py", nil, x, y).one()
 }
 
-// Xlogy adds the operation of that name.
+// Xlogy multiplies x by the log of y, giving zero where x is.
 //
 // Parameters:
 //   - x, y: T

@@ -4,7 +4,7 @@ package op
 
 import tf "millrace/tfbridge"
 
-// ZerosLike adds the operation of that name.
+// ZerosLike creates a tensor of zeros shaped and typed like another.
 //
 // Parameters:
 //   - x: T
@@ -15,7 +15,7 @@ func ZerosLike(scope *Scope, x tf.Output) (y tf.Output) {
 	return add(scope, "ZerosLike", nil, x).one()
 }
 
-// Zeta adds the operation of that name.
+// Zeta computes the Hurwitz zeta function, element by element.
 //
 // Parameters:
 //   - x, q: T
@@ -34,7 +34,7 @@ type ZipDatasetAttr attr
 // ZipDatasetMetadata sets the attribute metadata; the default is "".
 func ZipDatasetMetadata(value string) ZipDatasetAttr { return ZipDatasetAttr{"metadata", value} }
 
-// ZipDataset adds the operation of that name.
+// ZipDataset combines the elements of several datasets side by side, ending with the shortest.
 //
 // Parameters:
 //   - input_datasets: list of N × variant

@@ -52,13 +52,15 @@ func Public(ops []byte) ([]*tfproto.OpDef, error) {
 // Generate returns the files of package op by name, for the public operations.
 func Generate(public []*tfproto.OpDef, t *Tables) (map[string][]byte, error) {
 	var functions []function
+	known := map[string]bool{}
 	for _, op := range public {
+		known[op.Name] = true
 		if op.Name == handWritten {
 			continue
 		}
 		summary, ok := t.Summaries[op.Name]
 		if !ok {
-			summary = "adds the operation of that name."
+			return nil, fmt.Errorf("summaries.txt has no line for %s", op.Name)
 		}
 		f, err := newFunction(op, t.Names)
 		if err != nil {
@@ -66,6 +68,11 @@ func Generate(public []*tfproto.OpDef, t *Tables) (map[string][]byte, error) {
 		}
 		f.summary = summary
 		functions = append(functions, *f)
+	}
+	for op := range t.Summaries {
+		if !known[op] {
+			return nil, fmt.Errorf("summaries.txt describes %s, which is no public operation", op)
+		}
 	}
 	return files(functions)
 }
