@@ -8,45 +8,60 @@ import (
 	"millrace/internal/testruntime"
 )
 
+// BenchmarkRun compares the ways to run a trivial graph with a loop in C.
 func BenchmarkRun(b *testing.B) {
 	g := newBuild(b)
 	x := g.placeholder("x", Float, MakeShape(-1))
 	y := g.out("Identity", "y", nil, x)
 	s := g.session()
-	in := g.tensor([]float32{1, 2, 3, 4})
-	c, err := s.Prepare([]Output{x}, []Output{y}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	inline, err := NewSession(g.g, &SessionOptions{InterOpThreads: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer inline.Close()
-	d, err := inline.Prepare([]Output{x}, []Output{y}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	in := []*Tensor{g.tensor([]float32{1, 2, 3, 4})}
 	cancellable, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	for name, run := range map[string]func() ([]*Tensor, error){
-		"way=callable":           func() ([]*Tensor, error) { return c.Run(context.Background(), []*Tensor{in}) },
-		"way=inline":             func() ([]*Tensor, error) { return d.Run(context.Background(), []*Tensor{in}) },
-		"way=inline_cancellable": func() ([]*Tensor, error) { return d.Run(cancellable, []*Tensor{in}) },
-		"way=cancellable":        func() ([]*Tensor, error) { return c.Run(cancellable, []*Tensor{in}) },
-		"way=session":            func() ([]*Tensor, error) { return s.Run(map[Output]*Tensor{x: in}, []Output{y}, nil) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				out, err := run()
-				if err != nil {
-					b.Fatal(err)
+	loop := func(b *testing.B, run func() error) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, threads := range []string{"pool", "inline"} {
+		prepare := func(interrupt bool) *Callable {
+			c, err := s.PrepareRun([]Output{x}, []Output{y}, nil, &RunOptions{Inline: threads == "inline", Interrupt: interrupt})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return c
+		}
+		c, guarded, out := prepare(false), prepare(true), make([]*Tensor, 1)
+		run := func(ctx context.Context, c *Callable) func() error {
+			return func() error {
+				if err := c.RunInto(ctx, in, out); err != nil {
+					return err
 				}
-				out[0].Close()
+				return out[0].Close()
+			}
+		}
+		b.Run(threads+"/way=bare_c", func(b *testing.B) {
+			b.ReportAllocs()
+			if err := c.bare(b.N, in); err != nil {
+				b.Fatal(err)
 			}
 		})
+		b.Run(threads+"/way=callable", func(b *testing.B) { loop(b, run(context.Background(), c)) })
+		b.Run(threads+"/way=cancellable", func(b *testing.B) { loop(b, run(cancellable, c)) })
+		b.Run(threads+"/way=interruptible", func(b *testing.B) { loop(b, run(cancellable, guarded)) })
 	}
+	b.Run("pool/way=session", func(b *testing.B) {
+		feeds, fetches := map[Output]*Tensor{x: in[0]}, []Output{y}
+		loop(b, func() error {
+			out, err := s.Run(feeds, fetches, nil)
+			if err != nil {
+				return err
+			}
+			return out[0].Close()
+		})
+	})
 }
 
 func BenchmarkStrings(b *testing.B) {

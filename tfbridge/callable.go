@@ -5,9 +5,7 @@ import "C"
 
 import (
 	"context"
-	"runtime"
 	"slices"
-	"unsafe"
 
 	"millrace"
 )
@@ -19,7 +17,8 @@ type Callable struct {
 	feeds   []feed
 	in, out []C.TF_Output
 	targets []*C.TF_Operation
-	inline  C.int // run the operations in the calling thread
+	options []byte  // a RunOptions message; empty for none
+	guards  *guards // if runs can be interrupted
 }
 
 // Inline makes runs of c compute in the calling thread instead of TensorFlow's
@@ -29,7 +28,7 @@ type Callable struct {
 //
 // It sets RunOptions.inter_op_thread_pool to -1.
 func (c *Callable) Inline() *Callable {
-	c.inline = 1
+	c.options = (&RunOptions{Inline: true}).encode()
 	return c
 }
 
@@ -85,29 +84,76 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 
 // Run makes the run and returns the fetches, which the caller closes. When ctx
 // ends first it returns an error of class millrace.ErrCanceled at once, while
-// the run goes on by itself and its results are freed; the session stays
-// usable. The values may be closed as soon as Run returns.
+// the run goes on by itself and its results are freed, unless it was prepared
+// to be interrupted; the session stays usable. The values may be closed as
+// soon as Run returns. A context that cannot end costs nothing; one that can
+// costs another goroutine.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
+	out := make([]*Tensor, len(c.out))
+	if err := c.RunInto(ctx, values, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// RunInto is Run that puts the fetches into a slice of the caller's, as long
+// as there are fetches: each is then the only allocation that is made for it.
+// The slice is as it was after an error.
+//
+// It wraps TF_SessionRun.
+func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error {
 	if err := ctx.Err(); err != nil {
-		return nil, errCanceled(ctx)
+		return errCanceled(ctx)
+	}
+	if len(fetches) != len(c.out) {
+		return millrace.Errorf(millrace.ErrModel, "room for %d fetches, there are %d", len(fetches), len(c.out))
 	}
 	if err := c.checkValues(values); err != nil {
-		return nil, err
+		return err
+	}
+	if ctx.Done() != nil {
+		out, err := c.runBeside(ctx, values)
+		copy(fetches, out)
+		return err
 	}
 	r, err := c.begin(values)
 	if err != nil {
+		return err
+	}
+	if err := blocking.acquire(ctx, c.s.closing); err != nil {
+		r.end()
+		return err
+	}
+	err = r.into(fetches)
+	blocking.release()
+	c.s.runs.Put(r)
+	return err
+}
+
+// runBeside makes the run in a goroutine and waits for it or for ctx.
+func (c *Callable) runBeside(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
+	var g *guarded
+	if c.guards != nil {
+		var err error
+		if g, err = c.guards.with(c); err != nil {
+			return nil, err
+		}
+		c = &g.call
+	}
+	// The caller may change the slice while the run goes on.
+	r, err := c.begin(slices.Clone(values))
+	if err != nil {
+		g.back(false)
 		return nil, err
 	}
 	if err := blocking.acquire(ctx, c.s.closing); err != nil {
 		r.end()
+		g.back(false)
 		return nil, err
 	}
-	if ctx.Done() == nil {
-		return r.run()
-	}
-	return r.runBeside(ctx)
+	return beside(ctx, r.run, g)
 }
 
 // checkValues compares values with what they are for: TensorFlow would report
@@ -123,99 +169,9 @@ func (c *Callable) checkValues(values []*Tensor) error {
 			return millrace.Errorf(millrace.ErrClosed, "value for %s is nil or closed", f.name)
 		case t.dtype != f.dtype:
 			return millrace.Errorf(millrace.ErrModel, "%s takes type %v, got %v", f.name, f.dtype, t.dtype)
-		case !f.shape.compatible(t.dims):
-			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", f.name, f.shape, t.dims)
+		case !f.shape.compatible(t.dims()):
+			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", f.name, f.shape, t.dims())
 		}
 	}
 	return nil
-}
-
-// run is one run under way. It holds its session and its values, so that they
-// outlive it whoever closes them.
-type run struct {
-	c      *Callable
-	values []*Tensor
-	ptrs   []*C.TF_Tensor // of the values, then of the results
-}
-
-// begin takes hold of what a run needs.
-func (c *Callable) begin(values []*Tensor) (*run, error) {
-	if !c.s.h.hold() {
-		return nil, errClosed("session")
-	}
-	r := &run{c: c, ptrs: make([]*C.TF_Tensor, len(values)+len(c.out))}
-	for i, t := range values {
-		if !t.h.hold() {
-			r.values = values[:i]
-			r.end()
-			return nil, errClosed("tensor")
-		}
-		r.ptrs[i] = t.h.p
-	}
-	r.values = values
-	return r, nil
-}
-
-// end lets go.
-func (r *run) end() {
-	for _, t := range r.values {
-		t.h.release()
-	}
-	r.c.s.h.release()
-}
-
-// run makes the run, in a place that the limiter gave.
-func (r *run) run() ([]*Tensor, error) {
-	defer r.end()
-	defer blocking.release()
-	c, n := r.c, len(r.values)
-	defer runtime.KeepAlive(c)
-	st := C.mr_run(c.s.h.p, c.inline,
-		unsafe.SliceData(c.in), unsafe.SliceData(r.ptrs), C.int(n),
-		unsafe.SliceData(c.out), unsafe.SliceData(r.ptrs[n:]), C.int(len(c.out)),
-		unsafe.SliceData(c.targets), C.int(len(c.targets)))
-	if st != nil {
-		defer C.TF_DeleteStatus(st)
-		return nil, c.s.wrapRun(statusError("TF_SessionRun", st))
-	}
-	out := make([]*Tensor, len(c.out))
-	for i, p := range r.ptrs[n:] {
-		out[i] = adoptTensor(p)
-	}
-	return out, nil
-}
-
-// result is what a run came to.
-type result struct {
-	out []*Tensor
-	err error
-}
-
-// runBeside makes the run in a goroutine and waits for it or for ctx.
-func (r *run) runBeside(ctx context.Context) ([]*Tensor, error) {
-	r.values = slices.Clone(r.values) // the caller may change the slice while the run goes on
-	done, left := make(chan result), make(chan struct{})
-	go func() {
-		var res result
-		res.out, res.err = r.run()
-		select {
-		case done <- res:
-		case <-left:
-			for _, t := range res.out {
-				t.Close()
-			}
-		}
-	}()
-	select {
-	case res := <-done:
-		return res.out, res.err
-	case <-ctx.Done():
-	}
-	select {
-	case res := <-done: // both happened; what a run took from an iterator must not be lost
-		return res.out, res.err
-	default:
-		close(left)
-		return nil, errCanceled(ctx)
-	}
 }

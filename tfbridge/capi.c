@@ -121,16 +121,35 @@ void mr_describe(const TF_Tensor *t, mr_info *info) {
   }
 }
 
-TF_Status *mr_run(TF_Session *s, int inline_ops, const TF_Output *in, TF_Tensor *const *in_values,
-                  int nin, const TF_Output *out, TF_Tensor **out_values,
-                  int nout, TF_Operation *const *targets, int ntargets) {
-  // RunOptions{inter_op_thread_pool: -1}: field 3, a varint of ten bytes.
-  static const char kInline[] = "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
-  const TF_Buffer options = {kInline, sizeof kInline - 1, NULL};
+TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
+                  const TF_Output *in, TF_Tensor *const *in_values, int nin,
+                  const TF_Output *out, TF_Tensor **out_values, int nout,
+                  TF_Operation *const *targets, int ntargets) {
+  const TF_Buffer buffer = {options, options_len, NULL};
   TF_Status *st = TF_NewStatus();
-  TF_SessionRun(s, inline_ops ? &options : NULL, in, in_values, nin, out, out_values, nout,
-                (const TF_Operation *const *)targets, ntargets, NULL, st);
+  TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
+                out_values, nout, (const TF_Operation *const *)targets,
+                ntargets, NULL, st);
   if (TF_GetCode(st) != 0) return st;
+  TF_DeleteStatus(st);
+  return NULL;
+}
+
+TF_Status *mr_run_bare(int64_t n, TF_Session *s, const void *options,
+                       size_t options_len, const TF_Output *in,
+                       TF_Tensor *const *in_values, int nin,
+                       const TF_Output *out, int nout) {
+  enum { MOST = 16 };
+  TF_Tensor *results[MOST];
+  if (nout > MOST) nout = MOST;
+  const TF_Buffer buffer = {options, options_len, NULL};
+  TF_Status *st = TF_NewStatus();
+  for (int64_t i = 0; i < n; i++) {
+    TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
+                  results, nout, NULL, 0, NULL, st);
+    if (TF_GetCode(st) != 0) return st;
+    for (int j = 0; j < nout; j++) TF_DeleteTensor(results[j]);
+  }
   TF_DeleteStatus(st);
   return NULL;
 }

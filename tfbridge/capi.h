@@ -377,10 +377,19 @@ typedef struct mr_info {
 void mr_describe(const TF_Tensor *t, mr_info *info);
 
 // mr_run is TF_SessionRun that returns NULL, or the status of its failure.
-// inline_ops makes it run all operations in the calling thread.
-TF_Status *mr_run(TF_Session *s, int inline_ops, const TF_Output *in, TF_Tensor *const *in_values,
-                  int nin, const TF_Output *out, TF_Tensor **out_values,
-                  int nout, TF_Operation *const *targets, int ntargets);
+// The options are a RunOptions message, or empty.
+TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
+                  const TF_Output *in, TF_Tensor *const *in_values, int nin,
+                  const TF_Output *out, TF_Tensor **out_values, int nout,
+                  TF_Operation *const *targets, int ntargets);
+
+// mr_run_bare is TF_SessionRun n times in a row, without anything of ours in
+// between: what the binding's own benchmark compares with. It returns NULL, or
+// the status of the first failure.
+TF_Status *mr_run_bare(int64_t n, TF_Session *s, const void *options,
+                       size_t options_len, const TF_Output *in,
+                       TF_Tensor *const *in_values, int nin,
+                       const TF_Output *out, int nout);
 
 // mr_new_tensor makes a tensor of len bytes, and mr_new_strings one of n empty
 // strings. They are NULL at once when there is no memory; TF_AllocateTensor

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"millrace"
@@ -20,6 +21,8 @@ type Graph struct {
 	edges sync.RWMutex // held for writing to add edges: not all reading of them locks in C
 	err   error        // why there is no graph
 	attrs sync.Map     // of operation types: see attrTypes
+
+	guards atomic.Int64 // how many names were given to operations of guards
 }
 
 // NewGraph returns an empty graph. If libtensorflow cannot be opened, the

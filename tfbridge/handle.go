@@ -64,11 +64,17 @@ type handle[P any] struct {
 	net    runtime.Cleanup
 }
 
-// own makes owner responsible for p: Close frees it, or the collector does.
-func own[O, P any](owner *O, k kind, p P, free func(P)) *handle[P] {
-	h := &handle[P]{p: p, kind: k, free: free}
+// start makes h own p.
+func (h *handle[P]) start(k kind, p P, free func(P)) {
+	h.p, h.kind, h.free = p, k, free
 	h.refs.Store(1)
 	live[k].Add(1)
+}
+
+// own makes owner responsible for p: Close frees it, or the collector does.
+func own[O, P any](owner *O, k kind, p P, free func(P)) *handle[P] {
+	h := new(handle[P])
+	h.start(k, p, free)
 	h.net = runtime.AddCleanup(owner, reap[P], h)
 	return h
 }
@@ -84,15 +90,21 @@ func reap[P any](h *handle[P]) {
 // Close frees the C object, at once or when its last user is done. Calls after
 // the first do nothing.
 func (h *handle[P]) Close() error {
-	if h != nil && h.closed.CompareAndSwap(false, true) {
+	if h.shut() {
 		h.net.Stop() // else the collector has work with every closed owner
 		h.release()
 	}
 	return nil
 }
 
+// shut marks the handle closed. It reports whether it was open, and so whether
+// the caller has the owner's reference to give back.
+func (h *handle[P]) shut() bool {
+	return h.isOpen() && h.closed.CompareAndSwap(false, true)
+}
+
 // isOpen reports whether the object exists and was not closed.
-func (h *handle[P]) isOpen() bool { return h != nil && !h.closed.Load() }
+func (h *handle[P]) isOpen() bool { return h != nil && h.free != nil && !h.closed.Load() }
 
 // ptr returns the C pointer for one call; the caller keeps the owner alive.
 func (h *handle[P]) ptr() P {

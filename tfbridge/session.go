@@ -22,6 +22,8 @@ type Session struct {
 	once    sync.Once
 	closing chan struct{} // closed when Close begins
 	freed   chan struct{} // closed when the C object is gone
+	runs    sync.Pool     // of *run, between runs
+	guards  guardPool     // what interrupts runs
 }
 
 // SessionOptions say how a session runs. Nil and the zero value are the
@@ -156,9 +158,10 @@ func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Ope
 }
 
 // RunContext is Run that stops waiting when ctx ends, with an error of class
-// millrace.ErrCanceled. The run itself goes on and its results are freed: to
-// cancel it would spoil every iterator it reads for good. The session stays
-// usable, and Close waits for it.
+// millrace.ErrCanceled; the session stays usable. A run that may wait for
+// another one or for ever, and reads no iterator, is stopped in TensorFlow
+// too: see RunOptions.Interrupt. Any other goes on by itself, its results are
+// freed, and Close waits for it.
 //
 // It wraps TF_SessionRun.
 func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
@@ -170,6 +173,11 @@ func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetc
 	c, err := s.Prepare(outs, fetches, targets)
 	if err != nil {
 		return nil, err
+	}
+	if ctx.Done() != nil {
+		if gs := s.newGuards(fetches, targets); gs.wanted() {
+			c.guards = gs
+		}
 	}
 	return c.Run(ctx, values)
 }

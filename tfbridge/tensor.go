@@ -1,7 +1,5 @@
 package tfbridge
 
-// #cgo noescape mr_describe
-// #cgo nocallback mr_describe
 // #include "capi.h"
 import "C"
 
@@ -18,10 +16,11 @@ import (
 // Tensor is an array of elements of one type, in C memory. It may be read and
 // fed by many goroutines at a time. Close frees it.
 type Tensor struct {
-	h     *handle[*C.TF_Tensor]
+	h     handle[*C.TF_Tensor]
 	dtype DataType
-	dims  []int64
-	few   [4]int64 // holds dims if they are few, to save an allocation
+	rank  int
+	few   [4]int64 // the dimensions, if there are no more
+	many  []int64  // the dimensions otherwise
 	n     int64    // elements
 	bytes uintptr  // of the elements; 24 for each string
 	data  unsafe.Pointer
@@ -56,32 +55,6 @@ func newTensor(dt DataType, shape []int64) (*Tensor, error) {
 // errNoMemory is the failure to allocate a tensor.
 func errNoMemory(dt DataType, shape []int64) error {
 	return millrace.Errorf(millrace.ErrLimit, "no memory for a tensor of type %v and shape %v", dt, shape)
-}
-
-// adoptTensor makes a Tensor that owns p.
-func adoptTensor(p *C.TF_Tensor) *Tensor {
-	var info C.mr_info
-	C.mr_describe(p, &info)
-	t := &Tensor{
-		dtype: DataType(info.dtype),
-		n:     int64(info.elements),
-		bytes: uintptr(info.bytes),
-		data:  info.data,
-	}
-	if int(info.rank) <= len(t.few) {
-		t.dims = t.few[:info.rank]
-	} else {
-		t.dims = make([]int64, info.rank)
-	}
-	for i := range t.dims {
-		if i < len(info.dims) {
-			t.dims[i] = int64(info.dims[i])
-		} else {
-			t.dims[i] = int64(C.TF_Dim(p, C.int(i)))
-		}
-	}
-	t.h = own(t, kindTensor, p, func(p *C.TF_Tensor) { C.TF_DeleteTensor(p) })
-	return t
 }
 
 // NewTensorFromSlice returns a tensor with a copy of data, in row-major order.
@@ -176,17 +149,26 @@ func (t *Tensor) raw() []byte {
 //
 // It wraps TF_DeleteTensor.
 func (t *Tensor) Close() error {
-	if t == nil {
-		return nil
+	if t != nil && t.h.shut() {
+		runtime.SetFinalizer(t, nil)
+		t.h.release()
 	}
-	return t.h.Close()
+	return nil
 }
 
 // DataType returns the type of the elements.
 func (t *Tensor) DataType() DataType { return t.dtype }
 
 // Shape returns the dimensions.
-func (t *Tensor) Shape() []int64 { return slices.Clone(t.dims) }
+func (t *Tensor) Shape() []int64 { return slices.Clone(t.dims()) }
+
+// dims returns the dimensions in place.
+func (t *Tensor) dims() []int64 {
+	if t.rank <= len(t.few) {
+		return t.few[:t.rank]
+	}
+	return t.many
+}
 
 // NumElements returns the product of the dimensions.
 func (t *Tensor) NumElements() int64 { return t.n }

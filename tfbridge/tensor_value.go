@@ -158,10 +158,10 @@ func (t *Tensor) Value() any {
 		return nil
 	}
 	flat := t.flatValue(typ)
-	if len(t.dims) == 0 {
+	if len(t.dims()) == 0 {
 		return flat.Index(0).Interface()
 	}
-	return nest(flat, t.dims).Interface()
+	return nest(flat, t.dims()).Interface()
 }
 
 // flatValue returns a slice with a copy of the elements.

@@ -1,0 +1,48 @@
+package tfbridge
+
+// #cgo noescape mr_describe
+// #cgo nocallback mr_describe
+// #include "capi.h"
+import "C"
+
+import "runtime"
+
+// adoptTensor makes a Tensor that owns p. A fetched tensor is this one
+// allocation: its handle lies in it, and the net is a finalizer, for a cleanup
+// takes three more. Hence a Tensor must not point to itself, which would keep
+// the collector from it.
+func adoptTensor(p *C.TF_Tensor) *Tensor {
+	var info C.mr_info
+	C.mr_describe(p, &info)
+	t := &Tensor{
+		dtype: DataType(info.dtype),
+		rank:  int(info.rank),
+		n:     int64(info.elements),
+		bytes: uintptr(info.bytes),
+		data:  info.data,
+	}
+	if t.rank > len(t.few) {
+		t.many = make([]int64, t.rank)
+	}
+	for i, dims := 0, t.dims(); i < len(dims); i++ {
+		if i < len(info.dims) {
+			dims[i] = int64(info.dims[i])
+		} else {
+			dims[i] = int64(C.TF_Dim(p, C.int(i)))
+		}
+	}
+	t.h.start(kindTensor, p, freeTensor)
+	runtime.SetFinalizer(t, reapTensor)
+	return t
+}
+
+// freeTensor frees a C tensor.
+func freeTensor(p *C.TF_Tensor) { C.TF_DeleteTensor(p) }
+
+// reapTensor frees a tensor that was dropped and not closed.
+func reapTensor(t *Tensor) {
+	if t.h.shut() {
+		leaked.Add(1)
+		t.h.release()
+	}
+}
