@@ -27,8 +27,12 @@ func endless(b *build) Output {
 			b.t.Fatal(err)
 		}
 	}
-	function("more", func(body *build, x Output) Output { return body.out("GreaterEqual", "ge", nil, x, body.constant("zero", int64(0))) })
-	function("count", func(body *build, x Output) Output { return body.out("AddV2", "add", nil, x, body.constant("one", int64(1))) })
+	function("more", func(body *build, x Output) Output {
+		return body.out("GreaterEqual", "ge", nil, x, body.constant("zero", int64(0)))
+	})
+	function("count", func(body *build, x Output) Output {
+		return body.out("AddV2", "add", nil, x, body.constant("one", int64(1)))
+	})
 	return b.out("While", "loop", map[string]any{"T": []DataType{Int64}, "cond": FuncName("more"), "body": FuncName("count")},
 		OutputList{b.constant("start", int64(0))})
 }
