@@ -207,7 +207,7 @@ func CTCLossV2IgnoreLongerOutputsThanInputs(value bool) CTCLossV2Attr {
 	return CTCLossV2Attr{"ignore_longer_outputs_than_inputs", value}
 }
 
-// CTCLossV2 computes the CTC loss and its gradient for each batch entry by cuDNN on a GPU.
+// CTCLossV2 computes the CTC loss and its gradient by cuDNN on a GPU, class zero being blank.
 //
 // Parameters:
 //   - inputs: float32

@@ -1154,7 +1154,7 @@ func LookupTableSizeV2(scope *Scope, table_handle tf.Output) (size tf.Output) {
 	return add(scope, "LookupTableSizeV2", nil, table_handle).one()
 }
 
-// LoopCond passes the condition that decides whether a loop goes on.
+// LoopCond passes on the condition that decides whether a loop continues.
 //
 // Parameters:
 //   - input: bool

@@ -487,7 +487,7 @@ func XlaPad(scope *Scope, input tf.Output, padding_value tf.Output, padding_low 
 	return add(scope, "XlaPad", nil, input, padding_value, padding_low, padding_high, padding_interior).one()
 }
 
-// XlaRecv receives a named tensor from another XLA computation.
+// XlaRecv waits for the tensor that another XLA computation sends under a name.
 //
 // Parameters:
 //   - dtype: a data type
@@ -743,7 +743,7 @@ func XlaSelfAdjointEig(scope *Scope, a tf.Output, lower bool, max_iter int64, ep
 	return made.one(), made.one()
 }
 
-// XlaSend sends a named tensor to another XLA computation.
+// XlaSend hands a tensor under a name to another XLA computation.
 //
 // Parameters:
 //   - tensor: T
