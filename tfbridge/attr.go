@@ -148,8 +148,8 @@ func (r *attrReader) proto() (any, error) {
 
 // emptyLists are the values of empty lists by their type.
 var emptyLists = map[string]any{
-	"list(string)": []string{}, "list(int)": []int64{}, "list(float)": []float32{}, "list(bool)": []bool{},
-	"list(type)": []DataType{}, "list(shape)": []Shape{}, "list(tensor)": []*Tensor{}, "list(func)": []FuncName{},
+	"list(string)": []string(nil), "list(int)": []int64(nil), "list(float)": []float32(nil), "list(bool)": []bool(nil),
+	"list(type)": []DataType(nil), "list(shape)": []Shape(nil), "list(tensor)": []*Tensor(nil), "list(func)": []FuncName(nil),
 }
 
 // empty reads a list in which TensorFlow sees nothing: of functions, or an

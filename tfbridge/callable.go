@@ -19,6 +19,7 @@ type Callable struct {
 	targets []*C.TF_Operation
 	options []byte  // a RunOptions message; empty for none
 	guards  *guards // if runs can be interrupted
+	loose   bool    // feed values of any shape
 }
 
 // Inline makes runs of c compute in the calling thread instead of TensorFlow's
@@ -42,6 +43,15 @@ type feed struct {
 // Prepare checks a run and converts it for C. The values for feeds are given
 // to each Run, in the same order.
 func (s *Session) Prepare(feeds, fetches []Output, targets []*Operation) (*Callable, error) {
+	c, err := s.convert(feeds, fetches, targets)
+	if err == nil && len(fetches) == 0 && len(targets) == 0 {
+		return nil, millrace.Errorf(millrace.ErrModel, "nothing to run: no fetches and no targets")
+	}
+	return c, err
+}
+
+// convert checks a run, or a step of one, and converts it for C.
+func (s *Session) convert(feeds, fetches []Output, targets []*Operation) (*Callable, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -59,10 +69,10 @@ func (s *Session) Prepare(feeds, fetches []Output, targets []*Operation) (*Calla
 	if c.targets, err = s.g.operations(targets); err != nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "target: %w", err)
 	}
-	if len(fetches) == 0 && len(targets) == 0 {
-		return nil, millrace.Errorf(millrace.ErrModel, "nothing to run: no fetches and no targets")
+	if err := c.checkOutputs(feeds, fetches); err != nil {
+		return nil, err
 	}
-	return c, c.checkOutputs(feeds, fetches)
+	return c, nil
 }
 
 // checkOutputs refuses feeds that come twice and fetches that Go cannot hold.
@@ -169,7 +179,7 @@ func (c *Callable) checkValues(values []*Tensor) error {
 			return millrace.Errorf(millrace.ErrClosed, "value for %s is nil or closed", f.name)
 		case t.dtype != f.dtype:
 			return millrace.Errorf(millrace.ErrModel, "%s takes type %v, got %v", f.name, f.dtype, t.dtype)
-		case !f.shape.compatible(t.dims()):
+		case !c.loose && !f.shape.compatible(t.dims()):
 			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", f.name, f.shape, t.dims())
 		}
 	}

@@ -60,6 +60,8 @@ typedef union TF_TString {
 
 typedef void (*mr_deallocator)(void *data, size_t len, void *arg);
 
+#include "capi_eager.h"
+
 // MR_CAPI lists every function: result, name, parameters, arguments.
 #define MR_CAPI(X)                                                             \
   X(const char *, TF_Version, (void), ())                                      \
@@ -346,7 +348,8 @@ typedef void (*mr_deallocator)(void *data, size_t len, void *arg);
     (path, st))                                                                \
   X(TF_Buffer, TF_GetOpList, (TF_Library * l), (l))                            \
   X(void, TF_DeleteLibraryHandle, (TF_Library * l), (l))                       \
-  X(TF_Buffer *, TF_GetAllOpList, (void), ())
+  X(TF_Buffer *, TF_GetAllOpList, (void), ())                                  \
+  MR_CAPI_EAGER(X)
 
 #define MR_POINTER(ret, name, params, args) ret(*name) params;
 struct mr_capi {

@@ -108,7 +108,7 @@ func TestFunctionRefuses(t *testing.T) {
 	b := newBuild(t)
 	x := b.placeholder("x", Float, Shape{})
 	y := b.out("Identity", "y", nil, x)
-	foreign := newBuild(t).constant("c", 1)
+	foreign := newBuild(t).constant("c", int64(1))
 	tests := []struct {
 		name string
 		in   []Output

@@ -14,11 +14,14 @@ const (
 	kindFunction
 	kindSession
 	kindPin // Go memory that TensorFlow uses
+	kindPartialRun
+	kindContext
+	kindTensorHandle
 	kinds
 )
 
 // kindNames are the keys of LiveKinds.
-var kindNames = [kinds]string{"tensor", "graph", "function", "session", "pinned memory"}
+var kindNames = [kinds]string{"tensor", "graph", "function", "session", "pinned memory", "partial run", "context", "tensor handle"}
 
 var (
 	live   [kinds]atomic.Int64
@@ -58,14 +61,23 @@ func Leaked() int64 { return leaked.Load() }
 type handle[P any] struct {
 	p      P
 	kind   kind
-	free   func(P)
+	free   freer[P]
 	closed atomic.Bool
 	refs   atomic.Int64 // 1 for the owner until Close
 	net    runtime.Cleanup
 }
 
+// freer frees a C object. It is no function because two tensors must be equal
+// to reflect.DeepEqual, see Tensor, and two functions never are.
+type freer[P any] interface{ free(P) }
+
+// freeFunc is a freer that is a function.
+type freeFunc[P any] func(P)
+
+func (f freeFunc[P]) free(p P) { f(p) }
+
 // start makes h own p.
-func (h *handle[P]) start(k kind, p P, free func(P)) {
+func (h *handle[P]) start(k kind, p P, free freer[P]) {
 	h.p, h.kind, h.free = p, k, free
 	h.refs.Store(1)
 	live[k].Add(1)
@@ -74,7 +86,7 @@ func (h *handle[P]) start(k kind, p P, free func(P)) {
 // own makes owner responsible for p: Close frees it, or the collector does.
 func own[O, P any](owner *O, k kind, p P, free func(P)) *handle[P] {
 	h := new(handle[P])
-	h.start(k, p, free)
+	h.start(k, p, freeFunc[P](free))
 	h.net = runtime.AddCleanup(owner, reap[P], h)
 	return h
 }
@@ -138,7 +150,7 @@ func (h *handle[P]) hold() bool {
 // release gives a reference back.
 func (h *handle[P]) release() {
 	if h.refs.Add(-1) == 0 {
-		h.free(h.p)
+		h.free.free(h.p)
 		live[h.kind].Add(-1)
 	}
 }

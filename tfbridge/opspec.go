@@ -18,6 +18,8 @@ type OpSpec struct {
 	// Type is the operation's type: "MatMul".
 	Type string
 	// Name is the operation's name, unique in the graph. Empty means Type.
+	// A graph can hold any name, but run only with letters, digits and
+	// "_.\\/>-", of which the first is a letter, a digit or a ".".
 	Name string
 	// Input are the inputs, in the order of the type's definition.
 	Input []Input
@@ -64,8 +66,7 @@ func errOp(spec *OpSpec, err error) error {
 	return millrace.Errorf(class, "add operation %q of type %q: %w", spec.Name, spec.Type, err)
 }
 
-// validName matches the names that TensorFlow gives operations itself. Its C
-// API takes others too, and fails on them later.
+// validName matches the names with which a graph can be run.
 var validName = regexp.MustCompile(`^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$`)
 
 // opBuilder prepares the steps of adding an operation. Everything is checked
@@ -100,9 +101,6 @@ func (b *opBuilder) prepare(g *Graph, spec *OpSpec) error {
 	}
 	if spec.Type == "" {
 		return millrace.Errorf(millrace.ErrModel, "no operation type")
-	}
-	if !validName.MatchString(spec.Name) {
-		return millrace.Errorf(millrace.ErrModel, "%q is no name for an operation", spec.Name)
 	}
 	if err := g.checkAttrNames(spec); err != nil {
 		return err

@@ -137,12 +137,41 @@ func (o Output) Consumers() []Consumer {
 	return out
 }
 
-// DataType returns the type that the input takes.
+// DataType returns the type that the input takes, 0 if there is no such input.
 //
 // It wraps TF_OperationInputType.
 func (c Consumer) DataType() DataType {
 	defer runtime.KeepAlive(c.Op)
+	if c.check() != nil {
+		return 0
+	}
 	return DataType(C.TF_OperationInputType(C.TF_Input{oper: c.Op.ptr(), index: C.int(c.Index)}))
+}
+
+// Producer returns the output that feeds the input, the zero Output if there is
+// no such input.
+//
+// It wraps TF_OperationInput.
+func (c Consumer) Producer() Output {
+	defer runtime.KeepAlive(c.Op)
+	if c.check() != nil {
+		return Output{}
+	}
+	g := c.Op.g
+	g.edges.RLock()
+	defer g.edges.RUnlock()
+	return g.output(C.TF_OperationInput(C.TF_Input{oper: c.Op.ptr(), index: C.int(c.Index)}))
+}
+
+// check fails when the input does not exist: TensorFlow would crash.
+func (c Consumer) check() error {
+	if err := c.Op.check(); err != nil {
+		return err
+	}
+	if n := c.Op.NumInputs(); c.Index < 0 || c.Index >= n {
+		return millrace.Errorf(millrace.ErrModel, "operation %q has %d inputs, there is no input %d", c.Op.Name(), n, c.Index)
+	}
+	return nil
 }
 
 // outputs converts a list of outputs of g for C, each checked.

@@ -23,7 +23,7 @@ var children = map[string]func(){
 	},
 	"use": func() {
 		for _, err := range []error{
-			second(NewTensor(1)),
+			second(NewTensor(int64(1))),
 			second(NewGraph().AddOperation(OpSpec{Type: "NoOp"})),
 			second(LoadSavedModel("nowhere", []string{"serve"}, nil)),
 			second(OpList()),

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -150,7 +149,8 @@ func (s *Session) Close() error {
 
 // Run runs the part of the graph that fetches and targets need, with feeds in
 // the place of what the graph would compute, and returns the fetches. The
-// caller closes them.
+// caller closes them. A feed may have another shape than the graph says, as
+// long as the operations can do with it; [Session.Prepare] is stricter.
 //
 // It wraps TF_SessionRun.
 func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
@@ -165,12 +165,8 @@ func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Ope
 //
 // It wraps TF_SessionRun.
 func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
-	outs := make([]Output, 0, len(feeds))
-	values := make([]*Tensor, 0, len(feeds))
-	for o, t := range feeds {
-		outs, values = append(outs, o), append(values, t)
-	}
-	c, err := s.Prepare(outs, fetches, targets)
+	a := newCRunArgs(feeds, fetches, targets)
+	c, err := s.Prepare(a.feeds, a.fetches, a.targets)
 	if err != nil {
 		return nil, err
 	}
@@ -179,26 +175,13 @@ func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetc
 			c.guards = gs
 		}
 	}
-	return c.Run(ctx, values)
+	c.loose = true
+	out, err := c.Run(ctx, a.values)
+	return out, c.explain(err, a.values)
 }
 
 // Graph returns the graph that the session runs.
 func (s *Session) Graph() *Graph { return s.g }
-
-// Device is something that runs operations.
-type Device struct {
-	Name             string // "/job:localhost/replica:0/task:0/device:CPU:0"
-	Type             string // "CPU"
-	MemoryLimitBytes int64
-}
-
-// String returns the device in brackets, as TensorFlow's own binding does.
-func (d Device) String() string {
-	if d.MemoryLimitBytes < 0 {
-		return fmt.Sprintf("(Device: name %q, type %s, no memory limit)", d.Name, d.Type)
-	}
-	return fmt.Sprintf("(Device: name %q, type %s, memory limit %d bytes)", d.Name, d.Type, d.MemoryLimitBytes)
-}
 
 // ListDevices returns the devices that the session can use.
 //
@@ -214,26 +197,7 @@ func (s *Session) ListDevices() ([]Device, error) {
 		return nil, err
 	}
 	defer C.TF_DeleteDeviceList(list)
-	var devices []Device
-	for i := range C.TF_DeviceListCount(list) {
-		var d Device
-		err := check("TF_DeviceListName", func(st *C.TF_Status) { d.Name = C.GoString(C.TF_DeviceListName(list, i, st)) })
-		if err != nil {
-			return nil, err
-		}
-		err = check("TF_DeviceListType", func(st *C.TF_Status) { d.Type = C.GoString(C.TF_DeviceListType(list, i, st)) })
-		if err != nil {
-			return nil, err
-		}
-		err = check("TF_DeviceListMemoryBytes", func(st *C.TF_Status) {
-			d.MemoryLimitBytes = int64(C.TF_DeviceListMemoryBytes(list, i, st))
-		})
-		if err != nil {
-			return nil, err
-		}
-		devices = append(devices, d)
-	}
-	return devices, nil
+	return devices(list)
 }
 
 // check fails when there is no session or it is closed.

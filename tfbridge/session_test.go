@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -98,6 +99,7 @@ func TestRunRefuses(t *testing.T) {
 	b := newBuild(t)
 	x := b.placeholder("x", Float, MakeShape(-1, 2))
 	y := b.out("Identity", "y", nil, x)
+	z := b.out("MatMul", "z", nil, x, b.constant("w", [][]float32{{1}, {2}}))
 	ds := b.out("RangeDataset", "ds", map[string]any{"output_types": []DataType{Int64}, "output_shapes": []Shape{ScalarShape()}},
 		b.constant("a", int64(0)), b.constant("b", int64(3)), b.constant("c", int64(1)))
 	queue := b.out("FIFOQueueV2", "queue", map[string]any{"component_types": []DataType{String}})
@@ -120,8 +122,8 @@ func TestRunRefuses(t *testing.T) {
 		{"nil tensor", map[Output]*Tensor{x: nil}, []Output{y}, nil, "value for x:0 is nil or closed", millrace.ErrClosed},
 		{"closed tensor", map[Output]*Tensor{x: closed}, []Output{y}, nil, "value for x:0 is nil or closed", millrace.ErrClosed},
 		{"type", map[Output]*Tensor{x: b.tensor([][]int32{{1, 2}})}, []Output{y}, nil, "x:0 takes type float32, got int32", millrace.ErrModel},
-		{"shape", map[Output]*Tensor{x: b.tensor([][]float32{{1}})}, []Output{y}, nil, "x:0 takes shape [?, 2], got [1 1]", millrace.ErrModel},
-		{"rank", map[Output]*Tensor{x: b.tensor([]float32{1})}, []Output{y}, nil, "x:0 takes shape [?, 2], got [1]", millrace.ErrModel},
+		{"shape", map[Output]*Tensor{x: b.tensor([][]float32{{1}})}, []Output{z}, nil, "x:0 takes shape [?, 2], got [1 1]", millrace.ErrModel},
+		{"rank", map[Output]*Tensor{x: b.tensor([]float32{1})}, []Output{z}, nil, "x:0 takes shape [?, 2], got [1]", millrace.ErrModel},
 		{"no feed", nil, []Output{y}, nil, "You must feed a value", millrace.ErrModel},
 		{"foreign feed", map[Output]*Tensor{foreign: good}, []Output{y}, nil, "feed: output c:0 is of another graph", millrace.ErrModel},
 		{"foreign fetch", nil, []Output{foreign}, nil, "fetch: output c:0 is of another graph", millrace.ErrModel},
@@ -145,6 +147,12 @@ func TestRunRefuses(t *testing.T) {
 	c, err := s.Prepare([]Output{x}, []Output{y}, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := c.Run(t.Context(), []*Tensor{b.tensor([]float32{1})}); err == nil || !strings.Contains(err.Error(), "x:0 takes shape [?, 2], got [1]") {
+		t.Errorf("another shape, prepared: %v", err)
+	}
+	if got := run1(t, s, map[Output]*Tensor{x: b.tensor([]float32{1})}, y); !reflect.DeepEqual(got, []float32{1}) {
+		t.Errorf("another shape, not prepared: got %v", got)
 	}
 	if _, err := c.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "0 values for 1 feeds") {
 		t.Errorf("too few values: %v", err)
@@ -184,7 +192,7 @@ func TestSessionOptions(t *testing.T) {
 
 func TestClosedSession(t *testing.T) {
 	b := newBuild(t)
-	x := b.constant("x", 1)
+	x := b.constant("x", int64(1))
 	s := b.session()
 	c, err := s.Prepare(nil, []Output{x}, nil)
 	if err != nil {
@@ -216,7 +224,7 @@ func TestClosedSession(t *testing.T) {
 // A graph may be closed before its session.
 func TestGraphClosedFirst(t *testing.T) {
 	b := newBuild(t)
-	x := b.constant("x", 1)
+	x := b.constant("x", int64(1))
 	s := b.session()
 	c, err := s.Prepare(nil, []Output{x}, nil)
 	if err != nil {
@@ -431,7 +439,7 @@ func TestDroppedHandle(t *testing.T) {
 	}
 	before, leaks := Live(), Leaked()
 	func() {
-		if _, err := NewTensor(1); err != nil {
+		if _, err := NewTensor(int64(1)); err != nil {
 			t.Fatal(err)
 		}
 	}()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"reflect"
 	"runtime"
-	"slices"
 	"unsafe"
 
 	"millrace"
@@ -15,6 +14,9 @@ import (
 
 // Tensor is an array of elements of one type, in C memory. It may be read and
 // fed by many goroutines at a time. Close frees it.
+//
+// To reflect.DeepEqual two open tensors of one type and shape are equal, as
+// they are in TensorFlow's own binding: compare their Value.
 type Tensor struct {
 	h     handle[*C.TF_Tensor]
 	dtype DataType
@@ -23,8 +25,12 @@ type Tensor struct {
 	many  []int64  // the dimensions otherwise
 	n     int64    // elements
 	bytes uintptr  // of the elements; 24 for each string
-	data  unsafe.Pointer
+	data  *element
 }
+
+// element stands for the elements of any type. A pointer to it tells
+// reflect.DeepEqual nothing, unlike an unsafe.Pointer.
+type element struct{}
 
 // newTensor allocates a tensor, whose contents are anything but for strings,
 // which are empty.
@@ -141,7 +147,7 @@ func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 // raw returns the contents in place. The caller keeps t alive.
 func (t *Tensor) raw() []byte {
 	t.h.ptr()
-	return unsafe.Slice((*byte)(t.data), t.bytes)
+	return unsafe.Slice((*byte)(unsafe.Pointer(t.data)), t.bytes)
 }
 
 // Close frees the tensor, or leaves that to the last run that uses it. Slices
@@ -159,8 +165,8 @@ func (t *Tensor) Close() error {
 // DataType returns the type of the elements.
 func (t *Tensor) DataType() DataType { return t.dtype }
 
-// Shape returns the dimensions.
-func (t *Tensor) Shape() []int64 { return slices.Clone(t.dims()) }
+// Shape returns the dimensions, nil for a scalar.
+func (t *Tensor) Shape() []int64 { return append([]int64(nil), t.dims()...) }
 
 // dims returns the dimensions in place.
 func (t *Tensor) dims() []int64 {
@@ -206,7 +212,7 @@ func View[T any](t *Tensor) ([]T, error) {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be viewed as %v", t.dtype, typ)
 	}
 	t.h.ptr()
-	return unsafe.Slice((*T)(t.data), t.n), nil
+	return unsafe.Slice((*T)(unsafe.Pointer(t.data)), t.n), nil
 }
 
 // isOpen reports whether t is there and was not closed.

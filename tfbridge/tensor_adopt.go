@@ -19,7 +19,7 @@ func adoptTensor(p *C.TF_Tensor) *Tensor {
 		rank:  int(info.rank),
 		n:     int64(info.elements),
 		bytes: uintptr(info.bytes),
-		data:  info.data,
+		data:  (*element)(info.data),
 	}
 	if t.rank > len(t.few) {
 		t.many = make([]int64, t.rank)
@@ -31,13 +31,15 @@ func adoptTensor(p *C.TF_Tensor) *Tensor {
 			dims[i] = int64(C.TF_Dim(p, C.int(i)))
 		}
 	}
-	t.h.start(kindTensor, p, freeTensor)
+	t.h.start(kindTensor, p, freeTensor{})
 	runtime.SetFinalizer(t, reapTensor)
 	return t
 }
 
-// freeTensor frees a C tensor.
-func freeTensor(p *C.TF_Tensor) { C.TF_DeleteTensor(p) }
+// freeTensor frees C tensors.
+type freeTensor struct{}
+
+func (freeTensor) free(p *C.TF_Tensor) { C.TF_DeleteTensor(p) }
 
 // reapTensor frees a tensor that was dropped and not closed.
 func reapTensor(t *Tensor) {

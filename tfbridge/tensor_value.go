@@ -12,8 +12,9 @@ import (
 
 // NewTensor converts a Go value to a tensor: a bool, number or string, or
 // arrays and slices of these, nested to any depth. Slices at one depth must
-// have the same length. An int is an int64, a []byte a vector of uint8; see
-// NewStringTensor for strings held as []byte.
+// have the same length. A []byte is a vector of uint8; see NewStringTensor for
+// strings held as []byte. The elements cannot be int, uint or uintptr, whose
+// size depends on the machine.
 //
 // It wraps TF_NewTensor, and TF_StringCopy for strings.
 func NewTensor(value any) (*Tensor, error) {
@@ -64,7 +65,7 @@ func inspect(v reflect.Value) (DataType, []int64, error) {
 		typ = typ.Elem()
 	}
 	dt, ok := dataTypeOf(typ)
-	if !ok {
+	if !ok || typ.Kind() == reflect.Int || typ.Kind() == reflect.Uint {
 		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", typ)
 	}
 	return dt, shape, nil

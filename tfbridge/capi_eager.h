@@ -1,0 +1,70 @@
+// More of TensorFlow's C API as this package uses it: reshaping,
+// gradients, partial runs, and eager execution as far as tensors on devices need it. capi.h includes it.
+#ifndef MILLRACE_CAPI_EAGER_H_
+#define MILLRACE_CAPI_EAGER_H_
+
+typedef struct TFE_Context TFE_Context;
+typedef struct TFE_ContextOptions TFE_ContextOptions;
+typedef struct TFE_TensorHandle TFE_TensorHandle;
+
+#define MR_CAPI_EAGER(X)                                                       \
+  X(void, TF_TensorBitcastFrom,                                                \
+    (const TF_Tensor *from, TF_DataType dt, TF_Tensor *to,                     \
+     const int64_t *dims, int rank, TF_Status *st),                            \
+    (from, dt, to, dims, rank, st))                                            \
+  X(TF_Output, TF_OperationInput, (TF_Input in), (in))                         \
+  /* gradients */                                                              \
+  X(void, TF_AddGradientsWithPrefix,                                           \
+    (TF_Graph * g, const char *prefix, TF_Output *y, int ny, TF_Output *x,     \
+     int nx, TF_Output *dx, TF_Status *st, TF_Output *dy),                     \
+    (g, prefix, y, ny, x, nx, dx, st, dy))                                     \
+  /* partial runs */                                                           \
+  X(void, TF_SessionPRunSetup,                                                 \
+    (TF_Session * s, const TF_Output *in, int nin, const TF_Output *out,       \
+     int nout, TF_Operation *const *targets, int ntargets,                     \
+     const char **handle, TF_Status *st),                                      \
+    (s, in, nin, out, nout, targets, ntargets, handle, st))                    \
+  X(void, TF_SessionPRun,                                                      \
+    (TF_Session * s, const char *handle, const TF_Output *in,                  \
+     TF_Tensor *const *in_values, int nin, const TF_Output *out,               \
+     TF_Tensor **out_values, int nout, TF_Operation *const *targets,           \
+     int ntargets, TF_Status *st),                                             \
+    (s, handle, in, in_values, nin, out, out_values, nout, targets, ntargets,  \
+     st))                                                                      \
+  X(void, TF_DeletePRunHandle, (const char *handle), (handle))                 \
+  /* context */                                                                \
+  X(TFE_ContextOptions *, TFE_NewContextOptions, (void), ())                   \
+  X(void, TFE_ContextOptionsSetConfig,                                         \
+    (TFE_ContextOptions * o, const void *p, size_t n, TF_Status *st),          \
+    (o, p, n, st))                                                             \
+  X(void, TFE_ContextOptionsSetAsync,                                          \
+    (TFE_ContextOptions * o, unsigned char yes), (o, yes))                     \
+  X(void, TFE_DeleteContextOptions, (TFE_ContextOptions * o), (o))             \
+  X(TFE_Context *, TFE_NewContext,                                             \
+    (const TFE_ContextOptions *o, TF_Status *st), (o, st))                     \
+  X(void, TFE_DeleteContext, (TFE_Context * c), (c))                           \
+  X(TF_DeviceList *, TFE_ContextListDevices, (TFE_Context * c, TF_Status *st), \
+    (c, st))                                                                   \
+  /* tensor handle */                                                          \
+  X(TFE_TensorHandle *, TFE_NewTensorHandle,                                   \
+    (const TF_Tensor *t, TF_Status *st), (t, st))                              \
+  X(void, TFE_DeleteTensorHandle, (TFE_TensorHandle * h), (h))                 \
+  X(TF_DataType, TFE_TensorHandleDataType, (TFE_TensorHandle * h), (h))        \
+  X(int, TFE_TensorHandleNumDims, (TFE_TensorHandle * h, TF_Status *st),       \
+    (h, st))                                                                   \
+  X(int64_t, TFE_TensorHandleDim,                                              \
+    (TFE_TensorHandle * h, int i, TF_Status *st), (h, i, st))                  \
+  X(int64_t, TFE_TensorHandleNumElements,                                      \
+    (TFE_TensorHandle * h, TF_Status *st), (h, st))                            \
+  X(const char *, TFE_TensorHandleDeviceName,                                  \
+    (TFE_TensorHandle * h, TF_Status *st), (h, st))                            \
+  X(const char *, TFE_TensorHandleBackingDeviceName,                           \
+    (TFE_TensorHandle * h, TF_Status *st), (h, st))                            \
+  X(TF_Tensor *, TFE_TensorHandleResolve,                                      \
+    (TFE_TensorHandle * h, TF_Status *st), (h, st))                            \
+  X(TFE_TensorHandle *, TFE_TensorHandleCopyToDevice,                          \
+    (TFE_TensorHandle * h, TFE_Context * c, const char *device,                \
+     TF_Status *st),                                                           \
+    (h, c, device, st))
+
+#endif  // MILLRACE_CAPI_EAGER_H_

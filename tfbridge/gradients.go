@@ -1,0 +1,119 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"millrace"
+)
+
+// AddGradients adds operations that compute the partial derivatives of the sum
+// of all y with respect to each x, and returns their outputs, one for each x.
+// With dx, the derivatives of some loss with respect to each y are given, and
+// those with respect to each x are returned (the chain rule).
+//
+// The names of the new operations begin with prefix and a "/"; an empty prefix
+// means "gradients", with a number if the graph has that already. A prefix
+// that the graph has is an error. So is an x that no y depends on, or only
+// through an operation without a derivative, as Floor; and an operation in
+// between whose derivative TensorFlow's C++ library does not know, as it knows
+// fewer than Python. After an error the graph may hold some of the new
+// operations.
+//
+// It wraps TF_AddGradientsWithPrefix.
+func (g *Graph) AddGradients(prefix string, y, x, dx []Output) ([]Output, error) {
+	defer runtime.KeepAlive(g)
+	if err := g.checkGradients(prefix, y, x, dx); err != nil {
+		return nil, err
+	}
+	cy, err := g.outputs(y)
+	if err != nil {
+		return nil, errGradients("y", err)
+	}
+	cx, err := g.outputs(x)
+	if err != nil {
+		return nil, errGradients("x", err)
+	}
+	cdx, err := g.outputs(dx)
+	if err != nil {
+		return nil, errGradients("dx", err)
+	}
+	var cs cstrings
+	defer cs.free()
+	var cPrefix *C.char
+	if prefix != "" {
+		cPrefix = cs.add(prefix)
+	}
+	unique, where := distinct(cx) // of one that comes twice TensorFlow fills in the first only
+	dy := make([]C.TF_Output, len(unique))
+	g.edges.Lock()
+	err = check("TF_AddGradientsWithPrefix", func(st *C.TF_Status) {
+		C.TF_AddGradientsWithPrefix(g.ptr(), cPrefix, unsafe.SliceData(cy), C.int(len(cy)),
+			unsafe.SliceData(unique), C.int(len(unique)), first(cdx), st, unsafe.SliceData(dy))
+	})
+	g.edges.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Output, len(x))
+	for i := range x {
+		o := dy[where[i]]
+		if o.oper == nil {
+			return nil, millrace.Errorf(millrace.ErrModel, "gradients: y has no derivative with respect to x[%d], %v", i, x[i])
+		}
+		out[i] = g.output(o)
+	}
+	return out, nil
+}
+
+// distinct returns a list without repetitions, and where each element went.
+func distinct(list []C.TF_Output) (unique []C.TF_Output, where []int) {
+	for _, o := range list {
+		i := slices.Index(unique, o)
+		if i < 0 {
+			i = len(unique)
+			unique = append(unique, o)
+		}
+		where = append(where, i)
+	}
+	return unique, where
+}
+
+// first returns a pointer to the elements, nil if there are none: TensorFlow
+// takes any other for a list as long as y.
+func first(list []C.TF_Output) *C.TF_Output {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+// checkGradients refuses what TensorFlow does not look at.
+func (g *Graph) checkGradients(prefix string, y, x, dx []Output) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	switch {
+	case prefix != "" && !validName.MatchString(prefix):
+		return millrace.Errorf(millrace.ErrModel, "gradients: %q is no name for operations", prefix)
+	case len(y) == 0 || len(x) == 0:
+		return millrace.Errorf(millrace.ErrModel, "gradients of %d outputs with respect to %d", len(y), len(x))
+	case len(dx) != 0 && len(dx) != len(y):
+		return millrace.Errorf(millrace.ErrModel, "gradients: %d values in dx for %d in y", len(dx), len(y))
+	}
+	for i, o := range dx {
+		if got, want := o.DataType().base(), y[i].DataType().base(); got != want {
+			return millrace.Errorf(millrace.ErrModel, "gradients: dx[%d] has type %v, y[%d] %v", i, got, i, want)
+		}
+	}
+	return nil
+}
+
+// errGradients says which of the lists has an output that cannot be used.
+func errGradients(list string, err error) error {
+	return millrace.Errorf(millrace.ErrModel, "gradients: %s: %w", list, err)
+}

@@ -1,0 +1,175 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"millrace"
+)
+
+// PartialRun is a run made in steps: each feeds some of what is needed and
+// fetches what can be computed by then, so that a later feed may depend on an
+// earlier fetch. What was computed is kept between the steps. Steps are made
+// one at a time, whoever calls. Close frees it; what was not fetched by then
+// goes with the session.
+type PartialRun struct {
+	h       *handle[*C.char]
+	s       *Session
+	in, out []C.TF_Output     // what steps may feed and fetch
+	targets []*C.TF_Operation // and run
+	step    limiter           // lets one step in
+}
+
+// NewPartialRun prepares a run in steps. Everything that a step may feed,
+// fetch and run has to be given here; each is used once at most.
+//
+// It wraps TF_SessionPRunSetup.
+func (s *Session) NewPartialRun(feeds, fetches []Output, targets []*Operation) (*PartialRun, error) {
+	c, err := s.convert(feeds, fetches, targets)
+	if err != nil {
+		return nil, err
+	}
+	if !s.h.hold() {
+		return nil, errClosed("session")
+	}
+	defer s.h.release()
+	if err := blocking.acquire(context.Background(), s.closing); err != nil {
+		return nil, err
+	}
+	defer blocking.release()
+	defer runtime.KeepAlive(s.g)
+	var p *C.char
+	err = check("TF_SessionPRunSetup", func(st *C.TF_Status) {
+		C.TF_SessionPRunSetup(s.h.p, unsafe.SliceData(c.in), C.int(len(c.in)), unsafe.SliceData(c.out), C.int(len(c.out)),
+			unsafe.SliceData(c.targets), C.int(len(c.targets)), &p, st)
+	})
+	if err != nil {
+		return nil, s.wrapRun(err)
+	}
+	pr := &PartialRun{s: s, in: c.in, out: c.out, targets: c.targets, step: make(limiter, 1)}
+	pr.h = own(pr, kindPartialRun, p, func(p *C.char) { C.TF_DeletePRunHandle(p) })
+	return pr, nil
+}
+
+// Close frees the partial run. Steps under way are finished.
+//
+// It wraps TF_DeletePRunHandle.
+func (p *PartialRun) Close() error {
+	if p == nil {
+		return nil
+	}
+	return p.h.Close()
+}
+
+// Run makes one step: it computes fetches and targets with the feeds of this
+// step and those before it, and returns the fetches, which the caller closes.
+//
+// It wraps TF_SessionPRun.
+func (p *PartialRun) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
+	return p.RunContext(context.Background(), feeds, fetches, targets)
+}
+
+// RunContext is Run that stops waiting when ctx ends, with an error of class
+// millrace.ErrCanceled. The step itself goes on, its fetches are lost, and the
+// next step waits for it.
+//
+// It wraps TF_SessionPRun.
+func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
+	if p == nil || !p.h.isOpen() {
+		return nil, errClosed("partial run")
+	}
+	if ctx.Err() != nil {
+		return nil, errCanceled(ctx)
+	}
+	args := newCRunArgs(feeds, fetches, targets)
+	c, err := p.s.convert(args.feeds, args.fetches, args.targets)
+	if err != nil {
+		return nil, err
+	}
+	c.loose = true
+	if err := p.check(c); err != nil {
+		return nil, err
+	}
+	if err := c.checkValues(args.values); err != nil {
+		return nil, err
+	}
+	r, err := c.begin(args.values)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.enter(ctx); err != nil {
+		r.end()
+		return nil, err
+	}
+	if ctx.Done() == nil {
+		return p.run(r)
+	}
+	return beside(ctx, func() ([]*Tensor, error) { return p.run(r) }, nil)
+}
+
+// check refuses what the partial run was not prepared for.
+func (p *PartialRun) check(c *Callable) error {
+	for i, o := range c.in {
+		if !slices.Contains(p.in, o) {
+			return millrace.Errorf(millrace.ErrModel, "%s is not among the feeds of the partial run", c.feeds[i].name)
+		}
+	}
+	for _, o := range c.out {
+		if !slices.Contains(p.out, o) {
+			return millrace.Errorf(millrace.ErrModel, "%v is not among the fetches of the partial run", p.s.g.output(o))
+		}
+	}
+	for _, op := range c.targets {
+		if !slices.Contains(p.targets, op) {
+			return millrace.Errorf(millrace.ErrModel, "%q is not among the targets of the partial run", p.s.g.operation(op).Name())
+		}
+	}
+	return nil
+}
+
+// enter waits for the step before and for a place to block in, and takes a
+// reference.
+func (p *PartialRun) enter(ctx context.Context) error {
+	if err := p.step.acquire(ctx, p.s.closing); err != nil {
+		return err
+	}
+	if err := blocking.acquire(ctx, p.s.closing); err != nil {
+		p.step.release()
+		return err
+	}
+	if !p.h.hold() {
+		blocking.release()
+		p.step.release()
+		return errClosed("partial run")
+	}
+	return nil
+}
+
+// run makes a step that was let in.
+func (p *PartialRun) run(r *run) ([]*Tensor, error) {
+	defer r.end()
+	defer p.step.release()
+	defer blocking.release()
+	defer p.h.release()
+	c, n := r.c, len(r.values)
+	defer runtime.KeepAlive(c)
+	err := check("TF_SessionPRun", func(st *C.TF_Status) {
+		C.TF_SessionPRun(c.s.h.p, p.h.p,
+			unsafe.SliceData(c.in), unsafe.SliceData(r.ptrs), C.int(n),
+			unsafe.SliceData(c.out), unsafe.SliceData(r.ptrs[n:]), C.int(len(c.out)),
+			unsafe.SliceData(c.targets), C.int(len(c.targets)), st)
+	})
+	if err != nil {
+		return nil, c.s.wrapRun(err)
+	}
+	out := make([]*Tensor, len(c.out))
+	for i, t := range r.ptrs[n:] {
+		out[i] = adoptTensor(t)
+	}
+	return out, nil
+}

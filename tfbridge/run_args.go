@@ -1,0 +1,65 @@
+package tfbridge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unsafe"
+
+	"millrace"
+)
+
+// cRunArgs are the arguments of a run in the order in which C gets them. It is
+// the same for the same feeds each time: TensorFlow keeps what it prepared for
+// a run by the names in their order, and would keep it for each of them.
+type cRunArgs struct {
+	feeds   []Output
+	values  []*Tensor // for feeds
+	fetches []Output
+	targets []*Operation
+}
+
+// newCRunArgs puts the feeds in order. It checks nothing.
+func newCRunArgs(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) *cRunArgs {
+	a := &cRunArgs{
+		feeds:   slices.SortedFunc(maps.Keys(feeds), compareOutputs),
+		values:  make([]*Tensor, len(feeds)),
+		fetches: fetches,
+		targets: targets,
+	}
+	for i, o := range a.feeds {
+		a.values[i] = feeds[o]
+	}
+	return a
+}
+
+// compareOutputs orders outputs by where their operations are in memory, which
+// takes no call into C, and by index.
+func compareOutputs(a, b Output) int {
+	return cmp.Or(cmp.Compare(a.Op.address(), b.Op.address()), cmp.Compare(a.Index, b.Index))
+}
+
+// address returns where the operation is in memory, 0 for none.
+func (o *Operation) address() uintptr {
+	if o == nil {
+		return 0
+	}
+	return uintptr(unsafe.Pointer(o.c))
+}
+
+// explain adds to the failure of a run with which feeds of unexpected shapes it
+// was made.
+func (c *Callable) explain(err error, values []*Tensor) error {
+	var e *millrace.Error
+	if !errors.As(err, &e) || e.Class == millrace.ErrCanceled || e.Class == millrace.ErrClosed {
+		return err
+	}
+	strict := Callable{feeds: c.feeds}
+	mismatch := strict.checkValues(values)
+	if mismatch == nil {
+		return err
+	}
+	return &millrace.Error{Class: millrace.ErrModel, Record: -1, Offset: -1, Code: e.Code, Err: fmt.Errorf("%w; %w", mismatch, err)}
+}
