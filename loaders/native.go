@@ -117,7 +117,7 @@ func (b *builder) nativeWindowBatches() *dataset.Dataset {
 	var d *dataset.Dataset
 	if b.plan.Shuffle == nil {
 		o := b.nativeWindowOptions()
-		o.Epochs = b.plan.Epochs
+		o.Epochs, o.Threads = b.plan.Epochs, b.plan.ParallelParses
 		if equal {
 			o.BatchSize, o.Drop = b.plan.BatchSize, b.dropRemainder()
 		}

@@ -192,7 +192,7 @@ void TestPositions() {
   const File file(bytes);
   std::mt19937 random(3);
   for (int round = 0; round < 400; ++round) {
-    PositionReader reader({{"x", Kind::kFloat, 3}}, {4}, 3, 1);
+    PositionReader reader({{"x", Kind::kFloat, 3}}, {4}, 3, 1, 1);
     Fault fault;
     CHECK(reader.Open(file.path(), kRecords, 0, 0, &fault));
     for (int64_t begin = 0;;) {
@@ -248,7 +248,8 @@ void TestLargePositions() {
         std::upper_bound(ends.begin(), ends.end(), flip) - ends.begin();
     if (damaged) bytes[flip] ^= 16;
     const File file(bytes);
-    PositionReader reader({{"x", Kind::kFloat, 3 * kRow}}, {4 * kRow}, 3, 1);
+    PositionReader reader({{"x", Kind::kFloat, 3 * kRow}}, {4 * kRow}, 3, 1,
+                          1 + round % 3);
     Fault fault;
     CHECK(reader.Open(file.path(), kRecords, 0, 0, &fault));
     bool failed = false;

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "crc32c_fold.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
@@ -11,6 +13,7 @@ namespace millrace {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
+constexpr size_t kMinFold = 512;  // bytes from which on folding is faster
 
 // ByteTable is eight tables of a byte's effect, at each place of a word.
 using ByteTable = std::array<std::array<uint32_t, 256>, 8>;
@@ -97,6 +100,7 @@ __attribute__((target("sse4.2"))) uint32_t Hardware(uint32_t crc,
                                                     const uint8_t* p,
                                                     size_t n) {
   crc = ~crc;
+  if (n >= kMinFold && CanFoldCrc32c()) crc = FoldCrc32c(crc, &p, &n);
   if (n >= 3 * 2048) crc = Lanes<2048>(crc, &p, &n);
   if (n >= 3 * 256) crc = Lanes<256>(crc, &p, &n);
   if (n >= 3 * 64) crc = Lanes<64>(crc, &p, &n);

@@ -11,24 +11,25 @@ namespace {
 // what may be around them.
 constexpr size_t kMinDirect = 16 << 10;
 constexpr size_t kMaxAround = 4 << 10;
+constexpr int64_t kMaxRun = 1 << 20;  // records
 
 }  // namespace
 
 PositionReader::PositionReader(std::vector<FeatureSpec> features,
                                std::vector<int64_t> row_bytes,
-                               int64_t positions, size_t buffer_bytes)
+                               int64_t positions, size_t buffer_bytes,
+                               int64_t threads)
     : decoder_(std::move(features)),
       row_bytes_(std::move(row_bytes)),
       positions_(positions),
       reader_(buffer_bytes),
+      team_(threads),
       kept_(row_bytes_.size()),
       destinations_(row_bytes_.size()) {}
 
 void PositionReader::Close() {
   reader_.Close();
   offsets_.clear();
-  layout_.values = 0;
-  reader_.ReadExactly(false);
   for (auto& values : kept_) values.clear();
 }
 
@@ -78,29 +79,38 @@ bool PositionReader::Miscounted(const std::string& has, Fault* fault) const {
 // all alike but for its values, which are then read to where they belong.
 void PositionReader::Learn(std::string_view record) {
   size_t at = 0, n = 0;
-  layout_.values = 0;
-  if (record.size() < kMinDirect || !decoder_.Values(record, &at, &n) ||
-      n < kMinDirect || record.size() - n > kMaxAround) {
-    reader_.ReadExactly(false);
+  const bool fits = record.size() >= kMinDirect &&
+                    decoder_.Values(record, &at, &n) && n >= kMinDirect &&
+                    record.size() - n <= kMaxAround;
+  reader_.ReadExactly(fits);
+  if (!fits) {
+    layout_.values = 0;
+    return;
+  }
+  const std::string_view before = record.substr(0, at);
+  const std::string_view after = record.substr(at + n);
+  if (n == layout_.values && before == layout_.before &&
+      after == layout_.after) {
+    run_ = std::max<int64_t>(run_, 1);
     return;
   }
   layout_.values = n;
-  layout_.before = record.substr(0, at);
-  layout_.after = record.substr(at + n);
-  reader_.ReadExactly(true);
+  layout_.before = before;
+  layout_.after = after;
+  run_ = 0;
 }
 
-// DecodeDirectly decodes the next record if it is of the layout of the last.
-bool PositionReader::DecodeDirectly(char* to, bool* done, Fault* fault) {
-  *done = false;
-  if (layout_.values == 0 ||
+// DecodeRun decodes up to n of the next records and returns how many: those of
+// the layout of the last ones. It tries few at first, and more while they are.
+int64_t PositionReader::DecodeRun(int64_t n, char* to) {
+  n = std::min({n, run_, count_ - reader_.ordinal()});
+  if (n <= 0 ||
       layout_.values != static_cast<size_t>(positions_ * row_bytes_[0])) {
-    return true;
+    return 0;
   }
-  const auto outcome = reader_.NextValues(layout_, to, done, fault);
-  if (outcome == RecordReader::Outcome::kFault) return false;
-  if (*done && reader_.ordinal() > count_) return Miscounted("more", fault);
-  return true;
+  const int64_t done = reader_.NextRun(layout_, n, to, &team_);
+  run_ = done < n ? 0 : std::min(2 * run_, kMaxRun);
+  return done;
 }
 
 // Drop forgets the records that lie before a position. Their memory is moved
@@ -155,16 +165,15 @@ bool PositionReader::Copy(int64_t begin, int64_t n, int64_t keep,
       }
     } else if (reader_.ordinal() * positions_ == begin && n >= positions_ &&
                keep >= begin + positions_) {
-      bool done, end = false;
-      if (!DecodeDirectly(at[0], &done, fault) ||
-          (!done && !Decode(at.data(), &end, fault))) {
-        return false;
-      }
+      const int64_t most = std::min(n, keep - begin) / positions_;
+      const int64_t run = DecodeRun(most, at[0]);
+      bool end = false;
+      if (run == 0 && !Decode(at.data(), &end, fault)) return false;
       if (end) {
         return fault->Set(Cause::kFailedPrecondition,
                           "a window reaches past the end of its file");
       }
-      taken = positions_;
+      taken = std::max<int64_t>(run, 1) * positions_;
     } else if (begin < low && !offsets_.empty()) {
       return fault->Set(Cause::kFailedPrecondition,
                         "positions are asked for again");

@@ -17,13 +17,15 @@ namespace millrace {
 // PositionReader gives ranges of the positions of one file in the order of
 // their begins. What a later range may need again is kept, no more: memory is
 // bounded by a range and a record. Where a record lies within one range it is
-// decoded to where it belongs, without a copy. Not for several threads.
+// decoded to where it belongs, without a copy. Not for several threads, but it
+// may have some of its own.
 class PositionReader {
  public:
-  // `positions` is how many each record has; features are numbers.
+  // `positions` is how many each record has; features are numbers. Records that
+  // lie within one range are read by up to so many threads.
   PositionReader(std::vector<FeatureSpec> features,
                  std::vector<int64_t> row_bytes, int64_t positions,
-                 size_t buffer_bytes);
+                 size_t buffer_bytes, int64_t threads);
 
   // Open opens a file of `count` records, to go on at one of them.
   bool Open(const std::string& path, int64_t count, int64_t offset,
@@ -47,7 +49,7 @@ class PositionReader {
  private:
   bool Decode(char* const* to, bool* end, Fault* fault);
   bool Append(int64_t keep, Fault* fault);
-  bool DecodeDirectly(char* to, bool* done, Fault* fault);
+  int64_t DecodeRun(int64_t n, char* to);
   void Learn(std::string_view record);
   bool Miscounted(const std::string& has, Fault* fault) const;
   void Drop(int64_t before);
@@ -57,7 +59,9 @@ class PositionReader {
   const int64_t positions_;
   RecordReader reader_;
   std::string path_;
+  Team team_;
   Layout layout_;  // of the last record; no values: of no use
+  int64_t run_ = 0;  // records to expect to be of that layout
   int64_t count_ = 0;
   int64_t first_ = 0;  // record: the first of those kept
   std::deque<int64_t> offsets_;            // of the records kept

@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "crc32c.h"
 
@@ -21,6 +22,10 @@ constexpr size_t kFooter = 4;   // the data's checksum
 constexpr uint64_t kMaxRecord = 256 << 20;
 constexpr size_t kMinBuffer = 64 << 10;
 constexpr size_t kMaxPath = 512;  // of a path in a message
+// What a thread reads at a time of a run of records. It stays in the second
+// cache until its checksums are computed.
+constexpr size_t kSliceBytes = 128 << 10;
+constexpr size_t kSlice = 8;  // records
 
 template <typename T>
 T LoadLittle(const char* p) {
@@ -45,6 +50,44 @@ bool SystemFault(Fault* fault, const std::string& path, const char* what) {
   fault->text = "file " + Quote(path, kMaxPath) + ": " + what + ": " +
                 std::strerror(code);
   return false;
+}
+
+// ReadParts fills all parts from an offset on.
+bool ReadParts(int fd, struct iovec* parts, size_t n, int64_t offset) {
+  while (n > 0) {
+    ssize_t got;
+    do {
+      got = preadv(fd, parts, static_cast<int>(n), offset);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0) return false;
+    offset += got;
+    auto left = static_cast<size_t>(got);
+    for (; n > 0 && left >= parts->iov_len; --n, ++parts) {
+      left -= parts->iov_len;
+    }
+    if (n > 0) {
+      parts->iov_base = static_cast<char*>(parts->iov_base) + left;
+      parts->iov_len -= left;
+    }
+  }
+  return true;
+}
+
+// Matches reports whether a record, given by its header, its values and what is
+// behind them, is of a layout and its checksums are right.
+bool Matches(const Layout& layout, const char* header, const char* values,
+             const char* after) {
+  const char* const before = header + kHeader;
+  if (LoadLittle<uint64_t>(header) != layout.size() ||
+      MaskCrc(Crc32c(header, 8)) != LoadLittle<uint32_t>(header + 8) ||
+      std::memcmp(before, layout.before.data(), layout.before.size()) != 0 ||
+      std::memcmp(after, layout.after.data(), layout.after.size()) != 0) {
+    return false;
+  }
+  uint32_t crc = Crc32c(before, layout.before.size());
+  crc = ExtendCrc32c(crc, values, layout.values);
+  crc = ExtendCrc32c(crc, after, layout.after.size());
+  return MaskCrc(crc) == LoadLittle<uint32_t>(after + layout.after.size());
 }
 
 }  // namespace
@@ -147,83 +190,58 @@ bool RecordReader::Fill(size_t want, size_t* got, Fault* fault) {
   return true;
 }
 
-// LoadAround reads the values of a record, of which `have` bytes are there, to
-// `to` and what follows them, up to the values of the record behind, to the
-// buffer.
-bool RecordReader::LoadAround(const Layout& layout, char* to, size_t have,
-                              Fault* fault) {
-  const size_t need = layout.values - have + layout.after.size() + kFooter;
-  const size_t want = need + kHeader + layout.before.size();
-  int64_t at =
-      next_ + static_cast<int64_t>(kHeader + layout.before.size() + have);
-  begin_ = end_ = 0;
-  for (size_t got = 0; got < need;) {
-    const size_t values = layout.values - have;
-    struct iovec parts[2] = {
-        {to + have, values},
-        {buffer_.get() + end_, want - got - values}};
-    ssize_t n;
-    do {
-      n = preadv(fd_, parts, 2, at);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) return SystemFault(fault, path_, "read");
-    if (n == 0) {
-      Fail(fault, Cause::kFailedPrecondition,
-           "the file shrank while it was read");
-      return false;
-    }
-    const size_t read = std::min(static_cast<size_t>(n), values);
-    have += read;
-    end_ += static_cast<size_t>(n) - read;
-    got += static_cast<size_t>(n);
-    at += n;
-  }
-  // A file that grew is not read past its end at opening.
+// ReadSlice reads n records at an offset and returns how many are whole and of
+// a layout before the first that is not. Several threads may call it.
+size_t RecordReader::ReadSlice(const Layout& layout, int64_t offset, size_t n,
+                               char* to) const {
+  const size_t lead = kHeader + layout.before.size();
   const size_t past = layout.after.size() + kFooter;
-  const int64_t left = size_ - next_ -
-                       static_cast<int64_t>(kHeader + layout.size() + kFooter);
-  end_ = std::min(end_, past + static_cast<size_t>(left));
-  return true;
+  struct iovec parts[2 * kSlice + 1];
+  std::unique_ptr<char[]> around(new (std::nothrow) char[n * (lead + past)]);
+  if (around == nullptr) return 0;
+  for (size_t i = 0; i < n; ++i) {
+    // What follows the values of one record and precedes those of the next is
+    // one part.
+    char* const gap = around.get() + i * (lead + past);
+    parts[2 * i] = i == 0 ? iovec{gap, lead} : iovec{gap - past, past + lead};
+    parts[2 * i + 1] = {to + i * layout.values, layout.values};
+  }
+  parts[2 * n] = {around.get() + n * (lead + past) - past, past};
+  if (!ReadParts(fd_, parts, 2 * n + 1, offset)) return 0;
+  for (size_t i = 0; i < n; ++i) {
+    const char* const header = around.get() + i * (lead + past);
+    const char* const after = header + lead;
+    if (!Matches(layout, header, to + i * layout.values, after)) return i;
+  }
+  return n;
 }
 
-RecordReader::Outcome RecordReader::NextValues(const Layout& layout, char* to,
-                                               bool* fits, Fault* fault) {
-  *fits = false;
-  current_ = next_;
-  const size_t lead = kHeader + layout.before.size();
+int64_t RecordReader::NextRun(const Layout& layout, int64_t n, char* to,
+                              Team* team) {
   const size_t whole = kHeader + layout.size() + kFooter;
-  const size_t past = layout.after.size() + kFooter;
-  if (static_cast<uint64_t>(size_ - next_) < whole) return Outcome::kRecord;
-  size_t got;
-  if (!Fill(lead, &got, fault) || !Reserve(past + lead, fault)) {
-    return Outcome::kFault;
+  n = std::min(n, (size_ - next_) / static_cast<int64_t>(whole));
+  if (n <= 0) return 0;
+  const size_t per = std::clamp<size_t>(kSliceBytes / whole, 1, kSlice);
+  const size_t slices = (static_cast<size_t>(n) + per - 1) / per;
+  std::vector<size_t> good(slices);
+  const auto count = [&](size_t i) {
+    return std::min(per, static_cast<size_t>(n) - i * per);
+  };
+  team->Run(slices, [&](size_t i) {
+    good[i] = ReadSlice(layout, next_ + static_cast<int64_t>(i * per * whole),
+                        count(i), to + i * per * layout.values);
+  });
+  int64_t run = 0;
+  for (size_t i = 0; i < slices; ++i) {
+    run += static_cast<int64_t>(good[i]);
+    if (good[i] < count(i)) break;
   }
-  const char* header = buffer_.get() + begin_;
-  if (LoadLittle<uint64_t>(header) != layout.size() ||
-      MaskCrc(Crc32c(header, 8)) != LoadLittle<uint32_t>(header + 8) ||
-      std::memcmp(header + kHeader, layout.before.data(),
-                  layout.before.size()) != 0 ||
-      got >= lead + layout.values) {
-    return Outcome::kRecord;
-  }
-  std::memcpy(to, header + lead, got - lead);
-  if (!LoadAround(layout, to, got - lead, fault)) return Outcome::kFault;
-  const char* after = buffer_.get();
-  if (std::memcmp(after, layout.after.data(), layout.after.size()) != 0) {
-    begin_ = end_ = 0;  // to be read again
-    return Outcome::kRecord;
-  }
-  *fits = true;
-  uint32_t crc = Crc32c(layout.before.data(), layout.before.size());
-  crc = ExtendCrc32c(crc, to, layout.values);
-  crc = ExtendCrc32c(crc, after, layout.after.size());
-  if (MaskCrc(crc) != LoadLittle<uint32_t>(after + layout.after.size())) {
-    return Fail(fault, Cause::kDataLoss, "the data checksum does not match");
-  }
-  begin_ = past;
-  next_ += static_cast<int64_t>(whole);
-  ++ordinal_;
-  return Outcome::kRecord;
+  if (run == 0) return 0;
+  begin_ = end_ = 0;
+  next_ += run * static_cast<int64_t>(whole);
+  current_ = next_ - static_cast<int64_t>(whole);
+  ordinal_ += run;
+  return run;
 }
 
 void RecordReader::Describe(Fault* fault) const {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "fault.h"
+#include "team.h"
 
 namespace millrace {
 
@@ -47,13 +48,14 @@ class RecordReader {
   // Next returns the next record, which is valid until the call after it.
   Outcome Next(std::string_view* record, Fault* fault);
 
-  // NextValues reads the next record, if it is of a layout, so that its values
-  // go from the file to `to` at once. *fits is false, and nothing was read, if
-  // it is not; Next will read it then.
-  Outcome NextValues(const Layout& layout, char* to, bool* fits, Fault* fault);
+  // NextRun reads up to n of the next records, those that are of a layout, so
+  // that their values go from the file to `to` at once, one behind the other,
+  // shared out over a team. It returns how many there were. Next reads the one
+  // behind them, and tells what is wrong with it if anything is.
+  int64_t NextRun(const Layout& layout, int64_t n, char* to, Team* team);
 
   // ReadExactly makes Next read no more than a record at a time, as suits
-  // NextValues.
+  // NextRun.
   void ReadExactly(bool exactly) { exactly_ = exactly; }
 
   bool is_open() const { return fd_ >= 0; }
@@ -68,7 +70,8 @@ class RecordReader {
   bool Fill(size_t want, size_t* got, Fault* fault);
   bool Reserve(size_t want, Fault* fault);
   bool Load(size_t want, Fault* fault);
-  bool LoadAround(const Layout& layout, char* to, size_t have, Fault* fault);
+  size_t ReadSlice(const Layout& layout, int64_t offset, size_t n,
+                   char* to) const;
   bool CheckEnd(Fault* fault) const;
   Outcome Fail(Fault* fault, Cause cause, const std::string& text) const;
   Outcome Truncated(Fault* fault, size_t got, uint64_t want,

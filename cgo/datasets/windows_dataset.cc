@@ -31,6 +31,7 @@ constexpr char kEpochs[] = "epochs";
 constexpr char kBatchSize[] = "batch_size";
 constexpr char kDropRemainder[] = "drop_remainder";
 constexpr char kBufferBytes[] = "buffer_bytes";
+constexpr char kThreads[] = "threads";
 constexpr char kRecordShapes[] = "record_shapes";
 constexpr char kKeepTail[] = "keep_tail";
 constexpr char kWholeRecords[] = "whole_records";
@@ -38,6 +39,7 @@ constexpr char kState[] = "state";
 constexpr int kStateSize = 8;
 constexpr int64_t kMaxBuffer = int64_t{1} << 30;
 constexpr int64_t kMaxSize = int64_t{1} << 31;
+constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kCancelEvery = 8 << 20;  // bytes
 
 REGISTER_OP("MillraceWindowsDataset")
@@ -50,6 +52,7 @@ REGISTER_OP("MillraceWindowsDataset")
     .Input("batch_size: int64")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
+    .Input("threads: int64")
     .Output("handle: variant")
     .Attr("keys: list(string) >= 1")
     .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
@@ -76,6 +79,7 @@ seed: Of the sizes, which are drawn by window, epoch and file.
 first: The numbers of the first epoch and file in those draws.
 epochs: Passes over all files, -1 for no end.
 batch_size: Windows in a batch, which have one size; 0 for single windows.
+threads: Read the records of one element, the caller's among them.
 record_shapes: The shapes of records, with one more axis in front.
 keep_tail: Whether a last window may be shorter, but not than the smallest.
 whole_records: Whether sizes count records and not positions.
@@ -125,6 +129,7 @@ struct Args {
   int64_t batch_size;
   bool drop_remainder;
   int64_t buffer_bytes;
+  int64_t threads;
 };
 
 class WindowsDatasetOp::Dataset : public data::DatasetBase {
@@ -179,7 +184,7 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
   absl::Status AsGraphDefInternal(data::SerializationContext*,
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
-    std::vector<Node*> in(9);
+    std::vector<Node*> in(10);
     TF_RETURN_IF_ERROR(b->AddVector(args_.filenames, &in[0]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.counts, &in[1]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.window, &in[2]));
@@ -189,6 +194,7 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
     TF_RETURN_IF_ERROR(b->AddScalar(args_.batch_size, &in[6]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[7]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[8]));
+    TF_RETURN_IF_ERROR(b->AddScalar(args_.threads, &in[9]));
     auto attrs = spec_.Attrs();
     attrs.emplace_back(kRecordShapes, b->BuildAttrValue(spec_.shapes()));
     attrs.emplace_back(kKeepTail, b->BuildAttrValue(rules_.keep_tail));
@@ -246,7 +252,8 @@ class WindowsDatasetOp::Dataset::Iterator
       : DatasetIterator(params),
         reader_(dataset()->spec_.features(), dataset()->row_bytes_,
                 dataset()->positions_,
-                static_cast<size_t>(dataset()->args_.buffer_bytes)) {}
+                static_cast<size_t>(dataset()->args_.buffer_bytes),
+                dataset()->args_.threads) {}
 
   absl::Status GetNextInternal(data::IteratorContext* ctx,
                                std::vector<Tensor>* out,
@@ -440,7 +447,9 @@ absl::Status ReadArgs(OpKernelContext* ctx, Args* args) {
       ParseScalarArgument<int64_t>(ctx, kBatchSize, &args->batch_size));
   TF_RETURN_IF_ERROR(ParseScalarArgument<bool>(ctx, kDropRemainder,
                                                &args->drop_remainder));
-  return ParseScalarArgument<int64_t>(ctx, kBufferBytes, &args->buffer_bytes);
+  TF_RETURN_IF_ERROR(
+      ParseScalarArgument<int64_t>(ctx, kBufferBytes, &args->buffer_bytes));
+  return ParseScalarArgument<int64_t>(ctx, kThreads, &args->threads);
 }
 
 // CheckArgs reports inputs that are out of range. `positions` is what a record
@@ -467,6 +476,7 @@ absl::Status CheckArgs(const Args& args, int64_t positions) {
   if (args.buffer_bytes < 0 || args.buffer_bytes > kMaxBuffer) {
     return wrong(kBufferBytes);
   }
+  if (args.threads < 1 || args.threads > kMaxThreads) return wrong(kThreads);
   return absl::OkStatus();
 }
 

@@ -28,6 +28,7 @@ type NativeWindowsOptions struct {
 	BatchSize   int64 // windows of one size in a batch; 0: windows one by one
 	Drop        bool  // leave out a last batch of fewer windows
 	BufferBytes int64 // to read at a time; default 256 KiB
+	Threads     int64 // that read the records of one element, no more than there are processors; default 1
 }
 
 // NativeWindows returns windows of the sequences in files of Examples: the
@@ -46,6 +47,7 @@ func NativeWindows(s *graph.Scope, filenames, counts tfbridge.Output, features [
 	inRange(s, op+": epochs", o.Epochs, 0, math.MaxInt64)
 	inRange(s, op+": batch size", o.BatchSize, 0, maxPaddedDim)
 	inRange(s, op+": buffer", o.BufferBytes, 0, maxNativeBuffer)
+	inRange(s, op+": threads", o.Threads, 0, maxNativeThreads)
 	if o.BatchSize > 0 && o.Min != o.Max {
 		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "windows of %d to %d have not one size and make no batch", o.Min, o.Max))
 	}
@@ -63,8 +65,11 @@ func NativeWindows(s *graph.Scope, filenames, counts tfbridge.Output, features [
 		buffer = defaultBuffer
 	}
 	return add(s, op, specs, all, filenames, counts, s.Const([]int64{o.Min, o.Max, o.Stride}), s.Const(o.Seed),
-		o.first(s), s.Const(epochs), s.Const(o.BatchSize), s.Const(o.Drop), s.Const(buffer))
+		o.first(s), s.Const(epochs), s.Const(o.BatchSize), s.Const(o.Drop), s.Const(buffer), s.Const(max(o.Threads, 1)))
 }
+
+// maxNativeThreads bounds the threads of a native dataset.
+const maxNativeThreads = 1000
 
 // first returns the numbers of the first epoch and file.
 func (o *NativeWindowsOptions) first(s *graph.Scope) tfbridge.Output {
