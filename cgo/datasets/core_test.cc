@@ -17,6 +17,7 @@
 #include "example_decoder.h"
 #include "position_reader.h"
 #include "record_reader.h"
+#include "team.h"
 #include "window_plan.h"
 
 namespace millrace {
@@ -277,6 +278,41 @@ void TestLargePositions() {
   }
 }
 
+// TestShrunk cuts a file while it is read.
+void TestShrunk() {
+  constexpr int kRecords = 40, kRow = 4096;
+  std::string bytes;
+  for (int i = 0; i < kRecords; ++i) bytes += Frame(LargeExample(i, 0));
+  for (int threads = 1; threads <= 3; ++threads) {
+    for (const size_t left : {bytes.size() - 1, bytes.size() / 2}) {
+      const File file(bytes);
+      PositionReader reader({{"x", Kind::kFloat, 3 * kRow}}, {4 * kRow}, 3, 1,
+                            threads);
+      Fault fault;
+      CHECK(reader.Open(file.path(), kRecords, 0, 0, &fault));
+      std::vector<float> x(3 * kRow * kRecords);
+      char* to[] = {reinterpret_cast<char*>(x.data())};
+      CHECK(reader.Copy(0, 30, 30, to, &fault));
+      CHECK(truncate(file.path(), static_cast<off_t>(left)) == 0);
+      CHECK(!reader.Copy(30, 3 * kRecords - 30, 3 * kRecords, to, &fault));
+      CHECK(fault.cause == Cause::kFailedPrecondition);
+      CHECK(fault.text.find("the file shrank") != std::string::npos);
+    }
+  }
+}
+
+void TestTeam() {
+  for (int threads = 0; threads <= 4; ++threads) {
+    Team team(threads);
+    for (size_t n = 0; n < 200; ++n) {
+      std::vector<int> calls(n);
+      team.Run(n, [&](size_t i) { ++calls[i]; });
+      CHECK(std::all_of(calls.begin(), calls.end(),
+                        [](int count) { return count == 1; }));
+    }
+  }
+}
+
 void TestPlan() {
   WindowRules rules;
   rules.min = 2;
@@ -333,6 +369,8 @@ int main(int argc, char** argv) {
   millrace::TestReader();
   millrace::TestPositions();
   millrace::TestLargePositions();
+  millrace::TestShrunk();
+  millrace::TestTeam();
   millrace::TestPlan();
   std::puts("ok");
   return 0;

@@ -524,7 +524,13 @@ func TestNativeConsumers(t *testing.T) {
 func TestNativeClose(t *testing.T) {
 	needNative(t)
 	path := writeFile(t, corrupt.File())
-	d := nativeFiles(t, []string{path}, []int64{10}, &dataset.NativeExamplesOptions{BatchSize: 1 << 22}).Prefetch(2)
+	closeInFlight(t, nativeFiles(t, []string{path}, []int64{10}, &dataset.NativeExamplesOptions{BatchSize: 1 << 22}).Prefetch(2))
+}
+
+// closeInFlight closes the session while elements of a dataset without end are
+// read.
+func closeInFlight(t *testing.T, d *dataset.Dataset) {
+	t.Helper()
 	it := d.Iterator("it")
 	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
 	if err != nil {
