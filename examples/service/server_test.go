@@ -159,6 +159,20 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// A model that never ends is stopped in TensorFlow too: closing it, which waits
+// for what runs, comes to an end.
+func TestDeadlineOfEndlessModel(t *testing.T) {
+	var s *server
+	web := start(t, models+"countdown", func(made *server) { s, made.timeout = made, 50*time.Millisecond })
+	if status, got := post(t, web, "/v1/models/m:predict", `{"inputs": -1}`); status != http.StatusGatewayTimeout {
+		t.Errorf("got %d %s", status, got)
+	}
+	s.timeout = time.Minute
+	if status, got := post(t, web, "/v1/models/m:predict", `{"inputs": 3}`); status != 200 || got != `{"outputs":3}` {
+		t.Errorf("afterwards: %d %s", status, got)
+	}
+}
+
 // Many clients at once each get their own answer.
 func TestManyClients(t *testing.T) {
 	web := start(t, models+"strings", nil)

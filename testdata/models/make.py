@@ -198,6 +198,21 @@ def loop(path):
     save(m, path, serving_default=serve)
 
 
+def countdown(path):
+    """Counts n int64 down to 0: steps int64. A negative n never gets there."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([], tf.int64, "n")])
+    def serve(n):
+        steps = tf.constant(0, tf.int64)
+        while tf.not_equal(n, 0):
+            n -= 1
+            steps += 1
+        return {"steps": steps}
+
+    save(m, path, serving_default=serve)
+
+
 def writes_file(path):
     """A signature that reads one host file and writes another (must be refused)."""
     m = tf.Module()
@@ -292,7 +307,7 @@ def graph_v1(path):
         v1.enable_control_flow_v2()
 
 
-MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop,
+MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load]
 
 
