@@ -23,7 +23,8 @@ type state struct {
 	err       error // the first failure
 	finalized bool
 	names     names
-	body      *body // nil unless the graph is the body of a function
+	body      *body           // nil unless the graph is the body of a function
+	session   tfbridge.Output // see Scope.session
 }
 
 // NewScope returns a scope of a new graph. The caller closes the graph:

@@ -132,12 +132,13 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 	if err != nil {
 		return err
 	}
-	if err := blocking.acquire(ctx, c.s.closing); err != nil {
+	place, err := acquirePlace(ctx, c.s.closing)
+	if err != nil {
 		r.end()
 		return err
 	}
 	err = r.into(fetches)
-	blocking.release()
+	place.release()
 	c.s.runs.Put(r)
 	return err
 }
@@ -158,7 +159,7 @@ func (c *Callable) runBeside(ctx context.Context, values []*Tensor) ([]*Tensor, 
 		g.back(false)
 		return nil, err
 	}
-	if err := blocking.acquire(ctx, c.s.closing); err != nil {
+	if r.place, err = acquirePlace(ctx, c.s.closing); err != nil {
 		r.end()
 		g.back(false)
 		return nil, err

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE  // dl_iterate_phdr
+#include "callback.h"
 #include "capi.h"
 
 #include <dlfcn.h>
@@ -127,6 +128,7 @@ TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
                   TF_Operation *const *targets, int ntargets) {
   const TF_Buffer buffer = {options, options_len, NULL};
   TF_Status *st = TF_NewStatus();
+  mr_session_here = (int64_t)(intptr_t)s;
   TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
                 out_values, nout, (const TF_Operation *const *)targets,
                 ntargets, NULL, st);

@@ -23,6 +23,12 @@ typedef struct TF_Session TF_Session;
 typedef struct TF_SessionOptions TF_SessionOptions;
 typedef struct TF_DeviceList TF_DeviceList;
 typedef struct TF_Library TF_Library;
+typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
+typedef struct TF_ShapeInferenceContext TF_ShapeInferenceContext;
+typedef struct TF_KernelBuilder TF_KernelBuilder;
+typedef struct TF_OpKernelConstruction TF_OpKernelConstruction;
+typedef struct TF_OpKernelContext TF_OpKernelContext;
+typedef struct TF_AsyncOpKernelDoneCallback TF_AsyncOpKernelDoneCallback;
 
 typedef int TF_Code;
 typedef int TF_DataType;
@@ -59,6 +65,12 @@ typedef union TF_TString {
 } TF_TString;
 
 typedef void (*mr_deallocator)(void *data, size_t len, void *arg);
+typedef void (*mr_infer)(TF_ShapeInferenceContext *ctx, TF_Status *st);
+typedef void *(*mr_create)(TF_OpKernelConstruction *ctx);
+typedef void (*mr_compute)(void *kernel, TF_OpKernelContext *ctx);
+typedef void (*mr_compute_async)(void *kernel, TF_OpKernelContext *ctx,
+                                 TF_AsyncOpKernelDoneCallback *done);
+typedef void (*mr_delete)(void *kernel);
 
 #include "capi_eager.h"
 
@@ -343,6 +355,56 @@ typedef void (*mr_deallocator)(void *data, size_t len, void *arg);
     (const TF_DeviceList *l, int i, TF_Status *st), (l, i, st))                \
   X(int64_t, TF_DeviceListMemoryBytes,                                         \
     (const TF_DeviceList *l, int i, TF_Status *st), (l, i, st))                \
+  /* operations of our own */                                                  \
+  X(void, TF_SetStatus,                                                        \
+    (TF_Status * s, TF_Code code, const char *msg), (s, code, msg))            \
+  X(TF_OpDefinitionBuilder *, TF_NewOpDefinitionBuilder,                       \
+    (const char *name), (name))                                                \
+  X(void, TF_OpDefinitionBuilderAddAttr,                                       \
+    (TF_OpDefinitionBuilder * b, const char *spec), (b, spec))                 \
+  X(void, TF_OpDefinitionBuilderAddInput,                                      \
+    (TF_OpDefinitionBuilder * b, const char *spec), (b, spec))                 \
+  X(void, TF_OpDefinitionBuilderAddOutput,                                     \
+    (TF_OpDefinitionBuilder * b, const char *spec), (b, spec))                 \
+  X(void, TF_OpDefinitionBuilderSetIsStateful,                                 \
+    (TF_OpDefinitionBuilder * b, unsigned char yes), (b, yes))                 \
+  X(void, TF_OpDefinitionBuilderSetShapeInferenceFunction,                     \
+    (TF_OpDefinitionBuilder * b, mr_infer fn), (b, fn))                        \
+  X(void, TF_ShapeInferenceContextSetUnknownShape,                             \
+    (TF_ShapeInferenceContext * c, TF_Status *st), (c, st))                    \
+  X(void, TF_RegisterOpDefinition,                                             \
+    (TF_OpDefinitionBuilder * b, TF_Status *st), (b, st))                      \
+  X(TF_KernelBuilder *, TF_NewKernelBuilder,                                   \
+    (const char *op, const char *device, mr_create create,                     \
+     mr_compute compute, mr_delete del),                                       \
+    (op, device, create, compute, del))                                        \
+  X(TF_KernelBuilder *, TF_NewAsyncKernelBuilder,                              \
+    (const char *op, const char *device, mr_create create,                     \
+     mr_compute_async compute, mr_delete del),                                 \
+    (op, device, create, compute, del))                                        \
+  X(void, TF_RegisterKernelBuilder,                                            \
+    (const char *name, TF_KernelBuilder *b, TF_Status *st),                    \
+    (name, b, st))                                                             \
+  X(void, TF_OpKernelConstruction_GetAttrInt64,                                \
+    (TF_OpKernelConstruction * c, const char *a, int64_t *v,                   \
+     TF_Status *st),                                                           \
+    (c, a, v, st))                                                             \
+  X(void, TF_OpKernelConstruction_Failure,                                     \
+    (TF_OpKernelConstruction * c, TF_Status *st),                              \
+    (c, st))                                                                   \
+  X(void, TF_OpKernelContext_Failure,                                          \
+    (TF_OpKernelContext * c, TF_Status *st),                                   \
+    (c, st))                                                                   \
+  X(int, TF_NumInputs, (TF_OpKernelContext * c), (c))                          \
+  X(void, TF_GetInput,                                                         \
+    (TF_OpKernelContext * c, int i, TF_Tensor **t, TF_Status *st),             \
+    (c, i, t, st))                                                             \
+  X(void, TF_SetOutput,                                                        \
+    (TF_OpKernelContext * c, int i, const TF_Tensor *t, TF_Status *st),        \
+    (c, i, t, st))                                                             \
+  X(void, TF_RunAsyncOpKernelDoneCallback,                                     \
+    (TF_AsyncOpKernelDoneCallback * done),                                     \
+    (done))                                                                    \
   /* library */                                                                \
   X(TF_Library *, TF_LoadLibrary, (const char *path, TF_Status *st),           \
     (path, st))                                                                \

@@ -22,7 +22,8 @@ type Graph struct {
 	err   error        // why there is no graph
 	attrs sync.Map     // of operation types: see attrTypes
 
-	guards atomic.Int64 // how many names were given to operations of guards
+	guards    atomic.Int64 // how many names were given to operations of guards
+	callbacks callbackList
 }
 
 // NewGraph returns an empty graph. If libtensorflow cannot be opened, the
@@ -33,8 +34,12 @@ func NewGraph() *Graph {
 	if err := ensure(); err != nil {
 		return &Graph{err: err}
 	}
-	g := &Graph{}
-	g.h = own(g, kindGraph, C.TF_NewGraph(), func(p *C.TF_Graph) { C.TF_DeleteGraph(p) })
+	callbacks := newCallbackList()
+	g := &Graph{callbacks: callbacks}
+	g.h = own(g, kindGraph, C.TF_NewGraph(), func(p *C.TF_Graph) {
+		callbacks.close()
+		C.TF_DeleteGraph(p)
+	})
 	return g
 }
 

@@ -17,11 +17,12 @@ const (
 	kindPartialRun
 	kindContext
 	kindTensorHandle
+	kindCallback // no C object, but C knows it
 	kinds
 )
 
 // kindNames are the keys of LiveKinds.
-var kindNames = [kinds]string{"tensor", "graph", "function", "session", "pinned memory", "partial run", "context", "tensor handle"}
+var kindNames = [kinds]string{"tensor", "graph", "function", "session", "pinned memory", "partial run", "context", "tensor handle", "callback"}
 
 var (
 	live   [kinds]atomic.Int64

@@ -2,6 +2,7 @@ package tfbridge
 
 import (
 	"context"
+	"time"
 
 	"millrace"
 )
@@ -28,6 +29,64 @@ func (l limiter) acquire(ctx context.Context, closing <-chan struct{}) error {
 		return errClosed("session")
 	case <-ctx.Done():
 		return errCanceled(ctx)
+	}
+}
+
+// The limits for runs that Go functions make while another run waits for them.
+const (
+	maxNested       = 64 // at a time
+	nestedPatience  = 100 * time.Millisecond
+	maxExtraNested  = 512 // more, for those that have waited so long
+	callingPatience = time.Second
+	maxExtra        = 32 // more of other runs while Go functions run
+)
+
+var (
+	nested      = make(limiter, maxNested)
+	extraNested = make(limiter, maxExtraNested)
+	extra       = make(limiter, maxExtra)
+)
+
+// acquirePlace waits for a place for a run and returns where to give it back.
+//
+// A run that a Go function makes must not wait for the places of those runs
+// that wait for the function, so it has places of its own. It is known by its
+// context. Functions may be nested, and may have lost their context: whoever
+// waits for long while Go functions run gets one of the extra places, so that
+// runs which wait for each other go on.
+func acquirePlace(ctx context.Context, closing <-chan struct{}) (limiter, error) {
+	places, more, patience := blocking, extra, callingPatience
+	if ctx.Value(calling{}) != nil {
+		places, more, patience = nested, extraNested, nestedPatience
+	}
+	if runningCalls.Load() == 0 {
+		return places, places.acquire(ctx, closing)
+	}
+	select {
+	case places <- struct{}{}:
+		return places, nil
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case places <- struct{}{}:
+		return places, nil
+	case <-closing:
+		return nil, errClosed("session")
+	case <-ctx.Done():
+		return nil, errCanceled(ctx)
+	case <-timer.C:
+	}
+	select {
+	case places <- struct{}{}:
+		return places, nil
+	case more <- struct{}{}:
+		return more, nil
+	case <-closing:
+		return nil, errClosed("session")
+	case <-ctx.Done():
+		return nil, errCanceled(ctx)
 	}
 }
 

@@ -15,6 +15,7 @@ type run struct {
 	c      *Callable
 	values []*Tensor
 	ptrs   []*C.TF_Tensor // of the values, then of the results
+	place  limiter        // where it blocks
 }
 
 // begin takes hold of what a run needs.
@@ -74,7 +75,7 @@ func (r *run) into(out []*Tensor) error {
 
 // run makes the run, in a place that the limiter gave.
 func (r *run) run() ([]*Tensor, error) {
-	defer blocking.release()
+	defer r.place.release()
 	out := make([]*Tensor, len(r.c.out))
 	if err := r.into(out); err != nil {
 		return nil, err

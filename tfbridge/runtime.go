@@ -89,6 +89,7 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 		blocking = make(limiter, o.MaxBlocking)
 	}
 	r := &Runtime{dir: lib.dir, version: C.GoString(C.TF_Version())}
+	registerErr = registerOps()
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
 		r.operationsErr = loadLibrary(r.operations) // before anyone else can use TensorFlow
 	}

@@ -21,8 +21,9 @@ type Session struct {
 	once    sync.Once
 	closing chan struct{} // closed when Close begins
 	freed   chan struct{} // closed when the C object is gone
-	runs    sync.Pool     // of *run, between runs
-	guards  guardPool     // what interrupts runs
+	calls   *sessionCalls
+	runs    sync.Pool // of *run, between runs
+	guards  guardPool // what interrupts runs
 }
 
 // SessionOptions say how a session runs. Nil and the zero value are the
@@ -106,10 +107,14 @@ func NewSession(g *Graph, o *SessionOptions) (*Session, error) {
 // adoptSession makes a Session that owns p.
 func adoptSession(p *C.TF_Session, g *Graph) *Session {
 	freed := make(chan struct{})
-	s := &Session{g: g, closing: make(chan struct{}), freed: freed}
+	calls := newSessionCalls()
+	sessionsByPtr.Store(sessionToken(p), calls)
+	s := &Session{g: g, closing: make(chan struct{}), freed: freed, calls: calls}
 	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
+		calls.stop()    // else a run that waits for Go would go on
 		closeSession(p) // TF_DeleteSession alone leaves that to the last reader
 		st := C.TF_NewStatus()
+		sessionsByPtr.Delete(sessionToken(p)) // before another session gets its address
 		C.TF_DeleteSession(p, st)
 		C.TF_DeleteStatus(st)
 		close(freed)
@@ -127,7 +132,8 @@ func closeSession(p *C.TF_Session) {
 
 // Close cancels the runs in flight, whose callers get an error of class
 // millrace.ErrClosed, waits for them and frees the session. Calls after the
-// first, or beside it, wait too.
+// first, or beside it, wait too. The error says which Go functions that the
+// session called ignore their context and run on; it is closed all the same.
 //
 // It wraps TF_CloseSession and TF_DeleteSession.
 func (s *Session) Close() error {
@@ -136,6 +142,7 @@ func (s *Session) Close() error {
 	}
 	s.once.Do(func() {
 		close(s.closing)
+		s.calls.stop()
 		if s.h.hold() { // it may have been freed by Close of the handle alone
 			closeSession(s.h.p)
 			s.h.release()
@@ -144,7 +151,7 @@ func (s *Session) Close() error {
 	})
 	<-s.freed
 	runtime.KeepAlive(s)
-	return nil
+	return s.calls.wait()
 }
 
 // Run runs the part of the graph that fetches and targets need, with feeds in

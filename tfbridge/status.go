@@ -151,6 +151,9 @@ func statusError(fn string, st *C.TF_Status) error {
 		return nil
 	}
 	cause := &Error{Func: fn, Code: code, Msg: C.GoString(C.TF_Message(st))}
+	if err := recall(cause.Msg); err != nil {
+		return wrapGo(err, cause)
+	}
 	return &millrace.Error{Class: code.class(), Record: -1, Offset: -1, Code: int(code), Err: cause}
 }
 

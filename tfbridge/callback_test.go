@@ -1,0 +1,246 @@
+package tfbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"millrace"
+	"millrace/internal/testruntime"
+)
+
+// goOp adds a Go function with one int64 result to a graph.
+func (b *build) goOp(name string, fn func(*Call), args ...Output) Output {
+	b.t.Helper()
+	c, err := b.g.AddCallback(fn, &CallbackOptions{Name: name, DTypes: []DataType{Int64}, Shapes: []Shape{ScalarShape()}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	session := b.out(OpSession, name+"/session", nil)
+	attrs := c.Attrs()
+	types := []DataType{}
+	for _, a := range args {
+		types = append(types, a.DataType())
+	}
+	attrs["Tin"] = types
+	return b.out(OpGo, name, attrs, session, OutputList(args))
+}
+
+// number makes a result.
+func number(v int64) ([]*Tensor, error) {
+	t, err := NewTensor(v)
+	return []*Tensor{t}, err
+}
+
+func TestCallback(t *testing.T) {
+	b := newBuild(t)
+	double := b.goOp("double", Blocking(func(_ context.Context, args []*Tensor) ([]*Tensor, error) {
+		return number(2 * args[0].Value().(int64))
+	}), b.constant("x", int64(21)))
+	if got := run1(t, b.session(), nil, double); got != int64(42) {
+		t.Errorf("got %v, want 42", got)
+	}
+}
+
+// A call that ends twice, or while its session closes, ends once.
+func TestCallEndsOnce(t *testing.T) {
+	b := newBuild(t)
+	out := b.goOp("f", func(c *Call) {
+		r, err := number(1)
+		if err != nil {
+			t.Error(err)
+		}
+		c.Return(r...)
+		c.Fail(errors.New("late"))
+		c.End()
+	})
+	if got := run1(t, b.session(), nil, out); got != int64(1) {
+		t.Errorf("got %v, want 1", got)
+	}
+}
+
+func TestClosedCallback(t *testing.T) {
+	b := newBuild(t)
+	c, err := b.g.AddCallback(func(c *Call) { c.End() }, &CallbackOptions{Name: "f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := LiveKinds()["callback"]
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := LiveKinds()["callback"]; n != before-1 {
+		t.Errorf("%d callbacks live, want %d", n, before-1)
+	}
+	attrs := c.Attrs()
+	attrs["Tin"] = []DataType{}
+	op := b.op(OpSpec{Type: OpGo, Name: "f", Attrs: attrs, Input: []Input{b.constant("s", int64(0)), OutputList{}}})
+	_, err = b.session().Run(nil, nil, []*Operation{op})
+	if !errors.Is(err, millrace.ErrClosed) {
+		t.Errorf("got %v, want class %v", err, millrace.ErrClosed)
+	}
+}
+
+// Closing a session ends the context of its calls, and closes even if a
+// function does not mind, which is reported.
+func TestSessionCloseEndsCalls(t *testing.T) {
+	for _, ignores := range []bool{false, true} {
+		t.Run(fmt.Sprint("ignores=", ignores), func(t *testing.T) {
+			b := newBuild(t)
+			entered, leave := make(chan struct{}), make(chan struct{})
+			out := b.goOp("slow", Blocking(func(ctx context.Context, _ []*Tensor) ([]*Tensor, error) {
+				close(entered)
+				if ignores {
+					<-leave
+				} else {
+					<-ctx.Done()
+				}
+				return nil, context.Cause(ctx)
+			}))
+			sess := b.session()
+			failed := make(chan error)
+			go func() {
+				_, err := sess.Run(nil, []Output{out}, nil)
+				failed <- err
+			}()
+			<-entered
+			err := sess.Close()
+			if (err != nil) != ignores {
+				t.Errorf("Close: %v", err)
+			}
+			if ignores {
+				wantText(t, err.Error(), `"slow"`, "ignore")
+				if Overdue() != 1 {
+					t.Errorf("%d overdue, want 1", Overdue())
+				}
+			}
+			if err := <-failed; !errors.Is(err, millrace.ErrClosed) {
+				t.Errorf("Run: got %v, want class %v", err, millrace.ErrClosed)
+			}
+			close(leave)
+			sess.calls.settle()
+			if Overdue() != 0 {
+				t.Errorf("%d overdue, want 0", Overdue())
+			}
+		})
+	}
+}
+
+// settle waits for the session's work however long it takes.
+func (s *sessionCalls) settle() {
+	s.mu.Lock()
+	if len(s.work) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	idle := s.idle
+	s.mu.Unlock()
+	<-idle
+}
+
+// Go functions that run sessions while all places are taken by runs that wait
+// for them do not stand still, with the context of the call and without.
+func TestNestedRuns(t *testing.T) {
+	testruntime.Need(t)
+	inner := newBuild(t)
+	innerOut, innerSess := inner.constant("x", int64(7)), inner.session()
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprint("context lost=", lost), func(t *testing.T) {
+			b := newBuild(t)
+			const places, callers = 4, 8
+			all := blocking
+			blocking = make(limiter, places)
+			defer func() { blocking = all }()
+			var waiting atomic.Int64
+			full := make(chan struct{})
+			out := b.goOp("nest", Blocking(func(ctx context.Context, _ []*Tensor) ([]*Tensor, error) {
+				if waiting.Add(1) == places {
+					close(full)
+				}
+				<-full
+				if lost {
+					ctx = context.Background()
+				}
+				return innerSess.RunContext(ctx, nil, []Output{innerOut}, nil)
+			}))
+			sess := b.session()
+			var wg sync.WaitGroup
+			for range callers {
+				wg.Go(func() {
+					r, err := sess.Run(nil, []Output{out}, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r[0].Close()
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// The end of someone else's data is not the end of ours, and an error keeps
+// its class whatever the text it has.
+func TestRememberedErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		is   []error
+		not  error
+	}{
+		{"end of data", fmt.Errorf("read: %w", OutOfRange), []error{millrace.ErrIO}, OutOfRange},
+		{"data that looks like a mark", errors.New("[go error 1]"), []error{millrace.ErrIO}, nil},
+		{"class", millrace.Errorf(millrace.ErrCorrupt, "bad"), []error{millrace.ErrCorrupt, DataLoss}, nil},
+		{"nul", errors.New("a\x00b"), []error{millrace.ErrIO, Unknown}, nil},
+		{"canceled", context.Canceled, []error{millrace.ErrCanceled, context.Canceled}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBuild(t)
+			out := b.goOp("f", func(c *Call) { c.Fail(test.err) })
+			_, err := b.session().Run(nil, []Output{out}, nil)
+			for _, is := range test.is {
+				if !errors.Is(err, is) {
+					t.Errorf("got %v, want it to be %v", err, is)
+				}
+			}
+			if test.not != nil && errors.Is(err, test.not) {
+				t.Errorf("%v is %v", err, test.not)
+			}
+			if err == nil || err.Error() != test.err.Error() {
+				t.Errorf("text %q, want %q", err, test.err)
+			}
+		})
+	}
+}
+
+// A token is gone when nobody holds it, and a copy of its value is not it.
+func TestToken(t *testing.T) {
+	testruntime.Need(t)
+	dropped := make(chan struct{})
+	token, err := NewToken("owner", func() { close(dropped) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := FindToken(token); got != "owner" {
+		t.Errorf("FindToken: got %v", got)
+	}
+	copied := newTestTensor(t, token.Value())
+	if got := FindToken(copied); got != nil {
+		t.Errorf("FindToken of a copy: got %v", got)
+	}
+	token.Close()
+	<-dropped
+	if got := FindToken(copied); got != nil {
+		t.Errorf("FindToken of a copy afterwards: got %v", got)
+	}
+}
