@@ -69,7 +69,7 @@ func (o *RunOptions) encode() []byte {
 		b = appendVarint(b, runTrace, uint64(o.Trace))
 	}
 	if o.Timeout > 0 {
-		b = appendVarint(b, runTimeout, uint64((o.Timeout-1)/time.Millisecond+1))
+		b = appendVarint(b, runTimeout, uint64(milliseconds(o.Timeout)))
 	}
 	if o.Inline {
 		b = appendVarint(b, runInterOpPool, math.MaxUint64) // -1

@@ -5,10 +5,8 @@ import "C"
 
 import (
 	"context"
-	"math"
 	"runtime"
 	"sync"
-	"unsafe"
 
 	"millrace"
 )
@@ -24,63 +22,6 @@ type Session struct {
 	calls   *sessionCalls
 	runs    sync.Pool // of *run, between runs
 	guards  guardPool // what interrupts runs
-}
-
-// SessionOptions say how a session runs. Nil and the zero value are the
-// defaults.
-type SessionOptions struct {
-	// Target is the server to run on; empty is this process.
-	Target string
-	// Config is a serialized ConfigProto message.
-	Config []byte
-	// IntraOpThreads is how many threads one operation may use, and
-	// InterOpThreads how many operations run at a time; 0 leaves it to
-	// Config or TensorFlow, which lets the first session of a process decide
-	// for all. InterOpThreads -1 runs the operations in the calling thread:
-	// small graphs run several times as fast, but a pipeline that is read in
-	// such a session does one thing at a time unless its options give it
-	// threads of its own.
-	IntraOpThreads, InterOpThreads int
-}
-
-// The fields used of ConfigProto.
-const (
-	configIntraOp = 2
-	configInterOp = 5
-)
-
-// c checks the options and makes C ones, which the caller frees.
-func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
-	if o == nil {
-		o = &SessionOptions{}
-	}
-	if err := checkNames("target", o.Target); err != nil {
-		return nil, err
-	}
-	if o.IntraOpThreads < 0 || o.InterOpThreads < -1 || max(o.IntraOpThreads, o.InterOpThreads) > math.MaxInt32 {
-		return nil, millrace.Errorf(millrace.ErrConfig, "a session with %d threads in operations and %d operations at a time", o.IntraOpThreads, o.InterOpThreads)
-	}
-	config := append([]byte(nil), o.Config...)
-	if o.IntraOpThreads != 0 {
-		config = appendVarint(config, configIntraOp, uint64(o.IntraOpThreads))
-	}
-	if o.InterOpThreads != 0 {
-		config = appendVarint(config, configInterOp, uint64(o.InterOpThreads))
-	}
-	opts := C.TF_NewSessionOptions()
-	if o.Target != "" {
-		var cs cstrings
-		defer cs.free()
-		C.TF_SetTarget(opts, cs.add(o.Target))
-	}
-	err := check("TF_SetConfig", func(st *C.TF_Status) {
-		C.TF_SetConfig(opts, unsafe.Pointer(unsafe.SliceData(config)), C.size_t(len(config)), st)
-	})
-	if err != nil {
-		C.TF_DeleteSessionOptions(opts)
-		return nil, err
-	}
-	return opts, nil
 }
 
 // NewSession returns a session on a graph. Operations may be added to the

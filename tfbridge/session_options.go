@@ -1,0 +1,212 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"millrace"
+)
+
+// SessionOptions say how a session runs. Nil and the zero value are the
+// defaults.
+type SessionOptions struct {
+	// Target is the server to run on; empty is this process.
+	Target string
+	// Config is a serialized ConfigProto message. What the fields below say
+	// goes before what it says of the same.
+	Config []byte
+
+	// IntraOpThreads is how many threads one operation may use, and
+	// InterOpThreads how many operations run at a time; 0 leaves it to
+	// Config or TensorFlow, which lets the first session of a process decide
+	// for all unless OwnThreads is set. InterOpThreads -1 runs the operations
+	// in the calling thread: small graphs run several times as fast, but a
+	// pipeline that is read in such a session does one thing at a time unless
+	// its options give it threads of its own.
+	IntraOpThreads, InterOpThreads int
+	// OwnThreads gives the session a pool of InterOpThreads of its own.
+	OwnThreads bool
+
+	// GPUGrowth takes memory of the GPUs as it is needed, and not nearly all
+	// of it at once.
+	GPUGrowth bool
+	// GPUMemoryFraction is the part of each visible GPU's memory that the
+	// process takes, from 0 to 1; 0 leaves it to TensorFlow, more than 1
+	// oversubscribes memory where the driver can.
+	GPUMemoryFraction float64
+	// VisibleGPUs are the numbers of the GPUs that the process uses, which
+	// become GPU:0, GPU:1 and so on in this order. Nil is all of them, and an
+	// empty list none. The first session of a process decides for all.
+	VisibleGPUs []int
+
+	// JIT is how eagerly XLA compiles parts of the graph.
+	JIT JITLevel
+	// SoftPlacement runs an operation elsewhere when the device that the graph
+	// asks for is missing or cannot run it; without it that is an error.
+	SoftPlacement bool
+	// LogPlacement writes to stderr which device runs which operation.
+	// TensorFlow's log must be on: see RuntimeOptions.Verbose.
+	LogPlacement bool
+	// Timeout ends each run that takes longer, with an error of class
+	// millrace.ErrCanceled and the code DeadlineExceeded. It is rounded up to
+	// milliseconds; 0 is none. A run that reads an iterator must not have one:
+	// the iterator is spoilt for good when it strikes.
+	Timeout time.Duration
+}
+
+// JITLevel is how eagerly XLA compiles.
+type JITLevel int
+
+// The levels, with TensorFlow's numbers.
+const (
+	JITDefault JITLevel = 0  // what TF_XLA_FLAGS says, usually nothing
+	JITOff     JITLevel = -1 // nothing
+	JITOn      JITLevel = 1  // what is bound to gain, also on CPUs
+	JITEager   JITLevel = 2  // more than that
+)
+
+// The fields used of ConfigProto, and of the messages in it.
+const (
+	configDeviceCount = 1
+	configIntraOp     = 2
+	configInterOp     = 5
+	configGPU         = 6
+	configSoft        = 7
+	configLog         = 8
+	configOwnThreads  = 9
+	configGraph       = 10
+	configTimeout     = 11
+
+	deviceCountKey   = 1
+	deviceCountValue = 2
+
+	gpuFraction = 1
+	gpuGrowth   = 4
+	gpuVisible  = 5
+
+	graphOptimizer  = 3
+	optimizerJIT    = 5
+	optimizerJITCPU = 7
+)
+
+// check refuses options that make no sense; TensorFlow ends the process for
+// some of them.
+func (o *SessionOptions) check() error {
+	if err := checkNames("target", o.Target); err != nil {
+		return err
+	}
+	if o.IntraOpThreads < 0 || o.InterOpThreads < -1 || max(o.IntraOpThreads, o.InterOpThreads) > math.MaxInt32 {
+		return millrace.Errorf(millrace.ErrConfig, "a session with %d threads in operations and %d operations at a time", o.IntraOpThreads, o.InterOpThreads)
+	}
+	if !(o.GPUMemoryFraction >= 0) || math.IsInf(o.GPUMemoryFraction, 0) {
+		return millrace.Errorf(millrace.ErrConfig, "a session with a GPU memory fraction of %v", o.GPUMemoryFraction)
+	}
+	seen := map[int]bool{}
+	for _, n := range o.VisibleGPUs {
+		if n < 0 || seen[n] {
+			return millrace.Errorf(millrace.ErrConfig, "a session with visible GPUs %v", o.VisibleGPUs)
+		}
+		seen[n] = true
+	}
+	if o.JIT < JITOff || o.JIT > JITEager {
+		return millrace.Errorf(millrace.ErrConfig, "a session with JIT level %d", o.JIT)
+	}
+	if o.Timeout < 0 {
+		return millrace.Errorf(millrace.ErrConfig, "a session with a timeout of %v", o.Timeout)
+	}
+	return nil
+}
+
+// config returns the options as a ConfigProto message. Of a field that comes
+// twice protobuf takes the last value, and merges messages.
+func (o *SessionOptions) config() []byte {
+	b := append([]byte(nil), o.Config...)
+	number := func(num protowire.Number, v int64) {
+		if v != 0 {
+			b = appendVarint(b, num, uint64(v))
+		}
+	}
+	number(configIntraOp, int64(o.IntraOpThreads))
+	number(configInterOp, int64(o.InterOpThreads))
+	number(configOwnThreads, flag(o.OwnThreads))
+	number(configSoft, flag(o.SoftPlacement))
+	number(configLog, flag(o.LogPlacement))
+	number(configTimeout, milliseconds(o.Timeout))
+	if gpu := o.gpu(); len(gpu) > 0 {
+		b = appendBytes(b, configGPU, gpu)
+	}
+	if o.VisibleGPUs != nil && len(o.VisibleGPUs) == 0 {
+		b = appendBytes(b, configDeviceCount, appendVarint(appendBytes(nil, deviceCountKey, []byte("GPU")), deviceCountValue, 0))
+	}
+	if o.JIT != JITDefault {
+		jit := appendVarint(nil, optimizerJIT, uint64(int64(o.JIT)))
+		jit = appendVarint(jit, optimizerJITCPU, uint64(flag(o.JIT > 0)))
+		b = appendBytes(b, configGraph, appendBytes(nil, graphOptimizer, jit))
+	}
+	return b
+}
+
+// gpu returns what the options say of GPUs as a GPUOptions message.
+func (o *SessionOptions) gpu() []byte {
+	var b []byte
+	if o.GPUMemoryFraction > 0 {
+		b = protowire.AppendFixed64(protowire.AppendTag(b, gpuFraction, protowire.Fixed64Type), math.Float64bits(o.GPUMemoryFraction))
+	}
+	if o.GPUGrowth {
+		b = appendVarint(b, gpuGrowth, 1)
+	}
+	if len(o.VisibleGPUs) > 0 {
+		words := make([]string, len(o.VisibleGPUs))
+		for i, n := range o.VisibleGPUs {
+			words[i] = strconv.Itoa(n)
+		}
+		b = appendBytes(b, gpuVisible, []byte(strings.Join(words, ",")))
+	}
+	return b
+}
+
+// flag returns 1 for true.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// milliseconds rounds up.
+func milliseconds(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// c checks the options and makes C ones, which the caller frees.
+func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
+	if o == nil {
+		o = &SessionOptions{}
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	config := o.config()
+	opts := C.TF_NewSessionOptions()
+	if o.Target != "" {
+		var cs cstrings
+		defer cs.free()
+		C.TF_SetTarget(opts, cs.add(o.Target))
+	}
+	err := check("TF_SetConfig", func(st *C.TF_Status) {
+		C.TF_SetConfig(opts, unsafe.Pointer(unsafe.SliceData(config)), C.size_t(len(config)), st)
+	})
+	if err != nil {
+		C.TF_DeleteSessionOptions(opts)
+		return nil, err
+	}
+	return opts, nil
+}
