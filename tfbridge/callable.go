@@ -20,6 +20,7 @@ type Callable struct {
 	options []byte  // a RunOptions message; empty for none
 	guards  *guards // if runs can be interrupted
 	loose   bool    // feed values of any shape
+	traced  bool    // the options ask for metadata
 }
 
 // Inline makes runs of c compute in the calling thread instead of TensorFlow's
@@ -137,7 +138,7 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 		r.end()
 		return err
 	}
-	err = r.into(fetches)
+	err = r.into(fetches, nil)
 	place.release()
 	c.s.runs.Put(r)
 	return err
@@ -145,8 +146,14 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 
 // runBeside makes the run in a goroutine and waits for it or for ctx.
 func (c *Callable) runBeside(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
+	return c.besides(ctx, values, (*run).run)
+}
+
+// besides calls run in a goroutine for a run that it has begun, and waits for
+// it or for ctx.
+func (c *Callable) besides(ctx context.Context, values []*Tensor, run func(*run) ([]*Tensor, error)) ([]*Tensor, error) {
 	var g *guarded
-	if c.guards != nil {
+	if c.guards != nil && ctx.Done() != nil {
 		var err error
 		if g, err = c.guards.with(c); err != nil {
 			return nil, err
@@ -164,7 +171,7 @@ func (c *Callable) runBeside(ctx context.Context, values []*Tensor) ([]*Tensor, 
 		g.back(false)
 		return nil, err
 	}
-	return beside(ctx, r.run, g)
+	return beside(ctx, func() ([]*Tensor, error) { return run(r) }, g)
 }
 
 // checkValues compares values with what they are for: TensorFlow would report

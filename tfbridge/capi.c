@@ -125,13 +125,14 @@ void mr_describe(const TF_Tensor *t, mr_info *info) {
 TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
                   const TF_Output *in, TF_Tensor *const *in_values, int nin,
                   const TF_Output *out, TF_Tensor **out_values, int nout,
-                  TF_Operation *const *targets, int ntargets) {
+                  TF_Operation *const *targets, int ntargets,
+                  TF_Buffer *metadata) {
   const TF_Buffer buffer = {options, options_len, NULL};
   TF_Status *st = TF_NewStatus();
   mr_session_here = (int64_t)(intptr_t)s;
   TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
                 out_values, nout, (const TF_Operation *const *)targets,
-                ntargets, NULL, st);
+                ntargets, metadata, st);
   if (TF_GetCode(st) != 0) return st;
   TF_DeleteStatus(st);
   return NULL;

@@ -442,11 +442,12 @@ typedef struct mr_info {
 void mr_describe(const TF_Tensor *t, mr_info *info);
 
 // mr_run is TF_SessionRun that returns NULL, or the status of its failure.
-// The options are a RunOptions message, or empty.
+// The options are a RunOptions message, or empty; metadata may be NULL.
 TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
                   const TF_Output *in, TF_Tensor *const *in_values, int nin,
                   const TF_Output *out, TF_Tensor **out_values, int nout,
-                  TF_Operation *const *targets, int ntargets);
+                  TF_Operation *const *targets, int ntargets,
+                  TF_Buffer *metadata);
 
 // mr_run_bare is TF_SessionRun n times in a row, without anything of ours in
 // between: what the binding's own benchmark compares with. It returns NULL, or

@@ -153,7 +153,7 @@ func (c *Callable) now(values []*Tensor) (out []*Tensor, err error) {
 		return nil, err
 	}
 	out = make([]*Tensor, len(c.out))
-	return out, r.into(out)
+	return out, r.into(out, nil)
 }
 
 // empty takes out of the queue what a run left there.

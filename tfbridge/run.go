@@ -55,14 +55,15 @@ func (r *run) end() {
 }
 
 // into makes the run and puts the results into a slice as long as they are.
-func (r *run) into(out []*Tensor) error {
+// What is recorded of it goes to metadata, unless that is nil.
+func (r *run) into(out []*Tensor, metadata *C.TF_Buffer) error {
 	defer r.end()
 	c, n := r.c, len(r.values)
 	defer runtime.KeepAlive(c)
 	st := C.mr_run(c.s.h.p, unsafe.Pointer(unsafe.SliceData(c.options)), C.size_t(len(c.options)),
 		unsafe.SliceData(c.in), unsafe.SliceData(r.ptrs), C.int(n),
 		unsafe.SliceData(c.out), unsafe.SliceData(r.ptrs[n:]), C.int(len(c.out)),
-		unsafe.SliceData(c.targets), C.int(len(c.targets)))
+		unsafe.SliceData(c.targets), C.int(len(c.targets)), metadata)
 	if st != nil {
 		defer C.TF_DeleteStatus(st)
 		return c.s.wrapRun(statusError("TF_SessionRun", st))
@@ -77,7 +78,7 @@ func (r *run) into(out []*Tensor) error {
 func (r *run) run() ([]*Tensor, error) {
 	defer r.place.release()
 	out := make([]*Tensor, len(r.c.out))
-	if err := r.into(out); err != nil {
+	if err := r.into(out, nil); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -87,6 +88,13 @@ func (r *run) run() ([]*Tensor, error) {
 type result struct {
 	out []*Tensor
 	err error
+}
+
+// closeAll closes tensors that nobody wants.
+func closeAll(list []*Tensor) {
+	for _, t := range list {
+		t.Close()
+	}
 }
 
 // beside calls run in a goroutine and waits for it or for ctx. Results that
@@ -101,9 +109,7 @@ func beside(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([]*
 		case done <- res:
 			g.back(res.err != nil)
 		case <-left:
-			for _, t := range res.out {
-				t.Close()
-			}
+			closeAll(res.out)
 			<-stopped
 			g.back(true)
 		}

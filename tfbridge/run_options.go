@@ -90,6 +90,7 @@ func (s *Session) PrepareRun(feeds, fetches []Output, targets []*Operation, o *R
 		return nil, err
 	}
 	c.options = o.encode()
+	c.traced = o.Trace != NoTrace || o.PartitionGraphs
 	if o.Interrupt {
 		c.guards = s.newGuards(fetches, targets)
 	}
