@@ -66,6 +66,7 @@ type handle[P any] struct {
 	closed atomic.Bool
 	refs   atomic.Int64 // 1 for the owner until Close
 	net    runtime.Cleanup
+	id     uint64 // in the profile of handles; 0 if it is not there
 }
 
 // freer frees a C object. It is no function because two tensors must be equal
@@ -82,6 +83,7 @@ func (h *handle[P]) start(k kind, p P, free freer[P]) {
 	h.p, h.kind, h.free = p, k, free
 	h.refs.Store(1)
 	live[k].Add(1)
+	h.id = profileHandle()
 }
 
 // own makes owner responsible for p: Close frees it, or the collector does.
@@ -152,6 +154,7 @@ func (h *handle[P]) hold() bool {
 func (h *handle[P]) release() {
 	if h.refs.Add(-1) == 0 {
 		h.free.free(h.p)
+		forgetHandle(h.id)
 		live[h.kind].Add(-1)
 	}
 }
