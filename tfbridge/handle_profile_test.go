@@ -17,7 +17,7 @@ func profiled() int { return pprof.Lookup(HandleProfile).Count() }
 
 // makeProfiledTensor has a name that is looked for in the profile.
 func makeProfiledTensor(t *testing.T) *Tensor {
-	x, err := NewTensor(1)
+	x, err := NewTensor(int64(1))
 	if err != nil {
 		t.Fatal(err)
 	}
