@@ -90,13 +90,6 @@ type result struct {
 	err error
 }
 
-// closeAll closes tensors that nobody wants.
-func closeAll(list []*Tensor) {
-	for _, t := range list {
-		t.Close()
-	}
-}
-
 // beside calls run in a goroutine and waits for it or for ctx. Results that
 // come too late are closed. A run that was left is interrupted if it has a
 // guard.
