@@ -12,7 +12,22 @@ import (
 func (d *Dataset) Batch(n int64, drop bool) *Dataset {
 	inRange(d.scope, "BatchDatasetV2: batch size", n, 1, math.MaxInt64)
 	return d.then("BatchDatasetV2", d.batched(n, drop, d.specs), attrs{"parallel_copy": true},
-		d.scope.Const(n), d.scope.Const(drop))
+		d.scope.Const(n), d.scope.Const(drop)).batchOf(d, n, drop)
+}
+
+// batchOf gives d the structure of batches of another dataset's elements.
+func (d *Dataset) batchOf(elements *Dataset, n int64, drop bool) *Dataset {
+	if d.scope.Err() != nil || elements.structure == nil {
+		return d
+	}
+	if !drop {
+		n = -1
+	}
+	tree, err := elements.structure.batched(n)
+	if err != nil {
+		return d.fail("Dataset.Batch", "%w", err)
+	}
+	return d.as(tree)
 }
 
 // batched returns the specs of batches of elements.
@@ -49,6 +64,9 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	if s.Err() != nil {
 		return &Dataset{scope: s}
 	}
+	if !d.Spec().onlyDense() {
+		return d.fail("Dataset.PaddedBatch", "elements are %v: sparse and ragged parts need no padding, Batch takes them", d.Spec())
+	}
 	if o.Shapes != nil && len(o.Shapes) != len(d.specs) || o.Values != nil && len(o.Values) != len(d.specs) {
 		return d.fail("PaddedBatchDatasetV2", "%d components, %d padding shapes, %d values", len(d.specs), len(o.Shapes), len(o.Values))
 	}
@@ -72,7 +90,7 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	}
 	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
 		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},
-		d.variant, size, shapes, values, s.Const(o.Drop)))
+		d.variant, size, shapes, values, s.Const(o.Drop))).likeness(d)
 }
 
 // padding returns the shape that component i is padded to. What no element can
@@ -102,11 +120,41 @@ func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 // Unbatch gives the slices of every element's components along their first
 // dimension.
 func (d *Dataset) Unbatch() *Dataset {
+	d = d.sliceable("Dataset.Unbatch")
 	specs, err := slicesOf(d.specs)
 	if err != nil {
 		d.scope.UpdateErr("UnbatchDataset", err)
 	}
-	return d.then("UnbatchDataset", specs, nil)
+	return d.then("UnbatchDataset", specs, nil).slicesOf(d)
+}
+
+// slicesOf gives d the structure of slices of another dataset's elements.
+func (d *Dataset) slicesOf(elements *Dataset) *Dataset {
+	if d.scope.Err() != nil || elements.structure == nil {
+		return d
+	}
+	tree, err := elements.structure.sliced()
+	if err != nil {
+		return d.fail("Dataset.Unbatch", "%w", err)
+	}
+	return d.as(tree)
+}
+
+// likeness gives d the structure of another dataset's elements, with the
+// shapes that its own components have. All of it is dense.
+func (d *Dataset) likeness(elements *Dataset) *Dataset {
+	if d.scope.Err() != nil || elements.structure == nil {
+		return d
+	}
+	i := -1
+	tree, err := elements.structure.mapLeaves(func(*Structure) (*Structure, error) {
+		i++
+		return DenseSpec(d.specs[i].DType, d.specs[i].Shape), nil
+	})
+	if err != nil {
+		return d.fail("dataset", "%w", err)
+	}
+	return d.as(tree)
 }
 
 // WindowOptions are the options of [Dataset.Window].
@@ -118,8 +166,9 @@ type WindowOptions struct {
 
 // Window groups elements: every component becomes a dataset, in a scalar
 // variant tensor, of that component in size consecutive elements.
-// [FromVariant] with the specs of d makes datasets of them in a function.
-// Sizes are scalars of int64.
+// [FromVariant] with the spec of that component makes a dataset of it in a
+// function; [MapOf], [DatasetOf] and [ZipWindow] do that themselves. Sizes are
+// scalars of int64.
 func (d *Dataset) Window(size tfbridge.Output, o *WindowOptions) *Dataset {
 	if o == nil {
 		o = &WindowOptions{}
@@ -135,5 +184,13 @@ func (d *Dataset) Window(size tfbridge.Output, o *WindowOptions) *Dataset {
 	for i := range specs {
 		specs[i] = graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()}
 	}
-	return d.then("WindowDataset", specs, nil, size, shift, stride, d.scope.Const(o.Drop))
+	w := d.then("WindowDataset", specs, nil, size, shift, stride, d.scope.Const(o.Drop))
+	if w.scope.Err() != nil {
+		return w
+	}
+	tree, err := d.Spec().mapLeaves(func(leaf *Structure) (*Structure, error) { return DatasetSpec(leaf), nil })
+	if err != nil {
+		return w.fail("Dataset.Window", "%w", err)
+	}
+	return w.as(tree)
 }

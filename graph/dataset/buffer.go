@@ -10,7 +10,7 @@ func (d *Dataset) Prefetch(n int64) *Dataset {
 	if n == 0 {
 		return d
 	}
-	return d.then("PrefetchDataset", d.specs, nil, d.scope.Const(n))
+	return d.same("PrefetchDataset", nil, d.scope.Const(n))
 }
 
 // Cache keeps the elements of the first pass for later ones, in memory, or in
@@ -18,14 +18,14 @@ func (d *Dataset) Prefetch(n int64) *Dataset {
 // must run to the end.
 func (d *Dataset) Cache(filename string) *Dataset {
 	cache := d.scope.Op1("DummyMemoryCache", nil)
-	return d.then("CacheDatasetV2", d.specs, nil, d.scope.Const(filename), cache)
+	return d.same("CacheDatasetV2", nil, d.scope.Const(filename), cache)
 }
 
 // AssertCardinality is an error, of code FailedPrecondition, in place of an
 // end that comes before or after n elements. It is what tells a cut file from
 // a whole one. n is a scalar of int64; -1 is endless.
 func (d *Dataset) AssertCardinality(n tfbridge.Output) *Dataset {
-	return d.then("AssertCardinalityDataset", d.specs, nil, n)
+	return d.same("AssertCardinalityDataset", nil, n)
 }
 
 // Cardinality returns, as a scalar of int64, the number of elements: -1 if it
@@ -37,5 +37,5 @@ func (d *Dataset) Cardinality() tfbridge.Output {
 // IgnoreErrors leaves out elements that fail. An error of reading a file ends
 // that file without a word: count what arrives.
 func (d *Dataset) IgnoreErrors() *Dataset {
-	return d.then("IgnoreErrorsDataset", d.specs, nil)
+	return d.same("IgnoreErrorsDataset", nil)
 }

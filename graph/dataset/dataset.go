@@ -16,9 +16,10 @@ const Autotune = -1
 // Dataset is a dataset in a graph. Its methods add further datasets to the
 // scope that it was made in.
 type Dataset struct {
-	scope   *graph.Scope
-	variant tfbridge.Output
-	specs   []graph.Spec
+	scope     *graph.Scope
+	variant   tfbridge.Output
+	specs     []graph.Spec
+	structure *Structure // over the components; nil: a tensor, or a tuple of them
 }
 
 // FromVariant returns the dataset that a scalar variant tensor holds, such as
@@ -30,6 +31,24 @@ func FromVariant(s *graph.Scope, variant tfbridge.Output, specs []graph.Spec) *D
 // Variant returns the tensor that holds the dataset.
 func (d *Dataset) Variant() tfbridge.Output {
 	return d.variant
+}
+
+// FromVariantOf returns the dataset that a scalar variant tensor holds, of
+// elements of a structure. The caller vouches for it.
+func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) *Dataset {
+	if err := element.check(); err != nil {
+		s.UpdateErr("FromVariantOf", err)
+		return &Dataset{scope: s}
+	}
+	return &Dataset{scope: s, variant: variant, specs: element.Specs(), structure: element}
+}
+
+// Spec returns the structure of the elements: an empty tuple after a failure.
+func (d *Dataset) Spec() *Structure {
+	if d.structure != nil {
+		return d.structure
+	}
+	return structureOf(d.specs)
 }
 
 // Specs returns the types and shapes of the components, none after a failure.
@@ -45,7 +64,7 @@ func (d *Dataset) Scope() *graph.Scope {
 // In returns the same dataset for adding to it in another scope: of the same
 // graph, to name things, or of a function's body, which captures the dataset.
 func (d *Dataset) In(s *graph.Scope) *Dataset {
-	return &Dataset{scope: s, variant: d.variant, specs: d.specs}
+	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure}
 }
 
 // attrs are the attributes of an operation.
@@ -73,6 +92,32 @@ func made(s *graph.Scope, specs []graph.Spec, variant tfbridge.Output) *Dataset 
 // then adds a dataset operation that has d as its first input.
 func (d *Dataset) then(opType string, specs []graph.Spec, more attrs, inputs ...tfbridge.Input) *Dataset {
 	return add(d.scope, opType, specs, more, append([]tfbridge.Input{d.variant}, inputs...)...)
+}
+
+// same adds a dataset operation whose elements are like those of d.
+func (d *Dataset) same(opType string, more attrs, inputs ...tfbridge.Input) *Dataset {
+	return d.then(opType, d.specs, more, inputs...).shapedAs(d)
+}
+
+// shapedAs gives d the structure of another dataset with equal components.
+func (d *Dataset) shapedAs(other *Dataset) *Dataset {
+	if d.scope.Err() == nil {
+		d.structure = other.structure
+	}
+	return d
+}
+
+// usable reports a dataset given as an argument that is nil or was not made by
+// this package. What is wrong with its scope is a failure of s too.
+func usable(s *graph.Scope, what string, datasets ...*Dataset) bool {
+	for i, d := range datasets {
+		if d == nil || d.scope == nil {
+			s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "dataset %d is nil", i))
+			return false
+		}
+		s.UpdateErr(what, d.scope.Err())
+	}
+	return s.Err() == nil
 }
 
 // fail sticks a failure to the scope and returns a dataset without components.

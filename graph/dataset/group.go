@@ -19,6 +19,9 @@ type Grouping struct {
 // every group is a smaller window, in the order of the keys. Windows keep the
 // order of their elements.
 func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
+	if g == nil || g.Key == nil || g.Size == nil || g.Reduce == nil {
+		return d.fail("Dataset.GroupByWindow", "group %q needs the functions Key, Size and Reduce", name)
+	}
 	number := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	window := graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()}
 	key := d.function(name+"_key", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
@@ -27,11 +30,13 @@ func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
 	size := d.scope.Func(name+"_size", []graph.Spec{number}, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{g.Size(s, args[0])}
 	})
-	var specs []graph.Spec
+	var after *Dataset
 	reduce := d.scope.Func(name+"_reduce", []graph.Spec{number, window}, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
-		inner := g.Reduce(s, args[0], FromVariant(s, args[1], d.specs))
-		specs = inner.specs
-		return []tfbridge.Output{inner.variant}
+		after = g.Reduce(s, args[0], &Dataset{scope: s, variant: args[1], specs: d.specs, structure: d.structure})
+		if !usable(s, "Dataset.GroupByWindow: Reduce", after) {
+			return nil
+		}
+		return []tfbridge.Output{after.variant}
 	})
 	if d.scope.Err() != nil {
 		return &Dataset{scope: d.scope}
@@ -43,5 +48,5 @@ func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
 		}
 	}
 	more := attrs{"key_func": key.Attr(), "reduce_func": reduce.Attr(), "window_size_func": size.Attr()}
-	return d.then("GroupByWindowDataset", specs, more, key.Inputs(), reduce.Inputs(), size.Inputs())
+	return d.then("GroupByWindowDataset", after.specs, more, key.Inputs(), reduce.Inputs(), size.Inputs()).shapedAs(after)
 }

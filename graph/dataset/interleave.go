@@ -23,16 +23,19 @@ func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) 
 	inRange(s, "interleave: cycle length", o.CycleLength, 0, maxParallel)
 	inRange(s, "interleave: block length", o.BlockLength, 0, math.MaxInt64)
 	inRange(s, "interleave: parallel calls", o.Parallel, Autotune, maxParallel)
-	f, specs := d.datasetFunction(name, fn)
+	f, inner := d.datasetFunction("Dataset.Interleave", name, fn)
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
 	more := attrs{"f": f.Attr()}
 	if o.Parallel == 0 {
-		return d.then("InterleaveDataset", specs, more, f.Inputs(), s.Const(cycle), s.Const(block))
+		return d.then("InterleaveDataset", inner.specs, more, f.Inputs(), s.Const(cycle), s.Const(block)).shapedAs(inner)
 	}
 	more["deterministic"] = determinism(o.Sloppy)
 	out := o.OutBuffer
 	if out == 0 {
 		out = 1 // TensorFlow takes no 0
 	}
-	return d.then("ParallelInterleaveDatasetV4", specs, more, f.Inputs(),
-		s.Const(cycle), s.Const(block), s.Const(out), s.Const(o.InBuffer), s.Const(min(o.Parallel, cycle)))
+	return d.then("ParallelInterleaveDatasetV4", inner.specs, more, f.Inputs(),
+		s.Const(cycle), s.Const(block), s.Const(out), s.Const(o.InBuffer), s.Const(min(o.Parallel, cycle))).shapedAs(inner)
 }

@@ -17,8 +17,10 @@ type IterateOptions struct {
 }
 
 // All yields the elements of d, each the list of its components, which are
-// valid until the next iteration. An error comes last and once; ranging again
-// starts anew.
+// valid until the next iteration. A sparse component is three tensors, its
+// indices, values and shape; a ragged one is its row splits, from the
+// outermost dimension inwards, and its joined rows. An error comes last and
+// once; ranging again starts anew. [Iterate] gives Go values instead.
 //
 // It adds an iterator to the graph once, and runs it in a session of its own
 // for every range over it. When ctx ends it waits for what is in flight, and
@@ -55,7 +57,7 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 	if _, err := sess.Run(o.Feeds, nil, []*tfbridge.Operation{it.Init}); err != nil {
 		return ended(ctx, err)
 	}
-	next, err := sess.Prepare(nil, it.Next, nil)
+	next, err := sess.Prepare(nil, it.Parts, nil)
 	if err != nil {
 		return ended(ctx, err)
 	}

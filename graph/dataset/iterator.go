@@ -15,6 +15,7 @@ type Iterator struct {
 	Resource tfbridge.Output
 	Init     *tfbridge.Operation
 	Next     []tfbridge.Output   // the components of the next element
+	Parts    []tfbridge.Output   // the tensors of the next element: Next, with what sparse and ragged components stand for in their place
 	Destroy  *tfbridge.Operation // frees what the iterator holds; the session does it in any case
 
 	scope    *graph.Scope
@@ -47,6 +48,7 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	})
 	copy(it.Next, s.Op("IteratorGetNext",
 		map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource))
+	it.Parts = d.Spec().expand(s, it.Next)
 	it.Destroy = s.AddOperation(tfbridge.OpSpec{
 		Type: "DestroyResourceOp", Input: []tfbridge.Input{it.Resource},
 	})

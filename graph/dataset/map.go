@@ -1,8 +1,9 @@
 package dataset
 
 import (
-	"fmt"
+	"slices"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -47,51 +48,80 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 
 // Filter keeps the elements for which the function holds.
 func (d *Dataset) Filter(name string, fn PredicateFunc) *Dataset {
-	f := d.function(name, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-		return []tfbridge.Output{fn(s, args)}
-	})
-	if len(f.Out) == 1 && (f.Out[0].DType != tfbridge.Bool || f.Out[0].Shape.NumDimensions() > 0) {
-		return d.fail("FilterDataset", "predicate %q gives a %v, not a bool", name, f.Out[0])
-	}
-	return d.then("FilterDataset", d.specs, attrs{"predicate": f.Attr()}, f.Inputs())
+	f := d.predicate("FilterDataset", name, fn)
+	return d.same("FilterDataset", attrs{"predicate": f.Attr()}, f.Inputs())
 }
 
 // TakeWhile keeps the elements before the first for which the function does
 // not hold.
 func (d *Dataset) TakeWhile(name string, fn PredicateFunc) *Dataset {
-	f := d.function(name, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-		return []tfbridge.Output{fn(s, args)}
-	})
-	return d.then("TakeWhileDataset", d.specs, attrs{"predicate": f.Attr()}, f.Inputs())
+	f := d.predicate("TakeWhileDataset", name, fn)
+	return d.same("TakeWhileDataset", attrs{"predicate": f.Attr()}, f.Inputs())
 }
 
 // FlatMap makes a dataset of every element and gives their elements, one
 // dataset after the other.
 func (d *Dataset) FlatMap(name string, fn DatasetFunc) *Dataset {
-	f, specs := d.datasetFunction(name, fn)
-	return d.then("FlatMapDataset", specs, attrs{"f": f.Attr()}, f.Inputs())
+	f, inner := d.datasetFunction("Dataset.FlatMap", name, fn)
+	if d.scope.Err() != nil {
+		return &Dataset{scope: d.scope}
+	}
+	return d.then("FlatMapDataset", inner.specs, attrs{"f": f.Attr()}, f.Inputs()).shapedAs(inner)
+}
+
+// MapParallel is [Dataset.Map] of up to n elements at a time; n may be
+// [Autotune]. The order is kept.
+func (d *Dataset) MapParallel(name string, n int64, fn MapFunc) *Dataset {
+	if n == 0 {
+		return d.fail("Dataset.MapParallel", "0 elements at a time of %q, must be at least 1 or Autotune", name)
+	}
+	return d.Map(name, fn, &MapOptions{Parallel: n})
 }
 
 // function makes a function of the components.
 func (d *Dataset) function(name string, fn MapFunc) *graph.Func {
+	if fn == nil {
+		d.fail("dataset", "function %q is nil", name)
+		return &graph.Func{}
+	}
 	return d.scope.Func(name, d.specs, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
-		return fn(s, args)
+		return fn(s, slices.Clone(args)) // which may be changed, the function's arguments not
 	})
 }
 
-// datasetFunction makes a function from the components to a dataset, and
-// returns the specs of its components.
-func (d *Dataset) datasetFunction(name string, fn DatasetFunc) (*graph.Func, []graph.Spec) {
-	var specs []graph.Spec
+// predicate makes a function of the components that gives a bool.
+func (d *Dataset) predicate(what, name string, fn PredicateFunc) *graph.Func {
+	if fn == nil {
+		d.fail(what, "predicate %q is nil", name)
+		return &graph.Func{}
+	}
 	f := d.function(name, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-		inner := fn(s, args)
+		return []tfbridge.Output{fn(s, args)}
+	})
+	if len(f.Out) == 1 && (f.Out[0].DType != tfbridge.Bool || f.Out[0].Shape.NumDimensions() > 0) {
+		d.fail(what, "predicate %q gives a %v, not a bool", name, f.Out[0])
+	}
+	return f
+}
+
+// datasetFunction makes a function from the components to a dataset, and
+// returns the dataset that its body ends with, of which only what its elements
+// are is of use.
+func (d *Dataset) datasetFunction(what, name string, fn DatasetFunc) (*graph.Func, *Dataset) {
+	if fn == nil {
+		d.fail(what, "function %q is nil", name)
+		return &graph.Func{}, nil
+	}
+	var inner *Dataset
+	f := d.function(name, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		inner = fn(s, args)
 		if inner == nil {
-			s.UpdateErr("dataset", fmt.Errorf("function %q returned no dataset", name))
+			s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "function %q returned no dataset", name))
+		}
+		if !usable(s, what, inner) {
 			return nil
 		}
-		s.UpdateErr("dataset", inner.scope.Err())
-		specs = inner.specs
 		return []tfbridge.Output{inner.variant}
 	})
-	return f, specs
+	return f, inner
 }

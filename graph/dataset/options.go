@@ -29,13 +29,13 @@ func (d *Dataset) WithOptions(o *Options) *Dataset {
 	if err != nil {
 		d.scope.UpdateErr("OptionsDataset", err)
 	}
-	return d.then("OptionsDataset", d.specs, attrs{"serialized_options": string(serialized)})
+	return d.same("OptionsDataset", attrs{"serialized_options": string(serialized)})
 }
 
 // Finalize applies the options to d. An iterator does that itself, except on
 // devices other than the CPU.
 func (d *Dataset) Finalize() *Dataset {
-	return d.then("FinalizeDataset", d.specs, nil)
+	return d.same("FinalizeDataset", nil)
 }
 
 func (o *Options) proto() *tfproto.Options {

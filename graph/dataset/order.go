@@ -3,34 +3,35 @@ package dataset
 import (
 	"math"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/tfbridge"
 )
 
 // Repeat gives the elements n times over, endlessly if n is negative.
 func (d *Dataset) Repeat(n int64) *Dataset {
-	return d.then("RepeatDataset", d.specs, nil, d.scope.Const(n))
+	return d.same("RepeatDataset", nil, d.scope.Const(n))
 }
 
 // Take gives the first n elements, all if n is negative.
 func (d *Dataset) Take(n int64) *Dataset {
-	return d.then("TakeDataset", d.specs, nil, d.scope.Const(n))
+	return d.same("TakeDataset", nil, d.scope.Const(n))
 }
 
 // Skip leaves out the first n elements, all if n is negative.
 func (d *Dataset) Skip(n int64) *Dataset {
-	return d.then("SkipDataset", d.specs, nil, d.scope.Const(n))
+	return d.same("SkipDataset", nil, d.scope.Const(n))
 }
 
 // Shard gives every n-th element, starting with element i.
 func (d *Dataset) Shard(n, i int64) *Dataset {
-	return d.then("ShardDataset", d.specs, nil, d.scope.Const(n), d.scope.Const(i))
+	return d.same("ShardDataset", nil, d.scope.Const(n), d.scope.Const(i))
 }
 
 // Concatenate gives the elements of d, then those of other. Components must
 // agree in type; a dimension in which they differ is unknown in the result.
 func (d *Dataset) Concatenate(other *Dataset) *Dataset {
-	if d.scope.Err() != nil {
+	if !usable(d.scope, "Dataset.Concatenate", d, other) {
 		return &Dataset{scope: d.scope}
 	}
 	if len(d.specs) != len(other.specs) {
@@ -43,7 +44,15 @@ func (d *Dataset) Concatenate(other *Dataset) *Dataset {
 		}
 		specs[i] = graph.Spec{DType: p.DType, Shape: mostSpecific(p.Shape, other.specs[i].Shape)}
 	}
-	return d.then("ConcatenateDataset", specs, nil, other.variant)
+	both := d.then("ConcatenateDataset", specs, nil, other.variant)
+	if d.structure == nil || other.structure == nil || both.scope.Err() != nil {
+		return both
+	}
+	tree, err := d.structure.common(other.structure)
+	if err != nil {
+		return d.fail("Dataset.Concatenate", "%w", err)
+	}
+	return both.as(tree)
 }
 
 // mostSpecific returns what two shapes have in common.
@@ -61,16 +70,24 @@ func mostSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	return tfbridge.MakeShape(dims...)
 }
 
-// Zip gives elements with the components of one element of each dataset; it
-// ends with the shortest. There must be one dataset at least.
+// Zip gives elements with the components of one element of each dataset, a
+// tuple; it ends with the shortest. There must be one dataset at least.
 func Zip(s *graph.Scope, datasets ...*Dataset) *Dataset {
+	if !usable(s, "Zip", datasets...) {
+		return &Dataset{scope: s}
+	}
+	if len(datasets) == 0 {
+		s.UpdateErr("Zip", millrace.Errorf(millrace.ErrModel, "there are no datasets"))
+	}
 	var specs []graph.Spec
 	var variants tfbridge.OutputList
+	var parts []*Structure
 	for _, d := range datasets {
 		specs = append(specs, d.specs...)
 		variants = append(variants, d.variant)
+		parts = append(parts, d.Spec())
 	}
-	return add(s, "ZipDataset", specs, nil, variants)
+	return add(s, "ZipDataset", specs, nil, variants).as(TupleSpec(parts...))
 }
 
 // Enumerate puts the ordinal of each element, an int64 from start on, before
@@ -95,7 +112,7 @@ func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 	s := d.scope
 	inRange(s, "ShuffleDatasetV3: buffer size", buffer, 1, maxShuffleBuffer)
 	generator := s.Op1("DummySeedGenerator", nil)
-	return d.then("ShuffleDatasetV3", d.specs, attrs{"reshuffle_each_iteration": !o.Fixed},
+	return d.same("ShuffleDatasetV3", attrs{"reshuffle_each_iteration": !o.Fixed},
 		s.Const(buffer), s.Const(o.Seed), s.Const(o.Seed2), generator)
 }
 
@@ -104,6 +121,6 @@ func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 // the same order.
 func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Dataset {
 	inRange(d.scope, "ShuffleDataset: buffer size", buffer, 1, maxShuffleBuffer)
-	return d.then("ShuffleDataset", d.specs, attrs{"reshuffle_each_iteration": false},
+	return d.same("ShuffleDataset", attrs{"reshuffle_each_iteration": false},
 		d.scope.Const(buffer), seed, seed2)
 }

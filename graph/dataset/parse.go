@@ -16,13 +16,16 @@ type ParseExampleOptions struct {
 // ParseExample parses batches of serialized Examples: the one component of d
 // must be a vector of strings. The components are the features in the order of
 // their keys (see [ParsedOrder]), each with one more dimension in front;
-// sparse and ragged ones are in variants.
+// sparse and ragged ones are in variants. The structure is fields by key.
 func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions) *Dataset {
 	if o == nil {
 		o = &ParseExampleOptions{}
 	}
 	s := d.scope
 	inRange(s, "ParseExampleDatasetV2: parallel calls", o.Parallel, Autotune, maxParallel)
+	if f == nil {
+		return d.fail("Dataset.ParseExample", "the features are nil")
+	}
 	if err := f.Check(); err != nil {
 		s.UpdateErr("ParseExampleDatasetV2", err)
 	}
@@ -48,7 +51,7 @@ func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions)
 		"ragged_value_types": values,
 		"ragged_split_types": splits,
 		"deterministic":      determinism(o.Sloppy),
-	}, s.Const(parallel), f.DenseDefaults(s))
+	}, s.Const(parallel), f.DenseDefaults(s)).as(d.parsedStructure(f))
 }
 
 // ParsedOrder returns the keys of features in the order in which
@@ -81,4 +84,23 @@ func (d *Dataset) parsed(f *graph.ExampleFeatures) []graph.Spec {
 		specs = append(specs, p)
 	}
 	return specs
+}
+
+// parsedStructure returns the structure of parsed batches: fields by key.
+func (d *Dataset) parsedStructure(f *graph.ExampleFeatures) *Structure {
+	size := d.specs[0].Shape.Size(0)
+	rows := tfbridge.MakeShape(size, -1)
+	fields := map[string]*Structure{}
+	for i, p := range d.parsed(f) {
+		fields[ParsedOrder(f)[i]] = DenseSpec(p.DType, p.Shape)
+	}
+	for _, p := range f.Sparse {
+		fields[p.Key] = SparseSpec(p.DType, rows)
+	}
+	_, splits := f.RaggedTypes()
+	for i, p := range f.Ragged {
+		fields[p.Key] = RaggedSpec(p.DType, rows, 1)
+		fields[p.Key].Splits = splits[i]
+	}
+	return FieldsSpec(fields)
 }

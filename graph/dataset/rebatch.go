@@ -12,23 +12,37 @@ import (
 // out.
 func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
 	inRange(d.scope, "RebatchDatasetV2: batch size", n, 1, math.MaxInt64)
+	d = d.sliceable("Dataset.Rebatch")
 	rows, err := slicesOf(d.specs)
 	if err != nil {
 		d.scope.UpdateErr("RebatchDatasetV2", err)
 	}
 	return d.then("RebatchDatasetV2", d.batched(n, drop, rows), nil,
-		d.scope.Const([]int64{n}), d.scope.Const(drop))
+		d.scope.Const([]int64{n}), d.scope.Const(drop)).rebatchOf(d, n, drop)
+}
+
+// rebatchOf gives d the structure of batches of the rows of another dataset's
+// elements.
+func (d *Dataset) rebatchOf(batches *Dataset, n int64, drop bool) *Dataset {
+	if d.scope.Err() != nil || batches.structure == nil {
+		return d
+	}
+	rows, err := batches.structure.sliced()
+	if err != nil {
+		return d.fail("Dataset.Rebatch", "%w", err)
+	}
+	return d.batchOf(&Dataset{scope: d.scope, structure: rows}, n, drop)
 }
 
 // SkipOutput leaves out the first n elements; n is an int64 scalar of the
 // graph, such as a placeholder.
 func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
-	return d.then("SkipDataset", d.specs, nil, n)
+	return d.same("SkipDataset", nil, n)
 }
 
 // BatchOutput is [Dataset.Batch] with a size, an int64 scalar, that is an
 // output of the graph. The size of the batches is then not known beforehand.
 func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
 	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
-		n, d.scope.Const(drop))
+		n, d.scope.Const(drop)).batchOf(d, -1, drop)
 }

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"fmt"
-
 	"millrace"
 	"millrace/graph"
 	"millrace/tfbridge"
@@ -15,12 +13,15 @@ type ScanFunc func(s *graph.Scope, state, args []tfbridge.Output) (next, compone
 // Scan applies a function to every element, with a state that it hands on from
 // element to element. The state keeps its types; its shapes may not change.
 func (d *Dataset) Scan(name string, initial []tfbridge.Output, fn ScanFunc) *Dataset {
+	if fn == nil {
+		return d.fail("Dataset.Scan", "function %q is nil", name)
+	}
 	n := len(initial)
 	stateSpecs := graph.SpecsOf(initial)
 	in := append(append([]graph.Spec{}, stateSpecs...), d.specs...)
 	f := d.scope.Func(name, in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 		next, components := fn(s, args[:n], args[n:])
-		s.UpdateErr(fmt.Sprintf("scan %q", name), sameTypes(stateSpecs, graph.SpecsOf(next)))
+		s.UpdateErr(describe("scan", name), sameTypes(stateSpecs, graph.SpecsOf(next)))
 		return append(append([]tfbridge.Output{}, next...), components...)
 	})
 	if d.scope.Err() != nil {

@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// The cardinalities of [Dataset.Cardinality] that are no numbers of elements.
+const (
+	InfiniteCardinality = -1
+	UnknownCardinality  = -2
+)
+
+// ReduceFunc makes the next state from the state so far and the components of
+// an element.
+type ReduceFunc func(s *graph.Scope, state, args []tfbridge.Output) []tfbridge.Output
+
+// Reduce hands a state from element to element and returns the last, as
+// outputs of the graph: fetching them reads the whole dataset. The state keeps
+// its types, and what the function's results have in common in shape. It wraps
+// ReduceDataset.
+func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) []tfbridge.Output {
+	if fn == nil {
+		d.fail("Dataset.Reduce", "function %q is nil", name)
+	}
+	states := graph.SpecsOf(initial)
+	if len(states) == 0 {
+		d.fail("Dataset.Reduce", "the state of %q has no tensors", name)
+	}
+	in := append(append([]graph.Spec{}, states...), d.specs...)
+	f := d.scope.Func(name, in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		next := fn(s, args[:len(states)], args[len(states):])
+		if s.Err() == nil {
+			s.UpdateErr(describe("reduce", name), sameTypes(states, graph.SpecsOf(next)))
+		}
+		return next
+	})
+	results := make([]tfbridge.Output, len(initial))
+	if d.scope.Err() != nil {
+		return results
+	}
+	specs := make([]graph.Spec, len(states))
+	for i := range specs {
+		specs[i] = graph.Spec{DType: states[i].DType, Shape: mostSpecific(states[i].Shape, f.Out[i].Shape)}
+	}
+	copy(results, d.scope.Op("ReduceDataset", map[string]any{
+		"f": f.Attr(), "output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs),
+		"use_inter_op_parallelism": true,
+	}, d.variant, tfbridge.OutputList(initial), f.Inputs()))
+	return results
+}
+
+// SingleElement returns the components of the only element, as outputs of the
+// graph. No element, or more than one, is an error of code InvalidArgument
+// when they are fetched. It wraps DatasetToSingleElement.
+func (d *Dataset) SingleElement() []tfbridge.Output {
+	components := make([]tfbridge.Output, len(d.specs))
+	if d.scope.Err() != nil {
+		return components
+	}
+	copy(components, d.scope.Op("DatasetToSingleElement", map[string]any{
+		"output_types": graph.DTypes(d.specs), "output_shapes": graph.Shapes(d.specs),
+	}, d.variant))
+	return components
+}
+
+// At returns the components of element i, an int64 scalar, as outputs of the
+// graph, without reading those before it. Datasets that cannot do that, such
+// as of files, fail with code Unimplemented, and an index that there is not
+// with OutOfRange. It wraps GetElementAtIndex.
+func (d *Dataset) At(i tfbridge.Output) []tfbridge.Output {
+	components := make([]tfbridge.Output, len(d.specs))
+	if d.scope.Err() != nil {
+		return components
+	}
+	copy(components, d.scope.Op("GetElementAtIndex", map[string]any{
+		"output_types": graph.DTypes(d.specs), "output_shapes": graph.Shapes(d.specs),
+	}, d.variant, i))
+	return components
+}

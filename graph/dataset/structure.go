@@ -1,0 +1,193 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Kind tells what a [Structure] describes.
+type Kind int
+
+// The kinds of structures. A tuple is a list of parts of any kinds, and fields
+// are parts with names, what Python calls a dict. The others are leaves: each
+// is one component of an element's flat list.
+const (
+	KindDense   Kind = iota // a tensor
+	KindSparse              // a sparse tensor, which travels in a variant
+	KindRagged              // a ragged tensor, which travels in a variant
+	KindDataset             // a dataset, which travels in a variant; see [Dataset.Window]
+	KindTuple
+	KindFields
+)
+
+// Structure is what an element of a dataset is made of. It is a tree that must
+// not be changed, so it may be used by many goroutines.
+type Structure struct {
+	Kind       Kind
+	Spec       graph.Spec        // of a dense, sparse or ragged leaf: the type of its values, and its shape with -1 where it varies
+	RaggedRank int               // of a ragged leaf: how many of its dimensions have row splits
+	Splits     tfbridge.DataType // of a ragged leaf: the type of the row splits, Int32 or Int64
+	Keys       []string          // of fields: their names, sorted
+	Parts      []*Structure      // of a tuple, of fields in the order of Keys, and of a dataset: the structure of its elements
+}
+
+// DenseSpec returns the structure of a tensor. The zero Shape leaves its shape
+// open.
+func DenseSpec(dtype tfbridge.DataType, shape tfbridge.Shape) *Structure {
+	return &Structure{Kind: KindDense, Spec: graph.Spec{DType: dtype, Shape: shape}}
+}
+
+// SparseSpec returns the structure of a sparse tensor.
+func SparseSpec(dtype tfbridge.DataType, shape tfbridge.Shape) *Structure {
+	return &Structure{Kind: KindSparse, Spec: graph.Spec{DType: dtype, Shape: shape}}
+}
+
+// RaggedSpec returns the structure of a ragged tensor with row splits of
+// Int64. Its first rank+1 dimensions are those with splits between them; with
+// rank 0 it is a tensor that travels in a variant, to become ragged when it
+// is batched.
+func RaggedSpec(dtype tfbridge.DataType, shape tfbridge.Shape, rank int) *Structure {
+	return &Structure{
+		Kind: KindRagged, Spec: graph.Spec{DType: dtype, Shape: shape},
+		RaggedRank: rank, Splits: tfbridge.Int64,
+	}
+}
+
+// TupleSpec returns the structure of a list of parts.
+func TupleSpec(parts ...*Structure) *Structure {
+	return &Structure{Kind: KindTuple, Parts: parts}
+}
+
+// FieldsSpec returns the structure of parts with names.
+func FieldsSpec(parts map[string]*Structure) *Structure {
+	t := &Structure{Kind: KindFields, Keys: slices.Sorted(maps.Keys(parts))}
+	for _, key := range t.Keys {
+		t.Parts = append(t.Parts, parts[key])
+	}
+	return t
+}
+
+// DatasetSpec returns the structure of a dataset of such elements.
+func DatasetSpec(element *Structure) *Structure {
+	return &Structure{Kind: KindDataset, Parts: []*Structure{element}}
+}
+
+// structureOf returns the structure of a flat list of tensors: of one tensor
+// or a tuple of them.
+func structureOf(specs []graph.Spec) *Structure {
+	parts := make([]*Structure, len(specs))
+	for i, p := range specs {
+		parts[i] = DenseSpec(p.DType, p.Shape)
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return TupleSpec(parts...)
+}
+
+// String returns for example
+// "{image: uint8[?, 28, 28], words: ragged string[?, ?]}".
+func (t *Structure) String() string {
+	switch t.Kind {
+	case KindSparse:
+		return "sparse " + t.Spec.String()
+	case KindRagged:
+		return "ragged " + t.Spec.String()
+	case KindDataset:
+		return fmt.Sprintf("dataset %v", t.Parts[0])
+	case KindTuple, KindFields:
+		texts := make([]string, len(t.Parts))
+		for i, part := range t.Parts {
+			texts[i] = part.String()
+			if t.Kind == KindFields {
+				texts[i] = t.Keys[i] + ": " + texts[i]
+			}
+		}
+		if t.Kind == KindFields {
+			return "{" + strings.Join(texts, ", ") + "}"
+		}
+		return "(" + strings.Join(texts, ", ") + ")"
+	}
+	return t.Spec.String()
+}
+
+// leaf tells whether t is one component.
+func (t *Structure) leaf() bool {
+	return t.Kind != KindTuple && t.Kind != KindFields
+}
+
+// Leaves returns the leaves of t from left to right, one for each component.
+func (t *Structure) Leaves() []*Structure {
+	if t.leaf() {
+		return []*Structure{t}
+	}
+	var leaves []*Structure
+	for _, part := range t.Parts {
+		leaves = append(leaves, part.Leaves()...)
+	}
+	return leaves
+}
+
+// Specs returns the types and shapes of the components: what is not dense is a
+// variant, of a shape that depends on what was done to it.
+func (t *Structure) Specs() []graph.Spec {
+	leaves := t.Leaves()
+	specs := make([]graph.Spec, len(leaves))
+	for i, leaf := range leaves {
+		switch leaf.Kind {
+		case KindDense:
+			specs[i] = leaf.Spec
+		case KindDataset:
+			specs[i] = graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()}
+		default:
+			specs[i] = graph.Spec{DType: tfbridge.Variant}
+		}
+	}
+	return specs
+}
+
+// check reports a structure that cannot be: nil parts, and ranks that shapes
+// do not have. Trees of other packages are checked where they come in.
+func (t *Structure) check() error {
+	switch {
+	case t == nil:
+		return millrace.Errorf(millrace.ErrModel, "a part of the structure is nil")
+	case t.Kind == KindFields && len(t.Keys) != len(t.Parts):
+		return millrace.Errorf(millrace.ErrModel, "%d names for %d fields", len(t.Keys), len(t.Parts))
+	case t.Kind == KindFields && !slices.IsSorted(t.Keys):
+		return millrace.Errorf(millrace.ErrModel, "the fields %q are not sorted", t.Keys)
+	case t.Kind == KindDataset && len(t.Parts) != 1:
+		return millrace.Errorf(millrace.ErrModel, "a dataset has one structure of elements, not %d", len(t.Parts))
+	case t.Kind == KindRagged && (t.RaggedRank < 0 || t.Splits != tfbridge.Int64 && t.Splits != tfbridge.Int32):
+		return millrace.Errorf(millrace.ErrModel, "a ragged part of rank %d with splits of %v", t.RaggedRank, t.Splits)
+	case t.Kind < KindDense || t.Kind > KindFields:
+		return millrace.Errorf(millrace.ErrModel, "no structure has kind %d", t.Kind)
+	}
+	for _, part := range t.Parts {
+		if err := part.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mapLeaves returns t with other leaves.
+func (t *Structure) mapLeaves(fn func(leaf *Structure) (*Structure, error)) (*Structure, error) {
+	if t.leaf() {
+		return fn(t)
+	}
+	mapped := &Structure{Kind: t.Kind, Keys: t.Keys, Parts: make([]*Structure, len(t.Parts))}
+	for i, part := range t.Parts {
+		var err error
+		if mapped.Parts[i], err = part.mapLeaves(fn); err != nil {
+			return nil, err
+		}
+	}
+	return mapped, nil
+}

@@ -1,0 +1,150 @@
+package dataset
+
+import (
+	"fmt"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// MapOf is [Dataset.Map] with a function of Go values: it gets every element as
+// an In, as [Bind] makes it, and gives one as an Out, as [Flatten] takes it.
+func MapOf[In, Out any](d *Dataset, name string, fn func(s *graph.Scope, element In) Out, o *MapOptions) *Dataset {
+	if d == nil || d.scope == nil {
+		return d
+	}
+	if fn == nil {
+		return d.fail("MapOf", "function %q is nil", name)
+	}
+	before, after := d.Spec(), TupleSpec()
+	mapped := d.Map(name, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		element := Bind[In](s, before, args)
+		if s.Err() != nil {
+			return nil
+		}
+		var components []tfbridge.Output
+		components, after = Flatten(s, fn(s, element))
+		return components
+	}, o)
+	return mapped.as(after)
+}
+
+// PredicateOf returns a function of d's components from one of Go values, as
+// [Bind] makes them, for [Dataset.Filter], [Dataset.TakeWhile] and the Key of
+// a [Grouping].
+func PredicateOf[In any](d *Dataset, fn func(s *graph.Scope, element In) tfbridge.Output) PredicateFunc {
+	return func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+		element, ok := bound[In](d, s, args, fn == nil)
+		if !ok {
+			return tfbridge.Output{}
+		}
+		return fn(s, element)
+	}
+}
+
+// DatasetOf returns a function of d's components from one of Go values, as
+// [Bind] makes them, for [Dataset.FlatMap] and [Dataset.Interleave].
+func DatasetOf[In any](d *Dataset, fn func(s *graph.Scope, element In) *Dataset) DatasetFunc {
+	return func(s *graph.Scope, args []tfbridge.Output) *Dataset {
+		element, ok := bound[In](d, s, args, fn == nil)
+		if !ok {
+			return &Dataset{scope: s}
+		}
+		return fn(s, element)
+	}
+}
+
+// bound returns the components of one of d's elements as a Go value.
+func bound[In any](d *Dataset, s *graph.Scope, args []tfbridge.Output, missing bool) (In, bool) {
+	var element In
+	if missing {
+		s.UpdateErr("element", millrace.Errorf(millrace.ErrModel, "the function of a %T is nil", element))
+	}
+	if !usable(s, "element", d) {
+		return element, false
+	}
+	element = Bind[In](s, d.Spec(), args)
+	return element, s.Err() == nil
+}
+
+// ScanOf is [Dataset.Scan] with a function of Go values. The first state is a
+// value as [Flatten] takes it, of dense parts only.
+func ScanOf[State, In, Out any](d *Dataset, name string, initial State, fn func(s *graph.Scope, state State, element In) (State, Out)) *Dataset {
+	if d == nil || d.scope == nil {
+		return d
+	}
+	if fn == nil {
+		return d.fail("ScanOf", "function %q is nil", name)
+	}
+	first, state := Flatten(d.scope, initial)
+	if d.scope.Err() == nil && !state.onlyDense() {
+		return d.fail("ScanOf", "the state of %q is %v, must be dense", name, state)
+	}
+	before, after := d.Spec(), TupleSpec()
+	scanned := d.Scan(name, first, func(s *graph.Scope, at, args []tfbridge.Output) (next, components []tfbridge.Output) {
+		last, element := Bind[State](s, state, at), Bind[In](s, before, args)
+		if s.Err() != nil {
+			return nil, nil
+		}
+		then, out := fn(s, last, element)
+		next, _ = Flatten(s, then)
+		components, after = Flatten(s, out)
+		return next, components
+	})
+	return scanned.as(after)
+}
+
+// ReduceOf is [Dataset.Reduce] with a function of Go values. The first state
+// is a value as [Flatten] takes it, of dense parts only; the result is the
+// last one.
+func ReduceOf[State, In any](d *Dataset, name string, initial State, fn func(s *graph.Scope, state State, element In) State) State {
+	var none State
+	if d == nil || d.scope == nil {
+		return none
+	}
+	if fn == nil {
+		d.fail("ReduceOf", "function %q is nil", name)
+		return none
+	}
+	first, state := Flatten(d.scope, initial)
+	if d.scope.Err() == nil && !state.onlyDense() {
+		d.fail("ReduceOf", "the state of %q is %v, must be dense", name, state)
+	}
+	before := d.Spec()
+	last := d.Reduce(name, first, func(s *graph.Scope, at, args []tfbridge.Output) []tfbridge.Output {
+		sum, element := Bind[State](s, state, at), Bind[In](s, before, args)
+		if s.Err() != nil {
+			return nil
+		}
+		next, _ := Flatten(s, fn(s, sum, element))
+		return next
+	})
+	return Bind[State](d.scope, state, last)
+}
+
+// ZipWindow returns the elements of a window: the datasets that [Dataset.Window]
+// makes of the components, zipped again. Window is an element as its
+// components come to a function, and d the dataset that was windowed.
+func (d *Dataset) ZipWindow(s *graph.Scope, window []tfbridge.Output) *Dataset {
+	leaves := d.Spec().Leaves()
+	if s.Err() == nil && len(window) != len(leaves) {
+		s.UpdateErr("Dataset.ZipWindow", millrace.Errorf(millrace.ErrModel, "%d components of a window for elements of %d", len(window), len(leaves)))
+	}
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	parts := make([]*Dataset, len(window))
+	for i, component := range window {
+		parts[i] = FromVariantOf(s, component, leaves[i])
+	}
+	if len(parts) == 1 {
+		return parts[0].as(d.Spec())
+	}
+	return Zip(s, parts...).as(d.Spec())
+}
+
+// describe names a function in an error.
+func describe(what, name string) string {
+	return fmt.Sprintf("%s %q", what, name)
+}
