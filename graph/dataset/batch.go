@@ -52,6 +52,8 @@ type PaddedBatchOptions struct {
 	Values []tfbridge.Output // scalars to pad each component with; nil, or one not set: 0 or ""
 	Drop   bool              // leave out a last batch of fewer elements
 	Size   tfbridge.Output   // the size of batches, an int64 scalar of at most n, in place of n; may be not set
+
+	fill tfbridge.Output // what dimensions of -1 are padded to; not set: the longest
 }
 
 // PaddedBatch stacks every n elements after padding them to one shape. An
@@ -77,7 +79,7 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 		dims := d.padding(i, o.Shapes)
 		padded[i] = graph.Spec{DType: p.DType, Shape: tfbridge.MakeShape(dims...)}
 		fits(s, "PaddedBatchDatasetV2", n, padded[i])
-		shapes = append(shapes, s.Const(dims))
+		shapes = append(shapes, o.filled(s, dims))
 		if o.Values != nil && o.Values[i].Op != nil {
 			values = append(values, o.Values[i])
 		} else {
@@ -91,6 +93,16 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
 		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},
 		d.variant, size, shapes, values, s.Const(o.Drop))).likeness(d)
+}
+
+// filled returns a padding shape as an input.
+func (o *PaddedBatchOptions) filled(s *graph.Scope, dims []int64) tfbridge.Output {
+	shape := s.Const(dims)
+	if o.fill.Op == nil || len(dims) == 0 {
+		return shape
+	}
+	unknown := graph.Less(s, shape, s.Const(int64(0)))
+	return s.Op1("SelectV2", nil, unknown, o.fill, shape)
 }
 
 // padding returns the shape that component i is padded to. What no element can

@@ -20,6 +20,7 @@ type Dataset struct {
 	variant   tfbridge.Output
 	specs     []graph.Spec
 	structure *Structure // over the components; nil: a tensor, or a tuple of them
+	remote    bool       // it reads from another device
 }
 
 // FromVariant returns the dataset that a scalar variant tensor holds, such as
@@ -64,7 +65,7 @@ func (d *Dataset) Scope() *graph.Scope {
 // In returns the same dataset for adding to it in another scope: of the same
 // graph, to name things, or of a function's body, which captures the dataset.
 func (d *Dataset) In(s *graph.Scope) *Dataset {
-	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure}
+	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure, remote: d.remote}
 }
 
 // attrs are the attributes of an operation.
@@ -102,7 +103,7 @@ func (d *Dataset) same(opType string, more attrs, inputs ...tfbridge.Input) *Dat
 // shapedAs gives d the structure of another dataset with equal components.
 func (d *Dataset) shapedAs(other *Dataset) *Dataset {
 	if d.scope.Err() == nil {
-		d.structure = other.structure
+		d.structure, d.remote = other.structure, other.remote
 	}
 	return d
 }

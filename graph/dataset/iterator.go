@@ -38,8 +38,7 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	}
 	types, shapes := graph.DTypes(d.specs), graph.Shapes(d.specs)
 	it.Resource = s.Op1("IteratorV2", map[string]any{
-		// Without a name of its own it would be another one in every run.
-		"shared_name":  s.Prefix() + "iterator",
+		"shared_name":  d.iteratorName(s),
 		"container":    "",
 		"output_types": types, "output_shapes": shapes,
 	})
@@ -54,6 +53,15 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	})
 	it.addState(s)
 	return it
+}
+
+// iteratorName returns the name that operations find the iterator by in every
+// run. An iterator with one cannot call functions on other devices.
+func (d *Dataset) iteratorName(s *graph.Scope) string {
+	if d.remote {
+		return ""
+	}
+	return s.Prefix() + "iterator"
 }
 
 // NextInline adds another way to fetch the next element, for runs made with

@@ -3,20 +3,53 @@ package dataset
 import (
 	"google.golang.org/protobuf/proto"
 
+	"millrace"
 	"millrace/internal/tfproto"
+)
+
+// Switch is an option that TensorFlow decides unless told to.
+type Switch int
+
+// The positions of a Switch.
+const (
+	Default Switch = iota // as TensorFlow has it
+	On
+	Off
 )
 
 // Options say how TensorFlow runs the whole of a dataset. The zero value is
 // what Python's tf.data.Options is, but that order is always kept.
 type Options struct {
-	Sloppy           bool  // operations that leave it open may change the order
-	NoAutotune       bool  // no autotuning of parallelism and buffers
-	NoOptimization   bool  // none of TensorFlow's rewrites of the dataset graph
-	CPUBudget        int32 // processors that autotuning counts on; 0: all
-	RAMBudget        int64 // bytes of buffers that autotuning may use; 0: half of what is free
-	PrivateThreads   int32 // size of a thread pool for this dataset; 0: it shares the session's
-	IntraOpThreads   int32 // threads that one operation may use; 0: no limit
-	PrefetchOpenings bool  // interleave one after the other opens the next dataset ahead
+	Name             string // of the dataset, in TensorFlow's metrics
+	Sloppy           bool   // operations that leave it open may change the order
+	NoAutotune       bool   // no autotuning of parallelism and buffers
+	NoOptimization   bool   // none of TensorFlow's rewrites of the dataset graph but those below that are On
+	CPUBudget        int32  // processors that autotuning counts on; 0: all
+	RAMBudget        int64  // bytes of buffers that autotuning may use; 0: half of what is free
+	Parallelism      int64  // degree that autotuning starts with; 0: TensorFlow's choice
+	MinParallelism   int64  // degree that autotuning does not go below; 0: 1
+	PrivateThreads   int32  // size of a thread pool for this dataset; 0: it shares the session's
+	IntraOpThreads   int32  // threads that one operation may use; 0: no limit
+	PrefetchOpenings bool   // interleave one after the other opens the next dataset ahead
+	WarmStart        bool   // background threads start with the iterator, not with the first element
+	Slack            bool   // the last prefetch leaves the processor to the consumer at its start
+
+	Rewrites Rewrites
+}
+
+// Rewrites are TensorFlow's rewrites of the dataset graph, each on its own. The
+// elements stay the same, but for functions with random numbers.
+type Rewrites struct {
+	FilterFusion           Switch // filters after each other become one; default off
+	FilterParallelization  Switch // filters work on several elements at a time; default off
+	InjectPrefetch         Switch // a prefetch at the end where there is none; default on
+	MapAndBatchFusion      Switch // a map before a batch becomes one with it; default on
+	MapAndFilterFusion     Switch // a map before a filter becomes one with it; default off
+	MapFusion              Switch // maps after each other become one; default off
+	MapParallelization     Switch // maps of functions without state work on several elements at a time; default on
+	NoopElimination        Switch // what does nothing is left out; default on
+	ParallelBatch          Switch // batches are copied several at a time; default off
+	ShuffleAndRepeatFusion Switch // a shuffle before a repeat becomes one with it; default on
 }
 
 // WithOptions sets options for the datasets that d is made of. The iterator
@@ -25,6 +58,7 @@ func (d *Dataset) WithOptions(o *Options) *Dataset {
 	if o == nil {
 		o = &Options{}
 	}
+	d.scope.UpdateErr("Dataset.WithOptions", o.check())
 	serialized, err := proto.MarshalOptions{Deterministic: true}.Marshal(o.proto())
 	if err != nil {
 		d.scope.UpdateErr("OptionsDataset", err)
@@ -38,8 +72,21 @@ func (d *Dataset) Finalize() *Dataset {
 	return d.same("FinalizeDataset", nil)
 }
 
+// check reports sizes that TensorFlow would take for something else.
+func (o *Options) check() error {
+	for name, n := range map[string]int64{
+		"CPUBudget": int64(o.CPUBudget), "RAMBudget": o.RAMBudget, "Parallelism": o.Parallelism, "MinParallelism": o.MinParallelism,
+		"PrivateThreads": int64(o.PrivateThreads), "IntraOpThreads": int64(o.IntraOpThreads),
+	} {
+		if n < 0 {
+			return millrace.Errorf(millrace.ErrModel, "%s is %d", name, n)
+		}
+	}
+	return nil
+}
+
 func (o *Options) proto() *tfproto.Options {
-	return &tfproto.Options{
+	p := &tfproto.Options{
 		OptionalDeterministic: &tfproto.Options_Deterministic{Deterministic: !o.Sloppy},
 		AutotuneOptions:       o.autotune(),
 		DistributeOptions:     &tfproto.DistributeOptions{},
@@ -48,6 +95,16 @@ func (o *Options) proto() *tfproto.Options {
 		// Symbolic checkpoints hang after a restore with a parallel interleave.
 		OptionalSymbolicCheckpoint: &tfproto.Options_SymbolicCheckpoint{SymbolicCheckpoint: false},
 	}
+	if o.Name != "" {
+		p.OptionalDatasetName = &tfproto.Options_DatasetName{DatasetName: o.Name}
+	}
+	if o.WarmStart {
+		p.OptionalWarmStart = &tfproto.Options_WarmStart{WarmStart: true}
+	}
+	if o.Slack {
+		p.OptionalSlack = &tfproto.Options_Slack{Slack: true}
+	}
+	return p
 }
 
 func (o *Options) autotune() *tfproto.AutotuneOptions {
@@ -60,6 +117,12 @@ func (o *Options) autotune() *tfproto.AutotuneOptions {
 	if o.RAMBudget > 0 {
 		a.OptionalRamBudget = &tfproto.AutotuneOptions_RamBudget{RamBudget: o.RAMBudget}
 	}
+	if o.Parallelism > 0 {
+		a.OptionalInitialParallelism = &tfproto.AutotuneOptions_InitialParallelism{InitialParallelism: o.Parallelism}
+	}
+	if o.MinParallelism > 0 {
+		a.OptionalMinParallelism = &tfproto.AutotuneOptions_MinParallelism{MinParallelism: o.MinParallelism}
+	}
 	return a
 }
 
@@ -71,7 +134,47 @@ func (o *Options) optimization() *tfproto.OptimizationOptions {
 	if o.PrefetchOpenings {
 		p.OptionalSeqInterleavePrefetch = &tfproto.OptimizationOptions_SeqInterleavePrefetch{SeqInterleavePrefetch: true}
 	}
+	o.Rewrites.add(p)
 	return p
+}
+
+// add sets the rewrites that are not left to TensorFlow.
+func (r *Rewrites) add(p *tfproto.OptimizationOptions) {
+	if on, set := r.FilterFusion.value(); set {
+		p.OptionalFilterFusion = &tfproto.OptimizationOptions_FilterFusion{FilterFusion: on}
+	}
+	if on, set := r.FilterParallelization.value(); set {
+		p.OptionalFilterParallelization = &tfproto.OptimizationOptions_FilterParallelization{FilterParallelization: on}
+	}
+	if on, set := r.InjectPrefetch.value(); set {
+		p.OptionalInjectPrefetch = &tfproto.OptimizationOptions_InjectPrefetch{InjectPrefetch: on}
+	}
+	if on, set := r.MapAndBatchFusion.value(); set {
+		p.OptionalMapAndBatchFusion = &tfproto.OptimizationOptions_MapAndBatchFusion{MapAndBatchFusion: on}
+	}
+	if on, set := r.MapAndFilterFusion.value(); set {
+		p.OptionalMapAndFilterFusion = &tfproto.OptimizationOptions_MapAndFilterFusion{MapAndFilterFusion: on}
+	}
+	if on, set := r.MapFusion.value(); set {
+		p.OptionalMapFusion = &tfproto.OptimizationOptions_MapFusion{MapFusion: on}
+	}
+	if on, set := r.MapParallelization.value(); set {
+		p.OptionalMapParallelization = &tfproto.OptimizationOptions_MapParallelization{MapParallelization: on}
+	}
+	if on, set := r.NoopElimination.value(); set {
+		p.OptionalNoopElimination = &tfproto.OptimizationOptions_NoopElimination{NoopElimination: on}
+	}
+	if on, set := r.ParallelBatch.value(); set {
+		p.OptionalParallelBatch = &tfproto.OptimizationOptions_ParallelBatch{ParallelBatch: on}
+	}
+	if on, set := r.ShuffleAndRepeatFusion.value(); set {
+		p.OptionalShuffleAndRepeatFusion = &tfproto.OptimizationOptions_ShuffleAndRepeatFusion{ShuffleAndRepeatFusion: on}
+	}
+}
+
+// value returns what a switch says, and whether it says anything.
+func (w Switch) value() (on, set bool) {
+	return w == On, w == On || w == Off
 }
 
 func (o *Options) threading() *tfproto.ThreadingOptions {

@@ -98,7 +98,7 @@ func (d *Dataset) Enumerate(start int64) *Dataset {
 
 // ShuffleOptions are the options of [Dataset.Shuffle].
 type ShuffleOptions struct {
-	Seed, Seed2 int64 // both 0: another order in every process
+	Seed, Seed2 int64 // both 0: another order in every process; Python's seed=n is [DefaultSeed], n
 	Fixed       bool  // the same order in every repetition; default another one in each
 }
 
@@ -111,9 +111,28 @@ func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 	}
 	s := d.scope
 	inRange(s, "ShuffleDatasetV3: buffer size", buffer, 1, maxShuffleBuffer)
+	return d.shuffled(s.Const(buffer), o)
+}
+
+func (d *Dataset) shuffled(buffer tfbridge.Output, o *ShuffleOptions) *Dataset {
+	s := d.scope
 	generator := s.Op1("DummySeedGenerator", nil)
 	return d.same("ShuffleDatasetV3", attrs{"reshuffle_each_iteration": !o.Fixed},
-		s.Const(buffer), s.Const(o.Seed), s.Const(o.Seed2), generator)
+		buffer, s.Const(o.Seed), s.Const(o.Seed2), generator)
+}
+
+// GlobalShuffle gives elements in random order, each drawn from the whole
+// dataset without a buffer: d must be able to give any element at once, as
+// [Range], [FromSlices] and maps and batches of these are. Others fail with
+// code FailedPrecondition when an iterator is initialized. The seeds are those
+// of [Dataset.Shuffle]. It wraps GlobalShuffleDataset.
+func (d *Dataset) GlobalShuffle(o *ShuffleOptions) *Dataset {
+	if o == nil {
+		o = &ShuffleOptions{}
+	}
+	s := d.scope
+	return d.same("GlobalShuffleDataset", attrs{"reshuffle_each_iteration": !o.Fixed},
+		s.Const(o.Seed), s.Const(o.Seed2), s.Op1("DummySeedGenerator", nil))
 }
 
 // ShuffleOutput is [Dataset.Shuffle] with seeds that are outputs of the graph,

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"fmt"
-
 	"millrace"
 	"millrace/graph"
 	"millrace/tfbridge"
@@ -28,26 +26,38 @@ func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *
 	if o == nil {
 		o = &TFRecordsOptions{}
 	}
-	switch o.Compression {
-	case "", "GZIP", "ZLIB": // TensorFlow takes any other text for none
-	default:
-		s.UpdateErr("TFRecordDataset", millrace.Errorf(millrace.ErrModel,
-			"unknown compression %q: must be \"\", \"GZIP\" or \"ZLIB\"", o.Compression))
-	}
-	inRange(s, "TFRecordDataset: buffer", o.BufferBytes, 0, maxReadBuffer)
-	buffer := o.BufferBytes
-	switch {
-	case o.Unbuffered:
-		buffer = 0 // TensorFlow's word for it
-	case buffer == 0:
-		buffer = defaultBuffer
+	compression(s, "TFRecordDataset", o.Compression)
+	buffer := readBuffer(s, "TFRecordDataset", o.BufferBytes)
+	if o.Unbuffered {
+		buffer = s.Const(int64(0)) // TensorFlow's word for it
 	}
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
-	return made(s, specs, s.Op1("TFRecordDataset", nil, filenames, s.Const(o.Compression), s.Const(buffer)))
+	return made(s, specs, s.Op1("TFRecordDataset", nil, filenames, s.Const(o.Compression), buffer))
+}
+
+// compression reports a name that TensorFlow would take for none.
+func compression(s *graph.Scope, what, name string) {
+	switch name {
+	case "", "GZIP", "ZLIB":
+	default:
+		s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "unknown compression %q: must be \"\", \"GZIP\" or \"ZLIB\"", name))
+	}
+}
+
+// readBuffer returns how many bytes to read at a time.
+func readBuffer(s *graph.Scope, what string, n int64) tfbridge.Output {
+	inRange(s, what+": buffer", n, 0, maxReadBuffer)
+	if n == 0 {
+		n = defaultBuffer
+	}
+	return s.Const(n)
 }
 
 // FromTensors returns a dataset of one element.
 func FromTensors(s *graph.Scope, components ...tfbridge.Output) *Dataset {
+	if !someComponents(s, "FromTensors", components) {
+		return &Dataset{scope: s}
+	}
 	specs := graph.SpecsOf(components)
 	return made(s, specs, s.Op1("TensorDataset",
 		map[string]any{"output_shapes": graph.Shapes(specs)}, tfbridge.OutputList(components)))
@@ -56,12 +66,23 @@ func FromTensors(s *graph.Scope, components ...tfbridge.Output) *Dataset {
 // FromSlices returns a dataset of the slices of components along their first
 // dimension, which must be of one size.
 func FromSlices(s *graph.Scope, components ...tfbridge.Output) *Dataset {
+	if !someComponents(s, "FromSlices", components) {
+		return &Dataset{scope: s}
+	}
 	specs, err := slicesOf(graph.SpecsOf(components))
 	if err != nil {
 		s.UpdateErr("TensorSliceDataset", err)
 	}
 	return made(s, specs, s.Op1("TensorSliceDataset",
 		map[string]any{"output_shapes": graph.Shapes(specs)}, tfbridge.OutputList(components)))
+}
+
+// someComponents reports an element without components.
+func someComponents(s *graph.Scope, what string, components []tfbridge.Output) bool {
+	if len(components) == 0 {
+		s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "there are no components"))
+	}
+	return s.Err() == nil
 }
 
 // slicesOf returns the specs without their first dimension.
@@ -84,7 +105,7 @@ func slicesOf(specs []graph.Spec) ([]graph.Spec, error) {
 // Range returns the int64 numbers from start up to but without stop.
 func Range(s *graph.Scope, start, stop, step int64) *Dataset {
 	if step == 0 {
-		s.UpdateErr("RangeDataset", fmt.Errorf("step is 0"))
+		s.UpdateErr("RangeDataset", millrace.Errorf(millrace.ErrModel, "step is 0"))
 	}
 	specs := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
 	return add(s, "RangeDataset", specs, nil, s.Const(start), s.Const(stop), s.Const(step))

@@ -1,0 +1,157 @@
+package dataset
+
+import (
+	"math"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// ChooseOptions are the options of [Choose].
+type ChooseOptions struct {
+	SkipEmpty bool // go on with the other datasets when one ends; default: end with the first that is chosen and has no more
+}
+
+// Choose gives the next element of one of the datasets at a time: choices, a
+// dataset of int64 scalars, says which, from 0. Datasets must be alike;
+// dimensions in which they differ are unknown in the result. It wraps
+// DirectedInterleaveDataset.
+func Choose(s *graph.Scope, choices *Dataset, datasets []*Dataset, o *ChooseOptions) *Dataset {
+	if o == nil {
+		o = &ChooseOptions{}
+	}
+	if !usable(s, "Choose: choices", choices) {
+		return &Dataset{scope: s}
+	}
+	if len(choices.specs) != 1 || choices.specs[0].DType != tfbridge.Int64 || choices.specs[0].Shape.NumDimensions() > 0 {
+		s.UpdateErr("Choose", millrace.Errorf(millrace.ErrModel, "choices are %v, must be int64 scalars", choices.Spec()))
+	}
+	return directed(s, "Choose", choices, datasets, !o.SkipEmpty)
+}
+
+// directed interleaves datasets as the elements of choices say.
+func directed(s *graph.Scope, what string, choices *Dataset, datasets []*Dataset, stop bool) *Dataset {
+	tree := alike(s, what, datasets)
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	var variants tfbridge.OutputList
+	for _, d := range datasets {
+		variants = append(variants, d.variant)
+	}
+	return add(s, "DirectedInterleaveDataset", tree.Specs(), attrs{"stop_on_empty_dataset": stop},
+		choices.variant, variants).as(tree)
+}
+
+// alike returns the structure that elements of all datasets have.
+func alike(s *graph.Scope, what string, datasets []*Dataset) *Structure {
+	if len(datasets) == 0 {
+		s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "there are no datasets"))
+	}
+	if !usable(s, what, datasets...) {
+		return TupleSpec()
+	}
+	tree := datasets[0].Spec()
+	for _, d := range datasets[1:] {
+		both, err := tree.common(d.Spec())
+		if err != nil {
+			s.UpdateErr(what, err)
+			return TupleSpec()
+		}
+		tree = both
+	}
+	return tree
+}
+
+// SampleOptions are the options of [Sample].
+type SampleOptions struct {
+	Weights     []float64 // how often each dataset is chosen, of any sum; nil: all alike
+	WeightsOf   *Dataset  // in place of Weights: for every element to give, a vector of float32 or float64
+	Seed, Seed2 int64     // both 0: another order in every process; Python's seed=n is [DefaultSeed], n
+	Vary        bool      // another order in every repetition; default the same one
+	StopOnEmpty bool      // end when a dataset is chosen that has no more; default: go on with the others
+}
+
+// Sample gives the next element of a dataset chosen at random, until all have
+// ended. The same seeds give the same order in every process. It wraps
+// DirectedInterleaveDataset, RandomDataset and StatelessMultinomial.
+func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
+	if o == nil {
+		o = &SampleOptions{}
+	}
+	alike(s, "Sample", datasets)
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	numbers := Random(s, &RandomOptions{Seed: o.Seed, Seed2: o.Seed2, Vary: o.Vary}).Batch(2, false)
+	if o.WeightsOf != nil {
+		return directed(s, "Sample", o.choicesOf(s, len(datasets), numbers), datasets, o.StopOnEmpty)
+	}
+	weights, err := o.weights(len(datasets))
+	if err != nil {
+		s.UpdateErr("Sample", err)
+		return &Dataset{scope: s}
+	}
+	var chosen []*Dataset
+	var logits []float32
+	for i, d := range datasets {
+		if weights[i] > 0 {
+			chosen, logits = append(chosen, d), append(logits, float32(math.Log(weights[i])))
+		}
+	}
+	if len(chosen) == 1 {
+		return chosen[0].In(s)
+	}
+	choices := numbers.Map("choice", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{choice(s, s.Const([][]float32{logits}), args[0])}
+	}, &MapOptions{Inline: true})
+	return directed(s, "Sample", choices, chosen, o.StopOnEmpty)
+}
+
+// choice draws the number of a dataset.
+func choice(s *graph.Scope, logits, seed tfbridge.Output) tfbridge.Output {
+	drawn := s.Op1("StatelessMultinomial", map[string]any{"output_dtype": tfbridge.Int64}, logits, s.Const(int32(1)), seed)
+	return graph.Squeeze(s, drawn, 0, 1)
+}
+
+// weights returns a weight for each of n datasets.
+func (o *SampleOptions) weights(n int) ([]float64, error) {
+	weights := o.Weights
+	if weights == nil {
+		weights = make([]float64, n)
+		for i := range weights {
+			weights[i] = math.E // whose logarithm is 1, as Python has it
+		}
+	}
+	if len(weights) != n {
+		return nil, millrace.Errorf(millrace.ErrModel, "%d weights for %d datasets", len(weights), n)
+	}
+	sum := 0.0
+	for i, w := range weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return nil, millrace.Errorf(millrace.ErrModel, "weight %d is %v", i, w)
+		}
+		sum += w
+	}
+	if sum == 0 {
+		return nil, millrace.Errorf(millrace.ErrModel, "all weights are 0")
+	}
+	return weights, nil
+}
+
+// choicesOf returns the choices that a dataset of weights makes.
+func (o *SampleOptions) choicesOf(s *graph.Scope, n int, numbers *Dataset) *Dataset {
+	if !usable(s, "Sample: weights", o.WeightsOf) {
+		return &Dataset{scope: s}
+	}
+	p := o.WeightsOf.Specs()
+	if len(p) != 1 || p[0].DType != tfbridge.Float && p[0].DType != tfbridge.Double ||
+		p[0].Shape.NumDimensions() >= 0 && p[0].Shape.NumDimensions() != 1 ||
+		p[0].Shape.Size(0) >= 0 && p[0].Shape.Size(0) != int64(n) {
+		s.UpdateErr("Sample", millrace.Errorf(millrace.ErrModel, "weights are %v, must be a vector of %d numbers", o.WeightsOf.Spec(), n))
+	}
+	return Zip(s, o.WeightsOf, numbers).Map("choice", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{choice(s, graph.ExpandDims(s, s.Op1("Log", nil, args[0]), 0), args[1])}
+	}, &MapOptions{Inline: true})
+}

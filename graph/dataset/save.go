@@ -1,0 +1,146 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// SaveOptions are the options of [Dataset.Save].
+type SaveOptions struct {
+	Compression string    // "NONE", "GZIP" or "SNAPPY"; default "NONE"
+	Shard       ShardFunc // which file an element goes to; nil: all to one
+	Session     *tfbridge.SessionOptions
+	Feeds       map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
+}
+
+// Save writes all elements to files in a local directory, which is made if
+// there is none, for [Load] and for Python's tf.data.Dataset.load. It reads
+// the dataset to its end. When ctx ends it waits for what is in flight, and the
+// error is of class millrace.ErrCanceled. It wraps SaveDataset.
+func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) error {
+	if o == nil {
+		o = &SaveOptions{}
+	}
+	s := d.scope
+	shard := o.Shard
+	if shard == nil {
+		shard = func(s *graph.Scope, _ []tfbridge.Output) tfbridge.Output { return s.Const(int64(0)) }
+	}
+	f := d.shardFunction("Dataset.Save", shard)
+	op := s.AddOperation(tfbridge.OpSpec{
+		Type:  "SaveDataset",
+		Input: []tfbridge.Input{d.variant, s.Const(directory), f.Inputs()},
+		Attrs: map[string]any{
+			"compression":    snapshotCompression(s, "Dataset.Save", o.Compression, ""),
+			"shard_func":     f.Attr(),
+			"use_shard_func": o.Shard != nil,
+		},
+	})
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if err := writeSpec(directory, d.Spec()); err != nil {
+		return err
+	}
+	return runOnce(ctx, s.Graph(), op, o)
+}
+
+// runOnce runs an operation in a session of its own.
+func runOnce(ctx context.Context, g *tfbridge.Graph, op *tfbridge.Operation, o *SaveOptions) error {
+	sess, err := tfbridge.NewSession(g, o.Session)
+	if err != nil {
+		return fmt.Errorf("save: %w", err)
+	}
+	defer sess.Close()
+	stop := context.AfterFunc(ctx, func() { sess.Close() })
+	defer stop()
+	if _, err := sess.Run(o.Feeds, nil, []*tfbridge.Operation{op}); err != nil {
+		if ctx.Err() != nil {
+			return millrace.Errorf(millrace.ErrCanceled, "save: %w", context.Cause(ctx))
+		}
+		return fmt.Errorf("save: %w", err)
+	}
+	return nil
+}
+
+// specFile is where saved datasets have the structure of their elements.
+const specFile = "dataset_spec.pb"
+
+// writeSpec writes a structure where Python looks for it.
+func writeSpec(directory string, t *Structure) error {
+	value, err := t.proto()
+	if err != nil {
+		return fmt.Errorf("save: %w", err)
+	}
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(value)
+	if err != nil {
+		return millrace.Errorf(millrace.ErrInternal, "save: %w", err)
+	}
+	if err := os.MkdirAll(directory, 0o777); err != nil {
+		return millrace.Errorf(millrace.ErrIO, "save: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(directory, specFile), raw, 0o666); err != nil {
+		return millrace.Errorf(millrace.ErrIO, "save: %w", err)
+	}
+	return nil
+}
+
+// LoadOptions are the options of [Load].
+type LoadOptions struct {
+	Spec        *Structure // of the elements; nil: as the directory says
+	Compression string     // as they were saved; default "NONE"
+	Reader      ReaderFunc // how files are read; nil: one after the other
+}
+
+// Load returns the dataset that [Dataset.Save] or Python's
+// tf.data.Dataset.save wrote to a local directory. What Python calls a
+// distributed snapshot cannot be loaded. It wraps LoadDataset.
+func Load(s *graph.Scope, directory string, o *LoadOptions) *Dataset {
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	t := o.Spec
+	if t == nil {
+		var err error
+		if t, err = readSpec(directory); err != nil {
+			s.UpdateErr("Load", err)
+			return &Dataset{scope: s}
+		}
+	}
+	s.UpdateErr("Load", t.check())
+	packing := snapshotCompression(s, "Load", o.Compression, "")
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	like := &Dataset{scope: s, specs: t.Specs(), structure: t}
+	read := like.readerFunction("Load", o.Reader, 1)
+	return add(s, "LoadDataset", like.specs, attrs{"compression": packing, "reader_func": read.Attr()},
+		s.Const(directory), read.Inputs()).as(t)
+}
+
+// readSpec reads the structure that was saved with a dataset.
+func readSpec(directory string) (*Structure, error) {
+	name := filepath.Join(directory, specFile)
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrIO, "no saved dataset: %w", err)
+	}
+	value := &tfproto.StructuredValue{}
+	if err := proto.Unmarshal(raw, value); err != nil {
+		return nil, millrace.Errorf(millrace.ErrCorrupt, "%s: %w", name, err)
+	}
+	t, err := structureFrom(value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}

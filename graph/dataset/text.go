@@ -1,0 +1,144 @@
+package dataset
+
+import (
+	"math"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// TextLinesOptions are the options of [TextLines].
+type TextLinesOptions struct {
+	Compression string // "" none, "GZIP" or "ZLIB"
+	BufferBytes int64  // to read at a time; default 256 KiB
+}
+
+// TextLines returns the lines of files, each a string without its line feed
+// and a carriage return before it. The filenames are a scalar or a vector of
+// strings; files are read one after the other. It wraps TextLineDataset.
+func TextLines(s *graph.Scope, filenames tfbridge.Output, o *TextLinesOptions) *Dataset {
+	if o == nil {
+		o = &TextLinesOptions{}
+	}
+	compression(s, "TextLines", o.Compression)
+	buffer := readBuffer(s, "TextLines", o.BufferBytes)
+	return made(s, records(), s.Op1("TextLineDataset", nil, filenames, s.Const(o.Compression), buffer))
+}
+
+// FixedLengthRecordsOptions are the options of [FixedLengthRecords].
+type FixedLengthRecordsOptions struct {
+	HeaderBytes int64  // to leave out at the start of every file
+	FooterBytes int64  // to leave out at its end
+	Compression string // "" none, "GZIP" or "ZLIB"
+	BufferBytes int64  // to read at a time; default 256 KiB
+}
+
+// FixedLengthRecords returns the records of n bytes in files, each a string.
+// The filenames are a scalar or a vector of strings; files are read one after
+// the other. A file whose records do not fill it is an error of code
+// InvalidArgument when it is reached, and when it is compressed at its end. It
+// wraps FixedLengthRecordDatasetV2.
+func FixedLengthRecords(s *graph.Scope, filenames tfbridge.Output, n int64, o *FixedLengthRecordsOptions) *Dataset {
+	if o == nil {
+		o = &FixedLengthRecordsOptions{}
+	}
+	const what = "FixedLengthRecords"
+	inRange(s, what+": record", n, 1, maxReadBuffer)
+	inRange(s, what+": header", o.HeaderBytes, 0, math.MaxInt64)
+	inRange(s, what+": footer", o.FooterBytes, 0, math.MaxInt64)
+	compression(s, what, o.Compression)
+	buffer := readBuffer(s, what, o.BufferBytes)
+	return made(s, records(), s.Op1("FixedLengthRecordDatasetV2", nil, filenames,
+		s.Const(o.HeaderBytes), s.Const(n), s.Const(o.FooterBytes), buffer, s.Const(o.Compression)))
+}
+
+// records returns the specs of one string.
+func records() []graph.Spec {
+	return []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
+}
+
+// FilesOptions are the options of [Files].
+type FilesOptions struct {
+	Shuffle     bool  // in random order, another one in every repetition; default by name
+	Seed, Seed2 int64 // of Shuffle, see [ShuffleOptions]
+}
+
+// Files returns the names of the files that patterns such as "data/*.csv"
+// match, each a string. The patterns are a scalar or a vector of strings; a
+// name without *, ? and [ matches itself. They are matched when an iterator is
+// initialized, and then it is an error of code InvalidArgument if there are no
+// files. "**" is not recursive. It wraps MatchingFiles and
+// TensorSliceDataset.
+func Files(s *graph.Scope, patterns tfbridge.Output, o *FilesOptions) *Dataset {
+	if o == nil {
+		o = &FilesOptions{}
+	}
+	names := s.Op1("MatchingFiles", nil, patterns)
+	size := graph.Size(s, names)
+	some := graph.Assert(s, graph.Greater(s, size, s.Const(int32(0))), []tfbridge.Output{s.Const("no files match"), patterns}, nil)
+	d := FromSlices(s, graph.Identity(s.WithControlDependencies(some), names))
+	if !o.Shuffle {
+		return d
+	}
+	buffer := graph.Cast(s, graph.Maximum(s, size, s.Const(int32(1))), tfbridge.Int64)
+	return d.shuffled(buffer, &ShuffleOptions{Seed: o.Seed, Seed2: o.Seed2})
+}
+
+// RandomOptions are the options of [Random].
+type RandomOptions struct {
+	Seed, Seed2 int64 // both 0: other numbers in every process
+	Vary        bool  // other numbers in every repetition; default the same ones
+}
+
+// Random returns an endless dataset of random int64 numbers from 0 to
+// 1<<32-1. The same seeds give the same numbers in every process. Python's
+// seed=n is Seed: [DefaultSeed], Seed2: n. It wraps RandomDataset and
+// RandomDatasetV2.
+func Random(s *graph.Scope, o *RandomOptions) *Dataset {
+	if o == nil {
+		o = &RandomOptions{}
+	}
+	specs := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
+	if !o.Vary {
+		return add(s, "RandomDataset", specs, nil, s.Const(o.Seed), s.Const(o.Seed2))
+	}
+	return add(s, "RandomDatasetV2", specs, attrs{"rerandomize_each_iteration": true},
+		s.Const(o.Seed), s.Const(o.Seed2), s.Op1("DummySeedGenerator", nil))
+}
+
+// DefaultSeed is the first of the two seeds where Python is given one and there
+// is no global seed: seed=n in Python is Seed: DefaultSeed, Seed2: n here.
+const DefaultSeed = 87654321
+
+// Counter returns the endless dataset of the int64 numbers from start on. It
+// wraps RangeDataset.
+func Counter(s *graph.Scope, start, step int64) *Dataset {
+	stop := int64(math.MaxInt64)
+	if step < 0 {
+		stop = math.MinInt64
+	}
+	return Range(s, start, stop, step)
+}
+
+// GenerateFunc makes from a state the next one, the components of an element,
+// and a scalar bool that tells whether there is such an element at all.
+type GenerateFunc func(s *graph.Scope, state []tfbridge.Output) (next, components []tfbridge.Output, more tfbridge.Output)
+
+// Generate returns the elements that a function makes, each from a state that
+// it hands on, until there are no more. Unlike a GeneratorDataset its
+// iterators can be saved. It wraps ScanDataset and TakeWhileDataset.
+func Generate(s *graph.Scope, name string, initial []tfbridge.Output, fn GenerateFunc) *Dataset {
+	if fn == nil {
+		s.UpdateErr("Generate", millrace.Errorf(millrace.ErrModel, "function %q is nil", name))
+	}
+	d := Counter(s, 0, 1).Scan(name, initial, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
+		next, components, more := fn(s, state)
+		return next, append(append([]tfbridge.Output{}, components...), more)
+	}).TakeWhile(name+"_more", func(_ *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+		return args[len(args)-1]
+	})
+	return d.Map(name+"_element", func(_ *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return args[:len(args)-1]
+	}, nil)
+}
