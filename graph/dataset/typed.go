@@ -70,7 +70,7 @@ func bound[In any](d *Dataset, s *graph.Scope, args []tfbridge.Output, missing b
 
 // ScanOf is [Dataset.Scan] with a function of Go values. The first state is a
 // value as [Flatten] takes it, of dense parts only.
-func ScanOf[State, In, Out any](d *Dataset, name string, initial State, fn func(s *graph.Scope, state State, element In) (State, Out)) *Dataset {
+func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s *graph.Scope, state State, element In) (State, Out)) *Dataset {
 	if d == nil || d.scope == nil {
 		return d
 	}
@@ -98,7 +98,7 @@ func ScanOf[State, In, Out any](d *Dataset, name string, initial State, fn func(
 // ReduceOf is [Dataset.Reduce] with a function of Go values. The first state
 // is a value as [Flatten] takes it, of dense parts only; the result is the
 // last one.
-func ReduceOf[State, In any](d *Dataset, name string, initial State, fn func(s *graph.Scope, state State, element In) State) State {
+func ReduceOf[State, In any](d *Dataset, name string, initial any, fn func(s *graph.Scope, state State, element In) State) State {
 	var none State
 	if d == nil || d.scope == nil {
 		return none
