@@ -76,12 +76,12 @@ func Files(s *graph.Scope, patterns tfbridge.Output, o *FilesOptions) *Dataset {
 	}
 	names := s.Op1("MatchingFiles", nil, patterns)
 	size := graph.Size(s, names)
-	some := graph.Assert(s, graph.Greater(s, size, s.Const(int32(0))), []tfbridge.Output{s.Const("no files match"), patterns}, nil)
+	some := graph.Assert(s, graph.Greater(s, size, s.Const(int64(0))), []tfbridge.Output{s.Const("no files match"), patterns}, nil)
 	d := FromSlices(s, graph.Identity(s.WithControlDependencies(some), names))
 	if !o.Shuffle {
 		return d
 	}
-	buffer := graph.Cast(s, graph.Maximum(s, size, s.Const(int32(1))), tfbridge.Int64)
+	buffer := graph.Maximum(s, size, s.Const(int64(1)))
 	return d.shuffled(buffer, &ShuffleOptions{Seed: o.Seed, Seed2: o.Seed2})
 }
 
