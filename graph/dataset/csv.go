@@ -140,10 +140,10 @@ func (d *Dataset) named(fields []CSVField) *Dataset {
 	return d.as(FieldsSpec(parts))
 }
 
-// SQL returns the rows that a query gives, each an element of scalars of such
-// types: a tuple in the order of the query's columns. The only driver that
-// TensorFlow has is "sqlite", and source is then a file. It wraps SqlDataset.
-func SQL(s *graph.Scope, driver, source, query tfbridge.Output, columns ...tfbridge.DataType) *Dataset {
+// SQL returns the rows that a query to an SQLite database gives, each an
+// element of scalars of such types: a tuple in the order of the query's
+// columns. The file and the query are string scalars. It wraps SqlDataset.
+func SQL(s *graph.Scope, file, query tfbridge.Output, columns ...tfbridge.DataType) *Dataset {
 	if len(columns) == 0 {
 		s.UpdateErr("SQL", millrace.Errorf(millrace.ErrModel, "there are no columns"))
 	}
@@ -151,5 +151,5 @@ func SQL(s *graph.Scope, driver, source, query tfbridge.Output, columns ...tfbri
 	for i, dtype := range columns {
 		specs[i] = graph.Spec{DType: dtype, Shape: tfbridge.ScalarShape()}
 	}
-	return add(s, "SqlDataset", specs, nil, driver, source, query)
+	return add(s, "SqlDataset", specs, nil, s.Const("sqlite"), file, query)
 }

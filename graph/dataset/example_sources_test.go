@@ -114,7 +114,7 @@ func ExampleFiles() {
 func ExampleSQL() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	d := dataset.SQL(s, s.Const("sqlite"), s.Const("testdata/animals.sqlite"),
+	d := dataset.SQL(s, s.Const("testdata/animals.sqlite"),
 		s.Const("SELECT name, legs FROM animals ORDER BY name"), tfbridge.String, tfbridge.Int64)
 	show[struct {
 		Name string
