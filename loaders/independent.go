@@ -8,14 +8,10 @@ import (
 
 // examples builds the independent loader up to its batches.
 func (b *builder) examples() *dataset.Dataset {
-	native := b.plan.native().Applied
-	if native && b.plan.joinFiles().Applied && b.plan.nativeFiles() {
-		return b.nativeBatches(b.nativeExamples())
+	if b.plan.native().Applied {
+		return b.nativeRecords()
 	}
 	d := b.records()
-	if native {
-		return b.nativeBatches(d.NativeParse(b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
-	}
 	if b.plan.applied(rewriteRaggedRows) {
 		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
 		return d.Map("parse", b.parseLists, b.mapOptions())

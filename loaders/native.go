@@ -9,26 +9,38 @@ import (
 	"millrace/tfbridge"
 )
 
-// native decides whether Examples are decoded, or windows cut from them, by our
+// native decides whether records are decoded, or windows cut from them, by our
 // own operations in place of TensorFlow's parser, and read by them too where
 // files come one after another.
 func (p *Plan) native() Rewrite {
 	r := Rewrite{Name: rewriteNative}
 	switch {
-	case p.Manifest.AllowVarLen:
-		r.Why = "records are SequenceExamples"
 	case p.Bucket != nil:
 		r.Why = "examples are put into buckets one by one"
 	case p.NativeLibrary == "":
 		r.Why = "the library of dataset operations is not built for this runtime (make native)"
 	case p.Window != nil:
 		r.Applied, r.Why = p.nativeWindows()
-	case p.joinFiles().Applied && p.nativeFiles():
-		r.Applied, r.Why = true, "files are read, checked and decoded into batches by one operation"
+	case p.valueless():
+		r.Why = "the elements of a feature list have no values"
 	default:
-		r.Applied, r.Why = true, "records are decoded into batches by one operation"
+		r.Applied, r.Why = true, p.nativeWork()
 	}
 	return r
+}
+
+// nativeWork says what one of our operations does for batches of records.
+func (p *Plan) nativeWork() string {
+	padded := p.Manifest.AllowVarLen && p.Padding != nil && p.nativeTensors()
+	switch all := p.joinFiles().Applied && p.nativeFiles(); {
+	case all && padded:
+		return "files are read, checked, decoded and padded to batches by one operation"
+	case all:
+		return "files are read, checked and decoded into batches by one operation"
+	case padded:
+		return "records are decoded and padded to batches by one operation"
+	}
+	return "records are decoded into batches by one operation"
 }
 
 // nativeWindows decides whether our own operation cuts the windows.
@@ -36,6 +48,8 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 	isString := func(f *Feature) bool { return f.Kind == String }
 	_, direct := p.unpadded(true)
 	switch {
+	case p.Manifest.AllowVarLen:
+		return false, "windows of SequenceExamples are cut by TensorFlow's operations"
 	case !p.nativeFiles():
 		return false, "windows are cut natively from local files that are not compressed, with a read buffer"
 	case p.Window.Tail == tailPad:
@@ -67,12 +81,23 @@ func (p *Plan) needNative() error {
 	return err
 }
 
-// nativeExamples reads the files with the native operation.
-func (b *builder) nativeExamples() *dataset.Dataset {
+// nativeRecords decodes batches with the native operations, which read the
+// files themselves if they can.
+func (b *builder) nativeRecords() *dataset.Dataset {
+	if b.plan.Manifest.AllowVarLen {
+		return b.nativeSequences()
+	}
+	if !b.plan.joinFiles().Applied || !b.plan.nativeFiles() {
+		return b.nativeBatches(b.records().NativeParse(b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
+	}
 	paths, counts := b.countedFiles()
-	return dataset.NativeExamples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), &dataset.NativeExamplesOptions{
+	return b.nativeBatches(dataset.NativeExamples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
+}
+
+func (b *builder) nativeOptions() *dataset.NativeExamplesOptions {
+	return &dataset.NativeExamplesOptions{
 		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(), BufferBytes: b.plan.ReadBufferBytes,
-	})
+	}
 }
 
 // countedFiles returns the paths of the files and the numbers of their records.
@@ -90,10 +115,14 @@ func (b *builder) nativeFeatures() []dataset.NativeFeature {
 	}
 	var features []dataset.NativeFeature
 	for _, f := range b.plan.sortedFeatures() {
-		features = append(features, dataset.NativeFeature{
+		native := dataset.NativeFeature{
 			Key: f.Name, Kind: kinds[f.Kind], DType: f.DType, Shape: f.TensorShape(),
-			Strings: f.Len, BigEndian: f.Endian == "big",
-		})
+			Strings: f.Len, BigEndian: f.Endian == "big", List: f.VarLen,
+		}
+		if f.VarLen {
+			native.Shape = f.Shape
+		}
+		features = append(features, native)
 	}
 	return features
 }

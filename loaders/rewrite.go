@@ -4,7 +4,7 @@ import "slices"
 
 // The names of the rewrites.
 const (
-	rewriteNative       = "native"        // read and decode Examples in one operation of our own
+	rewriteNative       = "native"        // read and decode records in one operation of our own
 	rewriteParseBatches = "parse_batches" // batch serialized records, then parse a batch at once
 	rewriteGroupBatches = "group_batches" // parse several batches at once
 	rewriteShuffleBytes = "shuffle_bytes" // shuffle serialized records, then parse
@@ -106,6 +106,8 @@ func (p *Plan) raggedRows() Rewrite {
 		r.Why = "windows have one shape"
 	case p.Window != nil:
 		r.Applied, r.Why = true, "windows differ in length"
+	case p.native().Applied && p.nativeTensors():
+		r.Why = "the native operation makes the tensors"
 	case p.parseBatches().Applied:
 		r.Applied, r.Why = true, "feature lists differ in length"
 	default:

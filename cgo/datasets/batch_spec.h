@@ -24,6 +24,7 @@ constexpr char kValues[] = "values";
 constexpr char kBigEndian[] = "big_endian";
 constexpr char kOutputTypes[] = "output_types";
 constexpr char kOutputShapes[] = "output_shapes";
+constexpr char kLists[] = "lists";
 
 // ToStatus gives a fault TensorFlow's code for it.
 inline absl::Status ToStatus(const Fault& fault) {
@@ -62,18 +63,24 @@ inline absl::Status ToStatus(const Fault& fault) {
 class BatchSpec {
  public:
   // Read reads and checks the attributes. `shapes` is the one with the shapes
-  // of a batch of records.
+  // of a batch of records, or for a feature list of a batch of its elements.
   absl::Status Read(tensorflow::OpKernelConstruction* ctx,
-                    const char* shapes = kOutputShapes) {
+                    const char* shapes = kOutputShapes,
+                    const char* types = kOutputTypes) {
     TF_RETURN_IF_ERROR(ctx->GetAttr(kKeys, &keys_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kKinds, &kinds_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kValues, &values_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kBigEndian, &big_endian_));
-    TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputTypes, &types_));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(types, &types_));
     TF_RETURN_IF_ERROR(ctx->GetAttr(shapes, &shapes_));
     const size_t n = keys_.size();
+    if (ctx->HasAttr(kLists)) {
+      TF_RETURN_IF_ERROR(ctx->GetAttr(kLists, &lists_));
+    } else {
+      lists_.assign(n, false);
+    }
     if (kinds_.size() != n || values_.size() != n || big_endian_.size() != n ||
-        types_.size() != n || shapes_.size() != n) {
+        types_.size() != n || shapes_.size() != n || lists_.size() != n) {
       return absl::InvalidArgumentError(
           "the attributes of features differ in length");
     }
@@ -112,7 +119,8 @@ class BatchSpec {
     return attrs;
   }
 
-  // Allocate makes the tensors of a batch and says where their values go.
+  // Allocate makes the tensors of a batch and says where their values go. Those
+  // of feature lists stay empty.
   absl::Status Allocate(tensorflow::Allocator* allocator, int64_t rows,
                         std::vector<tensorflow::Tensor>* tensors,
                         std::vector<Destination>* to) const {
@@ -120,7 +128,8 @@ class BatchSpec {
     to->clear();
     for (size_t i = 0; i < features_.size(); ++i) {
       tensorflow::TensorShape shape;
-      TF_RETURN_IF_ERROR(shape.AddDimWithStatus(rows));
+      TF_RETURN_IF_ERROR(
+          shape.AddDimWithStatus(features_[i].is_list ? 0 : rows));
       for (int64_t dim : dims_[i]) {
         TF_RETURN_IF_ERROR(shape.AddDimWithStatus(dim));
       }
@@ -148,6 +157,7 @@ class BatchSpec {
     FeatureSpec f;
     f.key = keys_[i];
     f.values = values_[i];
+    f.is_list = lists_[i];
     std::vector<int64_t> dims;
     const int64_t elements = TailElements(shapes_[i], &dims);
     if (elements < 0 || f.values < 0) {
@@ -174,6 +184,9 @@ class BatchSpec {
       return absl::InvalidArgumentError(absl::StrCat(
           f.values, " values of kind ", kinds_[i], " cannot be ",
           tensorflow::DataTypeString(types_[i]), shapes_[i].DebugString()));
+    }
+    if (f.is_list && f.values < 1) {
+      return absl::InvalidArgumentError("elements of a list without values");
     }
     features_.push_back(std::move(f));
     dims_.push_back(std::move(dims));
@@ -214,6 +227,7 @@ class BatchSpec {
   std::vector<std::string> kinds_;
   std::vector<int64_t> values_;
   std::vector<bool> big_endian_;
+  std::vector<bool> lists_;
   tensorflow::DataTypeVector types_;
   std::vector<tensorflow::PartialTensorShape> shapes_;
   std::vector<FeatureSpec> features_;

@@ -21,6 +21,9 @@
 #include "window_plan.h"
 
 namespace millrace {
+
+void TestSequences();  // in sequence_decoder_test.cc
+
 namespace {
 
 #define CHECK(condition)                                            \
@@ -366,6 +369,7 @@ int main(int argc, char** argv) {
   if (argc == 3) return millrace::Measure(argv[1], std::atoi(argv[2]));
   millrace::TestCrc();
   millrace::TestDecoder();
+  millrace::TestSequences();
   millrace::TestReader();
   millrace::TestPositions();
   millrace::TestLargePositions();

@@ -1,5 +1,6 @@
 // MillraceExampleBatchDataset reads files of Examples one after the other and
 // yields batches: read, check, decode and fill in one go.
+// MillraceSequenceBatchDataset does it with SequenceExamples.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "batch_spec.h"
+#include "batch_form.h"
 #include "record_reader.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
@@ -63,11 +64,58 @@ values: How many values a record stores of each; of raw ones, byte strings.
 big_endian: Whether raw numbers are stored most significant byte first.
 )doc");
 
+REGISTER_OP("MillraceSequenceBatchDataset")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Input("batch_size: int64")
+    .Input("epochs: int64")
+    .Input("drop_remainder: bool")
+    .Input("buffer_bytes: int64")
+    .Input("fills: Tfills")
+    .Output("handle: variant")
+    .Attr("keys: list(string) >= 1")
+    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
+    .Attr("values: list(int) >= 1")
+    .Attr("big_endian: list(bool) >= 1")
+    .Attr("lists: list(bool) >= 1")
+    .Attr("record_types: list(type) >= 1")
+    .Attr("record_shapes: list(shape) >= 1")
+    .Attr(
+        "parts: list({'values', 'splits', 'padded', 'lengths', 'mask', "
+        "'elements'}) >= 1")
+    .Attr("of: list(int) >= 1")
+    .Attr("sizes: list(int) >= 1")
+    .Attr("Tfills: list(type) >= 0")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Yields batches of the SequenceExamples in uncompressed local TFRecord files.
+
+filenames: Read one after the other.
+counts: Records of each file, -1 if unknown. Another number is an error.
+epochs: Passes over all files, -1 for no end. Batches cross epochs.
+fills: What to pad each padded component with.
+keys: The features, all required.
+kinds: How they are stored.
+values: How many values a record, or an element of a list, stores of each; of
+  raw ones, byte strings.
+big_endian: Whether raw numbers are stored most significant byte first.
+lists: Whether they are feature lists.
+record_shapes: Of a batch of records, or for lists of their elements.
+parts: What each component is: values (of a list those of all records,
+  joined), where each record's begin in them, a list padded, its lengths, which
+  of its elements are no padding, or how many values each record has.
+of: The feature of each component.
+sizes: The size that padded lists and masks have, -1 for the longest.
+)doc");
+
 class ExampleBatchDatasetOp : public data::DatasetOpKernel {
  public:
   explicit ExampleBatchDatasetOp(OpKernelConstruction* ctx)
       : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, spec_.Read(ctx));
+    OP_REQUIRES_OK(ctx, form_.Read(ctx));
   }
 
  protected:
@@ -75,7 +123,7 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
 
  private:
   class Dataset;
-  BatchSpec spec_;
+  BatchForm form_;
 };
 
 // Args are the inputs of the op.
@@ -90,9 +138,9 @@ struct Args {
 
 class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
  public:
-  Dataset(OpKernelContext* ctx, BatchSpec spec, Args args)
+  Dataset(OpKernelContext* ctx, BatchForm form, Args args)
       : DatasetBase(data::DatasetContext(ctx)),
-        spec_(std::move(spec)),
+        form_(std::move(form)),
         args_(std::move(args)) {
     for (int64_t count : args_.counts) {
       total_ = count < 0 || total_ < 0 ? -1 : total_ + count;
@@ -103,10 +151,10 @@ class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
       const std::string& prefix) const override;
 
   const DataTypeVector& output_dtypes() const override {
-    return spec_.types();
+    return form_.types();
   }
   const std::vector<PartialTensorShape>& output_shapes() const override {
-    return spec_.shapes();
+    return form_.shapes();
   }
   std::string DebugString() const override { return kType; }
   absl::Status InputDatasets(
@@ -137,12 +185,12 @@ class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
     TF_RETURN_IF_ERROR(b->AddScalar(args_.epochs, &in[3]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[4]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[5]));
-    return b->AddDataset(this, in, spec_.Attrs(), output);
+    return form_.AddNode(b, this, in, output);
   }
 
  private:
   class Iterator;
-  const BatchSpec spec_;
+  const BatchForm form_;
   const Args args_;
   int64_t total_ = 0;  // records of an epoch, -1 if unknown
 };
@@ -162,7 +210,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
   explicit Iterator(const Params& params)
       : DatasetIterator(params),
         reader_(static_cast<size_t>(dataset()->args_.buffer_bytes)),
-        decoder_(dataset()->spec_.features()) {}
+        batcher_(dataset()->form_.NewBatcher()) {}
 
   absl::Status GetNextInternal(data::IteratorContext* ctx,
                                std::vector<Tensor>* out,
@@ -232,8 +280,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     *end_of_sequence = false;
     const int64_t rows = Rows();
-    TF_RETURN_IF_ERROR(dataset()->spec_.Allocate(ctx->allocator({}), rows, out,
-                                                 &destinations_));
+    TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
     // Records beyond those counted are an error even where no row is left.
     for (; row < std::max<int64_t>(rows, 1); ++row) {
@@ -250,7 +297,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
             "there are more records than the iterator's state says");
       }
       Fault fault;
-      if (!decoder_.Decode(record, destinations_.data(), row, &fault)) {
+      if (!batcher_->Add(record, row, &fault)) {
         reader_.Describe(&fault);
         return ToStatus(fault);
       }
@@ -258,10 +305,9 @@ class ExampleBatchDatasetOp::Dataset::Iterator
     if (row == 0 || (row < dataset()->args_.batch_size &&
                      dataset()->args_.drop_remainder)) {
       if (row > 0) TF_RETURN_IF_ERROR(Drain());
-      out->clear();
       *end_of_sequence = true;
-    } else if (row < rows) {
-      FirstRows(row, out);
+    } else {
+      TF_RETURN_IF_ERROR(batcher_->Finish(ctx->allocator({}), row, out));
     }
     if (reader_.is_open()) {
       at_.offset = reader_.offset();
@@ -347,8 +393,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
   absl::Mutex mu_;
   Position at_ ABSL_GUARDED_BY(mu_);
   RecordReader reader_ ABSL_GUARDED_BY(mu_);
-  ExampleDecoder decoder_ ABSL_GUARDED_BY(mu_);
-  std::vector<Destination> destinations_ ABSL_GUARDED_BY(mu_);
+  const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
 };
 
 std::unique_ptr<data::IteratorBase>
@@ -383,11 +428,16 @@ void ExampleBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
               absl::InvalidArgumentError("epochs must be at least -1"));
   OP_REQUIRES(ctx, args.buffer_bytes >= 0 && args.buffer_bytes <= kMaxBuffer,
               absl::InvalidArgumentError("buffer_bytes is out of range"));
-  *output = new Dataset(ctx, spec_, std::move(args));
+  BatchForm form;
+  OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
+  *output = new Dataset(ctx, std::move(form), std::move(args));
 }
 
 REGISTER_KERNEL_BUILDER(Name("MillraceExampleBatchDataset").Device(DEVICE_CPU),
                         ExampleBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(
+    Name("MillraceSequenceBatchDataset").Device(DEVICE_CPU),
+    ExampleBatchDatasetOp);
 
 }  // namespace
 }  // namespace millrace

@@ -9,69 +9,6 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kMaxOrder = 1024;  // keys to remember of a record
-constexpr size_t kMaxKey = 256;     // of a key in a message
-
-const char* ListName(uint8_t tag) {
-  switch (tag) {
-    case wire::kBytes1:
-      return "bytes";
-    case wire::kBytes2:
-      return "float";
-    default:
-      return "int64";
-  }
-}
-
-uint8_t ListTag(Kind kind) {
-  switch (kind) {
-    case Kind::kInt64:
-      return wire::kBytes3;
-    case Kind::kFloat:
-      return wire::kBytes2;
-    default:
-      return wire::kBytes1;
-  }
-}
-
-// Text reads a length and as many bytes, which must be there.
-bool Text(const uint8_t** p, const uint8_t* end, std::string_view* text) {
-  uint32_t n;
-  if (!wire::Varint32(p, end, &n)) return false;
-  if (n > static_cast<size_t>(end - *p)) return false;
-  *text = std::string_view(reinterpret_cast<const char*>(*p), n);
-  *p += n;
-  return true;
-}
-
-// Skip passes over a field beside the features. Like TensorFlow it takes the
-// field number 0, and a length that reaches past the record for its end.
-bool Skip(const uint8_t** p, const uint8_t* end) {
-  uint32_t tag;
-  if (!wire::Varint32(p, end, &tag)) return false;
-  uint32_t n = 0;
-  switch (tag & 7) {
-    case 0:
-      return wire::Varint32(p, end, &n);
-    case 1:
-      n = 8;
-      break;
-    case 2:
-      if (!wire::Varint32(p, end, &n)) return false;
-      if (n > INT32_MAX) return true;  // a negative length skips nothing
-      *p = wire::Limit(*p, end, n);
-      return true;
-    case 5:
-      n = 4;
-      break;
-    default:
-      return false;
-  }
-  if (n > static_cast<size_t>(end - *p)) return false;
-  *p += n;
-  return true;
-}
-
 // Entry reads an entry of the map of features: two fields, each a name or a
 // value. What is not given is empty.
 bool Entry(const uint8_t** p, const uint8_t* end, std::string_view* key,
@@ -84,7 +21,7 @@ bool Entry(const uint8_t** p, const uint8_t* end, std::string_view* key,
     uint32_t tag;
     if (!wire::Varint32(p, end, &tag)) return false;
     if (tag != wire::kBytes1 && tag != wire::kBytes2) return false;
-    if (!Text(p, end, tag == wire::kBytes1 ? key : value)) return false;
+    if (!wire::Text(p, end, tag == wire::kBytes1 ? key : value)) return false;
   }
   return *p == end;
 }
@@ -166,16 +103,10 @@ int64_t Strings(std::string_view value, int64_t want, const Destination& to,
     std::string_view text;
     if (*list.p != wire::kBytes1) return -1;
     ++list.p;
-    if (!Text(&list.p, list.end, &text)) return -1;
+    if (!wire::Text(&list.p, list.end, &text)) return -1;
     if (count < want) to.set(to.base, first + count, text.data(), text.size());
   }
   return count;
-}
-
-void CopySwapped(char* to, std::string_view from, int size) {
-  for (size_t i = 0; i < from.size(); i += size) {
-    std::reverse_copy(from.data() + i, from.data() + i + size, to + i);
-  }
 }
 
 int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
@@ -187,7 +118,7 @@ int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
     std::string_view text;
     if (*list.p != wire::kBytes1) return -1;
     ++list.p;
-    if (!Text(&list.p, list.end, &text)) return -1;
+    if (!wire::Text(&list.p, list.end, &text)) return -1;
     if (count >= f.values) continue;
     if (text.size() != static_cast<size_t>(f.raw_bytes)) {
       fault->Set(Cause::kInvalidArgument,
@@ -195,12 +126,7 @@ int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
                  Quote(f.key, kMaxKey).c_str(), text.size(), f.raw_bytes);
       return -1;
     }
-    char* at = to + count * f.raw_bytes;
-    if (f.swap_bytes > 1) {
-      CopySwapped(at, text, f.swap_bytes);
-    } else {
-      std::memcpy(at, text.data(), text.size());
-    }
+    CopyRaw(f, text, to + count * f.raw_bytes);
   }
   return count;
 }
@@ -210,24 +136,8 @@ int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
 ExampleDecoder::ExampleDecoder(std::vector<FeatureSpec> features)
     : features_(std::move(features)), found_(features_.size()) {
   for (size_t i = 0; i < features_.size(); ++i) {
-    by_key_[features_[i].key] = static_cast<int>(i);
+    keys_.Add(features_[i].key, static_cast<int>(i));
   }
-}
-
-// Lookup returns the feature of a key, -1 if nobody asks for it. Records mostly
-// have the same keys in the same order, which is tried first.
-int ExampleDecoder::Lookup(std::string_view key) {
-  if (position_ < order_.size() && order_[position_].key == key) {
-    return order_[position_++].feature;
-  }
-  const auto known = by_key_.find(key);
-  const int feature = known == by_key_.end() ? -1 : known->second;
-  if (position_ < kMaxOrder) {
-    order_.resize(position_);
-    order_.push_back({std::string(key.substr(0, kMaxKey)), feature});
-    ++position_;
-  }
-  return feature;
 }
 
 // Features reads a map of features. Of several of one key the last counts that
@@ -247,7 +157,7 @@ bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
     ++*p;
     std::string_view key, value;
     if (!Entry(p, end, &key, &value)) return malformed(start);
-    const int feature = Lookup(key);
+    const int feature = keys_.Find(key);
     if (feature < 0 || value.empty()) continue;
     const auto tag = static_cast<uint8_t>(value[0]);
     if (tag != wire::kBytes1 && tag != wire::kBytes2 && tag != wire::kBytes3) {
@@ -262,7 +172,7 @@ bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
 
 bool ExampleDecoder::Find(const uint8_t* p, const uint8_t* end, Fault* fault) {
   const uint8_t* const record = p;
-  position_ = 0;
+  keys_.Restart();
   for (std::string_view& value : found_) value = std::string_view();
   while (p != end) {
     if (*p == wire::kBytes1) {
@@ -271,7 +181,7 @@ bool ExampleDecoder::Find(const uint8_t* p, const uint8_t* end, Fault* fault) {
       continue;
     }
     const uint8_t* at = p;
-    if (!Skip(&p, end)) {
+    if (!wire::Skip(&p, end)) {
       return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
                         at - record);
     }
@@ -333,7 +243,7 @@ bool ExampleDecoder::Values(std::string_view record, size_t* at,
     std::string_view text;
     if (!list.Open(found_[0], wire::kBytes1)) return false;
     ++list.p;
-    if (!Text(&list.p, list.end, &text)) return false;
+    if (!wire::Text(&list.p, list.end, &text)) return false;
     list.p -= text.size();
     *n = text.size();
   } else {

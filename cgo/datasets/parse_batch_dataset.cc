@@ -1,5 +1,5 @@
 // MillraceParseBatchDataset batches and decodes the serialized Examples of
-// another dataset.
+// another dataset, MillraceParseSequenceBatchDataset its SequenceExamples.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "batch_spec.h"
+#include "batch_form.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 
@@ -46,11 +46,51 @@ values: How many values a record stores of each; of raw ones, byte strings.
 big_endian: Whether raw numbers are stored most significant byte first.
 )doc");
 
+REGISTER_OP("MillraceParseSequenceBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Input("fills: Tfills")
+    .Output("handle: variant")
+    .Attr("keys: list(string) >= 1")
+    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
+    .Attr("values: list(int) >= 1")
+    .Attr("big_endian: list(bool) >= 1")
+    .Attr("lists: list(bool) >= 1")
+    .Attr("record_types: list(type) >= 1")
+    .Attr("record_shapes: list(shape) >= 1")
+    .Attr(
+        "parts: list({'values', 'splits', 'padded', 'lengths', 'mask', "
+        "'elements'}) >= 1")
+    .Attr("of: list(int) >= 1")
+    .Attr("sizes: list(int) >= 1")
+    .Attr("Tfills: list(type) >= 0")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Yields batches of the serialized SequenceExamples of a dataset of strings.
+
+fills: What to pad each padded component with.
+keys: The features, all required.
+kinds: How they are stored.
+values: How many values a record, or an element of a list, stores of each; of
+  raw ones, byte strings.
+big_endian: Whether raw numbers are stored most significant byte first.
+lists: Whether they are feature lists.
+record_shapes: Of a batch of records, or for lists of their elements.
+parts: What each component is: values (of a list those of all records,
+  joined), where each record's begin in them, a list padded, its lengths, which
+  of its elements are no padding, or how many values each record has.
+of: The feature of each component.
+sizes: The size that padded lists and masks have, -1 for the longest.
+)doc");
+
 class ParseBatchDatasetOp : public data::UnaryDatasetOpKernel {
  public:
   explicit ParseBatchDatasetOp(OpKernelConstruction* ctx)
       : UnaryDatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, spec_.Read(ctx));
+    OP_REQUIRES_OK(ctx, form_.Read(ctx));
   }
 
  protected:
@@ -59,16 +99,16 @@ class ParseBatchDatasetOp : public data::UnaryDatasetOpKernel {
 
  private:
   class Dataset;
-  BatchSpec spec_;
+  BatchForm form_;
 };
 
 class ParseBatchDatasetOp::Dataset : public data::DatasetBase {
  public:
-  Dataset(OpKernelContext* ctx, const data::DatasetBase* input, BatchSpec spec,
+  Dataset(OpKernelContext* ctx, const data::DatasetBase* input, BatchForm form,
           int64_t batch_size, bool drop_remainder)
       : DatasetBase(data::DatasetContext(ctx)),
         input_(input),
-        spec_(std::move(spec)),
+        form_(std::move(form)),
         batch_size_(batch_size),
         drop_remainder_(drop_remainder) {
     input_->Ref();
@@ -79,10 +119,10 @@ class ParseBatchDatasetOp::Dataset : public data::DatasetBase {
       const std::string& prefix) const override;
 
   const DataTypeVector& output_dtypes() const override {
-    return spec_.types();
+    return form_.types();
   }
   const std::vector<PartialTensorShape>& output_shapes() const override {
-    return spec_.shapes();
+    return form_.shapes();
   }
   std::string DebugString() const override { return kType; }
   absl::Status InputDatasets(
@@ -109,13 +149,13 @@ class ParseBatchDatasetOp::Dataset : public data::DatasetBase {
     TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &in[0]));
     TF_RETURN_IF_ERROR(b->AddScalar(batch_size_, &in[1]));
     TF_RETURN_IF_ERROR(b->AddScalar(drop_remainder_, &in[2]));
-    return b->AddDataset(this, in, spec_.Attrs(), output);
+    return form_.AddNode(b, this, in, output);
   }
 
  private:
   class Iterator;
   const data::DatasetBase* const input_;
-  const BatchSpec spec_;
+  const BatchForm form_;
   const int64_t batch_size_;
   const bool drop_remainder_;
 };
@@ -124,7 +164,7 @@ class ParseBatchDatasetOp::Dataset::Iterator
     : public data::DatasetIterator<ParseBatchDatasetOp::Dataset> {
  public:
   explicit Iterator(const Params& params)
-      : DatasetIterator(params), decoder_(dataset()->spec_.features()) {}
+      : DatasetIterator(params), batcher_(dataset()->form_.NewBatcher()) {}
 
   absl::Status Initialize(data::IteratorContext* ctx) override {
     absl::MutexLock lock(&mu_);
@@ -175,8 +215,7 @@ class ParseBatchDatasetOp::Dataset::Iterator
                      bool* end_of_sequence)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const int64_t rows = dataset()->batch_size_;
-    TF_RETURN_IF_ERROR(dataset()->spec_.Allocate(ctx->allocator({}), rows, out,
-                                                 &destinations_));
+    TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
     for (; row < rows; ++row, ++ordinal_) {
       element_.clear();
@@ -184,25 +223,21 @@ class ParseBatchDatasetOp::Dataset::Iterator
       if (ended_) break;
       const tstring& record = element_[0].scalar<tstring>()();
       Fault fault;
-      if (!decoder_.Decode({record.data(), record.size()},
-                           destinations_.data(), row, &fault)) {
+      if (!batcher_->Add({record.data(), record.size()}, row, &fault)) {
         fault.text = absl::StrCat("element ", ordinal_, ": ", fault.text);
         return ToStatus(fault);
       }
     }
     if (row == 0 || (row < rows && dataset()->drop_remainder_)) {
-      out->clear();
       *end_of_sequence = true;
-    } else if (row < rows) {
-      FirstRows(row, out);
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    return batcher_->Finish(ctx->allocator({}), row, out);
   }
 
   absl::Mutex mu_;
   std::unique_ptr<data::IteratorBase> input_ ABSL_GUARDED_BY(mu_);
-  ExampleDecoder decoder_ ABSL_GUARDED_BY(mu_);
-  std::vector<Destination> destinations_ ABSL_GUARDED_BY(mu_);
+  const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::vector<Tensor> element_ ABSL_GUARDED_BY(mu_);
   int64_t ordinal_ ABSL_GUARDED_BY(mu_) = 0;  // of the next element
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
@@ -234,11 +269,17 @@ void ParseBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
                   shapes[0].IsCompatibleWith(PartialTensorShape({})),
               absl::InvalidArgumentError(
                   "the input must be a dataset of one scalar string"));
-  *output = new Dataset(ctx, input, spec_, batch_size, drop_remainder);
+  BatchForm form;
+  OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
+  *output = new Dataset(ctx, input, std::move(form), batch_size,
+                        drop_remainder);
 }
 
 REGISTER_KERNEL_BUILDER(Name("MillraceParseBatchDataset").Device(DEVICE_CPU),
                         ParseBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(
+    Name("MillraceParseSequenceBatchDataset").Device(DEVICE_CPU),
+    ParseBatchDatasetOp);
 
 }  // namespace
 }  // namespace millrace

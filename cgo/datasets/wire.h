@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace millrace {
 namespace wire {
@@ -54,6 +55,45 @@ inline bool Varint32(const uint8_t** p, const uint8_t* end, uint32_t* v) {
 inline const uint8_t* Limit(const uint8_t* p, const uint8_t* end, uint32_t n) {
   if (n > INT32_MAX || n >= static_cast<size_t>(end - p)) return end;
   return p + n;
+}
+
+// Text reads a length and as many bytes, which must be there.
+inline bool Text(const uint8_t** p, const uint8_t* end,
+                 std::string_view* text) {
+  uint32_t n;
+  if (!Varint32(p, end, &n)) return false;
+  if (n > static_cast<size_t>(end - *p)) return false;
+  *text = std::string_view(reinterpret_cast<const char*>(*p), n);
+  *p += n;
+  return true;
+}
+
+// Skip passes over a field beside the features. Like TensorFlow it takes the
+// field number 0, and a length that reaches past the record for its end.
+inline bool Skip(const uint8_t** p, const uint8_t* end) {
+  uint32_t tag;
+  if (!Varint32(p, end, &tag)) return false;
+  uint32_t n = 0;
+  switch (tag & 7) {
+    case 0:
+      return Varint32(p, end, &n);
+    case 1:
+      n = 8;
+      break;
+    case 2:
+      if (!Varint32(p, end, &n)) return false;
+      if (n > INT32_MAX) return true;  // a negative length skips nothing
+      *p = Limit(*p, end, n);
+      return true;
+    case 5:
+      n = 4;
+      break;
+    default:
+      return false;
+  }
+  if (n > static_cast<size_t>(end - *p)) return false;
+  *p += n;
+  return true;
 }
 
 }  // namespace wire

@@ -38,6 +38,9 @@ const (
 	opExampleBatch = "MillraceExampleBatchDataset"
 	opParseBatch   = "MillraceParseBatchDataset"
 	opWindows      = "MillraceWindowsDataset"
+
+	opSequenceBatch      = "MillraceSequenceBatchDataset"
+	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"
 )
 
 // NativeKind is how records store a feature that a native dataset decodes.
@@ -56,9 +59,10 @@ type NativeFeature struct {
 	Key       string
 	Kind      NativeKind
 	DType     tfbridge.DataType // of raw numbers; the other kinds have one type
-	Shape     []int64           // of one record, all of it known
+	Shape     []int64           // of one record, or of one element of a list; all of it known
 	Strings   int64             // of raw numbers, how many byte strings hold them; default 1
 	BigEndian bool              // raw numbers have their most significant byte first
+	List      bool              // a feature list, of SequenceExamples alone
 }
 
 // spec returns the feature's type and shape in batches of n.
@@ -106,6 +110,14 @@ type NativeExamplesOptions struct {
 // feature; asking again gives the same error.
 func NativeExamples(s *graph.Scope, filenames, counts tfbridge.Output, features []NativeFeature, o *NativeExamplesOptions) *Dataset {
 	const op = opExampleBatch
+	static, inputs := o.inputs(s, op)
+	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
+	return addNative(s, op, features, static, inputs...)
+}
+
+// inputs returns the inputs of an operation that come after the files, and the
+// number of rows that all batches have, -1 if that is not known.
+func (o *NativeExamplesOptions) inputs(s *graph.Scope, op string) (static int64, inputs []tfbridge.Input) {
 	if o == nil {
 		o = &NativeExamplesOptions{}
 	}
@@ -119,12 +131,11 @@ func NativeExamples(s *graph.Scope, filenames, counts tfbridge.Output, features 
 	inRange(s, op+": batch size", o.BatchSize, 0, math.MaxInt64)
 	inRange(s, op+": epochs", o.Epochs, 0, math.MaxInt64)
 	inRange(s, op+": buffer", o.BufferBytes, 0, maxNativeBuffer)
-	static := int64(-1)
+	static = -1
 	if o.Drop || epochs < 0 {
 		static = size
 	}
-	return addNative(s, op, features, static, filenames, counts,
-		s.Const(size), s.Const(epochs), s.Const(o.Drop), s.Const(buffer))
+	return static, []tfbridge.Input{s.Const(size), s.Const(epochs), s.Const(o.Drop), s.Const(buffer)}
 }
 
 // maxNativeBuffer bounds what a native dataset reads at a time.
@@ -148,6 +159,9 @@ func addNative(s *graph.Scope, op string, features []NativeFeature, batch int64,
 	attrs := nativeAttrs(s, op, features)
 	var specs []graph.Spec
 	for i := range features {
+		if features[i].List {
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature list %q: Examples have none", features[i].Key))
+		}
 		specs = append(specs, features[i].spec(batch))
 	}
 	return add(s, op, specs, attrs, inputs...)

@@ -368,7 +368,7 @@ func TestNativeFailsAgain(t *testing.T) {
 // session.
 func TestNativeState(t *testing.T) {
 	needNative(t)
-	names := wideFiles(t, 5, 0, 6)
+	names, lists := wideFiles(t, 5, 0, 6), listFiles(t, 5, 0, 6)
 	build := func(kind string) (*graph.Scope, *dataset.Iterator) {
 		s := newScope(t)
 		if kind == "parsed" {
@@ -376,13 +376,16 @@ func TestNativeState(t *testing.T) {
 			return s, d.NativeParse(4, wideFeatures(), false).Iterator("it")
 		}
 		o := &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 2}
+		if kind == "lists" {
+			return s, dataset.NativeSequences(s, s.Const(lists), s.Const([]int64{5, 0, 6}), paddedLists(s), o).Iterator("it")
+		}
 		d := dataset.NativeExamples(s, s.Const(names), s.Const([]int64{5, 0, 6}), wideFeatures(), o)
 		if kind == "prefetched" {
 			d = d.Prefetch(2)
 		}
 		return s, d.Iterator("it")
 	}
-	for _, kind := range []string{"files", "prefetched", "parsed"} {
+	for _, kind := range []string{"files", "prefetched", "parsed", "lists"} {
 		t.Run(kind, func(t *testing.T) {
 			var states [][]byte
 			want := drain(t, build, kind, nil, &states)
@@ -446,11 +449,12 @@ func drain(t *testing.T, build func(string) (*graph.Scope, *dataset.Iterator), k
 func TestNativeGraph(t *testing.T) {
 	needNative(t)
 	s := newScope(t)
-	names := wideFiles(t, 5, 6)
+	names, lists := wideFiles(t, 5, 6), s.Const(listFiles(t, 5, 6))
 	numbers := wideFeatures()[:1]
 	for name, d := range map[string]*dataset.Dataset{
 		"files":   dataset.NativeExamples(s, s.Const(names), s.Const([]int64{5, -1}), wideFeatures(), &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 2}),
 		"parsed":  dataset.TFRecords(s, s.Const(names), nil).NativeParse(4, wideFeatures(), true),
+		"lists":   dataset.NativeSequences(s, lists, s.Const([]int64{5, 6}), paddedLists(s), &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 1}),
 		"windows": dataset.NativeWindows(s, s.Const(names), s.Const([]int64{5, 6}), numbers, &dataset.NativeWindowsOptions{Min: 1, Max: 5, Seed: 1, Epochs: 1}),
 	} {
 		want, err := bits(t, d)

@@ -1,0 +1,82 @@
+// The form of the batches of a dataset op: of Examples or of SequenceExamples.
+#ifndef MILLRACE_CGO_DATASETS_BATCH_FORM_H_
+#define MILLRACE_CGO_DATASETS_BATCH_FORM_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "batch_spec.h"
+#include "batcher.h"
+#include "sequence_batch.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace millrace {
+
+// BatchForm is what a dataset op knows of its batches. An op with the
+// attribute "parts" makes them of SequenceExamples.
+class BatchForm {
+ public:
+  // Read reads and checks the attributes.
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx) {
+    if (!ctx->HasAttr(kParts)) return batch_.Read(ctx);
+    TF_RETURN_IF_ERROR(batch_.Read(ctx, kRecordShapes, kRecordTypes));
+    return sequence_.emplace().Read(ctx, batch_);
+  }
+
+  // WithInputs returns the form with what inputs say of it.
+  absl::Status WithInputs(tensorflow::OpKernelContext* ctx,
+                          BatchForm* form) const {
+    *form = *this;
+    if (!sequence_) return absl::OkStatus();
+    return sequence_->WithFills(ctx, &*form->sequence_);
+  }
+
+  const tensorflow::DataTypeVector& types() const {
+    return sequence_ ? sequence_->types() : batch_.types();
+  }
+  const std::vector<tensorflow::PartialTensorShape>& shapes() const {
+    return sequence_ ? sequence_->shapes() : batch_.shapes();
+  }
+
+  // NewBatcher returns what makes the batches; it refers to the form.
+  std::unique_ptr<Batcher> NewBatcher() const {
+    if (!sequence_) return std::make_unique<ExampleBatcher>(batch_);
+    return std::make_unique<SequenceBatcher>(batch_, *sequence_);
+  }
+
+  // AddNode adds the node of a dataset to the builder of a graph; `inputs` are
+  // those that come before the form's.
+  template <typename Builder, typename Dataset>
+  absl::Status AddNode(Builder* b, const Dataset* dataset,
+                       const std::vector<tensorflow::Node*>& inputs,
+                       tensorflow::Node** output) const {
+    auto attrs = batch_.Attrs();
+    if (!sequence_) return b->AddDataset(dataset, inputs, attrs, output);
+    std::vector<std::pair<size_t, tensorflow::Node*>> numbered;
+    for (tensorflow::Node* node : inputs) {
+      numbered.emplace_back(numbered.size(), node);
+    }
+    std::vector<tensorflow::Node*> fills;
+    for (const auto& c : sequence_->components()) {
+      if (c.part != Part::kPadded) continue;
+      fills.emplace_back();
+      TF_RETURN_IF_ERROR(b->AddTensor(c.fill, &fills.back()));
+    }
+    for (auto& attr : sequence_->Attrs(batch_)) {
+      attrs.push_back(std::move(attr));
+    }
+    return b->AddDataset(dataset, numbered, {{inputs.size(), fills}}, attrs,
+                         output);
+  }
+
+ private:
+  BatchSpec batch_;
+  std::optional<SequenceSpec> sequence_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_BATCH_FORM_H_

@@ -1,0 +1,72 @@
+// What makes batches of records, for the dataset ops that differ only in where
+// records come from.
+#ifndef MILLRACE_CGO_DATASETS_BATCHER_H_
+#define MILLRACE_CGO_DATASETS_BATCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "batch_spec.h"
+#include "example_decoder.h"
+#include "fault.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace millrace {
+
+// Batcher makes one batch after the other. Not for several threads.
+class Batcher {
+ public:
+  virtual ~Batcher() = default;
+
+  // Begin begins a batch of up to so many records. What is left of the one
+  // before is dropped.
+  virtual absl::Status Begin(tensorflow::Allocator* allocator,
+                             int64_t rows) = 0;
+
+  // Add adds a record as the batch's row `row`. A fault names the feature, not
+  // the record.
+  virtual bool Add(std::string_view record, int64_t row, Fault* fault) = 0;
+
+  // Finish returns the components of a batch of the records that were added.
+  virtual absl::Status Finish(tensorflow::Allocator* allocator, int64_t rows,
+                              std::vector<tensorflow::Tensor>* out) = 0;
+};
+
+// ExampleBatcher makes batches of Examples.
+class ExampleBatcher : public Batcher {
+ public:
+  explicit ExampleBatcher(const BatchSpec& spec)
+      : spec_(spec), decoder_(spec.features()) {}
+
+  absl::Status Begin(tensorflow::Allocator* allocator, int64_t rows) override {
+    rows_ = rows;
+    return spec_.Allocate(allocator, rows, &batch_, &destinations_);
+  }
+
+  bool Add(std::string_view record, int64_t row, Fault* fault) override {
+    return decoder_.Decode(record, destinations_.data(), row, fault);
+  }
+
+  absl::Status Finish(tensorflow::Allocator*, int64_t rows,
+                      std::vector<tensorflow::Tensor>* out) override {
+    out->swap(batch_);
+    batch_.clear();
+    if (rows < rows_) FirstRows(rows, out);
+    return absl::OkStatus();
+  }
+
+ private:
+  const BatchSpec& spec_;
+  ExampleDecoder decoder_;
+  std::vector<tensorflow::Tensor> batch_;
+  std::vector<Destination> destinations_;
+  int64_t rows_ = 0;  // that batch_ has room for
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_BATCHER_H_

@@ -1,0 +1,80 @@
+// What is decoded of a record, and where it goes.
+#ifndef MILLRACE_CGO_DATASETS_FEATURE_SPEC_H_
+#define MILLRACE_CGO_DATASETS_FEATURE_SPEC_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "wire.h"
+
+namespace millrace {
+
+// Kind is how a feature is stored and what becomes of it.
+enum class Kind {
+  kInt64,
+  kFloat,
+  kBytes,  // byte strings as they are
+  kRaw,    // byte strings that hold numbers
+};
+
+// FeatureSpec is a feature to decode. It is required, of exactly `values`
+// values; each element of a feature list is.
+struct FeatureSpec {
+  std::string key;
+  Kind kind = Kind::kInt64;
+  int64_t values = 1;     // stored in a record
+  int64_t raw_bytes = 0;  // of each byte string of a raw feature
+  int swap_bytes = 1;     // of each number of a raw feature to reverse
+  bool is_list = false;   // a feature list of SequenceExamples
+};
+
+// Destination is where the values of one feature go: the first row's place.
+// Byte strings are passed to `set`, numbers written to memory.
+struct Destination {
+  void* base = nullptr;
+  void (*set)(void* base, int64_t index, const char* data,
+              size_t n) = nullptr;
+};
+
+// ListName returns what a list of this tag in a feature is called.
+inline const char* ListName(uint8_t tag) {
+  switch (tag) {
+    case wire::kBytes1:
+      return "bytes";
+    case wire::kBytes2:
+      return "float";
+    default:
+      return "int64";
+  }
+}
+
+// ListTag returns the tag of the list that a kind is stored as.
+inline uint8_t ListTag(Kind kind) {
+  switch (kind) {
+    case Kind::kInt64:
+      return wire::kBytes3;
+    case Kind::kFloat:
+      return wire::kBytes2;
+    default:
+      return wire::kBytes1;
+  }
+}
+
+// CopyRaw copies a byte string that holds numbers to memory, in its order.
+inline void CopyRaw(const FeatureSpec& f, std::string_view text, char* to) {
+  if (f.swap_bytes < 2) {
+    std::memcpy(to, text.data(), text.size());
+    return;
+  }
+  for (size_t i = 0; i < text.size(); i += f.swap_bytes) {
+    std::reverse_copy(text.data() + i, text.data() + i + f.swap_bytes, to + i);
+  }
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_FEATURE_SPEC_H_

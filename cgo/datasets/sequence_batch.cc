@@ -1,0 +1,305 @@
+#include "sequence_batch.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace {
+
+using namespace tensorflow;  // NOLINT
+
+namespace {
+
+constexpr std::pair<const char*, Part> kPartNames[] = {
+    {"values", Part::kValues}, {"splits", Part::kSplits},
+    {"padded", Part::kPadded}, {"lengths", Part::kLengths},
+    {"mask", Part::kMask},     {"elements", Part::kElements},
+};
+
+// Values returns how many values an element of a list, or a context feature,
+// has.
+int64_t Values(const std::vector<int64_t>& dims) {
+  int64_t n = 1;
+  for (int64_t dim : dims) n *= dim;
+  return n;
+}
+
+int64_t Longest(const std::vector<int64_t>& splits) {
+  int64_t n = 0;
+  for (size_t i = 1; i < splits.size(); ++i) {
+    n = std::max(n, splits[i] - splits[i - 1]);
+  }
+  return n;
+}
+
+// Fill fills memory with a value of `size` bytes.
+void Fill(char* to, size_t n, const char* value, size_t size) {
+  if (n == 0) return;
+  if (std::all_of(value, value + size, [](char c) { return c == 0; })) {
+    std::memset(to, 0, n);
+    return;
+  }
+  std::memcpy(to, value, size);
+  for (size_t done = size; done < n; done *= 2) {
+    std::memcpy(to + done, to, std::min(done, n - done));
+  }
+}
+
+// Text returns string i of a list.
+absl::string_view Text(const Joined& list, size_t i) {
+  const size_t begin = i == 0 ? 0 : list.texts()[i - 1];
+  return {list.data() + begin, list.texts()[i] - begin};
+}
+
+}  // namespace
+
+absl::Status SequenceSpec::Read(OpKernelConstruction* ctx,
+                                const BatchSpec& batch) {
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kParts, &parts_));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kOf, &of_));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kSizes, &sizes_));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kFillTypes, &fill_types_));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputTypes, &types_));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &shapes_));
+  const size_t n = parts_.size();
+  if (of_.size() != n || sizes_.size() != n || types_.size() != n ||
+      shapes_.size() != n) {
+    return absl::InvalidArgumentError(
+        "the attributes of components differ in length");
+  }
+  limits_.assign(batch.features().size(), -1);
+  for (size_t i = 0; i < n; ++i) {
+    const absl::Status s = Add(batch, i);
+    if (!s.ok()) {
+      return absl::Status(s.code(),
+                          absl::StrCat("component ", i, ": ", s.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SequenceSpec::Add(const BatchSpec& batch, size_t i) {
+  const auto* name =
+      std::find_if(std::begin(kPartNames), std::end(kPartNames),
+                   [&](const auto& named) { return named.first == parts_[i]; });
+  if (name == std::end(kPartNames)) {
+    return absl::InvalidArgumentError("unknown part");
+  }
+  if (of_[i] < 0 || of_[i] >= static_cast<int64_t>(batch.features().size())) {
+    return absl::InvalidArgumentError("no such feature");
+  }
+  const auto feature = static_cast<size_t>(of_[i]);
+  const Part part = name->second;
+  if (part != Part::kValues && part != Part::kElements &&
+      !batch.features()[feature].is_list) {
+    return absl::InvalidArgumentError("no feature list");
+  }
+  DataType want = DT_INT64;
+  if (part == Part::kMask) want = DT_BOOL;
+  if (part == Part::kValues || part == Part::kPadded) {
+    want = batch.types()[feature];
+  }
+  if (types_[i] != want) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its type is ", DataTypeString(want)));
+  }
+  components_.push_back({part, feature, sizes_[i], Tensor()});
+  const bool sized = part == Part::kPadded || part == Part::kMask;
+  if (sized && sizes_[i] >= 0) {
+    int64_t& limit = limits_[feature];
+    limit = limit < 0 ? sizes_[i] : std::min(limit, sizes_[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SequenceSpec::WithFills(OpKernelContext* ctx,
+                                     SequenceSpec* spec) const {
+  *spec = *this;
+  OpInputList fills;
+  TF_RETURN_IF_ERROR(ctx->input_list(kFills, &fills));
+  int next = 0;
+  for (size_t i = 0; i < components_.size(); ++i) {
+    if (components_[i].part != Part::kPadded) continue;
+    if (next == fills.size() || fills[next].dtype() != types_[i] ||
+        fills[next].dims() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "component ", i, ": no scalar of its type to pad with"));
+    }
+    spec->components_[i].fill = fills[next++];
+  }
+  if (next != fills.size()) {
+    return absl::InvalidArgumentError("more values to pad with than padded");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::pair<absl::string_view, AttrValue>> SequenceSpec::Attrs(
+    const BatchSpec& batch) const {
+  std::vector<bool> lists;
+  for (const FeatureSpec& f : batch.features()) lists.push_back(f.is_list);
+  std::vector<std::pair<absl::string_view, AttrValue>> attrs;
+  const auto add = [&](const char* name, const auto& value) {
+    attrs.emplace_back(name, AttrValue());
+    SetAttrValue(value, &attrs.back().second);
+  };
+  add(kLists, lists);
+  add(kParts, parts_);
+  add(kOf, of_);
+  add(kSizes, sizes_);
+  add(kFillTypes, fill_types_);
+  add(kRecordTypes, batch.types());
+  add(kRecordShapes, batch.shapes());
+  return attrs;
+}
+
+absl::Status SequenceBatcher::Begin(Allocator* allocator, int64_t rows) {
+  rows_ = rows;
+  decoder_.Clear();
+  return batch_.Allocate(allocator, rows, &context_, &destinations_);
+}
+
+bool SequenceBatcher::Add(std::string_view record, int64_t row, Fault* fault) {
+  if (!decoder_.Decode(record, destinations_.data(), row, fault)) return false;
+  for (size_t i = 0; i < context_.size(); ++i) {
+    const int64_t limit = spec_.limit(i);
+    if (limit < 0) continue;
+    const std::vector<int64_t>& splits = decoder_.list(i).splits();
+    const int64_t n = splits.back() - splits[splits.size() - 2];
+    if (n <= limit) continue;
+    return fault->Set(Cause::kInvalidArgument,
+                      "feature %s: %" PRId64 " elements, padded to %" PRId64,
+                      Quote(decoder_.features()[i].key, kMaxKey).c_str(), n,
+                      limit);
+  }
+  return true;
+}
+
+absl::Status SequenceBatcher::Finish(Allocator* allocator, int64_t rows,
+                                     std::vector<Tensor>* out) {
+  if (rows < rows_) {
+    for (size_t i = 0; i < context_.size(); ++i) {
+      if (batch_.features()[i].is_list) continue;
+      context_[i] = tensor::DeepCopy(context_[i].Slice(0, rows));
+    }
+    rows_ = rows;
+  }
+  out->resize(spec_.components().size());
+  for (size_t i = 0; i < out->size(); ++i) {
+    TF_RETURN_IF_ERROR(Make(allocator, i, &(*out)[i]));
+  }
+  context_.clear();
+  return absl::OkStatus();
+}
+
+// Make makes one component.
+absl::Status SequenceBatcher::Make(Allocator* allocator, size_t component,
+                                   Tensor* out) const {
+  const SequenceSpec::Component& c = spec_.components()[component];
+  const bool is_list = batch_.features()[c.feature].is_list;
+  if (c.part == Part::kValues && !is_list) {
+    *out = context_[c.feature];
+    return absl::OkStatus();
+  }
+  const std::vector<int64_t>& splits = decoder_.list(c.feature).splits();
+  std::vector<int64_t> shape = {rows_};
+  if (c.part == Part::kSplits) shape[0] = rows_ + 1;
+  if (c.part == Part::kValues) shape[0] = splits.back();
+  if (c.part == Part::kPadded || c.part == Part::kMask) {
+    shape.push_back(c.size >= 0 ? c.size : Longest(splits));
+  }
+  if (c.part == Part::kPadded || c.part == Part::kValues) {
+    const std::vector<int64_t>& dims = batch_.dims(c.feature);
+    shape.insert(shape.end(), dims.begin(), dims.end());
+  }
+  TensorShape made;
+  TF_RETURN_IF_ERROR(TensorShape::BuildTensorShape(shape, &made));
+  *out = Tensor(allocator, spec_.types()[component], made);
+  if (!out->IsInitialized()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for a batch of shape ", made.DebugString()));
+  }
+  if (c.part == Part::kSplits) {
+    std::copy(splits.begin(), splits.end(), out->flat<int64_t>().data());
+  } else if (c.part == Part::kLengths || c.part == Part::kElements) {
+    Elements(c, out);
+  } else if (out->dtype() == DT_STRING) {
+    PadTexts(c, out);
+  } else {
+    Pad(c, out);
+  }
+  return absl::OkStatus();
+}
+
+// Elements counts the elements of each record, or the values in them.
+void SequenceBatcher::Elements(const SequenceSpec::Component& c,
+                               Tensor* out) const {
+  const int64_t each =
+      c.part == Part::kLengths ? 1 : Values(batch_.dims(c.feature));
+  int64_t* const to = out->flat<int64_t>().data();
+  if (!batch_.features()[c.feature].is_list) {
+    std::fill(to, to + rows_, each);
+    return;
+  }
+  const std::vector<int64_t>& splits = decoder_.list(c.feature).splits();
+  for (int64_t i = 0; i < rows_; ++i) {
+    to[i] = (splits[i + 1] - splits[i]) * each;
+  }
+}
+
+// Pad writes the rows of a list of numbers, or its mask. Joined elements are
+// one row.
+void SequenceBatcher::Pad(const SequenceSpec::Component& c, Tensor* out) const {
+  const Joined& list = decoder_.list(c.feature);
+  char* const to = static_cast<char*>(out->data());
+  if (c.part == Part::kValues) {
+    if (list.size() > 0) std::memcpy(to, list.data(), list.size());
+    return;
+  }
+  const std::vector<int64_t>& splits = list.splits();
+  const auto columns = static_cast<size_t>(out->dim_size(1));
+  if (c.part == Part::kMask) {
+    for (int64_t i = 0; i < rows_; ++i) {
+      const auto n = static_cast<size_t>(splits[i + 1] - splits[i]);
+      std::memset(to + i * columns, 1, n);
+      std::memset(to + i * columns + n, 0, columns - n);
+    }
+    return;
+  }
+  const size_t value = DataTypeSize(out->dtype());
+  const size_t element = Values(batch_.dims(c.feature)) * value;
+  if (element == 0) return;
+  const char* const fill = static_cast<const char*>(c.fill.data());
+  for (int64_t i = 0; i < rows_; ++i) {
+    const size_t n = (splits[i + 1] - splits[i]) * element;
+    char* const row = to + i * columns * element;
+    if (n > 0) std::memcpy(row, list.data() + splits[i] * element, n);
+    Fill(row + n, columns * element - n, fill, value);
+  }
+}
+
+// PadTexts is Pad for strings.
+void SequenceBatcher::PadTexts(const SequenceSpec::Component& c,
+                               Tensor* out) const {
+  const Joined& list = decoder_.list(c.feature);
+  tstring* to = out->flat<tstring>().data();
+  if (c.part == Part::kValues) {
+    for (size_t i = 0; i < list.texts().size(); ++i) to[i] = Text(list, i);
+    return;
+  }
+  const std::vector<int64_t>& splits = list.splits();
+  const int64_t each = Values(batch_.dims(c.feature));
+  const tstring& fill = c.fill.scalar<tstring>()();
+  size_t next = 0;
+  for (int64_t i = 0; i < rows_; ++i) {
+    tstring* const end = to + out->dim_size(1) * each;
+    for (int64_t n = (splits[i + 1] - splits[i]) * each; n > 0; --n) {
+      *to++ = Text(list, next++);
+    }
+    if (!fill.empty()) std::fill(to, end, fill);
+    to = end;
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,114 @@
+// Batches of SequenceExamples: what becomes of their features.
+#ifndef MILLRACE_CGO_DATASETS_SEQUENCE_BATCH_H_
+#define MILLRACE_CGO_DATASETS_SEQUENCE_BATCH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "batch_spec.h"
+#include "batcher.h"
+#include "sequence_decoder.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace millrace {
+
+constexpr char kParts[] = "parts";
+constexpr char kOf[] = "of";
+constexpr char kSizes[] = "sizes";
+constexpr char kFills[] = "fills";
+constexpr char kFillTypes[] = "Tfills";
+constexpr char kRecordTypes[] = "record_types";
+constexpr char kRecordShapes[] = "record_shapes";
+
+// Part is what a component of a batch has of a feature.
+enum class Part {
+  kValues,    // of the context a row a record; of a list its elements, joined
+  kSplits,    // of a list, how many elements come before each record and in all
+  kPadded,    // of a list, a row a record, padded to a size or the longest
+  kLengths,   // of a list, the number of elements of each record
+  kMask,      // of a list, true for elements and padded with false
+  kElements,  // the number of values of each record
+};
+
+// SequenceSpec is the attributes and inputs beyond those of BatchSpec: the
+// components of a batch.
+class SequenceSpec {
+ public:
+  struct Component {
+    Part part;
+    size_t feature;
+    int64_t size;             // to pad to, -1 for the longest
+    tensorflow::Tensor fill;  // a scalar; of padded ones alone
+  };
+
+  // Read reads and checks the attributes.
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx,
+                    const BatchSpec& batch);
+
+  // WithFills returns the spec with the values to pad with.
+  absl::Status WithFills(tensorflow::OpKernelContext* ctx,
+                         SequenceSpec* spec) const;
+
+  const std::vector<Component>& components() const { return components_; }
+  const tensorflow::DataTypeVector& types() const { return types_; }
+  const std::vector<tensorflow::PartialTensorShape>& shapes() const {
+    return shapes_;
+  }
+
+  // limit returns how many elements of a list there may be, -1 if any number.
+  int64_t limit(size_t feature) const { return limits_[feature]; }
+
+  // Attrs returns the attributes that BatchSpec and AddDataset do not write by
+  // themselves.
+  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs(
+      const BatchSpec& batch) const;
+
+ private:
+  absl::Status Add(const BatchSpec& batch, size_t i);
+
+  std::vector<std::string> parts_;
+  std::vector<int64_t> of_;
+  std::vector<int64_t> sizes_;
+  tensorflow::DataTypeVector fill_types_;
+  tensorflow::DataTypeVector types_;
+  std::vector<tensorflow::PartialTensorShape> shapes_;
+  std::vector<Component> components_;
+  std::vector<int64_t> limits_;  // of each feature
+};
+
+// SequenceBatcher makes batches of SequenceExamples.
+class SequenceBatcher : public Batcher {
+ public:
+  SequenceBatcher(const BatchSpec& batch, const SequenceSpec& spec)
+      : batch_(batch), spec_(spec), decoder_(batch.features()) {}
+
+  absl::Status Begin(tensorflow::Allocator* allocator, int64_t rows) override;
+  bool Add(std::string_view record, int64_t row, Fault* fault) override;
+  absl::Status Finish(tensorflow::Allocator* allocator, int64_t rows,
+                      std::vector<tensorflow::Tensor>* out) override;
+
+ private:
+  absl::Status Make(tensorflow::Allocator* allocator, size_t component,
+                    tensorflow::Tensor* out) const;
+  void Elements(const SequenceSpec::Component& c,
+                tensorflow::Tensor* out) const;
+  void Pad(const SequenceSpec::Component& c, tensorflow::Tensor* out) const;
+  void PadTexts(const SequenceSpec::Component& c,
+                tensorflow::Tensor* out) const;
+
+  const BatchSpec& batch_;
+  const SequenceSpec& spec_;
+  SequenceDecoder decoder_;
+  std::vector<tensorflow::Tensor> context_;  // of each feature; lists are empty
+  std::vector<Destination> destinations_;
+  int64_t rows_ = 0;  // that context_ has room for
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_SEQUENCE_BATCH_H_

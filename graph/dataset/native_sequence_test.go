@@ -1,0 +1,317 @@
+package dataset_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/internal/corrupt"
+	"millrace/tfbridge"
+	"millrace/tfrecord/example"
+)
+
+// listFeatures are a feature of every kind in the context and as a list, by
+// key as TensorFlow's parser gives them: the context first.
+func listFeatures() []dataset.NativeFeature {
+	return []dataset.NativeFeature{
+		{Key: "cf", Kind: dataset.NativeFloat, Shape: []int64{2}},
+		{Key: "ci", Kind: dataset.NativeInt},
+		{Key: "cr", Kind: dataset.NativeRaw, DType: tfbridge.Int16, Shape: []int64{2, 2}, Strings: 2, BigEndian: true},
+		{Key: "cs", Kind: dataset.NativeBytes},
+		{Key: "lf", Kind: dataset.NativeFloat, Shape: []int64{3}, List: true},
+		{Key: "li", Kind: dataset.NativeInt, List: true},
+		{Key: "lr", Kind: dataset.NativeRaw, DType: tfbridge.Int32, Shape: []int64{1, 2}, List: true, BigEndian: true},
+		{Key: "ls", Kind: dataset.NativeBytes, Shape: []int64{2}, List: true},
+	}
+}
+
+// listRecord is a SequenceExample with those features, others between them,
+// and lists of several lengths.
+func listRecord(r *rand.Rand) []byte {
+	text := func(n int) []byte { return bytes.Repeat([]byte{'a' + byte(r.IntN(26))}, n) }
+	texts := func(b ...[]byte) example.Feature { return example.Feature{Kind: example.Bytes, Bytes: b} }
+	ints := func(v ...int64) example.Feature { return example.Feature{Kind: example.Int64, Ints: v} }
+	floats := func(v ...float32) example.Feature { return example.Feature{Kind: example.Float, Floats: v} }
+	list := func(name string, one func() example.Feature) example.NamedList {
+		l := example.NamedList{Name: name}
+		for range r.IntN(5) {
+			l.Features = append(l.Features, one())
+		}
+		return l
+	}
+	context := []example.Named{
+		{Name: "cf", Feature: floats(r.Float32(), r.Float32())}, {Name: "ci", Feature: ints(r.Int64N(100))},
+		{Name: "cr", Feature: texts(text(4), text(4))}, {Name: "cs", Feature: texts(text(r.IntN(40)))}, {Name: "other", Feature: ints(1, 2)},
+	}
+	lists := []example.NamedList{
+		list("lf", func() example.Feature { return floats(r.Float32(), 0, r.Float32()) }),
+		list("li", func() example.Feature { return ints(r.Int64N(1000) - 500) }),
+		list("lr", func() example.Feature { return texts(text(8)) }),
+		list("ls", func() example.Feature { return texts(text(r.IntN(3)), text(r.IntN(30))) }),
+		list("other", func() example.Feature { return ints() }),
+	}
+	r.Shuffle(len(context), func(i, j int) { context[i], context[j] = context[j], context[i] })
+	r.Shuffle(len(lists), func(i, j int) { lists[i], lists[j] = lists[j], lists[i] })
+	return example.MarshalSequence(context, lists)
+}
+
+// listFiles writes files of so many SequenceExamples.
+func listFiles(t testing.TB, counts ...int64) (names []string) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range counts {
+		var records [][]byte
+		for range n {
+			records = append(records, listRecord(r))
+		}
+		names = append(names, writeFile(t, corrupt.Frame(records...)))
+	}
+	return names
+}
+
+// generalLists parses batches with TensorFlow's operations: the context, the
+// lists and their lengths. Raw features stay strings.
+func generalLists(s *graph.Scope, serialized out) []out {
+	wanted := &graph.SequenceFeatures{}
+	for _, f := range listFeatures() {
+		dtype, shape := tfbridge.String, tfbridge.MakeShape(f.Shape...)
+		switch {
+		case f.Kind == dataset.NativeInt:
+			dtype = tfbridge.Int64
+		case f.Kind == dataset.NativeFloat:
+			dtype = tfbridge.Float
+		case f.Kind == dataset.NativeRaw && f.Strings > 1:
+			shape = tfbridge.MakeShape(f.Strings)
+		case f.Kind == dataset.NativeRaw:
+			shape = tfbridge.ScalarShape()
+		}
+		if f.List {
+			wanted.Lists = append(wanted.Lists, graph.ListFeature{Key: f.Key, DType: dtype, Shape: shape})
+		} else {
+			wanted.Context.Dense = append(wanted.Context.Dense, graph.DenseFeature{Key: f.Key, DType: dtype, Shape: shape})
+		}
+	}
+	p := graph.ParseSequenceExampleV2(s, serialized, wanted)
+	return append(append(p.Context.Dense, p.Lists...), p.Lengths...)
+}
+
+// decodeLists decodes the raw features that generalLists gives, whose records
+// have strings of the right length: a shorter list is padded with zeros.
+func decodeLists(s *graph.Scope, parsed []out) []out {
+	for i, f := range listFeatures() {
+		if f.Kind != dataset.NativeRaw {
+			continue
+		}
+		x, shape := parsed[i], graph.Shape(s, parsed[i])
+		if f.List {
+			full := graph.Equal(s, x, s.Const(""))
+			x = graph.Select(s, full, graph.Fill(s, shape, s.Const(string(make([]byte, 8)))), x)
+		}
+		flat := graph.DecodeRaw(s, x, f.DType, &graph.DecodeRawOptions{BigEndian: f.BigEndian})
+		if f.List {
+			shape = graph.ConcatV2(s, outs{shape, s.Const(f.Shape)}, 0)
+		} else {
+			shape = graph.ConcatV2(s, outs{graph.Subscript(s, shape, graph.Until(1)), s.Const(f.Shape)}, 0)
+		}
+		parsed[i] = graph.Reshape(s, flat, shape)
+	}
+	return parsed
+}
+
+// zeros are what TensorFlow pads lists of a type with.
+func zeros(s *graph.Scope, dtype tfbridge.DataType) out {
+	if dtype == tfbridge.String {
+		return s.Const("")
+	}
+	return graph.Cast(s, s.Const(int64(0)), dtype)
+}
+
+// paddedLists asks for what generalLists gives.
+func paddedLists(s *graph.Scope) *dataset.NativeSequence {
+	q := &dataset.NativeSequence{Features: listFeatures()}
+	var lengths []dataset.NativeComponent
+	for i, f := range q.Features {
+		c := dataset.NativeComponent{Feature: i, Part: dataset.NativeValues, Size: -1}
+		if f.List {
+			lengths = append(lengths, dataset.NativeComponent{Feature: i, Part: dataset.NativeLengths, Size: -1})
+			dtypes := map[dataset.NativeKind]tfbridge.DataType{
+				dataset.NativeFloat: tfbridge.Float, dataset.NativeInt: tfbridge.Int64, dataset.NativeBytes: tfbridge.String, dataset.NativeRaw: f.DType,
+			}
+			c.Part, c.Fill = dataset.NativePadded, zeros(s, dtypes[f.Kind])
+		}
+		q.Components = append(q.Components, c)
+	}
+	q.Components = append(q.Components, lengths...)
+	return q
+}
+
+// TestNativeSequencesGiveTheSameBatches compares batches with those of
+// TensorFlow's parser.
+func TestNativeSequencesGiveTheSameBatches(t *testing.T) {
+	needNative(t)
+	counts := []int64{5, 0, 13, 1}
+	names := listFiles(t, counts...)
+	for _, n := range []int64{1, 4, 100} {
+		for _, drop := range []bool{false, true} {
+			s := newScope(t)
+			general := dataset.TFRecords(s, s.Const(names), nil).Repeat(2).Batch(n, drop).
+				Map("parse", func(s *graph.Scope, args []out) []out { return decodeLists(s, generalLists(s, args[0])) }, nil)
+			want, err := bits(t, general)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &dataset.NativeExamplesOptions{BatchSize: n, Epochs: 2, Drop: drop}
+			for way, d := range map[string]*dataset.Dataset{
+				"files":  dataset.NativeSequences(s, s.Const(names), s.Const(counts), paddedLists(s), o),
+				"parsed": dataset.TFRecords(s, s.Const(names), nil).Repeat(2).NativeParseSequences(n, paddedLists(s), drop),
+			} {
+				got, err := bits(t, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, batches of %d, drop %v (-general +native)\n%s", way, n, drop, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestNativeSequenceParts asks for every part of two lists.
+func TestNativeSequenceParts(t *testing.T) {
+	needNative(t)
+	var records [][]byte
+	for _, n := range []int{2, 0, 3} {
+		var ints, texts []example.Feature
+		for i := range n {
+			ints = append(ints, example.Feature{Kind: example.Int64, Ints: []int64{int64(i), int64(10 * n)}})
+			texts = append(texts, example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(fmt.Sprint(n, i))}})
+		}
+		records = append(records, example.MarshalSequence(nil, []example.NamedList{{Name: "i", Features: ints}, {Name: "s", Features: texts}}))
+	}
+	s := newScope(t)
+	q := &dataset.NativeSequence{Features: []dataset.NativeFeature{
+		{Key: "i", Kind: dataset.NativeInt, Shape: []int64{2}, List: true}, {Key: "s", Kind: dataset.NativeBytes, List: true},
+	}, Components: []dataset.NativeComponent{
+		{Feature: 0, Part: dataset.NativeValues, Size: -1}, {Feature: 0, Part: dataset.NativeSplits, Size: -1},
+		{Feature: 0, Part: dataset.NativePadded, Size: 4, Fill: s.Const(int64(-7))}, {Feature: 0, Part: dataset.NativeElements, Size: -1},
+		{Feature: 1, Part: dataset.NativePadded, Size: -1, Fill: s.Const("pad")}, {Feature: 1, Part: dataset.NativeMask, Size: 4},
+		{Feature: 1, Part: dataset.NativeValues, Size: -1}, {Feature: 1, Part: dataset.NativeMask, Size: -1},
+	}}
+	names := s.Const([]string{writeFile(t, corrupt.Frame(records...))})
+	got := all(t, dataset.NativeSequences(s, names, s.Const([]int64{3}), q, &dataset.NativeExamplesOptions{BatchSize: 3, Epochs: 1, Drop: true}))
+	none := []int64{-7, -7}
+	want := []any{[]any{
+		[][]int64{{0, 20}, {1, 20}, {0, 30}, {1, 30}, {2, 30}}, []int64{0, 2, 2, 5},
+		[][][]int64{{{0, 20}, {1, 20}, none, none}, {none, none, none, none}, {{0, 30}, {1, 30}, {2, 30}, none}}, []int64{4, 0, 6},
+		[][]string{{"2 0", "2 1", "pad"}, {"pad", "pad", "pad"}, {"3 0", "3 1", "3 2"}},
+		[][]bool{{true, true, false, false}, {false, false, false, false}, {true, true, true, false}},
+		[]string{"2 0", "2 1", "3 0", "3 1", "3 2"}, [][]bool{{true, true, false}, {false, false, false}, {true, true, true}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	q.Components[2].Size = 2
+	_, err := tryAll(t, dataset.NativeSequences(s, names, s.Const([]int64{3}), q, nil))
+	if !errors.Is(err, tfbridge.InvalidArgument) {
+		t.Errorf("padded to less: %v", err)
+	}
+}
+
+// TestNativeSequencesAgreeOnOddRecords mutates records: the native decoder
+// accepts what TensorFlow's parser accepts, with the same values.
+func TestNativeSequencesAgreeOnOddRecords(t *testing.T) {
+	needNative(t)
+	const rounds = 1500
+	s := newScope(t)
+	record := s.Placeholder(tfbridge.String, tfbridge.ScalarShape())
+	general := generalLists(s, graph.ExpandDims(s, record, 0))
+	q := paddedLists(s)
+	for i, f := range q.Features { // strings are compared before they are decoded
+		if f.Kind == dataset.NativeRaw {
+			q.Features[i] = dataset.NativeFeature{Key: f.Key, Kind: dataset.NativeBytes, List: f.List}
+			if f.Strings > 1 {
+				q.Features[i].Shape = []int64{f.Strings}
+			}
+			if f.List {
+				q.Components[i].Fill = s.Const("")
+			}
+		}
+	}
+	it := dataset.FromTensors(s, record).NativeParseSequences(1, q, false).Iterator("it")
+	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	r := rand.New(rand.NewPCG(7, 8))
+	accepted := 0
+	for range rounds {
+		data := listRecord(r)
+		if r.IntN(3) == 0 {
+			data = append(data, listRecord(r)...)
+		}
+		data = mutated(r, data)
+		fed, err := tfbridge.NewStringTensor(nil, [][]byte{data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		feeds := map[out]*tfbridge.Tensor{record: fed}
+		want, wantErr := sess.Run(feeds, general, nil)
+		if _, err := sess.Run(feeds, nil, []*tfbridge.Operation{it.Init}); err != nil {
+			t.Fatal(err)
+		}
+		got, gotErr := sess.Run(nil, it.Next, nil)
+		if (wantErr == nil) != (gotErr == nil) {
+			t.Fatalf("record %x: TensorFlow says %v, native %v", data, wantErr, gotErr)
+		}
+		if gotErr != nil && !errors.Is(gotErr, tfbridge.InvalidArgument) {
+			t.Fatalf("record %x: got %v", data, gotErr)
+		}
+		if wantErr == nil {
+			accepted++
+			a, b := fmt.Sprintf("%q", valueOf(want)), fmt.Sprintf("%q", valueOf(got))
+			if a != b {
+				t.Fatalf("record %x:\nTensorFlow %s\nnative     %s", data, a, b)
+			}
+		}
+		for _, x := range append(append(want, got...), fed) {
+			x.Close()
+		}
+	}
+	if accepted < rounds/20 || accepted > rounds*19/20 {
+		t.Errorf("%d of %d records are accepted; the mutations test little", accepted, rounds)
+	}
+}
+
+func TestNativeSequenceIsChecked(t *testing.T) {
+	needNative(t)
+	list := []dataset.NativeFeature{{Key: "i", Kind: dataset.NativeInt, List: true}}
+	context := []dataset.NativeFeature{{Key: "i", Kind: dataset.NativeInt}}
+	values := []dataset.NativeComponent{{Part: dataset.NativeValues, Size: -1}}
+	for name, q := range map[string]*dataset.NativeSequence{
+		"no such feature":      {Features: list, Components: []dataset.NativeComponent{{Feature: 1, Part: dataset.NativeValues}}},
+		"no feature list":      {Features: context, Components: []dataset.NativeComponent{{Part: dataset.NativeLengths}}},
+		"no such part":         {Features: list, Components: []dataset.NativeComponent{{Part: "halves"}}},
+		"elements of nothing":  {Features: []dataset.NativeFeature{{Key: "i", Kind: dataset.NativeInt, Shape: []int64{0}, List: true}}, Components: values},
+		"a size out of range":  {Features: list, Components: []dataset.NativeComponent{{Part: dataset.NativeMask, Size: -2}}},
+		"nothing to pad with":  {Features: list, Components: []dataset.NativeComponent{{Part: dataset.NativePadded, Size: -1}}},
+		"a feature twice":      {Features: append(list, list...), Components: values},
+		"without any features": {},
+	} {
+		s := newScope(t)
+		if _, err := tryAll(t, dataset.TFRecords(s, s.Const([]string{}), nil).NativeParseSequences(1, q, false)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	s := newScope(t)
+	dataset.TFRecords(s, s.Const([]string{}), nil).NativeParse(1, list, false)
+	if s.Err() == nil {
+		t.Error("Examples with feature lists: no error")
+	}
+}

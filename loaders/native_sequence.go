@@ -1,0 +1,126 @@
+package loaders
+
+import (
+	"slices"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/tfbridge"
+)
+
+// nativeTensors reports whether the native operation gives the plan's tensors
+// of SequenceExamples as they are in the end, padded.
+func (p *Plan) nativeTensors() bool {
+	if len(p.Secondaries)+len(p.Steps) > 0 {
+		return false
+	}
+	for _, f := range p.Features {
+		if f.VarLen && p.Padding == nil || f.Kind != Raw && f.DType != f.stored() {
+			return false
+		}
+	}
+	for _, m := range p.Measures {
+		if m.Kind != elementCount && (m.Axis != 0 || !p.feature(m.Tensor).VarLen) {
+			return false
+		}
+	}
+	for i, pad := range p.Padding {
+		for axis, n := range p.Tensors[i].Shape {
+			if n >= 0 && pad.Shape[axis] > n {
+				return false // only the length of a list is padded natively
+			}
+		}
+	}
+	return true
+}
+
+// nativeSequences decodes batches of SequenceExamples with the native
+// operations.
+func (b *builder) nativeSequences() *dataset.Dataset {
+	tensors := b.plan.nativeTensors()
+	q := &dataset.NativeSequence{Features: b.nativeFeatures(), Components: b.nativeColumns()}
+	if tensors {
+		q.Components = b.nativeComponents()
+	}
+	var d *dataset.Dataset
+	if b.plan.joinFiles().Applied && b.plan.nativeFiles() {
+		paths, counts := b.countedFiles()
+		d = dataset.NativeSequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
+	} else {
+		d = b.records().NativeParseSequences(b.plan.BatchSize, q, b.dropRemainder())
+	}
+	if tensors {
+		return d
+	}
+	b.decodedRaw = true
+	return d.Map("assemble", b.assembleNative, b.mapOptions())
+}
+
+// nativeComponents asks the native operation for the plan's tensors.
+func (b *builder) nativeComponents() []dataset.NativeComponent {
+	p := b.plan
+	features := p.sortedFeatures()
+	var components []dataset.NativeComponent
+	for i, t := range p.Tensors {
+		c := dataset.NativeComponent{Part: dataset.NativeValues, Size: -1}
+		of := t.Name
+		if m := p.measure(t.Name); m != nil {
+			of, c.Part = m.Tensor, nativeMeasures()[m.Kind]
+		}
+		f := p.feature(of)
+		c.Feature = slices.Index(features, f)
+		if f.VarLen && of == t.Name {
+			c.Part = dataset.NativePadded
+			c.Fill = b.constant(b.scope, p.Padding[i].Value, t.DType)
+		}
+		if p.Padding != nil && (c.Part == dataset.NativePadded || c.Part == dataset.NativeMask) {
+			c.Size = p.Padding[i].Shape[0]
+		}
+		components = append(components, c)
+	}
+	return components
+}
+
+// nativeMeasures returns what the native operation calls each measure.
+func nativeMeasures() map[MeasureKind]dataset.NativePart {
+	return map[MeasureKind]dataset.NativePart{
+		Lengths: dataset.NativeLengths, Mask: dataset.NativeMask, elementCount: dataset.NativeElements,
+	}
+}
+
+// nativeColumns asks the native operation for columns of the sorted features.
+func (b *builder) nativeColumns() []dataset.NativeComponent {
+	var components []dataset.NativeComponent
+	for i, f := range b.plan.sortedFeatures() {
+		components = append(components, dataset.NativeComponent{Feature: i, Part: dataset.NativeValues, Size: -1})
+		if f.VarLen {
+			components = append(components, dataset.NativeComponent{Feature: i, Part: dataset.NativeSplits, Size: -1})
+		}
+	}
+	return components
+}
+
+// assembleNative makes the plan's tensors of the native operation's columns.
+func (b *builder) assembleNative(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	var columns []column
+	for _, f := range b.plan.sortedFeatures() {
+		c, lead := column{values: args[0]}, []int64{-1}
+		args = args[1:]
+		if f.VarLen {
+			c.splits, args, lead = args[0], args[1:], nil
+		}
+		c.values = b.decode(s, f, c.values, lead)
+		columns = append(columns, c)
+	}
+	return b.assemble(s, columns)
+}
+
+// measure returns the measure of a name, nil if there is none.
+func (p *Plan) measure(name string) *Measure {
+	for i := range p.Measures {
+		if p.Measures[i].To == name {
+			return &p.Measures[i]
+		}
+	}
+	return nil
+}
