@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"millrace/tfbridge"
 )
@@ -16,6 +17,7 @@ type Func struct {
 	Name     string
 	In       []Spec            // of the arguments, without the captures
 	Out      []Spec            // of the results
+	Stateful bool              // it has operations with state or side effects
 	Captures []tfbridge.Output // in the graph that the function was made in
 }
 
@@ -47,22 +49,82 @@ func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body
 	if s.Err() != nil {
 		return f
 	}
-	g := tfbridge.NewGraph()
-	defer g.Close()
-	b := &body{parent: s}
-	inner := newScope(g, b)
-	args, results := inner.build(in, captures, fn)
-	if err := inner.Err(); err != nil {
-		s.UpdateErr(fmt.Sprintf("function %q", name), err)
+	d := s.draft(name, in, captures, fn)
+	defer d.close()
+	if s.Err() != nil {
 		return f
 	}
-	specs := SpecsOf(results)
-	if err := s.convert(f, name, g, append(args, b.inner...), results); err != nil {
-		s.UpdateErr(fmt.Sprintf("function %q", name), err)
-		return f
+	captured := d.captures()
+	specs, state := SpecsOf(d.results), d.state()
+	if f.Name = d.define(name, captured); f.Name != "" {
+		f.Out, f.Captures, f.Stateful = specs, captured, state != stateless
 	}
-	f.Out, f.Captures = specs, b.outer
 	return f
+}
+
+// draft is a function's body, before it is made a function.
+type draft struct {
+	parent  *Scope
+	scope   *Scope
+	args    []tfbridge.Output
+	results []tfbridge.Output
+}
+
+// draft runs the closure that makes a function's body. The caller closes it.
+func (s *Scope) draft(name string, in []Spec, captures []tfbridge.Output, fn Body) *draft {
+	d := &draft{parent: s, scope: newScope(tfbridge.NewGraph(), &body{parent: s})}
+	d.args, d.results = d.scope.build(in, captures, fn)
+	d.check(name)
+	return d
+}
+
+// check makes a failure in the body one of the scope around it.
+func (d *draft) check(name string) bool {
+	if err := d.scope.Err(); err != nil {
+		d.parent.UpdateErr(fmt.Sprintf("function %q", name), err)
+	}
+	return d.parent.Err() == nil
+}
+
+// close frees the body.
+func (d *draft) close() { d.scope.graph.Close() }
+
+// captures returns what the body captured so far, in the graph around it.
+func (d *draft) captures() []tfbridge.Output { return slices.Clone(d.scope.state.body.outer) }
+
+// inputs returns the arguments and what stands in the body for captures.
+func (d *draft) inputs(captures []tfbridge.Output) []tfbridge.Output {
+	inputs := slices.Clone(d.args)
+	for _, o := range captures {
+		inner, _ := d.scope.local("capture", o)
+		inputs = append(inputs, inner)
+	}
+	return inputs
+}
+
+// define makes a function of the body, with captures as further arguments, and
+// returns its name, "" after a failure.
+func (d *draft) define(name string, captures []tfbridge.Output) string {
+	inputs := d.inputs(captures)
+	if !d.check(name) {
+		return ""
+	}
+	return d.defineWith(name, inputs, nil)
+}
+
+// defineWith makes a function of the body, with given inputs and the function
+// of its derivative, which may be nil.
+func (d *draft) defineWith(name string, inputs []tfbridge.Output, gradient *tfbridge.Function) string {
+	fn, err := d.function(name, inputs, d.results)
+	if err == nil {
+		defer fn.Close()
+		err = d.parent.install(fn, gradient)
+	}
+	if err != nil {
+		d.parent.UpdateErr(fmt.Sprintf("function %q", name), err)
+		return ""
+	}
+	return fn.Name()
 }
 
 // build runs the closure that makes a function's body.
@@ -95,22 +157,25 @@ func (s *Scope) results(outputs []tfbridge.Output) []tfbridge.Output {
 	return results
 }
 
-// convert makes a function of a body and copies it into s's graph and those
-// around it. A hash in the name tells functions apart that have one name but
-// not one body, whichever scope of the graph they come from.
-func (s *Scope) convert(f *Func, name string, g *tfbridge.Graph, in, out []tfbridge.Output) error {
-	fn, err := tfbridge.NewFunction(g, "__millrace_"+cleanName(name), in, out, &tfbridge.FunctionOptions{AppendHash: true})
-	if err != nil {
-		return err
-	}
-	defer fn.Close()
-	f.Name = fn.Name()
+// function makes a function of the body. A hash in the name tells functions
+// apart that have one name but not one body, whichever scope of the graph they
+// come from.
+func (d *draft) function(name string, in, out []tfbridge.Output) (*tfbridge.Function, error) {
+	return tfbridge.NewFunction(d.scope.graph, "__millrace_"+cleanName(name), in, out, &tfbridge.FunctionOptions{AppendHash: true})
+}
+
+// install adds a function, and its gradient unless it is nil, to the scope's
+// graph and those around it.
+func (s *Scope) install(fn, gradient *tfbridge.Function) error {
 	for at := s; ; at = at.state.body.parent {
-		if err := at.graph.AddFunction(fn); err != nil {
-			return err
+		var err error
+		if gradient == nil {
+			err = at.graph.AddFunction(fn)
+		} else {
+			err = at.graph.AddFunctionWithGradient(fn, gradient)
 		}
-		if at.state.body == nil {
-			return nil
+		if err != nil || at.state.body == nil {
+			return err
 		}
 	}
 }
@@ -118,19 +183,23 @@ func (s *Scope) convert(f *Func, name string, g *tfbridge.Graph, in, out []tfbri
 // Call adds a call of a function and returns its results, with the shapes that
 // TensorFlow inferred in the function's body.
 func Call(s *Scope, f *Func, args ...tfbridge.Output) []tfbridge.Output {
-	inputs := append(append(tfbridge.OutputList{}, args...), f.Captures...)
+	return s.call(f, slices.Concat(args, f.Captures))
+}
+
+// call adds a call of a function, of all its inputs.
+func (s *Scope) call(f *Func, inputs []tfbridge.Output) []tfbridge.Output {
 	op := s.AddOperation(tfbridge.OpSpec{
-		Type:  "StatefulPartitionedCall",
-		Name:  "call",
-		Input: []tfbridge.Input{inputs},
+		Type: callType(f.Stateful), Name: "call", Input: []tfbridge.Input{tfbridge.OutputList(inputs)},
 		Attrs: map[string]any{"f": f.Attr(), "Tout": DTypes(f.Out)},
 	})
-	outputs := make([]tfbridge.Output, len(f.Out))
-	for i, o := range Outputs(op) {
-		outputs[i] = o
-		if f.Out[i].Shape.NumDimensions() >= 0 {
-			outputs[i] = EnsureShape(s, o, f.Out[i].Shape)
-		}
+	return s.shaped(Outputs(op), f.Out)
+}
+
+// callType returns the operation that calls a function. A call without state
+// goes when nothing needs its results.
+func callType(stateful bool) string {
+	if stateful {
+		return "StatefulPartitionedCall"
 	}
-	return outputs
+	return "PartitionedCall"
 }

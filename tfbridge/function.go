@@ -187,16 +187,39 @@ func (f *Function) SetAttr(name string, value AttrProto) error {
 //
 // It wraps TF_GraphCopyFunction.
 func (g *Graph) AddFunction(f *Function) error {
+	return g.addFunction(f, nil)
+}
+
+// AddFunctionWithGradient is AddFunction that adds a copy of gradient too, as
+// the derivative of f: [Graph.AddGradients] uses it where it meets a call of f.
+// It takes the arguments of f and a derivative for each result of f, and
+// returns a derivative for each argument of f, of the argument's type.
+//
+// It wraps TF_GraphCopyFunction.
+func (g *Graph) AddFunctionWithGradient(f, gradient *Function) error {
+	if err := gradient.check(); err != nil {
+		return err
+	}
+	return g.addFunction(f, gradient)
+}
+
+// addFunction adds f and, unless it is nil, its gradient.
+func (g *Graph) addFunction(f, gradient *Function) error {
 	defer runtime.KeepAlive(g)
 	defer runtime.KeepAlive(f)
+	defer runtime.KeepAlive(gradient)
 	if err := g.check(); err != nil {
 		return err
 	}
 	if err := f.check(); err != nil {
 		return err
 	}
+	var grad *C.TF_Function
+	if gradient != nil {
+		grad = gradient.h.ptr()
+	}
 	return check("TF_GraphCopyFunction", func(st *C.TF_Status) {
-		C.TF_GraphCopyFunction(g.ptr(), f.h.ptr(), nil, st)
+		C.TF_GraphCopyFunction(g.ptr(), f.h.ptr(), grad, st)
 	})
 }
 

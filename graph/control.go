@@ -1,0 +1,179 @@
+package graph
+
+import (
+	"fmt"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// Branch builds one of the alternatives of [Cond] or [Case], in a scope of its
+// own. It may use outputs of the graphs around it.
+type Branch func(s *Scope) []tfbridge.Output
+
+// Cond adds a condition: the results of then if pred, a bool, is true, and
+// those of otherwise if not. Only the one of them runs. Both must have as many
+// results, of the same data types. Where their shapes differ the result's is
+// what they have in common.
+//
+// [Gradients] goes through it, if it does through both branches, and unless
+// they have state that matters: random numbers, writes. The branch that was
+// taken runs once more for it.
+//
+// It adds an If or StatelessIf.
+func Cond(s *Scope, pred tfbridge.Output, then, otherwise Branch) []tfbridge.Output {
+	return branching(s, "cond", pred, []Branch{then, otherwise})
+}
+
+// Case adds a choice: the results of the branch that index, an int32, counts
+// from zero; of the last one if there is none. Only the one of them runs. As
+// for the rest it is like [Cond].
+//
+// It adds a Case or StatelessCase.
+func Case(s *Scope, index tfbridge.Output, branches ...Branch) []tfbridge.Output {
+	return branching(s, "case", index, branches)
+}
+
+// choice is a condition or choice whose branches are functions.
+type choice struct {
+	name     string
+	branches []*Func
+	out      []Spec
+	stateful bool
+}
+
+// branching adds a condition or choice.
+func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) []tfbridge.Output {
+	if s.Err() != nil {
+		return nil
+	}
+	if len(branches) == 0 {
+		s.fail(name, "there is no branch")
+		return nil
+	}
+	var drafts []*draft
+	for i, b := range branches {
+		d := s.draft(fmt.Sprintf("%s_branch%d", name, i), nil, nil, func(s *Scope, _, _ []tfbridge.Output) []tfbridge.Output { return b(s) })
+		defer d.close()
+		if s.Err() != nil {
+			return nil
+		}
+		drafts = append(drafts, d)
+	}
+	out, err := common(drafts)
+	if err != nil {
+		s.UpdateErr(name, err)
+		return nil
+	}
+	captures := union(drafts)
+	c, gradient := newChoice(name, drafts, captures, out)
+	inputs := append([]tfbridge.Output{index}, captures...)
+	if s.Err() != nil {
+		return nil
+	}
+	if gradient == nil {
+		return c.add(s, inputs)
+	}
+	return s.wrap(name, inputs, c.add, func(s *Scope, args []tfbridge.Output) []tfbridge.Output {
+		zero := ZerosLike(s, args[0])
+		return append([]tfbridge.Output{zero}, gradient.add(s, args)...)
+	})
+}
+
+// newChoice makes the functions of the branches, and those of their derivatives
+// unless there are none.
+func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []Spec) (c, gradient *choice) {
+	c = &choice{name: name, out: out}
+	gradient = &choice{name: name + "_gradient", out: SpecsOf(captures)}
+	wanted := trainables(captures) > 0 && trainables(drafts[0].results) > 0
+	for i, d := range drafts {
+		branch := fmt.Sprintf("%s_branch%d", name, i)
+		state := d.state()
+		c.stateful = c.stateful || state != stateless
+		wanted = wanted && state != stateful
+		c.branches = append(c.branches, &Func{Name: d.define(branch, captures)})
+	}
+	for i, d := range drafts {
+		if !wanted || d.parent.Err() != nil {
+			return c, nil
+		}
+		f, err := d.addGradient(fmt.Sprintf("%s_branch%d", name, i), d.inputs(captures))
+		if err != nil {
+			return c, nil // Gradients will say that the operation has none
+		}
+		gradient.branches = append(gradient.branches, f)
+		gradient.stateful = gradient.stateful || f.Stateful
+	}
+	return c, gradient
+}
+
+// add adds the operation on the index and the inputs of the branches.
+func (c *choice) add(s *Scope, args []tfbridge.Output) []tfbridge.Output {
+	attrs := map[string]any{"Tout": DTypes(c.out), "output_shapes": Shapes(c.out)}
+	typ := "Case"
+	if c.name == "cond" || c.name == "cond_gradient" {
+		typ = "If"
+		attrs["then_branch"], attrs["else_branch"] = c.branches[0].Attr(), c.branches[1].Attr()
+	} else {
+		var names []tfbridge.FuncName
+		for _, f := range c.branches {
+			names = append(names, f.Attr())
+		}
+		attrs["branches"] = names
+	}
+	if !c.stateful {
+		typ = "Stateless" + typ
+	}
+	op := s.AddOperation(tfbridge.OpSpec{
+		Type: typ, Name: c.name, Attrs: attrs,
+		Input: []tfbridge.Input{args[0], tfbridge.OutputList(args[1:])},
+	})
+	return s.shaped(Outputs(op), c.out)
+}
+
+// union returns what the bodies captured, without repetitions.
+func union(drafts []*draft) []tfbridge.Output {
+	var all []tfbridge.Output
+	seen := map[tfbridge.Output]bool{}
+	for _, d := range drafts {
+		for _, o := range d.captures() {
+			if !seen[o] {
+				seen[o] = true
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// common returns what the results of all bodies have in common.
+func common(drafts []*draft) ([]Spec, error) {
+	out := SpecsOf(drafts[0].results)
+	for b, d := range drafts[1:] {
+		if len(d.results) != len(out) {
+			return nil, millrace.Errorf(millrace.ErrModel, "branch 0 has %d results and branch %d has %d", len(out), b+1, len(d.results))
+		}
+		for i, p := range SpecsOf(d.results) {
+			if p.DType != out[i].DType {
+				return nil, millrace.Errorf(millrace.ErrModel, "result %d is %v in branch 0 and %v in branch %d", i, out[i].DType, p.DType, b+1)
+			}
+			out[i].Shape = commonShape(out[i].Shape, p.Shape)
+		}
+	}
+	return out, nil
+}
+
+// commonShape returns the shape of which both are.
+func commonShape(a, b tfbridge.Shape) tfbridge.Shape {
+	n := a.NumDimensions()
+	if n < 0 || n != b.NumDimensions() {
+		return tfbridge.Shape{}
+	}
+	dims := make([]int64, n)
+	for i := range dims {
+		if dims[i] = a.Size(i); dims[i] != b.Size(i) {
+			dims[i] = -1
+		}
+	}
+	return tfbridge.MakeShape(dims...)
+}

@@ -1,0 +1,52 @@
+package graph
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// statefulness says what running a body again would do.
+type statefulness int
+
+const (
+	stateless  statefulness = iota
+	repeatable              // has state, but may run again without harm
+	stateful                // draws random numbers, writes, prints
+)
+
+// repeatables are operations with state that may run once more.
+var repeatables = map[string]bool{"Assert": true, "ReadVariableOp": true, "ResourceGather": true, "ResourceGatherNd": true}
+
+// state looks at the operations of a body.
+func (d *draft) state() statefulness {
+	state := stateless
+	seen := map[string]bool{}
+	for _, op := range d.scope.graph.Operations() {
+		typ := op.Type()
+		if seen[typ] {
+			continue
+		}
+		seen[typ] = true
+		switch {
+		case !hasState(d.scope.graph, typ):
+		case repeatables[typ]:
+			state = max(state, repeatable)
+		default:
+			return stateful
+		}
+	}
+	return state
+}
+
+// hasState says whether TensorFlow counts operations of a type as stateful;
+// when in doubt they are.
+func hasState(g *tfbridge.Graph, opType string) bool {
+	data, err := g.OpDef(opType)
+	if err != nil {
+		return true
+	}
+	var def tfproto.OpDef
+	return proto.Unmarshal(data, &def) != nil || def.IsStateful
+}
