@@ -410,6 +410,9 @@ typedef void (*mr_delete)(void *kernel);
     (path, st))                                                                \
   X(TF_Buffer, TF_GetOpList, (TF_Library * l), (l))                            \
   X(void, TF_DeleteLibraryHandle, (TF_Library * l), (l))                       \
+  X(TF_Library *, TF_LoadPluggableDeviceLibrary,                               \
+    (const char *path, TF_Status *st), (path, st))                             \
+  X(void, TF_DeletePluggableDeviceLibraryHandle, (TF_Library * l), (l))        \
   X(TF_Buffer *, TF_GetAllOpList, (void), ())                                  \
   MR_CAPI_EAGER(X)
 

@@ -3,7 +3,9 @@ package tfbridge_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
+	"time"
 
 	"millrace/tfbridge"
 )
@@ -122,4 +124,77 @@ func ExampleNewPinnedTensor() {
 	t.Close()
 	<-released // from here on the slice is free for other values
 	// Output: [[0 0] [0 1]]
+}
+
+// What TensorFlow did when, to be looked at in a viewer of Chrome traces.
+func ExampleCallable_RunTraced() {
+	g := tfbridge.NewGraph()
+	defer g.Close()
+	x, err := g.AddOperation(tfbridge.OpSpec{Type: "Placeholder", Name: "x", Attrs: map[string]any{"dtype": tfbridge.Float}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	y, err := g.AddOperation(tfbridge.OpSpec{Type: "Square", Name: "y", Input: []tfbridge.Input{x.Output(0)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := tfbridge.NewSession(g, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	in, err := tfbridge.NewTensor(float32(3))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer in.Close()
+	c, err := s.PrepareRun([]tfbridge.Output{x.Output(0)}, []tfbridge.Output{y.Output(0)}, nil, &tfbridge.RunOptions{Trace: tfbridge.FullTrace})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, metadata, err := c.RunTraced(context.Background(), []*tfbridge.Tensor{in})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer out[0].Close()
+	for _, d := range metadata.Devices {
+		for _, n := range d.Nodes {
+			if n.Name == "y" {
+				fmt.Println(n.Label)
+			}
+		}
+	}
+	if err := metadata.WriteTimeline(io.Discard); err != nil {
+		log.Fatal(err)
+	}
+	// Output: y = Square(_arg_x_0_0)
+}
+
+// A run that waits for nobody ends with its context, in TensorFlow too.
+func ExampleSession_PrepareRun() {
+	g := tfbridge.NewGraph()
+	defer g.Close()
+	types := map[string]any{"component_types": []tfbridge.DataType{tfbridge.Float}}
+	queue, err := g.AddOperation(tfbridge.OpSpec{Type: "FIFOQueueV2", Name: "queue", Attrs: types})
+	if err != nil {
+		log.Fatal(err)
+	}
+	next, err := g.AddOperation(tfbridge.OpSpec{Type: "QueueDequeueV2", Name: "next", Attrs: types, Input: []tfbridge.Input{queue.Output(0)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := tfbridge.NewSession(g, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	c, err := s.PrepareRun(nil, []tfbridge.Output{next.Output(0)}, nil, &tfbridge.RunOptions{Interrupt: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_, err = c.Run(ctx, nil)
+	fmt.Println(err)
+	// Output: canceled: context deadline exceeded
 }

@@ -266,7 +266,7 @@ func TestOpList(t *testing.T) {
 		t.Errorf("OpList: %d bytes, %v", len(list), err)
 	}
 	for _, path := range []string{"/nonexistent.so", "a\x00"} {
-		if err := LoadLibrary(path); err == nil {
+		if _, err := LoadLibrary(path); err == nil {
 			t.Errorf("LoadLibrary(%q) succeeded", path)
 		}
 	}

@@ -3,33 +3,209 @@ package tfbridge
 // #include "capi.h"
 import "C"
 
+import (
+	"debug/elf"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"millrace"
+	"millrace/internal/runtimedir"
+)
+
+// Library is a shared object that was loaded into TensorFlow. There is no way
+// to unload one, and nothing to close.
+type Library struct {
+	// Path is where it was loaded from.
+	Path string
+	// Ops are the names of the operations that it registered, sorted; those of
+	// the first time if it was loaded before.
+	Ops []string
+	// OpList is their definitions, a serialized OpList message.
+	OpList []byte
+}
+
+// LibraryHandler is what TensorFlow's own binding calls a Library.
+type LibraryHandler = Library
+
 // LoadLibrary loads a shared object that registers operations and kernels,
 // which every graph can use from then on. It stays loaded. Loading runs the
-// library's code: it can do whatever this process can.
+// library's code: it can do whatever this process can. A file that is cut
+// short, of another machine or no library is an error of class
+// millrace.ErrRuntime.
 //
 // Load libraries before anything else uses TensorFlow: the dynamic linker and
 // TensorFlow's registries each hold a lock that the other may wait for, so a
 // graph that is made at the same time can stop both for good.
 //
-// It wraps TF_LoadLibrary.
-func LoadLibrary(path string) error {
+// It wraps TF_LoadLibrary and TF_GetOpList.
+func LoadLibrary(path string) (*Library, error) {
 	if err := ensure(); err != nil {
-		return err
+		return nil, err
 	}
 	return loadLibrary(path)
 }
 
-func loadLibrary(path string) error {
-	if err := checkNames("library", path); err != nil {
-		return err
+func loadLibrary(path string) (*Library, error) {
+	if err := checkLibrary(path); err != nil {
+		return nil, err
 	}
 	var cs cstrings
 	defer cs.free()
-	return check("TF_LoadLibrary", func(st *C.TF_Status) {
+	l := &Library{Path: path}
+	err := check("TF_LoadLibrary", func(st *C.TF_Status) {
 		if lib := C.TF_LoadLibrary(cs.add(path), st); lib != nil {
+			list := C.TF_GetOpList(lib)
+			l.OpList = copyBuffer(&list)
 			C.TF_DeleteLibraryHandle(lib) // frees the handle, not the library
 		}
 	})
+	if err != nil {
+		return nil, errLibrary(path, err)
+	}
+	if l.Ops, err = opNames(l.OpList); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// checkLibrary refuses a file that the dynamic linker would crash on. It does
+// not look for one whose path has no folder; that is up to the linker.
+func checkLibrary(path string) error {
+	if err := checkNames("library", path); err != nil {
+		return err
+	}
+	if filepath.Base(path) == path {
+		return nil
+	}
+	if err := checkWhole(path); err != nil {
+		return errLibrary(path, err)
+	}
+	if err := runtimedir.CheckELF(path); err != nil {
+		return errLibrary(path, err)
+	}
+	return nil
+}
+
+// errLibrary is the failure to load a library.
+func errLibrary(path string, err error) error {
+	var tf *Error
+	if !errors.As(err, &tf) {
+		var perr *fs.PathError
+		if errors.As(err, &perr) {
+			err = perr.Err
+		}
+		e := millrace.Errorf(millrace.ErrRuntime, "load library: %w", err)
+		e.File = path
+		return e
+	}
+	return &millrace.Error{Class: millrace.ErrRuntime, Op: "load library", File: path, Record: -1, Offset: -1, Code: int(tf.Code), Err: tf}
+}
+
+// The fields used of OpList and OpDef.
+const (
+	opListOp  = 1
+	opDefName = 1
+)
+
+// opNames returns the names in an OpList message.
+func opNames(list []byte) ([]string, error) {
+	var names []string
+	ok := eachField(list, func(num protowire.Number, v []byte, _ uint64) bool {
+		return num != opListOp || eachField(v, func(num protowire.Number, v []byte, _ uint64) bool {
+			if num == opDefName {
+				names = append(names, string(v))
+			}
+			return true
+		})
+	})
+	if !ok {
+		return nil, millrace.Errorf(millrace.ErrInternal, "TensorFlow's list of operations is damaged")
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// pluginSymbols are what TensorFlow looks for in a plug-in: it does nothing
+// with a library that has none of them.
+var pluginSymbols = []string{"SE_InitPlugin", "TFNPD_InitPlugin", "TF_InitKernel", "TF_InitGraph", "TF_InitProfiler"}
+
+// LoadPluggableDeviceLibrary loads a plug-in that brings devices, kernels or
+// graph optimizers of its own. It stays loaded, and its devices are those of
+// the sessions made from then on, so it should be the first thing that a
+// program does. Loading runs the library's code. What is no plug-in, for it
+// has none of the functions that TensorFlow calls in one, is an error of class
+// millrace.ErrRuntime, as for LoadLibrary. One that is loaded already is not
+// loaded again.
+//
+// It wraps TF_LoadPluggableDeviceLibrary.
+func LoadPluggableDeviceLibrary(path string) error {
+	r, err := Open(nil)
+	if err != nil {
+		return err
+	}
+	if filepath.Base(path) == path {
+		return errLibrary(path, errors.New("it takes a path with a folder"))
+	}
+	if err := checkLibrary(path); err != nil {
+		return err
+	}
+	if err := checkPlugin(path); err != nil {
+		return errLibrary(path, err)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return errLibrary(path, err)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return errLibrary(path, err)
+	}
+	return r.plug(path)
+}
+
+// plug loads a plug-in, once: TensorFlow would initialize it again.
+func (r *Runtime) plug(path string) error {
+	r.plugging.Lock()
+	defer r.plugging.Unlock()
+	if r.plugins[path] {
+		return nil
+	}
+	var cs cstrings
+	defer cs.free()
+	err := check("TF_LoadPluggableDeviceLibrary", func(st *C.TF_Status) {
+		if lib := C.TF_LoadPluggableDeviceLibrary(cs.add(path), st); lib != nil {
+			C.TF_DeletePluggableDeviceLibraryHandle(lib)
+		}
+	})
+	if err != nil {
+		return errLibrary(path, err)
+	}
+	if r.plugins == nil {
+		r.plugins = map[string]bool{}
+	}
+	r.plugins[path] = true
+	return nil
+}
+
+// checkPlugin fails unless a library exports something of a plug-in.
+func checkPlugin(path string) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return err
+	}
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF && slices.Contains(pluginSymbols, s.Name) {
+			return nil
+		}
+	}
+	return errors.New("no plug-in of TensorFlow: it has none of its functions, SE_InitPlugin for one")
 }
 
 // OpList returns all operation types as a serialized OpList message.

@@ -44,6 +44,9 @@ type Runtime struct {
 
 	operations    string // path of the library of our own operations
 	operationsErr error  // why it could not be loaded
+
+	plugging sync.Mutex      // held while a plug-in is loaded
+	plugins  map[string]bool // by their paths
 }
 
 // Dir returns the directory that the libraries were opened from.
@@ -91,7 +94,7 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	r := &Runtime{dir: lib.dir, version: C.GoString(C.TF_Version())}
 	registerErr = registerOps()
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
-		r.operationsErr = loadLibrary(r.operations) // before anyone else can use TensorFlow
+		_, r.operationsErr = loadLibrary(r.operations) // before anyone else can use TensorFlow
 	}
 	opened.Store(r)
 	return r, nil

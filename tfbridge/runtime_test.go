@@ -28,7 +28,7 @@ var children = map[string]func(){
 			second(LoadSavedModel("nowhere", []string{"serve"}, nil)),
 			second(OpList()),
 			second(ImportFunction([]byte("x"))),
-			LoadLibrary("nowhere"),
+			second(LoadLibrary("nowhere")),
 		} {
 			report(err)
 		}
@@ -66,6 +66,7 @@ var children = map[string]func(){
 		report(err)
 	},
 	"blocked": blockedChild,
+	"plugin":  pluginChild,
 }
 
 // typoChild reads a file with an unknown compression, for which TensorFlow

@@ -3,7 +3,6 @@ package tfbridge
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"millrace/internal/runtimedir"
@@ -35,26 +34,4 @@ func TestOpenSearchesNowhere(t *testing.T) {
 		t.Fatalf("child died:\n%s", out)
 	}
 	wantText(t, out, "true: "+filepath.Join(dir, ".cache/millrace/runtime/2.21.0-cpu")+": no TensorFlow")
-}
-
-// What is no library of operations is an error with its path (E18).
-func TestLoadLibraryRefuses(t *testing.T) {
-	testruntime.Need(t)
-	dir := t.TempDir()
-	self, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, contents := range map[string][]byte{"empty.so": nil, "text.so": []byte("<html>404</html>"), "cut.so": self[:4000], "program.so": self} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, contents, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := LoadLibrary(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v, want an error with the path", name, err)
-		}
-	}
-	if err := LoadLibrary(filepath.Join(dir, "none.so")); err == nil || !strings.Contains(err.Error(), "none.so") {
-		t.Errorf("missing: %v", err)
-	}
 }

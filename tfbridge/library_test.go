@@ -1,0 +1,130 @@
+package tfbridge
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/internal/testruntime"
+)
+
+// A library says what it registered, also when it is loaded once more.
+func TestLoadLibrary(t *testing.T) {
+	testruntime.Need(t)
+	r, err := Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := r.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path == "" {
+		t.Skip("no library of operations here: type make native")
+	}
+	all, err := OpList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := opNames(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "Millrace") })
+	for range 2 {
+		l, err := LoadLibrary(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range l.Ops {
+			if !slices.Contains(want, name) {
+				t.Errorf("%s registered %s, TensorFlow does not know it", path, name)
+			}
+		}
+		if l.Path != path || len(l.Ops) == 0 || len(l.OpList) == 0 {
+			t.Errorf("%s has %d operations in %d bytes", l.Path, len(l.Ops), len(l.OpList))
+		}
+	}
+	if _, err := opNames([]byte("\x0a\x09")); !errors.Is(err, millrace.ErrInternal) {
+		t.Errorf("a damaged list: %v", err)
+	}
+}
+
+// What is no library of operations is an error with its path (E18).
+func TestLoadLibraryRefuses(t *testing.T) {
+	testruntime.Need(t)
+	dir := t.TempDir()
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, err := os.ReadFile(compile(t, dir, "whole.c", "int answer(void) { return 42; }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	otherMachine := slices.Clone(library)
+	otherMachine[18], otherMachine[19] = 8, 0 // MIPS
+	for name, contents := range map[string][]byte{
+		"empty.so": nil, "text.so": []byte("<html>404</html>"), "cut.so": self[:4000], "program.so": self,
+		"half.so": library[:len(library)/3], "machine.so": otherMachine,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, contents, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, asOps := LoadLibrary(path)
+		for as, err := range map[string]error{"operations": asOps, "a device": LoadPluggableDeviceLibrary(path)} {
+			if !errors.Is(err, millrace.ErrRuntime) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s as %s: %v, want an error with the path", name, as, err)
+			}
+		}
+	}
+	none := filepath.Join(dir, "none.so")
+	_, asOps := LoadLibrary(none)
+	for as, err := range map[string]error{"operations": asOps, "a device": LoadPluggableDeviceLibrary(none)} {
+		if !errors.Is(err, millrace.ErrRuntime) || !strings.Contains(err.Error(), "none.so: ") {
+			t.Errorf("missing as %s: %v", as, err)
+		}
+	}
+}
+
+func TestLoadPluggableDeviceLibrary(t *testing.T) {
+	testruntime.Need(t)
+	dir := t.TempDir()
+	plain := compile(t, dir, "plain.c", "int answer(void) { return 42; }")
+	for want, path := range map[string]string{"none of its functions": plain, "with a folder": "plain.so", "holds a NUL": "./a\x00"} {
+		if err := LoadPluggableDeviceLibrary(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", path, err, want)
+		}
+	}
+	out, ok := child(t, "plugin", "MILLRACE_PLUGIN="+compile(t, dir, "kernel.c", "#include <stdio.h>\nvoid TF_InitKernel(void) { puts(\"kernels\"); fflush(stdout); }"))
+	if !ok || out != "kernels\nfalse: <nil>\nfalse: <nil>\n" {
+		t.Errorf("a plug-in of kernels: %v\n%s", ok, out)
+	}
+}
+
+// pluginChild loads a plug-in twice.
+func pluginChild() {
+	for range 2 {
+		report(LoadPluggableDeviceLibrary(os.Getenv("MILLRACE_PLUGIN")))
+	}
+}
+
+// compile makes a shared library of a C source and returns its path.
+func compile(t *testing.T, dir, name, source string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	library := strings.TrimSuffix(path, ".c") + ".so"
+	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-o", library, path).CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, out)
+	}
+	return library
+}
