@@ -67,9 +67,12 @@ func (b *builder) nativeComponents() []dataset.NativeComponent {
 		if m := p.measure(t.Name); m != nil {
 			of, c.Part = m.Tensor, nativeMeasures()[m.Kind]
 		}
+		if m := p.measure(of); m != nil { // the elements of a mask
+			of, c.Part = m.Tensor, dataset.NativeLengths
+		}
 		f := p.feature(of)
 		c.Feature = slices.Index(features, f)
-		if f.VarLen && of == t.Name {
+		if of == t.Name && f.VarLen {
 			c.Part = dataset.NativePadded
 			c.Fill = b.constant(b.scope, p.Padding[i].Value, t.DType)
 		}
