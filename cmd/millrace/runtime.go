@@ -25,9 +25,10 @@ func (p *program) runtimeCommand() *cobra.Command {
 		Use:   "runtime",
 		Short: "Install TensorFlow's library, or show what is installed",
 		Example: `  millrace runtime install
-  millrace runtime info`,
+  millrace runtime info
+  millrace runtime doctor`,
 	})
-	c.AddCommand(p.runtimeInstallCommand(), p.runtimeInfoCommand())
+	c.AddCommand(p.runtimeInstallCommand(), p.runtimeInfoCommand(), p.runtimeDoctorCommand(), p.runtimeProbeCommand())
 	return c
 }
 
