@@ -4,7 +4,6 @@ package tfbridge
 import "C"
 
 import (
-	"runtime"
 	"slices"
 	"unsafe"
 )
@@ -28,10 +27,10 @@ const (
 //
 // It wraps TF_OperationGetAttrMetadata and the functions for each type.
 func (o *Operation) Attr(name string) (any, error) {
-	defer runtime.KeepAlive(o)
-	if err := o.check(); err != nil {
+	if err := o.hold(); err != nil {
 		return nil, err
 	}
+	defer o.g.release()
 	if err := checkNames("attribute", name); err != nil {
 		return nil, err
 	}
@@ -54,7 +53,10 @@ func (o *Operation) Attr(name string) (any, error) {
 //
 // It wraps TF_OperationGetAttrName.
 func (o *Operation) AttrNames() []string {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return nil
+	}
+	defer o.g.release()
 	names := make([]string, 0, C.TF_OperationGetNumAttrs(o.ptr()))
 	for i := range C.int(cap(names)) {
 		name := make([]byte, max(C.TF_OperationGetAttrNameLength(o.ptr(), i), 0)+1)

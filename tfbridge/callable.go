@@ -30,7 +30,9 @@ type Callable struct {
 //
 // It sets RunOptions.inter_op_thread_pool to -1.
 func (c *Callable) Inline() *Callable {
-	c.options = (&RunOptions{Inline: true}).encode()
+	if c != nil {
+		c.options = (&RunOptions{Inline: true}).encode()
+	}
 	return c
 }
 
@@ -56,9 +58,10 @@ func (s *Session) convert(feeds, fetches []Output, targets []*Operation) (*Calla
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if err := s.g.check(); err != nil {
+	if err := s.g.hold(); err != nil {
 		return nil, err
 	}
+	defer s.g.release()
 	c := &Callable{s: s}
 	var err error
 	if c.in, err = s.g.outputs(feeds); err != nil {
@@ -102,6 +105,9 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 //
 // It wraps TF_SessionRun.
 func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
+	if c == nil || c.s == nil {
+		return nil, errClosed("session")
+	}
 	out := make([]*Tensor, len(c.out))
 	if err := c.RunInto(ctx, values, out); err != nil {
 		return nil, err
@@ -117,6 +123,9 @@ func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error)
 func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error {
 	if err := ctx.Err(); err != nil {
 		return errCanceled(ctx)
+	}
+	if c == nil || c.s == nil {
+		return errClosed("session")
 	}
 	if len(fetches) != len(c.out) {
 		return millrace.Errorf(millrace.ErrModel, "room for %d fetches, there are %d", len(fetches), len(c.out))

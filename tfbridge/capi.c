@@ -206,6 +206,17 @@ TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
   return TF_NewTensor(dt, dims, rank, data, len, unpin, (void *)handle);
 }
 
+static void free_tensor(void *data, size_t len, void *arg) {
+  (void)data;
+  (void)len;
+  TF_DeleteTensor(arg);
+}
+
+TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank) {
+  return TF_NewTensor(TF_TensorType(t), dims, rank, TF_TensorData(t),
+                      TF_TensorByteSize(t), free_tensor, t);
+}
+
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
                     const int64_t *ends) {
   TF_TString *s = (TF_TString *)TF_TensorData(t) + first;

@@ -472,6 +472,10 @@ TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n);
 TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
                          void *data, size_t len, uintptr_t handle);
 
+// mr_reshape_strings makes a tensor of another shape over the strings of t,
+// which it takes over. TF_TensorBitcastFrom is not for strings.
+TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank);
+
 // mr_set_strings copies n strings that lie end to end in packed to the
 // tensor's elements from first on; ends[i] is where string i ends.
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,

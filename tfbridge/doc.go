@@ -17,7 +17,9 @@
 // keeps it alive.
 //
 // Close may be called twice, and on nil. After it, methods that return an
-// error return one of class millrace.ErrClosed, and the others panic.
+// error return one of class millrace.ErrClosed, and the others nothing: "", 0 or
+// nil. So it is with nil and with zero values, except that Shape panics on the
+// zero Output.
 //
 // # What may run concurrently
 //

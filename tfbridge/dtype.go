@@ -35,16 +35,16 @@ const (
 	Variant           DataType = 21
 	Uint32            DataType = 22
 	Uint64            DataType = 23
-	Float8E5m2        DataType = 24
-	Float8E4m3fn      DataType = 25
-	Float8E4m3fnuz    DataType = 26
-	Float8E4m3b11fnuz DataType = 27
-	Float8E5m2fnuz    DataType = 28
+	Float8e5m2        DataType = 24
+	Float8e4m3fn      DataType = 25
+	Float8e4m3fnuz    DataType = 26
+	Float8e4m3b11fnuz DataType = 27
+	Float8e5m2fnuz    DataType = 28
 	Int4              DataType = 29
 	Uint4             DataType = 30
 	Int2              DataType = 31
 	Uint2             DataType = 32
-	Float4E2m1fn      DataType = 33
+	Float4e2m1fn      DataType = 33
 )
 
 // refOffset is added to a type for a reference to a variable of it (TF1).
@@ -85,16 +85,16 @@ var dataTypes = [...]struct {
 	Variant:           {"variant", nil},
 	Uint32:            {"uint32", reflect.TypeFor[uint32]()},
 	Uint64:            {"uint64", reflect.TypeFor[uint64]()},
-	Float8E5m2:        {"float8_e5m2", reflect.TypeFor[uint8]()},
-	Float8E4m3fn:      {"float8_e4m3fn", reflect.TypeFor[uint8]()},
-	Float8E4m3fnuz:    {"float8_e4m3fnuz", reflect.TypeFor[uint8]()},
-	Float8E4m3b11fnuz: {"float8_e4m3b11fnuz", reflect.TypeFor[uint8]()},
-	Float8E5m2fnuz:    {"float8_e5m2fnuz", reflect.TypeFor[uint8]()},
+	Float8e5m2:        {"float8_e5m2", reflect.TypeFor[uint8]()},
+	Float8e4m3fn:      {"float8_e4m3fn", reflect.TypeFor[uint8]()},
+	Float8e4m3fnuz:    {"float8_e4m3fnuz", reflect.TypeFor[uint8]()},
+	Float8e4m3b11fnuz: {"float8_e4m3b11fnuz", reflect.TypeFor[uint8]()},
+	Float8e5m2fnuz:    {"float8_e5m2fnuz", reflect.TypeFor[uint8]()},
 	Int4:              {"int4", reflect.TypeFor[int8]()},
 	Uint4:             {"uint4", reflect.TypeFor[uint8]()},
 	Int2:              {"int2", reflect.TypeFor[int8]()},
 	Uint2:             {"uint2", reflect.TypeFor[uint8]()},
-	Float4E2m1fn:      {"float4_e2m1fn", reflect.TypeFor[uint8]()},
+	Float4e2m1fn:      {"float4_e2m1fn", reflect.TypeFor[uint8]()},
 }
 
 // known reports whether d is a data type, not a reference and not garbage.
@@ -143,6 +143,20 @@ func (d DataType) goType() reflect.Type {
 		return nil
 	}
 	return dataTypes[d].typ
+}
+
+// TypeOf returns the Go type of a tensor's Value: of an element, or of slices
+// nested as deep as there are dimensions. It is nil for a type that has no
+// contents Go could read.
+func TypeOf(dt DataType, shape []int64) reflect.Type {
+	typ := dt.goType()
+	if typ == nil {
+		return nil
+	}
+	for range shape {
+		typ = reflect.SliceOf(typ)
+	}
+	return typ
 }
 
 // plainTypes are the data types that a Go kind stands for when nothing more

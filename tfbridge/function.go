@@ -4,7 +4,6 @@ package tfbridge
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 
 	"millrace"
@@ -37,7 +36,10 @@ type FunctionOptions struct {
 //
 // It wraps TF_GraphToFunctionWithControlOutputs.
 func NewFunction(body *Graph, name string, inputs, outputs []Output, o *FunctionOptions) (*Function, error) {
-	defer runtime.KeepAlive(body)
+	if err := body.hold(); err != nil {
+		return nil, err
+	}
+	defer body.release()
 	if o == nil {
 		o = &FunctionOptions{}
 	}
@@ -139,12 +141,17 @@ func (f *Function) Close() error {
 	return f.h.Close()
 }
 
-// Name returns the name by which operations call the function.
-func (f *Function) Name() string { return f.name }
+// Name returns the name by which operations call the function, "" for nil.
+func (f *Function) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.name
+}
 
-// check fails when there is no function or it is closed.
-func (f *Function) check() error {
-	if f == nil || !f.h.isOpen() {
+// hold takes a reference, which the caller gives back with f.h.release.
+func (f *Function) hold() error {
+	if f == nil || !f.h.hold() {
 		return errClosed("function")
 	}
 	return nil
@@ -154,12 +161,12 @@ func (f *Function) check() error {
 //
 // It wraps TF_FunctionToFunctionDef.
 func (f *Function) Def() ([]byte, error) {
-	defer runtime.KeepAlive(f)
-	if err := f.check(); err != nil {
+	if err := f.hold(); err != nil {
 		return nil, err
 	}
+	defer f.h.release()
 	return bufferBytes("TF_FunctionToFunctionDef", func(b *C.TF_Buffer, st *C.TF_Status) {
-		C.TF_FunctionToFunctionDef(f.h.ptr(), b, st)
+		C.TF_FunctionToFunctionDef(f.h.p, b, st)
 	})
 }
 
@@ -167,17 +174,17 @@ func (f *Function) Def() ([]byte, error) {
 //
 // It wraps TF_FunctionSetAttrValueProto.
 func (f *Function) SetAttr(name string, value AttrProto) error {
-	defer runtime.KeepAlive(f)
-	if err := f.check(); err != nil {
+	if err := f.hold(); err != nil {
 		return err
 	}
+	defer f.h.release()
 	if err := checkNames("attribute", name); err != nil {
 		return err
 	}
 	var cs cstrings
 	defer cs.free()
 	return check("TF_FunctionSetAttrValueProto", func(st *C.TF_Status) {
-		C.TF_FunctionSetAttrValueProto(f.h.ptr(), cs.add(name), unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), st)
+		C.TF_FunctionSetAttrValueProto(f.h.p, cs.add(name), unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), st)
 	})
 }
 
@@ -197,29 +204,25 @@ func (g *Graph) AddFunction(f *Function) error {
 //
 // It wraps TF_GraphCopyFunction.
 func (g *Graph) AddFunctionWithGradient(f, gradient *Function) error {
-	if err := gradient.check(); err != nil {
+	if err := gradient.hold(); err != nil {
 		return err
 	}
-	return g.addFunction(f, gradient)
+	defer gradient.h.release()
+	return g.addFunction(f, gradient.h.p)
 }
 
-// addFunction adds f and, unless it is nil, its gradient.
-func (g *Graph) addFunction(f, gradient *Function) error {
-	defer runtime.KeepAlive(g)
-	defer runtime.KeepAlive(f)
-	defer runtime.KeepAlive(gradient)
-	if err := g.check(); err != nil {
+// addFunction adds f and, unless it is nil, its gradient, which is held.
+func (g *Graph) addFunction(f *Function, gradient *C.TF_Function) error {
+	if err := g.hold(); err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	defer g.release()
+	if err := f.hold(); err != nil {
 		return err
 	}
-	var grad *C.TF_Function
-	if gradient != nil {
-		grad = gradient.h.ptr()
-	}
+	defer f.h.release()
 	return check("TF_GraphCopyFunction", func(st *C.TF_Status) {
-		C.TF_GraphCopyFunction(g.ptr(), f.h.ptr(), grad, st)
+		C.TF_GraphCopyFunction(g.ptr(), f.h.p, gradient, st)
 	})
 }
 
@@ -227,10 +230,10 @@ func (g *Graph) addFunction(f, gradient *Function) error {
 //
 // It wraps TF_GraphGetFunctions.
 func (g *Graph) Functions() ([]*Function, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return nil, err
 	}
+	defer g.release()
 	ptrs := make([]*C.TF_Function, C.TF_GraphNumFunctions(g.ptr()))
 	if len(ptrs) == 0 {
 		return nil, nil

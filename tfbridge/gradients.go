@@ -4,7 +4,6 @@ package tfbridge
 import "C"
 
 import (
-	"runtime"
 	"slices"
 	"unsafe"
 
@@ -26,8 +25,11 @@ import (
 //
 // It wraps TF_AddGradientsWithPrefix.
 func (g *Graph) AddGradients(prefix string, y, x, dx []Output) ([]Output, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.checkGradients(prefix, y, x, dx); err != nil {
+	if err := g.hold(); err != nil {
+		return nil, err
+	}
+	defer g.release()
+	if err := checkGradients(prefix, y, x, dx); err != nil {
 		return nil, err
 	}
 	cy, err := g.outputs(y)
@@ -93,10 +95,7 @@ func first(list []C.TF_Output) *C.TF_Output {
 }
 
 // checkGradients refuses what TensorFlow does not look at.
-func (g *Graph) checkGradients(prefix string, y, x, dx []Output) error {
-	if err := g.check(); err != nil {
-		return err
-	}
+func checkGradients(prefix string, y, x, dx []Output) error {
 	switch {
 	case prefix != "" && !validName.MatchString(prefix):
 		return millrace.Errorf(millrace.ErrModel, "gradients: %q is no name for operations", prefix)

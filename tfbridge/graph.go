@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -54,8 +53,32 @@ func (g *Graph) check() error {
 	return nil
 }
 
-// ptr returns the C graph for one call; the caller keeps g alive.
-func (g *Graph) ptr() *C.TF_Graph { return g.h.ptr() }
+// hold takes a reference, which the caller gives back with release: Close may
+// be called meanwhile.
+func (g *Graph) hold() error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	if !g.h.hold() {
+		return errClosed("graph")
+	}
+	return nil
+}
+
+// release gives a reference back.
+func (g *Graph) release() { g.h.release() }
+
+// ptr returns the C graph for one call; the caller keeps g alive, or holds it.
+// It may have been closed since, but not freed.
+func (g *Graph) ptr() *C.TF_Graph {
+	if stress {
+		collect() // frees the graph now if the caller forgot to keep it alive
+	}
+	if g.h.refs.Load() == 0 {
+		panic("tfbridge: the graph is freed, a reference to it is missing")
+	}
+	return g.h.p
+}
 
 // Close frees the graph. Operations and outputs of it become invalid.
 //
@@ -71,10 +94,10 @@ func (g *Graph) Close() error {
 //
 // It wraps TF_GraphToGraphDef.
 func (g *Graph) WriteTo(w io.Writer) (int64, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return 0, err
 	}
+	defer g.release()
 	buf := C.TF_NewBuffer()
 	defer C.TF_DeleteBuffer(buf)
 	if err := check("TF_GraphToGraphDef", func(st *C.TF_Status) { C.TF_GraphToGraphDef(g.ptr(), buf, st) }); err != nil {
@@ -92,10 +115,10 @@ func (g *Graph) WriteTo(w io.Writer) (int64, error) {
 //
 // It wraps TF_GraphGetOpDef.
 func (g *Graph) OpDef(opType string) ([]byte, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return nil, err
 	}
+	defer g.release()
 	var cs cstrings
 	defer cs.free()
 	return bufferBytes("TF_GraphGetOpDef", func(b *C.TF_Buffer, st *C.TF_Status) {
@@ -107,10 +130,10 @@ func (g *Graph) OpDef(opType string) ([]byte, error) {
 //
 // It wraps TF_GraphOperationByName.
 func (g *Graph) Operation(name string) *Operation {
-	defer runtime.KeepAlive(g)
-	if g.check() != nil || checkNames("name", name) != nil {
+	if checkNames("name", name) != nil || g.hold() != nil {
 		return nil
 	}
+	defer g.release()
 	var cs cstrings
 	defer cs.free()
 	return g.operation(C.TF_GraphOperationByName(g.ptr(), cs.add(name)))
@@ -120,10 +143,10 @@ func (g *Graph) Operation(name string) *Operation {
 //
 // It wraps TF_GraphNextOperation.
 func (g *Graph) Operations() []Operation {
-	defer runtime.KeepAlive(g)
-	if g.check() != nil {
+	if g.hold() != nil {
 		return nil
 	}
+	defer g.release()
 	var ops []Operation
 	var pos C.size_t
 	for {
@@ -147,7 +170,10 @@ func (g *Graph) operation(p *C.TF_Operation) *Operation {
 //
 // It wraps TF_GraphSetTensorShape.
 func (g *Graph) SetShape(o Output, s Shape) error {
-	defer runtime.KeepAlive(g)
+	if err := g.hold(); err != nil {
+		return err
+	}
+	defer g.release()
 	if err := o.checkIn(g); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package tfbridge
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 
 	"millrace"
@@ -90,10 +89,10 @@ func (g *Graph) ImportWithOptions(def []byte, o GraphImportOptions) error {
 //
 // It wraps TF_GraphImportGraphDefWithResults.
 func (g *Graph) ImportWithResults(def []byte, o GraphImportOptions) (*ImportResults, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return nil, err
 	}
+	defer g.release()
 	if err := checkProto("graph definition", def); err != nil {
 		return nil, err
 	}

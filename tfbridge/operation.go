@@ -4,14 +4,14 @@ package tfbridge
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 
 	"millrace"
 )
 
 // Operation is a node of a graph. It borrows from its graph, which it keeps
-// alive; after the graph's Close it must not be used.
+// alive. After the graph's Close, and of no operation, everything is empty or
+// an error.
 type Operation struct {
 	c *C.TF_Operation
 	g *Graph
@@ -25,20 +25,37 @@ func (o *Operation) check() error {
 	return o.g.check()
 }
 
-// ptr returns the C operation for one call; the caller keeps o alive.
+// hold takes a reference to the graph, which the caller gives back with
+// o.g.release.
+func (o *Operation) hold() error {
+	if o == nil || o.c == nil {
+		return millrace.Errorf(millrace.ErrModel, "no operation: it is nil")
+	}
+	return o.g.hold()
+}
+
+// ptr returns the C operation for one call; the caller holds the graph.
 func (o *Operation) ptr() *C.TF_Operation {
-	o.g.ptr() // panics if it is closed
+	o.g.ptr() // panics if it is freed
 	return o.c
 }
 
-// Graph returns the graph that the operation is in.
-func (o *Operation) Graph() *Graph { return o.g }
+// Graph returns the graph that the operation is in, nil for no operation.
+func (o *Operation) Graph() *Graph {
+	if o == nil {
+		return nil
+	}
+	return o.g
+}
 
 // Name returns the operation's name.
 //
 // It wraps TF_OperationName.
 func (o *Operation) Name() string {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return ""
+	}
+	defer o.g.release()
 	return C.GoString(C.TF_OperationName(o.ptr()))
 }
 
@@ -46,7 +63,10 @@ func (o *Operation) Name() string {
 //
 // It wraps TF_OperationOpType.
 func (o *Operation) Type() string {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return ""
+	}
+	defer o.g.release()
 	return C.GoString(C.TF_OperationOpType(o.ptr()))
 }
 
@@ -54,7 +74,10 @@ func (o *Operation) Type() string {
 //
 // It wraps TF_OperationDevice.
 func (o *Operation) Device() string {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return ""
+	}
+	defer o.g.release()
 	return C.GoString(C.TF_OperationDevice(o.ptr()))
 }
 
@@ -62,7 +85,10 @@ func (o *Operation) Device() string {
 //
 // It wraps TF_OperationNumInputs.
 func (o *Operation) NumInputs() int {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return 0
+	}
+	defer o.g.release()
 	return int(C.TF_OperationNumInputs(o.ptr()))
 }
 
@@ -70,7 +96,10 @@ func (o *Operation) NumInputs() int {
 //
 // It wraps TF_OperationNumOutputs.
 func (o *Operation) NumOutputs() int {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return 0
+	}
+	defer o.g.release()
 	return int(C.TF_OperationNumOutputs(o.ptr()))
 }
 
@@ -81,10 +110,10 @@ func (o *Operation) Output(i int) Output { return Output{Op: o, Index: i} }
 //
 // It wraps TF_OperationOutputListLength.
 func (o *Operation) OutputListSize(output string) (int, error) {
-	defer runtime.KeepAlive(o)
-	if err := o.check(); err != nil {
+	if err := o.hold(); err != nil {
 		return 0, err
 	}
+	defer o.g.release()
 	var cs cstrings
 	defer cs.free()
 	var n C.int
@@ -98,10 +127,10 @@ func (o *Operation) OutputListSize(output string) (int, error) {
 //
 // It wraps TF_OperationInputListLength.
 func (o *Operation) InputListSize(input string) (int, error) {
-	defer runtime.KeepAlive(o)
-	if err := o.check(); err != nil {
+	if err := o.hold(); err != nil {
 		return 0, err
 	}
+	defer o.g.release()
 	var cs cstrings
 	defer cs.free()
 	var n C.int
@@ -115,7 +144,10 @@ func (o *Operation) InputListSize(input string) (int, error) {
 //
 // It wraps TF_OperationAllInputs.
 func (o *Operation) Inputs() []Output {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return nil
+	}
+	defer o.g.release()
 	o.g.edges.RLock()
 	defer o.g.edges.RUnlock()
 	n := o.NumInputs()
@@ -132,7 +164,10 @@ func (o *Operation) Inputs() []Output {
 //
 // It wraps TF_OperationGetControlInputs.
 func (o *Operation) ControlInputs() []*Operation {
-	defer runtime.KeepAlive(o)
+	if o.hold() != nil {
+		return nil
+	}
+	defer o.g.release()
 	o.g.edges.RLock()
 	defer o.g.edges.RUnlock()
 	n := C.TF_OperationNumControlInputs(o.ptr())
@@ -149,10 +184,10 @@ func (o *Operation) ControlInputs() []*Operation {
 //
 // It wraps TF_OperationToNodeDef.
 func (o *Operation) NodeDef() ([]byte, error) {
-	defer runtime.KeepAlive(o)
-	if err := o.check(); err != nil {
+	if err := o.hold(); err != nil {
 		return nil, err
 	}
+	defer o.g.release()
 	return bufferBytes("TF_OperationToNodeDef", func(b *C.TF_Buffer, st *C.TF_Status) {
 		C.TF_OperationToNodeDef(o.ptr(), b, st)
 	})

@@ -37,11 +37,11 @@ type OpSpec struct {
 //
 // It wraps TF_NewOperation and TF_FinishOperation.
 func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
-	defer runtime.KeepAlive(g)
 	defer runtime.KeepAlive(spec)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return nil, err
 	}
+	defer g.release()
 	if spec.Name == "" {
 		spec.Name = spec.Type
 	}

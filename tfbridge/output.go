@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"fmt"
-	"runtime"
 	"unsafe"
 
 	"millrace"
@@ -46,6 +45,19 @@ func (o Output) check() error {
 	return nil
 }
 
+// hold is check that takes a reference to the graph, which the caller gives back
+// with o.Op.g.release.
+func (o Output) hold() error {
+	if err := o.Op.hold(); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		o.Op.g.release()
+		return err
+	}
+	return nil
+}
+
 // checkIn fails when the output does not exist in g.
 func (o Output) checkIn(g *Graph) error {
 	if err := o.check(); err != nil {
@@ -79,10 +91,10 @@ func (o Output) String() string {
 //
 // It wraps TF_OperationOutputType.
 func (o Output) DataType() DataType {
-	defer runtime.KeepAlive(o.Op)
-	if o.check() != nil {
+	if o.hold() != nil {
 		return 0
 	}
+	defer o.Op.g.release()
 	return DataType(C.TF_OperationOutputType(o.c()))
 }
 
@@ -92,13 +104,13 @@ func (o Output) DataType() DataType {
 //
 // It wraps TF_GraphGetTensorShape.
 func (o Output) Shape() Shape {
-	defer runtime.KeepAlive(o.Op)
 	if o.Op == nil {
 		panic("tfbridge: the shape of no operation's output; if a scope gave it, see Scope.Err() for details")
 	}
-	if o.check() != nil {
+	if o.hold() != nil {
 		return Shape{}
 	}
+	defer o.Op.g.release()
 	g := o.Op.g
 	var rank C.int
 	err := check("TF_GraphGetTensorNumDims", func(st *C.TF_Status) {
@@ -121,10 +133,10 @@ func (o Output) Shape() Shape {
 //
 // It wraps TF_OperationOutputConsumers.
 func (o Output) Consumers() []Consumer {
-	defer runtime.KeepAlive(o.Op)
-	if o.check() != nil {
+	if o.hold() != nil {
 		return nil
 	}
+	defer o.Op.g.release()
 	o.Op.g.edges.RLock()
 	defer o.Op.g.edges.RUnlock()
 	n := C.TF_OperationOutputNumConsumers(o.c())
@@ -141,10 +153,10 @@ func (o Output) Consumers() []Consumer {
 //
 // It wraps TF_OperationInputType.
 func (c Consumer) DataType() DataType {
-	defer runtime.KeepAlive(c.Op)
-	if c.check() != nil {
+	if c.hold() != nil {
 		return 0
 	}
+	defer c.Op.g.release()
 	return DataType(C.TF_OperationInputType(C.TF_Input{oper: c.Op.ptr(), index: C.int(c.Index)}))
 }
 
@@ -153,23 +165,26 @@ func (c Consumer) DataType() DataType {
 //
 // It wraps TF_OperationInput.
 func (c Consumer) Producer() Output {
-	defer runtime.KeepAlive(c.Op)
-	if c.check() != nil {
+	if c.hold() != nil {
 		return Output{}
 	}
 	g := c.Op.g
+	defer g.release()
 	g.edges.RLock()
 	defer g.edges.RUnlock()
 	return g.output(C.TF_OperationInput(C.TF_Input{oper: c.Op.ptr(), index: C.int(c.Index)}))
 }
 
-// check fails when the input does not exist: TensorFlow would crash.
-func (c Consumer) check() error {
-	if err := c.Op.check(); err != nil {
+// hold fails when the input does not exist, of which TensorFlow would crash. It
+// takes a reference to the graph, which the caller gives back with
+// c.Op.g.release.
+func (c Consumer) hold() error {
+	if err := c.Op.hold(); err != nil {
 		return err
 	}
 	if n := c.Op.NumInputs(); c.Index < 0 || c.Index >= n {
-		return millrace.Errorf(millrace.ErrModel, "operation %q has %d inputs, there is no input %d", c.Op.Name(), n, c.Index)
+		c.Op.g.release()
+		return millrace.Errorf(millrace.ErrModel, "there is no input %d, there are %d", c.Index, n)
 	}
 	return nil
 }

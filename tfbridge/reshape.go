@@ -31,6 +31,11 @@ func (t *Tensor) Reshape(shape []int64) error {
 		return millrace.Errorf(millrace.ErrConfig, "reshape: the tensor is in use")
 	}
 	p := t.h.ptr()
+	if t.dtype == String {
+		t.h.p = C.mr_reshape_strings(p, (*C.int64_t)(unsafe.SliceData(shape)), C.int(len(shape)))
+		t.setDims(shape)
+		return nil
+	}
 	err = check("TF_TensorBitcastFrom", func(st *C.TF_Status) {
 		C.TF_TensorBitcastFrom(p, C.TF_DataType(t.dtype), p, (*C.int64_t)(unsafe.SliceData(shape)), C.int(len(shape)), st)
 	})

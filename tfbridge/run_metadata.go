@@ -52,7 +52,7 @@ func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, errCanceled(ctx)
 	}
-	if !c.traced {
+	if c == nil || !c.traced {
 		return nil, nil, millrace.Errorf(millrace.ErrConfig, "a run that was not prepared to be traced: set RunOptions.Trace or PartitionGraphs")
 	}
 	if err := c.checkValues(values); err != nil {

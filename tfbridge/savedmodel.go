@@ -6,7 +6,6 @@ import "C"
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"unsafe"
 
@@ -43,10 +42,10 @@ func LoadSavedModel(dir string, tags []string, o *SessionOptions) (*SavedModel, 
 
 // loadSavedModel loads a model into an empty graph.
 func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return nil, err
 	}
+	defer g.release()
 	if err := checkNames("name", append([]string{dir}, tags...)...); err != nil {
 		return nil, err
 	}

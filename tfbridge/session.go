@@ -29,10 +29,10 @@ type Session struct {
 //
 // It wraps TF_NewSession.
 func NewSession(g *Graph, o *SessionOptions) (*Session, error) {
-	defer runtime.KeepAlive(g)
-	if err := g.check(); err != nil {
+	if err := g.hold(); err != nil {
 		return nil, err
 	}
+	defer g.release()
 	opts, err := o.c()
 	if err != nil {
 		return nil, err
@@ -128,8 +128,13 @@ func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetc
 	return out, c.explain(err, a.values)
 }
 
-// Graph returns the graph that the session runs.
-func (s *Session) Graph() *Graph { return s.g }
+// Graph returns the graph that the session runs, nil for no session.
+func (s *Session) Graph() *Graph {
+	if s == nil {
+		return nil
+	}
+	return s.g
+}
 
 // ListDevices returns the devices that the session can use.
 //

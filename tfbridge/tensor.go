@@ -147,6 +147,11 @@ func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 // raw returns the contents in place. The caller keeps t alive.
 func (t *Tensor) raw() []byte {
 	t.h.ptr()
+	return t.contents()
+}
+
+// contents is raw for a tensor that is held.
+func (t *Tensor) contents() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(t.data)), t.bytes)
 }
 
@@ -162,11 +167,21 @@ func (t *Tensor) Close() error {
 	return nil
 }
 
-// DataType returns the type of the elements.
-func (t *Tensor) DataType() DataType { return t.dtype }
+// DataType returns the type of the elements, 0 for no tensor.
+func (t *Tensor) DataType() DataType {
+	if t == nil {
+		return 0
+	}
+	return t.dtype
+}
 
-// Shape returns the dimensions, nil for a scalar.
-func (t *Tensor) Shape() []int64 { return append([]int64(nil), t.dims()...) }
+// Shape returns the dimensions, nil for a scalar, and for no tensor.
+func (t *Tensor) Shape() []int64 {
+	if t == nil {
+		return nil
+	}
+	return append([]int64(nil), t.dims()...)
+}
 
 // dims returns the dimensions in place.
 func (t *Tensor) dims() []int64 {
@@ -176,12 +191,22 @@ func (t *Tensor) dims() []int64 {
 	return t.many
 }
 
-// NumElements returns the product of the dimensions.
-func (t *Tensor) NumElements() int64 { return t.n }
+// NumElements returns the product of the dimensions, 0 for no tensor.
+func (t *Tensor) NumElements() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.n
+}
 
 // ByteSize returns the bytes of the elements; of strings, 24 for each, without
 // what longer ones hold elsewhere.
-func (t *Tensor) ByteSize() int64 { return int64(t.bytes) }
+func (t *Tensor) ByteSize() int64 {
+	if t == nil {
+		return 0
+	}
+	return int64(t.bytes)
+}
 
 // Bytes returns the contents in place, in row-major order and the machine's
 // byte order, without a copy. The slice is valid until Close, and must not be
@@ -221,12 +246,14 @@ func (t *Tensor) isOpen() bool { return t != nil && t.h.isOpen() }
 // WriteContentsTo writes the contents in row-major order and the machine's
 // byte order; ReadTensor reads them back. Strings cannot be written.
 func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
-	defer runtime.KeepAlive(t)
-	b, err := t.Bytes()
-	if err != nil {
-		return 0, err
+	if t == nil || !t.h.hold() {
+		return 0, errClosed("tensor")
 	}
-	n, err := w.Write(b)
+	defer t.h.release()
+	if t.dtype.Size() == 0 {
+		return 0, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", t.dtype)
+	}
+	n, err := w.Write(t.contents())
 	if err != nil {
 		return int64(n), millrace.Errorf(millrace.ErrIO, "write tensor: %w", err)
 	}

@@ -3,7 +3,6 @@ package tfbridge
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"strings"
 	"unsafe"
 
@@ -151,32 +150,38 @@ func memory(v reflect.Value) []byte {
 
 // Value returns the contents as a Go value: a scalar, or slices nested as deep
 // as the tensor has dimensions, copied. It is nil for a type that has no
-// contents Go could read. Half and Bfloat16 come as Float16 and BFloat16.
+// contents Go could read, and after Close. Half and Bfloat16 come as Float16 and
+// BFloat16. Its type is that of TypeOf.
 func (t *Tensor) Value() any {
-	defer runtime.KeepAlive(t)
-	typ := t.dtype.goType()
-	if typ == nil {
+	if t == nil || !t.h.hold() {
 		return nil
 	}
-	flat := t.flatValue(typ)
+	defer t.h.release()
+	flat := t.flatValue(t.dtype.goType())
+	if !flat.IsValid() {
+		return nil
+	}
 	if len(t.dims()) == 0 {
 		return flat.Index(0).Interface()
 	}
 	return nest(flat, t.dims()).Interface()
 }
 
-// flatValue returns a slice with a copy of the elements.
+// flatValue returns a slice with a copy of the elements of a tensor that is
+// held, and nothing for one without contents.
 func (t *Tensor) flatValue(typ reflect.Type) reflect.Value {
-	if t.dtype == String {
-		t.h.ptr()
+	switch {
+	case typ == nil:
+		return reflect.Value{}
+	case t.dtype == String:
 		all, err := t.Strings()
-		if err != nil {
-			panic(err) // it is open and of strings
+		if err != nil { // it was closed just now
+			return reflect.Value{}
 		}
 		return reflect.ValueOf(all)
 	}
 	out := reflect.MakeSlice(reflect.SliceOf(typ), int(t.n), int(t.n))
-	copy(memory(out), t.raw())
+	copy(memory(out), t.contents())
 	return out
 }
 

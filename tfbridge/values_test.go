@@ -40,7 +40,7 @@ func TestDataTypeNames(t *testing.T) {
 	}
 }
 
-func TestShape(t *testing.T) {
+func TestShapes(t *testing.T) {
 	tests := []struct {
 		s    Shape
 		text string
