@@ -17,6 +17,7 @@ type producer struct {
 	names     []string
 	init      *tfbridge.Callable
 	next      *tfbridge.Callable
+	rowsOf    int // the fetch whose first dimension is the rows, or past the tensors a scalar that holds them
 	results   chan result
 	left      chan struct{} // closed when the consumer has left
 	batches   int64         // delivered
@@ -56,7 +57,16 @@ func (pl *Pipeline) newProducer(sess *tfbridge.Session, o *RunOptions) (*produce
 	if err != nil {
 		return nil, err
 	}
-	p.next, err = sess.Prepare(nil, append(outputs, pl.Rows), nil)
+	// Every tensor of the batch tells its rows: it takes no operations of their
+	// own then.
+	p.rowsOf = slices.IndexFunc(outputs, func(o tfbridge.Output) bool {
+		return slices.ContainsFunc(pl.Tensors, func(n NamedOutput) bool { return n.Output == o })
+	})
+	if p.rowsOf < 0 {
+		p.rowsOf = len(outputs)
+		outputs = append(outputs, pl.Rows)
+	}
+	p.next, err = sess.Prepare(nil, outputs, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +153,11 @@ func (p *producer) step(ctx context.Context) (*Batch, error) {
 	if err != nil {
 		return p.failed(ctx, err)
 	}
-	last := len(tensors) - 1
-	rows, err := tfbridge.View[int64](tensors[last])
-	if err != nil {
+	b := &Batch{names: p.names, tensors: slices.Clip(tensors[:len(p.names)])}
+	if b.rows, err = p.rowsIn(tensors); err != nil {
+		b.release()
 		return nil, err
 	}
-	b := &Batch{names: p.names, tensors: slices.Clip(tensors[:last]), rows: rows[0]}
-	tensors[last].Close()
 	p.rows += b.rows
 	p.batches++
 	if p.saveEvery > 0 && p.batches%p.saveEvery == 0 {
@@ -159,6 +167,20 @@ func (p *producer) step(ctx context.Context) (*Batch, error) {
 		}
 	}
 	return b, nil
+}
+
+// rowsIn returns the rows of a batch, given what was fetched.
+func (p *producer) rowsIn(tensors []*tfbridge.Tensor) (int64, error) {
+	if p.rowsOf < len(p.names) {
+		return tensors[p.rowsOf].Shape()[0], nil
+	}
+	scalar := tensors[p.rowsOf]
+	defer scalar.Close()
+	rows, err := tfbridge.View[int64](scalar)
+	if err != nil {
+		return 0, err
+	}
+	return rows[0], nil
 }
 
 // failed decides what the failure of a step means.

@@ -11,6 +11,10 @@ import (
 	"millrace"
 )
 
+// writeBuffer is how much is written at a time. The kernel keeps what was
+// written in pieces as large, and reads large ones much faster.
+const writeBuffer = 256 << 10
+
 // Writer writes records. What it wrote is a file only after Close.
 type Writer struct {
 	buf    *bufio.Writer
@@ -34,7 +38,7 @@ func NewWriter(w io.Writer, c Compression) *Writer {
 	if x.deflat != nil {
 		w = x.deflat
 	}
-	x.buf = bufio.NewWriterSize(w, 64<<10)
+	x.buf = bufio.NewWriterSize(w, writeBuffer)
 	return x
 }
 
