@@ -17,7 +17,7 @@ import (
 )
 
 // What the options say is what TensorFlow reads, over what Config says.
-func TestSessionConfig(t *testing.T) {
+func TestSessionConfigMessage(t *testing.T) {
 	raw, err := proto.Marshal(&tfproto.ConfigProto{
 		IntraOpParallelismThreads: 7,
 		IsolateSessionState:       true,
