@@ -88,7 +88,7 @@ func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []S
 	wanted := trainables(captures) > 0 && trainables(drafts[0].results) > 0
 	for i, d := range drafts {
 		branch := fmt.Sprintf("%s_branch%d", name, i)
-		state := d.state()
+		state := d.state
 		c.stateful = c.stateful || state != stateless
 		wanted = wanted && state != stateful
 		c.branches = append(c.branches, &Func{Name: d.define(branch, captures)})

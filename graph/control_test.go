@@ -20,28 +20,18 @@ func branch(f func(s *graph.Scope) tfbridge.Output) graph.Branch {
 }
 
 func TestCond(t *testing.T) {
-	for _, tt := range []struct {
-		pred     bool
-		want     []any
-		gradient float32
-	}{
-		{true, []any{[]float32{9, 16}, int32(1)}, 2},
-		{false, []any{[]float32{2, 3}, int32(2)}, 0},
+	s := newScope(t)
+	x, pred := s.Const([]float32{3, 4}), s.Placeholder(tfbridge.Bool, tfbridge.ScalarShape())
+	y := graph.Cond(s, pred,
+		func(s *graph.Scope) outputs { return outputs{graph.Mul(s, x, x), s.Const(int32(1))} },
+		func(s *graph.Scope) outputs { return outputs{graph.Sub(s, x, s.Const(float32(1))), s.Const(int32(2))} })
+	d := graph.Gradients(s, y[:1], outputs{x})
+	for pred1, want := range map[bool][]any{
+		true:  {[]float32{9, 16}, int32(1), []float32{6, 8}},
+		false: {[]float32{2, 3}, int32(2), []float32{1, 1}},
 	} {
-		s := newScope(t)
-		x := s.Const([]float32{3, 4})
-		y := graph.Cond(s, s.Const(tt.pred),
-			func(s *graph.Scope) outputs { return outputs{graph.Mul(s, x, x), s.Const(int32(1))} },
-			func(s *graph.Scope) outputs { return outputs{graph.Sub(s, x, s.Const(float32(1))), s.Const(int32(2))} })
-		if diff := cmp.Diff(tt.want, run(t, s, y...)); diff != "" {
-			t.Errorf("%t (-want +got)\n%s", tt.pred, diff)
-		}
-		want := []any{[]float32{1, 1}}
-		if tt.pred {
-			want = []any{[]float32{6, 8}}
-		}
-		if diff := cmp.Diff(want, run(t, s, graph.Gradients(s, y[:1], outputs{x})...)); diff != "" {
-			t.Errorf("gradient %t (-want +got)\n%s", tt.pred, diff)
+		if diff := cmp.Diff(want, feed(t, s, pred, pred1, y[0], y[1], d[0])); diff != "" {
+			t.Errorf("%t (-want +got)\n%s", pred1, diff)
 		}
 	}
 }
@@ -100,18 +90,33 @@ func TestCondShapes(t *testing.T) {
 }
 
 func TestCase(t *testing.T) {
-	for i, want := range []struct{ y, dx float32 }{{5, 1}, {10, 2}, {25, 10}, {25, 10}} {
-		s := newScope(t)
-		x := s.Const(float32(5))
-		y := graph.Case(s, s.Const(int32(i)),
-			branch(func(*graph.Scope) tfbridge.Output { return x }),
-			branch(func(s *graph.Scope) tfbridge.Output { return graph.Mul(s, x, s.Const(float32(2))) }),
-			branch(func(s *graph.Scope) tfbridge.Output { return graph.Mul(s, x, x) }))
-		d := graph.Gradients(s, y, outputs{x})
-		if diff := cmp.Diff([]any{want.y, want.dx}, run(t, s, y[0], d[0])); diff != "" {
+	s := newScope(t)
+	x, index := s.Const(float32(5)), s.Placeholder(tfbridge.Int32, tfbridge.ScalarShape())
+	y := graph.Case(s, index,
+		branch(func(*graph.Scope) tfbridge.Output { return x }),
+		branch(func(s *graph.Scope) tfbridge.Output { return graph.Mul(s, x, s.Const(float32(2))) }),
+		branch(func(s *graph.Scope) tfbridge.Output { return graph.Mul(s, x, x) }))
+	d := graph.Gradients(s, y, outputs{x})
+	for i, want := range [][]any{{float32(5), float32(1)}, {float32(10), float32(2)}, {float32(25), float32(10)}, {float32(25), float32(10)}} {
+		if diff := cmp.Diff(want, feed(t, s, index, int32(i), y[0], d[0])); diff != "" {
 			t.Errorf("branch %d (-want +got)\n%s", i, diff)
 		}
 	}
+}
+
+// feed fetches outputs with a value for one of them.
+func feed(t *testing.T, s *graph.Scope, x tfbridge.Output, value any, fetches ...tfbridge.Output) []any {
+	t.Helper()
+	got, err := graph.Exec(t.Context(), s, fetches, map[tfbridge.Output]*tfbridge.Tensor{x: tensor(t, value)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []any
+	for _, v := range got {
+		values = append(values, v.Value())
+		v.Close()
+	}
+	return values
 }
 
 func TestWhile(t *testing.T) {

@@ -55,9 +55,9 @@ func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body
 		return f
 	}
 	captured := d.captures()
-	specs, state := SpecsOf(d.results), d.state()
+	specs := SpecsOf(d.results)
 	if f.Name = d.define(name, captured); f.Name != "" {
-		f.Out, f.Captures, f.Stateful = specs, captured, state != stateless
+		f.Out, f.Captures, f.Stateful = specs, captured, d.state != stateless
 	}
 	return f
 }
@@ -68,13 +68,16 @@ type draft struct {
 	scope   *Scope
 	args    []tfbridge.Output
 	results []tfbridge.Output
+	state   statefulness
 }
 
 // draft runs the closure that makes a function's body. The caller closes it.
 func (s *Scope) draft(name string, in []Spec, captures []tfbridge.Output, fn Body) *draft {
 	d := &draft{parent: s, scope: newScope(tfbridge.NewGraph(), &body{parent: s})}
 	d.args, d.results = d.scope.build(in, captures, fn)
-	d.check(name)
+	if d.check(name) {
+		d.state = stateOf(d.scope.graph)
+	}
 	return d
 }
 

@@ -77,7 +77,7 @@ func (d *draft) gradient(name string, inputs []tfbridge.Output) (*tfbridge.Funct
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Func{Name: fn.Name(), In: append(SpecsOf(inputs), SpecsOf(dys)...), Out: SpecsOf(results), Stateful: d.state() != stateless}
+	f := &Func{Name: fn.Name(), In: append(SpecsOf(inputs), SpecsOf(dys)...), Out: SpecsOf(results), Stateful: d.state != stateless}
 	return fn, f, nil
 }
 
@@ -126,7 +126,7 @@ func (s *Scope) wrap(name string, inputs []tfbridge.Output, forward, backward fu
 		return nil
 	}
 	op := s.AddOperation(tfbridge.OpSpec{
-		Type:  callType(f.state() != stateless),
+		Type:  callType(f.state != stateless),
 		Name:  name,
 		Input: []tfbridge.Input{tfbridge.OutputList(s.constant(inputs))},
 		Attrs: map[string]any{"f": tfbridge.FuncName(fname), "Tout": DTypes(out)},

@@ -39,7 +39,7 @@ func (s *Scope) Function(name string, in []Spec, fn func(s *Scope, args []tfbrid
 		d.defineCustom(name, f, o)
 		return f
 	}
-	captures, state, out := d.captures(), d.state(), SpecsOf(d.results)
+	captures, state, out := d.captures(), d.state, SpecsOf(d.results)
 	plain, err := d.function(name, d.inputs(captures), d.results)
 	if err != nil {
 		s.UpdateErr(fmt.Sprintf("function %q", name), err)
@@ -92,7 +92,7 @@ func (d *draft) defineCustom(name string, f *Func, o *FunctionOptions) {
 	}
 	defer gradient.Close()
 	if f.Name = d.defineWith(name, inputs, gradient); f.Name != "" {
-		f.Out, f.Captures, f.Stateful = out, captures, d.state() != stateless
+		f.Out, f.Captures, f.Stateful = out, captures, d.state != stateless
 	}
 }
 

@@ -19,18 +19,18 @@ const (
 // repeatables are operations with state that may run once more.
 var repeatables = map[string]bool{"Assert": true, "ReadVariableOp": true, "ResourceGather": true, "ResourceGatherNd": true}
 
-// state looks at the operations of a body.
-func (d *draft) state() statefulness {
+// stateOf looks at the operations of a body.
+func stateOf(g *tfbridge.Graph) statefulness {
 	state := stateless
 	seen := map[string]bool{}
-	for _, op := range d.scope.graph.Operations() {
+	for _, op := range g.Operations() {
 		typ := op.Type()
 		if seen[typ] {
 			continue
 		}
 		seen[typ] = true
 		switch {
-		case !hasState(d.scope.graph, typ):
+		case !hasState(g, typ):
 		case repeatables[typ]:
 			state = max(state, repeatable)
 		default:

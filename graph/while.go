@@ -148,7 +148,7 @@ func (l *loop) define(c, b *draft) []tfbridge.Output {
 	for i, x := range inputs[len(l.vars):] {
 		b.results = append(b.results, b.scope.root().one(tfbridge.OpSpec{Type: "Identity", Name: fmt.Sprintf("kept%d", i), Input: []tfbridge.Input{x}}))
 	}
-	state := max(c.state(), b.state())
+	state := max(c.state, b.state)
 	l.cond = &Func{Name: c.define("while_cond", captures), Out: SpecsOf(c.results), Stateful: state != stateless}
 	l.body = &Func{Name: b.define("while_body", captures), Out: l.all, Stateful: state != stateless}
 	if b.parent.Err() != nil || state == stateful || trainables(b.results) == 0 {
