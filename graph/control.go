@@ -66,13 +66,13 @@ func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) 
 		return nil
 	}
 	captures := union(drafts)
-	c, gradient := newChoice(name, drafts, captures, out)
+	c, gradient, why := newChoice(name, drafts, captures, out)
 	inputs := append([]tfbridge.Output{index}, captures...)
 	if s.Err() != nil {
 		return nil
 	}
 	if gradient == nil {
-		return c.add(s, inputs)
+		return s.underivable(c.add(s, inputs), why)
 	}
 	return s.wrap(name, inputs, c.add, func(s *Scope, args []tfbridge.Output) []tfbridge.Output {
 		zero := ZerosLike(s, args[0])
@@ -81,8 +81,8 @@ func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) 
 }
 
 // newChoice makes the functions of the branches, and those of their derivatives
-// unless there are none.
-func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []Spec) (c, gradient *choice) {
+// or says why there are none.
+func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []Spec) (c, gradient *choice, why error) {
 	c = &choice{name: name, out: out}
 	gradient = &choice{name: name + "_gradient", out: SpecsOf(captures)}
 	wanted := trainables(captures) > 0 && trainables(drafts[0].results) > 0
@@ -90,21 +90,32 @@ func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []S
 		branch := fmt.Sprintf("%s_branch%d", name, i)
 		state := d.state
 		c.stateful = c.stateful || state != stateless
-		wanted = wanted && state != stateful
+		if state == stateful {
+			wanted, why = false, errState()
+		}
 		c.branches = append(c.branches, &Func{Name: d.define(branch, captures)})
 	}
 	for i, d := range drafts {
 		if !wanted || d.parent.Err() != nil {
-			return c, nil
+			return c, nil, why
 		}
 		f, err := d.addGradient(fmt.Sprintf("%s_branch%d", name, i), d.inputs(captures))
 		if err != nil {
-			return c, nil // Gradients will say that the operation has none
+			return c, nil, err
 		}
 		gradient.branches = append(gradient.branches, f)
 		gradient.stateful = gradient.stateful || f.Stateful
 	}
-	return c, gradient
+	return c, gradient, nil
+}
+
+// underivable remembers why the operation of outputs has no derivative, if
+// there is a reason other than that none is wanted.
+func (s *Scope) underivable(outputs []tfbridge.Output, why error) []tfbridge.Output {
+	if why != nil && len(outputs) > 0 {
+		s.noDerivative(outputs[0].Op.Name(), why)
+	}
+	return outputs
 }
 
 // add adds the operation on the index and the inputs of the branches.

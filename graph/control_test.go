@@ -213,15 +213,60 @@ func TestWhereDerivativesEnd(t *testing.T) {
 		t.Errorf("with an integer on the way (-want +got)\n%s", diff)
 	}
 	noise := graph.Cond(s, s.Const(true),
-		branch(func(s *graph.Scope) tfbridge.Output {
-			r := s.Op1("RandomUniform", map[string]any{"dtype": tfbridge.Float}, s.Const([]int32{}))
-			return graph.Mul(s, x, r)
-		}),
+		branch(func(s *graph.Scope) tfbridge.Output { return graph.Mul(s, x, random(s)) }),
 		branch(func(s *graph.Scope) tfbridge.Output { return x }))
 	run(t, s, noise...)
-	sub := s.SubScope("noise")
-	if graph.Gradients(sub, noise, outputs{x}); s.Err() == nil || !strings.Contains(s.Err().Error(), "If") {
-		t.Errorf("derivative through random numbers\n got %v\nwant an error", s.Err())
+}
+
+// random adds a random number.
+func random(s *graph.Scope) tfbridge.Output {
+	return s.Op1("RandomUniform", map[string]any{"dtype": tfbridge.Float}, s.Const([]int32{}))
+}
+
+// Where there is no derivative, Gradients says why.
+func TestNoDerivative(t *testing.T) {
+	noise := func(s *graph.Scope, x tfbridge.Output) tfbridge.Output { return graph.Mul(s, x, random(s)) }
+	beta := func(s *graph.Scope, x tfbridge.Output) tfbridge.Output { return s.Op1("Betainc", nil, x, x, x) }
+	called := func(s *graph.Scope, x tfbridge.Output, f func(*graph.Scope, tfbridge.Output) tfbridge.Output) outputs {
+		return graph.Call(s, s.Function("f", []graph.Spec{graph.SpecOf(x)}, func(s *graph.Scope, args outputs) outputs {
+			return outputs{f(s, args[0])}
+		}, nil), x)
+	}
+	taken := func(s *graph.Scope, x tfbridge.Output, f func(*graph.Scope, tfbridge.Output) tfbridge.Output) outputs {
+		return graph.Cond(s, s.Const(true), branch(func(s *graph.Scope) tfbridge.Output { return f(s, x) }),
+			branch(func(*graph.Scope) tfbridge.Output { return x }))
+	}
+	loop := func(s *graph.Scope, x tfbridge.Output, f func(*graph.Scope, tfbridge.Output) tfbridge.Output) outputs {
+		return graph.While(s, outputs{x}, func(s *graph.Scope, v outputs) tfbridge.Output { return graph.Less(s, v[0], x) },
+			func(s *graph.Scope, v outputs) outputs { return outputs{f(s, v[0])} }, nil)
+	}
+	tests := []struct {
+		name, want string
+		build      func(s *graph.Scope, x tfbridge.Output, f func(*graph.Scope, tfbridge.Output) tfbridge.Output) outputs
+		f          func(s *graph.Scope, x tfbridge.Output) tfbridge.Output
+	}{
+		{"random function", "call has no derivative: it has state", called, noise},
+		{"random branch", "cond has no derivative: it has state", taken, noise},
+		{"random loop", "while has no derivative: it has state", loop, noise},
+		{"function", "No gradient defined for op: Betainc", called, beta},
+		{"branch", "No gradient defined for op: Betainc", taken, beta},
+		{"loop", "No gradient defined for op: Betainc", loop, beta},
+		{"function in a branch", "cond has no derivative: call has no derivative: TF_AddGradients", func(s *graph.Scope, x tfbridge.Output, f func(*graph.Scope, tfbridge.Output) tfbridge.Output) outputs {
+			return taken(s, x, func(s *graph.Scope, x tfbridge.Output) tfbridge.Output { return called(s, x, f)[0] })
+		}, beta},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScope(t)
+			x := s.Const(float32(0.5))
+			y := tt.build(s, x, tt.f)
+			if err := s.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if graph.Gradients(s, y, outputs{x}); s.Err() == nil || !strings.Contains(s.Err().Error(), tt.want) {
+				t.Errorf("error\n got %v\nwant one with %q", s.Err(), tt.want)
+			}
+		})
 	}
 }
 
@@ -357,7 +402,7 @@ func TestControlFlowMistakes(t *testing.T) {
 		{"derivatives", func(s *graph.Scope) {
 			x := s.Const(float32(1))
 			graph.Gradients(s, outputs{x}, outputs{x}, x, x)
-		}, "2 derivatives for 1 results"},
+		}, "2 values in dx for 1 in y"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -92,3 +92,17 @@ func ExampleScope_Function() {
 	// 25
 	// 1
 }
+
+// An attribute may be a serialized AttrValue message: here the field "type"
+// (6) is DT_INT64 (9), as tfbridge.Int64 would set it.
+func ExampleScope_AddOperation() {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	op := s.AddOperation(tfbridge.OpSpec{
+		Type:  "Placeholder",
+		Name:  "x",
+		Attrs: map[string]any{"dtype": tfbridge.AttrProto{6 << 3, 9}, "_note": "kept with the operation"},
+	})
+	fmt.Println(op.Name(), op.Output(0).DataType())
+	// Output: x int64
+}

@@ -55,8 +55,14 @@ func (d *draft) gradient(name string, inputs []tfbridge.Output) (*tfbridge.Funct
 	}
 	var dxs []tfbridge.Output
 	if len(xs) > 0 {
-		var err error
-		if dxs, err = s.addGradients("gradients", ys, xs, seeds); err != nil {
+		err := s.derivable(ys)
+		if err == nil {
+			err = s.Err()
+		}
+		if err == nil {
+			dxs, err = s.graph.AddGradients("gradients", ys, xs, seeds)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

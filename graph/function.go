@@ -47,11 +47,13 @@ func (s *Scope) Function(name string, in []Spec, fn func(s *Scope, args []tfbrid
 	}
 	defer plain.Close()
 	var gradient *tfbridge.Function
+	why := errState()
 	if state != stateful {
-		if fn, _, err := d.gradient(name, d.inputs(captures)); err == nil {
-			defer fn.Close()
-			gradient = fn
-		}
+		gradient, _, why = d.gradient(name, d.inputs(captures))
+		defer gradient.Close() // it may be nil
+	}
+	if why != nil {
+		s.noDerivative(plain.Name(), why)
 	}
 	if err := s.install(plain, gradient); err != nil {
 		s.UpdateErr(fmt.Sprintf("function %q", name), err)

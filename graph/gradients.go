@@ -31,7 +31,11 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 		s.fail(what, "the scope has the device %q, which gradients cannot have", s.device)
 		return nil
 	}
-	grads, err := s.addGradients(s.prefix+what, y, x, dx)
+	err := s.derivable(y)
+	var grads []tfbridge.Output
+	if err == nil {
+		grads, err = s.graph.AddGradients(s.prefix+what, y, x, dx)
+	}
 	if err != nil {
 		s.UpdateErr(what, err)
 		return nil
@@ -39,38 +43,26 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 	return grads
 }
 
-// addGradients adds gradients. Calls of functions on the way want a derivative
-// for each of their results, which TensorFlow does not see to: those of which
-// y does not need all get some of zero.
-func (s *Scope) addGradients(prefix string, y, x, dx []tfbridge.Output) ([]tfbridge.Output, error) {
-	if len(dx) != 0 && len(dx) != len(y) {
-		return nil, millrace.Errorf(millrace.ErrModel, "%d derivatives for %d results", len(dx), len(y))
-	}
-	unseeded := s.callResults(y)
-	if len(unseeded) > 0 {
-		y, dx = slices.Clone(y), slices.Clone(dx)
-		if len(dx) == 0 {
-			for _, o := range y {
-				dx = append(dx, s.Op1("OnesLike", nil, o))
-			}
+// noDerivative remembers why an operation or function of ours, by its name, has
+// no derivative, in the scope's graph and those around it.
+func (s *Scope) noDerivative(name string, why error) {
+	for at := s; ; at = at.state.body.parent {
+		if at.state.underivable == nil {
+			at.state.underivable = map[string]error{}
 		}
-		for i, o := range y { // which may be a call's own
-			y[i] = Identity(s, o)
-		}
-		for _, o := range unseeded {
-			y, dx = append(y, Identity(s, o)), append(dx, ZerosLike(s, o))
+		at.state.underivable[name] = why
+		if at.state.body == nil {
+			return
 		}
 	}
-	if err := s.Err(); err != nil {
-		return nil, err
-	}
-	return s.graph.AddGradients(prefix, y, x, dx)
 }
 
-// callResults returns the results of the calls that y depends on, as far as
-// there is a zero of their type.
-func (s *Scope) callResults(y []tfbridge.Output) []tfbridge.Output {
-	var results []tfbridge.Output
+// derivable fails if y depends on something of which noDerivative was told:
+// TensorFlow would not say why, or only when the graph runs.
+func (s *Scope) derivable(y []tfbridge.Output) error {
+	if len(s.state.underivable) == 0 {
+		return nil
+	}
 	seen := map[string]bool{}
 	queue := slices.Clone(y)
 	for len(queue) > 0 {
@@ -79,15 +71,24 @@ func (s *Scope) callResults(y []tfbridge.Output) []tfbridge.Output {
 		if op == nil || op.Graph() != s.graph || seen[op.Name()] {
 			continue
 		}
-		seen[op.Name()] = true
+		name := op.Name()
+		seen[name] = true
+		why := s.state.underivable[name]
 		if typ := op.Type(); typ == "PartitionedCall" || typ == "StatefulPartitionedCall" {
-			for _, o := range Outputs(op) {
-				if hasZero(o.DataType()) {
-					results = append(results, o)
-				}
+			if f, err := op.Attr("f"); err == nil {
+				called, _ := f.(tfbridge.FuncName)
+				why = s.state.underivable[string(called)]
 			}
+		}
+		if why != nil {
+			return millrace.Errorf(millrace.ErrModel, "%s has no derivative: %w", name, why)
 		}
 		queue = append(queue, op.Inputs()...)
 	}
-	return results
+	return nil
+}
+
+// errState is why bodies with random numbers or writes have no derivative.
+func errState() error {
+	return millrace.Errorf(millrace.ErrModel, "it has state that matters, such as random numbers or writes, and would have to run again")
 }

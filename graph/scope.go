@@ -23,8 +23,11 @@ type state struct {
 	err       error // the first failure
 	finalized bool
 	names     names
-	body      *body           // nil unless the graph is the body of a function
-	session   tfbridge.Output // see Scope.session
+	body      *body // nil unless the graph is the body of a function
+	// underivable says of operations and functions why they have no
+	// derivative.
+	underivable map[string]error
+	session     tfbridge.Output // see Scope.session
 }
 
 // NewScope returns a scope of a new graph. The caller closes the graph:

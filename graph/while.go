@@ -58,7 +58,7 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 		return nil
 	}
 	if l.gradient == nil {
-		return l.add(s, inputs)
+		return s.underivable(l.add(s, inputs), l.why)
 	}
 	return s.wrap("while", inputs, l.add, l.addGradient)
 }
@@ -137,6 +137,7 @@ type loop struct {
 	cond     *Func
 	body     *Func
 	gradient *Func // of the body; nil if there is none
+	why      error // there is none
 	parallel int
 }
 
@@ -151,11 +152,12 @@ func (l *loop) define(c, b *draft) []tfbridge.Output {
 	state := max(c.state, b.state)
 	l.cond = &Func{Name: c.define("while_cond", captures), Out: SpecsOf(c.results), Stateful: state != stateless}
 	l.body = &Func{Name: b.define("while_body", captures), Out: l.all, Stateful: state != stateless}
-	if b.parent.Err() != nil || state == stateful || trainables(b.results) == 0 {
-		return captures
-	}
-	if f, err := b.addGradient("while_body", inputs); err == nil { // else Gradients will say so
-		l.gradient = f
+	switch {
+	case b.parent.Err() != nil || trainables(b.results) == 0:
+	case state == stateful:
+		l.why = errState()
+	default:
+		l.gradient, l.why = b.addGradient("while_body", inputs)
 	}
 	return captures
 }
