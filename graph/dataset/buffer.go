@@ -10,7 +10,7 @@ func (d *Dataset) Prefetch(n int64) *Dataset {
 	if n == 0 {
 		return d
 	}
-	return d.same("PrefetchDataset", nil, d.scope.Const(n))
+	return d.same("PrefetchDataset", nil, d.scope.Const(n)).neverEnds(d.endless)
 }
 
 // Cache keeps the elements of the first pass for later ones, in memory, or in

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"reflect"
 	"slices"
 
 	"millrace"
@@ -102,7 +103,7 @@ func (f *CSVField) standIn(s *graph.Scope) tfbridge.Output {
 	if f.Default == nil {
 		return s.Zeros(f.DType, 0)
 	}
-	value := s.Const(f.Default)
+	value := s.Const(plainValue(reflect.ValueOf(f.Default)).Interface())
 	if s.Err() == nil && (value.DataType() != f.DType || value.Shape().NumDimensions() != 0) {
 		s.UpdateErr("CSV", millrace.Errorf(millrace.ErrModel, "field %q is a %v, its default %v a %v",
 			f.Name, f.DType, f.Default, graph.SpecOf(value)))

@@ -21,6 +21,7 @@ type Dataset struct {
 	specs     []graph.Spec
 	structure *Structure // over the components; nil: a tensor, or a tuple of them
 	remote    bool       // it reads from another device
+	endless   bool       // it is known to have no end
 }
 
 // FromVariant returns the dataset that a scalar variant tensor holds, such as
@@ -65,7 +66,7 @@ func (d *Dataset) Scope() *graph.Scope {
 // In returns the same dataset for adding to it in another scope: of the same
 // graph, to name things, or of a function's body, which captures the dataset.
 func (d *Dataset) In(s *graph.Scope) *Dataset {
-	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure, remote: d.remote}
+	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure, remote: d.remote, endless: d.endless}
 }
 
 // attrs are the attributes of an operation.
@@ -98,6 +99,12 @@ func (d *Dataset) then(opType string, specs []graph.Spec, more attrs, inputs ...
 // same adds a dataset operation whose elements are like those of d.
 func (d *Dataset) same(opType string, more attrs, inputs ...tfbridge.Input) *Dataset {
 	return d.then(opType, d.specs, more, inputs...).shapedAs(d)
+}
+
+// neverEnds marks d as a dataset without end if that is so.
+func (d *Dataset) neverEnds(endless bool) *Dataset {
+	d.endless = endless
+	return d
 }
 
 // shapedAs gives d the structure of another dataset with equal components.

@@ -167,7 +167,7 @@ func (f *flattener) leaf(v reflect.Value) (leafValue, bool, error) {
 	if !isTensor(v.Type()) {
 		return leafValue{}, false, nil
 	}
-	return f.dense(f.s.Const(v.Interface()))
+	return f.dense(f.s.Const(plainValue(v).Interface()))
 }
 
 func (f *flattener) dense(x tfbridge.Output) (leafValue, bool, error) {

@@ -138,7 +138,7 @@ func (c *columns) tensors(t reflect.Type, rows []reflect.Value) (*Structure, err
 	for _, row := range rows {
 		r.add(row, 0)
 	}
-	values, err := tfbridge.NewTensor(r.flat.Interface())
+	values, err := tfbridge.NewTensor(plainValue(r.flat).Interface())
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Repeat gives the elements n times over, endlessly if n is negative.
 func (d *Dataset) Repeat(n int64) *Dataset {
-	return d.same("RepeatDataset", nil, d.scope.Const(n))
+	return d.same("RepeatDataset", nil, d.scope.Const(n)).neverEnds(n < 0 || d.endless)
 }
 
 // Take gives the first n elements, all if n is negative.
@@ -118,7 +118,7 @@ func (d *Dataset) shuffled(buffer tfbridge.Output, o *ShuffleOptions) *Dataset {
 	s := d.scope
 	generator := s.Op1("DummySeedGenerator", nil)
 	return d.same("ShuffleDatasetV3", attrs{"reshuffle_each_iteration": !o.Fixed},
-		buffer, s.Const(o.Seed), s.Const(o.Seed2), generator)
+		buffer, s.Const(o.Seed), s.Const(o.Seed2), generator).neverEnds(d.endless)
 }
 
 // GlobalShuffle gives elements in random order, each drawn from the whole

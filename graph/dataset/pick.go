@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"slices"
 
 	"millrace"
 	"millrace/graph"
@@ -74,8 +75,11 @@ type SampleOptions struct {
 }
 
 // Sample gives the next element of a dataset chosen at random, until all have
-// ended. The same seeds give the same order in every process. It wraps
-// DirectedInterleaveDataset, RandomDataset and StatelessMultinomial.
+// ended. The same seeds give the same order in every process. Datasets that end
+// cost some microseconds an element more than those of Repeat(-1), and with
+// WeightsOf an iterator saved after one of them ended cannot go on when all
+// have. It wraps DirectedInterleaveDataset, RandomDataset and
+// StatelessMultinomial.
 func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	if o == nil {
 		o = &SampleOptions{}
@@ -86,6 +90,7 @@ func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	}
 	numbers := Random(s, &RandomOptions{Seed: o.Seed, Seed2: o.Seed2, Vary: o.Vary}).Batch(2, false)
 	if o.WeightsOf != nil {
+		// Weights may end, and then there is an end to the choices.
 		return directed(s, "Sample", o.choicesOf(s, len(datasets), numbers), datasets, o.StopOnEmpty)
 	}
 	weights, err := o.weights(len(datasets))
@@ -106,7 +111,15 @@ func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	choices := numbers.Map("choice", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{choice(s, s.Const([][]float32{logits}), args[0])}
 	}, &MapOptions{Inline: true})
-	return directed(s, "Sample", choices, chosen, o.StopOnEmpty)
+	if o.StopOnEmpty || allEndless(chosen) {
+		return directed(s, "Sample", choices, chosen, o.StopOnEmpty)
+	}
+	return outlasting(s, choices, chosen)
+}
+
+// allEndless tells whether all datasets are known to have no end.
+func allEndless(datasets []*Dataset) bool {
+	return !slices.ContainsFunc(datasets, func(d *Dataset) bool { return !d.endless })
 }
 
 // choice draws the number of a dataset.

@@ -48,9 +48,20 @@ func (r *running) init() {
 // next returns up to n elements, fewer at the end.
 func (r *running) next(n int) []any {
 	r.t.Helper()
+	return r.fetch(n, r.it.Next)
+}
+
+// parts is next with the tensors that sparse and ragged components stand for.
+func (r *running) parts(n int) []any {
+	r.t.Helper()
+	return r.fetch(n, r.it.Parts)
+}
+
+func (r *running) fetch(n int, next outs) []any {
+	r.t.Helper()
 	elements := []any{}
 	for range n {
-		element, err := r.sess.Run(nil, r.it.Next, nil)
+		element, err := r.sess.Run(nil, next, nil)
 		if errors.Is(err, tfbridge.OutOfRange) {
 			break
 		}

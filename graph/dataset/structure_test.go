@@ -22,7 +22,7 @@ type everything struct {
 	} `tf:"meta"`
 }
 
-func examples() []everything {
+func everyKind() []everything {
 	all := []everything{
 		{ID: 1, Vector: []float32{1, 2}, Words: []string{"a"}, Jagged: [][]int32{{1}, {2, 3}},
 			Clicks: dataset.Sparse[float32]{Indices: [][]int64{{1}}, Values: []float32{5}, Shape: []int64{3}}},
@@ -47,7 +47,7 @@ func collect[T any](t testing.TB, d *dataset.Dataset) []T {
 
 func TestRowsRoundTrip(t *testing.T) {
 	s := newScope(t)
-	d := dataset.FromRows(s, examples())
+	d := dataset.FromRows(s, everyKind())
 	if err := s.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestRowsRoundTrip(t *testing.T) {
 	if got := d.Spec().String(); got != want {
 		t.Errorf("Spec\n got %s\nwant %s", got, want)
 	}
-	if diff := cmp.Diff(examples(), collect[everything](t, d.Shuffle(1, nil).Repeat(1).Prefetch(1))); diff != "" {
+	if diff := cmp.Diff(everyKind(), collect[everything](t, d.Shuffle(1, nil).Repeat(1).Prefetch(1))); diff != "" {
 		t.Errorf("elements (-want +got)\n%s", diff)
 	}
 }
@@ -64,7 +64,7 @@ func TestRowsRoundTrip(t *testing.T) {
 // what they were before.
 func TestBatchOfEveryKind(t *testing.T) {
 	s := newScope(t)
-	d := dataset.FromRows(s, examples())
+	d := dataset.FromRows(s, everyKind())
 	// Words of other lengths cannot be stacked.
 	narrow := dataset.MapOf(d, "narrow", func(s *graph.Scope, e struct {
 		ID     out                `tf:"id"`
@@ -98,7 +98,7 @@ func TestBatchOfEveryKind(t *testing.T) {
 		Clicks dataset.Sparse[float32] `tf:"clicks"`
 	}
 	var want2 []row
-	for _, e := range examples() {
+	for _, e := range everyKind() {
 		want2 = append(want2, row{e.ID, e.Jagged, e.Clicks})
 	}
 	if diff := cmp.Diff(want2, collect[row](t, batches.Unbatch())); diff != "" {

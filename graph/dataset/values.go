@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"reflect"
 	"slices"
 
 	"millrace"
@@ -182,11 +183,7 @@ func tensorOf[T any](data []T, shape []int64) (*tfbridge.Tensor, error) {
 	case [][]byte:
 		return tfbridge.NewStringTensor(shape, data)
 	case []int:
-		wide := make([]int64, len(data))
-		for i, v := range data {
-			wide[i] = int64(v)
-		}
-		return tfbridge.NewTensorFromSlice(shape, wide)
+		return tfbridge.NewTensorFromSlice(shape, plainValue(reflect.ValueOf(data)).Interface().([]int64))
 	}
 	return tfbridge.NewTensorFromSlice(shape, data)
 }

@@ -1,0 +1,156 @@
+package dataset_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/tfbridge"
+)
+
+// Wrong arguments are failures of the scope when the call is made, which name
+// the call.
+func TestWrongArguments(t *testing.T) {
+	ten := func(s *graph.Scope) *dataset.Dataset { return dataset.Range(s, 0, 10, 1) }
+	ragged := func(s *graph.Scope) *dataset.Dataset {
+		return dataset.FromRows(s, []dataset.Ragged[int32]{dataset.RaggedRows([][]int32{{1}, {2, 3}})})
+	}
+	name := func(s *graph.Scope) tfbridge.Output { return s.Const("file") }
+	tests := []struct {
+		name  string
+		build func(s *graph.Scope)
+		want  string
+	}{
+		{"zip of nothing", func(s *graph.Scope) { dataset.Zip(s) }, "Zip"},
+		{"zip of nil", func(s *graph.Scope) { dataset.Zip(s, ten(s), nil) }, "dataset 1 is nil"},
+		{"zip of a zero", func(s *graph.Scope) { dataset.Zip(s, &dataset.Dataset{}) }, "dataset 0 is nil"},
+		{"concatenate nil", func(s *graph.Scope) { ten(s).Concatenate(nil) }, "Concatenate"},
+		{"map nil", func(s *graph.Scope) { ten(s).Map("m", nil, nil) }, `"m" is nil`},
+		{"map to nothing", func(s *graph.Scope) {
+			ten(s).Map("m", func(*graph.Scope, outs) outs { return nil }, nil)
+		}, "MapDataset"},
+		{"parallel by none", func(s *graph.Scope) { ten(s).MapParallel("m", 0, double) }, "MapParallel"},
+		{"filter nil", func(s *graph.Scope) { ten(s).Filter("f", nil) }, `"f" is nil`},
+		{"filter by number", func(s *graph.Scope) { ten(s).Filter("f", key) }, "not a bool"},
+		{"take while nil", func(s *graph.Scope) { ten(s).TakeWhile("f", nil) }, `"f" is nil`},
+		{"flat map nil", func(s *graph.Scope) { ten(s).FlatMap("f", nil) }, `"f" is nil`},
+		{"flat map to nil", func(s *graph.Scope) {
+			ten(s).FlatMap("f", func(*graph.Scope, outs) *dataset.Dataset { return nil })
+		}, "returned no dataset"},
+		{"interleave to a zero", func(s *graph.Scope) {
+			ten(s).Interleave("f", func(*graph.Scope, outs) *dataset.Dataset { return &dataset.Dataset{} }, nil)
+		}, "Interleave"},
+		{"scan nil", func(s *graph.Scope) { ten(s).Scan("f", outs{s.Const(int64(1))}, nil) }, "Scan"},
+		{"reduce nil", func(s *graph.Scope) { ten(s).Reduce("f", outs{s.Const(int64(1))}, nil) }, "Reduce"},
+		{"reduce nothing", func(s *graph.Scope) {
+			ten(s).Reduce("f", nil, func(_ *graph.Scope, state, _ outs) outs { return state })
+		}, "no tensors"},
+		{"reduce to another type", func(s *graph.Scope) {
+			ten(s).Reduce("f", outs{s.Const(int64(0))}, func(s *graph.Scope, _, _ outs) outs { return outs{s.Const("x")} })
+		}, "is a int64[], then a string[]"},
+		{"batch of 0", func(s *graph.Scope) { ten(s).Batch(0, false) }, "less than 1"},
+		{"batch of -1", func(s *graph.Scope) { ten(s).BatchParallel(-1, false, 2) }, "BatchParallel"},
+		{"padded batch of ragged", func(s *graph.Scope) { ragged(s).PaddedBatch(2, nil) }, "PaddedBatch"},
+		{"unbatch scalars", func(s *graph.Scope) { ten(s).Unbatch() }, "scalar"},
+		{"unbatch windows", func(s *graph.Scope) { ten(s).Window(s.Const(int64(2)), nil).Unbatch() }, "Unbatch"},
+		{"sparse batch of another rank", func(s *graph.Scope) { ten(s).SparseBatch(2, []int64{3}) }, "SparseBatch"},
+		{"sparse batch of ragged", func(s *graph.Scope) { ragged(s).SparseBatch(2, []int64{3}) }, "SparseBatch"},
+		{"sample of nothing", func(s *graph.Scope) { dataset.Sample(s, nil, nil) }, "Sample"},
+		{"sample with other weights", func(s *graph.Scope) {
+			dataset.Sample(s, ranges(s, 0, 1), &dataset.SampleOptions{Weights: []float64{1, 2}})
+		}, "2 weights for 1 datasets"},
+		{"sample with a negative weight", func(s *graph.Scope) {
+			dataset.Sample(s, ranges(s, 0, 1, 2, 3), &dataset.SampleOptions{Weights: []float64{1, -2}})
+		}, "weight 1 is -2"},
+		{"sample of other types", func(s *graph.Scope) {
+			dataset.Sample(s, []*dataset.Dataset{ten(s), dataset.FromRows(s, []string{"a"})}, nil)
+		}, "not alike"},
+		{"choose by strings", func(s *graph.Scope) { dataset.Choose(s, dataset.FromRows(s, []string{"a"}), ranges(s, 0, 1), nil) }, "Choose"},
+		{"choose by nil", func(s *graph.Scope) { dataset.Choose(s, nil, ranges(s, 0, 1), nil) }, "Choose"},
+		{"group by nil", func(s *graph.Scope) { ten(s).GroupByWindow("g", nil) }, "GroupByWindow"},
+		{"reduce groups by nil", func(s *graph.Scope) { ten(s).GroupByReducer("g", nil) }, "GroupByReducer"},
+		{"bucket by nil", func(s *graph.Scope) { ten(s).BucketByLength("g", nil) }, "BucketByLength"},
+		{"buckets without sizes", func(s *graph.Scope) {
+			ten(s).BucketByLength("g", &dataset.Buckets{Length: size, Boundaries: []int64{3}})
+		}, "1 boundaries"},
+		{"unique pairs", func(s *graph.Scope) { ten(s).Enumerate(0).Unique() }, "Unique"},
+		{"compression", func(s *graph.Scope) { dataset.TextLines(s, name(s), &dataset.TextLinesOptions{Compression: "gzip"}) }, `TextLines: unknown compression "gzip"`},
+		{"records of 0 bytes", func(s *graph.Scope) { dataset.FixedLengthRecords(s, name(s), 0, nil) }, "FixedLengthRecords"},
+		{"csv without fields", func(s *graph.Scope) { dataset.CSV(s, name(s), nil, nil) }, "CSV: there are no fields"},
+		{"csv of images", func(s *graph.Scope) {
+			dataset.CSV(s, name(s), []dataset.CSVField{{DType: tfbridge.Uint8}}, nil)
+		}, "field 0 is a uint8"},
+		{"csv default", func(s *graph.Scope) {
+			dataset.CSV(s, name(s), []dataset.CSVField{{DType: tfbridge.Int64, Default: "x"}}, nil)
+		}, "its default x a string[]"},
+		{"csv columns", func(s *graph.Scope) {
+			dataset.CSV(s, name(s), []dataset.CSVField{{DType: tfbridge.Int64}}, &dataset.CSVOptions{Columns: []int64{1, 2}})
+		}, "2 columns for 1 fields"},
+		{"sql without columns", func(s *graph.Scope) { dataset.SQL(s, name(s), name(s)) }, "SQL"},
+		{"slices of nothing", func(s *graph.Scope) { dataset.FromSlices(s) }, "FromSlices"},
+		{"tensors of nothing", func(s *graph.Scope) { dataset.FromTensors(s) }, "FromTensors"},
+		{"a value of nothing", func(s *graph.Scope) { dataset.FromValue(s, nil) }, "nil"},
+		{"a channel", func(s *graph.Scope) { dataset.FromValue(s, make(chan int)) }, "chan int"},
+		{"columns of other sizes", func(s *graph.Scope) {
+			dataset.FromColumns(s, map[string]any{"a": []int64{1}, "b": []int64{1, 2}})
+		}, "component 1 has 2 rows"},
+		{"columns of scalars", func(s *graph.Scope) { dataset.FromColumns(s, map[string]int64{"a": 1}) }, "scalar"},
+		{"splits", func(s *graph.Scope) {
+			dataset.FromValue(s, dataset.Ragged[int32]{Splits: [][]int64{{0, 5}}, Values: []int32{1}})
+		}, "splits 0"},
+		{"indices", func(s *graph.Scope) {
+			dataset.FromValue(s, dataset.Sparse[int32]{Indices: [][]int64{{9}}, Values: []int32{1}, Shape: []int64{3}})
+		}, "index 0"},
+		{"two fields of a name", func(s *graph.Scope) {
+			dataset.FromRows(s, []struct {
+				A int64 `tf:"x"`
+				B int64 `tf:"x"`
+			}{{1, 2}})
+		}, `named "x"`},
+		{"a field that is not there", func(s *graph.Scope) {
+			dataset.MapOf(ten(s).Enumerate(0), "m", func(s *graph.Scope, e struct{ A, B, C out }) out { return e.A }, nil)
+		}, "3 fields for 2 parts"},
+		{"an output not set", func(s *graph.Scope) {
+			dataset.MapOf(ten(s), "m", func(s *graph.Scope, e out) out { return out{} }, nil)
+		}, "not set"},
+		{"snapshot nowhere", func(s *graph.Scope) { ten(s).Snapshot("", nil) }, "Snapshot"},
+		{"load nothing", func(s *graph.Scope) { dataset.Load(s, t.TempDir(), nil) }, "Load: no saved dataset"},
+		{"load of nil", func(s *graph.Scope) { dataset.Load(s, "x", &dataset.LoadOptions{Spec: dataset.TupleSpec(nil)}) }, "nil"},
+		{"device", func(s *graph.Scope) { ten(s).PrefetchToDevice("", 1) }, "PrefetchToDevice"},
+		{"options", func(s *graph.Scope) { ten(s).WithOptions(&dataset.Options{CPUBudget: -1}) }, "CPUBudget is -1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScope(t)
+			test.build(s)
+			if err := s.Err(); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error\n got %v\nwant one with %s", err, test.want)
+			}
+		})
+	}
+}
+
+// A type that does not fit is an error with the element that it does not fit.
+func TestDecodeMismatch(t *testing.T) {
+	s := newScope(t)
+	d := dataset.Range(s, 0, 3, 1)
+	if _, err := dataset.First[string](t.Context(), d, nil); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), "a string has no place for int64[]") {
+		t.Errorf("a number as a string: %v", err)
+	}
+	if _, err := dataset.First[struct {
+		A int `tf:"a"`
+	}](t.Context(), dataset.FromValue(s, map[string]int64{"b": 1}), nil); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), `no part named "a"`) {
+		t.Errorf("another field: %v", err)
+	}
+	if _, err := dataset.First[int](t.Context(), d.Take(0), nil); !errors.Is(err, millrace.ErrTruncated) {
+		t.Errorf("first of none: %v", err)
+	}
+	for _, err := range dataset.Iterate[int](t.Context(), nil, nil) {
+		if !errors.Is(err, millrace.ErrModel) {
+			t.Errorf("of nil: %v", err)
+		}
+	}
+}
