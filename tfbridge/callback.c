@@ -132,7 +132,7 @@ static void register_go(const char *name, int stateful, TF_Status *st) {
   TF_OpDefinitionBuilderAddInput(b, "session: int64");
   TF_OpDefinitionBuilderAddInput(b, "args: Tin");
   TF_OpDefinitionBuilderAddOutput(b, "results: Tout");
-  TF_OpDefinitionBuilderSetIsStateful(b, stateful != 0);
+  if (stateful) TF_OpDefinitionBuilderSetIsStateful(b, 1);  // whatever the argument is
   TF_OpDefinitionBuilderSetShapeInferenceFunction(b, infer_nothing);
   TF_RegisterOpDefinition(b, st);
   if (TF_GetCode(st) != 0) return;

@@ -45,12 +45,16 @@ func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbri
 
 // each runs the iterator in a new session and calls fn with every element
 // until fn returns false.
-func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptions, fn func([]*tfbridge.Tensor) bool) error {
+func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptions, fn func([]*tfbridge.Tensor) bool) (err error) {
 	sess, err := tfbridge.NewSession(g, o.Session)
 	if err != nil {
 		return fmt.Errorf("iterate: %w", err)
 	}
-	defer sess.Close()
+	defer func() {
+		if late := sess.Close(); late != nil && err != nil {
+			err = fmt.Errorf("%w; %w", err, late) // Go functions that do not end
+		}
+	}()
 	// A canceled run would spoil the iterator; the session goes away anyway.
 	stop := context.AfterFunc(ctx, func() { sess.Close() })
 	defer stop()

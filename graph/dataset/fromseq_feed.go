@@ -1,0 +1,183 @@
+package dataset
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"millrace"
+	"millrace/graph"
+)
+
+// Feed takes elements from any number of goroutines, for a dataset made by
+// [FromFeed]. It is a channel that can be closed while others send, and that
+// says so.
+type Feed[T any] struct {
+	o      FeedOptions
+	room   chan struct{} // holds a value for every element
+	come   chan struct{} // a sign that there is an element, or the end
+	closed chan struct{}
+
+	mu      sync.Mutex
+	queue   []T
+	ended   bool
+	err     error
+	dropped int64
+}
+
+// FeedOptions are the options of [NewFeed].
+type FeedOptions struct {
+	Buffer     int  // elements that wait for the dataset; default 1024
+	DropOldest bool // when there are so many, drop the oldest instead of waiting
+}
+
+// NewFeed returns an open feed. It holds no resources but memory.
+func NewFeed[T any](o *FeedOptions) *Feed[T] {
+	f := &Feed[T]{come: make(chan struct{}, 1), closed: make(chan struct{})}
+	if o != nil {
+		f.o = *o
+	}
+	if f.o.Buffer <= 0 {
+		f.o.Buffer = defaultSeqBuffer
+	}
+	f.room = make(chan struct{}, f.o.Buffer)
+	return f
+}
+
+// Push hands an element over. It waits while the feed is full, unless the feed
+// drops elements, until ctx ends: an error of class millrace.ErrCanceled. A
+// closed feed takes no elements: an error of class millrace.ErrClosed.
+//
+// The element is copied when the dataset reads it: what it refers to must not
+// change any more.
+func (f *Feed[T]) Push(ctx context.Context, v T) error {
+	if f.o.DropOldest {
+		select {
+		case f.room <- struct{}{}:
+		default:
+			return f.add(v, true)
+		}
+		return f.add(v, false)
+	}
+	select {
+	case <-f.closed:
+		return errFeedClosed()
+	default:
+	}
+	select {
+	case f.room <- struct{}{}:
+		return f.add(v, false)
+	case <-f.closed:
+		return errFeedClosed()
+	case <-ctx.Done():
+		return millrace.Errorf(millrace.ErrCanceled, "push: %w", context.Cause(ctx))
+	}
+}
+
+func errFeedClosed() error { return millrace.Errorf(millrace.ErrClosed, "push: the feed is closed") }
+
+// add appends an element for which there is room, or takes the room of the
+// oldest.
+func (f *Feed[T]) add(v T, full bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		if !full {
+			<-f.room
+		}
+		return errFeedClosed()
+	}
+	if full && len(f.queue) > 0 {
+		f.queue = f.queue[1:]
+		f.dropped++
+	} else if full { // it was taken meanwhile
+		f.room <- struct{}{}
+	}
+	f.queue = append(f.queue, v)
+	f.wake()
+	return nil
+}
+
+// wake tells a reader to look again.
+func (f *Feed[T]) wake() {
+	select {
+	case f.come <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the dataset after the elements that were pushed. Pushes that wait
+// fail. Calls after the first do nothing. It never waits, so a producer may
+// call it.
+func (f *Feed[T]) Close() error { return f.CloseWithError(nil) }
+
+// CloseWithError is Close that ends the dataset with an error.
+func (f *Feed[T]) CloseWithError(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ended {
+		f.ended, f.err = true, err
+		close(f.closed)
+		f.wake()
+	}
+	return nil
+}
+
+// Dropped returns how many elements were dropped.
+func (f *Feed[T]) Dropped() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dropped
+}
+
+// pop takes the oldest element. It waits for one until ctx or the feed ends.
+func (f *Feed[T]) pop(ctx context.Context) (v T, ok bool, err error) {
+	for {
+		f.mu.Lock()
+		if len(f.queue) > 0 {
+			v, f.queue = f.queue[0], f.queue[1:]
+			if len(f.queue) > 0 || f.ended {
+				f.wake() // another reader
+			}
+			f.mu.Unlock()
+			<-f.room
+			return v, true, nil
+		}
+		ended, err := f.ended, f.err
+		if ended {
+			f.wake()
+		}
+		f.mu.Unlock()
+		if ended {
+			return v, false, err
+		}
+		select {
+		case <-f.come:
+		case <-ctx.Done():
+			f.wake() // the sign may have been meant for another reader
+			return v, false, nil
+		}
+	}
+}
+
+// FromFeed returns what is pushed to a feed. Like those of [FromChan],
+// iterators share it.
+func FromFeed[T any](s *graph.Scope, f *Feed[T], o *SeqOptions) *Dataset {
+	if o != nil && o.Replayable {
+		s.UpdateErr("feed", millrace.Errorf(millrace.ErrModel, "a feed cannot be replayed"))
+	}
+	return FromFunc(s, func(ctx context.Context, _ int64) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for ctx.Err() == nil {
+				v, ok, err := f.pop(ctx)
+				if err != nil {
+					yield(v, err)
+					return
+				}
+				if !ok || !yield(v, nil) {
+					return
+				}
+			}
+		}
+	}, o)
+}

@@ -1,0 +1,282 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+	"sync"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// producer is a sequence that an iterator ranges over. Its goroutine lays
+// elements into rows; calls take all that are there, or wait for some.
+type producer struct {
+	src    *source
+	from   int64
+	ctx    context.Context
+	cancel context.CancelFunc
+	space  chan struct{} // a sign that rows were taken
+
+	mu      sync.Mutex
+	rows    []*tfbridge.Rows
+	n       int   // elements in the rows
+	count   int64 // elements before and in the rows
+	given   int64 // elements before the rows
+	flush   bool  // the next element has another shape
+	done    bool  // no more will come
+	err     error // why, not yet told
+	waiting *tfbridge.Call
+}
+
+func newProducer(src *source, from int64) *producer {
+	p := &producer{src: src, from: from, count: from, given: from, space: make(chan struct{}, 1)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for _, part := range src.parts {
+		p.rows = append(p.rows, tfbridge.NewRows(part.spec.DType, part.spec.Shape,
+			&tfbridge.RowsOptions{MaxBytes: src.bytes, Empty: src.o.Empty}))
+	}
+	return p
+}
+
+// run ranges over the sequence until it or a context ends: the session's, or
+// the producer's own, which ends with the iterator.
+func (p *producer) run(session context.Context) {
+	stop := context.AfterFunc(session, p.cancel)
+	defer stop()
+	abandon := context.AfterFunc(p.ctx, func() { p.finish(p.canceled()) })
+	defer abandon()
+	var err error
+	returned := false
+	defer func() { // runs even if the goroutine is ended
+		if r := recover(); r != nil {
+			err = p.wrap(tfbridge.PanicError(r), "")
+		} else if !returned {
+			err = p.wrap(millrace.Errorf(millrace.ErrInternal, "the sequence ended its goroutine"), "")
+		}
+		p.finish(err)
+		p.cancel()
+	}()
+	err = p.src.each(p.ctx, p.from, p)
+	returned = true
+}
+
+// canceled is what calls get when the iterator or its session was closed.
+func (p *producer) canceled() error {
+	return p.src.errorAt(-1, millrace.ErrCanceled, "canceled: the iterator or its session was closed")
+}
+
+// feed ranges over a sequence.
+func feed[T any](p *producer, seq iter.Seq2[T, error]) error {
+	if seq == nil {
+		return p.wrap(millrace.Errorf(millrace.ErrModel, "the sequence is nil"), "")
+	}
+	box := new(T) // reflects every element without an allocation
+	value := reflect.ValueOf(box).Elem()
+	for v, err := range seq {
+		if err != nil {
+			return p.wrap(err, "")
+		}
+		*box = v
+		if more, err := p.push(value); !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// push lays an element into the rows, and waits for space if there is none. It
+// reports false when the iterator has gone.
+func (p *producer) push(v reflect.Value) (bool, error) {
+	for {
+		p.mu.Lock()
+		fits, err := p.add(v)
+		if fits || err != nil || p.done {
+			if fits {
+				p.count++
+				p.n++
+			}
+			gone := p.done
+			p.wakeLocked()
+			return !gone, err
+		}
+		p.wakeLocked()
+		select {
+		case <-p.space:
+		case <-p.ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+// add lays an element into the rows if it fits there.
+func (p *producer) add(v reflect.Value) (bool, error) {
+	if p.done || p.flush || p.n == p.src.chunk || p.n > 0 && p.src.o.Batch == 0 && p.bytes() > p.src.bytes/2 {
+		return false, nil
+	}
+	ok, part, err := p.addParts(v)
+	if ok {
+		return true, nil
+	}
+	for _, r := range p.rows {
+		r.Truncate(p.n)
+	}
+	switch {
+	case errors.Is(err, millrace.ErrLimit) && p.n > 0 && p.src.o.Batch == 0:
+		p.flush = true // alone it may do
+		return false, nil
+	case err != nil:
+		return false, p.wrap(err, part)
+	case p.src.o.Batch > 0:
+		return false, p.wrap(millrace.Errorf(millrace.ErrSchema, "another shape than the elements before it in the batch"), part)
+	}
+	p.flush = true
+	return false, nil
+}
+
+func (p *producer) bytes() int64 {
+	n := int64(0)
+	for _, r := range p.rows {
+		n += r.Bytes()
+	}
+	return n
+}
+
+// addParts adds the parts of an element, and returns the name of the one that
+// does not fit.
+func (p *producer) addParts(v reflect.Value) (ok bool, part string, err error) {
+	if v.Kind() == reflect.Pointer && v.Type() != reflect.TypeFor[*tfbridge.Tensor]() {
+		if v.IsNil() {
+			return false, "", millrace.Errorf(millrace.ErrSchema, "the element is nil")
+		}
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Map && v.Len() != len(p.rows) {
+		return false, "", millrace.Errorf(millrace.ErrSchema, "%d entries, want %d", v.Len(), len(p.rows))
+	}
+	for i, r := range p.rows {
+		part := p.src.parts[i]
+		value := v
+		switch v.Kind() {
+		case reflect.Struct:
+			value = v.Field(part.field)
+		case reflect.Map:
+			if value = v.MapIndex(reflect.ValueOf(part.name).Convert(v.Type().Key())); !value.IsValid() {
+				return false, part.name, millrace.Errorf(millrace.ErrSchema, "the entry is missing")
+			}
+		}
+		if ok, err := r.Add(value); !ok || err != nil {
+			return false, part.name, err
+		}
+	}
+	return true, "", nil
+}
+
+// wrap says at which element and part an error happened.
+func (p *producer) wrap(err error, part string) error {
+	e := tfbridge.ClassifyError(err)
+	e.Loader, e.Record, e.Feature = p.src.name, p.count, part
+	return e
+}
+
+// finish ends the sequence, once. An error is told after the elements before
+// it.
+func (p *producer) finish(err error) {
+	p.mu.Lock()
+	if p.done {
+		p.mu.Unlock()
+		return
+	}
+	p.done, p.err = true, err
+	if p.ctx.Err() != nil {
+		p.n = 0 // nobody wants them
+	}
+	p.wakeLocked()
+}
+
+// take gives a call the elements that are there, now or when there are some.
+func (p *producer) take(c *tfbridge.Call) {
+	p.mu.Lock()
+	if p.waiting != nil {
+		p.mu.Unlock()
+		c.Fail(p.src.errorAt(p.given, millrace.ErrInternal, "two calls at a time"))
+		return
+	}
+	p.waiting = c
+	p.wakeLocked()
+}
+
+// ready reports whether a call need not wait.
+func (p *producer) ready() bool {
+	if p.src.o.Batch > 0 {
+		return p.done || p.n == p.src.chunk
+	}
+	return p.done || p.n > 0
+}
+
+// wakeLocked ends the call that waits, if that can be done. The caller holds
+// the lock, which is given back: what follows a call may take it.
+func (p *producer) wakeLocked() {
+	c := p.waiting
+	if c == nil || !p.ready() {
+		p.mu.Unlock()
+		return
+	}
+	p.waiting = nil
+	if p.n == 0 || p.src.o.Drop && p.n < p.src.o.Batch {
+		err := p.err
+		if p.ctx.Err() == nil || !errors.Is(err, millrace.ErrCanceled) {
+			p.err = nil // told once
+		}
+		p.mu.Unlock()
+		if err != nil {
+			c.Fail(err)
+			return
+		}
+		c.End()
+		return
+	}
+	results, err := p.results(c.Args()[0], p.n)
+	p.mu.Unlock()
+	select {
+	case p.space <- struct{}{}:
+	default:
+	}
+	answer(c, results, err)
+}
+
+// answer ends a call.
+func answer(c *tfbridge.Call, results []*tfbridge.Tensor, err error) {
+	if err == nil {
+		c.Return(results...)
+		return
+	}
+	for _, t := range results {
+		t.Close()
+	}
+	c.Fail(err)
+}
+
+// results makes the results of a call from the rows, which hold n elements.
+// Those of a batch are one element of the chunk.
+func (p *producer) results(token *tfbridge.Tensor, n int) ([]*tfbridge.Tensor, error) {
+	p.given += int64(n)
+	p.n, p.flush = 0, false
+	given, err := tfbridge.NewTensor(p.given)
+	results := []*tfbridge.Tensor{token, given}
+	outer := []int64{int64(n)}
+	if p.src.o.Batch > 0 {
+		outer = []int64{min(int64(n), 1), cmp.Or(int64(n), int64(p.src.o.Batch))}
+	}
+	for _, r := range p.rows {
+		var t *tfbridge.Tensor
+		if err == nil {
+			t, err = r.Tensor(outer...)
+		}
+		results = append(results, t)
+	}
+	return results, err
+}
