@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -270,54 +269,68 @@ func TestFromSeqCloses(t *testing.T) {
 	}
 }
 
-// A storm of ends of contexts and new attempts leaves nothing behind, and the
-// next attempt gets all elements.
+// A storm of ends of contexts and new attempts leaves nothing behind, neither
+// ends the data nor repeats any, and the next session gets all elements.
 func TestFromSeqCancelStorm(t *testing.T) {
-	cycles := 300
+	cycles := 50
 	if os.Getenv("MILLRACE_STORM") != "" {
 		cycles = 10_000
 	}
+	const elements = 1000
 	var running atomic.Int64
-	var ended sync.WaitGroup
 	d := dataset.FromFunc(newScope(t), func(ctx context.Context, _ int64) iter.Seq2[int64, error] {
 		return func(yield func(int64, error) bool) {
 			running.Add(1)
-			ended.Add(1)
-			defer ended.Done()
 			defer running.Add(-1)
-			for i := range int64(100) {
-				if !yield(i, nil) {
-					return
-				}
+			for i := int64(0); i < elements && yield(i, nil); i++ {
 			}
 		}
 	}, &dataset.SeqOptions{Buffer: 8}).Prefetch(4)
-	elements := d.All
+	it := d.Iterator("it")
 	for i := range cycles {
-		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		var last error
-		for _, err := range elements(ctx, nil) {
-			if last = err; err != nil {
-				break
-			}
-			if n++; n == i%20+1 {
-				cancel()
-			}
+		sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		cancel()
-		if n > 100 || last == nil && n < 100 {
-			t.Fatalf("cycle %d: %d elements, then %v", i, n, last)
+		if _, err := sess.Run(nil, nil, []*tfbridge.Operation{it.Init}); err != nil {
+			t.Fatal(err)
 		}
-		if last != nil {
-			isClass(t, last, millrace.ErrCanceled)
+		last := int64(-1)
+		for range 10 { // attempts, each canceled at a time of its own
+			ctx, cancel := context.WithCancel(t.Context())
+			go cancel()
+			out, err := sess.RunContext(ctx, nil, it.Next, nil)
+			cancel()
+			if err != nil {
+				isClass(t, err, millrace.ErrCanceled)
+				continue
+			}
+			last = increases(t, out, last)
+		}
+		out, err := sess.Run(nil, it.Next, nil)
+		if err != nil {
+			t.Fatalf("cycle %d: after the storm: %v", i, err)
+		}
+		increases(t, out, last)
+		if err := sess.Close(); err != nil {
+			t.Error(err)
 		}
 	}
-	if got := all(t, d); len(got) != 100 {
-		t.Errorf("afterwards: %d elements", len(got))
-	}
-	ended.Wait()
 	if n := running.Load() + tfbridge.Overdue(); n != 0 {
 		t.Errorf("%d producers run on", n)
 	}
+	if got := all(t, d); len(got) != elements {
+		t.Errorf("afterwards: %d elements", len(got))
+	}
+}
+
+// increases returns the number in an element, which must be above last.
+func increases(t *testing.T, element []*tfbridge.Tensor, last int64) int64 {
+	t.Helper()
+	defer element[0].Close()
+	n := element[0].Value().(int64)
+	if n <= last {
+		t.Errorf("%d comes after %d", n, last)
+	}
+	return n
 }

@@ -3,7 +3,9 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"millrace"
 	"millrace/tfbridge"
 )
 
@@ -13,6 +15,9 @@ import (
 // a fetch of Next in flight.
 func (it *Iterator) SaveState(ctx context.Context, sess *tfbridge.Session) ([]byte, error) {
 	saved, err := sess.RunContext(ctx, nil, []tfbridge.Output{it.state}, nil)
+	if err != nil && strings.Contains(err.Error(), tfbridge.OpGo+" is stateful") {
+		return nil, millrace.Errorf(millrace.ErrModel, "save iterator: it calls Go, and nobody said that the calls can be repeated: see SeqOptions.Replayable and graph.GoFunc.Pure: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("save iterator: %w", err)
 	}
