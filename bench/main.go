@@ -74,6 +74,11 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	l, err := prepareLive(ctx, ways)
+	if err != nil {
+		return false, err
+	}
+	defer l.close()
 	var rounds []round
 	for i := range s.rounds {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, s.rounds)
@@ -82,6 +87,9 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 			return false, err
 		}
 		if r.Sequences, err = q.measure(ctx); err != nil {
+			return false, err
+		}
+		if r.Live, err = l.measure(ctx); err != nil {
 			return false, err
 		}
 		rounds = append(rounds, r)

@@ -28,6 +28,7 @@ type round struct {
 	StartPredict pythonStart `json:"python_start_predict"`
 
 	Sequences sequenceRound `json:"sequences"`
+	Live      liveRound     `json:"live"`
 }
 
 // measure takes one round, ours and theirs in turn.
