@@ -151,6 +151,19 @@ func TestWhileOfNoRounds(t *testing.T) {
 	}
 }
 
+func TestWhileOfAtMostThreeRounds(t *testing.T) {
+	s := newScope(t)
+	x := s.Const(float32(5))
+	y := graph.While(s, outputs{x},
+		func(s *graph.Scope, v outputs) tfbridge.Output { return s.Const(true) },
+		func(s *graph.Scope, v outputs) outputs { return outputs{graph.Mul(s, v[0], s.Const(float32(2)))} },
+		&graph.WhileOptions{MaxIterations: 3, Shapes: []tfbridge.Shape{{}}})
+	d := graph.Gradients(s, y, outputs{x})
+	if diff := cmp.Diff([]any{float32(40), float32(8)}, run(t, s, y[0], d[0])); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 func TestWhileOfGrowingShape(t *testing.T) {
 	s := newScope(t)
 	grow := func(shapes []tfbridge.Shape) outputs {

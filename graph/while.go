@@ -13,10 +13,18 @@ type WhileOptions struct {
 	// rounds, for loops in which they change; nil means those of the initial
 	// values.
 	Shapes []tfbridge.Shape
+	// MaxIterations ends the loop after so many rounds; 0 means never.
+	MaxIterations int64
 	// ParallelIterations is how many rounds TensorFlow may run at a time
 	// where they do not depend on each other; 0 means 10.
 	ParallelIterations int
 }
+
+// loopCond and loopBody build the parts of a loop.
+type (
+	loopCond = func(s *Scope, vars []tfbridge.Output) tfbridge.Output
+	loopBody = func(s *Scope, vars []tfbridge.Output) []tfbridge.Output
+)
 
 // While adds a loop: as long as cond, a bool of the variables, is true, body
 // makes new values of them, as many and of the same data types. It returns the
@@ -35,6 +43,9 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 	}
 	if o == nil {
 		o = &WhileOptions{}
+	}
+	if o.MaxIterations > 0 {
+		return limited(s, initial, cond, body, o)
 	}
 	in, ok := loopSpecs(s, initial, o)
 	if !ok {
@@ -61,6 +72,26 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 		return s.underivable(l.add(s, inputs), l.why)
 	}
 	return s.wrap("while", inputs, l.add, l.addGradient)
+}
+
+// limited adds a loop with a variable more, which counts the rounds.
+func limited(s *Scope, initial []tfbridge.Output, cond loopCond, body loopBody, o *WhileOptions) []tfbridge.Output {
+	counted := *o
+	counted.MaxIterations = 0
+	if o.Shapes != nil {
+		counted.Shapes = append([]tfbridge.Shape{tfbridge.ScalarShape()}, o.Shapes...)
+	}
+	outputs := While(s, append([]tfbridge.Output{s.Const(int64(0))}, initial...),
+		func(s *Scope, vars []tfbridge.Output) tfbridge.Output {
+			return LogicalAnd(s, Less(s, vars[0], s.Const(o.MaxIterations)), cond(s, vars[1:]))
+		},
+		func(s *Scope, vars []tfbridge.Output) []tfbridge.Output {
+			return append([]tfbridge.Output{Add(s, vars[0], s.Const(int64(1)))}, body(s, vars[1:])...)
+		}, &counted)
+	if len(outputs) == 0 {
+		return nil
+	}
+	return outputs[1:]
 }
 
 // loopSpecs returns the specs of a loop's variables.

@@ -60,6 +60,37 @@ func TestFunctionRuns(t *testing.T) {
 	}
 }
 
+// AddGradients takes the derivative that a function was given.
+func TestFunctionWithGradient(t *testing.T) {
+	f := identityFunction(t, "f")
+	body := newBuild(t)
+	x, dy := body.placeholder("x", Float, Shape{}), body.placeholder("dy", Float, Shape{})
+	gradient, err := NewFunction(body.g, "f_gradient", []Output{x, dy}, []Output{body.out("Mul", "dx", nil, x, dy)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBuild(t)
+	if err := b.g.AddFunctionWithGradient(f, gradient); err != nil {
+		t.Fatal(err)
+	}
+	five := b.constant("five", float32(5))
+	call := b.out("PartitionedCall", "call", map[string]any{"f": FuncName("f"), "Tout": []DataType{Float}}, OutputList{five})
+	dx, err := b.g.AddGradients("", []Output{call}, []Output{five}, []Output{b.constant("seed", float32(3))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run1(t, b.session(), nil, dx[0]); got != float32(15) {
+		t.Errorf("derivative %v, want 15", got)
+	}
+	gradient.Close()
+	if err := b.g.AddFunctionWithGradient(f, gradient); !errors.Is(err, millrace.ErrClosed) {
+		t.Errorf("closed gradient: %v", err)
+	}
+	if err := b.g.AddFunctionWithGradient(f, nil); err == nil {
+		t.Error("no gradient is no error")
+	}
+}
+
 func TestFunctionDef(t *testing.T) {
 	f := identityFunction(t, "ident")
 	if err := f.SetAttr("_mark", appendVarint(nil, 3, 7)); err != nil {
