@@ -48,7 +48,6 @@ type Rewrites struct {
 	MapFusion              Switch // maps after each other become one; default off
 	MapParallelization     Switch // maps of functions without state work on several elements at a time; default on
 	NoopElimination        Switch // what does nothing is left out; default on
-	ParallelBatch          Switch // batches are copied several at a time; default off
 	ShuffleAndRepeatFusion Switch // a shuffle before a repeat becomes one with it; default on
 }
 
@@ -163,9 +162,6 @@ func (r *Rewrites) add(p *tfproto.OptimizationOptions) {
 	}
 	if on, set := r.NoopElimination.value(); set {
 		p.OptionalNoopElimination = &tfproto.OptimizationOptions_NoopElimination{NoopElimination: on}
-	}
-	if on, set := r.ParallelBatch.value(); set {
-		p.OptionalParallelBatch = &tfproto.OptimizationOptions_ParallelBatch{ParallelBatch: on}
 	}
 	if on, set := r.ShuffleAndRepeatFusion.value(); set {
 		p.OptionalShuffleAndRepeatFusion = &tfproto.OptimizationOptions_ShuffleAndRepeatFusion{ShuffleAndRepeatFusion: on}
