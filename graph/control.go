@@ -72,7 +72,7 @@ func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) 
 		return nil
 	}
 	if gradient == nil {
-		return s.underivable(c.add(s, inputs), why)
+		return s.without(c.add(s, inputs), why)
 	}
 	return s.wrap(name, inputs, c.add, func(s *Scope, args []tfbridge.Output) []tfbridge.Output {
 		zero := ZerosLike(s, args[0])
@@ -107,15 +107,6 @@ func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []S
 		gradient.stateful = gradient.stateful || f.Stateful
 	}
 	return c, gradient, nil
-}
-
-// underivable remembers why the operation of outputs has no derivative, if
-// there is a reason other than that none is wanted.
-func (s *Scope) underivable(outputs []tfbridge.Output, why error) []tfbridge.Output {
-	if why != nil && len(outputs) > 0 {
-		s.noDerivative(outputs[0].Op.Name(), why)
-	}
-	return outputs
 }
 
 // add adds the operation on the index and the inputs of the branches.

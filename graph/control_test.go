@@ -213,6 +213,33 @@ func TestNestedControlFlow(t *testing.T) {
 	}
 }
 
+// Derivatives within a loop: minimize (x - 4)² by steps along them, once of the
+// loop's own variable, once of one outside.
+func TestGradientsInALoop(t *testing.T) {
+	s := newScope(t)
+	loss := func(s *graph.Scope, x tfbridge.Output) outputs {
+		d := graph.Sub(s, x, s.Const(float32(4)))
+		return outputs{graph.Mul(s, d, d)}
+	}
+	start := s.Const(float32(0))
+	y := graph.While(s, outputs{start, start},
+		func(s *graph.Scope, v outputs) tfbridge.Output { return s.Const(true) },
+		func(s *graph.Scope, v outputs) outputs {
+			step := func(s *graph.Scope, of, at tfbridge.Output) tfbridge.Output {
+				dx := graph.Gradients(s, loss(s, of), outputs{of})
+				if s.Err() != nil {
+					return tfbridge.Output{}
+				}
+				return graph.Sub(s, at, graph.Mul(s, dx[0], s.Const(float32(0.25))))
+			}
+			return outputs{step(s, v[0], v[0]), step(s.SubScope("outer"), start, v[1])}
+		}, &graph.WhileOptions{MaxIterations: 3})
+	// Halves the distance three times; the other goes 2 a round.
+	if diff := cmp.Diff([]any{float32(3.5), float32(6)}, run(t, s, y...)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // Derivatives stop at what is no number of floating point, and state that
 // matters has none.
 func TestWhereDerivativesEnd(t *testing.T) {
@@ -228,7 +255,11 @@ func TestWhereDerivativesEnd(t *testing.T) {
 	noise := graph.Cond(s, s.Const(true),
 		branch(func(s *graph.Scope) tfbridge.Output { return graph.Mul(s, x, random(s)) }),
 		branch(func(s *graph.Scope) tfbridge.Output { return x }))
-	run(t, s, noise...)
+	z := s.Const(float32(6))
+	other := graph.Gradients(s.SubScope("beside"), outputs{graph.Mul(s, noise[0], z)}, outputs{z})
+	if diff := cmp.Diff([]any{true}, run(t, s, graph.Less(s, other[0], s.Const(float32(3))))); diff != "" {
+		t.Errorf("a derivative beside one that there is not (-want +got)\n%s", diff)
+	}
 }
 
 // random adds a random number.

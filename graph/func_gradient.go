@@ -55,7 +55,7 @@ func (d *draft) gradient(name string, inputs []tfbridge.Output) (*tfbridge.Funct
 	}
 	var dxs []tfbridge.Output
 	if len(xs) > 0 {
-		err := s.derivable(ys)
+		err := s.derivable(ys, xs)
 		if err == nil {
 			err = s.Err()
 		}

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"slices"
-
 	"millrace"
 	"millrace/tfbridge"
 )
@@ -31,7 +29,11 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 		s.fail(what, "the scope has the device %q, which gradients cannot have", s.device)
 		return nil
 	}
-	err := s.derivable(y)
+	y, x, dx = s.locals(what, y), s.locals(what, x), s.locals(what, dx)
+	if s.Err() != nil {
+		return nil
+	}
+	err := s.derivable(y, x)
 	var grads []tfbridge.Output
 	if err == nil {
 		grads, err = s.graph.AddGradients(s.prefix+what, y, x, dx)
@@ -43,49 +45,123 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 	return grads
 }
 
-// noDerivative remembers why an operation or function of ours, by its name, has
-// no derivative, in the scope's graph and those around it.
-func (s *Scope) noDerivative(name string, why error) {
+// locals returns what stands for outputs in the scope's graph.
+func (s *Scope) locals(what string, outputs []tfbridge.Output) []tfbridge.Output {
+	var out []tfbridge.Output
+	for _, o := range outputs {
+		here, _ := s.local(what, o)
+		out = append(out, here)
+	}
+	return out
+}
+
+// underivable says why operations and functions of a graph have no derivative.
+type underivable struct {
+	ops, functions map[string]error
+}
+
+// noDerivative remembers why a function has no derivative, in all graphs that
+// may call it.
+func (s *Scope) noDerivative(function string, why error) {
 	for at := s; ; at = at.state.body.parent {
-		if at.state.underivable == nil {
-			at.state.underivable = map[string]error{}
-		}
-		at.state.underivable[name] = why
+		at.state.underivable.functions = with(at.state.underivable.functions, function, why)
 		if at.state.body == nil {
 			return
 		}
 	}
 }
 
-// derivable fails if y depends on something of which noDerivative was told:
-// TensorFlow would not say why, or only when the graph runs.
-func (s *Scope) derivable(y []tfbridge.Output) error {
-	if len(s.state.underivable) == 0 {
+// without remembers why the operation of outputs has no derivative, if there
+// is a reason other than that none is wanted, and returns the outputs.
+func (s *Scope) without(outputs []tfbridge.Output, why error) []tfbridge.Output {
+	if why != nil && len(outputs) > 0 {
+		s.state.underivable.ops = with(s.state.underivable.ops, outputs[0].Op.Name(), why)
+	}
+	return outputs
+}
+
+// with adds to a map, which may be nil.
+func with(m map[string]error, name string, why error) map[string]error {
+	if m == nil {
+		m = map[string]error{}
+	}
+	m[name] = why
+	return m
+}
+
+// underivable returns why an operation has no derivative, nil if that is not
+// known.
+func (s *Scope) underivable(op *tfbridge.Operation) error {
+	if why := s.state.underivable.ops[op.Name()]; why != nil {
+		return why
+	}
+	if typ := op.Type(); typ != "PartitionedCall" && typ != "StatefulPartitionedCall" {
 		return nil
 	}
-	seen := map[string]bool{}
-	queue := slices.Clone(y)
-	for len(queue) > 0 {
-		op := queue[len(queue)-1].Op
-		queue = queue[:len(queue)-1]
-		if op == nil || op.Graph() != s.graph || seen[op.Name()] {
-			continue
-		}
-		name := op.Name()
-		seen[name] = true
-		why := s.state.underivable[name]
-		if typ := op.Type(); typ == "PartitionedCall" || typ == "StatefulPartitionedCall" {
-			if f, err := op.Attr("f"); err == nil {
-				called, _ := f.(tfbridge.FuncName)
-				why = s.state.underivable[string(called)]
-			}
-		}
-		if why != nil {
-			return millrace.Errorf(millrace.ErrModel, "%s has no derivative: %w", name, why)
-		}
-		queue = append(queue, op.Inputs()...)
+	f, err := op.Attr("f")
+	if err != nil {
+		return nil // TensorFlow will say what is wrong
 	}
-	return nil
+	name, _ := f.(tfbridge.FuncName)
+	for at := s; ; at = at.state.body.parent {
+		if why := at.state.underivable.functions[string(name)]; why != nil || at.state.body == nil {
+			return why
+		}
+	}
+}
+
+// reasons tells whether anything is known to have no derivative.
+func (s *Scope) reasons() bool {
+	for at := s; ; at = at.state.body.parent {
+		u := &at.state.underivable
+		if len(u.ops)+len(u.functions) > 0 || at.state.body == nil {
+			return len(u.ops)+len(u.functions) > 0
+		}
+	}
+}
+
+// derivable fails if y depends on x through something that is known to have no
+// derivative: TensorFlow would not say why, or only when the graph runs.
+func (s *Scope) derivable(y, x []tfbridge.Output) error {
+	if !s.reasons() {
+		return nil
+	}
+	p := paths{scope: s, from: map[string]bool{}, reach: map[string]bool{}}
+	for _, o := range x {
+		p.from[o.Op.Name()] = true
+	}
+	for _, o := range y {
+		p.visit(o.Op)
+	}
+	return p.err
+}
+
+// paths finds the operations between two sets.
+type paths struct {
+	scope *Scope
+	from  map[string]bool
+	reach map[string]bool // of the operations seen: whether they depend on from
+	err   error           // the first of them that has no derivative
+}
+
+// visit returns whether an operation is in from or depends on it.
+func (p *paths) visit(op *tfbridge.Operation) bool {
+	name := op.Name()
+	if known, ok := p.reach[name]; ok {
+		return known
+	}
+	p.reach[name] = p.from[name] // while its inputs are seen: loops have cycles
+	between := false
+	for _, in := range op.Inputs() {
+		between = p.visit(in.Op) || between
+	}
+	if between {
+		p.reach[name] = true
+		if why := p.scope.underivable(op); why != nil && p.err == nil {
+			p.err = millrace.Errorf(millrace.ErrModel, "%s has no derivative: %w", name, why)
+		}
+	}
+	return p.reach[name]
 }
 
 // errState is why bodies with random numbers or writes have no derivative.

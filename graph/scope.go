@@ -20,13 +20,11 @@ type Scope struct {
 
 // state is what all scopes of one graph share.
 type state struct {
-	err       error // the first failure
-	finalized bool
-	names     names
-	body      *body // nil unless the graph is the body of a function
-	// underivable says of operations and functions why they have no
-	// derivative.
-	underivable map[string]error
+	err         error // the first failure
+	finalized   bool
+	names       names
+	body        *body // nil unless the graph is the body of a function
+	underivable underivable
 	session     tfbridge.Output // see Scope.session
 }
 

@@ -69,7 +69,7 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 		return nil
 	}
 	if l.gradient == nil {
-		return s.underivable(l.add(s, inputs), l.why)
+		return s.without(l.add(s, inputs), l.why)
 	}
 	return s.wrap("while", inputs, l.add, l.addGradient)
 }
