@@ -48,9 +48,8 @@ const (
 
 // FromSeq returns the elements of a Go sequence: numbers, strings, bools,
 // slices and arrays of these, *tfbridge.Tensor, or structs and maps of them
-// with a component for every exported field or entry, in the order of their
-// names (the tag `tf:"name"` gives another one, `tf:"-"` none). Elements are
-// copied.
+// with a part for every exported field or entry (the tag `tf:"name"` gives
+// another name, `tf:"-"` leaves a field out). Elements are copied.
 //
 // Every iterator ranges over the sequence anew, in a goroutine of its own,
 // which runs ahead as far as SeqOptions allow. The loop is left, as by a
@@ -138,7 +137,7 @@ func (src *source) dataset(s *graph.Scope) *Dataset {
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	results := []graph.Spec{scalar, scalar}
 	for _, p := range src.specs() {
-		results = append(results, graph.Spec{DType: p.DType, Shape: prefixed(-1, p.Shape)})
+		results = append(results, graph.Spec{DType: p.DType, Shape: prepended(-1, p.Shape)})
 	}
 	state := []graph.Spec{scalar, scalar, scalar} // and the number
 	f := s.Func(src.name, state, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
@@ -152,18 +151,9 @@ func (src *source) dataset(s *graph.Scope) *Dataset {
 	chunks := numbers.then("ScanDataset", f.Out[2:], attrs{"f": f.Attr(), "preserve_cardinality": false}, initial, f.Inputs())
 	if src.mayBeEmpty() {
 		// UnbatchDataset ends the process for an element of no bytes.
-		return chunks.FlatMap(src.name+"_rows", func(s *graph.Scope, args []tfbridge.Output) *Dataset { return FromSlices(s, args...) })
+		return chunks.FlatMap(src.name+"_rows", func(s *graph.Scope, args []tfbridge.Output) *Dataset { return FromSlices(s, args...) }).as(src.structure())
 	}
-	return chunks.then("UnbatchDataset", src.specs(), nil)
-}
-
-// prefixed returns a shape with one more dimension in front.
-func prefixed(n int64, shape tfbridge.Shape) tfbridge.Shape {
-	dims, err := shape.ToSlice()
-	if err != nil {
-		return tfbridge.Shape{}
-	}
-	return tfbridge.MakeShape(append([]int64{n}, dims...)...)
+	return chunks.then("UnbatchDataset", src.specs(), nil).as(src.structure())
 }
 
 // next is called for the next elements: with a token, or anything for a

@@ -76,32 +76,22 @@ func partsOf(t reflect.Type, o SeqOptions) ([]seqPart, error) {
 
 // fieldParts returns the parts of a struct, by name.
 func fieldParts(t reflect.Type, o SeqOptions) ([]seqPart, error) {
-	var parts []seqPart
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := cmp.Or(f.Tag.Get("tf"), f.Name)
-		if !f.IsExported() || name == "-" {
-			continue
-		}
-		p, err := specFor(f.Type, o.Fields[name])
-		if err != nil {
-			return nil, fmt.Errorf("field %q: %w", name, err)
-		}
-		parts = append(parts, seqPart{name: name, field: i, spec: p})
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(parts, func(a, b seqPart) int { return cmp.Compare(a.name, b.name) })
-	for i := 1; i < len(parts); i++ {
-		if parts[i].name == parts[i-1].name {
-			return nil, millrace.Errorf(millrace.ErrModel, "two fields of %v are named %q", t, parts[i].name)
+	var parts []seqPart
+	for _, f := range sorted(fields) {
+		p, err := specFor(t.Field(f.index).Type, o.Fields[f.name])
+		if err != nil {
+			return nil, fmt.Errorf("field %q: %w", f.name, err)
 		}
+		parts = append(parts, seqPart{name: f.name, field: f.index, spec: p})
 	}
 	for name := range o.Fields {
 		if !slices.ContainsFunc(parts, func(p seqPart) bool { return p.name == name }) {
 			return nil, millrace.Errorf(millrace.ErrModel, "SeqOptions.Fields has %q, which is no field of %v", name, t)
 		}
-	}
-	if len(parts) == 0 {
-		return nil, millrace.Errorf(millrace.ErrModel, "%v has no exported fields", t)
 	}
 	return parts, nil
 }
@@ -141,10 +131,23 @@ func (src *source) specs() []graph.Spec {
 			if src.o.Drop {
 				n = int64(src.o.Batch)
 			}
-			specs[i].Shape = prefixed(n, p.spec.Shape)
+			specs[i].Shape = prepended(n, p.spec.Shape)
 		}
 	}
 	return specs
+}
+
+// structure returns what the dataset's elements are made of.
+func (src *source) structure() *Structure {
+	specs := src.specs()
+	if src.parts[0].name == "" {
+		return DenseSpec(specs[0].DType, specs[0].Shape)
+	}
+	fields := map[string]*Structure{}
+	for i, p := range src.parts {
+		fields[p.name] = DenseSpec(specs[i].DType, specs[i].Shape)
+	}
+	return FieldsSpec(fields)
 }
 
 // mayBeEmpty tells whether elements may have parts of no bytes.

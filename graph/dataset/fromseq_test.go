@@ -315,3 +315,19 @@ func isClass(t *testing.T, err error, class millrace.Class) {
 		t.Errorf("got %v, want class %v", err, class)
 	}
 }
+
+// What went in as structs comes out as structs.
+func TestFromSeqStructure(t *testing.T) {
+	type element struct {
+		Text string `tf:"a"`
+		N    []int64
+	}
+	want := []element{{"x", []int64{1}}, {"y", []int64{2, 3}}}
+	d := dataset.FromSeq(newScope(t), seqOf(want...), nil)
+	if got := fmt.Sprint(d.Spec()); got != "{N: int64[?], a: string[]}" {
+		t.Errorf("structure %s", got)
+	}
+	if diff := cmp.Diff(want, collect[element](t, d)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
