@@ -197,7 +197,7 @@ func TestLoadCloseRounds(t *testing.T) {
 		}
 	}
 	runtime.GC()
-	if got := Live(); got != before {
-		t.Errorf("live after %d rounds: got %d, want %d", rounds, got, before)
+	if got := Live(); got > before {
+		t.Errorf("live after %d rounds: got %d, want at most %d", rounds, got, before)
 	}
 }
