@@ -246,3 +246,40 @@ func TestDeepEqualTensors(t *testing.T) {
 		t.Error("DeepEqual sees more or less than type and shape")
 	}
 }
+
+// The first slices promise 2^40 elements, which are not there: that is found
+// out before memory is looked for.
+func TestRaggedPromise(t *testing.T) {
+	testruntime.Need(t)
+	numbers, text := make([][]float32, 1<<20), make([][]string, 1<<20)
+	numbers[0], text[0] = make([]float32, 1<<20), make([]string, 1<<20)
+	for _, v := range []any{numbers, text} {
+		x, err := NewTensor(v)
+		if x != nil || !errors.Is(err, millrace.ErrSchema) || !strings.Contains(err.Error(), "element [1] has length 0, others 1048576") {
+			t.Errorf("NewTensor(%T): %v, %v", v, x, err)
+		}
+	}
+}
+
+func TestStringsNested(t *testing.T) {
+	testruntime.Need(t)
+	type name string
+	want := [][]string{{"a", ""}, {strings.Repeat("long", 20), "\x00"}}
+	for _, v := range []any{
+		want,
+		[2][2]string{{want[0][0], want[0][1]}, {want[1][0], want[1][1]}},
+		[][2]string{{want[0][0], want[0][1]}, {want[1][0], want[1][1]}},
+		[2][]string{want[0], want[1]},
+		[][]name{{name(want[0][0]), name(want[0][1])}, {name(want[1][0]), name(want[1][1])}},
+	} {
+		if got := newTestTensor(t, v).Value(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%T: got %q, want %q", v, got, want)
+		}
+	}
+	for _, v := range []any{name("a"), [1]string{"a"}, []name{"a"}, [1][1][1]name{{{"a"}}}} {
+		got, err := newTestTensor(t, v).Strings()
+		if err != nil || len(got) != 1 || got[0] != "a" {
+			t.Errorf("%T: got %q, %v", v, got, err)
+		}
+	}
+}

@@ -133,11 +133,11 @@ func (r *Rows) addNested(v reflect.Value) (bool, error) {
 		return false, err
 	}
 	f := flattener{shape: shape}
+	if err := f.check(v, 0); err != nil {
+		return false, err
+	}
 	if dt == String {
-		if err := f.strings(v, 0); err != nil {
-			return false, err
-		}
-		for _, s := range f.text {
+		for _, s := range f.strings(v) {
 			if err := r.checkBytes(int64(len(s))); err != nil {
 				return false, err
 			}
@@ -145,9 +145,7 @@ func (r *Rows) addNested(v reflect.Value) (bool, error) {
 		}
 	} else {
 		f.raw = r.raw
-		if err := f.numbers(v, 0); err != nil {
-			return false, err
-		}
+		f.numbers(v, 0)
 		r.raw = f.raw
 	}
 	r.n++

@@ -26,21 +26,19 @@ func NewTensor(value any) (*Tensor, error) {
 		return nil, err
 	}
 	f := flattener{shape: shape}
+	if err := f.check(v, 0); err != nil {
+		return nil, err
+	}
 	if dt == String {
-		if err := f.strings(v, 0); err != nil {
-			return nil, err
-		}
-		return newStrings(shape, len(f.text), func(i int) string { return f.text[i] })
+		text := f.strings(v)
+		return newStrings(shape, len(text), func(i int) string { return text[i] })
 	}
 	t, err := newTensor(dt, shape)
 	if err != nil {
 		return nil, err
 	}
-	f.raw = t.raw()[:0] // fills the tensor in place: lengths are checked on the way
-	if err := f.numbers(v, 0); err != nil {
-		t.Close()
-		return nil, err
-	}
+	f.raw = t.raw()[:0] // is filled in place: the lengths have been checked
+	f.numbers(v, 0)
 	return t, nil
 }
 
@@ -75,31 +73,60 @@ type flattener struct {
 	shape []int64
 	index []int // where it is, for messages
 	raw   []byte
-	text  []string
 }
 
-// numbers appends the elements of v, which is at a depth.
-func (f *flattener) numbers(v reflect.Value, depth int) error {
+// check fails unless all slices at one depth are of one length. That is known
+// before anything is allocated, for the first ones may promise any size.
+func (f *flattener) check(v reflect.Value, depth int) error {
 	if err := f.checkLen(v, depth); err != nil {
 		return err
 	}
 	if depth >= len(f.shape)-1 || v.Kind() == reflect.Array && flat(v.Type()) {
-		f.raw = append(f.raw, memory(v)...)
 		return nil
 	}
-	return f.each(v, func(e reflect.Value) error { return f.numbers(e, depth+1) })
+	return f.each(v, func(e reflect.Value) error { return f.check(e, depth+1) })
 }
 
-// strings appends the strings of v, which is at a depth.
-func (f *flattener) strings(v reflect.Value, depth int) error {
-	if err := f.checkLen(v, depth); err != nil {
-		return err
+// numbers appends the elements of v, which is at a depth.
+func (f *flattener) numbers(v reflect.Value, depth int) {
+	if depth >= len(f.shape)-1 || v.Kind() == reflect.Array && flat(v.Type()) {
+		f.raw = append(f.raw, memory(v)...)
+		return
 	}
-	if depth == len(f.shape) {
-		f.text = append(f.text, v.String())
-		return nil
+	for i := range v.Len() {
+		f.numbers(v.Index(i), depth+1)
 	}
-	return f.each(v, func(e reflect.Value) error { return f.strings(e, depth+1) })
+}
+
+// strings returns the strings of v, in place if they lie end to end.
+func (f *flattener) strings(v reflect.Value) []string {
+	if len(f.shape) == 0 {
+		return []string{v.String()}
+	}
+	if len(f.shape) == 1 || v.Kind() == reflect.Array && flat(v.Type()) {
+		return stringsIn(v)
+	}
+	n, _ := elements(f.shape) // newStrings says what is wrong with a shape
+	out := make([]string, 0, n)
+	var collect func(v reflect.Value, depth int)
+	collect = func(v reflect.Value, depth int) {
+		if depth == len(f.shape)-1 || v.Kind() == reflect.Array && flat(v.Type()) {
+			out = append(out, stringsIn(v)...)
+			return
+		}
+		for i := range v.Len() {
+			collect(v.Index(i), depth+1)
+		}
+	}
+	collect(v, 0)
+	return out
+}
+
+// stringsIn returns the strings in the memory of a slice of strings, or of an
+// array, nested or not.
+func stringsIn(v reflect.Value) []string {
+	raw := memory(v)
+	return unsafe.Slice((*string)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof("")))
 }
 
 // each calls fn with the elements of v.
@@ -134,7 +161,8 @@ func flat(t reflect.Type) bool {
 	return t.Kind() != reflect.Slice
 }
 
-// memory returns the bytes of a number, of a slice of numbers, or of an array.
+// memory returns the bytes of a number, of a slice of numbers or strings, or of
+// an array of them.
 func memory(v reflect.Value) []byte {
 	if v.Kind() == reflect.Slice {
 		size := v.Len() * int(v.Type().Elem().Size())
