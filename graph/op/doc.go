@@ -1,4 +1,4 @@
-// Package op has a function for each public operation of TensorFlow: 1,625 of
+// Package op has a function for each public operation of TensorFlow: more than 1,600 of
 // them, generated from the runtime's own definitions. It has all that
 // TensorFlow's Go package op has, under the same names and with the same
 // parameters, and what that leaves out: operations that take functions, those
