@@ -8,14 +8,35 @@
 //			return []tfbridge.Output{graph.Add(s, args[0], args[0])}
 //		}, nil).
 //		Batch(4, false)
-//	for element, err := range d.All(ctx, nil) { ... }
+//	for batch, err := range dataset.Iterate[[]int64](ctx, d, nil) { ... }
 //
-// An element is a flat list of tensors, its components. Their types and shapes
-// ([Dataset.Specs]) come from TensorFlow's own inference.
+// # Elements
+//
+// An element is a flat list of tensors, its components ([Dataset.Specs]), and
+// functions such as Map's work on these. Over the list lies a [Structure]
+// ([Dataset.Spec]): a tuple, or fields by name, of dense, sparse and ragged
+// parts, to any depth. A sparse or ragged part is one component, a variant,
+// which is batched, shuffled and saved like any other: batches of sparse
+// tensors are sparse, and batches of ragged ones ragged, of one more rank.
+//
+// Go values have the same structure: a struct whose fields are tagged
+// `tf:"name"`, a map[string]V or a slice. [FromRows], [FromColumns] and
+// [FromValue] make datasets of them; [MapOf], [PredicateOf], [DatasetOf],
+// [ScanOf] and [ReduceOf] take functions of them; [Iterate], [First] and
+// [ToSlice] give the elements as such. A function of components that is given
+// to Map leaves a tuple behind; all else keeps the structure.
+//
+// # Failures and order
 //
 // As everywhere in package graph, building returns no errors: the first
 // failure sticks to the scope. After one, methods return datasets without
 // components, and functions given to them are not called.
 //
-// Order is kept unless an option named Sloppy says otherwise.
+// Order is kept unless an option named Sloppy says otherwise. The same seeds
+// give the same order in every process; without seeds it is another one each
+// time. Where Python takes one seed n, the two here are [DefaultSeed] and n.
+//
+// Building, to which the calls of [Dataset.All] and [Iterate] belong, is for
+// one goroutine at a time. The sequences that they return may be ranged over
+// by many, each in a session of its own.
 package dataset
