@@ -92,6 +92,9 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		if r.Live, err = l.measure(ctx); err != nil {
 			return false, err
 		}
+		if r.Seq, err = measureSeq(ctx, ways.python); err != nil {
+			return false, err
+		}
 		rounds = append(rounds, r)
 	}
 	if err := writeResults(filepath.Join(s.dir, "results.json"), rounds); err != nil {

@@ -29,6 +29,7 @@ type round struct {
 
 	Sequences sequenceRound `json:"sequences"`
 	Live      liveRound     `json:"live"`
+	Seq       seqRound      `json:"go_sequences"`
 }
 
 // measure takes one round, ours and theirs in turn.

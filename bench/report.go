@@ -66,7 +66,7 @@ func report(out io.Writer, rounds []round) bool {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tmillrace\tpython\tratio\ttarget\t")
 	all := true
-	for _, r := range slices.Concat(rows, liveRows(), sequenceRows()) {
+	for _, r := range slices.Concat(rows, liveRows(), seqRows(), sequenceRows()) {
 		ours, ratio := over(rounds, r.ours), over(rounds, func(x round) float64 { return r.ours(x) / r.theirs(x) })
 		met := r.target.met(ours, ratio)
 		all = all && met
