@@ -87,15 +87,20 @@ func (g *Graph) AddCallback(fn func(*Call), o *CallbackOptions) (*Callback, erro
 }
 
 // Attrs returns the attributes of an operation of type OpGo or OpGoPure that
-// calls the function, without Tin.
+// calls the function, without Tin; none for nil.
 func (c *Callback) Attrs() map[string]any {
+	if c == nil {
+		return nil
+	}
 	return map[string]any{"id": c.id, "Tout": append([]DataType{}, c.dtypes...)}
 }
 
 // Close forgets the function: calls from then on fail. Closing the graph does
 // it as well.
 func (c *Callback) Close() error {
-	dropCallback(c.id)
+	if c != nil {
+		dropCallback(c.id)
+	}
 	return nil
 }
 
