@@ -120,6 +120,7 @@ func TestWrongArguments(t *testing.T) {
 		{"load nothing", func(s *graph.Scope) { dataset.Load(s, t.TempDir(), nil) }, "Load: no saved dataset"},
 		{"load of nil", func(s *graph.Scope) { dataset.Load(s, "x", &dataset.LoadOptions{Spec: dataset.TupleSpec(nil)}) }, "nil"},
 		{"device", func(s *graph.Scope) { ten(s).PrefetchToDevice("", 1) }, "PrefetchToDevice"},
+		{"resample to nothing", func(s *graph.Scope) { ten(s).RejectionResample("r", tenth, nil, nil) }, "RejectionResample"},
 		{"options", func(s *graph.Scope) { ten(s).WithOptions(&dataset.Options{CPUBudget: -1}) }, "CPUBudget is -1"},
 	}
 	for _, test := range tests {

@@ -71,8 +71,11 @@ func savable(files, scratch string) map[string]func(s *graph.Scope) *dataset.Dat
 		"Concatenate":    func(s *graph.Scope) *dataset.Dataset { return ten(s).Take(2).Concatenate(ten(s).Take(2)) },
 		"Enumerate":      func(s *graph.Scope) *dataset.Dataset { return ten(s).Enumerate(4) },
 		"Sample":         parity["sample"],
-		"SampleStop":     parity["sample_uniform_stop"],
-		"Choose":         parity["choose"],
+		"RejectionResample": func(s *graph.Scope) *dataset.Dataset {
+			return dataset.Range(s, 0, 40, 1).RejectionResample("r", tenth, []float64{1, 1}, &dataset.ResampleOptions{Seed: 3})
+		},
+		"SampleStop": parity["sample_uniform_stop"],
+		"Choose":     parity["choose"],
 		"Shuffle": func(s *graph.Scope) *dataset.Dataset {
 			return ten(s).Shuffle(4, &dataset.ShuffleOptions{Seed: 2}).Repeat(2)
 		},
