@@ -11,7 +11,7 @@ import (
 
 // ChooseOptions are the options of [Choose].
 type ChooseOptions struct {
-	SkipEmpty bool // go on with the other datasets when one ends; default: end with the first that is chosen and has no more
+	SkipEmpty bool // go on with the other datasets when one ends; choices must end then, or a restored iterator may not; default: end with the first that is chosen and has no more
 }
 
 // Choose gives the next element of one of the datasets at a time: choices, a
@@ -75,11 +75,11 @@ type SampleOptions struct {
 }
 
 // Sample gives the next element of a dataset chosen at random, until all have
-// ended. The same seeds give the same order in every process. Datasets that end
-// cost some microseconds an element more than those of Repeat(-1), and with
-// WeightsOf an iterator saved after one of them ended cannot go on when all
-// have. It wraps DirectedInterleaveDataset, RandomDataset and
-// StatelessMultinomial.
+// ended. The same seeds give the same order in every process. An element costs
+// about three times as much as with StopOnEmpty, or where all datasets are of
+// Repeat(-1): a restored iterator has to know which of them ended. With
+// WeightsOf it does not: the weights must end, or it may not. It wraps DirectedInterleaveDataset,
+// RandomDataset and StatelessMultinomial.
 func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	if o == nil {
 		o = &SampleOptions{}
