@@ -160,7 +160,7 @@ func TestFromSeqBytes(t *testing.T) {
 func TestFromSeqCopies(t *testing.T) {
 	buffer := []int64{0, 0}
 	d := dataset.FromSeq(newScope(t), func(yield func([]int64, error) bool) {
-		for i := range int64(1000) {
+		for i := range int64(many / 10) {
 			buffer[0], buffer[1] = i, -i
 			if !yield(buffer, nil) {
 				return
@@ -187,7 +187,7 @@ func TestFromSeqBackPressure(t *testing.T) {
 				close(stuck)
 			}, &dataset.SeqOptions{Buffer: buffer}).WithOptions(&dataset.Options{NoOptimization: true, NoAutotune: true})
 			it, sess := openSeq(t, d)
-			for i := range int64(500) {
+			for i := range int64(many / 20) {
 				if got := fetchSeq(t, it, sess); got != i {
 					t.Fatalf("got %v, want %d", got, i)
 				}
@@ -272,11 +272,11 @@ func TestFromSeqCloses(t *testing.T) {
 // A storm of ends of contexts and new attempts leaves nothing behind, neither
 // ends the data nor repeats any, and the next session gets all elements.
 func TestFromSeqCancelStorm(t *testing.T) {
-	cycles := 50
+	cycles := max(many/200, 2)
 	if os.Getenv("MILLRACE_STORM") != "" {
 		cycles = 10_000
 	}
-	const elements = 1000
+	const elements = max(many/10, 100)
 	var running atomic.Int64
 	d := dataset.FromFunc(newScope(t), func(ctx context.Context, _ int64) iter.Seq2[int64, error] {
 		return func(yield func(int64, error) bool) {

@@ -82,10 +82,8 @@ func threads(t *testing.T) int {
 	return len(tasks)
 }
 
-const (
-	many       = 10_000
-	maxThreads = 64 + 32 // what blocks in TensorFlow at a time, and some
-)
+// maxThreads is what blocks in TensorFlow at a time, and some.
+const maxThreads = 64 + 32
 
 // Ten thousand goroutines push at once, and all are served.
 func TestManyPushes(t *testing.T) {
