@@ -36,6 +36,13 @@ type RuntimeOptions struct {
 	// of which holds a thread; others wait. It must exceed the number of runs
 	// that wait for another run, as on a queue. 0 means 64.
 	MaxBlocking int
+	// Deterministic makes every operation give the same result each time, at a
+	// cost: those that cannot fail, and so do random ones without a seed. It
+	// holds for the process. Order among operations that have side effects,
+	// like two that read one queue, remains the program's affair.
+	//
+	// It sets TF_DETERMINISTIC_OPS for TensorFlow, not in Go's environment.
+	Deterministic bool
 }
 
 // Runtime is libtensorflow, opened. There is one a process, and it stays open.
@@ -59,6 +66,9 @@ func (r *Runtime) Operations() (path string, err error) { return r.operations, r
 
 // Version returns TensorFlow's version: "2.21.0".
 func (r *Runtime) Version() string { return r.version }
+
+// deterministicOps is what TensorFlow asks before it chooses a kernel.
+const deterministicOps = "TF_DETERMINISTIC_OPS"
 
 var (
 	opening  sync.Mutex              // held while opening
@@ -84,6 +94,9 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	lib, err := find(o.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if o.Deterministic {
+		setC(deterministicOps, "1")
 	}
 	if err := lib.open(o.Verbose); err != nil {
 		return nil, err

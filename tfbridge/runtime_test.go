@@ -67,6 +67,27 @@ var children = map[string]func(){
 	},
 	"blocked": blockedChild,
 	"plugin":  pluginChild,
+	"deterministic": func() {
+		if _, err := Open(&RuntimeOptions{Deterministic: true}); err != nil {
+			report(err)
+			return
+		}
+		b := &build{t: &testing.T{}, g: NewGraph()}
+		shape := b.constant("shape", []int32{2})
+		for _, seed := range []int64{0, 7} {
+			attrs := map[string]any{"dtype": Float, "seed": seed, "seed2": seed}
+			random := b.out("RandomUniform", fmt.Sprintf("random%d", seed), attrs, shape)
+			s, err := NewSession(b.g, nil)
+			if err != nil {
+				report(err)
+				return
+			}
+			out, err := s.Run(nil, []Output{random}, nil)
+			fmt.Println(seed, err == nil, os.Getenv(deterministicOps) == "")
+			closeAll(out)
+			s.Close()
+		}
+	},
 }
 
 // typoChild reads a file with an unknown compression, for which TensorFlow
@@ -90,6 +111,15 @@ func second[T any](_ T, err error) error { return err }
 // report prints an error and its class.
 func report(err error) {
 	fmt.Printf("%v: %v\n", errors.Is(err, millrace.ErrRuntime), err)
+}
+
+// A deterministic runtime refuses what would differ from run to run.
+func TestDeterministic(t *testing.T) {
+	testruntime.Need(t)
+	out, ok := child(t, "deterministic", deterministicOps+"=")
+	if want := "0 false true\n7 true true\n"; !ok || out != want {
+		t.Errorf("child\n got %s\nwant %s", out, want)
+	}
 }
 
 func TestOpenMissing(t *testing.T) {

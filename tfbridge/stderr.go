@@ -29,10 +29,16 @@ func quiet() {
 		if os.Getenv(d.name) != "" {
 			continue
 		}
-		var cs cstrings
-		C.setenv(cs.add(d.name), cs.add(d.value), 1)
-		cs.free()
+		setC(d.name, d.value)
 	}
+}
+
+// setC sets a variable of the environment that C sees. Go's, which child
+// processes inherit, stays as it is.
+func setC(name, value string) {
+	var cs cstrings
+	defer cs.free()
+	C.setenv(cs.add(name), cs.add(value), 1)
 }
 
 // chatter matches the lines that TensorFlow's static initialisers log before
