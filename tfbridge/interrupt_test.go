@@ -121,6 +121,8 @@ func TestInterrupt(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > goroutines+8 {
 		t.Errorf("%d goroutines, %d after ten rounds", n, goroutines)
 	}
+	s.guards.mu.Lock()
+	defer s.guards.mu.Unlock()
 	if n := len(s.guards.free); n > 4 {
 		t.Errorf("%d guards for one run at a time", n)
 	}

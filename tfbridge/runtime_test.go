@@ -67,6 +67,7 @@ var children = map[string]func(){
 	},
 	"blocked": blockedChild,
 	"plugin":  pluginChild,
+	"pressure": pressureChild,
 	"deterministic": func() {
 		if _, err := Open(&RuntimeOptions{Deterministic: true}); err != nil {
 			report(err)
