@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -453,5 +454,44 @@ func TestDroppedHandle(t *testing.T) {
 	}
 	if Live() > before || Leaked() != leaks+1 {
 		t.Errorf("live %d, leaked %d; before %d and %d", Live(), Leaked(), before, leaks)
+	}
+}
+
+// Readers of one iterator get each element once, and together all of them.
+func TestReadersShareAnIterator(t *testing.T) {
+	b := newBuild(t)
+	attrs := map[string]any{"output_types": []DataType{Int64}, "output_shapes": []Shape{ScalarShape()}}
+	it := b.out("IteratorV2", "it", map[string]any{"shared_name": "", "container": "", "output_types": []DataType{Int64}, "output_shapes": []Shape{ScalarShape()}})
+	const n = 500
+	ds := b.out("RangeDataset", "ds", attrs, b.constant("a", int64(0)), b.constant("b", int64(n)), b.constant("c", int64(1)))
+	start := b.op(OpSpec{Type: "MakeIterator", Name: "start", Input: []Input{ds, it}})
+	next := b.out("IteratorGetNext", "next", attrs, it)
+	s := b.session()
+	if _, err := s.Run(nil, nil, []*Operation{start}); err != nil {
+		t.Fatal(err)
+	}
+	var seen [n]atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				out, err := s.Run(nil, []Output{next}, nil)
+				if errors.Is(err, OutOfRange) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				seen[out[0].Value().(int64)].Add(1)
+				out[0].Close()
+			}
+		})
+	}
+	wg.Wait()
+	for i := range seen {
+		if c := seen[i].Load(); c != 1 {
+			t.Errorf("element %d came %d times", i, c)
+		}
 	}
 }
