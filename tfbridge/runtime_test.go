@@ -65,8 +65,8 @@ var children = map[string]func(){
 		_, err = Open(&RuntimeOptions{Dir: os.Getenv("OTHER_DIR")})
 		report(err)
 	},
-	"blocked": blockedChild,
-	"plugin":  pluginChild,
+	"blocked":  blockedChild,
+	"plugin":   pluginChild,
 	"pressure": pressureChild,
 	"deterministic": func() {
 		if _, err := Open(&RuntimeOptions{Deterministic: true}); err != nil {

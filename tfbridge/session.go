@@ -22,6 +22,7 @@ type Session struct {
 	calls   *sessionCalls
 	runs    sync.Pool // of *run, between runs
 	guards  guardPool // what interrupts runs
+	planner planner   // what Run has prepared
 }
 
 // NewSession returns a session on a graph. Operations may be added to the
@@ -103,29 +104,6 @@ func (s *Session) Close() error {
 // It wraps TF_SessionRun.
 func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
 	return s.RunContext(context.Background(), feeds, fetches, targets)
-}
-
-// RunContext is Run that stops waiting when ctx ends, with an error of class
-// millrace.ErrCanceled; the session stays usable. A run that may wait for
-// another one or for ever, and reads no iterator, is stopped in TensorFlow
-// too: see RunOptions.Interrupt. Any other goes on by itself, its results are
-// freed, and Close waits for it.
-//
-// It wraps TF_SessionRun.
-func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
-	a := newCRunArgs(feeds, fetches, targets)
-	c, err := s.Prepare(a.feeds, a.fetches, a.targets)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Done() != nil {
-		if gs := s.newGuards(fetches, targets); gs.wanted() {
-			c.guards = gs
-		}
-	}
-	c.loose = true
-	out, err := c.Run(ctx, a.values)
-	return out, c.explain(err, a.values)
 }
 
 // Graph returns the graph that the session runs, nil for no session.
