@@ -53,6 +53,10 @@ func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) 
 	}
 	var drafts []*draft
 	for i, b := range branches {
+		if b == nil {
+			s.fail(name, "branch %d is nil", i)
+			return nil
+		}
 		d := s.draft(fmt.Sprintf("%s_branch%d", name, i), nil, nil, func(s *Scope, _, _ []tfbridge.Output) []tfbridge.Output { return b(s) })
 		defer d.close()
 		if s.Err() != nil {

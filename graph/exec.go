@@ -15,7 +15,7 @@ import (
 // which is also faster. See [tfbridge.Session.RunContext] for what happens
 // when ctx ends.
 func Exec(ctx context.Context, s *Scope, fetches []tfbridge.Output, feeds map[tfbridge.Output]*tfbridge.Tensor, o *tfbridge.SessionOptions) ([]*tfbridge.Tensor, error) {
-	if err := s.state.err; err != nil { // a finalized scope's graph runs
+	if err := s.Err(); err != nil && (s.Graph() == nil || s.state.err != nil) { // a finalized scope's graph runs
 		return nil, err
 	}
 	session, err := tfbridge.NewSession(s.graph, o)

@@ -28,6 +28,9 @@ const maxGraphDef = 1<<31 - 1
 // GraphDef holds at most 2 GiB; more is of class ErrLimit. Freeze may run
 // beside other calls; it adds the reading of variables to the graph.
 func (m *Model) Freeze(ctx context.Context, key string) ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
 	key = cmp.Or(key, DefaultSignature)
 	sig, ok := m.Signatures()[key]
 	if !ok {

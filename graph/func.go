@@ -41,11 +41,14 @@ func (f *Func) Inputs() tfbridge.OutputList {
 // whenever the function runs: its results wait for them.
 //
 // After a failure, here or earlier, Out and Captures are nil; the closure is
-// not called after an earlier one.
+// not called after an earlier one. If it panics, so does Func.
 //
 // It wraps TF_GraphToFunction and TF_GraphCopyFunction.
 func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body) *Func {
 	f := &Func{In: in}
+	if fn == nil {
+		s.fail(fmt.Sprintf("function %q", name), "the closure is nil")
+	}
 	if s.Err() != nil {
 		return f
 	}
@@ -74,7 +77,14 @@ type draft struct {
 // draft runs the closure that makes a function's body. The caller closes it.
 func (s *Scope) draft(name string, in []Spec, captures []tfbridge.Output, fn Body) *draft {
 	d := &draft{parent: s, scope: newScope(tfbridge.NewGraph(), &body{parent: s})}
+	built := false
+	defer func() {
+		if !built { // the closure panicked
+			d.close()
+		}
+	}()
 	d.args, d.results = d.scope.build(in, captures, fn)
+	built = true
 	if d.check(name) {
 		d.state = stateOf(d.scope.graph)
 	}
@@ -186,6 +196,10 @@ func (s *Scope) install(fn, gradient *tfbridge.Function) error {
 // Call adds a call of a function and returns its results, with the shapes that
 // TensorFlow inferred in the function's body.
 func Call(s *Scope, f *Func, args ...tfbridge.Output) []tfbridge.Output {
+	if f == nil {
+		s.fail("call", "the function is nil")
+		return nil
+	}
 	return s.call(f, slices.Concat(args, f.Captures))
 }
 

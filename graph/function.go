@@ -27,6 +27,9 @@ type FunctionOptions struct {
 // options give it, and taking one fails.
 func (s *Scope) Function(name string, in []Spec, fn func(s *Scope, args []tfbridge.Output) []tfbridge.Output, o *FunctionOptions) *Func {
 	f := &Func{In: in}
+	if fn == nil {
+		s.fail(fmt.Sprintf("function %q", name), "the closure is nil")
+	}
 	if s.Err() != nil {
 		return f
 	}

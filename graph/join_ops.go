@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"math"
+
 	"millrace/tfbridge"
 )
 
@@ -19,8 +21,12 @@ func Pack(s *Scope, values []tfbridge.Output, axis int64) tfbridge.Output {
 }
 
 // Unpack adds an Unpack: the n slices of x along an axis. It returns n outputs
-// in any case.
+// in any case, but none if n is negative or more than TensorFlow can count.
 func Unpack(s *Scope, x tfbridge.Output, n int, axis int64) []tfbridge.Output {
+	if n < 0 || n > math.MaxUint16 {
+		s.fail("Unpack", "%d outputs; there may be from 0 to %d", n, math.MaxUint16)
+		return nil
+	}
 	outputs := make([]tfbridge.Output, n)
 	copy(outputs, s.Op("Unpack", map[string]any{"num": int64(n), "axis": axis}, x))
 	return outputs

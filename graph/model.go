@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"millrace"
 	"millrace/savedmodel"
@@ -39,12 +40,14 @@ func (o *ModelOptions) check(values bool) *savedmodel.Options {
 // that touch files or the network are refused unless allowed, but that is no
 // sandbox.
 //
-// Many goroutines may run a model.
+// Many goroutines may run a model, and close it. A closed model, and nil, fail
+// with errors of class ErrClosed.
 type Model struct {
 	path    string
 	session *tfbridge.Session
 	graph   *tfbridge.Graph
 	saved   *tfbridge.SavedModel // nil for a GraphDef
+	closed  atomic.Bool
 }
 
 // LoadModel checks and loads the SavedModel in dir. The values of variables are
@@ -80,6 +83,9 @@ func LoadChecked(checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
 	}
 	if _, err := tfbridge.Open(o.Runtime); err != nil {
 		return nil, err
+	}
+	if checked == nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "there is no model to load: it is nil")
 	}
 	saved, err := tfbridge.LoadSavedModel(checked.Dir, checked.Tags, o.Session)
 	if err != nil {
@@ -141,15 +147,25 @@ func ModelError(path, signature string, err error) error {
 }
 
 // Graph returns the model's graph, which may be added to. The model owns it.
-func (m *Model) Graph() *tfbridge.Graph { return m.graph }
+func (m *Model) Graph() *tfbridge.Graph {
+	if m == nil {
+		return nil
+	}
+	return m.graph
+}
 
 // Session returns the session that holds the model's variables. The model owns
 // it.
-func (m *Model) Session() *tfbridge.Session { return m.session }
+func (m *Model) Session() *tfbridge.Session {
+	if m == nil {
+		return nil
+	}
+	return m.session
+}
 
 // Signatures returns the ways to call the model by key, none for a GraphDef.
 func (m *Model) Signatures() map[string]tfbridge.Signature {
-	if m.saved == nil {
+	if m == nil || m.saved == nil {
 		return nil
 	}
 	return m.saved.Signatures
@@ -157,6 +173,9 @@ func (m *Model) Signatures() map[string]tfbridge.Signature {
 
 // Op returns an output of an operation of the model's graph.
 func (m *Model) Op(name string, index int) (tfbridge.Output, error) {
+	if err := m.check(); err != nil {
+		return tfbridge.Output{}, err
+	}
 	op := m.graph.Operation(name)
 	switch {
 	case op == nil:
@@ -175,6 +194,9 @@ func (m *Model) Op(name string, index int) (tfbridge.Output, error) {
 // compute. The caller closes what it returns. See
 // [tfbridge.Session.RunContext].
 func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[tfbridge.Output]*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
 	values, err := m.session.RunContext(ctx, feeds, fetches, nil)
 	if err != nil {
 		return nil, ModelError(m.path, "", err)
@@ -188,6 +210,9 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 // the data type that the signature wants. Names, data types and shapes are
 // compared with the signature first. The caller closes the outputs.
 func (m *Model) Call(ctx context.Context, key string, inputs map[string]any) (map[string]*tfbridge.Tensor, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
 	if m.saved == nil {
 		e := millrace.Errorf(millrace.ErrModel, "a GraphDef has no signatures; run its operations with Exec")
 		e.File = m.path
@@ -219,12 +244,14 @@ func (m *Model) Call(ctx context.Context, key string, inputs map[string]any) (ma
 	return outputs, nil
 }
 
-// tensor makes the tensor of a Go value for an input of a signature.
+// tensor makes the tensor of a Go value for an input of a signature, nil if it
+// has no such input.
 func (m *Model) tensor(key, name string, value any) (*tfbridge.Tensor, error) {
-	var err error
-	if info, ok := m.saved.Signatures[key].Inputs[name]; ok {
-		value, err = numberOf(info.DType, value)
+	info, ok := m.saved.Signatures[key].Inputs[name]
+	if !ok {
+		return nil, nil // whoever compares the names says what is wrong with it
 	}
+	value, err := numberOf(info.DType, value)
 	var t *tfbridge.Tensor
 	if err == nil {
 		t, err = tfbridge.NewTensor(value)
@@ -235,10 +262,24 @@ func (m *Model) tensor(key, name string, value any) (*tfbridge.Tensor, error) {
 	return t, nil
 }
 
+// check fails if there is nothing to run any more.
+func (m *Model) check() error {
+	if m == nil || m.session == nil {
+		return millrace.Errorf(millrace.ErrClosed, "there is no model: it is nil or a zero value")
+	}
+	if m.closed.Load() {
+		e := millrace.Errorf(millrace.ErrClosed, "the model is closed")
+		e.File = m.path
+		return e
+	}
+	return nil
+}
+
 // Close frees session and graph. It is idempotent.
 func (m *Model) Close() error {
-	if m == nil {
+	if m == nil || m.session == nil {
 		return nil
 	}
+	m.closed.Store(true)
 	return errors.Join(m.session.Close(), m.graph.Close())
 }

@@ -9,7 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Scope adds operations to a graph, under a name prefix.
+// Scope adds operations to a graph, under a name prefix. [NewScope] makes one;
+// nil and the zero value add nothing, and Err says why.
 type Scope struct {
 	graph    *tfbridge.Graph
 	state    *state
@@ -50,6 +51,9 @@ func newScope(g *tfbridge.Graph, b *body) *Scope {
 // SubScope returns a scope of the same graph whose operations are named under
 // "name/". A name in use gets a number, so that two calls give two prefixes.
 func (s *Scope) SubScope(name string) *Scope {
+	if s == nil || s.state == nil {
+		return s
+	}
 	sub := *s
 	sub.prefix = s.state.names.unique(s.graph, s.prefix+cleanName(name)) + "/"
 	return &sub
@@ -59,6 +63,9 @@ func (s *Scope) SubScope(name string) *Scope {
 // operations run after ops. Operations that are nil, as they are after an
 // error, are left out.
 func (s *Scope) WithControlDependencies(ops ...*tfbridge.Operation) *Scope {
+	if s == nil {
+		return nil
+	}
 	sub := *s
 	sub.controls = slices.Clone(s.controls)
 	for _, op := range ops {
@@ -72,6 +79,9 @@ func (s *Scope) WithControlDependencies(ops ...*tfbridge.Operation) *Scope {
 // WithDevice returns a scope of the same graph and prefix whose operations are
 // placed on a device, such as "/cpu:0".
 func (s *Scope) WithDevice(device string) *Scope {
+	if s == nil {
+		return nil
+	}
 	sub := *s
 	sub.device = device
 	return &sub
@@ -80,6 +90,9 @@ func (s *Scope) WithDevice(device string) *Scope {
 // Err returns the first failure of building this graph, nil if there was none.
 // After [Scope.Finalize] it says that the scope can no longer be used.
 func (s *Scope) Err() error {
+	if s == nil || s.state == nil {
+		return millrace.Errorf(millrace.ErrModel, "the scope is nil or a zero value; NewScope makes one")
+	}
 	if s.state.err == nil && s.state.finalized {
 		return millrace.Errorf(millrace.ErrModel, "the scope is finalized and cannot be used any more")
 	}
@@ -113,11 +126,17 @@ func wrap(op string, err error) error {
 // Prefix returns what the names of operations begin with: "" or a path ending
 // in a slash.
 func (s *Scope) Prefix() string {
+	if s == nil {
+		return ""
+	}
 	return s.prefix
 }
 
-// Graph returns the graph that the scope adds to.
+// Graph returns the graph that the scope adds to, nil if there is none.
 func (s *Scope) Graph() *tfbridge.Graph {
+	if s == nil {
+		return nil
+	}
 	return s.graph
 }
 

@@ -44,7 +44,17 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 	if o == nil {
 		o = &WhileOptions{}
 	}
-	if o.MaxIterations > 0 {
+	switch {
+	case len(initial) == 0:
+		s.fail("while", "there are no variables")
+		return nil
+	case cond == nil || body == nil:
+		s.fail("while", "the condition or the body is nil")
+		return nil
+	case o.MaxIterations < 0 || o.ParallelIterations < 0:
+		s.fail("while", "%d iterations at most, %d at a time: neither can be negative", o.MaxIterations, o.ParallelIterations)
+		return nil
+	case o.MaxIterations > 0:
 		return limited(s, initial, cond, body, o)
 	}
 	in, ok := loopSpecs(s, initial, o)
@@ -96,10 +106,6 @@ func limited(s *Scope, initial []tfbridge.Output, cond loopCond, body loopBody, 
 
 // loopSpecs returns the specs of a loop's variables.
 func loopSpecs(s *Scope, initial []tfbridge.Output, o *WhileOptions) ([]Spec, bool) {
-	if len(initial) == 0 {
-		s.fail("while", "there are no variables")
-		return nil, false
-	}
 	if o.Shapes != nil && len(o.Shapes) != len(initial) {
 		s.fail("while", "%d shapes for %d variables", len(o.Shapes), len(initial))
 		return nil, false
