@@ -121,6 +121,9 @@ func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error)
 //
 // It wraps TF_SessionRun.
 func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error {
+	if ctx == nil {
+		return errNoContext()
+	}
 	if err := ctx.Err(); err != nil {
 		return errCanceled(ctx)
 	}

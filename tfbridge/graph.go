@@ -98,6 +98,9 @@ func (g *Graph) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	defer g.release()
+	if w == nil {
+		return 0, errNoWriter()
+	}
 	buf := C.TF_NewBuffer()
 	defer C.TF_DeleteBuffer(buf)
 	if err := check("TF_GraphToGraphDef", func(st *C.TF_Status) { C.TF_GraphToGraphDef(g.ptr(), buf, st) }); err != nil {

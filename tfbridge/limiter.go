@@ -97,3 +97,6 @@ func (l limiter) release() { <-l }
 func errCanceled(ctx context.Context) error {
 	return millrace.Errorf(millrace.ErrCanceled, "canceled: %w", context.Cause(ctx))
 }
+
+// errNoContext says that a context is nil.
+func errNoContext() error { return millrace.Errorf(millrace.ErrConfig, "the context is nil") }

@@ -9,6 +9,9 @@ import "context"
 //
 // It wraps TF_LoadSessionFromSavedModel.
 func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
+	if ctx == nil {
+		return nil, errNoContext()
+	}
 	if ctx.Err() != nil {
 		return nil, errCanceled(ctx)
 	}

@@ -83,6 +83,9 @@ func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, f
 	if p == nil || !p.h.isOpen() {
 		return nil, errClosed("partial run")
 	}
+	if ctx == nil {
+		return nil, errNoContext()
+	}
 	if ctx.Err() != nil {
 		return nil, errCanceled(ctx)
 	}

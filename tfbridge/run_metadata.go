@@ -49,6 +49,9 @@ type NodeTrace struct {
 //
 // It wraps TF_SessionRun.
 func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, *RunMetadata, error) {
+	if ctx == nil {
+		return nil, nil, errNoContext()
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, errCanceled(ctx)
 	}
@@ -213,6 +216,9 @@ type traceEvent struct {
 // other viewers of Chrome traces: a process for each device, a row for each
 // thread, times in microseconds since the first operation.
 func (m *RunMetadata) WriteTimeline(w io.Writer) error {
+	if m == nil || w == nil {
+		return millrace.Errorf(millrace.ErrConfig, "write timeline: the metadata or the writer is nil")
+	}
 	var first time.Time
 	for _, d := range m.Devices {
 		for _, n := range d.Nodes {

@@ -42,6 +42,9 @@ func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetc
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if ctx == nil {
+		return nil, errNoContext()
+	}
 	a, _ := s.planner.args.Get().(*plannedArgs)
 	if a == nil {
 		a = new(plannedArgs)

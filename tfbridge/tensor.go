@@ -58,6 +58,9 @@ func newTensor(dt DataType, shape []int64) (*Tensor, error) {
 	return adoptTensor(p), nil
 }
 
+// errNoWriter says that a writer is nil.
+func errNoWriter() error { return millrace.Errorf(millrace.ErrConfig, "the writer is nil") }
+
 // errNoMemory is the failure to allocate a tensor.
 func errNoMemory(dt DataType, shape []int64) error {
 	return millrace.Errorf(millrace.ErrLimit, "no memory for a tensor of type %v and shape %v", dt, shape)
@@ -132,6 +135,9 @@ func checkRaw(dt DataType, shape []int64, got int64) error {
 func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 	if dt.Size() == 0 {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
+	}
+	if r == nil {
+		return nil, millrace.Errorf(millrace.ErrConfig, "read tensor: the reader is nil")
 	}
 	t, err := newTensor(dt, shape)
 	if err != nil {
@@ -252,6 +258,9 @@ func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
 	defer t.h.release()
 	if t.dtype.Size() == 0 {
 		return 0, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", t.dtype)
+	}
+	if w == nil {
+		return 0, errNoWriter()
 	}
 	n, err := w.Write(t.contents())
 	if err != nil {

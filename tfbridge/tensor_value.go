@@ -62,7 +62,10 @@ func inspect(v reflect.Value) (DataType, []int64, error) {
 		typ = typ.Elem()
 	}
 	dt, ok := dataTypeOf(typ)
-	if !ok || typ.Kind() == reflect.Int || typ.Kind() == reflect.Uint {
+	if kind := typ.Kind(); kind == reflect.Int || kind == reflect.Uint {
+		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v: %v32 and %v64 have one", typ, kind, kind)
+	}
+	if !ok {
 		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", typ)
 	}
 	return dt, shape, nil

@@ -122,6 +122,7 @@ func TestWrongArguments(t *testing.T) {
 		{"device", func(s *graph.Scope) { ten(s).PrefetchToDevice("", 1) }, "PrefetchToDevice"},
 		{"resample to nothing", func(s *graph.Scope) { ten(s).RejectionResample("r", tenth, nil, nil) }, "RejectionResample"},
 		{"options", func(s *graph.Scope) { ten(s).WithOptions(&dataset.Options{CPUBudget: -1}) }, "CPUBudget is -1"},
+		{"threads", func(s *graph.Scope) { ten(s).WithOptions(&dataset.Options{PrivateThreads: 1 << 30}) }, "PrivateThreads is 1073741824"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // Feed takes elements from any number of goroutines, for a dataset made by
 // [FromFeed]. It is a channel that can be closed while others send, and that
-// says so.
+// says so. Nil and the zero value are closed.
 type Feed[T any] struct {
 	o      FeedOptions
 	room   chan struct{} // holds a value for every element
@@ -51,6 +51,12 @@ func NewFeed[T any](o *FeedOptions) *Feed[T] {
 // The element is copied when the dataset reads it: what it refers to must not
 // change any more.
 func (f *Feed[T]) Push(ctx context.Context, v T) error {
+	if f == nil || f.room == nil {
+		return errNoFeed("push")
+	}
+	if ctx == nil {
+		return errNoContext("push")
+	}
 	if f.o.DropOldest {
 		select {
 		case f.room <- struct{}{}:
@@ -72,6 +78,11 @@ func (f *Feed[T]) Push(ctx context.Context, v T) error {
 	case <-ctx.Done():
 		return millrace.Errorf(millrace.ErrCanceled, "push: %w", context.Cause(ctx))
 	}
+}
+
+// errNoFeed says that a feed is nil or a zero value.
+func errNoFeed(what string) error {
+	return millrace.Errorf(millrace.ErrClosed, "%s: the feed is nil or a zero value; NewFeed makes one", what)
 }
 
 func errFeedClosed() error { return millrace.Errorf(millrace.ErrClosed, "push: the feed is closed") }
@@ -113,6 +124,9 @@ func (f *Feed[T]) Close() error { return f.CloseWithError(nil) }
 
 // CloseWithError is Close that ends the dataset with an error.
 func (f *Feed[T]) CloseWithError(err error) error {
+	if f == nil || f.room == nil {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.ended {
@@ -125,6 +139,9 @@ func (f *Feed[T]) CloseWithError(err error) error {
 
 // Dropped returns how many elements were dropped.
 func (f *Feed[T]) Dropped() int64 {
+	if f == nil {
+		return 0
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.dropped
@@ -163,6 +180,9 @@ func (f *Feed[T]) pop(ctx context.Context) (v T, ok bool, err error) {
 // FromFeed returns what is pushed to a feed. Like those of [FromChan],
 // iterators share it.
 func FromFeed[T any](s *graph.Scope, f *Feed[T], o *SeqOptions) *Dataset {
+	if f == nil || f.room == nil {
+		s.UpdateErr("feed", errNoFeed("FromFeed"))
+	}
 	if o != nil && o.Replayable {
 		s.UpdateErr("feed", millrace.Errorf(millrace.ErrModel, "a feed cannot be replayed"))
 	}

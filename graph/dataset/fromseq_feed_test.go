@@ -157,3 +157,25 @@ func TestFeedFromProducer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestNilAndZeroFeeds(t *testing.T) {
+	for name, f := range map[string]*dataset.Feed[int64]{"nil": nil, "zero": {}} {
+		t.Run(name, func(t *testing.T) {
+			isClass(t, f.Push(t.Context(), 1), millrace.ErrClosed)
+			if err := f.Close(); err != nil || f.Dropped() != 0 {
+				t.Errorf("closed: %v, dropped %d", err, f.Dropped())
+			}
+			_, err := tryAll(t, dataset.FromFeed(newScope(t), f, nil))
+			isClass(t, err, millrace.ErrClosed)
+		})
+	}
+}
+
+func TestNilContexts(t *testing.T) {
+	var none context.Context
+	f := dataset.NewFeed[int64](nil)
+	isClass(t, f.Push(none, 1), millrace.ErrConfig)
+	_, err := dataset.First[int64](none, dataset.Range(newScope(t), 0, 3, 1), nil)
+	isClass(t, err, millrace.ErrConfig)
+	isClass(t, dataset.Range(newScope(t), 0, 3, 1).Save(none, t.TempDir(), nil), millrace.ErrConfig)
+}

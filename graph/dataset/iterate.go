@@ -46,6 +46,9 @@ func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbri
 // each runs the iterator in a new session and calls fn with every element
 // until fn returns false.
 func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptions, fn func([]*tfbridge.Tensor) bool) (err error) {
+	if ctx == nil {
+		return errNoContext("iterate")
+	}
 	sess, err := tfbridge.NewSession(g, o.Session)
 	if err != nil {
 		return fmt.Errorf("iterate: %w", err)

@@ -26,6 +26,11 @@ func inRange(s *graph.Scope, what string, size, low, high int64) {
 	}
 }
 
+// errNoContext says that a context is nil.
+func errNoContext(what string) error {
+	return millrace.Errorf(millrace.ErrConfig, "%s: the context is nil", what)
+}
+
 // fits sticks a failure to the scope if a batch of n elements, padded to p,
 // would be too large. Dimensions that are not known count as 1.
 func fits(s *graph.Scope, what string, n int64, p graph.Spec) {

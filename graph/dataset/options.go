@@ -80,6 +80,9 @@ func (o *Options) check() error {
 		if n < 0 {
 			return millrace.Errorf(millrace.ErrModel, "%s is %d", name, n)
 		}
+		if n > maxParallel && name != "RAMBudget" {
+			return millrace.Errorf(millrace.ErrLimit, "%s is %d, which is more than %d", name, n, maxParallel)
+		}
 	}
 	return nil
 }

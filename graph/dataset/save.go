@@ -56,6 +56,9 @@ func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) er
 
 // runOnce runs an operation in a session of its own.
 func runOnce(ctx context.Context, g *tfbridge.Graph, op *tfbridge.Operation, o *SaveOptions) error {
+	if ctx == nil {
+		return errNoContext("save")
+	}
 	sess, err := tfbridge.NewSession(g, o.Session)
 	if err != nil {
 		return fmt.Errorf("save: %w", err)
