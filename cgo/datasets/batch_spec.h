@@ -25,6 +25,7 @@ constexpr char kBigEndian[] = "big_endian";
 constexpr char kOutputTypes[] = "output_types";
 constexpr char kOutputShapes[] = "output_shapes";
 constexpr char kLists[] = "lists";
+constexpr char kRecordShapes[] = "record_shapes";
 
 // ToStatus gives a fault TensorFlow's code for it.
 inline absl::Status ToStatus(const Fault& fault) {

@@ -17,6 +17,7 @@
 #include "example_decoder.h"
 #include "position_reader.h"
 #include "record_reader.h"
+#include "records_test.h"
 #include "team.h"
 #include "window_plan.h"
 
@@ -26,35 +27,10 @@ void TestSequences();  // in sequence_decoder_test.cc
 
 namespace {
 
-#define CHECK(condition)                                            \
-  do {                                                              \
-    if (!(condition)) {                                             \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                 \
-    }                                                               \
-  } while (false)
-
-std::string Bytes(char tag, const std::string& s) {
-  std::string out(1, tag);
-  for (size_t n = s.size();; n >>= 7) {
-    out += static_cast<char>(n < 128 ? n : (n & 127) | 128);
-    if (n < 128) return out + s;
-  }
-}
-
-std::string Feature(const std::string& key, const std::string& list) {
-  return Bytes(10, Bytes(10, key) + Bytes(18, list));
-}
-
-std::string Floats(const std::vector<float>& v) {
-  const auto* bytes = reinterpret_cast<const char*>(v.data());
-  return Bytes(18, Bytes(10, std::string(bytes, v.size() * 4)));
-}
-
 std::string Example(int id) {
   const float x = static_cast<float>(id);
-  const std::string y = Bytes(26, Bytes(10, {static_cast<char>(id)}));
-  return Bytes(10, Feature("x", Floats({x, x + 0.5f, -x})) + Feature("y", y));
+  return Field(10,
+               Entry("x", Floats({x, x + 0.5f, -x})) + Entry("y", Int(id)));
 }
 
 std::string Frame(const std::string& record) {
@@ -228,11 +204,11 @@ void TestPositions() {
 std::string LargeExample(int id, int kind) {
   std::vector<float> x(3 * 4096);
   for (size_t i = 0; i < x.size(); ++i) x[i] = id * 100000.0f + i;
-  const std::string other = Feature("other", Floats({1, 2}));
-  std::string features = Feature("x", Floats(x));
+  const std::string other = Entry("other", Floats({1, 2}));
+  std::string features = Entry("x", Floats(x));
   if (kind == 1) features = other + features;
   if (kind == 2) features += other;
-  return Bytes(10, features);
+  return Field(10, features);
 }
 
 void TestLargePositions() {

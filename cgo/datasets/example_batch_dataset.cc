@@ -12,9 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "batch_form.h"
+#include "dataset_op.h"
 #include "record_reader.h"
-#include "tensorflow/core/framework/common_shape_fns.h"
-#include "tensorflow/core/framework/op.h"
 
 namespace millrace {
 namespace {
@@ -22,94 +21,12 @@ namespace {
 using namespace tensorflow;  // NOLINT
 
 constexpr char kType[] = "MillraceExampleBatch";
-constexpr char kFilenames[] = "filenames";
-constexpr char kCounts[] = "counts";
-constexpr char kBatchSize[] = "batch_size";
-constexpr char kEpochs[] = "epochs";
-constexpr char kDropRemainder[] = "drop_remainder";
-constexpr char kBufferBytes[] = "buffer_bytes";
 constexpr char kEpoch[] = "epoch";
 constexpr char kFile[] = "file";
 constexpr char kOffset[] = "offset";
 constexpr char kOrdinal[] = "ordinal";
 constexpr char kSeen[] = "seen";
-constexpr int64_t kMaxBuffer = int64_t{1} << 30;
 constexpr int64_t kCancelEvery = 64;  // records
-
-REGISTER_OP("MillraceExampleBatchDataset")
-    .Input("filenames: string")
-    .Input("counts: int64")
-    .Input("batch_size: int64")
-    .Input("epochs: int64")
-    .Input("drop_remainder: bool")
-    .Input("buffer_bytes: int64")
-    .Output("handle: variant")
-    .Attr("keys: list(string) >= 1")
-    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
-    .Attr("values: list(int) >= 1")
-    .Attr("big_endian: list(bool) >= 1")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .SetIsStateful()
-    .SetShapeFn(shape_inference::ScalarShape)
-    .Doc(R"doc(
-Yields batches of the Examples in uncompressed local TFRecord files.
-
-filenames: Read one after the other.
-counts: Records of each file, -1 if unknown. Another number is an error.
-epochs: Passes over all files, -1 for no end. Batches cross epochs.
-keys: The features, all required.
-kinds: How they are stored.
-values: How many values a record stores of each; of raw ones, byte strings.
-big_endian: Whether raw numbers are stored most significant byte first.
-)doc");
-
-REGISTER_OP("MillraceSequenceBatchDataset")
-    .Input("filenames: string")
-    .Input("counts: int64")
-    .Input("batch_size: int64")
-    .Input("epochs: int64")
-    .Input("drop_remainder: bool")
-    .Input("buffer_bytes: int64")
-    .Input("fills: Tfills")
-    .Output("handle: variant")
-    .Attr("keys: list(string) >= 1")
-    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
-    .Attr("values: list(int) >= 1")
-    .Attr("big_endian: list(bool) >= 1")
-    .Attr("lists: list(bool) >= 1")
-    .Attr("record_types: list(type) >= 1")
-    .Attr("record_shapes: list(shape) >= 1")
-    .Attr(
-        "parts: list({'values', 'splits', 'padded', 'lengths', 'mask', "
-        "'elements'}) >= 1")
-    .Attr("of: list(int) >= 1")
-    .Attr("sizes: list(int) >= 1")
-    .Attr("Tfills: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .SetIsStateful()
-    .SetShapeFn(shape_inference::ScalarShape)
-    .Doc(R"doc(
-Yields batches of the SequenceExamples in uncompressed local TFRecord files.
-
-filenames: Read one after the other.
-counts: Records of each file, -1 if unknown. Another number is an error.
-epochs: Passes over all files, -1 for no end. Batches cross epochs.
-fills: What to pad each padded component with.
-keys: The features, all required.
-kinds: How they are stored.
-values: How many values a record, or an element of a list, stores of each; of
-  raw ones, byte strings.
-big_endian: Whether raw numbers are stored most significant byte first.
-lists: Whether they are feature lists.
-record_shapes: Of a batch of records, or for lists of their elements.
-parts: What each component is: values (of a list those of all records,
-  joined), where each record's begin in them, a list padded, its lengths, which
-  of its elements are no padding, or how many values each record has.
-of: The feature of each component.
-sizes: The size that padded lists and masks have, -1 for the longest.
-)doc");
 
 class ExampleBatchDatasetOp : public data::DatasetOpKernel {
  public:
@@ -126,19 +43,9 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
   BatchForm form_;
 };
 
-// Args are the inputs of the op.
-struct Args {
-  std::vector<tstring> filenames;
-  std::vector<int64_t> counts;
-  int64_t batch_size;
-  int64_t epochs;
-  bool drop_remainder;
-  int64_t buffer_bytes;
-};
-
 class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
  public:
-  Dataset(OpKernelContext* ctx, BatchForm form, Args args)
+  Dataset(OpKernelContext* ctx, BatchForm form, FileInputs args)
       : DatasetBase(data::DatasetContext(ctx)),
         form_(std::move(form)),
         args_(std::move(args)) {
@@ -191,7 +98,7 @@ class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
  private:
   class Iterator;
   const BatchForm form_;
-  const Args args_;
+  const FileInputs args_;
   int64_t total_ = 0;  // records of an epoch, -1 if unknown
 };
 
@@ -262,7 +169,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
   // Rows returns how many rows the next batch has, or may have if the number
   // of records is not known.
   int64_t Rows() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const Args& args = dataset()->args_;
+    const FileInputs& args = dataset()->args_;
     const int64_t total = dataset()->total_;
     if (total < 0 || args.epochs < 0) return args.batch_size;
     int64_t left = total - at_.seen - at_.ordinal;
@@ -284,10 +191,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
     int64_t row = 0;
     // Records beyond those counted are an error even where no row is left.
     for (; row < std::max<int64_t>(rows, 1); ++row) {
-      if (row % kCancelEvery == 0 && ctx->cancellation_manager() != nullptr &&
-          ctx->cancellation_manager()->IsCancelled()) {
-        return absl::CancelledError("the iterator was cancelled");
-      }
+      if (row % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
       std::string_view record;
       bool end = false;
       TF_RETURN_IF_ERROR(NextRecord(&record, &end));
@@ -327,7 +231,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
   // NextRecord returns the next record of all files and epochs.
   absl::Status NextRecord(std::string_view* record, bool* end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const Args& args = dataset()->args_;
+    const FileInputs& args = dataset()->args_;
     Fault fault;
     for (;;) {
       if (!reader_.is_open()) {
@@ -365,7 +269,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
 
   // NextFile opens the file of the position, or of the next epoch.
   absl::Status NextFile(bool* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const Args& args = dataset()->args_;
+    const FileInputs& args = dataset()->args_;
     if (args.epochs >= 0 && at_.epoch >= args.epochs) {
       *end = true;
       return absl::OkStatus();
@@ -405,19 +309,8 @@ ExampleBatchDatasetOp::Dataset::MakeIteratorInternal(
 
 void ExampleBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
                                         data::DatasetBase** output) {
-  Args args;
-  OP_REQUIRES_OK(ctx, data::ParseVectorArgument<tstring>(ctx, kFilenames,
-                                                         &args.filenames));
-  OP_REQUIRES_OK(
-      ctx, data::ParseVectorArgument<int64_t>(ctx, kCounts, &args.counts));
-  OP_REQUIRES_OK(ctx, data::ParseScalarArgument<int64_t>(ctx, kBatchSize,
-                                                         &args.batch_size));
-  OP_REQUIRES_OK(
-      ctx, data::ParseScalarArgument<int64_t>(ctx, kEpochs, &args.epochs));
-  OP_REQUIRES_OK(ctx, data::ParseScalarArgument<bool>(ctx, kDropRemainder,
-                                                      &args.drop_remainder));
-  OP_REQUIRES_OK(ctx, data::ParseScalarArgument<int64_t>(ctx, kBufferBytes,
-                                                         &args.buffer_bytes));
+  FileInputs args;
+  OP_REQUIRES_OK(ctx, args.Read(ctx));
   OP_REQUIRES(ctx, args.counts.size() == args.filenames.size(),
               absl::InvalidArgumentError(absl::StrCat(
                   args.filenames.size(), " filenames, but ",

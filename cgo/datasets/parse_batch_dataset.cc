@@ -11,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "batch_form.h"
-#include "tensorflow/core/framework/common_shape_fns.h"
-#include "tensorflow/core/framework/op.h"
+#include "dataset_op.h"
 
 namespace millrace {
 namespace {
@@ -20,71 +19,8 @@ namespace {
 using namespace tensorflow;  // NOLINT
 
 constexpr char kType[] = "MillraceParseBatch";
-constexpr char kBatchSize[] = "batch_size";
-constexpr char kDropRemainder[] = "drop_remainder";
 constexpr char kOrdinal[] = "ordinal";
 constexpr char kEnded[] = "ended";
-
-REGISTER_OP("MillraceParseBatchDataset")
-    .Input("input_dataset: variant")
-    .Input("batch_size: int64")
-    .Input("drop_remainder: bool")
-    .Output("handle: variant")
-    .Attr("keys: list(string) >= 1")
-    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
-    .Attr("values: list(int) >= 1")
-    .Attr("big_endian: list(bool) >= 1")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .SetShapeFn(shape_inference::ScalarShape)
-    .Doc(R"doc(
-Yields batches of the serialized Examples that a dataset of strings yields.
-
-keys: The features, all required.
-kinds: How they are stored.
-values: How many values a record stores of each; of raw ones, byte strings.
-big_endian: Whether raw numbers are stored most significant byte first.
-)doc");
-
-REGISTER_OP("MillraceParseSequenceBatchDataset")
-    .Input("input_dataset: variant")
-    .Input("batch_size: int64")
-    .Input("drop_remainder: bool")
-    .Input("fills: Tfills")
-    .Output("handle: variant")
-    .Attr("keys: list(string) >= 1")
-    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
-    .Attr("values: list(int) >= 1")
-    .Attr("big_endian: list(bool) >= 1")
-    .Attr("lists: list(bool) >= 1")
-    .Attr("record_types: list(type) >= 1")
-    .Attr("record_shapes: list(shape) >= 1")
-    .Attr(
-        "parts: list({'values', 'splits', 'padded', 'lengths', 'mask', "
-        "'elements'}) >= 1")
-    .Attr("of: list(int) >= 1")
-    .Attr("sizes: list(int) >= 1")
-    .Attr("Tfills: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .SetShapeFn(shape_inference::ScalarShape)
-    .Doc(R"doc(
-Yields batches of the serialized SequenceExamples of a dataset of strings.
-
-fills: What to pad each padded component with.
-keys: The features, all required.
-kinds: How they are stored.
-values: How many values a record, or an element of a list, stores of each; of
-  raw ones, byte strings.
-big_endian: Whether raw numbers are stored most significant byte first.
-lists: Whether they are feature lists.
-record_shapes: Of a batch of records, or for lists of their elements.
-parts: What each component is: values (of a list those of all records,
-  joined), where each record's begin in them, a list padded, its lengths, which
-  of its elements are no padding, or how many values each record has.
-of: The feature of each component.
-sizes: The size that padded lists and masks have, -1 for the longest.
-)doc");
 
 class ParseBatchDatasetOp : public data::UnaryDatasetOpKernel {
  public:

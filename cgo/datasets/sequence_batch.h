@@ -23,7 +23,6 @@ constexpr char kSizes[] = "sizes";
 constexpr char kFills[] = "fills";
 constexpr char kFillTypes[] = "Tfills";
 constexpr char kRecordTypes[] = "record_types";
-constexpr char kRecordShapes[] = "record_shapes";
 
 // Part is what a component of a batch has of a feature.
 enum class Part {

@@ -1,44 +1,14 @@
 // Tests of the decoder of SequenceExamples; core_test.cc runs them.
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "records_test.h"
 #include "sequence_decoder.h"
 
 namespace millrace {
 namespace {
-
-#define CHECK(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                        \
-    }                                                                      \
-  } while (false)
-
-std::string Field(char tag, const std::string& s) {
-  std::string out(1, tag);
-  for (size_t n = s.size();; n >>= 7) {
-    out += static_cast<char>(n < 128 ? n : (n & 127) | 128);
-    if (n < 128) return out + s;
-  }
-}
-
-std::string Entry(const std::string& key, const std::string& value) {
-  return Field(10, Field(10, key) + Field(18, value));
-}
-
-std::string Int(int v) {
-  return Field(26, Field(10, {static_cast<char>(v)}));
-}
-
-std::string Floats(const std::vector<float>& v) {
-  const auto* bytes = reinterpret_cast<const char*>(v.data());
-  return Field(18, Field(10, std::string(bytes, v.size() * 4)));
-}
 
 std::string Text(const std::string& s) { return Field(10, Field(10, s)); }
 

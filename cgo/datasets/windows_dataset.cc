@@ -11,9 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "batch_spec.h"
+#include "dataset_op.h"
 #include "position_reader.h"
-#include "tensorflow/core/framework/common_shape_fns.h"
-#include "tensorflow/core/framework/op.h"
 #include "window_plan.h"
 
 namespace millrace {
@@ -22,68 +21,17 @@ namespace {
 using namespace tensorflow;  // NOLINT
 
 constexpr char kType[] = "MillraceWindows";
-constexpr char kFilenames[] = "filenames";
-constexpr char kCounts[] = "counts";
 constexpr char kWindow[] = "window";
 constexpr char kSeed[] = "seed";
 constexpr char kFirst[] = "first";
-constexpr char kEpochs[] = "epochs";
-constexpr char kBatchSize[] = "batch_size";
-constexpr char kDropRemainder[] = "drop_remainder";
-constexpr char kBufferBytes[] = "buffer_bytes";
 constexpr char kThreads[] = "threads";
-constexpr char kRecordShapes[] = "record_shapes";
 constexpr char kKeepTail[] = "keep_tail";
 constexpr char kWholeRecords[] = "whole_records";
 constexpr char kState[] = "state";
 constexpr int kStateSize = 8;
-constexpr int64_t kMaxBuffer = int64_t{1} << 30;
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kCancelEvery = 8 << 20;  // bytes
-
-REGISTER_OP("MillraceWindowsDataset")
-    .Input("filenames: string")
-    .Input("counts: int64")
-    .Input("window: int64")
-    .Input("seed: int64")
-    .Input("first: int64")
-    .Input("epochs: int64")
-    .Input("batch_size: int64")
-    .Input("drop_remainder: bool")
-    .Input("buffer_bytes: int64")
-    .Input("threads: int64")
-    .Output("handle: variant")
-    .Attr("keys: list(string) >= 1")
-    .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")
-    .Attr("values: list(int) >= 1")
-    .Attr("big_endian: list(bool) >= 1")
-    .Attr("record_shapes: list(shape) >= 1")
-    .Attr("keep_tail: bool")
-    .Attr("whole_records: bool")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .SetIsStateful()
-    .SetShapeFn(shape_inference::ScalarShape)
-    .Doc(R"doc(
-Yields windows of the sequences in uncompressed local files of Examples.
-
-The records of a file are joined along their first axis.
-
-filenames: Read one after the other.
-
-counts: Records of each file. Another number is an error.
-window: Smallest and largest size and the stride, 0 for windows one behind the
-  other.
-seed: Of the sizes, which are drawn by window, epoch and file.
-first: The numbers of the first epoch and file in those draws.
-epochs: Passes over all files, -1 for no end.
-batch_size: Windows in a batch, which have one size; 0 for single windows.
-threads: Read the records of one element, the caller's among them.
-record_shapes: The shapes of records, with one more axis in front.
-keep_tail: Whether a last window may be shorter, but not than the smallest.
-whole_records: Whether sizes count records and not positions.
-)doc");
 
 class WindowsDatasetOp : public data::DatasetOpKernel {
  public:
@@ -119,17 +67,11 @@ class WindowsDatasetOp : public data::DatasetOpKernel {
 };
 
 // Args are the inputs of the op.
-struct Args {
-  std::vector<tstring> filenames;
-  std::vector<int64_t> counts;
+struct Args : FileInputs {
   std::vector<int64_t> window;  // min, max, stride
-  int64_t seed;
+  int64_t seed = 0;
   std::vector<int64_t> first;  // epoch, file
-  int64_t epochs;
-  int64_t batch_size;
-  bool drop_remainder;
-  int64_t buffer_bytes;
-  int64_t threads;
+  int64_t threads = 0;
 };
 
 class WindowsDatasetOp::Dataset : public data::DatasetBase {
@@ -369,7 +311,7 @@ class WindowsDatasetOp::Dataset::Iterator
     // The next window begins here: what is before is not needed again.
     const int64_t keep = stride > 0 ? range.begin + stride : end;
     for (int64_t at = range.begin; at < end;) {
-      TF_RETURN_IF_ERROR(Cancelled(ctx));
+      TF_RETURN_IF_ERROR(CheckCancelled(ctx));
       const int64_t n = std::min(end - at, most);
       Fault fault;
       if (!reader_.Copy(at, n, keep, to->data(), &fault)) {
@@ -395,7 +337,7 @@ class WindowsDatasetOp::Dataset::Iterator
           (there && epoch == dataset()->rules_.epochs)) {
         return absl::OkStatus();
       }
-      TF_RETURN_IF_ERROR(Cancelled(ctx));
+      TF_RETURN_IF_ERROR(CheckCancelled(ctx));
       Fault fault;
       if (!reader_.is_open() &&
           !reader_.Open(args.filenames[place_.file], args.counts[place_.file],
@@ -406,14 +348,6 @@ class WindowsDatasetOp::Dataset::Iterator
       if (!reader_.Finish(&fault)) return ToStatus(fault);
       place_ = Place{place_.epoch, place_.file + 1};
     }
-  }
-
-  absl::Status Cancelled(data::IteratorContext* ctx) const {
-    if (ctx->cancellation_manager() != nullptr &&
-        ctx->cancellation_manager()->IsCancelled()) {
-      return absl::CancelledError("the iterator was cancelled");
-    }
-    return absl::OkStatus();
   }
 
   absl::Mutex mu_;
@@ -433,22 +367,11 @@ WindowsDatasetOp::Dataset::MakeIteratorInternal(
 absl::Status ReadArgs(OpKernelContext* ctx, Args* args) {
   using data::ParseScalarArgument;
   using data::ParseVectorArgument;
-  TF_RETURN_IF_ERROR(
-      ParseVectorArgument<tstring>(ctx, kFilenames, &args->filenames));
-  TF_RETURN_IF_ERROR(
-      ParseVectorArgument<int64_t>(ctx, kCounts, &args->counts));
+  TF_RETURN_IF_ERROR(args->Read(ctx));
   TF_RETURN_IF_ERROR(
       ParseVectorArgument<int64_t>(ctx, kWindow, &args->window));
   TF_RETURN_IF_ERROR(ParseScalarArgument<int64_t>(ctx, kSeed, &args->seed));
   TF_RETURN_IF_ERROR(ParseVectorArgument<int64_t>(ctx, kFirst, &args->first));
-  TF_RETURN_IF_ERROR(
-      ParseScalarArgument<int64_t>(ctx, kEpochs, &args->epochs));
-  TF_RETURN_IF_ERROR(
-      ParseScalarArgument<int64_t>(ctx, kBatchSize, &args->batch_size));
-  TF_RETURN_IF_ERROR(ParseScalarArgument<bool>(ctx, kDropRemainder,
-                                               &args->drop_remainder));
-  TF_RETURN_IF_ERROR(
-      ParseScalarArgument<int64_t>(ctx, kBufferBytes, &args->buffer_bytes));
   return ParseScalarArgument<int64_t>(ctx, kThreads, &args->threads);
 }
 
@@ -482,7 +405,7 @@ absl::Status CheckArgs(const Args& args, int64_t positions) {
 
 void WindowsDatasetOp::MakeDataset(OpKernelContext* ctx,
                                    data::DatasetBase** output) {
-  Args args{};
+  Args args;
   OP_REQUIRES_OK(ctx, ReadArgs(ctx, &args));
   OP_REQUIRES_OK(ctx, CheckArgs(args, spec_.dims(0)[0]));
   *output = new Dataset(ctx, this, std::move(args));
