@@ -1,5 +1,5 @@
-// More of TensorFlow's C API as this package uses it: reshaping,
-// gradients, partial runs, and eager execution as far as tensors on devices need it. capi.h includes it.
+// Eager execution of the C API, as far as tensors on devices need it; capi.h
+// includes it.
 #ifndef MILLRACE_CAPI_EAGER_H_
 #define MILLRACE_CAPI_EAGER_H_
 
@@ -8,30 +8,6 @@ typedef struct TFE_ContextOptions TFE_ContextOptions;
 typedef struct TFE_TensorHandle TFE_TensorHandle;
 
 #define MR_CAPI_EAGER(X)                                                       \
-  X(void, TF_TensorBitcastFrom,                                                \
-    (const TF_Tensor *from, TF_DataType dt, TF_Tensor *to,                     \
-     const int64_t *dims, int rank, TF_Status *st),                            \
-    (from, dt, to, dims, rank, st))                                            \
-  X(TF_Output, TF_OperationInput, (TF_Input in), (in))                         \
-  /* gradients */                                                              \
-  X(void, TF_AddGradientsWithPrefix,                                           \
-    (TF_Graph * g, const char *prefix, TF_Output *y, int ny, TF_Output *x,     \
-     int nx, TF_Output *dx, TF_Status *st, TF_Output *dy),                     \
-    (g, prefix, y, ny, x, nx, dx, st, dy))                                     \
-  /* partial runs */                                                           \
-  X(void, TF_SessionPRunSetup,                                                 \
-    (TF_Session * s, const TF_Output *in, int nin, const TF_Output *out,       \
-     int nout, TF_Operation *const *targets, int ntargets,                     \
-     const char **handle, TF_Status *st),                                      \
-    (s, in, nin, out, nout, targets, ntargets, handle, st))                    \
-  X(void, TF_SessionPRun,                                                      \
-    (TF_Session * s, const char *handle, const TF_Output *in,                  \
-     TF_Tensor *const *in_values, int nin, const TF_Output *out,               \
-     TF_Tensor **out_values, int nout, TF_Operation *const *targets,           \
-     int ntargets, TF_Status *st),                                             \
-    (s, handle, in, in_values, nin, out, out_values, nout, targets, ntargets,  \
-     st))                                                                      \
-  X(void, TF_DeletePRunHandle, (const char *handle), (handle))                 \
   /* context */                                                                \
   X(TFE_ContextOptions *, TFE_NewContextOptions, (void), ())                   \
   X(void, TFE_ContextOptionsSetConfig,                                         \

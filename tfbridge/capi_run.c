@@ -1,0 +1,40 @@
+// Running sessions, with what Go would otherwise do in several calls.
+#include "callback.h"
+#include "capi.h"
+
+#include <stdint.h>
+
+TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
+                  const TF_Output *in, TF_Tensor *const *in_values, int nin,
+                  const TF_Output *out, TF_Tensor **out_values, int nout,
+                  TF_Operation *const *targets, int ntargets,
+                  TF_Buffer *metadata) {
+  const TF_Buffer buffer = {options, options_len, NULL};
+  TF_Status *st = TF_NewStatus();
+  mr_session_here = (int64_t)(intptr_t)s;
+  TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
+                out_values, nout, (const TF_Operation *const *)targets,
+                ntargets, metadata, st);
+  if (TF_GetCode(st) != 0) return st;
+  TF_DeleteStatus(st);
+  return NULL;
+}
+
+TF_Status *mr_run_bare(int64_t n, TF_Session *s, const void *options,
+                       size_t options_len, const TF_Output *in,
+                       TF_Tensor *const *in_values, int nin,
+                       const TF_Output *out, int nout) {
+  enum { MOST = 16 };
+  TF_Tensor *results[MOST];
+  if (nout > MOST) nout = MOST;
+  const TF_Buffer buffer = {options, options_len, NULL};
+  TF_Status *st = TF_NewStatus();
+  for (int64_t i = 0; i < n; i++) {
+    TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
+                  results, nout, NULL, 0, NULL, st);
+    if (TF_GetCode(st) != 0) return st;
+    for (int j = 0; j < nout; j++) TF_DeleteTensor(results[j]);
+  }
+  TF_DeleteStatus(st);
+  return NULL;
+}

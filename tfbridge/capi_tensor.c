@@ -1,0 +1,114 @@
+// Making tensors, and copying what is in them, in one call each.
+#include "capi.h"
+
+#include <stdint.h>
+#include <string.h>
+
+void mr_describe(const TF_Tensor *t, mr_info *info) {
+  info->dtype = TF_TensorType(t);
+  info->rank = TF_NumDims(t);
+  info->elements = TF_TensorElementCount(t);
+  info->bytes = TF_TensorByteSize(t);
+  info->data = TF_TensorData(t);
+  for (int i = 0; i < info->rank && i < MR_INFO_DIMS; i++) {
+    info->dims[i] = TF_Dim(t, i);
+  }
+}
+
+// aligned allocates memory as TensorFlow likes it: unaligned it would copy.
+static void *aligned(size_t len) {
+  enum { ALIGNMENT = 64 };
+  void *data = NULL;
+  if (posix_memalign(&data, ALIGNMENT, len ? len : 1) != 0) return NULL;
+  return data;
+}
+
+static void free_bytes(void *data, size_t len, void *arg) {
+  (void)len;
+  (void)arg;
+  free(data);
+}
+
+static void free_strings(void *data, size_t len, void *arg) {
+  TF_TString *s = data;
+  for (size_t i = 0; i < len / sizeof *s; i++) TF_StringDealloc(&s[i]);
+  free_bytes(data, len, arg);
+}
+
+TF_Tensor *mr_new_tensor(TF_DataType dt, const int64_t *dims, int rank,
+                         size_t len) {
+  void *data = aligned(len);
+  if (!data) return NULL;
+  return TF_NewTensor(dt, dims, rank, data, len, free_bytes, NULL);
+}
+
+TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n) {
+  size_t len = (size_t)n * sizeof(TF_TString);
+  TF_TString *s = aligned(len);
+  if (!s) return NULL;
+  for (int64_t i = 0; i < n; i++) TF_StringInit(&s[i]);
+  enum { STRING = 7 };
+  return TF_NewTensor(STRING, dims, rank, s, len, free_strings, NULL);
+}
+
+extern void millrace_unpin(uintptr_t handle);  // in Go
+
+static void unpin(void *data, size_t len, void *arg) {
+  (void)data;
+  (void)len;
+  millrace_unpin((uintptr_t)arg);
+}
+
+TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
+                         void *data, size_t len, uintptr_t handle) {
+  return TF_NewTensor(dt, dims, rank, data, len, unpin, (void *)handle);
+}
+
+static void free_tensor(void *data, size_t len, void *arg) {
+  (void)data;
+  (void)len;
+  TF_DeleteTensor(arg);
+}
+
+TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank) {
+  return TF_NewTensor(TF_TensorType(t), dims, rank, TF_TensorData(t),
+                      TF_TensorByteSize(t), free_tensor, t);
+}
+
+void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
+                    const int64_t *ends) {
+  TF_TString *s = (TF_TString *)TF_TensorData(t) + first;
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; i++) {
+    TF_StringCopy(&s[i], packed + at, (size_t)(ends[i] - at));
+    at = ends[i];
+  }
+}
+
+void mr_string_ends(const TF_Tensor *t, int64_t n, int64_t *ends) {
+  const TF_TString *s = TF_TensorData(t);
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; i++) {
+    at += (int64_t)TF_StringGetSize(&s[i]);
+    ends[i] = at;
+  }
+}
+
+void mr_pack_strings(const TF_Tensor *t, int64_t n, char *packed) {
+  const TF_TString *s = TF_TensorData(t);
+  for (int64_t i = 0; i < n; i++) {
+    size_t len = TF_StringGetSize(&s[i]);
+    memcpy(packed, TF_StringGetDataPointer(&s[i]), len);
+    packed += len;
+  }
+}
+
+const char *mr_string(const TF_Tensor *t, int64_t i, size_t *len) {
+  const TF_TString *s = (const TF_TString *)TF_TensorData(t) + i;
+  *len = TF_StringGetSize(s);
+  return TF_StringGetDataPointer(s);
+}
+
+void mr_free_buffer(TF_Buffer b) {
+  if (b.data_deallocator) b.data_deallocator((void *)b.data, b.length);
+}
