@@ -49,11 +49,11 @@ func (s *Scope) Function(name string, in []Spec, fn func(s *Scope, args []tfbrid
 		return f
 	}
 	defer plain.Close()
-	var gradient *tfbridge.Function
+	var gradient *tfbridge.Function // stays nil without a derivative
+	defer func() { gradient.Close() }()
 	why := errState()
 	if state != stateful {
 		gradient, _, why = d.gradient(name, d.inputs(captures))
-		defer gradient.Close() // it may be nil
 	}
 	if why != nil {
 		s.noDerivative(plain.Name(), why)
