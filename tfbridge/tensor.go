@@ -136,12 +136,13 @@ func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 	if dt.Size() == 0 {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
 	}
-	if r == nil {
-		return nil, millrace.Errorf(millrace.ErrConfig, "read tensor: the reader is nil")
-	}
 	t, err := newTensor(dt, shape)
 	if err != nil {
 		return nil, err
+	}
+	if r == nil {
+		t.Close()
+		return nil, millrace.Errorf(millrace.ErrConfig, "read tensor: the reader is nil")
 	}
 	if _, err := io.ReadFull(r, t.raw()); err != nil {
 		t.Close()
