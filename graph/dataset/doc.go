@@ -26,6 +26,16 @@
 // [ToSlice] give the elements as such. A function of components that is given
 // to Map leaves a tuple behind; all else keeps the structure.
 //
+// # Live input
+//
+// [FromSeq], [FromFunc], [FromChan] and [FromFeed] are datasets of what Go
+// makes while they are read. Each iterator ranges over a sequence anew, in a
+// goroutine of its own that runs ahead by a bounded number of elements and
+// bytes; a channel or a [Feed] is shared by all iterators. Elements are copied.
+// The goroutine is told to end when the iterator or its session is closed; one
+// that does not is named by the error of the session's Close. Iterators of such
+// datasets can be saved if the sequence is said to be replayable.
+//
 // # Failures and order
 //
 // As everywhere in package graph, building returns no errors: the first
@@ -38,5 +48,7 @@
 //
 // Building, to which the calls of [Dataset.All] and [Iterate] belong, is for
 // one goroutine at a time. The sequences that they return may be ranged over
-// by many, each in a session of its own.
+// by many, each in a session of its own, which is closed when the loop is left.
+// Tensors in their elements are valid until the next one; Go values are the
+// caller's to keep.
 package dataset
