@@ -2,13 +2,12 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"millrace/internal/committed"
 	"millrace/internal/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -132,28 +131,10 @@ func checkRecord(data []byte) (id string, err error) {
 
 // The committed files are those that make.py makes.
 func TestChecksum(t *testing.T) {
-	sum := sha256.New()
-	for _, path := range dataFiles(t) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum.Write(data)
-	}
-	const want = "be3670a6dbdfc96b35897328b90b64833acea8d9a6ae03d76011e24b27ad5773"
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != want {
-		t.Errorf("data files have SHA-256 %s, want %s", got, want)
-	}
+	committed.Checksum(t, dataFiles(t), "be3670a6dbdfc96b35897328b90b64833acea8d9a6ae03d76011e24b27ad5773")
 }
 
-func dataFiles(t *testing.T) []string {
-	t.Helper()
-	paths, err := filepath.Glob("data/*/*.tfrecords")
-	if err != nil || len(paths) != 6 {
-		t.Fatalf("data files: %v %v, want 6", paths, err)
-	}
-	return paths
-}
+func dataFiles(t *testing.T) []string { return committed.Files(t, 6) }
 
 func TestConfusion(t *testing.T) {
 	var c confusion

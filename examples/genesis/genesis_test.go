@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/internal/committed"
 	"millrace/internal/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -251,28 +251,10 @@ func stringRows(t *testing.T, batch *loaders.Batch, name string) [][]string {
 
 // The committed files are those that make.py makes.
 func TestChecksum(t *testing.T) {
-	sum := sha256.New()
-	for _, path := range dataFiles(t) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum.Write(data)
-	}
-	const want = "f1baa07bd3197f34b8de39bd4a12f8ca5971f98468901dfe23882d54f1150e1b"
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != want {
-		t.Errorf("data files have SHA-256 %s, want %s", got, want)
-	}
+	committed.Checksum(t, dataFiles(t), "f1baa07bd3197f34b8de39bd4a12f8ca5971f98468901dfe23882d54f1150e1b")
 }
 
-func dataFiles(t *testing.T) []string {
-	t.Helper()
-	paths, err := filepath.Glob("data/*/*.tfrecords")
-	if err != nil || len(paths) != 50 {
-		t.Fatalf("data files: %v %v, want 50", paths, err)
-	}
-	return paths
-}
+func dataFiles(t *testing.T) []string { return committed.Files(t, 50) }
 
 func TestTable(t *testing.T) {
 	tab := &table{}

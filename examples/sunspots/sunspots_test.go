@@ -1,14 +1,13 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"millrace/internal/committed"
 	"millrace/internal/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -195,28 +194,10 @@ func TestRecords(t *testing.T) {
 
 // The committed files are those that make.py makes.
 func TestChecksum(t *testing.T) {
-	sum := sha256.New()
-	for _, path := range dataFiles(t) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum.Write(data)
-	}
-	const want = "38ee3f247329924a16835b61eb69968ff4f8d727212562fab2950342232957ca"
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != want {
-		t.Errorf("data files have SHA-256 %s, want %s", got, want)
-	}
+	committed.Checksum(t, dataFiles(t), "38ee3f247329924a16835b61eb69968ff4f8d727212562fab2950342232957ca")
 }
 
-func dataFiles(t *testing.T) []string {
-	t.Helper()
-	paths, err := filepath.Glob("data/*/*.tfrecords")
-	if err != nil || len(paths) != 6 {
-		t.Fatalf("data files: %v %v, want 6", paths, err)
-	}
-	return paths
-}
+func dataFiles(t *testing.T) []string { return committed.Files(t, 6) }
 
 func TestScore(t *testing.T) {
 	history := make([]float32, 48)
