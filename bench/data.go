@@ -126,22 +126,24 @@ func manifestJSON() object {
 
 // config returns a loader config for some of the features.
 func (f files) config(epochs int, features ...string) object {
+	return object{"type": "independent", "args": loaderArgs(f.data, batchSize, epochs, features...)}
+}
+
+// loaderArgs returns the arguments of a loader, but for those of its type.
+func loaderArgs(folder string, batch, epochs int, features ...string) object {
 	var primary []object
 	for _, name := range features {
 		primary = append(primary, object{"from_name": name, "to_name": name})
 	}
 	return object{
-		"type": "independent",
-		"args": object{
-			"dataset":               object{"type": "dir", "args": object{"data_dir": f.data}},
-			"target_batch_size":     batchSize,
-			"drop_remainder":        false,
-			"epochs":                epochs,
-			"num_parallel_parses":   2,
-			"num_read_buffer_bytes": readBuffer,
-			"num_prefetch":          prefetch,
-			"primary_features":      primary,
-		},
+		"dataset":               object{"type": "dir", "args": object{"data_dir": folder}},
+		"target_batch_size":     batch,
+		"drop_remainder":        false,
+		"epochs":                epochs,
+		"num_parallel_parses":   2,
+		"num_read_buffer_bytes": readBuffer,
+		"num_prefetch":          prefetch,
+		"primary_features":      primary,
 	}
 }
 

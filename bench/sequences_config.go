@@ -24,7 +24,7 @@ func (f sequenceFiles) makeConfigs() error {
 
 // windowLoader cuts windows that follow one another.
 func windowLoader(folder string, size, epochs int) object {
-	args := sequenceArgs(folder, windowBatch, epochs, "x")
+	args := loaderArgs(folder, windowBatch, epochs, "x")
 	args["min_window"], args["max_window"] = size, size
 	args["stride"] = nil
 	return object{"type": "continuous_sequence", "args": args}
@@ -32,24 +32,7 @@ func windowLoader(folder string, size, epochs int) object {
 
 // paddedLoader pads whole records to the longest of their batch.
 func (f sequenceFiles) paddedLoader(epochs int) object {
-	args := sequenceArgs(f.padded, padBatch, epochs, "tokens", "frames")
+	args := loaderArgs(f.padded, padBatch, epochs, "tokens", "frames")
 	args["padding"] = true
 	return object{"type": "independent", "args": args}
-}
-
-func sequenceArgs(folder string, batch, epochs int, features ...string) object {
-	var primary []object
-	for _, name := range features {
-		primary = append(primary, object{"from_name": name, "to_name": name})
-	}
-	return object{
-		"dataset":               object{"type": "dir", "args": object{"data_dir": folder}},
-		"target_batch_size":     batch,
-		"drop_remainder":        false,
-		"epochs":                epochs,
-		"num_parallel_parses":   2,
-		"num_read_buffer_bytes": readBuffer,
-		"num_prefetch":          prefetch,
-		"primary_features":      primary,
-	}
 }
