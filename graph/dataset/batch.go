@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"math"
+	"slices"
 
 	"millrace/graph"
 	"millrace/tfbridge"
@@ -10,7 +10,7 @@ import (
 // Batch stacks every n elements, which must have equal shapes. Fewer are left
 // at the end; drop leaves them out, and makes the size of batches known.
 func (d *Dataset) Batch(n int64, drop bool) *Dataset {
-	inRange(d.scope, "BatchDatasetV2: batch size", n, 1, math.MaxInt64)
+	inRange(d.scope, "BatchDatasetV2: batch size", n, 1, maxBatchSize(drop))
 	return d.then("BatchDatasetV2", d.batched(n, drop, d.specs), attrs{"parallel_copy": true},
 		d.scope.Const(n), d.scope.Const(drop)).batchOf(d, n, drop)
 }
@@ -72,7 +72,7 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	if o.Shapes != nil && len(o.Shapes) != len(d.specs) || o.Values != nil && len(o.Values) != len(d.specs) {
 		return d.fail("PaddedBatchDatasetV2", "%d components, %d padding shapes, %d values", len(d.specs), len(o.Shapes), len(o.Values))
 	}
-	inRange(s, "PaddedBatchDatasetV2: batch size", n, 1, math.MaxInt64)
+	inRange(s, "PaddedBatchDatasetV2: batch size", n, 1, maxWholeBatch)
 	var shapes, values tfbridge.OutputList
 	padded := make([]graph.Spec, len(d.specs))
 	for i, p := range d.specs {
@@ -88,7 +88,7 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	}
 	size, specs := s.Const(n), d.batched(n, o.Drop, padded)
 	if o.Size.Op != nil {
-		size, specs = o.Size, d.batched(n, false, padded)
+		size, specs = atMost(s, "PaddedBatch: size", o.Size, n), d.batched(n, false, padded)
 	}
 	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
 		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},
@@ -130,14 +130,25 @@ func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 }
 
 // Unbatch gives the slices of every element's components along their first
-// dimension.
+// dimension. It wraps UnbatchDataset, or FlatMapDataset and TensorSliceDataset
+// for numbers of which a slice may hold none, by their shapes.
 func (d *Dataset) Unbatch() *Dataset {
 	d = d.sliceable("Dataset.Unbatch")
 	specs, err := slicesOf(d.specs)
 	if err != nil {
 		d.scope.UpdateErr("UnbatchDataset", err)
 	}
+	if slices.ContainsFunc(specs, mayHaveNoBytes) {
+		return d.FlatMap("unbatch", func(s *graph.Scope, args []tfbridge.Output) *Dataset { return FromSlices(s, args...) }).slicesOf(d)
+	}
 	return d.then("UnbatchDataset", specs, nil).slicesOf(d)
+}
+
+// mayHaveNoBytes tells whether tensors of p may be plain memory of no bytes.
+// UnbatchDataset ends the process for such slices.
+func mayHaveNoBytes(p graph.Spec) bool {
+	dims, err := p.Shape.ToSlice()
+	return p.DType.Size() > 0 && (err != nil || slices.Min(append(dims, 1)) < 1)
 }
 
 // slicesOf gives d the structure of slices of another dataset's elements.

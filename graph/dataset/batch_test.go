@@ -28,6 +28,47 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// Slices of no elements are slices, whether their shape says so or not.
+func TestUnbatchNothing(t *testing.T) {
+	s := newScope(t)
+	tests := []struct {
+		name  string
+		known bool
+		dims  []int64
+		want  int // slices of the five elements
+		op    string
+	}{
+		{"known", true, []int64{2, 0}, 10, "FlatMapDataset"},
+		{"not known", false, []int64{2, 0}, 10, "FlatMapDataset"},
+		{"none", true, []int64{0, 3}, 0, "UnbatchDataset"},
+		{"some", true, []int64{2, 3}, 10, "UnbatchDataset"},
+		{"some, not known", false, []int64{2, 3}, 10, "FlatMapDataset"},
+	}
+	for _, tt := range tests {
+		for _, dt := range []tfbridge.DataType{tfbridge.Float, tfbridge.String} {
+			t.Run(tt.name+" "+dt.String(), func(t *testing.T) {
+				d := nothings(s, dt, tt.known, tt.dims...).Unbatch()
+				n := 0
+				for element, err := range d.All(t.Context(), nil) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(tt.dims[1:], element[0].Shape()); diff != "" || element[0].DataType() != dt {
+						t.Errorf("slice %d of %v (-want +got)\n%s", n, element[0].DataType(), diff)
+					}
+					n++
+				}
+				if n != tt.want {
+					t.Errorf("%d slices, want %d", n, tt.want)
+				}
+				if op := d.Variant().Op.Type(); dt != tfbridge.String && op != tt.op {
+					t.Errorf("made by %s, want %s", op, tt.op)
+				}
+			})
+		}
+	}
+}
+
 // ragged gives [], [1], [1 1], [1 1 1], and each length as a string.
 func ragged(s *graph.Scope) *dataset.Dataset {
 	return dataset.Range(s, 0, 4, 1).Map("fill", func(s *graph.Scope, args outs) outs {

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"math"
-
 	"millrace/tfbridge"
 )
 
@@ -40,7 +38,7 @@ func (d *Dataset) AssertNext(names ...string) *Dataset {
 // time; parallel may be [Autotune]. The order is kept. It wraps
 // ParallelBatchDataset.
 func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
-	inRange(d.scope, "Dataset.BatchParallel: size", n, 1, math.MaxInt64)
+	inRange(d.scope, "Dataset.BatchParallel: size", n, 1, maxBatchSize(drop))
 	inRange(d.scope, "Dataset.BatchParallel: parallel calls", parallel, Autotune, maxParallel)
 	if parallel == 0 {
 		return d.Batch(n, drop)

@@ -3,13 +3,16 @@ package dataset
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/tfbridge"
 )
 
 // What TensorFlow would run out of memory for, or end the process, in place of
 // failing.
 const (
 	maxShuffleBuffer = 100_000_000 // elements
-	maxParallel      = 1_000       // calls at a time, datasets open at a time
+	maxBatch         = 1<<31 - 1   // elements
+	maxWholeBatch    = 100_000_000 // elements of a batch for which room is made at once
+	maxParallel      = 1_000       // calls at a time, datasets open at a time, threads
 	maxReadBuffer    = 1 << 33     // bytes
 	maxPaddedDim     = 1 << 31     // elements
 	maxPaddedBatch   = 1 << 40     // bytes
@@ -29,6 +32,26 @@ func inRange(s *graph.Scope, what string, size, low, high int64) {
 // errNoContext says that a context is nil.
 func errNoContext(what string) error {
 	return millrace.Errorf(millrace.ErrConfig, "%s: the context is nil", what)
+}
+
+// maxBatchSize returns the largest size of batches. Room for all elements is
+// made before the first where fewer are left out.
+func maxBatchSize(drop bool) int64 {
+	if drop {
+		return maxWholeBatch
+	}
+	return maxBatch
+}
+
+// atMost returns an int64 scalar of the graph that fails if it is more than
+// high. A negative one or 0 is what TensorFlow refuses itself.
+func atMost(s *graph.Scope, what string, n tfbridge.Output, high int64) tfbridge.Output {
+	if s.Err() != nil || n.Op == nil {
+		return n
+	}
+	limit := s.Const(high)
+	check := graph.Assert(s, graph.LessEqual(s, n, limit), []tfbridge.Output{s.Const(what), n, s.Const("is more than"), limit}, nil)
+	return graph.Identity(s.WithControlDependencies(check), n)
 }
 
 // fits sticks a failure to the scope if a batch of n elements, padded to p,

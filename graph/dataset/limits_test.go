@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/tfbridge"
 )
 
 func TestLimits(t *testing.T) {
@@ -18,6 +19,11 @@ func TestLimits(t *testing.T) {
 		class millrace.Class
 	}{
 		{"batch", func(d *dataset.Dataset) { d.Batch(0, false) }, millrace.ErrModel},
+		{"large batch", func(d *dataset.Dataset) { d.Batch(1<<30, true) }, millrace.ErrLimit},
+		{"large batch, parallel", func(d *dataset.Dataset) { d.BatchParallel(1<<30, true, 2) }, millrace.ErrLimit},
+		{"large sparse batch", func(d *dataset.Dataset) { d.SparseBatch(1<<30, nil) }, millrace.ErrLimit},
+		{"large padded batch", func(d *dataset.Dataset) { d.PaddedBatch(1<<30, nil) }, millrace.ErrLimit},
+		{"threads", func(d *dataset.Dataset) { d.WithOptions(&dataset.Options{PrivateThreads: 1 << 20}) }, millrace.ErrLimit},
 		{"rebatch", func(d *dataset.Dataset) { d.Rebatch(-1, false) }, millrace.ErrModel},
 		{"padded batch", func(d *dataset.Dataset) { d.PaddedBatch(0, nil) }, millrace.ErrModel},
 		{"padded dimension", func(d *dataset.Dataset) {
@@ -47,6 +53,42 @@ func TestLimits(t *testing.T) {
 			tt.build(dataset.Range(s, 0, 3, 1))
 			if err := s.Err(); !errors.Is(err, tt.class) {
 				t.Errorf("error\n got %v\nwant one of class %v", err, tt.class)
+			}
+		})
+	}
+}
+
+// A size that is fed is checked when an iterator is initialized.
+func TestFedBatchSize(t *testing.T) {
+	s := newScope(t)
+	size := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
+	d := dataset.Range(s, 0, 5, 1)
+	padded := d.PaddedBatch(2, &dataset.PaddedBatchOptions{Size: size})
+	tests := []struct {
+		name string
+		d    *dataset.Dataset
+		n    int64
+		good bool
+	}{
+		{"batch", d.BatchOutput(size, true), 2, true},
+		{"batch of 0", d.BatchOutput(size, false), 0, false},
+		{"large batch", d.BatchOutput(size, true), 1 << 40, false},
+		{"padded batch", padded, 2, true},
+		{"padded batch above n", padded, 3, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n, err := tfbridge.NewTensor(tt.n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			err = nil
+			for _, e := range tt.d.All(t.Context(), &dataset.IterateOptions{Feeds: map[out]*tfbridge.Tensor{size: n}}) {
+				err = e
+			}
+			if tt.good != (err == nil) || !tt.good && !errors.Is(err, tfbridge.InvalidArgument) {
+				t.Errorf("%d: error %v", tt.n, err)
 			}
 		})
 	}

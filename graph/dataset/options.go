@@ -84,6 +84,9 @@ func (o *Options) check() error {
 			return millrace.Errorf(millrace.ErrLimit, "%s is %d, which is more than %d", name, n, maxParallel)
 		}
 	}
+	if o.PrivateThreads > maxParallel {
+		return millrace.Errorf(millrace.ErrLimit, "PrivateThreads is %d, more than %d", o.PrivateThreads, maxParallel)
+	}
 	return nil
 }
 

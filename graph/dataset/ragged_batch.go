@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"math"
-
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -81,7 +79,7 @@ func raggedFrom(s *graph.Scope, x tfbridge.Output, rank int) tfbridge.Output {
 // largest of the batch. There must be one component. The last batch may have
 // fewer. It wraps DenseToSparseBatchDataset.
 func (d *Dataset) SparseBatch(n int64, shape []int64) *Dataset {
-	inRange(d.scope, "Dataset.SparseBatch: size", n, 1, math.MaxInt64)
+	inRange(d.scope, "Dataset.SparseBatch: size", n, 1, maxWholeBatch)
 	if d.scope.Err() != nil {
 		return &Dataset{scope: d.scope}
 	}

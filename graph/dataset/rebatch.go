@@ -41,8 +41,9 @@ func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
 }
 
 // BatchOutput is [Dataset.Batch] with a size, an int64 scalar, that is an
-// output of the graph. The size of the batches is then not known beforehand.
+// output of the graph. The size of the batches is then not known beforehand,
+// and one that Batch refuses is an error of code InvalidArgument.
 func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
 	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
-		n, d.scope.Const(drop)).batchOf(d, -1, drop)
+		atMost(d.scope, "BatchOutput: size", n, maxBatchSize(drop)), d.scope.Const(drop)).batchOf(d, -1, drop)
 }
