@@ -459,3 +459,25 @@ func TestControlFlowMistakes(t *testing.T) {
 		})
 	}
 }
+
+// Rounds must not take stack: TensorFlow runs loops that are not lowered by
+// calling itself.
+func TestWhileOfManyRounds(t *testing.T) {
+	const rounds = 100_000
+	count := func(s *graph.Scope) tfbridge.Output {
+		return graph.While(s, []tfbridge.Output{s.Const(int64(0))},
+			func(s *graph.Scope, vars []tfbridge.Output) tfbridge.Output {
+				return graph.Less(s, vars[0], s.Const(int64(rounds)))
+			},
+			func(s *graph.Scope, vars []tfbridge.Output) []tfbridge.Output {
+				return []tfbridge.Output{graph.Add(s, vars[0], s.Const(int64(1)))}
+			}, nil)[0]
+	}
+	s := newScope(t)
+	plain := count(s)
+	f := s.Func("f", nil, nil, func(s *graph.Scope, _, _ []tfbridge.Output) []tfbridge.Output { return []tfbridge.Output{count(s)} })
+	got, err := tryRun(t, s, plain, graph.Call(s, f)[0])
+	if err != nil || got[0] != int64(rounds) || got[1] != int64(rounds) {
+		t.Errorf("got %v, %v, want %d twice", got, err, rounds)
+	}
+}

@@ -214,7 +214,12 @@ func (l *loop) while(s *Scope, cond, body *Func, specs []Spec, inputs []tfbridge
 	if cond.Stateful || body.Stateful {
 		typ = "While"
 	}
-	attrs := map[string]any{"cond": cond.Attr(), "body": body.Attr(), "output_shapes": Shapes(specs)}
+	attrs := map[string]any{
+		"cond": cond.Attr(), "body": body.Attr(), "output_shapes": Shapes(specs),
+		// Without it the kernel calls itself for every round, and many rounds
+		// overflow the stack.
+		"_lower_using_switch_merge": true,
+	}
 	if l.parallel > 0 {
 		attrs["parallel_iterations"] = l.parallel
 	}
