@@ -481,3 +481,18 @@ func TestWhileOfManyRounds(t *testing.T) {
 		t.Errorf("got %v, %v, want %d twice", got, err, rounds)
 	}
 }
+
+func TestWhileOfFunctionsIsLowered(t *testing.T) {
+	s := newScope(t)
+	in := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
+	cond := s.Func("c", in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{graph.Less(s, args[0], s.Const(int64(100_000)))}
+	})
+	body := s.Func("b", in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{graph.Add(s, args[0], s.Const(int64(1)))}
+	})
+	end := s.Op("StatelessWhile", map[string]any{"cond": cond.Attr(), "body": body.Attr()}, tfbridge.OutputList{s.Const(int64(0))})
+	if got, err := tryRun(t, s, end...); err != nil || got[0] != int64(100_000) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

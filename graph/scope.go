@@ -189,6 +189,9 @@ func (s *Scope) complete(what string, spec *tfbridge.OpSpec) bool {
 		}
 	}
 	spec.Input = inputs
+	if spec.Type == "While" || spec.Type == "StatelessWhile" {
+		spec.Attrs = lowered(spec.Attrs)
+	}
 	controls := slices.Concat(spec.ControlDependencies, s.controls)
 	for i, op := range controls {
 		if op == nil || op.Graph() != s.graph {

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"millrace/tfbridge"
@@ -102,6 +103,19 @@ func limited(s *Scope, initial []tfbridge.Output, cond loopCond, body loopBody, 
 		return nil
 	}
 	return outputs[1:]
+}
+
+// lowered returns the attributes of a loop with one that makes TensorFlow
+// replace it by control flow of its executor, unless they say something else.
+// The kernel calls itself for every round, and many rounds overflow the stack.
+func lowered(attrs map[string]any) map[string]any {
+	const name = "_lower_using_switch_merge"
+	if _, ok := attrs[name]; ok {
+		return attrs
+	}
+	all := map[string]any{name: true}
+	maps.Copy(all, attrs)
+	return all
 }
 
 // loopSpecs returns the specs of a loop's variables.
@@ -214,12 +228,7 @@ func (l *loop) while(s *Scope, cond, body *Func, specs []Spec, inputs []tfbridge
 	if cond.Stateful || body.Stateful {
 		typ = "While"
 	}
-	attrs := map[string]any{
-		"cond": cond.Attr(), "body": body.Attr(), "output_shapes": Shapes(specs),
-		// Without it the kernel calls itself for every round, and many rounds
-		// overflow the stack.
-		"_lower_using_switch_merge": true,
-	}
+	attrs := map[string]any{"cond": cond.Attr(), "body": body.Attr(), "output_shapes": Shapes(specs)}
 	if l.parallel > 0 {
 		attrs["parallel_iterations"] = l.parallel
 	}
