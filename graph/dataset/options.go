@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace"
 	"millrace/internal/tfproto"
@@ -145,32 +146,21 @@ func (o *Options) optimization() *tfproto.OptimizationOptions {
 
 // add sets the rewrites that are not left to TensorFlow.
 func (r *Rewrites) add(p *tfproto.OptimizationOptions) {
-	if on, set := r.FilterFusion.value(); set {
-		p.OptionalFilterFusion = &tfproto.OptimizationOptions_FilterFusion{FilterFusion: on}
-	}
-	if on, set := r.FilterParallelization.value(); set {
-		p.OptionalFilterParallelization = &tfproto.OptimizationOptions_FilterParallelization{FilterParallelization: on}
-	}
-	if on, set := r.InjectPrefetch.value(); set {
-		p.OptionalInjectPrefetch = &tfproto.OptimizationOptions_InjectPrefetch{InjectPrefetch: on}
-	}
-	if on, set := r.MapAndBatchFusion.value(); set {
-		p.OptionalMapAndBatchFusion = &tfproto.OptimizationOptions_MapAndBatchFusion{MapAndBatchFusion: on}
-	}
-	if on, set := r.MapAndFilterFusion.value(); set {
-		p.OptionalMapAndFilterFusion = &tfproto.OptimizationOptions_MapAndFilterFusion{MapAndFilterFusion: on}
-	}
-	if on, set := r.MapFusion.value(); set {
-		p.OptionalMapFusion = &tfproto.OptimizationOptions_MapFusion{MapFusion: on}
-	}
-	if on, set := r.MapParallelization.value(); set {
-		p.OptionalMapParallelization = &tfproto.OptimizationOptions_MapParallelization{MapParallelization: on}
-	}
-	if on, set := r.NoopElimination.value(); set {
-		p.OptionalNoopElimination = &tfproto.OptimizationOptions_NoopElimination{NoopElimination: on}
-	}
-	if on, set := r.ShuffleAndRepeatFusion.value(); set {
-		p.OptionalShuffleAndRepeatFusion = &tfproto.OptimizationOptions_ShuffleAndRepeatFusion{ShuffleAndRepeatFusion: on}
+	message := p.ProtoReflect()
+	for name, w := range map[protoreflect.Name]Switch{
+		"filter_fusion":             r.FilterFusion,
+		"filter_parallelization":    r.FilterParallelization,
+		"inject_prefetch":           r.InjectPrefetch,
+		"map_and_batch_fusion":      r.MapAndBatchFusion,
+		"map_and_filter_fusion":     r.MapAndFilterFusion,
+		"map_fusion":                r.MapFusion,
+		"map_parallelization":       r.MapParallelization,
+		"noop_elimination":          r.NoopElimination,
+		"shuffle_and_repeat_fusion": r.ShuffleAndRepeatFusion,
+	} {
+		if on, set := w.value(); set {
+			message.Set(message.Descriptor().Fields().ByName(name), protoreflect.ValueOfBool(on))
+		}
 	}
 }
 

@@ -76,6 +76,11 @@ func TestEveryOption(t *testing.T) {
 	d := dataset.Range(s, 0, 20, 1).MapParallel("a", dataset.Autotune, double).Prefetch(2).WithOptions(&dataset.Options{
 		Name: "numbers", CPUBudget: 2, RAMBudget: 1 << 20, Parallelism: 2, MinParallelism: 1,
 		PrivateThreads: 2, IntraOpThreads: 1, PrefetchOpenings: true, WarmStart: true, Slack: true,
+		Rewrites: dataset.Rewrites{
+			FilterFusion: dataset.On, FilterParallelization: dataset.On, InjectPrefetch: dataset.On,
+			MapAndBatchFusion: dataset.On, MapAndFilterFusion: dataset.On, MapFusion: dataset.On,
+			MapParallelization: dataset.On, NoopElimination: dataset.On, ShuffleAndRepeatFusion: dataset.On,
+		},
 	})
 	if got := all(t, d); len(got) != 20 || got[19] != int64(38) {
 		t.Errorf("elements %v", got)
