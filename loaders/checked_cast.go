@@ -15,18 +15,10 @@ func (b *builder) checkedCast(s *graph.Scope, f *Feature, x tfbridge.Output) tfb
 	if f.Kind == Float {
 		same = graph.LogicalOr(s, same, graph.LogicalAnd(s, graph.NotEqual(s, x, x), graph.NotEqual(s, back, back)))
 	}
-	if unsigned(f.DType) {
+	if valueKind(f.DType) == unsignedValue {
 		same = graph.LogicalAnd(s, same, graph.GreaterEqual(s, x, s.Zeros(f.stored())))
 	}
 	message := s.Const("feature " + f.Name + ": a value does not fit " + f.DType.String())
 	assert := graph.Assert(s, graph.ReduceAll(s, same), []tfbridge.Output{message}, nil)
 	return graph.Identity(s.WithControlDependencies(assert), y)
-}
-
-func unsigned(t tfbridge.DataType) bool {
-	switch t {
-	case tfbridge.Uint8, tfbridge.Uint16, tfbridge.Uint32, tfbridge.Uint64:
-		return true
-	}
-	return false
 }

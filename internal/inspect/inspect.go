@@ -20,8 +20,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// ManifestName is the manifest's file name in a dataset's folder.
-const ManifestName = "__manifest__.json"
+// manifestName is the manifest's file name in a dataset's folder.
+const manifestName = "__manifest__.json"
 
 // Extension is that of a dataset's data files.
 const Extension = ".tfrecords"
@@ -117,7 +117,7 @@ func (r *Report) list() ([]string, error) {
 		case strings.Contains(filepath.Base(rel), strings.TrimSuffix(Extension, "s")):
 			near = append(near, rel)
 		}
-		r.HasManifest = r.HasManifest || rel == ManifestName
+		r.HasManifest = r.HasManifest || rel == manifestName
 		return nil
 	})
 	if err != nil {
