@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"fmt"
+	"strings"
+
 	"millrace"
 	"millrace/tfbridge"
 )
@@ -39,6 +42,9 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 		grads, err = s.graph.AddGradients(s.prefix+what, y, x, dx)
 	}
 	if err != nil {
+		if strings.Contains(err.Error(), "conflicts with existing node") {
+			err = fmt.Errorf("%w; a second call needs a scope of its own, from SubScope", err)
+		}
 		s.UpdateErr(what, err)
 		return nil
 	}

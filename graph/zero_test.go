@@ -123,3 +123,13 @@ func TestModelNamesAnInputItDoesNotHave(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSecondGradientsSayWhatToDo(t *testing.T) {
+	s := newScope(t)
+	x := s.Const(float32(3))
+	y := []tfbridge.Output{graph.Add(s, graph.Mul(s, x, x), x)}
+	for range 2 {
+		graph.Gradients(s, y, []tfbridge.Output{x})
+	}
+	wantFailure(t, s, "a second call needs a scope of its own")
+}
