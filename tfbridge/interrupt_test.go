@@ -197,3 +197,50 @@ func TestInterruptIsChosen(t *testing.T) {
 		runtime.Gosched() // TensorFlow lets go of the run
 	}
 }
+
+// Runs that wait at one queue are each interrupted, also while one that came
+// before them waits on: TensorFlow keeps those behind it in the queue's list and
+// takes the next run from the same thread for one of them.
+func TestInterruptBehindAnother(t *testing.T) {
+	b := newBuild(t)
+	queue, get := emptyQueue(b)
+	put := b.op(OpSpec{Type: "QueueEnqueueV2", Name: "put", Input: []Input{queue, OutputList{b.constant("five", int32(5))}}})
+	s := b.session()
+	first := make(chan error)
+	go func() {
+		out, err := s.Run(nil, []Output{get}, nil)
+		closeAll(out)
+		first <- err
+	}()
+	for len(blocking) == 0 {
+		runtime.Gosched()
+	}
+	c, err := s.PrepareRun(nil, []Output{get}, nil, &RunOptions{Interrupt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			_, err := c.Run(ctx, nil)
+			done <- err
+		}()
+		for len(blocking) < 2 {
+			runtime.Gosched()
+		}
+		cancel()
+		if err := <-done; !errors.Is(err, millrace.ErrCanceled) {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		for len(blocking) > 1 {
+			runtime.Gosched() // it ends in TensorFlow too
+		}
+	}
+	if _, err := s.Run(nil, nil, []*Operation{put}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+}

@@ -13,12 +13,13 @@ import (
 	"millrace/internal/testruntime"
 )
 
-// Collections at every step and freed memory that is overwritten change no
-// result and stop nothing.
+// Collections at every step, freed memory that is overwritten, and one
+// processor change no result and stop nothing.
 func TestUnderPressure(t *testing.T) {
 	testruntime.Need(t)
 	for name, env := range map[string][]string{
-		"collections": {"GOGC=1", "GODEBUG=clobberfree=1,gcstoptheworld=2"},
+		"collections":   {"GOGC=1", "GODEBUG=clobberfree=1,gcstoptheworld=2"},
+		"one processor": {"GOMAXPROCS=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, ok := child(t, "pressure", env...); !ok || out != "done, live 0\n" {
@@ -28,13 +29,14 @@ func TestUnderPressure(t *testing.T) {
 	}
 }
 
-// pressureChild runs strings, pinned memory and runs that are interrupted.
+// pressureChild runs strings, pinned memory and runs that are interrupted, in
+// a session of one thread.
 func pressureChild() {
 	b := &build{t: &testing.T{}, g: NewGraph()}
 	_, get := emptyQueue(b)
 	text, number := b.placeholder("text", String, MakeShape(-1)), b.placeholder("number", Float, MakeShape(-1))
 	same, double := b.out("Identity", "same", nil, text), b.out("AddV2", "double", nil, number, number)
-	s, err := NewSession(b.g, nil)
+	s, err := NewSession(b.g, &SessionOptions{IntraOpThreads: 1, InterOpThreads: 1, OwnThreads: true})
 	if err != nil {
 		report(err)
 		return
