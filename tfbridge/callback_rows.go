@@ -92,9 +92,10 @@ func (r *Rows) Add(v reflect.Value) (bool, error) {
 
 // addTensor appends a tensor's contents.
 func (r *Rows) addTensor(t *Tensor) (bool, error) {
-	if !t.isOpen() {
+	if t == nil || !t.h.hold() { // for who added it may close it
 		return false, millrace.Errorf(millrace.ErrSchema, "the tensor is nil or closed")
 	}
+	defer t.h.release()
 	if t.dtype != r.dtype {
 		return false, r.errType(t.dtype)
 	}

@@ -217,33 +217,35 @@ func (t *Tensor) ByteSize() int64 {
 
 // Bytes returns the contents in place, in row-major order and the machine's
 // byte order, without a copy. The slice is valid until Close, and must not be
-// written to while something else reads the tensor. Strings, resources and
-// variants have no bytes.
+// written to while something else reads the tensor. Nothing watches over that:
+// the memory may be another tensor's after a Close, so one that is closed by
+// another goroutine has to wait for who reads the slice, or Value copies.
+// Strings, resources and variants have no bytes.
 func (t *Tensor) Bytes() ([]byte, error) {
-	if !t.isOpen() {
+	if t == nil || !t.h.hold() {
 		return nil, errClosed("tensor")
 	}
-	defer runtime.KeepAlive(t)
+	defer t.h.release()
 	if t.dtype.Size() == 0 {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", t.dtype)
 	}
-	return t.raw(), nil
+	return t.contents(), nil
 }
 
 // View returns the elements in place, in row-major order, without a copy. The
-// slice is valid until t is closed. T must be the type's own: bool for Bool,
+// slice is valid until t is closed, which nothing watches over, see
+// [Tensor.Bytes]. T must be the type's own: bool for Bool,
 // int8 for Int8 or Qint8, and so on; Half and Bfloat16 are Float16 and
 // BFloat16, or uint16. Strings cannot be viewed.
 func View[T any](t *Tensor) ([]T, error) {
-	if !t.isOpen() {
+	if t == nil || !t.h.hold() {
 		return nil, errClosed("tensor")
 	}
-	defer runtime.KeepAlive(t)
+	defer t.h.release()
 	typ := reflect.TypeFor[T]()
 	if !t.dtype.viewableAs(typ) {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be viewed as %v", t.dtype, typ)
 	}
-	t.h.ptr()
 	return unsafe.Slice((*T)(unsafe.Pointer(t.data)), t.n), nil
 }
 

@@ -205,11 +205,7 @@ func (t *Tensor) flatValue(typ reflect.Type) reflect.Value {
 	case typ == nil:
 		return reflect.Value{}
 	case t.dtype == String:
-		all, err := t.Strings()
-		if err != nil { // it was closed just now
-			return reflect.Value{}
-		}
-		return reflect.ValueOf(all)
+		return reflect.ValueOf(t.stringsHeld())
 	}
 	out := reflect.MakeSlice(reflect.SliceOf(typ), int(t.n), int(t.n))
 	copy(memory(out), t.contents())

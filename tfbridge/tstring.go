@@ -81,52 +81,62 @@ func (p *packer) flush() {
 }
 
 // Strings returns copies of the elements, in row-major order. They share one
-// allocation: who keeps a few of many for long should strings.Clone them.
+// allocation: who keeps a few of many for long should strings.Clone them. A
+// Close meanwhile takes effect afterwards, or before: then they are an error
+// of class millrace.ErrClosed.
 //
 // It wraps TF_StringGetSize and TF_StringGetDataPointer.
 func (t *Tensor) Strings() ([]string, error) {
-	if err := t.checkStrings(); err != nil {
+	if err := t.holdStrings(); err != nil {
 		return nil, err
 	}
-	defer runtime.KeepAlive(t)
+	defer t.h.release()
+	return t.stringsHeld(), nil
+}
+
+// stringsHeld is Strings for a tensor of strings that is held.
+func (t *Tensor) stringsHeld() []string {
 	out := make([]string, t.n)
 	if t.n == 0 {
-		return out, nil
+		return out
 	}
 	ends := make([]int64, t.n)
-	C.mr_string_ends(t.h.ptr(), C.int64_t(t.n), (*C.int64_t)(unsafe.SliceData(ends)))
+	C.mr_string_ends(t.h.p, C.int64_t(t.n), (*C.int64_t)(unsafe.SliceData(ends)))
 	packed := make([]byte, ends[t.n-1])
-	C.mr_pack_strings(t.h.ptr(), C.int64_t(t.n), (*C.char)(unsafe.Pointer(unsafe.SliceData(packed))))
+	C.mr_pack_strings(t.h.p, C.int64_t(t.n), (*C.char)(unsafe.Pointer(unsafe.SliceData(packed))))
 	all := unsafe.String(unsafe.SliceData(packed), len(packed)) // nobody writes to packed from here on
 	at := int64(0)
 	for i, end := range ends {
 		out[i], at = all[at:end], end
 	}
-	return out, nil
+	return out
 }
 
-// StringAt returns a copy of element i, in row-major order.
+// StringAt returns a copy of element i, in row-major order. It may overlap
+// with Close, as Strings may.
 //
 // It wraps TF_StringGetSize and TF_StringGetDataPointer.
 func (t *Tensor) StringAt(i int64) (string, error) {
-	if err := t.checkStrings(); err != nil {
+	if err := t.holdStrings(); err != nil {
 		return "", err
 	}
-	defer runtime.KeepAlive(t)
+	defer t.h.release()
 	if i < 0 || i >= t.n {
 		return "", millrace.Errorf(millrace.ErrSchema, "no element %d in a tensor of %d", i, t.n)
 	}
 	var n C.size_t
-	p := C.mr_string(t.h.ptr(), C.int64_t(i), &n)
+	p := C.mr_string(t.h.p, C.int64_t(i), &n)
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(p)), n)), nil
 }
 
-// checkStrings fails unless t is an open tensor of strings.
-func (t *Tensor) checkStrings() error {
-	if !t.isOpen() {
+// holdStrings holds t, which the caller releases, unless it is no open tensor
+// of strings.
+func (t *Tensor) holdStrings() error {
+	if t == nil || !t.h.hold() {
 		return errClosed("tensor")
 	}
 	if t.dtype != String {
+		t.h.release()
 		return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v holds no strings", t.dtype)
 	}
 	return nil

@@ -3,9 +3,13 @@ package tfbridge
 import (
 	"errors"
 	"math"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"millrace"
+	"millrace/internal/testruntime"
 )
 
 func TestDataTypeNames(t *testing.T) {
@@ -134,5 +138,60 @@ func TestCodeClasses(t *testing.T) {
 	}
 	if got := Code(77).class(); got != millrace.ErrInternal {
 		t.Errorf("class of an unknown code: got %q", got)
+	}
+}
+
+// Reading beside a Close gives everything or that the tensor is closed.
+func TestReadsBesideClose(t *testing.T) {
+	testruntime.Need(t)
+	text := slices.Repeat([]string{strings.Repeat("text", 20)}, 100)
+	numbers := slices.Repeat([]int64{7}, 300)
+	for range 30 {
+		a, err := NewTensor(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := NewTensor(numbers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads := []func() (whole bool, err error){
+			func() (bool, error) { got, err := a.Strings(); return slices.Equal(got, text), err },
+			func() (bool, error) { got, err := a.StringAt(99); return got == text[99], err },
+			func() (bool, error) { got, err := b.Bytes(); return len(got) == 8*len(numbers), err }, // not its contents
+			func() (bool, error) { got, err := View[int64](b); return len(got) == len(numbers), err },
+			func() (bool, error) {
+				switch got := a.Value().(type) {
+				case nil:
+					return false, errClosed("tensor")
+				default:
+					return slices.Equal(got.([]string), text), nil
+				}
+			},
+		}
+		var group, begun sync.WaitGroup
+		begun.Add(len(reads))
+		for _, read := range reads {
+			group.Go(func() {
+				once := sync.OnceFunc(begun.Done)
+				for {
+					whole, err := read()
+					once()
+					if err != nil {
+						if !errors.Is(err, millrace.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+					if !whole {
+						t.Error("a part is not there")
+					}
+				}
+			})
+		}
+		begun.Wait()
+		a.Close()
+		b.Close()
+		group.Wait()
 	}
 }
