@@ -42,7 +42,7 @@ func numberOf(dt tfbridge.DataType, y any) (any, error) {
 
 // intAs returns n as a value of a data type.
 func intAs(dt tfbridge.DataType, n int64) (any, error) {
-	lo, hi, ok := intRange(dt)
+	lo, hi, ok := dt.IntRange()
 	if !ok {
 		return floatAs(dt, float64(n))
 	}
@@ -68,29 +68,6 @@ func intAs(dt tfbridge.DataType, n int64) (any, error) {
 	return n, nil
 }
 
-// intRange returns the least and greatest value of an integer data type.
-func intRange(dt tfbridge.DataType) (lo int64, hi uint64, ok bool) {
-	switch dt {
-	case tfbridge.Int8:
-		return math.MinInt8, math.MaxInt8, true
-	case tfbridge.Int16:
-		return math.MinInt16, math.MaxInt16, true
-	case tfbridge.Int32:
-		return math.MinInt32, math.MaxInt32, true
-	case tfbridge.Int64:
-		return math.MinInt64, math.MaxInt64, true
-	case tfbridge.Uint8:
-		return 0, math.MaxUint8, true
-	case tfbridge.Uint16:
-		return 0, math.MaxUint16, true
-	case tfbridge.Uint32:
-		return 0, math.MaxUint32, true
-	case tfbridge.Uint64:
-		return 0, math.MaxUint64, true
-	}
-	return 0, 0, false
-}
-
 // floatAs returns x as a value of a data type.
 func floatAs(dt tfbridge.DataType, x float64) (any, error) {
 	switch dt {
@@ -107,7 +84,7 @@ func floatAs(dt tfbridge.DataType, x float64) (any, error) {
 	case tfbridge.Bfloat16:
 		return tfbridge.NewBFloat16(float32(x)), nil
 	}
-	if _, _, ok := intRange(dt); ok && x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
+	if _, _, ok := dt.IntRange(); ok && x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
 		return intAs(dt, int64(x))
 	}
 	return nil, millrace.Errorf(millrace.ErrModel, "%v is not a value of %v; cast the tensor first", x, dt)

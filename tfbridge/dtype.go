@@ -2,6 +2,7 @@ package tfbridge
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 )
@@ -135,6 +136,19 @@ func (d DataType) Size() int {
 		return int(t.Size())
 	}
 	return 0
+}
+
+// IntRange returns the least and the greatest value of an integer type of 8 to
+// 64 bits. It is false for all other types, quantized ones among them.
+func (d DataType) IntRange() (least int64, greatest uint64, ok bool) {
+	switch d {
+	case Int8, Int16, Int32, Int64:
+		bits := 8 * d.Size()
+		return -1 << (bits - 1), 1<<(bits-1) - 1, true
+	case Uint8, Uint16, Uint32, Uint64:
+		return 0, math.MaxUint64 >> (64 - 8*d.Size()), true
+	}
+	return 0, 0, false
 }
 
 // goType returns the Go type of an element, nil if there is none.

@@ -12,6 +12,32 @@ import (
 	"millrace/internal/testruntime"
 )
 
+func TestIntRange(t *testing.T) {
+	tests := []struct {
+		dt       DataType
+		least    int64
+		greatest uint64
+		ok       bool
+	}{
+		{Int8, -128, 127, true},
+		{Int32, -2147483648, 2147483647, true},
+		{Int64, -9223372036854775808, 9223372036854775807, true},
+		{Uint8, 0, 255, true},
+		{Uint64, 0, 18446744073709551615, true},
+		{Int4, 0, 0, false},
+		{Qint8, 0, 0, false},
+		{Bool, 0, 0, false},
+		{Float, 0, 0, false},
+		{DataType(0), 0, 0, false},
+	}
+	for _, test := range tests {
+		least, greatest, ok := test.dt.IntRange()
+		if least != test.least || greatest != test.greatest || ok != test.ok {
+			t.Errorf("IntRange of %v\n got %d, %d, %v\nwant %d, %d, %v", test.dt, least, greatest, ok, test.least, test.greatest, test.ok)
+		}
+	}
+}
+
 func TestDataTypeNames(t *testing.T) {
 	for d := DataType(1); d.known(); d++ {
 		got, ok := ParseDataType(d.String())

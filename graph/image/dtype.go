@@ -10,23 +10,14 @@ import (
 // greatest rounded towards zero so that it is one, and whether it is an integer
 // type.
 func limits(dt tfbridge.DataType) (low, high float64, integer, ok bool) {
+	if least, greatest, ok := dt.IntRange(); ok {
+		high = float64(greatest)
+		if dt.Size() == 8 { // rounded up to a power of two
+			high = math.Nextafter(high, 0)
+		}
+		return float64(least), high, true, true
+	}
 	switch dt {
-	case tfbridge.Uint8:
-		return 0, math.MaxUint8, true, true
-	case tfbridge.Uint16:
-		return 0, math.MaxUint16, true, true
-	case tfbridge.Uint32:
-		return 0, math.MaxUint32, true, true
-	case tfbridge.Uint64:
-		return 0, math.Nextafter(1<<64, 0), true, true
-	case tfbridge.Int8:
-		return math.MinInt8, math.MaxInt8, true, true
-	case tfbridge.Int16:
-		return math.MinInt16, math.MaxInt16, true, true
-	case tfbridge.Int32:
-		return math.MinInt32, math.MaxInt32, true, true
-	case tfbridge.Int64:
-		return math.MinInt64, math.Nextafter(1<<63, 0), true, true
 	case tfbridge.Half:
 		return -65504, 65504, false, true
 	case tfbridge.Float, tfbridge.Bfloat16:
