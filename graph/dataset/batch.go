@@ -10,6 +10,7 @@ import (
 // Batch stacks every n elements, which must have equal shapes. Fewer are left
 // at the end; drop leaves them out, and makes the size of batches known.
 func (d *Dataset) Batch(n int64, drop bool) *Dataset {
+	d = d.orNone()
 	inRange(d.scope, "BatchDatasetV2: batch size", n, 1, maxBatchSize(drop))
 	return d.then("BatchDatasetV2", d.batched(n, drop, d.specs), attrs{"parallel_copy": true},
 		d.scope.Const(n), d.scope.Const(drop)).batchOf(d, n, drop)
@@ -59,6 +60,7 @@ type PaddedBatchOptions struct {
 // PaddedBatch stacks every n elements after padding them to one shape. An
 // element larger than that is an error when it is read.
 func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &PaddedBatchOptions{}
 	}
@@ -133,6 +135,7 @@ func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 // dimension. It wraps UnbatchDataset, or FlatMapDataset and TensorSliceDataset
 // for numbers of which a slice may hold none, by their shapes.
 func (d *Dataset) Unbatch() *Dataset {
+	d = d.orNone()
 	d = d.sliceable("Dataset.Unbatch")
 	specs, err := slicesOf(d.specs)
 	if err != nil {
@@ -193,6 +196,7 @@ type WindowOptions struct {
 // function; [MapOf], [DatasetOf] and [ZipWindow] do that themselves. Sizes are
 // scalars of int64.
 func (d *Dataset) Window(size tfbridge.Output, o *WindowOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &WindowOptions{}
 	}

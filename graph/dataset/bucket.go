@@ -25,6 +25,7 @@ type Buckets struct {
 // are full, at the end the rest in the order of the buckets. It wraps
 // GroupByWindowDataset, PaddedBatchDatasetV2 and BatchDatasetV2.
 func (d *Dataset) BucketByLength(name string, b *Buckets) *Dataset {
+	d = d.orNone()
 	if err := b.check(); err != nil {
 		return d.fail("Dataset.BucketByLength", "%w", err)
 	}

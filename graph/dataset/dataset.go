@@ -14,7 +14,9 @@ import (
 const Autotune = -1
 
 // Dataset is a dataset in a graph. Its methods add further datasets to the
-// scope that it was made in.
+// scope that it was made in. Those of a nil dataset, which has no scope, and of
+// the zero value give datasets without components, whose sequences are one
+// error of class millrace.ErrModel.
 type Dataset struct {
 	scope     *graph.Scope
 	variant   tfbridge.Output
@@ -22,6 +24,14 @@ type Dataset struct {
 	structure *Structure // over the components; nil: a tensor, or a tuple of them
 	remote    bool       // it reads from another device
 	endless   bool       // it is known to have no end
+}
+
+// orNone returns d, or a dataset of no scope if it is nil.
+func (d *Dataset) orNone() *Dataset {
+	if d == nil {
+		return &Dataset{}
+	}
+	return d
 }
 
 // FromVariant returns the dataset that a scalar variant tensor holds, such as
@@ -32,6 +42,7 @@ func FromVariant(s *graph.Scope, variant tfbridge.Output, specs []graph.Spec) *D
 
 // Variant returns the tensor that holds the dataset.
 func (d *Dataset) Variant() tfbridge.Output {
+	d = d.orNone()
 	return d.variant
 }
 
@@ -47,6 +58,7 @@ func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) 
 
 // Spec returns the structure of the elements: an empty tuple after a failure.
 func (d *Dataset) Spec() *Structure {
+	d = d.orNone()
 	if d.structure != nil {
 		return d.structure
 	}
@@ -55,17 +67,20 @@ func (d *Dataset) Spec() *Structure {
 
 // Specs returns the types and shapes of the components, none after a failure.
 func (d *Dataset) Specs() []graph.Spec {
+	d = d.orNone()
 	return d.specs
 }
 
 // Scope returns the scope that the dataset was made in.
 func (d *Dataset) Scope() *graph.Scope {
+	d = d.orNone()
 	return d.scope
 }
 
 // In returns the same dataset for adding to it in another scope: of the same
 // graph, to name things, or of a function's body, which captures the dataset.
 func (d *Dataset) In(s *graph.Scope) *Dataset {
+	d = d.orNone()
 	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure, remote: d.remote, endless: d.endless}
 }
 

@@ -11,6 +11,7 @@ import (
 // iterator, on the same device. Its iterators cannot be saved. It wraps
 // GeneratorDataset and RemoteCall.
 func (d *Dataset) CopyToDevice(device string) *Dataset {
+	d = d.orNone()
 	s := d.scope
 	if device == "" {
 		return d.fail("Dataset.CopyToDevice", "the device has no name")
@@ -34,6 +35,7 @@ func (d *Dataset) CopyToDevice(device string) *Dataset {
 // more than Prefetch, and its iterators can be saved. It wraps
 // PrefetchDataset.
 func (d *Dataset) PrefetchToDevice(device string, n int64) *Dataset {
+	d = d.orNone()
 	if device == "" {
 		return d.fail("Dataset.PrefetchToDevice", "the device has no name")
 	}

@@ -8,6 +8,7 @@ import (
 // component, of int32, int64 or strings; those seen are kept in memory. It
 // wraps UniqueDataset.
 func (d *Dataset) Unique() *Dataset {
+	d = d.orNone()
 	if d.scope.Err() == nil {
 		ok := len(d.specs) == 1
 		if ok {
@@ -28,6 +29,7 @@ func (d *Dataset) Unique() *Dataset {
 // that TensorFlow runs after d begin with these names, such as "MapAndBatch":
 // tests see by it what became of a pipeline. It wraps AssertNextDataset.
 func (d *Dataset) AssertNext(names ...string) *Dataset {
+	d = d.orNone()
 	if len(names) == 0 {
 		return d.fail("Dataset.AssertNext", "there are no names")
 	}
@@ -38,6 +40,7 @@ func (d *Dataset) AssertNext(names ...string) *Dataset {
 // time; parallel may be [Autotune]. The order is kept. It wraps
 // ParallelBatchDataset.
 func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
+	d = d.orNone()
 	inRange(d.scope, "Dataset.BatchParallel: size", n, 1, maxBatchSize(drop))
 	inRange(d.scope, "Dataset.BatchParallel: parallel calls", parallel, Autotune, maxParallel)
 	if parallel == 0 {

@@ -19,6 +19,7 @@ type Grouping struct {
 // every group is a smaller window, in the order of the keys. Windows keep the
 // order of their elements.
 func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
+	d = d.orNone()
 	if g == nil || g.Key == nil || g.Size == nil || g.Reduce == nil {
 		return d.fail("Dataset.GroupByWindow", "group %q needs the functions Key, Size and Reduce", name)
 	}

@@ -19,6 +19,7 @@ type Reducer struct {
 // the end of the data, in the order of the keys. It wraps
 // GroupByReducerDataset.
 func (d *Dataset) GroupByReducer(name string, r *Reducer) *Dataset {
+	d = d.orNone()
 	const what = "Dataset.GroupByReducer"
 	if r == nil || r.Key == nil || r.Init == nil || r.Reduce == nil {
 		return d.fail(what, "group %q needs the functions Key, Init and Reduce", name)

@@ -15,6 +15,7 @@ type InterleaveOptions struct {
 // Interleave makes a dataset of every element and gives their elements, taking
 // turns between CycleLength of them.
 func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &InterleaveOptions{}
 	}

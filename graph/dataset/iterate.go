@@ -26,6 +26,7 @@ type IterateOptions struct {
 // for every range over it. When ctx ends it waits for what is in flight, and
 // the error is of class millrace.ErrCanceled.
 func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbridge.Tensor, error] {
+	d = d.orNone()
 	if o == nil {
 		o = &IterateOptions{}
 	}

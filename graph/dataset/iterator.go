@@ -31,6 +31,7 @@ const failOnExternalState = 2
 
 // Iterator adds an iterator over d.
 func (d *Dataset) Iterator(name string) *Iterator {
+	d = d.orNone()
 	s := d.scope.SubScope(name)
 	it := &Iterator{Next: make([]tfbridge.Output, len(d.specs)), scope: s, specs: d.specs}
 	if s.Err() != nil {

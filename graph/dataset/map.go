@@ -28,6 +28,7 @@ type MapOptions struct {
 // Map applies a function to every element. An operation of the function that
 // fails fails that element alone; reading on gives the next one.
 func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &MapOptions{}
 	}
@@ -48,6 +49,7 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 
 // Filter keeps the elements for which the function holds.
 func (d *Dataset) Filter(name string, fn PredicateFunc) *Dataset {
+	d = d.orNone()
 	f := d.predicate("FilterDataset", name, fn)
 	return d.same("FilterDataset", attrs{"predicate": f.Attr()}, f.Inputs())
 }
@@ -55,6 +57,7 @@ func (d *Dataset) Filter(name string, fn PredicateFunc) *Dataset {
 // TakeWhile keeps the elements before the first for which the function does
 // not hold.
 func (d *Dataset) TakeWhile(name string, fn PredicateFunc) *Dataset {
+	d = d.orNone()
 	f := d.predicate("TakeWhileDataset", name, fn)
 	return d.same("TakeWhileDataset", attrs{"predicate": f.Attr()}, f.Inputs())
 }
@@ -62,6 +65,7 @@ func (d *Dataset) TakeWhile(name string, fn PredicateFunc) *Dataset {
 // FlatMap makes a dataset of every element and gives their elements, one
 // dataset after the other.
 func (d *Dataset) FlatMap(name string, fn DatasetFunc) *Dataset {
+	d = d.orNone()
 	f, inner := d.datasetFunction("Dataset.FlatMap", name, fn)
 	if d.scope.Err() != nil {
 		return &Dataset{scope: d.scope}
@@ -72,6 +76,7 @@ func (d *Dataset) FlatMap(name string, fn DatasetFunc) *Dataset {
 // MapParallel is [Dataset.Map] of up to n elements at a time; n may be
 // [Autotune]. The order is kept.
 func (d *Dataset) MapParallel(name string, n int64, fn MapFunc) *Dataset {
+	d = d.orNone()
 	if n == 0 {
 		return d.fail("Dataset.MapParallel", "0 elements at a time of %q, must be at least 1 or Autotune", name)
 	}

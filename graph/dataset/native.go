@@ -145,6 +145,7 @@ const maxNativeBuffer = 1 << 30
 // the features as components: Batch and ParseExample in one. After a failure
 // every further element is the same failure.
 func (d *Dataset) NativeParse(n int64, features []NativeFeature, drop bool) *Dataset {
+	d = d.orNone()
 	const op = opParseBatch
 	inRange(d.scope, op+": batch size", n, 1, math.MaxInt64)
 	static := int64(-1)

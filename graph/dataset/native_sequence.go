@@ -50,6 +50,7 @@ func NativeSequences(s *graph.Scope, filenames, counts tfbridge.Output, q *Nativ
 
 // NativeParseSequences is [Dataset.NativeParse] for SequenceExamples.
 func (d *Dataset) NativeParseSequences(n int64, q *NativeSequence, drop bool) *Dataset {
+	d = d.orNone()
 	const op = opParseSequenceBatch
 	inRange(d.scope, op+": batch size", n, 1, math.MaxInt64)
 	static := int64(-1)
@@ -61,6 +62,10 @@ func (d *Dataset) NativeParseSequences(n int64, q *NativeSequence, drop bool) *D
 
 // add adds a dataset operation that decodes SequenceExamples to batches.
 func (q *NativeSequence) add(s *graph.Scope, op string, batch int64, inputs ...tfbridge.Input) *Dataset {
+	if q == nil {
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "there is no NativeSequence"))
+		return &Dataset{scope: s}
+	}
 	all := nativeAttrs(s, op, q.Features)
 	var records []graph.Spec
 	var lists []bool

@@ -55,6 +55,7 @@ type Rewrites struct {
 // WithOptions sets options for the datasets that d is made of. The iterator
 // applies them.
 func (d *Dataset) WithOptions(o *Options) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &Options{}
 	}
@@ -69,6 +70,7 @@ func (d *Dataset) WithOptions(o *Options) *Dataset {
 // Finalize applies the options to d. An iterator does that itself, except on
 // devices other than the CPU.
 func (d *Dataset) Finalize() *Dataset {
+	d = d.orNone()
 	return d.same("FinalizeDataset", nil)
 }
 

@@ -10,27 +10,32 @@ import (
 
 // Repeat gives the elements n times over, endlessly if n is negative.
 func (d *Dataset) Repeat(n int64) *Dataset {
+	d = d.orNone()
 	return d.same("RepeatDataset", nil, d.scope.Const(n)).neverEnds(n < 0 || d.endless)
 }
 
 // Take gives the first n elements, all if n is negative.
 func (d *Dataset) Take(n int64) *Dataset {
+	d = d.orNone()
 	return d.same("TakeDataset", nil, d.scope.Const(n))
 }
 
 // Skip leaves out the first n elements, all if n is negative.
 func (d *Dataset) Skip(n int64) *Dataset {
+	d = d.orNone()
 	return d.same("SkipDataset", nil, d.scope.Const(n))
 }
 
 // Shard gives every n-th element, starting with element i.
 func (d *Dataset) Shard(n, i int64) *Dataset {
+	d = d.orNone()
 	return d.same("ShardDataset", nil, d.scope.Const(n), d.scope.Const(i))
 }
 
 // Concatenate gives the elements of d, then those of other. Components must
 // agree in type; a dimension in which they differ is unknown in the result.
 func (d *Dataset) Concatenate(other *Dataset) *Dataset {
+	d = d.orNone()
 	if !usable(d.scope, "Dataset.Concatenate", d, other) {
 		return &Dataset{scope: d.scope}
 	}
@@ -93,6 +98,7 @@ func Zip(s *graph.Scope, datasets ...*Dataset) *Dataset {
 // Enumerate puts the ordinal of each element, an int64 from start on, before
 // its components.
 func (d *Dataset) Enumerate(start int64) *Dataset {
+	d = d.orNone()
 	return Zip(d.scope, Range(d.scope, start, math.MaxInt64, 1), d)
 }
 
@@ -106,6 +112,7 @@ type ShuffleOptions struct {
 // next ones. Repeated after it, every repetition is shuffled by itself, and
 // the same seeds give the same orders in every process.
 func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &ShuffleOptions{}
 	}
@@ -127,6 +134,7 @@ func (d *Dataset) shuffled(buffer tfbridge.Output, o *ShuffleOptions) *Dataset {
 // code FailedPrecondition when an iterator is initialized. The seeds are those
 // of [Dataset.Shuffle]. It wraps GlobalShuffleDataset.
 func (d *Dataset) GlobalShuffle(o *ShuffleOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &ShuffleOptions{}
 	}
@@ -139,6 +147,7 @@ func (d *Dataset) GlobalShuffle(o *ShuffleOptions) *Dataset {
 // int64 scalars that are not both 0. Repeated after it, every repetition is in
 // the same order.
 func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Dataset {
+	d = d.orNone()
 	inRange(d.scope, "ShuffleDataset: buffer size", buffer, 1, maxShuffleBuffer)
 	return d.same("ShuffleDataset", attrs{"reshuffle_each_iteration": false},
 		d.scope.Const(buffer), seed, seed2)

@@ -18,6 +18,7 @@ type ParseExampleOptions struct {
 // their keys (see [ParsedOrder]), each with one more dimension in front;
 // sparse and ragged ones are in variants. The structure is fields by key.
 func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &ParseExampleOptions{}
 	}

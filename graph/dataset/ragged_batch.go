@@ -9,6 +9,7 @@ import (
 // unknown dimensions becomes ragged, and ragged ones have one rank more. It
 // wraps RaggedTensorToVariant and BatchDatasetV2.
 func (d *Dataset) RaggedBatch(n int64, drop bool) *Dataset {
+	d = d.orNone()
 	return d.ragged().Batch(n, drop)
 }
 
@@ -79,6 +80,7 @@ func raggedFrom(s *graph.Scope, x tfbridge.Output, rank int) tfbridge.Output {
 // largest of the batch. There must be one component. The last batch may have
 // fewer. It wraps DenseToSparseBatchDataset.
 func (d *Dataset) SparseBatch(n int64, shape []int64) *Dataset {
+	d = d.orNone()
 	inRange(d.scope, "Dataset.SparseBatch: size", n, 1, maxWholeBatch)
 	if d.scope.Err() != nil {
 		return &Dataset{scope: d.scope}

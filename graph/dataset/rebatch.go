@@ -11,6 +11,7 @@ import (
 // are slices of it, not copies. Fewer are left at the end; drop leaves them
 // out.
 func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
+	d = d.orNone()
 	inRange(d.scope, "RebatchDatasetV2: batch size", n, 1, math.MaxInt64)
 	d = d.sliceable("Dataset.Rebatch")
 	rows, err := slicesOf(d.specs)
@@ -37,6 +38,7 @@ func (d *Dataset) rebatchOf(batches *Dataset, n int64, drop bool) *Dataset {
 // SkipOutput leaves out the first n elements; n is an int64 scalar of the
 // graph, such as a placeholder.
 func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
+	d = d.orNone()
 	return d.same("SkipDataset", nil, n)
 }
 
@@ -44,6 +46,7 @@ func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
 // output of the graph. The size of the batches is then not known beforehand,
 // and one that Batch refuses is an error of code InvalidArgument.
 func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
+	d = d.orNone()
 	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
 		atMost(d.scope, "BatchOutput: size", n, maxBatchSize(drop)), d.scope.Const(drop)).batchOf(d, -1, drop)
 }

@@ -20,6 +20,7 @@ type ReduceFunc func(s *graph.Scope, state, args []tfbridge.Output) []tfbridge.O
 // its types, and what the function's results have in common in shape. It wraps
 // ReduceDataset.
 func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) []tfbridge.Output {
+	d = d.orNone()
 	if fn == nil {
 		d.fail("Dataset.Reduce", "function %q is nil", name)
 	}
@@ -54,6 +55,7 @@ func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) 
 // graph. No element, or more than one, is an error of code InvalidArgument
 // when they are fetched. It wraps DatasetToSingleElement.
 func (d *Dataset) SingleElement() []tfbridge.Output {
+	d = d.orNone()
 	components := make([]tfbridge.Output, len(d.specs))
 	if d.scope.Err() != nil {
 		return components
@@ -69,6 +71,7 @@ func (d *Dataset) SingleElement() []tfbridge.Output {
 // as of files, fail with code Unimplemented, and an index that there is not
 // with OutOfRange. It wraps GetElementAtIndex.
 func (d *Dataset) At(i tfbridge.Output) []tfbridge.Output {
+	d = d.orNone()
 	components := make([]tfbridge.Output, len(d.specs))
 	if d.scope.Err() != nil {
 		return components

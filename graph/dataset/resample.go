@@ -25,6 +25,7 @@ type ClassFunc func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output
 // it gives none twice, and its iterators can be saved. It wraps ScanDataset,
 // FilterDataset and StatelessRandomUniform.
 func (d *Dataset) RejectionResample(name string, class ClassFunc, target []float64, o *ResampleOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &ResampleOptions{}
 	}
@@ -91,5 +92,6 @@ func (o *ResampleOptions) check(target []float64) error {
 // are alike: the same operations, functions and constants. It wraps
 // DatasetFingerprint.
 func (d *Dataset) Fingerprint() tfbridge.Output {
+	d = d.orNone()
 	return d.scope.Op1("DatasetFingerprint", nil, d.variant)
 }

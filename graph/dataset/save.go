@@ -27,6 +27,7 @@ type SaveOptions struct {
 // the dataset to its end. When ctx ends it waits for what is in flight, and the
 // error is of class millrace.ErrCanceled. It wraps SaveDataset.
 func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) error {
+	d = d.orNone()
 	if o == nil {
 		o = &SaveOptions{}
 	}

@@ -13,6 +13,7 @@ type ScanFunc func(s *graph.Scope, state, args []tfbridge.Output) (next, compone
 // Scan applies a function to every element, with a state that it hands on from
 // element to element. The state keeps its types; its shapes may not change.
 func (d *Dataset) Scan(name string, initial []tfbridge.Output, fn ScanFunc) *Dataset {
+	d = d.orNone()
 	if fn == nil {
 		return d.fail("Dataset.Scan", "function %q is nil", name)
 	}

@@ -28,6 +28,7 @@ type SnapshotOptions struct {
 // written by: another pipeline before Snapshot writes new ones. It wraps
 // SnapshotDatasetV2.
 func (d *Dataset) Snapshot(directory string, o *SnapshotOptions) *Dataset {
+	d = d.orNone()
 	if o == nil {
 		o = &SnapshotOptions{}
 	}
@@ -66,6 +67,7 @@ func (d *Dataset) Snapshot(directory string, o *SnapshotOptions) *Dataset {
 // [Dataset.FlatMap] and [Dataset.Interleave]: of elements of one component, a
 // dataset.
 func (d *Dataset) Inner() DatasetFunc {
+	d = d.orNone()
 	t := d.Spec()
 	return func(s *graph.Scope, args []tfbridge.Output) *Dataset {
 		if t.Kind != KindDataset {

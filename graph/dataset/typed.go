@@ -127,6 +127,7 @@ func ReduceOf[State, In any](d *Dataset, name string, initial any, fn func(s *gr
 // makes of the components, zipped again. Window is an element as its
 // components come to a function, and d the dataset that was windowed.
 func (d *Dataset) ZipWindow(s *graph.Scope, window []tfbridge.Output) *Dataset {
+	d = d.orNone()
 	leaves := d.Spec().Leaves()
 	if s.Err() == nil && len(window) != len(leaves) {
 		s.UpdateErr("Dataset.ZipWindow", millrace.Errorf(millrace.ErrModel, "%d components of a window for elements of %d", len(window), len(leaves)))
