@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"strings"
 	"sync/atomic"
 
 	"millrace"
@@ -168,7 +170,13 @@ func (m *Model) Signatures() map[string]tfbridge.Signature {
 	if m == nil || m.saved == nil {
 		return nil
 	}
-	return m.saved.Signatures
+	signatures := maps.Clone(m.saved.Signatures)
+	for key := range signatures {
+		if strings.HasPrefix(key, "__saved_model_") { // what TensorFlow runs as it loads
+			delete(signatures, key)
+		}
+	}
+	return signatures
 }
 
 // Op returns an output of an operation of the model's graph.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +137,16 @@ func TestModelCallFailures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What TensorFlow runs as it loads a model is no way to call it.
+func TestModelSignatures(t *testing.T) {
+	for _, name := range []string{"strings", "vocab", "linear"} {
+		m := load(t, name, nil)
+		if keys := slices.Collect(maps.Keys(m.Signatures())); !slices.Equal(keys, []string{graph.DefaultSignature}) {
+			t.Errorf("%s has the signatures %q", name, keys)
+		}
 	}
 }
 

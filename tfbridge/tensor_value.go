@@ -232,3 +232,12 @@ func nest(flat reflect.Value, dims []int64) reflect.Value {
 	}
 	return out
 }
+
+// String returns the data type and the shape, such as "float32 [2 3]"; Value
+// returns what is in the tensor.
+func (t *Tensor) String() string {
+	if !t.isOpen() {
+		return "closed tensor"
+	}
+	return fmt.Sprintf("%v %v", t.DataType(), t.Shape())
+}

@@ -2,6 +2,7 @@ package tfbridge
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -219,5 +220,19 @@ func TestReadsBesideClose(t *testing.T) {
 		a.Close()
 		b.Close()
 		group.Wait()
+	}
+}
+
+func TestTensorString(t *testing.T) {
+	x, err := NewTensor([][]float32{{1, 2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(x); got != "float32 [1 3]" {
+		t.Errorf("got %q", got)
+	}
+	x.Close()
+	if got, none := fmt.Sprint(x), fmt.Sprint((*Tensor)(nil)); got != "closed tensor" || none != "closed tensor" {
+		t.Errorf("got %q and %q", got, none)
 	}
 }
