@@ -49,7 +49,9 @@ const (
 // FromSeq returns the elements of a Go sequence: numbers, strings, bools,
 // slices and arrays of these, *tfbridge.Tensor, or structs and maps of them
 // with a part for every exported field or entry (the tag `tf:"name"` gives
-// another name, `tf:"-"` leaves a field out). Elements are copied.
+// another name, `tf:"-"` leaves a field out). Elements are copied. Structs and
+// maps within these, [Sparse] and [Ragged] are refused: give their tensors as
+// parts, and join them with [MapOf].
 //
 // Every iterator ranges over the sequence anew, in a goroutine of its own,
 // which runs ahead as far as SeqOptions allow. The loop is left, as by a
@@ -84,7 +86,10 @@ func FromSeq[T any](s *graph.Scope, seq iter.Seq2[T, error], o *SeqOptions) *Dat
 
 // FromFunc is FromSeq for sequences that are made when an iterator begins. The
 // context ends when the iterator or its session is closed, and the sequence
-// should end then. If it does not, the session closes all the same, and its
+// should end then. The end of the context of one run alone does not end it: the
+// sequence goes on for the next run, though an element on its way may be lost.
+// [Iterate] and [Dataset.All] close their session when their context ends. If
+// the sequence does not end, the session closes all the same, and its
 // Close returns an error that names the source. With SeqOptions.Replayable the
 // sequence begins at element from; otherwise from is 0.
 func FromFunc[T any](s *graph.Scope, seq func(ctx context.Context, from int64) iter.Seq2[T, error], o *SeqOptions) *Dataset {

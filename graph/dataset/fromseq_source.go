@@ -105,6 +105,9 @@ func specFor(t reflect.Type, said graph.Spec) (graph.Spec, error) {
 		}
 		return said, nil
 	}
+	if t.Kind() == reflect.Struct || t.Kind() == reflect.Map {
+		return said, millrace.Errorf(millrace.ErrModel, "a part of a sequence's elements is a tensor, not a %v: give its tensors as parts and join them with MapOf", t)
+	}
 	dtype, shape, err := tfbridge.TypeSpec(t)
 	if err != nil {
 		return said, millrace.Errorf(millrace.ErrModel, "%w", err)
