@@ -21,6 +21,7 @@ const (
 	liveScript = "bench/bench_python_live.py"
 	liveWarm   = 500
 	liveCalls  = 3000
+	liveTurns  = 3 // of each side, of which the best counts
 )
 
 var liveShape = []int64{1, 8, 8}
@@ -100,13 +101,22 @@ func (l *live) close() error { return l.model.Close() }
 
 // measure takes one round.
 func (l *live) measure(ctx context.Context) (r liveRound, err error) {
-	if err := runJSON(ctx, &r.Bare, l.bare[0], l.bare[1:]...); err != nil {
-		return r, err
+	for turn := range liveTurns {
+		var bare, ours latency
+		if err := runJSON(ctx, &bare, l.bare[0], l.bare[1:]...); err != nil {
+			return r, err
+		}
+		if ours, err = l.calls(); err != nil {
+			return r, err
+		}
+		if turn == 0 || bare.P50S < r.Bare.P50S {
+			r.Bare = bare
+		}
+		if turn == 0 || ours.P50S < r.Ours.P50S {
+			r.Ours = ours
+		}
 	}
-	if r.Ours, err = l.calls(); err != nil {
-		return r, err
-	}
-	args := append([]string{liveScript, liveModel, liveKey, l.input}, liveArguments()...)
+	args := append([]string{liveScript, liveModel, liveKey, l.input, strconv.Itoa(liveTurns)}, liveArguments()...)
 	return r, runJSON(ctx, &r.Python, l.python.program, args...)
 }
 

@@ -93,9 +93,9 @@ func (m *SavedModel) find(key string, names []string, infos map[string]TensorInf
 // values puts inputs in order and compares them with the signature.
 func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]*Tensor) ([]*Tensor, error) {
 	sig := m.Signatures[key]
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+	for name := range inputs {
 		if _, ok := sig.Inputs[name]; !ok {
-			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "no such input; the signature has %s", quoteKeys(sig.Inputs)))
+			return nil, errUnknownInput(key, sig, inputs)
 		}
 	}
 	values := make([]*Tensor, len(p.inputs))
@@ -115,6 +115,16 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 		values[i] = t
 	}
 	return values, nil
+}
+
+// errUnknownInput names the first input, in order, that a signature has not.
+func errUnknownInput(key string, sig Signature, inputs map[string]*Tensor) error {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		if _, ok := sig.Inputs[name]; !ok {
+			return errSignature(key, name, millrace.Errorf(millrace.ErrModel, "no such input; the signature has %s", quoteKeys(sig.Inputs)))
+		}
+	}
+	return nil
 }
 
 // errSignature says in which signature, and of which tensor, something failed.
