@@ -131,8 +131,8 @@ bench: native ## our loaders beside Python TensorFlow's, on the same files
 .PHONY: generate
 generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
-	wheel=$$(go run ./internal/fetchwheel build/wheel); go run ./internal/protogen -from "$$wheel" -out internal/tfproto
-	$(WITH_RUNTIME) go test -count=1 ./internal/opspec ./internal/opgen -update
+	wheel=$$(go run ./internal/gen/fetchwheel build/wheel); go run ./internal/gen/protogen -from "$$wheel" -out internal/tfproto
+	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/gen/opgen -update
 
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // Our side of live elements gives a rate.

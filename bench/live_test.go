@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"millrace"
 	"millrace/estimator"
-	"millrace/internal/fixture"
-	"millrace/internal/leak"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/leak"
 	"millrace/loaders"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"

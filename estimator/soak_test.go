@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"millrace/estimator"
-	"millrace/internal/leak"
+	"millrace/internal/test/leak"
 	"millrace/tfbridge"
 )
 

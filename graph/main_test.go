@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"millrace/graph"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/cases"
+	"millrace/internal/test/cases"
 	"millrace/loaders"
 	"millrace/loaders/diag"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/corrupt"
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfrecord/example"
 

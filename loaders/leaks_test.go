@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/corrupt"
-	"millrace/internal/fixture"
-	"millrace/internal/leak"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/leak"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
 

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 

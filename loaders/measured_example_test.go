@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"

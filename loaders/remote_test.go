@@ -8,9 +8,9 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/corrupt"
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
 

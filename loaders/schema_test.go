@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/cases"
+	"millrace/internal/test/cases"
 	"millrace/loaders"
 
 	"github.com/google/go-cmp/cmp"

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfrecord/example"
 )

@@ -3,9 +3,9 @@ package loaders_test
 import (
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/leak"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/leak"
+	"millrace/internal/test/testruntime"
 	"millrace/tfrecord/example"
 )
 

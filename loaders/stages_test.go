@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"millrace/graph"
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/internal/tfproto"
 	"millrace/loaders"
 	"millrace/tfbridge"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 
 	"github.com/google/go-cmp/cmp"

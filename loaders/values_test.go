@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 
 	"github.com/google/go-cmp/cmp"

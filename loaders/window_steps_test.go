@@ -3,8 +3,8 @@ package loaders_test
 import (
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 
 	"github.com/google/go-cmp/cmp"
 )

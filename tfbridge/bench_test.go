@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // BenchmarkRun compares the ways to run a trivial graph with a loop in C.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // Programs come here from TensorFlow's own binding. What they rely on there and

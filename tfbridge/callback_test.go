@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // goOp adds a Go function with one int64 result to a graph.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // newTestContext returns a context, closed with the test.

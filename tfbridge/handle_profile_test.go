@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // open returns how many objects the profile has.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // A library says what it registered, also when it is loaded once more.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // Loading that nobody waits for any more leaves nothing.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // childEnv selects what the test binary does when a test starts it again.

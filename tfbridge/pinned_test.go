@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // aligned returns n values in memory that TensorFlow can use.

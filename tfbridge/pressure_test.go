@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // Collections at every step, freed memory that is overwritten, and one

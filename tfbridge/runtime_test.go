@@ -12,7 +12,7 @@ import (
 
 	"millrace"
 	"millrace/internal/runtimedir"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // children are what the test binary can do in place of its tests.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"millrace/internal/runtimedir"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 // Libraries in the current directory or on the loader's search path are not

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 func TestRun(t *testing.T) {

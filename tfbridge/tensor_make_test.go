@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 )
 
 func TestNewTensorKinds(t *testing.T) {

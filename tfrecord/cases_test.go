@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/tfrecord"
 )
 

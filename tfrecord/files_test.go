@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"millrace"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/tfrecord"
 )
 

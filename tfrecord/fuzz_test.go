@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/tfrecord"
 )
 

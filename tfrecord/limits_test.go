@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/tfrecord"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing/iotest"
 
 	"millrace"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/tfrecord"
 )
 

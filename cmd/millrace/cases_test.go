@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/cases"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/cases"
+	"millrace/internal/test/testruntime"
 )
 
 // TestCases dumps every case and judges what a user would see: standard

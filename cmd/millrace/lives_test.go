@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/corrupt"
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 )
 
 // watchdog is more than any of these processes can take, and less than a hang.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfrecord"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 )
 
 // readCalls are the system calls that read a data file, Go's and TensorFlow's.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/fixture"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 

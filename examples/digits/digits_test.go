@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/committed"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/committed"
+	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
 	"millrace/tfrecord"

@@ -6,7 +6,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
-	"millrace/internal/corrupt"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 

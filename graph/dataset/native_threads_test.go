@@ -9,7 +9,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 )

@@ -15,7 +15,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/image"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"millrace/graph/op"
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	tf "millrace/tfbridge"
 )
 

@@ -17,9 +17,14 @@ var layers = [][]string{
 	{"tfbridge"},
 	{"graph"},
 	{"loaders"},
+	{"internal/output", "internal/inspect"},
 	{"estimator"},
 	{"cmd", "examples", "bench"},
 }
+
+// forTests are packages that only tests import; programs that write generated
+// files are imported by nothing.
+const forTests, generators = module + "/internal/test/", module + "/internal/gen/"
 
 // layer returns the index of a folder's layer, -1 if it has none.
 func layer(dir string) int {
@@ -46,6 +51,12 @@ func TestImports(t *testing.T) {
 			}
 			if s.test() {
 				continue
+			}
+			if strings.HasPrefix(imp, forTests) && !strings.HasPrefix(s.path, "internal/test/") {
+				t.Errorf("%s imports %s, which is for tests only", s.at(spec.Pos()), imp)
+			}
+			if strings.HasPrefix(imp, generators) && !strings.HasPrefix(s.path, "internal/gen/") {
+				t.Errorf("%s imports %s, which writes generated files only", s.at(spec.Pos()), imp)
 			}
 			if imp == module {
 				imp = module + "/."
@@ -100,7 +111,7 @@ func TestPlainImports(t *testing.T) {
 
 // mayReadEnv are the places that environment variables are read: programs,
 // and where the runtime is found and its logging is set.
-var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "internal/install/pip.go", "internal/testruntime/", "internal/protogen/"}
+var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "internal/install/pip.go", "internal/test/testruntime/", "internal/gen/protogen/"}
 
 func TestEnvironment(t *testing.T) {
 	readers := []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("}

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/internal/tfproto"
 	"millrace/tfrecord/example"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/corrupt"
+	"millrace/internal/test/corrupt"
 	"millrace/internal/tfproto"
 	"millrace/tfrecord/example"
 )

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 
 var update = flag.Bool("update", false, "write the table")
 
-const path = "../../savedmodel/opspec_gen.txt"
+const path = "../../../savedmodel/opspec_gen.txt"
 
 func TestMain(m *testing.M) {
 	os.Exit(testruntime.Main(m, testruntime.Hooks{

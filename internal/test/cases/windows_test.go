@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"millrace/internal/cases"
+	"millrace/internal/test/cases"
 )
 
 // cutter cuts windows out of the files of a case as a pipeline would.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/cases"
+	"millrace/internal/test/cases"
 )
 
 // A tensorJSON is a tensor as cases write it.

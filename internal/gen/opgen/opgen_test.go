@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/testruntime"
+	"millrace/internal/test/testruntime"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 
 var update = flag.Bool("update", false, "write the package")
 
-const folder = "../../graph/op"
+const folder = "../../../graph/op"
 
 func TestMain(m *testing.M) {
 	os.Exit(testruntime.Main(m, testruntime.Hooks{
