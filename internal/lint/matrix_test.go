@@ -10,7 +10,7 @@ import (
 )
 
 // matrices are the tables that say which test shows what.
-var matrices = []string{"docs/faults.md", "docs/features.md"}
+var matrices = []string{"docs/audit/faults.md", "docs/audit/features.md"}
 
 // cited matches a test in a table: `loaders.TestCheckGolden/manifest_empty`.
 var cited = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([A-Za-z0-9_]+))?`")
