@@ -22,6 +22,13 @@ WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
 NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/...
 FUZZTIME := 20000x
+# Versions of clang-format break lines in different ways, so one of them decides.
+CLANG_FORMAT_MAJOR := 14
+CLANG_FORMAT ?= $(shell command -v clang-format-$(CLANG_FORMAT_MAJOR) || echo clang-format)
+CXX_FILES = $$(find cgo -name '*.cc' -o -name '*.h' | sort)
+HAVE_CLANG_FORMAT = $(CLANG_FORMAT) --version 2>/dev/null | grep -q 'version $(CLANG_FORMAT_MAJOR)\.'
+NO_CLANG_FORMAT = echo "SKIPPED: C++ formatting. Install clang-format $(CLANG_FORMAT_MAJOR) \
+(Debian: apt install clang-format-$(CLANG_FORMAT_MAJOR)) or set CLANG_FORMAT." >&2
 
 .PHONY: help
 help: ## list the targets
@@ -77,12 +84,15 @@ clean: ## remove what was built; the runtime stays
 check: fmt-check vet lint test race asan native-asan stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
-fmt: need-go ## format the Go files
+fmt: need-go ## format the Go and C++ files
 	gofmt -w .
+	@if $(HAVE_CLANG_FORMAT); then $(CLANG_FORMAT) -i $(CXX_FILES); else $(NO_CLANG_FORMAT); fi
 
 .PHONY: fmt-check
-fmt-check: need-go ## fail if a Go file is not formatted
+fmt-check: need-go ## fail if a Go or C++ file is not formatted
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, type make fmt:" >&2; echo "$$bad" >&2; exit 1; fi
+	@if $(HAVE_CLANG_FORMAT); then $(CLANG_FORMAT) --dry-run --Werror $(CXX_FILES) || { echo "not formatted, type make fmt" >&2; exit 1; }; \
+		else $(NO_CLANG_FORMAT); fi
 
 .PHONY: vet
 vet: need-go need-cc ## go vet

@@ -89,8 +89,8 @@ class BatchSpec {
       const absl::Status s = Add(i);
       if (!s.ok()) {
         return absl::Status(
-            s.code(), absl::StrCat("feature ", Quote(keys_[i], 256), ": ",
-                                   s.message()));
+            s.code(),
+            absl::StrCat("feature ", Quote(keys_[i], 256), ": ", s.message()));
       }
     }
     return absl::OkStatus();

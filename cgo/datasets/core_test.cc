@@ -29,8 +29,7 @@ namespace {
 
 std::string Example(int id) {
   const float x = static_cast<float>(id);
-  return Field(10,
-               Entry("x", Floats({x, x + 0.5f, -x})) + Entry("y", Int(id)));
+  return Field(10, Entry("x", Floats({x, x + 0.5f, -x})) + Entry("y", Int(id)));
 }
 
 std::string Frame(const std::string& record) {
@@ -313,8 +312,7 @@ void TestPlan() {
 
 int Measure(const char* path, int floats) {
   constexpr int kBatch = 128;
-  ExampleDecoder decoder(
-      {{"x", Kind::kFloat, floats}, {"y", Kind::kInt64, 1}});
+  ExampleDecoder decoder({{"x", Kind::kFloat, floats}, {"y", Kind::kInt64, 1}});
   RecordReader reader(256 << 10);
   double best = 0;
   for (int round = 0; round < 7; ++round) {

@@ -68,8 +68,8 @@ ShiftTable MakeShiftTable(size_t zeros) {
 }
 
 uint32_t Shift(const ShiftTable& t, uint32_t crc) {
-  return t[0][crc & 0xff] ^ t[1][(crc >> 8) & 0xff] ^
-         t[2][(crc >> 16) & 0xff] ^ t[3][crc >> 24];
+  return t[0][crc & 0xff] ^ t[1][(crc >> 8) & 0xff] ^ t[2][(crc >> 16) & 0xff] ^
+         t[3][crc >> 24];
 }
 
 // The instruction takes three cycles but one can start in each, so three lanes
@@ -78,8 +78,7 @@ template <size_t kLane>
 __attribute__((target("sse4.2"))) uint32_t Lanes(uint32_t crc,
                                                  const uint8_t** data,
                                                  size_t* n) {
-  static const ShiftTable* const shift =
-      new ShiftTable(MakeShiftTable(kLane));
+  static const ShiftTable* const shift = new ShiftTable(MakeShiftTable(kLane));
   const uint8_t* p = *data;
   for (; *n >= 3 * kLane; *n -= 3 * kLane) {
     uint64_t a = crc, b = 0, c = 0;

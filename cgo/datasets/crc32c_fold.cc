@@ -46,9 +46,9 @@ __attribute__((target("avx512f"))) inline __m512i Broadcast(Factors f) {
 // Fold moves v by what the factors say and adds what is there.
 __attribute__((target("avx512f,vpclmulqdq"))) inline __m512i Fold(
     __m512i v, __m512i factors, __m512i there) {
-  return _mm512_ternarylogic_epi64(
-      _mm512_clmulepi64_epi128(v, factors, 0x00),
-      _mm512_clmulepi64_epi128(v, factors, 0x11), there, 0x96);
+  return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(v, factors, 0x00),
+                                   _mm512_clmulepi64_epi128(v, factors, 0x11),
+                                   there, 0x96);
 }
 
 }  // namespace

@@ -57,9 +57,7 @@ class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override;
 
-  const DataTypeVector& output_dtypes() const override {
-    return form_.types();
-  }
+  const DataTypeVector& output_dtypes() const override { return form_.types(); }
   const std::vector<PartialTensorShape>& output_shapes() const override {
     return form_.shapes();
   }
@@ -157,8 +155,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
     const auto files = static_cast<int64_t>(dataset()->args_.filenames.size());
     if (at.epoch < 0 || at.file < 0 || at.file > files || at.offset < 0 ||
         at.ordinal < 0 || at.seen < 0) {
-      return absl::InvalidArgumentError(
-          "the state is not one of this dataset");
+      return absl::InvalidArgumentError("the state is not one of this dataset");
     }
     reader_.Close();
     at_ = at;
@@ -183,8 +180,7 @@ class ExampleBatchDatasetOp::Dataset::Iterator
   }
 
   absl::Status Batch(data::IteratorContext* ctx, std::vector<Tensor>* out,
-                     bool* end_of_sequence)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                     bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     *end_of_sequence = false;
     const int64_t rows = Rows();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
@@ -261,10 +257,10 @@ class ExampleBatchDatasetOp::Dataset::Iterator
 
   absl::Status Miscounted(const std::string& has) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "file ", Quote(dataset()->args_.filenames[at_.file], 512), ": ",
-        dataset()->args_.counts[at_.file], " records were counted, it has ",
-        has));
+    return absl::FailedPreconditionError(
+        absl::StrCat("file ", Quote(dataset()->args_.filenames[at_.file], 512),
+                     ": ", dataset()->args_.counts[at_.file],
+                     " records were counted, it has ", has));
   }
 
   // NextFile opens the file of the position, or of the next epoch.
@@ -312,9 +308,9 @@ void ExampleBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
   FileInputs args;
   OP_REQUIRES_OK(ctx, args.Read(ctx));
   OP_REQUIRES(ctx, args.counts.size() == args.filenames.size(),
-              absl::InvalidArgumentError(absl::StrCat(
-                  args.filenames.size(), " filenames, but ",
-                  args.counts.size(), " counts")));
+              absl::InvalidArgumentError(
+                  absl::StrCat(args.filenames.size(), " filenames, but ",
+                               args.counts.size(), " counts")));
   OP_REQUIRES(ctx, args.batch_size > 0,
               absl::InvalidArgumentError("batch_size must be at least 1"));
   OP_REQUIRES(ctx, args.epochs >= -1,
@@ -328,9 +324,8 @@ void ExampleBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
 
 REGISTER_KERNEL_BUILDER(Name("MillraceExampleBatchDataset").Device(DEVICE_CPU),
                         ExampleBatchDatasetOp);
-REGISTER_KERNEL_BUILDER(
-    Name("MillraceSequenceBatchDataset").Device(DEVICE_CPU),
-    ExampleBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(Name("MillraceSequenceBatchDataset").Device(DEVICE_CPU),
+                        ExampleBatchDatasetOp);
 
 }  // namespace
 }  // namespace millrace

@@ -36,8 +36,7 @@ struct FeatureSpec {
 // Byte strings are passed to `set`, numbers written to memory.
 struct Destination {
   void* base = nullptr;
-  void (*set)(void* base, int64_t index, const char* data,
-              size_t n) = nullptr;
+  void (*set)(void* base, int64_t index, const char* data, size_t n) = nullptr;
 };
 
 // ListName returns what a list of this tag in a feature is called.

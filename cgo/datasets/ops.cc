@@ -10,28 +10,26 @@ namespace {
 using namespace tensorflow;  // NOLINT
 
 // The attributes of features: which there are, and how a record stores them.
-#define FEATURE_ATTRS                                                        \
-  .Attr("keys: list(string) >= 1")                                           \
-  .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1")                \
-  .Attr("values: list(int) >= 1")                                            \
-  .Attr("big_endian: list(bool) >= 1")
+#define FEATURE_ATTRS                                             \
+  .Attr("keys: list(string) >= 1")                                \
+      .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1") \
+      .Attr("values: list(int) >= 1")                             \
+      .Attr("big_endian: list(bool) >= 1")
 
 // Those of SequenceExamples, and of what batches are made of them.
-#define SEQUENCE_ATTRS                                                       \
-  FEATURE_ATTRS                                                              \
-  .Attr("lists: list(bool) >= 1")                                            \
-  .Attr("record_types: list(type) >= 1")                                     \
-  .Attr("record_shapes: list(shape) >= 1")                                   \
-  .Attr(                                                                     \
-      "parts: list({'values', 'splits', 'padded', 'lengths', 'mask', "       \
-      "'elements'}) >= 1")                                                   \
-  .Attr("of: list(int) >= 1")                                                \
-  .Attr("sizes: list(int) >= 1")                                             \
-  .Attr("Tfills: list(type) >= 0")
+#define SEQUENCE_ATTRS                                                     \
+  FEATURE_ATTRS.Attr("lists: list(bool) >= 1")                             \
+      .Attr("record_types: list(type) >= 1")                               \
+      .Attr("record_shapes: list(shape) >= 1")                             \
+      .Attr(                                                               \
+          "parts: list({'values', 'splits', 'padded', 'lengths', 'mask', " \
+          "'elements'}) >= 1")                                             \
+      .Attr("of: list(int) >= 1")                                          \
+      .Attr("sizes: list(int) >= 1")                                       \
+      .Attr("Tfills: list(type) >= 0")
 
-#define OUTPUT_ATTRS                                                         \
-  .Attr("output_types: list(type) >= 1")                                     \
-  .Attr("output_shapes: list(shape) >= 1")
+#define OUTPUT_ATTRS \
+  .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
 
 constexpr char kFeatureDoc[] = R"doc(keys: The features, all required.
 kinds: How they are stored.
@@ -60,10 +58,7 @@ REGISTER_OP("MillraceExampleBatchDataset")
     .Input("epochs: int64")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
-    .Output("handle: variant")
-    FEATURE_ATTRS
-    OUTPUT_ATTRS
-    .SetIsStateful()
+    .Output("handle: variant") FEATURE_ATTRS OUTPUT_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the Examples in uncompressed local TFRecord files.
@@ -71,7 +66,8 @@ Yields batches of the Examples in uncompressed local TFRecord files.
 filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
 epochs: Passes over all files, -1 for no end. Batches cross epochs.
-)doc", kFeatureDoc));
+)doc",
+                      kFeatureDoc));
 
 REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("filenames: string")
@@ -81,10 +77,7 @@ REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
     .Input("fills: Tfills")
-    .Output("handle: variant")
-    SEQUENCE_ATTRS
-    OUTPUT_ATTRS
-    .SetIsStateful()
+    .Output("handle: variant") SEQUENCE_ATTRS OUTPUT_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the SequenceExamples in uncompressed local TFRecord files.
@@ -93,35 +86,34 @@ filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
 epochs: Passes over all files, -1 for no end. Batches cross epochs.
 fills: What to pad each padded component with.
-)doc", kSequenceDoc));
+)doc",
+                      kSequenceDoc));
 
 REGISTER_OP("MillraceParseBatchDataset")
     .Input("input_dataset: variant")
     .Input("batch_size: int64")
     .Input("drop_remainder: bool")
-    .Output("handle: variant")
-    FEATURE_ATTRS
-    OUTPUT_ATTRS
+    .Output("handle: variant") FEATURE_ATTRS OUTPUT_ATTRS
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the serialized Examples that a dataset of strings yields.
 
-)doc", kFeatureDoc));
+)doc",
+                      kFeatureDoc));
 
 REGISTER_OP("MillraceParseSequenceBatchDataset")
     .Input("input_dataset: variant")
     .Input("batch_size: int64")
     .Input("drop_remainder: bool")
     .Input("fills: Tfills")
-    .Output("handle: variant")
-    SEQUENCE_ATTRS
-    OUTPUT_ATTRS
+    .Output("handle: variant") SEQUENCE_ATTRS OUTPUT_ATTRS
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the serialized SequenceExamples of a dataset of strings.
 
 fills: What to pad each padded component with.
-)doc", kSequenceDoc));
+)doc",
+                      kSequenceDoc));
 
 REGISTER_OP("MillraceWindowsDataset")
     .Input("filenames: string")
@@ -134,13 +126,10 @@ REGISTER_OP("MillraceWindowsDataset")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
     .Input("threads: int64")
-    .Output("handle: variant")
-    FEATURE_ATTRS
+    .Output("handle: variant") FEATURE_ATTRS
     .Attr("record_shapes: list(shape) >= 1")
     .Attr("keep_tail: bool")
-    .Attr("whole_records: bool")
-    OUTPUT_ATTRS
-    .SetIsStateful()
+    .Attr("whole_records: bool") OUTPUT_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(R"doc(
 Yields windows of the sequences in uncompressed local files of Examples.

@@ -54,9 +54,7 @@ class ParseBatchDatasetOp::Dataset : public data::DatasetBase {
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override;
 
-  const DataTypeVector& output_dtypes() const override {
-    return form_.types();
-  }
+  const DataTypeVector& output_dtypes() const override { return form_.types(); }
   const std::vector<PartialTensorShape>& output_shapes() const override {
     return form_.shapes();
   }
@@ -148,8 +146,7 @@ class ParseBatchDatasetOp::Dataset::Iterator
 
  private:
   absl::Status Batch(data::IteratorContext* ctx, std::vector<Tensor>* out,
-                     bool* end_of_sequence)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                     bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const int64_t rows = dataset()->batch_size_;
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
@@ -207,8 +204,8 @@ void ParseBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
                   "the input must be a dataset of one scalar string"));
   BatchForm form;
   OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
-  *output = new Dataset(ctx, input, std::move(form), batch_size,
-                        drop_remainder);
+  *output =
+      new Dataset(ctx, input, std::move(form), batch_size, drop_remainder);
 }
 
 REGISTER_KERNEL_BUILDER(Name("MillraceParseBatchDataset").Device(DEVICE_CPU),

@@ -117,8 +117,7 @@ int64_t PositionReader::DecodeRun(int64_t n, char* to) {
 // only when most of it is free, so that this costs little on the whole.
 void PositionReader::Drop(int64_t before) {
   const auto have = static_cast<int64_t>(offsets_.size());
-  const int64_t n =
-      std::clamp<int64_t>(before / positions_ - first_, 0, have);
+  const int64_t n = std::clamp<int64_t>(before / positions_ - first_, 0, have);
   if (n == 0 || (n < have && n < have / 2 + 1)) return;
   offsets_.erase(offsets_.begin(), offsets_.begin() + n);
   for (size_t i = 0; i < kept_.size(); ++i) {

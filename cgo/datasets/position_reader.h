@@ -60,10 +60,10 @@ class PositionReader {
   RecordReader reader_;
   std::string path_;
   Team team_;
-  Layout layout_;  // of the last record; no values: of no use
+  Layout layout_;    // of the last record; no values: of no use
   int64_t run_ = 0;  // records to expect to be of that layout
   int64_t count_ = 0;
-  int64_t first_ = 0;  // record: the first of those kept
+  int64_t first_ = 0;                      // record: the first of those kept
   std::deque<int64_t> offsets_;            // of the records kept
   std::vector<std::vector<char>> kept_;    // their values, of each feature
   std::vector<Destination> destinations_;  // of one record

@@ -124,8 +124,8 @@ absl::Status SequenceSpec::WithFills(OpKernelContext* ctx,
     if (components_[i].part != Part::kPadded) continue;
     if (next == fills.size() || fills[next].dtype() != types_[i] ||
         fills[next].dims() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "component ", i, ": no scalar of its type to pad with"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("component ", i, ": no scalar of its type to pad with"));
     }
     spec->components_[i].fill = fills[next++];
   }

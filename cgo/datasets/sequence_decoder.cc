@@ -122,8 +122,8 @@ bool Miscounted(const FeatureSpec& f, int64_t element, int64_t count,
   }
   if (count < 0) {
     return fault->Set(Cause::kInvalidArgument,
-                      "feature %s: %sno %s list that can be read",
-                      key.c_str(), where, ListName(ListTag(f.kind)));
+                      "feature %s: %sno %s list that can be read", key.c_str(),
+                      where, ListName(ListTag(f.kind)));
   }
   return fault->Set(Cause::kInvalidArgument,
                     "feature %s: %s%" PRId64 " values stored, want %" PRId64,
@@ -199,8 +199,7 @@ void SequenceDecoder::Clear() {
 
 // Map reads a map of features or of feature lists. Of several of one key the
 // last counts, also if it is empty.
-bool SequenceDecoder::Map(const uint8_t** p, const uint8_t* end,
-                          KeyMap* keys) {
+bool SequenceDecoder::Map(const uint8_t** p, const uint8_t* end, KeyMap* keys) {
   uint32_t length;
   if (!wire::Varint32(p, end, &length)) return false;
   end = wire::Limit(*p, end, length);
@@ -213,8 +212,7 @@ bool SequenceDecoder::Map(const uint8_t** p, const uint8_t* end,
   return true;
 }
 
-bool SequenceDecoder::Find(const uint8_t* p, const uint8_t* end,
-                           Fault* fault) {
+bool SequenceDecoder::Find(const uint8_t* p, const uint8_t* end, Fault* fault) {
   const uint8_t* const record = p;
   context_keys_.Restart();
   list_keys_.Restart();

@@ -1,11 +1,12 @@
 // Tests of the decoder of SequenceExamples; core_test.cc runs them.
+#include "sequence_decoder.h"
+
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "records_test.h"
-#include "sequence_decoder.h"
 
 namespace millrace {
 namespace {
@@ -24,8 +25,8 @@ std::string Record(int id, int n) {
     w += Field(10, Text("wxyz"));
   }
   return Field(10, Entry("i", Int(id)) + Entry("r", Text("abcdefgh"))) +
-         Field(18, Entry("f", f) + Entry("s", s) + Entry("u", u) +
-                       Entry("w", w));
+         Field(18,
+               Entry("f", f) + Entry("s", s) + Entry("u", u) + Entry("w", w));
 }
 
 FeatureSpec Spec(const char* key, Kind kind, int64_t values, bool is_list) {
@@ -43,12 +44,9 @@ std::vector<FeatureSpec> Specs() {
   r.swap_bytes = 4;
   FeatureSpec w = Spec("w", Kind::kRaw, 1, true);
   w.raw_bytes = 4;
-  return {Spec("i", Kind::kInt64, 1, false),
-          r,
-          Spec("f", Kind::kFloat, 2, true),
-          Spec("s", Kind::kBytes, 1, true),
-          Spec("u", Kind::kInt64, 1, true),
-          w};
+  return {Spec("i", Kind::kInt64, 1, false), r,
+          Spec("f", Kind::kFloat, 2, true),  Spec("s", Kind::kBytes, 1, true),
+          Spec("u", Kind::kInt64, 1, true),  w};
 }
 
 // Decoded decodes batches into memory that is exactly as large as it must be.

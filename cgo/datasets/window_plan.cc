@@ -36,8 +36,8 @@ int64_t DrawnSize(const WindowRules& rules, const WindowPosition& at) {
   Philox(words, static_cast<uint32_t>(rules.seed),
          static_cast<uint32_t>(rules.seed >> 32));
   const int lane = at.ordinal % 2 == 0 ? 0 : 2;
-  const uint64_t drawn =
-      words[lane] | static_cast<uint64_t>(words[lane + 1]) << 32;
+  const uint64_t drawn = words[lane] | static_cast<uint64_t>(words[lane + 1])
+                                           << 32;
   const auto range = static_cast<uint64_t>(rules.max - rules.min) + 1;
   return rules.min + static_cast<int64_t>(drawn % range);
 }

@@ -104,9 +104,7 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override;
 
-  const DataTypeVector& output_dtypes() const override {
-    return spec_.types();
-  }
+  const DataTypeVector& output_dtypes() const override { return spec_.types(); }
   const std::vector<PartialTensorShape>& output_shapes() const override {
     return output_shapes_;
   }
@@ -155,8 +153,7 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
       const std::vector<int64_t>& dims = spec_.dims(i);
       TensorShape shape;
       if (args_.batch_size > 0) TF_RETURN_IF_ERROR(shape.AddDimWithStatus(n));
-      TF_RETURN_IF_ERROR(
-          shape.AddDimWithStatus(size * (dims[0] / positions_)));
+      TF_RETURN_IF_ERROR(shape.AddDimWithStatus(size * (dims[0] / positions_)));
       for (size_t d = 1; d < dims.size(); ++d) {
         TF_RETURN_IF_ERROR(shape.AddDimWithStatus(dims[d]));
       }
@@ -273,9 +270,9 @@ class WindowsDatasetOp::Dataset::Iterator
         windows.empty() || (windows.size() < want && args.drop_remainder);
     if (*end_of_sequence) return MoveTo(ctx, rules.epochs, 0);
     std::vector<char*> to;
-    TF_RETURN_IF_ERROR(dataset()->Allocate(
-        ctx->allocator({}), static_cast<int64_t>(windows.size()),
-        windows[0].size, out, &to));
+    TF_RETURN_IF_ERROR(dataset()->Allocate(ctx->allocator({}),
+                                           static_cast<int64_t>(windows.size()),
+                                           windows[0].size, out, &to));
     for (size_t i = 0; i < windows.size();) {
       Window joined = windows[i++];
       // Windows one behind the other are one range, of the file and of the
@@ -368,8 +365,7 @@ absl::Status ReadArgs(OpKernelContext* ctx, Args* args) {
   using data::ParseScalarArgument;
   using data::ParseVectorArgument;
   TF_RETURN_IF_ERROR(args->Read(ctx));
-  TF_RETURN_IF_ERROR(
-      ParseVectorArgument<int64_t>(ctx, kWindow, &args->window));
+  TF_RETURN_IF_ERROR(ParseVectorArgument<int64_t>(ctx, kWindow, &args->window));
   TF_RETURN_IF_ERROR(ParseScalarArgument<int64_t>(ctx, kSeed, &args->seed));
   TF_RETURN_IF_ERROR(ParseVectorArgument<int64_t>(ctx, kFirst, &args->first));
   return ParseScalarArgument<int64_t>(ctx, kThreads, &args->threads);
@@ -386,8 +382,8 @@ absl::Status CheckArgs(const Args& args, int64_t positions) {
     if (count < 0 || count > INT64_MAX / 4 / positions) return wrong(kCounts);
   }
   const std::vector<int64_t>& w = args.window;
-  if (w.size() != 3 || w[0] < 1 || w[1] < w[0] || w[1] > kMaxSize ||
-      w[2] < 0 || w[2] > INT64_MAX / 4) {
+  if (w.size() != 3 || w[0] < 1 || w[1] < w[0] || w[1] > kMaxSize || w[2] < 0 ||
+      w[2] > INT64_MAX / 4) {
     return wrong(kWindow);
   }
   if (args.first.size() != 2) return wrong(kFirst);
