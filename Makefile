@@ -69,7 +69,7 @@ native: runtime need-cxx ## compile cgo/datasets
 native-asan: need-cxx ## the tests of cgo/datasets under the sanitizers
 	@mkdir -p build
 	cd cgo/datasets && $(CXX) -g -O1 -std=c++17 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
-		crc32c.cc crc32c_fold.cc team.cc record_reader.cc example_decoder.cc sequence_decoder.cc position_reader.cc window_plan.cc \
+		crc32c.cc crc32c_fold.cc worker_pool.cc record_reader.cc example_decoder.cc sequence_decoder.cc position_reader.cc window_plan.cc \
 		core_test.cc sequence_decoder_test.cc -o $(CURDIR)/build/datasets_core_test
 	build/datasets_core_test
 

@@ -18,8 +18,8 @@
 #include "position_reader.h"
 #include "record_reader.h"
 #include "records_test.h"
-#include "team.h"
 #include "window_plan.h"
+#include "worker_pool.h"
 
 namespace millrace {
 
@@ -279,12 +279,12 @@ void TestShrunk() {
   }
 }
 
-void TestTeam() {
+void TestWorkerPool() {
   for (int threads = 0; threads <= 4; ++threads) {
-    Team team(threads);
+    WorkerPool workers(threads);
     for (size_t n = 0; n < 200; ++n) {
       std::vector<int> calls(n);
-      team.Run(n, [&](size_t i) { ++calls[i]; });
+      workers.Run(n, [&](size_t i) { ++calls[i]; });
       CHECK(std::all_of(calls.begin(), calls.end(),
                         [](int count) { return count == 1; }));
     }
@@ -348,7 +348,7 @@ int main(int argc, char** argv) {
   millrace::TestPositions();
   millrace::TestLargePositions();
   millrace::TestShrunk();
-  millrace::TestTeam();
+  millrace::TestWorkerPool();
   millrace::TestPlan();
   std::puts("ok");
   return 0;

@@ -23,7 +23,7 @@ PositionReader::PositionReader(std::vector<FeatureSpec> features,
       row_bytes_(std::move(row_bytes)),
       positions_(positions),
       reader_(buffer_bytes),
-      team_(threads),
+      workers_(threads),
       kept_(row_bytes_.size()),
       destinations_(row_bytes_.size()) {}
 
@@ -108,7 +108,7 @@ int64_t PositionReader::DecodeRun(int64_t n, char* to) {
       layout_.values != static_cast<size_t>(positions_ * row_bytes_[0])) {
     return 0;
   }
-  const int64_t done = reader_.NextRun(layout_, n, to, &team_);
+  const int64_t done = reader_.NextRun(layout_, n, to, &workers_);
   run_ = done < n ? 0 : std::min(2 * run_, kMaxRun);
   return done;
 }

@@ -59,7 +59,7 @@ class PositionReader {
   const int64_t positions_;
   RecordReader reader_;
   std::string path_;
-  Team team_;
+  WorkerPool workers_;
   Layout layout_;    // of the last record; no values: of no use
   int64_t run_ = 0;  // records to expect to be of that layout
   int64_t count_ = 0;

@@ -217,7 +217,7 @@ size_t RecordReader::ReadSlice(const Layout& layout, int64_t offset, size_t n,
 }
 
 int64_t RecordReader::NextRun(const Layout& layout, int64_t n, char* to,
-                              Team* team) {
+                              WorkerPool* workers) {
   const size_t whole = kHeader + layout.size() + kFooter;
   n = std::min(n, (size_ - next_) / static_cast<int64_t>(whole));
   if (n <= 0) return 0;
@@ -227,7 +227,7 @@ int64_t RecordReader::NextRun(const Layout& layout, int64_t n, char* to,
   const auto count = [&](size_t i) {
     return std::min(per, static_cast<size_t>(n) - i * per);
   };
-  team->Run(slices, [&](size_t i) {
+  workers->Run(slices, [&](size_t i) {
     good[i] = ReadSlice(layout, next_ + static_cast<int64_t>(i * per * whole),
                         count(i), to + i * per * layout.values);
   });

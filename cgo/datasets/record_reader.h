@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "fault.h"
-#include "team.h"
+#include "worker_pool.h"
 
 namespace millrace {
 
@@ -50,9 +50,10 @@ class RecordReader {
 
   // NextRun reads up to n of the next records, those that are of a layout, so
   // that their values go from the file to `to` at once, one behind the other,
-  // shared out over a team. It returns how many there were. Next reads the one
-  // behind them, and tells what is wrong with it if anything is.
-  int64_t NextRun(const Layout& layout, int64_t n, char* to, Team* team);
+  // shared out over a pool of workers. It returns how many there were. Next
+  // reads the one behind them, and tells what is wrong with it if anything is.
+  int64_t NextRun(const Layout& layout, int64_t n, char* to,
+                  WorkerPool* workers);
 
   // ReadExactly makes Next read no more than a record at a time, as suits
   // NextRun.

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "338c5c1db93b2318"
+const digest = "1be79e1c25f59424"
