@@ -137,12 +137,14 @@ bench: native ## our loaders beside Python TensorFlow's, on the same files
 ## Generated files
 
 # The messages come from the wheel's descriptors, the table of operations and
-# package graph/op from the library itself.
+# package graph/op from the library itself, and the reference of config keys
+# from their declarations.
 .PHONY: generate
 generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
 	wheel=$$(go run ./internal/gen/fetchwheel build/wheel); go run ./internal/gen/protogen -from "$$wheel" -out internal/tfproto
 	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/gen/opgen -update
+	go test -count=1 ./internal/gen/configdoc -update
 
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree
