@@ -146,6 +146,11 @@ generate: runtime ## write the generated files again
 	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/gen/opgen -update
 	go test -count=1 ./internal/gen/configdoc -update
 
+# FROM=DIR is the folder of the cases; testdata/README.md has more.
+.PHONY: cases
+cases: need-go ## pack the cases of the config format again, from FROM
+	go run ./internal/gen/casearchive -from '$(FROM)' -out testdata/cases.tar.gz
+
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree
 	@state() { git diff HEAD | sha256sum; git status --porcelain; }; \

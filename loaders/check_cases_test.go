@@ -55,7 +55,7 @@ func TestCheckCases(t *testing.T) {
 	for _, name := range cases.All(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := cases.Prepare(t, name)
-			c := cases.Read(t, dir)
+			c := cases.Read(t, name)
 			plan, problems := checkCase(t, dir)
 			if (plan == nil) != problems.HasErrors() {
 				t.Fatalf("plan %v with the problems\n%v", plan, problems)

@@ -19,7 +19,7 @@ func TestCases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := cases.Prepare(t, name)
-			c := cases.Read(t, dir)
+			c := cases.Read(t, name)
 			args := []string{"dump", filepath.Join(dir, "loader.json")}
 			if model := cases.Model(dir); model != "" {
 				args = append(args, "--model", model)

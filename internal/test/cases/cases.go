@@ -1,15 +1,16 @@
 // Package cases gives tests the cases of the config format: folders with a
 // loader config, its data and what must come out. It judges an output as the
-// script check.py beside the cases does.
+// script check.py in the archive of the cases does.
 package cases
 
 import (
 	"bytes"
 	"encoding/json"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -60,103 +61,72 @@ type Properties struct {
 	MinShare   *float64 `json:"min_share"`
 }
 
-// Dir returns the folder of all cases: ../shared/cases beside the project,
-// or else the few that are copied into testdata/cases.
-func Dir(t testing.TB) string {
-	t.Helper()
-	root := projectRoot(t)
-	for _, dir := range []string{
-		filepath.Join(root, "..", "shared", "cases"),
-		filepath.Join(root, "testdata", "cases"),
-	} {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir
-		}
-	}
-	t.Fatalf("no cases: neither ../shared/cases nor testdata/cases is in %s", root)
-	return ""
-}
-
-// projectRoot returns the folder of go.mod, at or above the current one.
-func projectRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if filepath.Dir(dir) == dir {
-			t.Fatal("no go.mod above the test's folder")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
 // All returns the names of all cases in order.
 func All(t testing.TB) []string {
 	t.Helper()
-	dir := Dir(t)
-	entries, err := os.ReadDir(dir)
+	entries, err := tree(t).ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, e := range entries {
-		if _, err := os.Stat(filepath.Join(dir, e.Name(), "expect.json")); err == nil {
+		if _, ok := Text(t, e.Name(), "expect.json"); ok {
 			names = append(names, e.Name())
 		}
 	}
 	if len(names) == 0 {
-		t.Fatalf("no cases in %s", dir)
+		t.Fatalf("no cases in %s", archive)
 	}
 	return names
 }
 
-// Read returns what the case in dir expects. The folder's name is the case's.
-func Read(t testing.TB, dir string) *Case {
+// Read returns what a case expects.
+func Read(t testing.TB, name string) *Case {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "expect.json"))
-	if err != nil {
-		t.Fatal(err)
+	text, ok := Text(t, name, "expect.json")
+	if !ok {
+		t.Fatalf("no case %s in %s", name, archive)
 	}
-	c := &Case{Name: filepath.Base(dir)}
-	if err := json.Unmarshal(data, c); err != nil {
-		t.Fatalf("%s/expect.json: %v", dir, err)
+	c := &Case{Name: name}
+	if err := json.Unmarshal(text, c); err != nil {
+		t.Fatalf("%s/expect.json: %v", name, err)
 	}
 	return c
+}
+
+// Text returns a file of a case, as it is in the archive, and whether the case
+// has it.
+func Text(t testing.TB, name, file string) ([]byte, bool) {
+	t.Helper()
+	f, ok := tree(t)[path.Join(name, file)]
+	if !ok {
+		return nil, false
+	}
+	return f.Data, true
 }
 
 // Prepare copies a case to a temporary folder, puts the folder's path where
 // ${CASE} stands, and returns the path. Its last element is the case's name.
 func Prepare(t testing.TB, name string) string {
 	t.Helper()
-	src, dst := filepath.Join(Dir(t), name), filepath.Join(t.TempDir(), name)
-	c := Read(t, src)
-	err := filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	dst := filepath.Join(t.TempDir(), name)
+	c := Read(t, name)
+	for file, f := range tree(t) {
+		rel, ok := strings.CutPrefix(file, name+"/")
+		if !ok {
+			continue
 		}
-		rel, err := filepath.Rel(src, path)
-		if err != nil {
-			return err
-		}
-		if e.IsDir() {
-			return os.MkdirAll(filepath.Join(dst, rel), 0o755)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if slices.Contains(c.Properties.Substitute, filepath.ToSlash(rel)) {
+		data := f.Data
+		if slices.Contains(c.Properties.Substitute, rel) {
 			data = bytes.ReplaceAll(data, []byte("${CASE}"), []byte(dst))
 		}
-		return os.WriteFile(filepath.Join(dst, rel), data, 0o644)
-	})
-	if err != nil {
-		t.Fatal(err)
+		to := filepath.Join(dst, filepath.FromSlash(rel))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dst
 }

@@ -101,7 +101,7 @@ func TestPrepare(t *testing.T) {
 // TestExpectations runs the comparison on what the cases themselves expect.
 func TestExpectations(t *testing.T) {
 	for _, name := range cases.All(t) {
-		c := cases.Read(t, filepath.Join(cases.Dir(t), name))
+		c := cases.Read(t, name)
 		switch c.Mode {
 		case "exact":
 			checkExact(t, c)

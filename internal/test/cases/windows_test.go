@@ -3,7 +3,6 @@ package cases_test
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"millrace/internal/test/cases"
@@ -110,7 +109,7 @@ func (c *cutter) output(t *testing.T) []batchJSON {
 
 func TestCompareWindows(t *testing.T) {
 	for _, name := range cases.All(t) {
-		c := cases.Read(t, filepath.Join(cases.Dir(t), name))
+		c := cases.Read(t, name)
 		if c.Mode != "windows" {
 			continue
 		}

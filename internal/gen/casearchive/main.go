@@ -1,0 +1,92 @@
+// Casearchive packs the cases of the config format into the archive that
+// package internal/test/cases reads. The same files give the same bytes,
+// whoever packs them and when.
+//
+//	go run ./internal/gen/casearchive -from DIR -out testdata/cases.tar.gz
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	from := flag.String("from", "", "folder whose subfolders are the cases")
+	out := flag.String("out", "testdata/cases.tar.gz", "archive to write")
+	flag.Parse()
+	if *from == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := write(*out, *from); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// write packs a folder into the archive of that name. A failure leaves the
+// archive that was there.
+func write(name, dir string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".casearchive-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := pack(f, os.DirFS(dir)); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// pack writes the regular files of a tree in the order of their paths. Times,
+// owners and permissions are left out: they differ from machine to machine.
+func pack(w io.Writer, tree fs.FS) error {
+	zip, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(zip)
+	err = fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if !e.Type().IsRegular() {
+			return fmt.Errorf("%s is no regular file", name)
+		}
+		return add(archive, tree, name)
+	})
+	if err != nil {
+		return err
+	}
+	if err := archive.Close(); err != nil {
+		return err
+	}
+	return zip.Close()
+}
+
+// add writes one file.
+func add(archive *tar.Writer, tree fs.FS, name string) error {
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return err
+	}
+	head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatPAX}
+	if err := archive.WriteHeader(head); err != nil {
+		return err
+	}
+	_, err = archive.Write(text)
+	return err
+}
