@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
@@ -38,11 +39,4 @@ func TestLive(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-		Mixed: true,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }

@@ -4,14 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"millrace/internal/test/testruntime"
-	"millrace/tfbridge"
+	"millrace/internal/test/tfmain"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }

@@ -5,17 +5,11 @@ import (
 	"testing"
 
 	"millrace/graph"
-	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
 // newScope returns a scope whose graph is closed with the test.
 func newScope(t testing.TB) *graph.Scope {

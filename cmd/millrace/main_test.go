@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
@@ -22,13 +23,7 @@ import (
 // tests runs the tests as testscript wants it.
 type tests struct{ m *testing.M }
 
-func (t tests) Run() int {
-	return testruntime.Main(t.m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Mixed: true,
-	})
-}
+func (t tests) Run() int { return tfmain.RunMixed(t.m) }
 
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"millrace": main})

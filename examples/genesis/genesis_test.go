@@ -10,19 +10,13 @@ import (
 
 	"millrace/internal/test/committed"
 	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/loaders"
-	"millrace/tfbridge"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Mixed: true,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
 // The demo's claim: each character of context helps.
 func TestBits(t *testing.T) {

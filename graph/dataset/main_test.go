@@ -6,17 +6,11 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
-	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
 // newScope returns a scope whose graph is closed with the test.
 func newScope(t testing.TB) *graph.Scope {

@@ -15,17 +15,11 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/image"
-	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
 func Example() {
 	s := graph.NewScope()

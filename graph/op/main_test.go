@@ -5,17 +5,11 @@ import (
 	"testing"
 
 	"millrace/graph/op"
-	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	tf "millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tf.Open(nil); return err },
-		Live:  tf.Live,
-		Kinds: tf.LiveKinds,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
 // newScope returns a scope whose graph is closed with the test.
 func newScope(t testing.TB) *op.Scope {

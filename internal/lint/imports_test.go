@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"."},
 	{"internal", "tfrecord", "savedmodel", "loaders/diag", "loaders/jsonpos"},
 	{"tfbridge"},
-	{"graph"},
+	{"graph", "internal/test/tfmain"},
 	{"loaders"},
 	{"internal/output", "internal/inspect"},
 	{"estimator"},

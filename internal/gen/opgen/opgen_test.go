@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -16,12 +16,7 @@ var update = flag.Bool("update", false, "write the package")
 
 const folder = "../../../graph/op"
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open: func() error { _, err := tfbridge.Open(nil); return err },
-		Live: tfbridge.Live,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
 // public returns the runtime's operations.
 func public(t *testing.T) []*tfproto.OpDef {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
@@ -15,12 +15,7 @@ var update = flag.Bool("update", false, "write the table")
 
 const path = "../../../savedmodel/opspec_gen.txt"
 
-func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open: func() error { _, err := tfbridge.Open(nil); return err },
-		Live: tfbridge.Live,
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
 // The table holds the runtime's operations, all of them and no others; whether
 // each is classified, package savedmodel tests.

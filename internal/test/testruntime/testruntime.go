@@ -1,16 +1,8 @@
-// Package testruntime is what the test packages that need libtensorflow share:
-// it skips loudly, or fails, when there is no runtime, and it fails a package
-// that leaves C objects open.
+// Package testruntime skips tests loudly, or fails them, where libtensorflow
+// is missing, and fails a test package that leaves C objects open.
 //
-//	func TestMain(m *testing.M) {
-//		os.Exit(testruntime.Main(m, testruntime.Hooks{
-//			Open: func() error { _, err := tfbridge.Open(nil); return err },
-//			Live: tfbridge.Live,
-//		}))
-//	}
-//
-// The hooks are parameters, and tfbridge is not imported here, so that
-// tfbridge's own tests can use the package as well.
+// It does not import tfbridge, whose own tests use it. Packages above tfbridge
+// have package tfmain call [Main].
 package testruntime
 
 import (
