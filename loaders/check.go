@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"millrace"
-	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
 	"millrace/loaders/jsonpos"
@@ -186,7 +186,7 @@ func (c *checker) finish() (*Plan, diag.List) {
 	p := c.plan
 	p.Warnings = problems
 	p.CheckRecords = c.o.CheckRecords
-	p.NativeLibrary = dataset.FindNative(c.o.Runtime)
+	p.NativeLibrary = native.Find(c.o.Runtime)
 	for _, t := range c.tensors {
 		p.Tensors = append(p.Tensors, t.TensorSpec)
 	}

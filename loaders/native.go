@@ -6,6 +6,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/tfbridge"
 )
 
@@ -73,7 +74,7 @@ func (p *Plan) needNative() error {
 	if !p.native().Applied {
 		return nil
 	}
-	path, err := dataset.Native()
+	path, err := native.Library()
 	if err == nil && path == "" {
 		err = millrace.Errorf(millrace.ErrRuntime,
 			"the library %s was there when the config was checked and is not for the runtime that was opened", millrace.Quote(p.NativeLibrary))
@@ -88,14 +89,14 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 		return b.nativeSequences()
 	}
 	if !b.plan.joinFiles().Applied || !b.plan.nativeFiles() {
-		return b.nativeBatches(b.records().NativeParse(b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
+		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
 	}
 	paths, counts := b.countedFiles()
-	return b.nativeBatches(dataset.NativeExamples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
+	return b.nativeBatches(native.Examples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
 }
 
-func (b *builder) nativeOptions() *dataset.NativeExamplesOptions {
-	return &dataset.NativeExamplesOptions{
+func (b *builder) nativeOptions() *native.ExamplesOptions {
+	return &native.ExamplesOptions{
 		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(), BufferBytes: b.plan.ReadBufferBytes,
 	}
 }
@@ -109,20 +110,20 @@ func (b *builder) countedFiles() (paths []string, counts []int64) {
 }
 
 // nativeFeatures asks the native operations for the requested features.
-func (b *builder) nativeFeatures() []dataset.NativeFeature {
-	kinds := map[Kind]dataset.NativeKind{
-		Int: dataset.NativeInt, Float: dataset.NativeFloat, String: dataset.NativeBytes, Raw: dataset.NativeRaw,
+func (b *builder) nativeFeatures() []native.Feature {
+	kinds := map[Kind]native.Kind{
+		Int: native.Int, Float: native.Float, String: native.Bytes, Raw: native.Raw,
 	}
-	var features []dataset.NativeFeature
+	var features []native.Feature
 	for _, f := range b.plan.sortedFeatures() {
-		native := dataset.NativeFeature{
+		feature := native.Feature{
 			Key: f.Name, Kind: kinds[f.Kind], DType: f.DType, Shape: f.TensorShape(),
 			Strings: f.Len, BigEndian: f.Endian == "big", List: f.VarLen,
 		}
 		if f.VarLen {
-			native.Shape = f.Shape
+			feature.Shape = f.Shape
 		}
-		features = append(features, native)
+		features = append(features, feature)
 	}
 	return features
 }
@@ -151,7 +152,7 @@ func (b *builder) nativeWindowBatches() *dataset.Dataset {
 			o.BatchSize, o.Drop = b.plan.BatchSize, b.dropRemainder()
 		}
 		paths, counts := b.countedFiles()
-		d = dataset.NativeWindows(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), o)
+		d = native.Windows(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), o)
 	} else {
 		d = b.epochs(b.windowPass)
 	}
@@ -184,12 +185,12 @@ func (b *builder) asTensors(d *dataset.Dataset) *dataset.Dataset {
 func (b *builder) nativeFileWindows(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.Output) *dataset.Dataset {
 	o := b.nativeWindowOptions()
 	o.Epochs, o.FirstEpoch, o.FirstFile = 1, epoch, file[2]
-	return dataset.NativeWindows(s, graph.ExpandDims(s, file[0], 0), graph.ExpandDims(s, file[1], 0), b.nativeFeatures(), o)
+	return native.Windows(s, graph.ExpandDims(s, file[0], 0), graph.ExpandDims(s, file[1], 0), b.nativeFeatures(), o)
 }
 
-func (b *builder) nativeWindowOptions() *dataset.NativeWindowsOptions {
+func (b *builder) nativeWindowOptions() *native.WindowsOptions {
 	w := b.plan.Window
-	return &dataset.NativeWindowsOptions{
+	return &native.WindowsOptions{
 		Min: w.Min, Max: w.Max, Stride: w.Stride, KeepTail: w.Tail != tailDrop,
 		WholeRecords: b.plan.Type == DiscreteSequence, Seed: b.plan.Seed, BufferBytes: b.plan.ReadBufferBytes,
 	}

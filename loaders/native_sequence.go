@@ -5,6 +5,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/tfbridge"
 )
 
@@ -38,16 +39,16 @@ func (p *Plan) nativeTensors() bool {
 // operations.
 func (b *builder) nativeSequences() *dataset.Dataset {
 	tensors := b.plan.nativeTensors()
-	q := &dataset.NativeSequence{Features: b.nativeFeatures(), Components: b.nativeColumns()}
+	q := &native.Sequence{Features: b.nativeFeatures(), Components: b.nativeColumns()}
 	if tensors {
 		q.Components = b.nativeComponents()
 	}
 	var d *dataset.Dataset
 	if b.plan.joinFiles().Applied && b.plan.nativeFiles() {
 		paths, counts := b.countedFiles()
-		d = dataset.NativeSequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
+		d = native.Sequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
 	} else {
-		d = b.records().NativeParseSequences(b.plan.BatchSize, q, b.dropRemainder())
+		d = native.ParseSequences(b.records(), b.plan.BatchSize, q, b.dropRemainder())
 	}
 	if tensors {
 		return d
@@ -57,26 +58,26 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 }
 
 // nativeComponents asks the native operation for the plan's tensors.
-func (b *builder) nativeComponents() []dataset.NativeComponent {
+func (b *builder) nativeComponents() []native.Component {
 	p := b.plan
 	features := p.sortedFeatures()
-	var components []dataset.NativeComponent
+	var components []native.Component
 	for i, t := range p.Tensors {
-		c := dataset.NativeComponent{Part: dataset.NativeValues, Size: -1}
+		c := native.Component{Part: native.Values, Size: -1}
 		of := t.Name
 		if m := p.measure(t.Name); m != nil {
 			of, c.Part = m.Tensor, nativeMeasures()[m.Kind]
 		}
 		if m := p.measure(of); m != nil { // the elements of a mask
-			of, c.Part = m.Tensor, dataset.NativeLengths
+			of, c.Part = m.Tensor, native.Lengths
 		}
 		f := p.feature(of)
 		c.Feature = slices.Index(features, f)
 		if of == t.Name && f.VarLen {
-			c.Part = dataset.NativePadded
+			c.Part = native.Padded
 			c.Fill = b.constant(b.scope, p.Padding[i].Value, t.DType)
 		}
-		if p.Padding != nil && (c.Part == dataset.NativePadded || c.Part == dataset.NativeMask) {
+		if p.Padding != nil && (c.Part == native.Padded || c.Part == native.Mask) {
 			c.Size = p.Padding[i].Shape[0]
 		}
 		components = append(components, c)
@@ -85,19 +86,19 @@ func (b *builder) nativeComponents() []dataset.NativeComponent {
 }
 
 // nativeMeasures returns what the native operation calls each measure.
-func nativeMeasures() map[MeasureKind]dataset.NativePart {
-	return map[MeasureKind]dataset.NativePart{
-		Lengths: dataset.NativeLengths, Mask: dataset.NativeMask, elementCount: dataset.NativeElements,
+func nativeMeasures() map[MeasureKind]native.Part {
+	return map[MeasureKind]native.Part{
+		Lengths: native.Lengths, Mask: native.Mask, elementCount: native.Elements,
 	}
 }
 
 // nativeColumns asks the native operation for columns of the sorted features.
-func (b *builder) nativeColumns() []dataset.NativeComponent {
-	var components []dataset.NativeComponent
+func (b *builder) nativeColumns() []native.Component {
+	var components []native.Component
 	for i, f := range b.plan.sortedFeatures() {
-		components = append(components, dataset.NativeComponent{Feature: i, Part: dataset.NativeValues, Size: -1})
+		components = append(components, native.Component{Feature: i, Part: native.Values, Size: -1})
 		if f.VarLen {
-			components = append(components, dataset.NativeComponent{Feature: i, Part: dataset.NativeSplits, Size: -1})
+			components = append(components, native.Component{Feature: i, Part: native.Splits, Size: -1})
 		}
 	}
 	return components

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -11,7 +12,7 @@ import (
 // at the end; drop leaves them out, and makes the size of batches known.
 func (d *Dataset) Batch(n int64, drop bool) *Dataset {
 	d = d.orNone()
-	inRange(d.scope, "BatchDatasetV2: batch size", n, 1, maxBatchSize(drop))
+	limit.Between(1, limit.BatchSize(drop)).Check(d.scope, "BatchDatasetV2: batch size", n)
 	return d.then("BatchDatasetV2", d.batched(n, drop, d.specs), attrs{"parallel_copy": true},
 		d.scope.Const(n), d.scope.Const(drop)).batchOf(d, n, drop)
 }
@@ -74,13 +75,13 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	if o.Shapes != nil && len(o.Shapes) != len(d.specs) || o.Values != nil && len(o.Values) != len(d.specs) {
 		return d.fail("PaddedBatchDatasetV2", "%d components, %d padding shapes, %d values", len(d.specs), len(o.Shapes), len(o.Values))
 	}
-	inRange(s, "PaddedBatchDatasetV2: batch size", n, 1, maxWholeBatch)
+	limit.Between(1, limit.WholeBatch).Check(s, "PaddedBatchDatasetV2: batch size", n)
 	var shapes, values tfbridge.OutputList
 	padded := make([]graph.Spec, len(d.specs))
 	for i, p := range d.specs {
 		dims := d.padding(i, o.Shapes)
 		padded[i] = graph.Spec{DType: p.DType, Shape: tfbridge.MakeShape(dims...)}
-		fits(s, "PaddedBatchDatasetV2", n, padded[i])
+		limit.Fits(s, "PaddedBatchDatasetV2", n, padded[i])
 		shapes = append(shapes, o.filled(s, dims))
 		if o.Values != nil && o.Values[i].Op != nil {
 			values = append(values, o.Values[i])
@@ -90,7 +91,7 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	}
 	size, specs := s.Const(n), d.batched(n, o.Drop, padded)
 	if o.Size.Op != nil {
-		size, specs = atMost(s, "PaddedBatch: size", o.Size, n), d.batched(n, false, padded)
+		size, specs = limit.AtMost(s, "PaddedBatch: size", o.Size, n), d.batched(n, false, padded)
 	}
 	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
 		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},

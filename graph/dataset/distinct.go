@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -41,8 +42,8 @@ func (d *Dataset) AssertNext(names ...string) *Dataset {
 // ParallelBatchDataset.
 func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
 	d = d.orNone()
-	inRange(d.scope, "Dataset.BatchParallel: size", n, 1, maxBatchSize(drop))
-	inRange(d.scope, "Dataset.BatchParallel: parallel calls", parallel, Autotune, maxParallel)
+	limit.Between(1, limit.BatchSize(drop)).Check(d.scope, "Dataset.BatchParallel: size", n)
+	limit.Between(Autotune, limit.Parallel).Check(d.scope, "Dataset.BatchParallel: parallel calls", parallel)
 	if parallel == 0 {
 		return d.Batch(n, drop)
 	}

@@ -1,6 +1,10 @@
 package dataset
 
-import "math"
+import (
+	"math"
+
+	"millrace/graph/dataset/internal/limit"
+)
 
 // InterleaveOptions are the options of [Dataset.Interleave].
 type InterleaveOptions struct {
@@ -21,9 +25,9 @@ func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) 
 	}
 	s := d.scope
 	cycle, block := max(o.CycleLength, 1), max(o.BlockLength, 1)
-	inRange(s, "interleave: cycle length", o.CycleLength, 0, maxParallel)
-	inRange(s, "interleave: block length", o.BlockLength, 0, math.MaxInt64)
-	inRange(s, "interleave: parallel calls", o.Parallel, Autotune, maxParallel)
+	limit.Between(0, limit.Parallel).Check(s, "interleave: cycle length", o.CycleLength)
+	limit.Between(0, math.MaxInt64).Check(s, "interleave: block length", o.BlockLength)
+	limit.Between(Autotune, limit.Parallel).Check(s, "interleave: parallel calls", o.Parallel)
 	f, inner := d.datasetFunction("Dataset.Interleave", name, fn)
 	if s.Err() != nil {
 		return &Dataset{scope: s}

@@ -95,3 +95,8 @@ func ended(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("iterate: %w", err)
 }
+
+// errNoContext says that a context is nil.
+func errNoContext(what string) error {
+	return millrace.Errorf(millrace.ErrConfig, "%s: the context is nil", what)
+}

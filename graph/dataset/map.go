@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -32,7 +33,7 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 	if o == nil {
 		o = &MapOptions{}
 	}
-	inRange(d.scope, "map: parallel calls", o.Parallel, Autotune, maxParallel)
+	limit.Between(Autotune, limit.Parallel).Check(d.scope, "map: parallel calls", o.Parallel)
 	f := d.function(name, fn)
 	more := attrs{
 		"f": f.Attr(),

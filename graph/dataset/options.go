@@ -5,6 +5,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/internal/tfproto"
 )
 
@@ -83,12 +84,12 @@ func (o *Options) check() error {
 		if n < 0 {
 			return millrace.Errorf(millrace.ErrModel, "%s is %d", name, n)
 		}
-		if n > maxParallel && name != "RAMBudget" {
-			return millrace.Errorf(millrace.ErrLimit, "%s is %d, which is more than %d", name, n, maxParallel)
+		if n > limit.Parallel && name != "RAMBudget" {
+			return millrace.Errorf(millrace.ErrLimit, "%s is %d, which is more than %d", name, n, limit.Parallel)
 		}
 	}
-	if o.PrivateThreads > maxParallel {
-		return millrace.Errorf(millrace.ErrLimit, "PrivateThreads is %d, more than %d", o.PrivateThreads, maxParallel)
+	if o.PrivateThreads > limit.Parallel {
+		return millrace.Errorf(millrace.ErrLimit, "PrivateThreads is %d, more than %d", o.PrivateThreads, limit.Parallel)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -117,7 +118,7 @@ func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 		o = &ShuffleOptions{}
 	}
 	s := d.scope
-	inRange(s, "ShuffleDatasetV3: buffer size", buffer, 1, maxShuffleBuffer)
+	limit.Between(1, limit.ShuffleBuffer).Check(s, "ShuffleDatasetV3: buffer size", buffer)
 	return d.shuffled(s.Const(buffer), o)
 }
 
@@ -148,7 +149,7 @@ func (d *Dataset) GlobalShuffle(o *ShuffleOptions) *Dataset {
 // the same order.
 func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Dataset {
 	d = d.orNone()
-	inRange(d.scope, "ShuffleDataset: buffer size", buffer, 1, maxShuffleBuffer)
+	limit.Between(1, limit.ShuffleBuffer).Check(d.scope, "ShuffleDataset: buffer size", buffer)
 	return d.same("ShuffleDataset", attrs{"reshuffle_each_iteration": false},
 		d.scope.Const(buffer), seed, seed2)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -23,7 +24,7 @@ func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions)
 		o = &ParseExampleOptions{}
 	}
 	s := d.scope
-	inRange(s, "ParseExampleDatasetV2: parallel calls", o.Parallel, Autotune, maxParallel)
+	limit.Between(Autotune, limit.Parallel).Check(s, "ParseExampleDatasetV2: parallel calls", o.Parallel)
 	if f == nil {
 		return d.fail("Dataset.ParseExample", "the features are nil")
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -81,7 +82,7 @@ func raggedFrom(s *graph.Scope, x tfbridge.Output, rank int) tfbridge.Output {
 // fewer. It wraps DenseToSparseBatchDataset.
 func (d *Dataset) SparseBatch(n int64, shape []int64) *Dataset {
 	d = d.orNone()
-	inRange(d.scope, "Dataset.SparseBatch: size", n, 1, maxWholeBatch)
+	limit.Between(1, limit.WholeBatch).Check(d.scope, "Dataset.SparseBatch: size", n)
 	if d.scope.Err() != nil {
 		return &Dataset{scope: d.scope}
 	}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"math"
 
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -12,7 +13,7 @@ import (
 // out.
 func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
 	d = d.orNone()
-	inRange(d.scope, "RebatchDatasetV2: batch size", n, 1, math.MaxInt64)
+	limit.Between(1, math.MaxInt64).Check(d.scope, "RebatchDatasetV2: batch size", n)
 	d = d.sliceable("Dataset.Rebatch")
 	rows, err := slicesOf(d.specs)
 	if err != nil {
@@ -48,5 +49,5 @@ func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
 func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
 	d = d.orNone()
 	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
-		atMost(d.scope, "BatchOutput: size", n, maxBatchSize(drop)), d.scope.Const(drop)).batchOf(d, -1, drop)
+		limit.AtMost(d.scope, "BatchOutput: size", n, limit.BatchSize(drop)), d.scope.Const(drop)).batchOf(d, -1, drop)
 }

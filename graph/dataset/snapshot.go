@@ -3,6 +3,7 @@ package dataset
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -33,7 +34,7 @@ func (d *Dataset) Snapshot(directory string, o *SnapshotOptions) *Dataset {
 		o = &SnapshotOptions{}
 	}
 	const what = "Dataset.Snapshot"
-	inRange(d.scope, what+": shards", o.Shards, 0, maxParallel)
+	limit.Between(0, limit.Parallel).Check(d.scope, what+": shards", o.Shards)
 	packing := snapshotCompression(d.scope, what, o.Compression, "AUTO")
 	if directory == "" {
 		return d.fail(what, "the directory has no name")

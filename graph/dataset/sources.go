@@ -3,6 +3,7 @@ package dataset
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -46,7 +47,7 @@ func compression(s *graph.Scope, what, name string) {
 
 // readBuffer returns how many bytes to read at a time.
 func readBuffer(s *graph.Scope, what string, n int64) tfbridge.Output {
-	inRange(s, what+": buffer", n, 0, maxReadBuffer)
+	limit.Between(0, limit.ReadBuffer).Check(s, what+": buffer", n)
 	if n == 0 {
 		n = defaultBuffer
 	}

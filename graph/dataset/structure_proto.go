@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -146,7 +147,7 @@ func leafFrom(p *tfproto.TypeSpecProto) (*Structure, error) {
 		return SparseSpec(spec.DType, spec.Shape), nil
 	case class == tfproto.TypeSpecProto_RAGGED_TENSOR_SPEC && len(state) == 4:
 		rank := state[2].GetInt64Value()
-		if rank < 0 || rank > maxParallel {
+		if rank < 0 || rank > limit.Parallel {
 			return nil, millrace.Errorf(millrace.ErrModel, "a ragged part of rank %d", rank)
 		}
 		t := RaggedSpec(spec.DType, spec.Shape, int(rank))

@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -44,9 +45,9 @@ func FixedLengthRecords(s *graph.Scope, filenames tfbridge.Output, n int64, o *F
 		o = &FixedLengthRecordsOptions{}
 	}
 	const what = "FixedLengthRecords"
-	inRange(s, what+": record", n, 1, maxReadBuffer)
-	inRange(s, what+": header", o.HeaderBytes, 0, math.MaxInt64)
-	inRange(s, what+": footer", o.FooterBytes, 0, math.MaxInt64)
+	limit.Between(1, limit.ReadBuffer).Check(s, what+": record", n)
+	limit.Between(0, math.MaxInt64).Check(s, what+": header", o.HeaderBytes)
+	limit.Between(0, math.MaxInt64).Check(s, what+": footer", o.FooterBytes)
 	compression(s, what, o.Compression)
 	buffer := readBuffer(s, what, o.BufferBytes)
 	return made(s, records(), s.Op1("FixedLengthRecordDatasetV2", nil, filenames,

@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"errors"
@@ -13,16 +13,17 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
 
-// needNative skips a test where the library of native datasets was not built,
+// needLibrary skips a test where the library of native datasets was not built,
 // and fails it where nothing may be skipped.
-func needNative(t testing.TB) {
+func needLibrary(t testing.TB) {
 	t.Helper()
-	path, err := dataset.Native()
+	path, err := native.Library()
 	switch {
 	case err != nil:
 		t.Fatal(err)
@@ -33,8 +34,8 @@ func needNative(t testing.TB) {
 	}
 }
 
-func TestNativeGivesTheSameBatches(t *testing.T) {
-	needNative(t)
+func TestGivesTheSameBatches(t *testing.T) {
+	needLibrary(t)
 	counts := []int64{7, 0, 13, 1}
 	names := wideFiles(t, counts...)
 	for _, n := range []int64{1, 4, 7, 21, 50} {
@@ -47,11 +48,11 @@ func TestNativeGivesTheSameBatches(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					o := &dataset.NativeExamplesOptions{BatchSize: n, Epochs: epochs, Drop: drop}
+					o := &native.ExamplesOptions{BatchSize: n, Epochs: epochs, Drop: drop}
 					for name, d := range map[string]*dataset.Dataset{
-						"counted":     dataset.NativeExamples(s, s.Const(names), s.Const(counts), wideFeatures(), o),
-						"not counted": dataset.NativeExamples(s, s.Const(names), s.Const([]int64{-1, -1, 13, 1}), wideFeatures(), o),
-						"parsed":      records.NativeParse(n, wideFeatures(), drop),
+						"counted":     native.Examples(s, s.Const(names), s.Const(counts), wideFeatures(), o),
+						"not counted": native.Examples(s, s.Const(names), s.Const([]int64{-1, -1, 13, 1}), wideFeatures(), o),
+						"parsed":      native.Parse(records, n, wideFeatures(), drop),
 					} {
 						got, err := bits(t, d)
 						if err != nil {
@@ -67,10 +68,10 @@ func TestNativeGivesTheSameBatches(t *testing.T) {
 	}
 }
 
-// TestNativeFaults reads the faulty files and finds in each what the strict
+// TestFaults reads the faulty files and finds in each what the strict
 // reader finds: the class of the failure, the record and its offset.
-func TestNativeFaults(t *testing.T) {
-	needNative(t)
+func TestFaults(t *testing.T) {
+	needLibrary(t)
 	codes := map[string][]tfbridge.Code{
 		"truncated": {tfbridge.DataLoss}, "corrupt": {tfbridge.DataLoss}, "limit": {tfbridge.ResourceExhausted, tfbridge.DataLoss},
 	}
@@ -80,7 +81,7 @@ func TestNativeFaults(t *testing.T) {
 		}
 		t.Run(c.Row+"/"+c.Name, func(t *testing.T) {
 			path := writeFile(t, c.Data)
-			d := nativeFiles(t, []string{path}, []int64{-1}, &dataset.NativeExamplesOptions{Epochs: 1})
+			d := nativeFiles(t, []string{path}, []int64{-1}, &native.ExamplesOptions{Epochs: 1})
 			elements, err := tryAll(t, d)
 			if c.Class == "" {
 				if err != nil && c.Row != "C19" && c.Row != "C20" && c.Row != "C18" {
@@ -112,16 +113,16 @@ func TestNativeFaults(t *testing.T) {
 	}
 }
 
-// TestNativeCuts cuts a file at every byte: none of the cuts goes unseen when
+// TestCuts cuts a file at every byte: none of the cuts goes unseen when
 // the records were counted, and those between records only then.
-func TestNativeCuts(t *testing.T) {
-	needNative(t)
+func TestCuts(t *testing.T) {
+	needLibrary(t)
 	file := corrupt.File()
 	s := newScope(t)
 	path := writeFile(t, file)
 	name := s.Placeholder(tfbridge.String, tfbridge.ScalarShape())
-	d := dataset.NativeExamples(s, graph.Reshape(s, name, s.Const([]int64{1})), s.Const([]int64{10}), corruptFeatures(),
-		&dataset.NativeExamplesOptions{BatchSize: 20, Epochs: 1})
+	d := native.Examples(s, graph.Reshape(s, name, s.Const([]int64{1})), s.Const([]int64{10}), corruptFeatures(),
+		&native.ExamplesOptions{BatchSize: 20, Epochs: 1})
 	it := d.Iterator("it")
 	sess, err := tfbridge.NewSession(s.Graph(), nil)
 	if err != nil {
@@ -154,13 +155,13 @@ func TestNativeCuts(t *testing.T) {
 	}
 }
 
-func TestNativeCounts(t *testing.T) {
-	needNative(t)
+func TestCounts(t *testing.T) {
+	needLibrary(t)
 	path := writeFile(t, corrupt.File())
 	for _, n := range []int64{9, 11, 0} {
 		for _, size := range []int64{1, 3, 5, 100} {
 			for _, drop := range []bool{false, true} {
-				o := &dataset.NativeExamplesOptions{BatchSize: size, Epochs: 1, Drop: drop}
+				o := &native.ExamplesOptions{BatchSize: size, Epochs: 1, Drop: drop}
 				_, err := tryAll(t, nativeFiles(t, []string{path}, []int64{n}, o))
 				if !errors.Is(err, tfbridge.FailedPrecondition) || !strings.Contains(err.Error(), "records were counted") {
 					t.Errorf("counted %d, batches of %d, drop %v: got %v", n, size, drop, err)
@@ -170,8 +171,8 @@ func TestNativeCounts(t *testing.T) {
 	}
 }
 
-func TestNativeFiles(t *testing.T) {
-	needNative(t)
+func TestFiles(t *testing.T) {
+	needLibrary(t)
 	dir := t.TempDir()
 	empty := writeFile(t, nil)
 	for _, c := range []struct {
@@ -185,29 +186,29 @@ func TestNativeFiles(t *testing.T) {
 		{"nothing to repeat", empty, 0, tfbridge.FailedPrecondition},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := tryAll(t, nativeFiles(t, []string{c.path}, []int64{-1}, &dataset.NativeExamplesOptions{Epochs: c.epochs}))
+			_, err := tryAll(t, nativeFiles(t, []string{c.path}, []int64{-1}, &native.ExamplesOptions{Epochs: c.epochs}))
 			if !errors.Is(err, c.code) {
 				t.Errorf("got %v, want code %v", err, c.code)
 			}
 		})
 	}
-	if got := all(t, nativeFiles(t, []string{empty, empty}, []int64{0, -1}, &dataset.NativeExamplesOptions{Epochs: 3})); len(got) != 0 {
+	if got := all(t, nativeFiles(t, []string{empty, empty}, []int64{0, -1}, &native.ExamplesOptions{Epochs: 3})); len(got) != 0 {
 		t.Errorf("%d elements of empty files", len(got))
 	}
 }
 
-// TestNativeGraph writes datasets as graphs and makes them from those again, as
+// TestGraph writes datasets as graphs and makes them from those again, as
 // TensorFlow's optimiser does.
-func TestNativeGraph(t *testing.T) {
-	needNative(t)
+func TestGraph(t *testing.T) {
+	needLibrary(t)
 	s := newScope(t)
 	names, lists := wideFiles(t, 5, 6), s.Const(listFiles(t, 5, 6))
 	numbers := wideFeatures()[:1]
 	for name, d := range map[string]*dataset.Dataset{
-		"files":   dataset.NativeExamples(s, s.Const(names), s.Const([]int64{5, -1}), wideFeatures(), &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 2}),
-		"parsed":  dataset.TFRecords(s, s.Const(names), nil).NativeParse(4, wideFeatures(), true),
-		"lists":   dataset.NativeSequences(s, lists, s.Const([]int64{5, 6}), paddedLists(s), &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 1}),
-		"windows": dataset.NativeWindows(s, s.Const(names), s.Const([]int64{5, 6}), numbers, &dataset.NativeWindowsOptions{Min: 1, Max: 5, Seed: 1, Epochs: 1}),
+		"files":   native.Examples(s, s.Const(names), s.Const([]int64{5, -1}), wideFeatures(), &native.ExamplesOptions{BatchSize: 4, Epochs: 2}),
+		"parsed":  native.Parse(dataset.TFRecords(s, s.Const(names), nil), 4, wideFeatures(), true),
+		"lists":   native.Sequences(s, lists, s.Const([]int64{5, 6}), paddedLists(s), &native.ExamplesOptions{BatchSize: 4, Epochs: 1}),
+		"windows": native.Windows(s, s.Const(names), s.Const([]int64{5, 6}), numbers, &native.WindowsOptions{Min: 1, Max: 5, Seed: 1, Epochs: 1}),
 	} {
 		want, err := bits(t, d)
 		if err != nil || len(want) == 0 {
@@ -227,13 +228,13 @@ func TestNativeGraph(t *testing.T) {
 	}
 }
 
-// TestNativeConsumers reads one iterator from several goroutines: every record
+// TestConsumers reads one iterator from several goroutines: every record
 // comes once.
-func TestNativeConsumers(t *testing.T) {
-	needNative(t)
+func TestConsumers(t *testing.T) {
+	needLibrary(t)
 	const epochs = 40
 	path := writeFile(t, corrupt.File())
-	d := nativeFiles(t, []string{path}, []int64{10}, &dataset.NativeExamplesOptions{BatchSize: 3, Epochs: epochs})
+	d := nativeFiles(t, []string{path}, []int64{10}, &native.ExamplesOptions{BatchSize: 3, Epochs: epochs})
 	it := d.Iterator("it")
 	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
 	if err != nil {
@@ -276,11 +277,11 @@ func TestNativeConsumers(t *testing.T) {
 	}
 }
 
-// TestNativeClose closes the session while batches without end are read.
-func TestNativeClose(t *testing.T) {
-	needNative(t)
+// TestClose closes the session while batches without end are read.
+func TestClose(t *testing.T) {
+	needLibrary(t)
 	path := writeFile(t, corrupt.File())
-	closeInFlight(t, nativeFiles(t, []string{path}, []int64{10}, &dataset.NativeExamplesOptions{BatchSize: 1 << 22}).Prefetch(2))
+	closeInFlight(t, nativeFiles(t, []string{path}, []int64{10}, &native.ExamplesOptions{BatchSize: 1 << 22}).Prefetch(2))
 }
 
 // closeInFlight closes the session while elements of a dataset without end are

@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
@@ -18,16 +19,16 @@ import (
 
 // listFeatures are a feature of every kind in the context and as a list, by
 // key as TensorFlow's parser gives them: the context first.
-func listFeatures() []dataset.NativeFeature {
-	return []dataset.NativeFeature{
-		{Key: "cf", Kind: dataset.NativeFloat, Shape: []int64{2}},
-		{Key: "ci", Kind: dataset.NativeInt},
-		{Key: "cr", Kind: dataset.NativeRaw, DType: tfbridge.Int16, Shape: []int64{2, 2}, Strings: 2, BigEndian: true},
-		{Key: "cs", Kind: dataset.NativeBytes},
-		{Key: "lf", Kind: dataset.NativeFloat, Shape: []int64{3}, List: true},
-		{Key: "li", Kind: dataset.NativeInt, List: true},
-		{Key: "lr", Kind: dataset.NativeRaw, DType: tfbridge.Int32, Shape: []int64{1, 2}, List: true, BigEndian: true},
-		{Key: "ls", Kind: dataset.NativeBytes, Shape: []int64{2}, List: true},
+func listFeatures() []native.Feature {
+	return []native.Feature{
+		{Key: "cf", Kind: native.Float, Shape: []int64{2}},
+		{Key: "ci", Kind: native.Int},
+		{Key: "cr", Kind: native.Raw, DType: tfbridge.Int16, Shape: []int64{2, 2}, Strings: 2, BigEndian: true},
+		{Key: "cs", Kind: native.Bytes},
+		{Key: "lf", Kind: native.Float, Shape: []int64{3}, List: true},
+		{Key: "li", Kind: native.Int, List: true},
+		{Key: "lr", Kind: native.Raw, DType: tfbridge.Int32, Shape: []int64{1, 2}, List: true, BigEndian: true},
+		{Key: "ls", Kind: native.Bytes, Shape: []int64{2}, List: true},
 	}
 }
 
@@ -81,13 +82,13 @@ func generalLists(s *graph.Scope, serialized out) []out {
 	for _, f := range listFeatures() {
 		dtype, shape := tfbridge.String, tfbridge.MakeShape(f.Shape...)
 		switch {
-		case f.Kind == dataset.NativeInt:
+		case f.Kind == native.Int:
 			dtype = tfbridge.Int64
-		case f.Kind == dataset.NativeFloat:
+		case f.Kind == native.Float:
 			dtype = tfbridge.Float
-		case f.Kind == dataset.NativeRaw && f.Strings > 1:
+		case f.Kind == native.Raw && f.Strings > 1:
 			shape = tfbridge.MakeShape(f.Strings)
-		case f.Kind == dataset.NativeRaw:
+		case f.Kind == native.Raw:
 			shape = tfbridge.ScalarShape()
 		}
 		if f.List {
@@ -104,7 +105,7 @@ func generalLists(s *graph.Scope, serialized out) []out {
 // have strings of the right length: a shorter list is padded with zeros.
 func decodeLists(s *graph.Scope, parsed []out) []out {
 	for i, f := range listFeatures() {
-		if f.Kind != dataset.NativeRaw {
+		if f.Kind != native.Raw {
 			continue
 		}
 		x, shape := parsed[i], graph.Shape(s, parsed[i])
@@ -132,17 +133,17 @@ func zeros(s *graph.Scope, dtype tfbridge.DataType) out {
 }
 
 // paddedLists asks for what generalLists gives.
-func paddedLists(s *graph.Scope) *dataset.NativeSequence {
-	q := &dataset.NativeSequence{Features: listFeatures()}
-	var lengths []dataset.NativeComponent
+func paddedLists(s *graph.Scope) *native.Sequence {
+	q := &native.Sequence{Features: listFeatures()}
+	var lengths []native.Component
 	for i, f := range q.Features {
-		c := dataset.NativeComponent{Feature: i, Part: dataset.NativeValues, Size: -1}
+		c := native.Component{Feature: i, Part: native.Values, Size: -1}
 		if f.List {
-			lengths = append(lengths, dataset.NativeComponent{Feature: i, Part: dataset.NativeLengths, Size: -1})
-			dtypes := map[dataset.NativeKind]tfbridge.DataType{
-				dataset.NativeFloat: tfbridge.Float, dataset.NativeInt: tfbridge.Int64, dataset.NativeBytes: tfbridge.String, dataset.NativeRaw: f.DType,
+			lengths = append(lengths, native.Component{Feature: i, Part: native.Lengths, Size: -1})
+			dtypes := map[native.Kind]tfbridge.DataType{
+				native.Float: tfbridge.Float, native.Int: tfbridge.Int64, native.Bytes: tfbridge.String, native.Raw: f.DType,
 			}
-			c.Part, c.Fill = dataset.NativePadded, zeros(s, dtypes[f.Kind])
+			c.Part, c.Fill = native.Padded, zeros(s, dtypes[f.Kind])
 		}
 		q.Components = append(q.Components, c)
 	}
@@ -150,10 +151,10 @@ func paddedLists(s *graph.Scope) *dataset.NativeSequence {
 	return q
 }
 
-// TestNativeSequencesGiveTheSameBatches compares batches with those of
+// TestSequencesGiveTheSameBatches compares batches with those of
 // TensorFlow's parser.
-func TestNativeSequencesGiveTheSameBatches(t *testing.T) {
-	needNative(t)
+func TestSequencesGiveTheSameBatches(t *testing.T) {
+	needLibrary(t)
 	counts := []int64{5, 0, 13, 1}
 	names := listFiles(t, counts...)
 	for _, n := range []int64{1, 4, 100} {
@@ -165,10 +166,10 @@ func TestNativeSequencesGiveTheSameBatches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := &dataset.NativeExamplesOptions{BatchSize: n, Epochs: 2, Drop: drop}
+			o := &native.ExamplesOptions{BatchSize: n, Epochs: 2, Drop: drop}
 			for way, d := range map[string]*dataset.Dataset{
-				"files":  dataset.NativeSequences(s, s.Const(names), s.Const(counts), paddedLists(s), o),
-				"parsed": dataset.TFRecords(s, s.Const(names), nil).Repeat(2).NativeParseSequences(n, paddedLists(s), drop),
+				"files":  native.Sequences(s, s.Const(names), s.Const(counts), paddedLists(s), o),
+				"parsed": native.ParseSequences(dataset.TFRecords(s, s.Const(names), nil).Repeat(2), n, paddedLists(s), drop),
 			} {
 				got, err := bits(t, d)
 				if err != nil {
@@ -182,9 +183,9 @@ func TestNativeSequencesGiveTheSameBatches(t *testing.T) {
 	}
 }
 
-// TestNativeSequenceParts asks for every part of two lists.
-func TestNativeSequenceParts(t *testing.T) {
-	needNative(t)
+// TestSequenceParts asks for every part of two lists.
+func TestSequenceParts(t *testing.T) {
+	needLibrary(t)
 	var records [][]byte
 	for _, n := range []int{2, 0, 3} {
 		var ints, texts []example.Feature
@@ -195,16 +196,16 @@ func TestNativeSequenceParts(t *testing.T) {
 		records = append(records, example.MarshalSequence(nil, []example.NamedList{{Name: "i", Features: ints}, {Name: "s", Features: texts}}))
 	}
 	s := newScope(t)
-	q := &dataset.NativeSequence{Features: []dataset.NativeFeature{
-		{Key: "i", Kind: dataset.NativeInt, Shape: []int64{2}, List: true}, {Key: "s", Kind: dataset.NativeBytes, List: true},
-	}, Components: []dataset.NativeComponent{
-		{Feature: 0, Part: dataset.NativeValues, Size: -1}, {Feature: 0, Part: dataset.NativeSplits, Size: -1},
-		{Feature: 0, Part: dataset.NativePadded, Size: 4, Fill: s.Const(int64(-7))}, {Feature: 0, Part: dataset.NativeElements, Size: -1},
-		{Feature: 1, Part: dataset.NativePadded, Size: -1, Fill: s.Const("pad")}, {Feature: 1, Part: dataset.NativeMask, Size: 4},
-		{Feature: 1, Part: dataset.NativeValues, Size: -1}, {Feature: 1, Part: dataset.NativeMask, Size: -1},
+	q := &native.Sequence{Features: []native.Feature{
+		{Key: "i", Kind: native.Int, Shape: []int64{2}, List: true}, {Key: "s", Kind: native.Bytes, List: true},
+	}, Components: []native.Component{
+		{Feature: 0, Part: native.Values, Size: -1}, {Feature: 0, Part: native.Splits, Size: -1},
+		{Feature: 0, Part: native.Padded, Size: 4, Fill: s.Const(int64(-7))}, {Feature: 0, Part: native.Elements, Size: -1},
+		{Feature: 1, Part: native.Padded, Size: -1, Fill: s.Const("pad")}, {Feature: 1, Part: native.Mask, Size: 4},
+		{Feature: 1, Part: native.Values, Size: -1}, {Feature: 1, Part: native.Mask, Size: -1},
 	}}
 	names := s.Const([]string{writeFile(t, corrupt.Frame(records...))})
-	got := all(t, dataset.NativeSequences(s, names, s.Const([]int64{3}), q, &dataset.NativeExamplesOptions{BatchSize: 3, Epochs: 1, Drop: true}))
+	got := all(t, native.Sequences(s, names, s.Const([]int64{3}), q, &native.ExamplesOptions{BatchSize: 3, Epochs: 1, Drop: true}))
 	none := []int64{-7, -7}
 	want := []any{[]any{
 		[][]int64{{0, 20}, {1, 20}, {0, 30}, {1, 30}, {2, 30}}, []int64{0, 2, 2, 5},
@@ -217,24 +218,24 @@ func TestNativeSequenceParts(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	q.Components[2].Size = 2
-	_, err := tryAll(t, dataset.NativeSequences(s, names, s.Const([]int64{3}), q, nil))
+	_, err := tryAll(t, native.Sequences(s, names, s.Const([]int64{3}), q, nil))
 	if !errors.Is(err, tfbridge.InvalidArgument) {
 		t.Errorf("padded to less: %v", err)
 	}
 }
 
-// TestNativeSequencesAgreeOnOddRecords mutates records: the native decoder
+// TestSequencesAgreeOnOddRecords mutates records: the native decoder
 // accepts what TensorFlow's parser accepts, with the same values.
-func TestNativeSequencesAgreeOnOddRecords(t *testing.T) {
-	needNative(t)
+func TestSequencesAgreeOnOddRecords(t *testing.T) {
+	needLibrary(t)
 	const rounds = 1500
 	s := newScope(t)
 	record := s.Placeholder(tfbridge.String, tfbridge.ScalarShape())
 	general := generalLists(s, graph.ExpandDims(s, record, 0))
 	q := paddedLists(s)
 	for i, f := range q.Features { // strings are compared before they are decoded
-		if f.Kind == dataset.NativeRaw {
-			q.Features[i] = dataset.NativeFeature{Key: f.Key, Kind: dataset.NativeBytes, List: f.List}
+		if f.Kind == native.Raw {
+			q.Features[i] = native.Feature{Key: f.Key, Kind: native.Bytes, List: f.List}
 			if f.Strings > 1 {
 				q.Features[i].Shape = []int64{f.Strings}
 			}
@@ -243,7 +244,7 @@ func TestNativeSequencesAgreeOnOddRecords(t *testing.T) {
 			}
 		}
 	}
-	it := dataset.FromTensors(s, record).NativeParseSequences(1, q, false).Iterator("it")
+	it := native.ParseSequences(dataset.FromTensors(s, record), 1, q, false).Iterator("it")
 	sess, err := tfbridge.NewSession(s.Graph(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -289,28 +290,28 @@ func TestNativeSequencesAgreeOnOddRecords(t *testing.T) {
 	}
 }
 
-func TestNativeSequenceIsChecked(t *testing.T) {
-	needNative(t)
-	list := []dataset.NativeFeature{{Key: "i", Kind: dataset.NativeInt, List: true}}
-	context := []dataset.NativeFeature{{Key: "i", Kind: dataset.NativeInt}}
-	values := []dataset.NativeComponent{{Part: dataset.NativeValues, Size: -1}}
-	for name, q := range map[string]*dataset.NativeSequence{
-		"no such feature":      {Features: list, Components: []dataset.NativeComponent{{Feature: 1, Part: dataset.NativeValues}}},
-		"no feature list":      {Features: context, Components: []dataset.NativeComponent{{Part: dataset.NativeLengths}}},
-		"no such part":         {Features: list, Components: []dataset.NativeComponent{{Part: "halves"}}},
-		"elements of nothing":  {Features: []dataset.NativeFeature{{Key: "i", Kind: dataset.NativeInt, Shape: []int64{0}, List: true}}, Components: values},
-		"a size out of range":  {Features: list, Components: []dataset.NativeComponent{{Part: dataset.NativeMask, Size: -2}}},
-		"nothing to pad with":  {Features: list, Components: []dataset.NativeComponent{{Part: dataset.NativePadded, Size: -1}}},
+func TestSequenceIsChecked(t *testing.T) {
+	needLibrary(t)
+	list := []native.Feature{{Key: "i", Kind: native.Int, List: true}}
+	context := []native.Feature{{Key: "i", Kind: native.Int}}
+	values := []native.Component{{Part: native.Values, Size: -1}}
+	for name, q := range map[string]*native.Sequence{
+		"no such feature":      {Features: list, Components: []native.Component{{Feature: 1, Part: native.Values}}},
+		"no feature list":      {Features: context, Components: []native.Component{{Part: native.Lengths}}},
+		"no such part":         {Features: list, Components: []native.Component{{Part: "halves"}}},
+		"elements of nothing":  {Features: []native.Feature{{Key: "i", Kind: native.Int, Shape: []int64{0}, List: true}}, Components: values},
+		"a size out of range":  {Features: list, Components: []native.Component{{Part: native.Mask, Size: -2}}},
+		"nothing to pad with":  {Features: list, Components: []native.Component{{Part: native.Padded, Size: -1}}},
 		"a feature twice":      {Features: append(list, list...), Components: values},
 		"without any features": {},
 	} {
 		s := newScope(t)
-		if _, err := tryAll(t, dataset.TFRecords(s, s.Const([]string{}), nil).NativeParseSequences(1, q, false)); err == nil {
+		if _, err := tryAll(t, native.ParseSequences(dataset.TFRecords(s, s.Const([]string{}), nil), 1, q, false)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	s := newScope(t)
-	dataset.TFRecords(s, s.Const([]string{}), nil).NativeParse(1, list, false)
+	native.Parse(dataset.TFRecords(s, s.Const([]string{}), nil), 1, list, false)
 	if s.Err() == nil {
 		t.Error("Examples with feature lists: no error")
 	}

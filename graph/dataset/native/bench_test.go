@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
@@ -38,11 +39,11 @@ func benchmarkFile(b *testing.B) string {
 // BenchmarkExamples reads a file of Examples in batches with TensorFlow's own
 // operations and with ours.
 func BenchmarkExamples(b *testing.B) {
-	needNative(b)
+	needLibrary(b)
 	path := benchmarkFile(b)
-	features := []dataset.NativeFeature{
-		{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{64}},
-		{Key: "y", Kind: dataset.NativeInt},
+	features := []native.Feature{
+		{Key: "x", Kind: native.Float, Shape: []int64{64}},
+		{Key: "y", Kind: native.Int},
 	}
 	general := &graph.ExampleFeatures{Dense: []graph.DenseFeature{
 		{Key: "x", DType: tfbridge.Float, Shape: tfbridge.MakeShape(64)},
@@ -54,11 +55,11 @@ func BenchmarkExamples(b *testing.B) {
 				return dataset.TFRecords(s, s.Const([]string{path}), nil).Batch(n, false).ParseExample(general, nil)
 			},
 			"parse": func(s *graph.Scope) *dataset.Dataset {
-				return dataset.TFRecords(s, s.Const([]string{path}), nil).NativeParse(n, features, false)
+				return native.Parse(dataset.TFRecords(s, s.Const([]string{path}), nil), n, features, false)
 			},
 			"native": func(s *graph.Scope) *dataset.Dataset {
-				o := &dataset.NativeExamplesOptions{BatchSize: n, Epochs: 1}
-				return dataset.NativeExamples(s, s.Const([]string{path}), s.Const([]int64{benchmarkRecords}), features, o)
+				o := &native.ExamplesOptions{BatchSize: n, Epochs: 1}
+				return native.Examples(s, s.Const([]string{path}), s.Const([]int64{benchmarkRecords}), features, o)
 			},
 		}
 		for _, way := range []string{"general", "parse", "native"} {
@@ -117,7 +118,7 @@ const (
 // BenchmarkWindows cuts windows one behind the other, and copies them from
 // memory for comparison.
 func BenchmarkWindows(b *testing.B) {
-	needNative(b)
+	needLibrary(b)
 	floats := make([]float32, benchmarkPerRec*benchmarkRow)
 	for i := range floats {
 		floats[i] = float32(i)
@@ -148,10 +149,10 @@ func BenchmarkWindows(b *testing.B) {
 		b.Run(fmt.Sprintf("native/batch=%d", size), func(b *testing.B) {
 			s := graph.NewScope()
 			defer s.Graph().Close()
-			features := []dataset.NativeFeature{{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{benchmarkPerRec, benchmarkRow}}}
-			o := &dataset.NativeWindowsOptions{Min: benchmarkWindow, Max: benchmarkWindow, BatchSize: size, Epochs: benchmarkEpochs}
+			features := []native.Feature{{Key: "x", Kind: native.Float, Shape: []int64{benchmarkPerRec, benchmarkRow}}}
+			o := &native.WindowsOptions{Min: benchmarkWindow, Max: benchmarkWindow, BatchSize: size, Epochs: benchmarkEpochs}
 			b.SetBytes(total * benchmarkEpochs)
-			pass(b, dataset.NativeWindows(s, s.Const(names), s.Const([]int64{benchmarkSeqRecs}), features, o))
+			pass(b, native.Windows(s, s.Const(names), s.Const([]int64{benchmarkSeqRecs}), features, o))
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"bytes"
@@ -8,14 +8,15 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 )
 
-// TestNativeAgreesOnOddRecords mutates records: the native decoder accepts what
+// TestAgreesOnOddRecords mutates records: the native decoder accepts what
 // TensorFlow's parser accepts, with the same values.
-func TestNativeAgreesOnOddRecords(t *testing.T) {
-	needNative(t)
+func TestAgreesOnOddRecords(t *testing.T) {
+	needLibrary(t)
 	const rounds = 500
 	features := corruptFeatures()
 	s := newScope(t)
@@ -25,7 +26,7 @@ func TestNativeAgreesOnOddRecords(t *testing.T) {
 		{Key: "vals", DType: tfbridge.Float, Shape: tfbridge.MakeShape(3)},
 	}}
 	general := graph.ParseExampleV2(s, graph.ExpandDims(s, record, 0), wanted).Dense
-	it := dataset.FromTensors(s, record).NativeParse(1, features, false).Iterator("it")
+	it := native.Parse(dataset.FromTensors(s, record), 1, features, false).Iterator("it")
 	sess, err := tfbridge.NewSession(s.Graph(), nil)
 	if err != nil {
 		t.Fatal(err)

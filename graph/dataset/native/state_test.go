@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"errors"
@@ -9,18 +9,19 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 )
 
-// TestNativeFailsAgain asks again after a failure.
-func TestNativeFailsAgain(t *testing.T) {
-	needNative(t)
+// TestFailsAgain asks again after a failure.
+func TestFailsAgain(t *testing.T) {
+	needLibrary(t)
 	path := writeFile(t, corrupt.Flip(corrupt.File(), 300*8))
 	s := newScope(t)
 	source := dataset.TFRecords(s, s.Const(writeFile(t, corrupt.Frame(corrupt.Example(1), nil, corrupt.Example(2)))), nil)
-	native := dataset.NativeExamples(s, s.Const([]string{path}), s.Const([]int64{10}), corruptFeatures(), &dataset.NativeExamplesOptions{Epochs: 1})
-	for name, d := range map[string]*dataset.Dataset{"files": native, "parsed": source.NativeParse(1, corruptFeatures(), false)} {
+	examples := native.Examples(s, s.Const([]string{path}), s.Const([]int64{10}), corruptFeatures(), &native.ExamplesOptions{Epochs: 1})
+	for name, d := range map[string]*dataset.Dataset{"files": examples, "parsed": native.Parse(source, 1, corruptFeatures(), false)} {
 		it := d.Iterator(name)
 		sess, err := tfbridge.NewSession(s.Graph(), nil)
 		if err != nil {
@@ -48,22 +49,22 @@ func TestNativeFailsAgain(t *testing.T) {
 	}
 }
 
-// TestNativeState saves before every element and goes on from there in a new
+// TestState saves before every element and goes on from there in a new
 // session.
-func TestNativeState(t *testing.T) {
-	needNative(t)
+func TestState(t *testing.T) {
+	needLibrary(t)
 	names, lists := wideFiles(t, 5, 0, 6), listFiles(t, 5, 0, 6)
 	build := func(kind string) (*graph.Scope, *dataset.Iterator) {
 		s := newScope(t)
 		if kind == "parsed" {
 			d := dataset.TFRecords(s, s.Const(names), nil).Shuffle(5, &dataset.ShuffleOptions{Seed: 1, Seed2: 2}).Repeat(2)
-			return s, d.NativeParse(4, wideFeatures(), false).Iterator("it")
+			return s, native.Parse(d, 4, wideFeatures(), false).Iterator("it")
 		}
-		o := &dataset.NativeExamplesOptions{BatchSize: 4, Epochs: 2}
+		o := &native.ExamplesOptions{BatchSize: 4, Epochs: 2}
 		if kind == "lists" {
-			return s, dataset.NativeSequences(s, s.Const(lists), s.Const([]int64{5, 0, 6}), paddedLists(s), o).Iterator("it")
+			return s, native.Sequences(s, s.Const(lists), s.Const([]int64{5, 0, 6}), paddedLists(s), o).Iterator("it")
 		}
-		d := dataset.NativeExamples(s, s.Const(names), s.Const([]int64{5, 0, 6}), wideFeatures(), o)
+		d := native.Examples(s, s.Const(names), s.Const([]int64{5, 0, 6}), wideFeatures(), o)
 		if kind == "prefetched" {
 			d = d.Prefetch(2)
 		}

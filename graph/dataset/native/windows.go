@@ -1,15 +1,17 @@
-package dataset
+package native
 
 import (
 	"math"
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
-// NativeWindowsOptions are the options of [NativeWindows].
-type NativeWindowsOptions struct {
+// WindowsOptions are the options of [Windows].
+type WindowsOptions struct {
 	Min, Max     int64 // sizes of windows, both ends included
 	Stride       int64 // from one begin to the next; 0: each begins where the last ends
 	KeepTail     bool  // a file's last window may be shorter, but not than Min
@@ -31,30 +33,34 @@ type NativeWindowsOptions struct {
 	Threads     int64 // that read the records of one element, no more than there are processors; default 1
 }
 
-// NativeWindows returns windows of the sequences in files of Examples: the
+// Windows returns windows of the sequences in files of Examples: the
 // records of a file are joined along their first axis, and windows cut from
 // that. Features are numbers with a first axis, as long in one as in the other
 // unless whole records are counted. Records go from the file's bytes straight
 // into the windows wherever these do not overlap.
 //
-// Files and counts are as for [NativeExamples], but all counts must be known.
+// Files and counts are as for [Examples], but all counts must be known.
 // No window crosses files; what no window takes is read and checked as well.
-func NativeWindows(s *graph.Scope, filenames, counts tfbridge.Output, features []NativeFeature, o *NativeWindowsOptions) *Dataset {
+func Windows(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *WindowsOptions) *dataset.Dataset {
 	const op = opWindows
-	inRange(s, op+": smallest window", o.Min, 1, maxPaddedDim)
-	inRange(s, op+": largest window", o.Max, o.Min, maxPaddedDim)
-	inRange(s, op+": stride", o.Stride, 0, math.MaxInt64/4)
-	inRange(s, op+": epochs", o.Epochs, 0, math.MaxInt64)
-	inRange(s, op+": batch size", o.BatchSize, 0, maxPaddedDim)
-	inRange(s, op+": buffer", o.BufferBytes, 0, maxNativeBuffer)
-	inRange(s, op+": threads", o.Threads, 0, maxNativeThreads)
+	if o == nil {
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "the WindowsOptions are nil, which have to give Min and Max"))
+		return none(s)
+	}
+	limit.Between(1, limit.PaddedDimension).Check(s, op+": smallest window", o.Min)
+	limit.Between(o.Min, limit.PaddedDimension).Check(s, op+": largest window", o.Max)
+	limit.Between(0, math.MaxInt64/4).Check(s, op+": stride", o.Stride)
+	limit.Between(0, math.MaxInt64).Check(s, op+": epochs", o.Epochs)
+	limit.Between(0, limit.PaddedDimension).Check(s, op+": batch size", o.BatchSize)
+	limit.Between(0, maxBuffer).Check(s, op+": buffer", o.BufferBytes)
+	limit.Between(0, maxThreads).Check(s, op+": threads", o.Threads)
 	if o.BatchSize > 0 && o.Min != o.Max {
 		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "windows of %d to %d have not one size and make no batch", o.Min, o.Max))
 	}
-	all := nativeAttrs(s, op, features)
+	all := decodeAttrs(s, op, features)
 	specs, records := o.specs(s, op, features)
 	if s.Err() != nil {
-		return &Dataset{scope: s}
+		return none(s)
 	}
 	all["record_shapes"], all["keep_tail"], all["whole_records"] = records, o.KeepTail, o.WholeRecords
 	epochs, buffer := o.Epochs, o.BufferBytes
@@ -68,11 +74,11 @@ func NativeWindows(s *graph.Scope, filenames, counts tfbridge.Output, features [
 		o.first(s), s.Const(epochs), s.Const(o.BatchSize), s.Const(o.Drop), s.Const(buffer), s.Const(max(o.Threads, 1)))
 }
 
-// maxNativeThreads bounds the threads of a native dataset.
-const maxNativeThreads = 1000
+// maxThreads bounds the threads of a native dataset.
+const maxThreads = 1000
 
 // first returns the numbers of the first epoch and file.
-func (o *NativeWindowsOptions) first(s *graph.Scope) tfbridge.Output {
+func (o *WindowsOptions) first(s *graph.Scope) tfbridge.Output {
 	if o.FirstEpoch.Op == nil && o.FirstFile.Op == nil {
 		return s.Const([]int64{0, 0})
 	}
@@ -87,10 +93,10 @@ func (o *NativeWindowsOptions) first(s *graph.Scope) tfbridge.Output {
 
 // specs returns the specs of windows or their batches, and the shapes of
 // records with one more axis in front.
-func (o *NativeWindowsOptions) specs(s *graph.Scope, op string, features []NativeFeature) (windows []graph.Spec, records []tfbridge.Shape) {
+func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (windows []graph.Spec, records []tfbridge.Shape) {
 	for i := range features {
 		f := &features[i]
-		if f.Kind == NativeBytes || len(f.Shape) == 0 {
+		if f.Kind == Bytes || len(f.Shape) == 0 {
 			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q: no numbers along a first axis", f.Key))
 			return nil, nil
 		}

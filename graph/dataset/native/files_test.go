@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"bytes"
@@ -11,16 +11,17 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 )
 
 // corruptFeatures are the features of [corrupt.Example].
-func corruptFeatures() []dataset.NativeFeature {
-	return []dataset.NativeFeature{
-		{Key: "id", Kind: dataset.NativeInt},
-		{Key: "vals", Kind: dataset.NativeFloat, Shape: []int64{3}},
+func corruptFeatures() []native.Feature {
+	return []native.Feature{
+		{Key: "id", Kind: native.Int},
+		{Key: "vals", Kind: native.Float, Shape: []int64{3}},
 	}
 }
 
@@ -35,20 +36,20 @@ func writeFile(t testing.TB, data []byte) string {
 }
 
 // nativeFiles reads files of the Examples of package corrupt.
-func nativeFiles(t testing.TB, names []string, counts []int64, o *dataset.NativeExamplesOptions) *dataset.Dataset {
+func nativeFiles(t testing.TB, names []string, counts []int64, o *native.ExamplesOptions) *dataset.Dataset {
 	s := newScope(t)
-	return dataset.NativeExamples(s, s.Const(names), s.Const(counts), corruptFeatures(), o)
+	return native.Examples(s, s.Const(names), s.Const(counts), corruptFeatures(), o)
 }
 
 // wideFeatures is a feature of every kind and how TensorFlow decodes it.
-func wideFeatures() []dataset.NativeFeature {
-	return []dataset.NativeFeature{
-		{Key: "b", Kind: dataset.NativeRaw, DType: tfbridge.Int16, Shape: []int64{2, 3}, Strings: 2, BigEndian: true},
-		{Key: "c", Kind: dataset.NativeRaw, DType: tfbridge.Complex64, Shape: []int64{1}, BigEndian: true},
-		{Key: "f", Kind: dataset.NativeFloat, Shape: []int64{2, 2}},
-		{Key: "i", Kind: dataset.NativeInt},
-		{Key: "l", Kind: dataset.NativeRaw, DType: tfbridge.Double, Shape: nil},
-		{Key: "s", Kind: dataset.NativeBytes, Shape: []int64{2}},
+func wideFeatures() []native.Feature {
+	return []native.Feature{
+		{Key: "b", Kind: native.Raw, DType: tfbridge.Int16, Shape: []int64{2, 3}, Strings: 2, BigEndian: true},
+		{Key: "c", Kind: native.Raw, DType: tfbridge.Complex64, Shape: []int64{1}, BigEndian: true},
+		{Key: "f", Kind: native.Float, Shape: []int64{2, 2}},
+		{Key: "i", Kind: native.Int},
+		{Key: "l", Kind: native.Raw, DType: tfbridge.Double, Shape: nil},
+		{Key: "s", Kind: native.Bytes, Shape: []int64{2}},
 	}
 }
 
@@ -76,26 +77,26 @@ func wideRecord(r *rand.Rand) []byte {
 }
 
 // parsed decodes batches of serialized Examples with TensorFlow's operations.
-func parsed(d *dataset.Dataset, features []dataset.NativeFeature) *dataset.Dataset {
+func parsed(d *dataset.Dataset, features []native.Feature) *dataset.Dataset {
 	return d.Map("parse", func(s *graph.Scope, args []out) []out {
 		wanted := &graph.ExampleFeatures{}
 		for _, f := range features {
 			dense := graph.DenseFeature{Key: f.Key, DType: tfbridge.String, Shape: tfbridge.MakeShape(f.Shape...)}
 			switch {
-			case f.Kind == dataset.NativeInt:
+			case f.Kind == native.Int:
 				dense.DType = tfbridge.Int64
-			case f.Kind == dataset.NativeFloat:
+			case f.Kind == native.Float:
 				dense.DType = tfbridge.Float
-			case f.Kind == dataset.NativeRaw && f.Strings > 1:
+			case f.Kind == native.Raw && f.Strings > 1:
 				dense.Shape = tfbridge.MakeShape(f.Strings)
-			case f.Kind == dataset.NativeRaw:
+			case f.Kind == native.Raw:
 				dense.Shape = tfbridge.ScalarShape()
 			}
 			wanted.Dense = append(wanted.Dense, dense)
 		}
 		values := graph.ParseExampleV2(s, args[0], wanted).Dense
 		for i, f := range features {
-			if f.Kind == dataset.NativeRaw {
+			if f.Kind == native.Raw {
 				flat := graph.DecodeRaw(s, values[i], f.DType, &graph.DecodeRawOptions{BigEndian: f.BigEndian})
 				shape := append([]int64{}, f.Shape...)
 				rows := graph.Subscript(s, graph.Shape(s, args[0]), graph.Until(1))

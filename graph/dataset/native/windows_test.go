@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"encoding/binary"
@@ -10,6 +10,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
@@ -17,11 +18,11 @@ import (
 
 // sequenceFeatures are the features of [sequenceFile]: three positions a
 // record.
-func sequenceFeatures() []dataset.NativeFeature {
-	return []dataset.NativeFeature{
-		{Key: "n", Kind: dataset.NativeInt, Shape: []int64{3}},
-		{Key: "r", Kind: dataset.NativeRaw, DType: tfbridge.Int16, Shape: []int64{3, 2}, BigEndian: true},
-		{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{3, 2}},
+func sequenceFeatures() []native.Feature {
+	return []native.Feature{
+		{Key: "n", Kind: native.Int, Shape: []int64{3}},
+		{Key: "r", Kind: native.Raw, DType: tfbridge.Int16, Shape: []int64{3, 2}, BigEndian: true},
+		{Key: "x", Kind: native.Float, Shape: []int64{3, 2}},
 	}
 }
 
@@ -49,7 +50,7 @@ func sequenceFile(f, n int) []byte {
 }
 
 // drawn returns the sizes of n windows as TensorFlow draws them.
-func drawn(t *testing.T, o *dataset.NativeWindowsOptions, epoch, file, n int) []int64 {
+func drawn(t *testing.T, o *native.WindowsOptions, epoch, file, n int) []int64 {
 	t.Helper()
 	s := newScope(t)
 	counter := s.Const([]uint64{0, uint64(epoch)<<32 + uint64(file)})
@@ -70,7 +71,7 @@ func drawn(t *testing.T, o *dataset.NativeWindowsOptions, epoch, file, n int) []
 
 // windowsOf returns the windows of files of so many units, each by its
 // positions, cut one by one.
-func windowsOf(t *testing.T, o *dataset.NativeWindowsOptions, units []int) (windows [][]int64) {
+func windowsOf(t *testing.T, o *native.WindowsOptions, units []int) (windows [][]int64) {
 	t.Helper()
 	for epoch := range int(o.Epochs) {
 		for file, n := range units {
@@ -137,9 +138,9 @@ func sequenceNames(t testing.TB) (names []string) {
 	return names
 }
 
-func windowRules() []dataset.NativeWindowsOptions {
-	var rules []dataset.NativeWindowsOptions
-	for _, o := range []dataset.NativeWindowsOptions{
+func windowRules() []native.WindowsOptions {
+	var rules []native.WindowsOptions
+	for _, o := range []native.WindowsOptions{
 		{Min: 1, Max: 1}, {Min: 3, Max: 3}, {Min: 4, Max: 4}, {Min: 7, Max: 7, Stride: 2}, {Min: 2, Max: 2, Stride: 11},
 		{Min: 3, Max: 3, Stride: 3}, {Min: 100, Max: 100}, {Min: 33, Max: 33},
 		{Min: 1, Max: 9, Seed: 7}, {Min: 3, Max: 20, Seed: 1 << 40}, {Min: 2, Max: 12, Seed: -5, Stride: 3}, {Min: 1, Max: 5, Stride: 8},
@@ -154,8 +155,8 @@ func windowRules() []dataset.NativeWindowsOptions {
 	return rules
 }
 
-func TestNativeWindows(t *testing.T) {
-	needNative(t)
+func TestWindows(t *testing.T) {
+	needLibrary(t)
 	names := sequenceNames(t)
 	for _, rule := range windowRules() {
 		units := make([]int, len(sequenceCounts))
@@ -174,7 +175,7 @@ func TestNativeWindows(t *testing.T) {
 			rule.BatchSize = size
 			t.Run(fmt.Sprintf("%+v", rule), func(t *testing.T) {
 				s := newScope(t)
-				d := dataset.NativeWindows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &rule)
+				d := native.Windows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &rule)
 				var elements [][]any
 				for _, element := range all(t, d) {
 					elements = append(elements, element.([]any))
@@ -187,21 +188,21 @@ func TestNativeWindows(t *testing.T) {
 	}
 }
 
-// TestNativeWindowsOfOneFile numbers epoch and file as they are in a larger
+// TestWindowsOfOneFile numbers epoch and file as they are in a larger
 // dataset.
-func TestNativeWindowsOfOneFile(t *testing.T) {
-	needNative(t)
+func TestWindowsOfOneFile(t *testing.T) {
+	needLibrary(t)
 	names := sequenceNames(t)
-	o := dataset.NativeWindowsOptions{Min: 1, Max: 9, Seed: 3, KeepTail: true, Epochs: 3}
+	o := native.WindowsOptions{Min: 1, Max: 9, Seed: 3, KeepTail: true, Epochs: 3}
 	s := newScope(t)
-	want := all(t, dataset.NativeWindows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &o))
+	want := all(t, native.Windows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &o))
 	o.Epochs = 1
 	var got []any
 	for epoch := range int64(3) {
 		for file, n := range sequenceCounts {
 			s := newScope(t)
 			o.FirstEpoch, o.FirstFile = s.Const(epoch), s.Const(int64(file))
-			d := dataset.NativeWindows(s, s.Const(names[file:file+1]), s.Const([]int64{n}), sequenceFeatures(), &o)
+			d := native.Windows(s, s.Const(names[file:file+1]), s.Const([]int64{n}), sequenceFeatures(), &o)
 			got = append(got, all(t, d)...)
 		}
 	}
@@ -210,10 +211,10 @@ func TestNativeWindowsOfOneFile(t *testing.T) {
 	}
 }
 
-func TestNativeWindowsState(t *testing.T) {
-	needNative(t)
+func TestWindowsState(t *testing.T) {
+	needLibrary(t)
 	names := sequenceNames(t)
-	for _, o := range []dataset.NativeWindowsOptions{
+	for _, o := range []native.WindowsOptions{
 		{Min: 4, Max: 4, BatchSize: 3}, {Min: 7, Max: 7, Stride: 2, BatchSize: 5}, {Min: 2, Max: 12, Stride: 4, KeepTail: true},
 		{Min: 3, Max: 20, Seed: 9, KeepTail: true}, {Min: 1, Max: 2, Stride: 8}, {Min: 2, Max: 4, WholeRecords: true},
 	} {
@@ -221,7 +222,7 @@ func TestNativeWindowsState(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
 			build := func(string) (*graph.Scope, *dataset.Iterator) {
 				s := newScope(t)
-				return s, dataset.NativeWindows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &o).Iterator("it")
+				return s, native.Windows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &o).Iterator("it")
 			}
 			var states [][]byte
 			want := drain(t, build, "", nil, &states)
@@ -234,8 +235,8 @@ func TestNativeWindowsState(t *testing.T) {
 	}
 }
 
-func TestNativeWindowsFaults(t *testing.T) {
-	needNative(t)
+func TestWindowsFaults(t *testing.T) {
+	needLibrary(t)
 	file := sequenceFile(0, 10)
 	none := sequenceFile(0, 2)
 	size := len(file) / 10
@@ -258,8 +259,8 @@ func TestNativeWindowsFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScope(t)
 			names := s.Const([]string{writeFile(t, c.data)})
-			o := &dataset.NativeWindowsOptions{Min: 7, Max: 7, BatchSize: 2, Epochs: c.epochs}
-			d := dataset.NativeWindows(s, names, s.Const([]int64{c.count}), sequenceFeatures(), o)
+			o := &native.WindowsOptions{Min: 7, Max: 7, BatchSize: 2, Epochs: c.epochs}
+			d := native.Windows(s, names, s.Const([]int64{c.count}), sequenceFeatures(), o)
 			if _, err := tryAll(t, d); !errors.Is(err, c.code) {
 				t.Errorf("got %v, want code %v", err, c.code)
 			}
@@ -267,10 +268,10 @@ func TestNativeWindowsFaults(t *testing.T) {
 	}
 }
 
-// TestNativeWindowsLarge has records so large that their values are read to
+// TestWindowsLarge has records so large that their values are read to
 // where they belong: of one layout, of another, and of the first again.
-func TestNativeWindowsLarge(t *testing.T) {
-	needNative(t)
+func TestWindowsLarge(t *testing.T) {
+	needLibrary(t)
 	const row, records = 4096, 12
 	var file [][]byte
 	for r := range records {
@@ -286,10 +287,10 @@ func TestNativeWindowsLarge(t *testing.T) {
 	}
 	s := newScope(t)
 	names := s.Const([]string{writeFile(t, corrupt.Frame(file...))})
-	features := []dataset.NativeFeature{{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{3, row}}}
-	o := &dataset.NativeWindowsOptions{Min: 7, Max: 7, BatchSize: 2, Epochs: 1}
+	features := []native.Feature{{Key: "x", Kind: native.Float, Shape: []int64{3, row}}}
+	o := &native.WindowsOptions{Min: 7, Max: 7, BatchSize: 2, Epochs: 1}
 	next := float32(0)
-	for element, err := range dataset.NativeWindows(s, names, s.Const([]int64{records}), features, o).All(t.Context(), nil) {
+	for element, err := range native.Windows(s, names, s.Const([]int64{records}), features, o).All(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package dataset_test
+package native_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/internal/test/corrupt"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
@@ -39,7 +40,7 @@ func largeFile(f, other int) []byte {
 }
 
 // largeWindows are windows of such files.
-func largeWindows(t *testing.T, names []string, o dataset.NativeWindowsOptions, threads int64) *dataset.Dataset {
+func largeWindows(t *testing.T, names []string, o native.WindowsOptions, threads int64) *dataset.Dataset {
 	t.Helper()
 	counts := make([]int64, len(names))
 	for i := range counts {
@@ -47,14 +48,14 @@ func largeWindows(t *testing.T, names []string, o dataset.NativeWindowsOptions, 
 	}
 	o.Threads = threads
 	s := newScope(t)
-	features := []dataset.NativeFeature{{Key: "x", Kind: dataset.NativeFloat, Shape: []int64{largePositions, largeRow}}}
-	return dataset.NativeWindows(s, s.Const(names), s.Const(counts), features, &o)
+	features := []native.Feature{{Key: "x", Kind: native.Float, Shape: []int64{largePositions, largeRow}}}
+	return native.Windows(s, s.Const(names), s.Const(counts), features, &o)
 }
 
-func TestNativeWindowsThreads(t *testing.T) {
-	needNative(t)
+func TestWindowsThreads(t *testing.T) {
+	needLibrary(t)
 	names := []string{writeFile(t, largeFile(0, largeRecords)), writeFile(t, largeFile(1, 17)), writeFile(t, largeFile(2, largeRecords))}
-	for _, o := range []dataset.NativeWindowsOptions{
+	for _, o := range []native.WindowsOptions{
 		{Min: 3, Max: 3, BatchSize: 16, Epochs: 2}, {Min: 7, Max: 7, BatchSize: 9, Epochs: 2}, {Min: 60, Max: 60, Epochs: 1, KeepTail: true},
 		{Min: 20, Max: 90, Epochs: 1}, {Min: 30, Max: 30, Stride: 33, Epochs: 1}, {Min: 10, Max: 10, WholeRecords: true, Epochs: 1},
 	} {
@@ -76,13 +77,13 @@ func TestNativeWindowsThreads(t *testing.T) {
 	}
 }
 
-// TestNativeWindowsThreadsFaults damages a record that is read together with
+// TestWindowsThreadsFaults damages a record that is read together with
 // others: it is the one that is named, and what comes before it is delivered.
-func TestNativeWindowsThreadsFaults(t *testing.T) {
-	needNative(t)
+func TestWindowsThreadsFaults(t *testing.T) {
+	needLibrary(t)
 	file := largeFile(0, largeRecords)
 	size := len(file) / largeRecords
-	o := dataset.NativeWindowsOptions{Min: 3, Max: 3, BatchSize: 16, Epochs: 1}
+	o := native.WindowsOptions{Min: 3, Max: 3, BatchSize: 16, Epochs: 1}
 	for _, record := range []int{0, 3, 15, 16, 25, 39} {
 		for name, data := range map[string][]byte{
 			"header":   corrupt.Flip(file, 8*(record*size+3)),
@@ -106,12 +107,12 @@ func TestNativeWindowsThreadsFaults(t *testing.T) {
 	}
 }
 
-func TestNativeWindowsThreadsState(t *testing.T) {
-	needNative(t)
+func TestWindowsThreadsState(t *testing.T) {
+	needLibrary(t)
 	names := []string{writeFile(t, largeFile(0, largeRecords)), writeFile(t, largeFile(1, 23))}
 	build := func(threads int64) func(string) (*graph.Scope, *dataset.Iterator) {
 		return func(string) (*graph.Scope, *dataset.Iterator) {
-			d := largeWindows(t, names, dataset.NativeWindowsOptions{Min: 4, Max: 4, BatchSize: 11, Epochs: 1}, threads).Prefetch(2)
+			d := largeWindows(t, names, native.WindowsOptions{Min: 4, Max: 4, BatchSize: 11, Epochs: 1}, threads).Prefetch(2)
 			return d.Scope(), d.Iterator("it")
 		}
 	}
@@ -126,12 +127,12 @@ func TestNativeWindowsThreadsState(t *testing.T) {
 	}
 }
 
-// TestNativeWindowsThreadsClose closes the session while threads read windows
+// TestWindowsThreadsClose closes the session while threads read windows
 // without end.
-func TestNativeWindowsThreadsClose(t *testing.T) {
-	needNative(t)
+func TestWindowsThreadsClose(t *testing.T) {
+	needLibrary(t)
 	names := []string{writeFile(t, largeFile(0, largeRecords))}
 	for range 5 {
-		closeInFlight(t, largeWindows(t, names, dataset.NativeWindowsOptions{Min: 3, Max: 3, BatchSize: 32}, 8).Prefetch(2))
+		closeInFlight(t, largeWindows(t, names, native.WindowsOptions{Min: 3, Max: 3, BatchSize: 32}, 8).Prefetch(2))
 	}
 }

@@ -1,0 +1,84 @@
+package native
+
+import (
+	"math"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/internal/limit"
+	"millrace/tfbridge"
+)
+
+// ExamplesOptions are the options of [Examples].
+type ExamplesOptions struct {
+	BatchSize   int64 // default 1
+	Epochs      int64 // passes over the files; 0: no end
+	Drop        bool  // leave out a last batch of fewer examples
+	BufferBytes int64 // to read at a time; default 256 KiB
+}
+
+// Examples returns batches of the Examples in files, the features as
+// components. It is TFRecords, Repeat, Batch and ParseExample in one, and many
+// times as fast: records go from the file's bytes straight into the batch.
+//
+// The files are local and not compressed, read one after the other. Counts are
+// the numbers of their records, -1 where it is not known: another number is an
+// error of code FailedPrecondition, so that no file ends early unseen. What is
+// wrong with a file or record is an error that names file, record, offset and
+// feature; asking again gives the same error.
+func Examples(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *ExamplesOptions) *dataset.Dataset {
+	const op = opExampleBatch
+	static, inputs := o.inputs(s, op)
+	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
+	return addDecoder(s, op, features, static, inputs...)
+}
+
+// inputs returns the inputs of an operation that come after the files, and the
+// number of rows that all batches have, -1 if that is not known.
+func (o *ExamplesOptions) inputs(s *graph.Scope, op string) (static int64, inputs []tfbridge.Input) {
+	if o == nil {
+		o = &ExamplesOptions{}
+	}
+	size, epochs, buffer := max(o.BatchSize, 1), o.Epochs, o.BufferBytes
+	if epochs == 0 {
+		epochs = -1
+	}
+	if buffer == 0 {
+		buffer = defaultBuffer
+	}
+	limit.Between(0, math.MaxInt64).Check(s, op+": batch size", o.BatchSize)
+	limit.Between(0, math.MaxInt64).Check(s, op+": epochs", o.Epochs)
+	limit.Between(0, maxBuffer).Check(s, op+": buffer", o.BufferBytes)
+	static = -1
+	if o.Drop || epochs < 0 {
+		static = size
+	}
+	return static, []tfbridge.Input{s.Const(size), s.Const(epochs), s.Const(o.Drop), s.Const(buffer)}
+}
+
+// How many bytes a native dataset reads at a time: unless told, and at most.
+const (
+	defaultBuffer = 256 << 10
+	maxBuffer     = 1 << 30
+)
+
+// Parse returns batches of n of the serialized Examples that d yields, the
+// features as components: Batch and ParseExample in one. After a failure every
+// further element is the same failure.
+func Parse(d *dataset.Dataset, n int64, features []Feature, drop bool) *dataset.Dataset {
+	const op = opParseBatch
+	static, inputs := parseInputs(d, op, n, drop)
+	return addDecoder(d.Scope(), op, features, static, inputs...)
+}
+
+// parseInputs returns the inputs of an operation that parses the records of d,
+// and the number of rows that all batches have, -1 if that is not known.
+func parseInputs(d *dataset.Dataset, op string, n int64, drop bool) (static int64, inputs []tfbridge.Input) {
+	s := d.Scope()
+	limit.Between(1, math.MaxInt64).Check(s, op+": batch size", n)
+	static = -1
+	if drop {
+		static = n
+	}
+	return static, []tfbridge.Input{d.Variant(), s.Const(n), s.Const(drop)}
+}

@@ -1,0 +1,54 @@
+package native
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Kind is how records store a feature that a native dataset decodes.
+type Kind string
+
+// The kinds of features.
+const (
+	Int   Kind = "int"   // an int64 list
+	Float Kind = "float" // a float list
+	Bytes Kind = "bytes" // a bytes list
+	Raw   Kind = "raw"   // a bytes list that holds numbers
+)
+
+// Feature is a feature that a native dataset decodes. All are required.
+type Feature struct {
+	Key       string
+	Kind      Kind
+	DType     tfbridge.DataType // of raw numbers; the other kinds have one type
+	Shape     []int64           // of one record, or of one element of a list; all of it known
+	Strings   int64             // of raw numbers, how many byte strings hold them; default 1
+	BigEndian bool              // raw numbers have their most significant byte first
+	List      bool              // a feature list, of SequenceExamples alone
+}
+
+// spec returns the feature's type and shape in batches of n.
+func (f *Feature) spec(n int64) graph.Spec {
+	p := graph.Spec{DType: f.DType, Shape: tfbridge.MakeShape(append([]int64{n}, f.Shape...)...)}
+	switch f.Kind {
+	case Int:
+		p.DType = tfbridge.Int64
+	case Float:
+		p.DType = tfbridge.Float
+	case Bytes:
+		p.DType = tfbridge.String
+	}
+	return p
+}
+
+// stored returns how many values, of raw numbers byte strings, a record stores.
+func (f *Feature) stored() int64 {
+	if f.Kind == Raw {
+		return max(f.Strings, 1)
+	}
+	n := int64(1)
+	for _, d := range f.Shape {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package native
+
+import (
+	"maps"
+	"slices"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/internal/limit"
+	"millrace/tfbridge"
+)
+
+// The names of our operations.
+const (
+	opExampleBatch = "MillraceExampleBatchDataset"
+	opParseBatch   = "MillraceParseBatchDataset"
+	opWindows      = "MillraceWindowsDataset"
+
+	opSequenceBatch      = "MillraceSequenceBatchDataset"
+	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"
+)
+
+// attrs are the attributes of an operation.
+type attrs map[string]any
+
+// add adds one of our dataset operations. All have the attributes output_types
+// and output_shapes; more are added to them.
+func add(s *graph.Scope, op string, specs []graph.Spec, more attrs, inputs ...tfbridge.Input) *dataset.Dataset {
+	if s.Err() != nil {
+		return none(s)
+	}
+	all := attrs{"output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs)}
+	maps.Copy(all, more)
+	variant := s.Op1(op, all, inputs...)
+	if s.Err() != nil {
+		return none(s)
+	}
+	return dataset.FromVariant(s, variant, specs)
+}
+
+// none returns what stands for a dataset after a failure.
+func none(s *graph.Scope) *dataset.Dataset {
+	return dataset.FromVariant(s, tfbridge.Output{}, nil)
+}
+
+// addDecoder adds a dataset operation that decodes features to batches.
+func addDecoder(s *graph.Scope, op string, features []Feature, batch int64, inputs ...tfbridge.Input) *dataset.Dataset {
+	attrs := decodeAttrs(s, op, features)
+	var specs []graph.Spec
+	for i := range features {
+		if features[i].List {
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature list %q: Examples have none", features[i].Key))
+		}
+		specs = append(specs, features[i].spec(batch))
+	}
+	return add(s, op, specs, attrs, inputs...)
+}
+
+// decodeAttrs returns the attributes that say what to decode.
+func decodeAttrs(s *graph.Scope, op string, features []Feature) attrs {
+	var keys, kinds []string
+	var stored []int64
+	var big []bool
+	for _, f := range features {
+		switch {
+		case slices.Contains(keys, f.Key):
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q is to be decoded twice", f.Key))
+		case slices.ContainsFunc(f.Shape, func(d int64) bool { return d < 0 || d > limit.PaddedDimension }):
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q: the shape %v is not known in advance", f.Key, f.Shape))
+		}
+		keys, kinds = append(keys, f.Key), append(kinds, string(f.Kind))
+		stored, big = append(stored, f.stored()), append(big, f.BigEndian)
+	}
+	return attrs{"keys": keys, "kinds": kinds, "values": stored, "big_endian": big}
+}

@@ -1,0 +1,112 @@
+package native
+
+import (
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/internal/limit"
+	"millrace/tfbridge"
+)
+
+// Part says what a component of a batch of SequenceExamples has of a
+// feature.
+type Part string
+
+// The parts. Values and Elements are of any feature, the others of feature
+// lists.
+const (
+	Values   Part = "values"   // of the context one row a record; of a list the elements of all records, joined
+	Splits   Part = "splits"   // int64: how many elements come before each record, and in all
+	Padded   Part = "padded"   // one row a record, padded
+	Lengths  Part = "lengths"  // int64: the number of elements of each record
+	Mask     Part = "mask"     // bool: true for elements, padded with false
+	Elements Part = "elements" // int64: the number of values of each record, in all its elements
+)
+
+// Component is a component of a batch of SequenceExamples.
+type Component struct {
+	Feature int // in [Sequence]
+	Part    Part
+	Size    int64           // of Padded and Mask: elements to pad to, more are an error; -1: the longest of the batch
+	Fill    tfbridge.Output // of Padded: what to pad with, a scalar of the feature's type
+}
+
+// Sequence says what to make of SequenceExamples. Several components may
+// be of one feature.
+type Sequence struct {
+	Features   []Feature
+	Components []Component
+}
+
+// Sequences is [Examples] for SequenceExamples: it is TFRecords,
+// Repeat, Batch and a Map of [graph.ParseSequenceExampleV2] in one, with the
+// padding of lists. What that refuses is an error here.
+func Sequences(s *graph.Scope, filenames, counts tfbridge.Output, q *Sequence, o *ExamplesOptions) *dataset.Dataset {
+	const op = opSequenceBatch
+	static, inputs := o.inputs(s, op)
+	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
+	return q.add(s, op, static, inputs...)
+}
+
+// ParseSequences is [Parse] for SequenceExamples.
+func ParseSequences(d *dataset.Dataset, n int64, q *Sequence, drop bool) *dataset.Dataset {
+	const op = opParseSequenceBatch
+	static, inputs := parseInputs(d, op, n, drop)
+	return q.add(d.Scope(), op, static, inputs...)
+}
+
+// add adds a dataset operation that decodes SequenceExamples to batches.
+func (q *Sequence) add(s *graph.Scope, op string, batch int64, inputs ...tfbridge.Input) *dataset.Dataset {
+	if q == nil {
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "the Sequence is nil"))
+		return none(s)
+	}
+	all := decodeAttrs(s, op, q.Features)
+	var records []graph.Spec
+	var lists []bool
+	for i := range q.Features {
+		records, lists = append(records, q.Features[i].spec(-1)), append(lists, q.Features[i].List)
+	}
+	var specs []graph.Spec
+	var parts []string
+	var of, sizes []int64
+	fills := tfbridge.OutputList{}
+	for i := range q.Components {
+		c := &q.Components[i]
+		if c.Feature < 0 || c.Feature >= len(q.Features) {
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "component %d is of feature %d, there are %d", i, c.Feature, len(q.Features)))
+			return none(s)
+		}
+		limit.Between(-1, limit.PaddedDimension).Check(s, op+": padded size", c.Size)
+		specs, parts = append(specs, c.spec(&q.Features[c.Feature], batch)), append(parts, string(c.Part))
+		of, sizes = append(of, int64(c.Feature)), append(sizes, c.Size)
+		if c.Part == Padded {
+			fills = append(fills, c.Fill)
+		}
+	}
+	all["lists"], all["record_types"], all["record_shapes"] = lists, graph.DTypes(records), graph.Shapes(records)
+	all["parts"], all["of"], all["sizes"] = parts, of, sizes
+	return add(s, op, specs, all, append(inputs, fills)...)
+}
+
+// spec returns the type and shape of a component in batches of n.
+func (c *Component) spec(f *Feature, n int64) graph.Spec {
+	record := f.spec(n)
+	switch c.Part {
+	case Splits:
+		if n >= 0 {
+			n++
+		}
+		return graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(n)}
+	case Lengths, Elements:
+		return graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(n)}
+	case Mask:
+		return graph.Spec{DType: tfbridge.Bool, Shape: tfbridge.MakeShape(n, c.Size)}
+	case Padded:
+		return graph.Spec{DType: record.DType, Shape: tfbridge.MakeShape(append([]int64{n, c.Size}, f.Shape...)...)}
+	}
+	if f.List {
+		return f.spec(-1)
+	}
+	return record
+}
