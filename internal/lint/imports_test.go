@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"loaders"},
 	{"internal/output", "internal/inspect"},
 	{"estimator"},
-	{"cmd", "examples", "bench", "internal/gen"},
+	{"cmd", "examples", "bench", "docs", "internal/gen"},
 }
 
 // forTests are packages that only tests import; programs that write generated
