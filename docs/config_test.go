@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
 	"millrace/loaders"
 	"millrace/loaders/diag"
 	"millrace/tfbridge"
@@ -25,12 +26,7 @@ import (
 var update = flag.Bool("update", false, "write what the examples of config.md give into the page")
 
 func TestMain(m *testing.M) {
-	os.Exit(testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-		Mixed: true,
-	}))
+	os.Exit(tfmain.RunMixed(m))
 }
 
 // block matches an example of config.md: the heading above it is its name.
