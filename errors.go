@@ -7,6 +7,7 @@ package millrace
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -128,13 +129,14 @@ func (e *Error) Unwrap() []error {
 const maxPath = 4096
 
 // Quote returns a path or name as it is when every rune prints, and quoted
-// and escaped otherwise, so that nothing foreign reaches a terminal or a log.
+// and escaped otherwise. Control characters and characters that change the
+// order of text reach neither a terminal nor a log that way.
 func Quote(s string) string {
 	if len(s) > maxPath {
 		s = s[:maxPath]
 	}
 	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' || (r >= 0x80 && r < 0xa0) {
+		if r == '\uFFFD' || !strconv.IsPrint(r) {
 			return fmt.Sprintf("%q", s)
 		}
 	}

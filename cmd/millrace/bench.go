@@ -12,6 +12,7 @@ import (
 	"millrace"
 	"millrace/estimator"
 	"millrace/internal/figures"
+	"millrace/internal/machine"
 	"millrace/loaders"
 )
 
@@ -170,7 +171,7 @@ func measure(plan *loaders.Plan, scan *loaders.Scan, n int64, batches iter.Seq2[
 			return nil, err
 		}
 		if r.Batches == 0 {
-			r.FirstBatchS = sinceProcessStart().Seconds()
+			r.FirstBatchS = machine.SinceStart().Seconds()
 		}
 		r.Batches++
 		r.Records += batch.Rows()
@@ -189,7 +190,7 @@ func (r *benchResult) finish(plan *loaders.Plan, perPass int64, took time.Durati
 	for _, f := range plan.Files {
 		size += max(f.Size, 0)
 	}
-	r.Seconds, r.PeakRSS = took.Seconds(), peakMemory()
+	r.Seconds, r.PeakRSS = took.Seconds(), machine.PeakMemory()
 	r.RecordsPerS = figures.Rate(r.Records, took)
 	if perPass > 0 {
 		r.BytesPerS = float64(size) * r.RecordsPerS / float64(perPass)

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"millrace"
+	"millrace/internal/terminal"
 	"millrace/loaders/diag"
 )
 
@@ -96,7 +95,7 @@ func problems(err error) []string {
 	if errors.As(err, &list) {
 		var lines []string
 		for _, d := range list {
-			lines = append(lines, oneLine(d.Error()))
+			lines = append(lines, terminal.Line(d.Error()))
 		}
 		return lines
 	}
@@ -107,23 +106,8 @@ func problems(err error) []string {
 		}
 		return lines
 	}
-	return []string{oneLine(err.Error())}
+	return []string{terminal.Line(err.Error())}
 }
 
 // isJoined reports whether err came from errors.Join.
 func isJoined(err error) bool { return fmt.Sprintf("%T", err) == "*errors.joinError" }
-
-// oneLine makes a message fit on one line of a terminal: TensorFlow's have
-// line breaks, and could have anything else from a file.
-func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	return strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return ' '
-		}
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace"
+	"millrace/internal/terminal"
 	"millrace/tfbridge"
 )
 
@@ -94,7 +95,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 func (p *program) guard(run func() int) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(p.stderr, "internal error, please report: %s\n", oneLine(fmt.Sprint(r)))
+			fmt.Fprintf(p.stderr, "internal error, please report: %s\n", terminal.Line(fmt.Sprint(r)))
 			if p.verbose {
 				p.stderr.Write(debug.Stack())
 			}
@@ -124,7 +125,7 @@ func (p *program) printf(format string, args ...any) error {
 
 // note tells the user on stderr what is no failure.
 func (p *program) note(format string, args ...any) {
-	fmt.Fprintf(p.stderr, "note: %s\n", oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(p.stderr, "note: %s\n", terminal.Line(fmt.Sprintf(format, args...)))
 }
 
 // stdoutError describes a failure to write to standard output.

@@ -14,8 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/internal/doctor"
 	"millrace/internal/install"
 	"millrace/internal/runtimedir"
+	"millrace/internal/terminal"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -136,23 +138,11 @@ func (p *program) runtimeInfo(verify bool) (*runtimeInfo, error) {
 	if operations != "" {
 		info.OpLibs = append(info.OpLibs, operations)
 	}
-	if info.Devices, err = devices(); err != nil {
+	if info.Devices, err = doctor.Devices(); err != nil {
 		return nil, err
 	}
 	info.Ops, err = countOps()
 	return info, err
-}
-
-// devices asks a session of an empty graph.
-func devices() ([]tfbridge.Device, error) {
-	g := tfbridge.NewGraph()
-	defer g.Close()
-	s, err := tfbridge.NewSession(g, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return s.ListDevices()
 }
 
 // countOps returns how many operation types TensorFlow knows.
@@ -218,11 +208,11 @@ func (p *program) runtimeVersion() string {
 	}
 	root, err := runtimedir.Root()
 	if err != nil {
-		return oneLine(err.Error())
+		return terminal.Line(err.Error())
 	}
 	found, err := runtimedir.Find(root)
 	if err != nil {
-		return oneLine(err.Error())
+		return terminal.Line(err.Error())
 	}
 	if _, err := os.Stat(filepath.Join(root, runtimedir.Name(runtimedir.CPU))); len(found) == 0 && err == nil {
 		return "TensorFlow of unknown version in " + millrace.Quote(root)

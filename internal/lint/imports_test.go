@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain"},
 	{"loaders"},
-	{"internal/output", "internal/inspect"},
+	{"internal/output", "internal/inspect", "internal/doctor"},
 	{"estimator"},
 	{"cmd", "examples", "bench", "docs", "internal/gen"},
 }

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ var initialized = time.Now()
 // space.
 const ticksPerSecond = 100
 
-// sinceProcessStart returns how long this process has been running. The
-// kernel notes its start in ticks of 10 ms, rounded down, so that the result
-// is too long by up to that.
-func sinceProcessStart() time.Duration {
+// SinceStart returns how long this process has been running. The kernel notes
+// its start in ticks of 10 ms, rounded down, so that the result is too long by
+// up to that.
+func SinceStart() time.Duration {
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return time.Since(initialized)
@@ -38,22 +38,4 @@ func sinceProcessStart() time.Duration {
 		return time.Since(initialized)
 	}
 	return time.Duration(now.Nano()) - time.Duration(ticks)*(time.Second/ticksPerSecond)
-}
-
-// peakMemory returns the most memory that this process held, in bytes. What
-// getrusage says would include the process that started this one.
-func peakMemory() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			if err == nil {
-				return kb << 10
-			}
-		}
-	}
-	return 0
 }

@@ -1,7 +1,6 @@
-package main
+package machine
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,7 +8,7 @@ import (
 
 // The limits of control groups hold for all below them, in either version.
 func TestContainerMemory(t *testing.T) {
-	const none = math.MaxInt64
+	const none = Unlimited
 	for name, tt := range map[string]struct {
 		self  string
 		files map[string]string
@@ -43,7 +42,13 @@ func TestContainerMemory(t *testing.T) {
 			}
 		})
 	}
-	if got := availableMemory(); got <= 0 || got == none {
-		t.Errorf("the machine has %d bytes left", got)
+}
+
+func TestAvailableMemory(t *testing.T) {
+	if got := AvailableMemory(); got.Bytes <= 0 || got.Bytes == Unlimited || got.Bound == "" {
+		t.Errorf("this process can have %d bytes because %q", got.Bytes, got.Bound)
+	}
+	if got := PeakMemory(); got < 1<<20 {
+		t.Errorf("this process held %d bytes", got)
 	}
 }

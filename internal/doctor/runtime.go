@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"millrace"
+	"millrace/internal/oplibrary"
+	"millrace/internal/runtimedir"
+	"millrace/tfbridge"
+)
+
+// processor checks the instruction sets.
+func (e *examination) processor() {
+	if err := runtimedir.CheckCPU(); err != nil {
+		e.fail("processor", err, "use a machine with a newer processor, or a TensorFlow compiled for this one: --runtime DIR")
+		return
+	}
+	e.add("processor", OK, "", "%s, %d of them, has what TensorFlow is compiled for", runtime.GOARCH, runtime.NumCPU())
+}
+
+// files looks for the runtime.
+func (e *examination) files() (dir string, ok bool) {
+	dir, err := tfbridge.FindRuntime(e.Runtime)
+	if err != nil {
+		e.fail("files", err, runtimedir.Remedy)
+		return "", false
+	}
+	e.add("files", OK, "", "%s", millrace.Quote(dir))
+	return dir, true
+}
+
+// hashes compares the runtime with what was installed.
+func (e *examination) hashes(dir string) bool {
+	const check, again = "hashes", runtimedir.Remedy + " --force"
+	in, err := runtimedir.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		e.add(check, Warn, "nothing, if you trust it; or "+runtimedir.Remedy, "not installed by millrace: nobody knows what these libraries should be")
+		return true
+	}
+	if err == nil {
+		err = in.Verify(true)
+	}
+	switch {
+	case err != nil:
+		e.fail(check, err, again)
+		return false
+	case !in.Pinned:
+		e.add(check, Warn, "nothing, if you trust it; or "+again, "the libraries are those that were installed, but not ones that this millrace was tested with")
+	default:
+		e.add(check, OK, "", "the libraries of TensorFlow %s (%s) are those that this millrace was tested with", in.Version, in.Variant)
+	}
+	return true
+}
+
+// opens tries the runtime in a process of its own.
+func (e *examination) opens(ctx context.Context, dir string) {
+	const again = runtimedir.Remedy + " --force"
+	trial, err := e.probe(ctx, dir)
+	if err == nil && trial.Error != "" {
+		err = errors.New(trial.Error)
+	}
+	if err != nil {
+		e.fail("libraries", err, again)
+		return
+	}
+	e.add("libraries", OK, "", "both open and have every function that is used; TensorFlow %s", trial.Version)
+	e.operations(dir, trial)
+	if trial.GraphError != "" {
+		e.fail("graph", errors.New(trial.GraphError), again)
+		return
+	}
+	e.add("graph", OK, "", "a graph of three operations gives what it should")
+	e.devices(dir, trial.Devices)
+}
+
+// operations checks the library of our own operations.
+func (e *examination) operations(dir string, trial *Trial) {
+	const check, remedy = "operations", "build it: make native in millrace's sources"
+	if trial.OperationsError != "" {
+		e.add(check, Warn, remedy, "our own dataset operations do not load, everything works but slower: %s", trial.OperationsError)
+		return
+	}
+	if trial.Operations != "" {
+		e.add(check, OK, "", "%s", millrace.Quote(trial.Operations))
+		return
+	}
+	others, _ := filepath.Glob(filepath.Join(dir, oplibrary.Folder, "libmillrace_datasets-*.so"))
+	if len(others) > 0 {
+		e.add(check, Warn, remedy, "%s is of another version; without ours everything works, but slower", millrace.Quote(others[0]))
+		return
+	}
+	e.add(check, Warn, remedy, "no library of our own dataset operations: everything works, but slower")
+}
+
+// devices names them, and warns if a runtime for GPUs finds none.
+func (e *examination) devices(dir string, devices []tfbridge.Device) {
+	var names []string
+	gpus := 0
+	for _, device := range devices {
+		if device.Type == "GPU" {
+			gpus++
+		}
+		names = append(names, strings.TrimPrefix(device.Name, "/job:localhost/replica:0/task:0/device:"))
+	}
+	if in, err := runtimedir.Read(dir); err == nil && in.Variant == runtimedir.CUDA && gpus == 0 {
+		e.add("devices", Warn, "install NVIDIA's driver and check it with nvidia-smi; --verbose shows TensorFlow's own words", "the runtime is for GPUs, but finds none")
+		return
+	}
+	e.add("devices", OK, "", "%s", strings.Join(names, ", "))
+}
