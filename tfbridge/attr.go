@@ -118,11 +118,11 @@ func (r *attrReader) shape() (any, error) {
 	if r.meta.total_size < 0 {
 		return Shape{}, nil
 	}
-	s := Shape{dims: make([]int64, r.meta.total_size)}
+	dims := make([]int64, r.meta.total_size)
 	err := check("TF_OperationGetAttrShape", func(st *C.TF_Status) {
-		C.TF_OperationGetAttrShape(r.op.ptr(), r.name, (*C.int64_t)(unsafe.SliceData(s.dims)), C.int(len(s.dims)), st)
+		C.TF_OperationGetAttrShape(r.op.ptr(), r.name, (*C.int64_t)(unsafe.SliceData(dims)), C.int(len(dims)), st)
 	})
-	return s, err
+	return MakeShape(dims...), err
 }
 
 // tensor reads a tensor.

@@ -161,7 +161,7 @@ func (b *opBuilder) try(fn string, call func(*C.TF_Status)) {
 // types prepares a data type or a list of them.
 func (b *opBuilder) types(a *C.char, v []DataType, list bool) error {
 	for _, dt := range v {
-		if !dt.base().known() {
+		if !dt.Base().Known() {
 			return millrace.Errorf(millrace.ErrModel, "%d is no data type", int32(dt))
 		}
 	}
@@ -177,11 +177,12 @@ func (b *opBuilder) types(a *C.char, v []DataType, list bool) error {
 
 // shape prepares a shape.
 func (b *opBuilder) shape(a *C.char, s Shape) error {
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return err
 	}
+	dims := s.Dims()
 	b.step(func(d desc) {
-		C.TF_SetAttrShape(d, a, (*C.int64_t)(unsafe.SliceData(s.dims)), C.int(s.NumDimensions()))
+		C.TF_SetAttrShape(d, a, (*C.int64_t)(unsafe.SliceData(dims)), C.int(s.NumDimensions()))
 	})
 	return nil
 }
@@ -190,12 +191,12 @@ func (b *opBuilder) shape(a *C.char, s Shape) error {
 func (b *opBuilder) shapeList(a *C.char, v []Shape) error {
 	dims, ranks := make([]*C.int64_t, len(v)), make([]C.int, len(v))
 	for i, s := range v {
-		if err := s.check(); err != nil {
+		if err := s.Check(); err != nil {
 			return err
 		}
 		ranks[i] = C.int(s.NumDimensions())
-		if len(s.dims) > 0 {
-			p := unsafe.SliceData(s.dims)
+		if known := s.Dims(); len(known) > 0 {
+			p := unsafe.SliceData(known)
 			b.pinner.Pin(p)
 			dims[i] = (*C.int64_t)(p)
 		}

@@ -82,14 +82,14 @@ func (s *Session) convert(feeds, fetches []Output, targets []*Operation) (*Calla
 // checkOutputs refuses feeds that come twice and fetches that Go cannot hold.
 func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 	for i, o := range feeds {
-		f := feed{name: o.String(), dtype: o.DataType().base(), shape: o.Shape()}
+		f := feed{name: o.String(), dtype: o.DataType().Base(), shape: o.Shape()}
 		if slices.Contains(c.in[:i], c.in[i]) {
 			return millrace.Errorf(millrace.ErrModel, "%s is fed twice", f.name)
 		}
 		c.feeds = append(c.feeds, f)
 	}
 	for _, o := range fetches {
-		if dt := o.DataType().base(); dt.goType() == nil {
+		if dt := o.DataType().Base(); goType(dt) == nil {
 			return millrace.Errorf(millrace.ErrModel, "%v of type %v cannot be fetched", o, dt)
 		}
 	}
@@ -199,7 +199,7 @@ func (c *Callable) checkValues(values []*Tensor) error {
 			return millrace.Errorf(millrace.ErrClosed, "value for %s is nil or closed", f.name)
 		case t.dtype != f.dtype:
 			return millrace.Errorf(millrace.ErrModel, "%s takes type %v, got %v", f.name, f.dtype, t.dtype)
-		case !c.loose && !f.shape.compatible(t.dims()):
+		case !c.loose && !f.shape.IsCompatibleWith(t.dims()):
 			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", f.name, f.shape, t.dims())
 		}
 	}

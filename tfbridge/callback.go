@@ -75,7 +75,7 @@ func (g *Graph) AddCallback(fn func(*Call), o *CallbackOptions) (*Callback, erro
 		return nil, millrace.Errorf(millrace.ErrModel, "a Go function needs a body, a name, and as many shapes as types or none")
 	}
 	for i, dt := range o.DTypes {
-		if dt.goType() == nil {
+		if goType(dt) == nil {
 			return nil, millrace.Errorf(millrace.ErrSchema, "Go function %q: result %d of type %v cannot be made in Go", o.Name, i, dt)
 		}
 	}
@@ -204,7 +204,7 @@ func (c *Callback) checkResults(results []*Tensor) error {
 			return fail("result %d is nil or closed", i)
 		case t.dtype != c.dtypes[i]:
 			return fail("result %d is of type %v, want %v", i, t.dtype, c.dtypes[i])
-		case c.shapes != nil && !c.shapes[i].compatible(t.dims()):
+		case c.shapes != nil && !c.shapes[i].IsCompatibleWith(t.dims()):
 			return fail("result %d has shape %v, want %v", i, t.dims(), c.shapes[i])
 		}
 	}

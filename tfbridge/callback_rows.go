@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // Rows lays Go values of one type and shape end to end, copied, to make one
@@ -177,10 +178,10 @@ func (r *Rows) fitsShape(dims []int64) (bool, error) {
 	if r.n > 0 && slices.Equal(r.dims, dims) {
 		return true, r.checkBytes(r.rowBytes())
 	}
-	if !r.spec.compatible(dims) {
+	if !r.spec.IsCompatibleWith(dims) {
 		return false, millrace.Errorf(millrace.ErrSchema, "shape %v, want %v", dims, r.spec)
 	}
-	if slices.Contains(dims, 0) && !r.empty && !slices.Contains(r.spec.dims, 0) {
+	if slices.Contains(dims, 0) && !r.empty && !slices.Contains(r.spec.Dims(), 0) {
 		return false, millrace.Errorf(millrace.ErrSchema, "shape %v: the value is empty", dims)
 	}
 	if r.n > 0 {
@@ -192,7 +193,7 @@ func (r *Rows) fitsShape(dims []int64) (bool, error) {
 
 // rowBytes returns the bytes of a value, without those of strings.
 func (r *Rows) rowBytes() int64 {
-	n, size, err := byteSize(r.dtype, r.dims)
+	n, size, err := dtype.ByteSize(r.dtype, r.dims)
 	if err != nil {
 		return 1 << 62
 	}
@@ -226,7 +227,7 @@ func (r *Rows) Bytes() int64 { return int64(len(r.raw) + 8*len(r.ends)) }
 
 // Truncate keeps the first n values, and nothing of what came after.
 func (r *Rows) Truncate(n int) {
-	each, err := elements(r.dims)
+	each, err := dtype.Elements(r.dims)
 	if err != nil {
 		each, n = 0, 0
 	}
@@ -249,7 +250,7 @@ func (r *Rows) Truncate(n int) {
 func (r *Rows) Tensor(outer ...int64) (*Tensor, error) {
 	dims := append(outer, r.dims...)
 	if r.n == 0 {
-		dims = append(outer, r.spec.dims...)
+		dims = append(outer, r.spec.Dims()...)
 		for i, d := range dims {
 			dims[i] = max(d, 0)
 		}

@@ -105,7 +105,7 @@ func checkGradients(prefix string, y, x, dx []Output) error {
 		return millrace.Errorf(millrace.ErrModel, "gradients: %d values in dx for %d in y", len(dx), len(y))
 	}
 	for i, o := range dx {
-		if got, want := o.DataType().base(), y[i].DataType().base(); got != want {
+		if got, want := o.DataType().Base(), y[i].DataType().Base(); got != want {
 			return millrace.Errorf(millrace.ErrModel, "gradients: dx[%d] has type %v, y[%d] %v", i, got, i, want)
 		}
 	}

@@ -180,10 +180,11 @@ func (g *Graph) SetShape(o Output, s Shape) error {
 	if err := o.checkIn(g); err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return err
 	}
+	dims := s.Dims()
 	return check("TF_GraphSetTensorShape", func(st *C.TF_Status) {
-		C.TF_GraphSetTensorShape(g.ptr(), o.c(), (*C.int64_t)(unsafe.SliceData(s.dims)), C.int(s.NumDimensions()), st)
+		C.TF_GraphSetTensorShape(g.ptr(), o.c(), (*C.int64_t)(unsafe.SliceData(dims)), C.int(s.NumDimensions()), st)
 	})
 }

@@ -119,14 +119,14 @@ func (o Output) Shape() Shape {
 	if err != nil || rank < 0 {
 		return Shape{}
 	}
-	s := Shape{dims: make([]int64, rank)}
+	dims := make([]int64, rank)
 	err = check("TF_GraphGetTensorShape", func(st *C.TF_Status) {
-		C.TF_GraphGetTensorShape(g.ptr(), o.c(), (*C.int64_t)(unsafe.SliceData(s.dims)), rank, st)
+		C.TF_GraphGetTensorShape(g.ptr(), o.c(), (*C.int64_t)(unsafe.SliceData(dims)), rank, st)
 	})
 	if err != nil {
 		return Shape{}
 	}
-	return s
+	return MakeShape(dims...)
 }
 
 // Consumers returns the inputs that take the output.

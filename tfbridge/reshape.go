@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // Reshape gives the tensor another shape of as many elements. Nothing is
@@ -20,7 +21,7 @@ func (t *Tensor) Reshape(shape []int64) error {
 		return errClosed("tensor")
 	}
 	defer runtime.KeepAlive(t)
-	n, err := elements(shape)
+	n, err := dtype.Elements(shape)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func parseTensorInfo(raw []byte) (TensorInfo, bool) {
 
 // parseShape reads a TensorShapeProto message.
 func parseShape(raw []byte) (Shape, bool) {
-	s, unknown := ScalarShape(), false
+	dims, unknown := []int64{}, false
 	ok := eachField(raw, func(num protowire.Number, v []byte, n uint64) bool {
 		switch num {
 		case shapeUnknownRank:
@@ -134,14 +134,14 @@ func parseShape(raw []byte) (Shape, bool) {
 			}) {
 				return false
 			}
-			s.dims = append(s.dims, size)
+			dims = append(dims, size)
 		}
 		return true
 	})
 	if unknown {
 		return Shape{}, ok
 	}
-	return s, ok
+	return MakeShape(dims...), ok
 }
 
 // mapEntry reads an entry of a map from string to a message.

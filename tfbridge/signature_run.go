@@ -66,7 +66,7 @@ func (m *SavedModel) prepare(key string) (*preparedSignature, error) {
 		return nil, err
 	}
 	for i, o := range fetches {
-		if dt := o.DataType().base(); dt.goType() == nil {
+		if dt := o.DataType().Base(); goType(dt) == nil {
 			return nil, errSignature(key, p.outputs[i], millrace.Errorf(millrace.ErrModel, "an output of type %v cannot be fetched", dt))
 		}
 	}
@@ -109,7 +109,7 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 			return nil, errSignature(key, name, errClosed("tensor"))
 		case t.dtype != info.DType:
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes type %v, got %v", info.DType, t.dtype))
-		case !info.Shape.compatible(t.dims()):
+		case !info.Shape.IsCompatibleWith(t.dims()):
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes shape %v, got %v", info.Shape, t.dims()))
 		}
 		values[i] = t

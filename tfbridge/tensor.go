@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // Tensor is an array of elements of one type, in C memory. It may be read and
@@ -38,10 +39,10 @@ func newTensor(dt DataType, shape []int64) (*Tensor, error) {
 	if err := ensure(); err != nil {
 		return nil, err
 	}
-	if !dt.known() || dt.goType() == nil {
+	if !dt.Known() || goType(dt) == nil {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be made in Go", dt)
 	}
-	n, size, err := byteSize(dt, shape)
+	n, size, err := dtype.ByteSize(dt, shape)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func checkRaw(dt DataType, shape []int64, got int64) error {
 	if dt.Size() == 0 {
 		return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
 	}
-	n, want, err := byteSize(dt, shape)
+	n, want, err := dtype.ByteSize(dt, shape)
 	if err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func View[T any](t *Tensor) ([]T, error) {
 	}
 	defer t.h.release()
 	typ := reflect.TypeFor[T]()
-	if !t.dtype.viewableAs(typ) {
+	if !viewableAs(t.dtype, typ) {
 		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be viewed as %v", t.dtype, typ)
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(t.data)), t.n), nil

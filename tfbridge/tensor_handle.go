@@ -148,7 +148,7 @@ func (th *TensorHandle) BackingDeviceName() (name string, err error) {
 //
 // It wraps TFE_TensorHandleResolve.
 func (th *TensorHandle) ToTensor() (*Tensor, error) {
-	if dt := th.DataType(); dt != 0 && dt.goType() == nil {
+	if dt := th.DataType(); dt != 0 && goType(dt) == nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "a tensor of type %v has no contents that Go could read", dt)
 	}
 	var t *C.TF_Tensor

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/internal/test/testruntime"
 )
 
@@ -112,7 +113,7 @@ func TestNewTensorFromBytes(t *testing.T) {
 	for i := range raw {
 		raw[i] = byte(i)
 	}
-	for dt := DataType(1); dt.known(); dt++ {
+	for dt := DataType(1); dt.Known(); dt++ {
 		n := 6 * dt.Size()
 		if dt == Bool {
 			continue // whose bytes are 0 or 1
@@ -136,7 +137,7 @@ func TestNewTensorFromBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := reflect.TypeOf(back.Value()); v.Elem().Elem() != dt.goType() {
+		if v := reflect.TypeOf(back.Value()); v.Elem().Elem() != goType(dt) {
 			t.Errorf("value of %v has type %v", dt, v)
 		}
 		if got := back.ByteSize(); got != int64(n) {
@@ -180,7 +181,7 @@ func TestTensorSizes(t *testing.T) {
 
 func TestTensorRank(t *testing.T) {
 	testruntime.Need(t)
-	dims := make([]int64, maxRank)
+	dims := make([]int64, dtype.MaxRank)
 	for i := range dims {
 		dims[i] = 1
 	}

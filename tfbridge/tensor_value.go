@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // NewTensor converts a Go value to a tensor: a bool, number or string, or
@@ -109,7 +110,7 @@ func (f *flattener) strings(v reflect.Value) []string {
 	if len(f.shape) == 1 || v.Kind() == reflect.Array && flat(v.Type()) {
 		return stringsIn(v)
 	}
-	n, _ := elements(f.shape) // newStrings says what is wrong with a shape
+	n, _ := dtype.Elements(f.shape) // newStrings says what is wrong with a shape
 	out := make([]string, 0, n)
 	var collect func(v reflect.Value, depth int)
 	collect = func(v reflect.Value, depth int) {
@@ -188,7 +189,7 @@ func (t *Tensor) Value() any {
 		return nil
 	}
 	defer t.h.release()
-	flat := t.flatValue(t.dtype.goType())
+	flat := t.flatValue(goType(t.dtype))
 	if !flat.IsValid() {
 		return nil
 	}

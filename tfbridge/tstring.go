@@ -8,10 +8,8 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/dtype"
 )
-
-// stringSize is the size of an element of a string tensor: of a TF_TString.
-const stringSize = 24
 
 // packSize is how many bytes of strings cross into C at a time, unless one
 // string alone has more.
@@ -31,7 +29,7 @@ func NewStringTensor[S ~string | ~[]byte](shape []int64, values []S) (*Tensor, e
 
 // newStrings returns a tensor of the n strings that at returns.
 func newStrings(shape []int64, n int, at func(i int) string) (*Tensor, error) {
-	want, err := elements(shape)
+	want, err := dtype.Elements(shape)
 	if err != nil {
 		return nil, err
 	}

@@ -3,127 +3,51 @@ package tfbridge
 import (
 	"errors"
 	"fmt"
-	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/internal/test/testruntime"
 )
 
-func TestIntRange(t *testing.T) {
-	tests := []struct {
-		dt       DataType
-		least    int64
-		greatest uint64
-		ok       bool
-	}{
-		{Int8, -128, 127, true},
-		{Int32, -2147483648, 2147483647, true},
-		{Int64, -9223372036854775808, 9223372036854775807, true},
-		{Uint8, 0, 255, true},
-		{Uint64, 0, 18446744073709551615, true},
-		{Int4, 0, 0, false},
-		{Qint8, 0, 0, false},
-		{Bool, 0, 0, false},
-		{Float, 0, 0, false},
-		{DataType(0), 0, 0, false},
+// The names that programs for TensorFlow's own Go binding use are this
+// package's, methods included.
+func TestDataTypeIsOfTheLeaf(t *testing.T) {
+	var d DataType = dtype.Half
+	if d != Half || d.String() != "float16" || d.Size() != 2 || Complex != Complex64 {
+		t.Errorf("Half is %v of %d bytes", d, d.Size())
 	}
-	for _, test := range tests {
-		least, greatest, ok := test.dt.IntRange()
-		if least != test.least || greatest != test.greatest || ok != test.ok {
-			t.Errorf("IntRange of %v\n got %d, %d, %v\nwant %d, %d, %v", test.dt, least, greatest, ok, test.least, test.greatest, test.ok)
-		}
+	if parsed, ok := ParseDataType("float32"); !ok || parsed != Float {
+		t.Errorf("ParseDataType: got %v, %v", parsed, ok)
+	}
+	var shape Shape = dtype.MakeShape(2, -1)
+	if shape.String() != MakeShape(2, -1).String() || ScalarShape().NumDimensions() != 0 {
+		t.Errorf("shape %v", shape)
 	}
 }
 
-func TestDataTypeNames(t *testing.T) {
-	for d := DataType(1); d.known(); d++ {
-		got, ok := ParseDataType(d.String())
-		if !ok || got != d {
-			t.Errorf("ParseDataType(%q) = %v, %v", d.String(), got, ok)
+func TestGoTypesHaveTheSizesOfElements(t *testing.T) {
+	for d := DataType(1); d.Known(); d++ {
+		typ := goType(d)
+		switch {
+		case d == String:
+			if typ.Kind() != reflect.String {
+				t.Errorf("a string is a Go %v", typ)
+			}
+		case d.Size() == 0:
+			if typ != nil {
+				t.Errorf("%v has no contents that Go reads, got a Go %v", d, typ)
+			}
+		case typ == nil || int(typ.Size()) != d.Size():
+			t.Errorf("%v of %d bytes is a Go %v", d, d.Size(), typ)
 		}
 	}
-	for _, name := range []string{"", "Float", "float", "int", "int32 "} {
-		if d, ok := ParseDataType(name); ok {
-			t.Errorf("ParseDataType(%q) = %v, want none", name, d)
-		}
-	}
-	tests := []struct {
-		d    DataType
-		text string
-		size int
-	}{
-		{Float, "float32", 4}, {Half, "float16", 2}, {Bfloat16, "bfloat16", 2}, {Bool, "bool", 1},
-		{Complex128, "complex128", 16}, {Quint16, "quint16", 2}, {String, "string", 0},
-		{Resource, "resource", 0}, {Variant, "variant", 0}, {0, "DataType(0)", 0}, {-1, "DataType(-1)", 0},
-		{34, "DataType(34)", 0}, {101, "float32_ref", 0}, {200, "DataType(200)", 0},
-	}
-	for _, tt := range tests {
-		if got := tt.d.String(); got != tt.text {
-			t.Errorf("String of %d\n got %s\nwant %s", tt.d, got, tt.text)
-		}
-		if got := tt.d.Size(); got != tt.size {
-			t.Errorf("Size of %v: got %d, want %d", tt.d, got, tt.size)
-		}
-	}
-}
-
-func TestShapes(t *testing.T) {
-	tests := []struct {
-		s    Shape
-		text string
-		rank int
-		full bool
-	}{
-		{Shape{}, "?", -1, false},
-		{ScalarShape(), "[]", 0, true},
-		{MakeShape(), "[]", 0, true},
-		{MakeShape(2, -1), "[2, ?]", 2, false},
-		{MakeShape(2, 0), "[2, 0]", 2, true},
-	}
-	for _, tt := range tests {
-		if got := tt.s.String(); got != tt.text {
-			t.Errorf("String: got %s, want %s", got, tt.text)
-		}
-		if got := tt.s.NumDimensions(); got != tt.rank {
-			t.Errorf("NumDimensions of %v: got %d, want %d", tt.s, got, tt.rank)
-		}
-		if got := tt.s.IsFullySpecified(); got != tt.full {
-			t.Errorf("IsFullySpecified of %v: got %v, want %v", tt.s, got, tt.full)
-		}
-		if dims, err := tt.s.ToSlice(); (err != nil) != (tt.rank < 0) || len(dims) != max(tt.rank, 0) {
-			t.Errorf("ToSlice of %v: got %v, %v", tt.s, dims, err)
-		}
-	}
-	if s := MakeShape(2, 3); s.Size(1) != 3 || s.Size(2) != -1 || s.Size(-1) != -1 {
-		t.Errorf("Size of %v: got %d, %d, %d", s, s.Size(1), s.Size(2), s.Size(-1))
-	}
-}
-
-func TestElements(t *testing.T) {
-	tests := []struct {
-		dims []int64
-		want int64
-		err  error
-	}{
-		{nil, 1, nil},
-		{[]int64{2, 3}, 6, nil},
-		{[]int64{2, 0, 5}, 0, nil},
-		{[]int64{math.MaxInt64}, math.MaxInt64, nil},
-		{[]int64{-1}, 0, millrace.ErrSchema},
-		{[]int64{math.MinInt64}, 0, millrace.ErrSchema},
-		{[]int64{1 << 32, 1 << 31}, 0, millrace.ErrLimit},
-		{[]int64{1 << 40, 1 << 40, 0}, 0, millrace.ErrLimit},
-		{make([]int64, 255), 0, millrace.ErrLimit},
-	}
-	for _, tt := range tests {
-		got, err := elements(tt.dims)
-		if got != tt.want || (tt.err == nil) != (err == nil) || tt.err != nil && !errors.Is(err, tt.err) {
-			t.Errorf("elements(%v)\n got %d, %v\nwant %d, %v", tt.dims, got, err, tt.want, tt.err)
-		}
+	if typ := goType(DataType(34)); typ != nil {
+		t.Errorf("no data type is a Go %v", typ)
 	}
 }
 

@@ -13,6 +13,7 @@ const module = "millrace"
 // layer and those before it. A folder belongs where its longest prefix is.
 var layers = [][]string{
 	{"."},
+	{"dtype"},
 	{"internal", "tfrecord", "savedmodel", "loaders/diag", "loaders/jsonpos"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain"},
@@ -85,6 +86,7 @@ func TestNothingImportsOp(t *testing.T) {
 
 // plain are packages that know neither graphs nor C, and of ours only these.
 var plain = map[string][]string{
+	"dtype":           {"."},
 	"loaders/diag":    {"."},
 	"loaders/jsonpos": {"."},
 }

@@ -1,0 +1,98 @@
+package dtype
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"millrace"
+)
+
+// Shape is the shape of a tensor as far as it is known: its dimensions may be
+// unknown one by one (-1) or altogether. The zero value is an unknown shape.
+type Shape struct {
+	dims []int64 // nil: nothing is known; not nil for a scalar
+}
+
+// ScalarShape returns the shape of a scalar.
+func ScalarShape() Shape { return Shape{dims: []int64{}} }
+
+// MakeShape returns a shape with dimensions dims, -1 for an unknown one. The
+// shape of which nothing is known is the zero Shape.
+func MakeShape(dims ...int64) Shape {
+	return Shape{dims: append([]int64{}, dims...)}
+}
+
+// NumDimensions returns the number of dimensions, -1 if it is not known.
+func (s Shape) NumDimensions() int {
+	if s.dims == nil {
+		return -1
+	}
+	return len(s.dims)
+}
+
+// Size returns dimension i, -1 if it is not known or there is none such.
+func (s Shape) Size(i int) int64 {
+	if i < 0 || i >= len(s.dims) {
+		return -1
+	}
+	return s.dims[i]
+}
+
+// IsFullySpecified reports whether every dimension is known.
+func (s Shape) IsFullySpecified() bool {
+	return s.dims != nil && !slices.ContainsFunc(s.dims, func(d int64) bool { return d < 0 })
+}
+
+// ToSlice returns the dimensions, -1 for unknown ones; it fails if not even
+// their number is known.
+func (s Shape) ToSlice() ([]int64, error) {
+	if s.dims == nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "cannot list the dimensions of an unknown shape")
+	}
+	return slices.Clone(s.dims), nil
+}
+
+// String returns the shape as Python prints it: "[2, ?]", or "?".
+func (s Shape) String() string {
+	if s.dims == nil {
+		return "?"
+	}
+	words := make([]string, len(s.dims))
+	for i, d := range s.dims {
+		words[i] = "?"
+		if d >= 0 {
+			words[i] = strconv.FormatInt(d, 10)
+		}
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// IsCompatibleWith reports whether a tensor with dimensions dims can have shape
+// s: there are as many, and those that s knows are equal.
+func (s Shape) IsCompatibleWith(dims []int64) bool {
+	if s.dims == nil {
+		return true
+	}
+	return slices.EqualFunc(s.dims, dims, func(want, got int64) bool { return want < 0 || want == got })
+}
+
+// Dims returns a copy of the dimensions, -1 for unknown ones; it is nil if not
+// even their number is known, and empty for a scalar.
+func (s Shape) Dims() []int64 { return slices.Clone(s.dims) }
+
+// Check fails for a shape that TensorFlow ends the process for: dimensions
+// below -1, more than [MaxRank] of them, or known ones whose product does not
+// fit in 63 bits.
+func (s Shape) Check() error {
+	for _, d := range s.dims {
+		if d < -1 {
+			return millrace.Errorf(millrace.ErrSchema, "shape %v has a dimension below -1", s.dims)
+		}
+	}
+	if len(s.dims) > MaxRank {
+		return errRank(len(s.dims))
+	}
+	_, err := Elements(slices.DeleteFunc(s.Dims(), func(d int64) bool { return d < 0 }))
+	return err
+}
