@@ -64,7 +64,7 @@ func (m *Model) join(ctx context.Context, p *loaders.Plan, o *PredictOptions) (*
 	defer m.mu.Unlock()
 	m.joined++
 	prefix := fmt.Sprintf("millrace_%d", m.joined)
-	pipe, err := p.Build(graph.NewScopeWithGraph(m.model.Graph()).SubScope(prefix), scan)
+	pipe, err := loaders.Build(graph.NewScopeWithGraph(m.model.Graph()).SubScope(prefix), p, scan)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,72 +1,27 @@
 package loaders
 
 import (
-	"millrace"
 	"millrace/graph"
-	"millrace/graph/dataset"
-	"millrace/tfbridge"
+	"millrace/loaders/build"
+	"millrace/loaders/run"
 )
 
-// builder adds one plan to one graph. TensorFlow checks every operation as it
-// is added; the first failure sticks to the scope.
-type builder struct {
-	plan       *Plan
-	scan       *Scan
-	scope      *graph.Scope
-	group      tfbridge.Output // records parsed at once, fed at the start
-	skip       tfbridge.Output // batches left out, fed at the start
-	checks     []batchCheck    // what the assertions about batches mean
-	decodedRaw bool            // parsing gives raw features decoded
-	order      []int           // which component is which tensor, where parsing decides the order; nil: as the plan
-}
-
-// fail explains a failure of graph building: the checker should have refused
-// the config first.
-func (b *builder) fail(err error) error {
-	e := millrace.Errorf(millrace.ErrInternal, "build the input pipeline: %w", err)
-	e.Loader = b.plan.Path
-	return e
-}
-
-// dataset builds the stages in the order that the plan's rewrites give.
-func (b *builder) dataset() *dataset.Dataset {
-	scalar := tfbridge.ScalarShape()
-	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
-	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
-	var d *dataset.Dataset
-	if b.plan.Type == Independent {
-		d = b.examples()
-	} else {
-		d = b.windowBatches()
+// Build adds a plan's dataset and an iterator over it to the graph of s.
+// [Pipeline.Run] reads it in a session of that graph. The scan tells how many
+// records to expect, so that a file that TensorFlow takes for a shorter one is
+// an error.
+func Build(s *graph.Scope, p *Plan, scan *Scan) (*Pipeline, error) {
+	parts, err := build.Build(s, p, scan)
+	if err != nil {
+		return nil, err
 	}
-	d = d.SkipOutput(b.skip)
-	d = d.Prefetch(b.plan.Prefetch)
-	// The plan has chosen the stages and their parallelism: TensorFlow's
-	// rewrites found nothing more to do in these graphs, and cost tens of
-	// milliseconds before the first batch; its autotuner cost a tenth of the
-	// speed (docs/performance.md).
-	return d.WithOptions(&dataset.Options{Sloppy: b.plan.Sloppy, NoAutotune: true, NoOptimization: true}).Finalize()
+	return run.NewPipeline(parts), nil
 }
 
-// named pairs an element's components with the plan's tensors.
-func (b *builder) named(components []tfbridge.Output) []NamedOutput {
-	named := make([]NamedOutput, 0, len(b.plan.Tensors))
-	for i, t := range b.plan.Tensors {
-		from := i
-		if b.order != nil {
-			from = b.order[i]
-		}
-		named = append(named, NamedOutput{Name: t.Name, Output: components[from]})
-	}
-	return named
-}
-
-// rows returns the size of a batch as an int64 scalar.
-func (b *builder) rows(batch tfbridge.Output) tfbridge.Output {
-	return graph.Subscript(b.scope, graph.Shape(b.scope, batch), graph.At(0))
-}
-
-// elementShape returns a shape with what stands in front of it.
-func elementShape(lead, shape []int64) tfbridge.Shape {
-	return tfbridge.MakeShape(append(append([]int64{}, lead...), shape...)...)
+// MeasurePadding returns the plan with further tensors, which hold how many
+// elements padded tensors have without padding, and the sum to add the batches
+// of that plan to. Without padding it returns the plan as it is.
+func MeasurePadding(p *Plan) (*Plan, *Waste) {
+	p, tensors := p.MeasurePadding()
+	return p, run.NewWaste(tensors)
 }

@@ -8,6 +8,7 @@ import (
 	"millrace/internal/test/cases"
 	"millrace/loaders"
 	"millrace/loaders/diag"
+	"millrace/loaders/spec"
 )
 
 // dataErrors are the error cases that only reading the data can find: each
@@ -40,7 +41,7 @@ func checkCase(t *testing.T, dir string) (*loaders.Plan, diag.List) {
 	t.Helper()
 	o := &loaders.CheckOptions{}
 	if path := cases.Model(dir); path != "" {
-		names, problems := loaders.ReadModelNames(path)
+		names, problems := spec.ReadModelNames(path)
 		if names == nil {
 			return nil, problems
 		}

@@ -16,6 +16,7 @@ import (
 	"millrace"
 	"millrace/loaders"
 	"millrace/loaders/diag"
+	"millrace/loaders/spec"
 )
 
 // check checks a config over a manifest.
@@ -376,12 +377,12 @@ func TestReadModelNames(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		names, problems := loaders.ReadModelNames(path)
+		names, problems := spec.ReadModelNames(path)
 		if (names == nil) != (tt.want != "") || !strings.Contains(problems.Error(), tt.want) {
 			t.Errorf("ReadModelNames(%s) = %v, %v", tt.text, names, problems)
 		}
 	}
-	if names, problems := loaders.ReadModelNames(path + "x"); names != nil || !errors.Is(problems, millrace.ErrIO) {
+	if names, problems := spec.ReadModelNames(path + "x"); names != nil || !errors.Is(problems, millrace.ErrIO) {
 		t.Errorf("no file: %v", problems)
 	}
 }
@@ -389,18 +390,18 @@ func TestReadModelNames(t *testing.T) {
 // TestReadAlone reads a config and a manifest by themselves.
 func TestReadAlone(t *testing.T) {
 	path := dataset(t, fullLoader, fullManifest)
-	config, problems := loaders.ReadConfig(path)
-	if config == nil || config.Type != loaders.ContinuousSequence || config.CommonArgs().NumMixFiles != 1 {
+	config, problems := spec.ReadConfig(path)
+	if config == nil || config.Type != spec.ContinuousSequence || config.CommonArgs().NumMixFiles != 1 {
 		t.Errorf("ReadConfig = %+v, %v", config, problems)
 	}
-	manifest, problems := loaders.ReadManifest(filepath.Join(filepath.Dir(path), "data", "__manifest__.json"))
-	if manifest == nil || manifest.Features[0].DeserializeArgs.(*loaders.RawArgs).Endian != "big" {
+	manifest, problems := spec.ReadManifest(filepath.Join(filepath.Dir(path), "data", "__manifest__.json"))
+	if manifest == nil || manifest.Features[0].DeserializeArgs.(*spec.RawArgs).Endian != "big" {
 		t.Errorf("ReadManifest = %+v, %v", manifest, problems)
 	}
-	if config, problems = loaders.ReadConfig(filepath.Dir(path)); config != nil || !errors.Is(problems, millrace.ErrIO) {
+	if config, problems = spec.ReadConfig(filepath.Dir(path)); config != nil || !errors.Is(problems, millrace.ErrIO) {
 		t.Errorf("ReadConfig of a folder = %v", problems)
 	}
-	if manifest, problems = loaders.ReadManifest(path); manifest != nil || !strings.Contains(problems.Error(), "unknown key") {
+	if manifest, problems = spec.ReadManifest(path); manifest != nil || !strings.Contains(problems.Error(), "unknown key") {
 		t.Errorf("ReadManifest of a config = %v", problems)
 	}
 }

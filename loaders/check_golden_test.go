@@ -12,6 +12,7 @@ import (
 	"millrace"
 	"millrace/loaders"
 	"millrace/loaders/diag"
+	"millrace/loaders/spec"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -53,7 +54,7 @@ func options(t *testing.T, comment, dir string) *loaders.CheckOptions {
 			}
 			o.MemoryLimit = limit
 		case "model":
-			names, problems := loaders.ReadModelNames(filepath.Join(dir, value))
+			names, problems := spec.ReadModelNames(filepath.Join(dir, value))
 			if names == nil {
 				t.Fatal(problems)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"millrace/loaders"
+	"millrace/loaders/spec"
 )
 
 func ExampleCheck() {
@@ -68,18 +69,18 @@ func ExamplePlan_Explanation() {
 }
 
 func ExampleReadConfig() {
-	config, problems := loaders.ReadConfig("testdata/songs/songs.json")
+	config, problems := spec.ReadConfig("testdata/songs/songs.json")
 	if config == nil {
 		fmt.Println(problems)
 		return
 	}
-	args := config.Args.(*loaders.ContinuousArgs)
+	args := config.Args.(*spec.ContinuousArgs)
 	fmt.Println(config.Type, args.TargetBatchSize, args.MinWindow, args.Tail)
 	// Output: continuous_sequence 8 4096 keep
 }
 
 func ExampleReadManifest() {
-	manifest, problems := loaders.ReadManifest("testdata/songs/data/__manifest__.json")
+	manifest, problems := spec.ReadManifest("testdata/songs/data/__manifest__.json")
 	if manifest == nil {
 		fmt.Println(problems)
 		return
@@ -93,7 +94,7 @@ func ExampleReadManifest() {
 }
 
 func ExampleReadModelNames() {
-	names, problems := loaders.ReadModelNames("testdata/songs/model.json")
+	names, problems := spec.ReadModelNames("testdata/songs/model.json")
 	if names == nil {
 		fmt.Println(problems)
 		return
@@ -103,7 +104,7 @@ func ExampleReadModelNames() {
 }
 
 func ExampleSchema() {
-	schema, err := loaders.Schema(loaders.ManifestSchema)
+	schema, err := spec.Schema(spec.ManifestSchema)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -86,7 +86,7 @@ func Prepare(ctx context.Context, p *Plan, runtime *tfbridge.RuntimeOptions) (*S
 
 func (l *Loader) build(session *tfbridge.SessionOptions) error {
 	l.graph = tfbridge.NewGraph()
-	pipe, err := l.plan.Build(graph.NewScopeWithGraph(l.graph), l.scan)
+	pipe, err := Build(graph.NewScopeWithGraph(l.graph), l.plan, l.scan)
 	if err != nil {
 		return err
 	}

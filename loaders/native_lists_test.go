@@ -180,7 +180,7 @@ func TestNativeListsAreTheGeneralOnes(t *testing.T) {
 				t.Skip("the native library is not built")
 			}
 			if seed%2 == 0 {
-				plan, _ = plan.MeasurePadding()
+				plan, _ = loaders.MeasurePadding(plan)
 			}
 			for _, r := range plan.Rewrites() {
 				ways[fmt.Sprint(r.Name, " ", r.Applied)]++

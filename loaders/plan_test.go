@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"millrace/loaders"
+	"millrace/loaders/spec"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 
@@ -28,27 +29,27 @@ func TestPlan(t *testing.T) {
 	}
 	dir := filepath.Dir(config)
 	one, minusOne := int64(1), int64(-1)
-	x := &loaders.Feature{Name: "x", Kind: loaders.Raw, DType: tfbridge.Int32, Shape: []int64{}, VarLen: true, Endian: "big", Len: 1, Index: 1}
-	y := &loaders.Feature{Name: "y", Kind: loaders.String, DType: tfbridge.String, Shape: []int64{2}, VarLen: true, Len: 1, Index: 0}
-	spec := func(name string, d tfbridge.DataType, shape ...int64) loaders.TensorSpec {
+	x := &spec.Feature{Name: "x", Kind: spec.Raw, DType: tfbridge.Int32, Shape: []int64{}, VarLen: true, Endian: "big", Len: 1, Index: 1}
+	y := &spec.Feature{Name: "y", Kind: spec.String, DType: tfbridge.String, Shape: []int64{2}, VarLen: true, Len: 1, Index: 0}
+	tensor := func(name string, d tfbridge.DataType, shape ...int64) loaders.TensorSpec {
 		return loaders.TensorSpec{Name: name, DType: d, Shape: shape}
 	}
-	want := &loaders.Plan{
-		Path: config, ManifestPath: filepath.Join(dir, "data", "__manifest__.json"), Type: loaders.ContinuousSequence,
-		Manifest:  &loaders.ManifestPlan{Compression: tfrecord.GZIP, AllowVarLen: true, SHA256: got.Manifest.SHA256},
-		Files:     []loaders.DataFile{{Path: filepath.Join(dir, "data", "a.tfrecords")}},
+	want := &loaders.Plan{Spec: &spec.Spec{
+		Path: config, ManifestPath: filepath.Join(dir, "data", "__manifest__.json"), Type: spec.ContinuousSequence,
+		Manifest:  &spec.Manifest{Compression: tfrecord.GZIP, AllowVarLen: true, SHA256: got.Manifest.SHA256},
+		Files:     []spec.DataFile{{Path: filepath.Join(dir, "data", "a.tfrecords")}},
 		BatchSize: 2, Epochs: 1, ParallelReads: 1, ParallelParses: 1, InterleaveIn: 1, InterleaveOut: 1, Seed: 1, SeedGiven: true,
-		Shuffle:   &loaders.ShufflePlan{Elements: 1, Filenames: 1, MixFiles: 1},
-		Features:  []*loaders.Feature{y, x},
-		Primaries: []loaders.Primary{{From: x, To: "x"}, {From: y, To: "s"}, {From: x, To: "again"}},
-		Secondaries: []loaders.Const{
+		Shuffle:   &spec.Shuffle{Elements: 1, Filenames: 1, MixFiles: 1},
+		Features:  []*spec.Feature{y, x},
+		Primaries: []spec.Primary{{From: x, To: "x"}, {From: y, To: "s"}, {From: x, To: "again"}},
+		Secondaries: []spec.Const{
 			{To: "c", ShapeFrom: "s", Shape: []int64{-1, 2}, DType: tfbridge.Int32, Value: int64(1)},
 		},
-		Steps: []loaders.Slice{{
-			Tensor: "x", Text: "[1:-1]", Indices: []loaders.SliceIndex{{Begin: &one, End: &minusOne}},
-			In: spec("x", tfbridge.Int32, -1), Out: spec("x", tfbridge.Int32, -1),
+		Steps: []spec.Slice{{
+			Tensor: "x", Text: "[1:-1]", Indices: []spec.SliceIndex{{Begin: &one, End: &minusOne}},
+			In: tensor("x", tfbridge.Int32, -1), Out: tensor("x", tfbridge.Int32, -1),
 		}},
-		Padding: []loaders.Pad{
+		Padding: []spec.Pad{
 			{Tensor: "x", Shape: []int64{-1}, Value: int64(1)},
 			{Tensor: "s", Shape: []int64{-1, -1}, Value: ""},
 			{Tensor: "again", Shape: []int64{-1}, Value: int64(0)},
@@ -56,16 +57,16 @@ func TestPlan(t *testing.T) {
 			{Tensor: "n", Shape: []int64{}, Value: int64(0)},
 			{Tensor: "m", Shape: []int64{-1}, Value: false},
 		},
-		Measures: []loaders.Measure{
-			{To: "n", Kind: loaders.Lengths, Tensor: "x"}, {To: "m", Kind: loaders.Mask, Tensor: "x"},
+		Measures: []spec.Measure{
+			{To: "n", Kind: spec.Lengths, Tensor: "x"}, {To: "m", Kind: spec.Mask, Tensor: "x"},
 		},
-		Bucket: &loaders.Bucket{Tensor: "x", Boundaries: []int64{1, 2}, Sizes: []int64{2, 2, 2}},
-		Window: &loaders.Window{Min: 1, Max: 2, Stride: 1, Tail: "keep"},
+		Bucket: &spec.Bucket{Tensor: "x", Boundaries: []int64{1, 2}, Sizes: []int64{2, 2, 2}},
+		Window: &spec.Window{Unit: spec.Positions, Min: 1, Max: 2, Stride: 1, Tail: "keep"},
 		Tensors: []loaders.TensorSpec{
-			spec("x", tfbridge.Int32, -1), spec("s", tfbridge.String, -1, 2), spec("again", tfbridge.Int32, -1), spec("c", tfbridge.Int32, -1, 2),
-			{Name: "n", DType: tfbridge.Int64, Shape: []int64{}}, spec("m", tfbridge.Bool, -1),
+			tensor("x", tfbridge.Int32, -1), tensor("s", tfbridge.String, -1, 2), tensor("again", tfbridge.Int32, -1), tensor("c", tfbridge.Int32, -1, 2),
+			{Name: "n", DType: tfbridge.Int64, Shape: []int64{}}, tensor("m", tfbridge.Bool, -1),
 		},
-	}
+	}}
 	got.NativeLibrary = "" // it depends on what is built
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Check (-want +got):\n%s", diff)

@@ -10,15 +10,16 @@ import (
 
 	"millrace/internal/test/cases"
 	"millrace/loaders"
+	"millrace/loaders/spec"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // compileSchema compiles the schema of a kind of file.
-func compileSchema(t *testing.T, kind loaders.SchemaKind) *jsonschema.Schema {
+func compileSchema(t *testing.T, kind spec.SchemaKind) *jsonschema.Schema {
 	t.Helper()
-	text, err := loaders.Schema(kind)
+	text, err := spec.Schema(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +50,8 @@ func validate(schema *jsonschema.Schema, text []byte) error {
 
 // TestSchemaFiles compares the committed schemas with the declarations.
 func TestSchemaFiles(t *testing.T) {
-	for _, kind := range []loaders.SchemaKind{loaders.LoaderSchema, loaders.ManifestSchema, loaders.ModelSchema} {
-		got, err := loaders.Schema(kind)
+	for _, kind := range []spec.SchemaKind{spec.LoaderSchema, spec.ManifestSchema, spec.ModelSchema} {
+		got, err := spec.Schema(kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,15 +72,15 @@ func TestSchemaFiles(t *testing.T) {
 			t.Errorf("%s is out of date; run go test ./loaders -run TestSchemaFiles -update (-want +got):\n%s", path, diff)
 		}
 	}
-	if _, err := loaders.Schema("list"); err == nil {
+	if _, err := spec.Schema("list"); err == nil {
 		t.Error("a schema of an unknown kind")
 	}
 }
 
 // TestSchemaCases: what Check accepts, the schemas accept.
 func TestSchemaCases(t *testing.T) {
-	loader, manifest := compileSchema(t, loaders.LoaderSchema), compileSchema(t, loaders.ManifestSchema)
-	model := compileSchema(t, loaders.ModelSchema)
+	loader, manifest := compileSchema(t, spec.LoaderSchema), compileSchema(t, spec.ManifestSchema)
+	model := compileSchema(t, spec.ModelSchema)
 	for _, name := range cases.All(t) {
 		if cases.Read(t, name).Mode == "error" {
 			continue
@@ -100,7 +101,7 @@ func TestSchemaCases(t *testing.T) {
 
 // TestSchemaRefuses checks that the schemas refuse these files.
 func TestSchemaRefuses(t *testing.T) {
-	loader, manifest := compileSchema(t, loaders.LoaderSchema), compileSchema(t, loaders.ManifestSchema)
+	loader, manifest := compileSchema(t, spec.LoaderSchema), compileSchema(t, spec.ManifestSchema)
 	for _, name := range []string{
 		"err-unknown-key", "err-unknown-top-key", "err-unknown-key-dataset", "err-unknown-key-dataset-args", "err-unknown-key-primary",
 		"err-unknown-loader-type", "err-missing-epochs", "err-missing-args", "err-missing-type", "err-missing-dataset",
@@ -237,12 +238,12 @@ func dataset(t *testing.T, loader, manifest string) string {
 func TestWrongTypes(t *testing.T) {
 	with := []string{"", "null", "true", "false", "0", "-1", "2.5", "1e300", `"text"`, `""`, "[]", "{}", "[7]"}
 	files := []struct {
-		kind   loaders.SchemaKind
+		kind   spec.SchemaKind
 		text   string
 		config func(mutation string) string
 	}{
-		{loaders.LoaderSchema, fullLoader, func(m string) string { return dataset(t, m, fullManifest) }},
-		{loaders.ManifestSchema, fullManifest, func(m string) string { return dataset(t, fullLoader, m) }},
+		{spec.LoaderSchema, fullLoader, func(m string) string { return dataset(t, m, fullManifest) }},
+		{spec.ManifestSchema, fullManifest, func(m string) string { return dataset(t, fullLoader, m) }},
 	}
 	for _, f := range files {
 		schema := compileSchema(t, f.kind)

@@ -33,7 +33,7 @@ func built(t *testing.T, d *fixture.Dataset) *loaders.Pipeline {
 	}
 	s := graph.NewScope()
 	t.Cleanup(func() { s.Graph().Close() })
-	pipe, err := p.Build(s, scan)
+	pipe, err := loaders.Build(s, p, scan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestWaste(t *testing.T) {
 			if plan == nil {
 				t.Fatal(problems)
 			}
-			measuring, waste := plan.MeasurePadding()
+			measuring, waste := loaders.MeasurePadding(plan)
 			l, err := loaders.OpenPlan(measuring, nil)
 			if err != nil {
 				t.Fatal(err)

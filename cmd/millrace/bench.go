@@ -118,7 +118,7 @@ const mostMeasured = 1000
 // batches. It reads them again where that is not known, so that counting takes
 // no part of the time that is measured.
 func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int64) ([]loaders.TensorWaste, error) {
-	plan, waste := plan.MeasurePadding()
+	plan, waste := loaders.MeasurePadding(plan)
 	if waste.Known() || n == 0 {
 		return waste.Tensors(), nil
 	}

@@ -4,10 +4,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"millrace/estimator"
 	"millrace/loaders"
+	"millrace/loaders/spec"
+
+	"github.com/spf13/cobra"
 )
 
 // modelFlags are the flags that say which model and which part of it.
@@ -45,7 +46,7 @@ func (m *modelFlags) names(p *program) (*loaders.ModelNames, error) {
 	}
 	info, err := os.Stat(m.path)
 	if err == nil && !info.IsDir() || err != nil && strings.HasSuffix(m.path, ".json") {
-		names, problems := loaders.ReadModelNames(m.path)
+		names, problems := spec.ReadModelNames(m.path)
 		if names == nil {
 			return nil, problems
 		}

@@ -131,7 +131,8 @@ func (p *program) predictTo(ctx context.Context, plan *loaders.Plan, flags *pred
 	}
 	defer model.Close()
 	out.Expect(expected(plan, model, flags.keep))
-	m.start(passes(plan, scan))
+	rows, _ := plan.Rows(scan) // 0 if that is not known
+	m.start(rows)
 	var cols []output.Column
 	for batch, err := range model.Predict(ctx, plan, &estimator.PredictOptions{Keep: flags.keep, Scan: scan}) {
 		if err != nil {
@@ -213,16 +214,6 @@ func expected(plan *loaders.Plan, model *estimator.Model, keep []string) []outpu
 		}
 	}
 	return specs
-}
-
-// passes returns the number of records that a loader gives in all, 0 if that
-// is not known.
-func passes(plan *loaders.Plan, scan *loaders.Scan) int64 {
-	records, known := scan.Records()
-	if !known || plan.Type != loaders.Independent {
-		return 0
-	}
-	return records * plan.Epochs
 }
 
 // outName is how a message calls the output.

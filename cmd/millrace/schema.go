@@ -1,13 +1,13 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"millrace/loaders/spec"
 
-	"millrace/loaders"
+	"github.com/spf13/cobra"
 )
 
 func (p *program) schemaCommand() *cobra.Command {
-	kinds := []string{string(loaders.LoaderSchema), string(loaders.ManifestSchema), string(loaders.ModelSchema)}
+	kinds := []string{string(spec.LoaderSchema), string(spec.ManifestSchema), string(spec.ModelSchema)}
 	return &cobra.Command{
 		Use:   "schema KIND",
 		Short: "Print the JSON Schema of a kind of file",
@@ -23,7 +23,7 @@ with it.`,
 				if kind != args[0] {
 					continue
 				}
-				b, err := loaders.Schema(loaders.SchemaKind(kind))
+				b, err := spec.Schema(spec.SchemaKind(kind))
 				if err != nil {
 					return err
 				}

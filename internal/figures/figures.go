@@ -17,11 +17,14 @@ func Count(n int64) string {
 }
 
 // Of is a count of things: "1 file", "1,797 files".
-func Of(n int64, what string) string {
+func Of(n int64, what string) string { return Plural(n, what, what+"s") }
+
+// Plural is a count of things whose plural takes more than an s: "2 batches".
+func Plural(n int64, one, many string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + one
 	}
-	return Count(n) + " " + what + "s"
+	return Count(n) + " " + many
 }
 
 // Size is a number of bytes with three or four digits: "417 B", "12.3 kB".

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +15,13 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype"},
-	{"internal", "tfrecord", "savedmodel", "loaders/diag", "loaders/jsonpos"},
+	{"internal", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain"},
+	{"loaders/spec"},
+	{"loaders/plan"},
+	{"loaders/build"},
+	{"loaders/run"},
 	{"loaders"},
 	{"internal/output", "internal/inspect", "internal/doctor"},
 	{"estimator"},
@@ -68,6 +73,31 @@ func TestImports(t *testing.T) {
 		}
 	})
 }
+
+// noTensorFlow are the steps of a loader that run where there is no TensorFlow,
+// and what they must not import for it. Data types come from tfbridge.
+var noTensorFlow = []string{"loaders/decl", "loaders/spec", "loaders/plan"}
+
+// Checking and planning a loader build no graph and open no runtime.
+func TestPlansNeedNoTensorFlow(t *testing.T) {
+	each(t, func(s *source) {
+		if s.test() || !slices.Contains(noTensorFlow, s.dir()) {
+			return
+		}
+		for _, spec := range s.file.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			if imp == module+"/graph" || strings.HasPrefix(imp, module+"/graph/") {
+				t.Errorf("%s imports %s; %s works where no TensorFlow is", s.at(spec.Pos()), imp, s.dir())
+			}
+		}
+		if call := tensorFlow.Find(s.text); call != nil {
+			t.Errorf("%s uses %s; %s works where no TensorFlow is", s.path, call, s.dir())
+		}
+	})
+}
+
+// tensorFlow matches what tfbridge gives beside data types.
+var tensorFlow = regexp.MustCompile(`\btfbridge\.(Open|New[A-Z]\w*|Load\w*|Tensor|Graph|Session|Output|Operation|Runtime\w*|FindRuntime)\b`)
 
 // alone is a package of thousands of functions for users: what we need of it
 // is in package graph, and a program that does not name it must not link it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/loaders"
 	"millrace/loaders/decl"
+	"millrace/loaders/spec"
 )
 
 // document is a kind of file that the page describes.
@@ -18,9 +18,9 @@ type document struct {
 }
 
 var documents = []document{
-	{"loader", "Loader config", "A loader config says which dataset to read and how to make batches of it.", &loaders.Config{}},
-	{"manifest", "Manifest", "A manifest says what the records of a dataset hold. In a dataset of type `dir` it is the file `__manifest__.json` at the folder's top.", &loaders.ManifestConfig{}},
-	{"model", "Model names", "A file of this form stands for a model when only its names matter (`--model FILE`).", &loaders.ModelConfig{}},
+	{"loader", "Loader config", "A loader config says which dataset to read and how to make batches of it.", &spec.Config{}},
+	{"manifest", "Manifest", "A manifest says what the records of a dataset hold. In a dataset of type `dir` it is the file `__manifest__.json` at the folder's top.", &spec.ManifestConfig{}},
+	{"model", "Model names", "A file of this form stands for a model when only its names matter (`--model FILE`).", &spec.ModelConfig{}},
 }
 
 // entry is one key of one kind of file.

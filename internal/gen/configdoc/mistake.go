@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"millrace/loaders"
 	"millrace/loaders/diag"
+	"millrace/loaders/spec"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // mostErrors is how many messages an entry shows.
@@ -106,7 +107,7 @@ func (x *example) problems(kind string, value any) ([]string, error) {
 // check returns what the checker says about a sample.
 func (s *sample) check(kind, file string) diag.List {
 	if kind == "model" {
-		_, list := loaders.ReadModelNames(filepath.Join(s.dir, file))
+		_, list := spec.ReadModelNames(filepath.Join(s.dir, file))
 		return list
 	}
 	_, list := loaders.Check(filepath.Join(s.dir, "loader.json"), nil)

@@ -1,0 +1,32 @@
+package build
+
+import (
+	"math"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/tfbridge"
+)
+
+// epochs builds all epochs, one pass over the files after the other. A repeat
+// would do without the function, but does not tell the epoch's number, by
+// which the sizes of windows are drawn and everything is shuffled: a shuffle
+// that draws a new order for each repetition does not find it again when a
+// state was saved after its last element and before the next epoch's first.
+func (b *builder) epochs(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
+	n := b.plan.Epochs
+	if n == 0 {
+		n = math.MaxInt64
+	}
+	return dataset.Range(b.scope, 0, n, 1).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+		return pass(s, args[0])
+	})
+}
+
+// repeats returns RepeatDataset's count.
+func (b *builder) repeats() int64 {
+	if b.plan.Epochs == 0 {
+		return -1
+	}
+	return b.plan.Epochs
+}

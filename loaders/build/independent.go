@@ -1,0 +1,36 @@
+package build
+
+import "millrace/graph/dataset"
+
+// independent builds loaders whose examples are records.
+type independent struct{}
+
+// batches reads records, or batches of them, and makes the tensors.
+func (independent) batches(b *builder) *dataset.Dataset {
+	if b.plan.Native().Applied {
+		return b.nativeRecords()
+	}
+	d := b.records()
+	if b.plan.RaggedRows().Applied {
+		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
+		return d.Map("parse", b.parseLists, b.mapOptions())
+	}
+	if b.plan.ParseBatches().Applied {
+		d = b.parseBatches(d.BatchOutput(b.group, false))
+		return d.Rebatch(b.plan.BatchSize, b.dropRemainder())
+	}
+	d = d.Map("parse", b.parseRecord, b.mapOptions())
+	if b.plan.Bucket != nil {
+		return b.bucketExamples(d)
+	}
+	return b.batch(d)
+}
+
+// probe reads files one after the other, since shuffling nothing takes for
+// ever. Without shuffling, RepeatDataset finds out by itself.
+func (independent) probe(b *builder) *dataset.Dataset {
+	if b.plan.Shuffle == nil {
+		return nil
+	}
+	return b.joined()
+}

@@ -1,0 +1,36 @@
+package build
+
+import (
+	"millrace"
+	"millrace/graph/dataset"
+	"millrace/loaders/plan"
+	"millrace/loaders/spec"
+)
+
+// loader builds what is particular to a loader type.
+type loader interface {
+	// batches builds the stages from the files up to batches of the plan's
+	// tensors, for all epochs.
+	batches(b *builder) *dataset.Dataset
+
+	// probe builds a dataset over one epoch that has an element if the loader
+	// gives a batch at all, and ends if not. It returns nil if the dataset that
+	// batches returns ends by itself, although it is repeated without end.
+	probe(b *builder) *dataset.Dataset
+}
+
+// builders builds each loader type.
+var builders = map[spec.LoaderType]loader{
+	spec.Independent:        independent{},
+	spec.ContinuousSequence: sequence{positions{}},
+	spec.DiscreteSequence:   sequence{wholeRecords{}},
+}
+
+// loaderOf returns the loader of a plan's type.
+func loaderOf(p *plan.Plan) (loader, error) {
+	l, ok := builders[p.Type]
+	if !ok {
+		return nil, millrace.Errorf(millrace.ErrInternal, "nothing builds loaders of type %q", p.Type)
+	}
+	return l, nil
+}

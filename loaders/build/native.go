@@ -1,0 +1,82 @@
+package build
+
+import (
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
+	"millrace/loaders/plan"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// nativeRecords decodes batches with the native operations, which read the
+// files themselves if they can.
+func (b *builder) nativeRecords() *dataset.Dataset {
+	if b.plan.Manifest.AllowVarLen {
+		return b.nativeSequences()
+	}
+	if !b.plan.JoinFiles().Applied || !b.plan.NativeFiles() {
+		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
+	}
+	paths, counts := b.countedFiles()
+	return b.nativeBatches(native.Examples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
+}
+
+func (b *builder) nativeOptions() *native.ExamplesOptions {
+	return &native.ExamplesOptions{
+		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(), BufferBytes: b.plan.ReadBufferBytes,
+	}
+}
+
+// countedFiles returns the paths of the files and the numbers of their records.
+func (b *builder) countedFiles() (paths []string, counts []int64) {
+	for i, f := range b.plan.Files {
+		paths, counts = append(paths, f.Path), append(counts, b.scan.Count(i))
+	}
+	return paths, counts
+}
+
+// nativeFeatures asks the native operations for the requested features.
+func (b *builder) nativeFeatures() []native.Feature {
+	kinds := map[spec.Kind]native.Kind{
+		spec.Int: native.Int, spec.Float: native.Float, spec.String: native.Bytes, spec.Raw: native.Raw,
+	}
+	var features []native.Feature
+	for _, f := range b.plan.SortedFeatures() {
+		feature := native.Feature{
+			Key: f.Name, Kind: kinds[f.Kind], DType: f.DType, Shape: f.TensorShape(),
+			Strings: f.Len, BigEndian: f.Endian == "big", List: f.VarLen,
+		}
+		if f.VarLen {
+			feature.Shape = f.Shape
+		}
+		features = append(features, feature)
+	}
+	return features
+}
+
+// nativeBatches turns decoded batches into the plan's tensors.
+func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
+	b.decodedRaw = true
+	if order, ok := b.plan.ParsingSuffices(true); ok {
+		b.order = order
+		return d
+	}
+	return d.Map("finish", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return b.finish(s, args, []int64{-1})
+	}, b.mapOptions())
+}
+
+// needNative checks that the library that the plan was made with is there.
+func needNative(p *plan.Plan) error {
+	if !p.Native().Applied {
+		return nil
+	}
+	path, err := native.Library()
+	if err == nil && path == "" {
+		err = millrace.Errorf(millrace.ErrRuntime,
+			"the library %s was there when the config was checked and is not for the runtime that was opened", millrace.Quote(p.NativeLibrary))
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package build
+
+import (
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// parseBatches parses batches of serialized Examples.
+func (b *builder) parseBatches(d *dataset.Dataset) *dataset.Dataset {
+	if order, ok := b.plan.ParsingSuffices(false); ok {
+		b.order = order
+		return d.ParseExample(b.exampleFeatures(), &dataset.ParseExampleOptions{
+			Parallel: b.plan.ParallelParses,
+			Sloppy:   b.plan.Sloppy,
+		})
+	}
+	return d.Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		parsed := graph.ParseExampleV2(s, args[0], b.exampleFeatures())
+		return b.finish(s, parsed.Dense, []int64{-1})
+	}, b.mapOptions())
+}
+
+// exampleFeatures asks for the requested features, each once, all required.
+func (b *builder) exampleFeatures() *graph.ExampleFeatures {
+	features := &graph.ExampleFeatures{}
+	for _, f := range b.plan.SortedFeatures() {
+		features.Dense = append(features.Dense, denseFeature(f))
+	}
+	return features
+}
+
+// parseRecord parses one serialized SequenceExample.
+func (b *builder) parseRecord(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	parsed := graph.ParseSingleSequenceExample(s, args[0], b.sequenceFeatures())
+	columns := b.inOrder(parsed, func(_ *spec.Feature, i int) column { return column{values: parsed.Lists[i]} })
+	var stored []tfbridge.Output
+	for _, c := range columns {
+		stored = append(stored, c.values)
+	}
+	return b.finish(s, stored, nil)
+}
+
+// denseFeature asks a parser for a feature.
+func denseFeature(f *spec.Feature) graph.DenseFeature {
+	return graph.DenseFeature{Key: f.Name, DType: f.StoredType(), Shape: tfbridge.MakeShape(f.StoredShape()...)}
+}

@@ -1,0 +1,104 @@
+package build
+
+import (
+	"millrace/graph"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// parseRecords parses a vector of serialized records at once. It returns a
+// column of each sorted feature, decoded: a ragged one of a feature list.
+func (b *builder) parseRecords(s *graph.Scope, serialized tfbridge.Output) []column {
+	features := b.plan.SortedFeatures()
+	columns := make([]column, len(features))
+	for i, c := range b.storedRows(s, serialized) {
+		lead := []int64{-1}
+		if c.ragged() {
+			lead = nil // its shape has an axis for the joined elements
+		}
+		columns[i] = column{values: b.decode(s, features[i], c.values, lead), splits: c.splits}
+	}
+	return columns
+}
+
+// parseLists parses a batch of serialized SequenceExamples to the plan's
+// tensors.
+func (b *builder) parseLists(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	return b.assemble(s, b.parseRecords(s, args[0]))
+}
+
+// storedRows parses records to what they store.
+func (b *builder) storedRows(s *graph.Scope, serialized tfbridge.Output) []column {
+	switch {
+	case !b.plan.Manifest.AllowVarLen:
+		var columns []column
+		for _, x := range graph.ParseExampleV2(s, serialized, b.exampleFeatures()).Dense {
+			columns = append(columns, column{values: x})
+		}
+		return columns
+	case b.plan.HasEmptyElements():
+		return b.storedRow(s, serialized)
+	}
+	parsed := graph.ParseSequenceExampleV2(s, serialized, b.sequenceFeatures())
+	return b.inOrder(parsed, func(f *spec.Feature, i int) column {
+		return joinList(s, parsed.Lists[i], parsed.Lengths[i], f.StoredShape())
+	})
+}
+
+// storedRow parses a vector of one record.
+func (b *builder) storedRow(s *graph.Scope, serialized tfbridge.Output) []column {
+	one := graph.Reshape(s, serialized, s.Const([]int64{}))
+	parsed := graph.ParseSingleSequenceExample(s, one, b.sequenceFeatures())
+	for i, x := range parsed.Context.Dense {
+		parsed.Context.Dense[i] = graph.ExpandDims(s, x, 0)
+	}
+	return b.inOrder(parsed, func(_ *spec.Feature, i int) column {
+		list := parsed.Lists[i]
+		length := graph.Subscript(s, graph.Shape(s, list), graph.Until(1))
+		splits := graph.ConcatV2(s, []tfbridge.Output{s.Const([]int64{0}), length}, 0)
+		return column{values: list, splits: splits}
+	})
+}
+
+// inOrder puts context features and feature lists, which are parsed apart,
+// into the order of the sorted features. list makes the column of a feature
+// list, given its place among those.
+func (b *builder) inOrder(parsed *graph.ParsedSequence, list func(f *spec.Feature, i int) column) []column {
+	var columns []column
+	contexts, lists := 0, 0
+	for _, f := range b.plan.SortedFeatures() {
+		if f.VarLen {
+			columns = append(columns, list(f, lists))
+			lists++
+			continue
+		}
+		columns = append(columns, column{values: parsed.Context.Dense[contexts]})
+		contexts++
+	}
+	return columns
+}
+
+// joinList joins the feature lists of several records, which come padded to
+// the longest.
+func joinList(s *graph.Scope, padded, lengths tfbridge.Output, element []int64) column {
+	shape := graph.Shape(s, padded)
+	rows := graph.Subscript(s, shape, graph.At(0))
+	longest := graph.Subscript(s, shape, graph.At(1))
+	all := column{values: reshapeRows(s, padded, element, graph.Mul(s, rows, longest))}
+	starts := graph.Mul(s, graph.Range(s, s.Const(int64(0)), rows, s.Const(int64(1))), longest)
+	return all.take(s, starts, graph.Add(s, starts, lengths))
+}
+
+// sequenceFeatures asks for the requested features, each once, all required.
+func (b *builder) sequenceFeatures() *graph.SequenceFeatures {
+	wanted := &graph.SequenceFeatures{}
+	for _, f := range b.plan.SortedFeatures() {
+		d := denseFeature(f)
+		if f.VarLen {
+			wanted.Lists = append(wanted.Lists, graph.ListFeature{Key: d.Key, DType: d.DType, Shape: d.Shape})
+		} else {
+			wanted.Context.Dense = append(wanted.Context.Dense, d)
+		}
+	}
+	return wanted
+}

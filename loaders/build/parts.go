@@ -1,0 +1,34 @@
+package build
+
+import (
+	"millrace/graph/dataset"
+	"millrace/loaders/plan"
+	"millrace/tfbridge"
+)
+
+// Parts are the operations of a plan in a graph: a tf.data dataset, its
+// iterator and the tensors of the next batch. Fetching any of Tensors in a run
+// takes the next batch; all that are fetched in one run are of the same batch.
+type Parts struct {
+	Plan     *plan.Plan
+	Scan     *plan.Scan
+	Iterator *dataset.Iterator
+	Tensors  []NamedOutput   // in the order of Plan.Tensors
+	Rows     tfbridge.Output // int64 scalar: rows of the batch, for runs that fetch no tensor of it
+
+	// What the iterator's Init operation is fed with, int64 scalars.
+	Group tfbridge.Output // records parsed at once
+	Skip  tfbridge.Output // batches left out at the start
+
+	// Probe is an iterator over one record or window of the first epoch. It is
+	// set for an endless loader that may give nothing, and nil otherwise.
+	Probe *dataset.Iterator
+
+	checks []batchCheck // by the number in the message of a failed assertion
+}
+
+// NamedOutput is a tensor of a graph under the name its users know it by.
+type NamedOutput struct {
+	Name   string
+	Output tfbridge.Output
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"millrace"
+	"millrace/internal/figures"
+	"millrace/loaders/spec"
+)
+
+// maxShown is how many files a printed plan names.
+const maxShown = 10
+
+// Explain returns the plan as text: where the data is, the stages in order
+// with dtype and shape of what comes out, and what the optimiser did and why.
+// A dimension that is not known before the data is read is a question mark.
+func (p *Plan) Explain() string {
+	e := p.Explanation()
+	var b strings.Builder
+	e.writeHead(&b)
+	e.writeFiles(&b)
+	e.writeStages(&b)
+	e.writeRewrites(&b)
+	if len(e.Warnings) > 0 {
+		fmt.Fprintf(&b, "\n%v\n", e.Warnings)
+	}
+	return b.String()
+}
+
+func (e *Explanation) writeHead(b *strings.Builder) {
+	w := columns(b)
+	fmt.Fprintf(w, "config\t%s, type %s\n", millrace.Quote(e.Config), e.Type)
+	fmt.Fprintf(w, "manifest\t%s: %ss, compression %s\n", millrace.Quote(e.Manifest), e.Records, e.Compression)
+	if e.List != "" {
+		fmt.Fprintf(w, "list\t%s\n", millrace.Quote(e.List))
+	}
+	drawn := ""
+	if !e.SeedGiven {
+		drawn = ", drawn for this run"
+	}
+	fmt.Fprintf(w, "seed\t%d%s\n", e.Seed, drawn)
+	w.Flush() // a strings.Builder takes everything
+}
+
+func (e *Explanation) writeFiles(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s\n", figures.Plural(int64(len(e.Files)), "file", "files"))
+	w := columns(b)
+	for _, f := range e.Files[:min(len(e.Files), maxShown)] {
+		size := "remote"
+		if f.Bytes >= 0 {
+			size = figures.Plural(f.Bytes, "byte", "bytes")
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", f.Path, size)
+	}
+	w.Flush()
+	if n := len(e.Files) - maxShown; n > 0 {
+		fmt.Fprintf(b, "  and %s more\n", figures.Count(int64(n)))
+	}
+}
+
+func (e *Explanation) writeStages(b *strings.Builder) {
+	b.WriteString("\nstages\n")
+	w := columns(b)
+	for _, s := range e.Stages {
+		fmt.Fprintf(w, "  %s\t%s\n", s.Name, millrace.Quote(s.What))
+		for _, t := range s.Tensors {
+			fmt.Fprintf(w, "  \t  %s\t%s\t%s%s\n", millrace.Quote(t.Name), t.DType, unknownMarked(t.Shape), s.padding(t))
+		}
+	}
+	w.Flush()
+}
+
+func (e *Explanation) writeRewrites(b *strings.Builder) {
+	b.WriteString("\nrewrites\n")
+	w := columns(b)
+	for _, r := range e.Rewrites {
+		verdict := "not applied"
+		if r.Applied {
+			verdict = "applied"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", r.Name, verdict, r.Why)
+	}
+	w.Flush()
+}
+
+// padding says how much of a tensor the stage makes padding.
+func (s *Stage) padding(t StageTensor) string {
+	switch {
+	case s.Name != paddedBatch || len(t.Shape) == 1: // a scalar of each example
+		return ""
+	case t.Padding != nil:
+		return fmt.Sprintf("\t%.0f%% padding", 100**t.Padding)
+	}
+	return "\tpadding not known yet"
+}
+
+// columns returns a writer that lines up what tabs separate.
+func columns(b *strings.Builder) *tabwriter.Writer {
+	return tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+}
+
+// unknownMarked returns a shape with a question mark for each unknown.
+func unknownMarked(shape []int64) string {
+	return strings.ReplaceAll(spec.FormatShape(shape), "-1", "?")
+}

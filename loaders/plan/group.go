@@ -1,0 +1,86 @@
+package plan
+
+import "millrace/loaders/spec"
+
+// A batch costs tf.data a fixed time whatever is in it (waking threads,
+// calling functions), so records are parsed several batches at a time and cut
+// into batches afterwards, which copies nothing. Measured in
+// docs/performance.md; more than eight batches gain nothing.
+const (
+	groupBatches = 8
+	groupBytes   = 1 << 20 // of serialized records, so that large ones stay few
+)
+
+// GroupSize returns how many records are parsed at once: whole batches.
+func (p *Plan) GroupSize(scan *Scan) int64 {
+	size := p.BatchSize
+	if p.Window != nil {
+		return p.blockRecords(scan)
+	}
+	if !p.applied(rewriteGroupBatches) {
+		return size
+	}
+	records, _ := scan.Records()
+	average := max(scan.bytes()/max(records, 1), 1)
+	batches := groupBytes / average / size
+	return size * min(max(batches, 1), groupBatches)
+}
+
+// RetryGroupSize returns how many records are parsed at once to find the last
+// batch before a bad record.
+func (p *Plan) RetryGroupSize() int64 {
+	if p.Window != nil {
+		return 1
+	}
+	return p.BatchSize
+}
+
+// groupBatches decides whether several batches are parsed at once.
+func (p *Plan) groupBatches() Rewrite {
+	r := Rewrite{Name: rewriteGroupBatches}
+	switch {
+	case p.Native().Applied:
+		r.Why = "a batch costs the native operation no fixed time"
+	case p.Window != nil:
+		r.Why = "windows are cut from blocks of a file, whatever the batch"
+	case !p.ParseBatches().Applied:
+		r.Why = "records are parsed one by one"
+	case p.Manifest.AllowVarLen:
+		r.Why = "feature lists are padded batch by batch"
+	case p.HasRemoteFiles():
+		r.Why = "the size of remote records is not known"
+	default:
+		r.Applied, r.Why = true, "up to 8 batches or 1 MiB of records are parsed at once and cut into batches afterwards"
+	}
+	return r
+}
+
+// blockLimit bounds how many records are parsed at once; groupBytes does as
+// well.
+const (
+	blockLimit       = 1024
+	remoteBlockLimit = 8 // of unknown size
+)
+
+// blockRecords returns how many records make a block of a file. The padded batch that lists
+// are parsed to is bounded with it.
+func (p *Plan) blockRecords(scan *Scan) int64 {
+	if p.HasEmptyElements() {
+		return 1
+	}
+	largest := scan.largest()
+	if largest < 0 {
+		return remoteBlockLimit
+	}
+	return min(max(groupBytes/max(largest, 1), 1), blockLimit)
+}
+
+// WindowsAtOnce returns how many overlapping windows are copied at once.
+func (p *Plan) WindowsAtOnce() int64 {
+	position := int64(1)
+	for _, f := range p.Features {
+		n, _ := spec.ByteSize(f.DType, 1, f.TensorShape()[1:])
+		position += n
+	}
+	return max(groupBytes/position/p.Window.Max, 1)
+}

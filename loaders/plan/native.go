@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"slices"
+
+	"millrace/loaders/spec"
+)
+
+// Native decides whether records are decoded, or windows cut from them, by our
+// own operations in place of TensorFlow's parser, and read by them too where
+// files come one after another.
+func (p *Plan) Native() Rewrite {
+	r := Rewrite{Name: rewriteNative}
+	switch {
+	case p.Bucket != nil:
+		r.Why = "examples are put into buckets one by one"
+	case p.NativeLibrary == "":
+		r.Why = "the library of dataset operations is not built for this runtime (make native)"
+	case p.Window != nil:
+		r.Applied, r.Why = p.nativeWindows()
+	case p.HasEmptyElements():
+		r.Why = "the elements of a feature list have no values"
+	default:
+		r.Applied, r.Why = true, p.nativeWork()
+	}
+	return r
+}
+
+// nativeWork says what one of our operations does for batches of records.
+func (p *Plan) nativeWork() string {
+	padded := p.Manifest.AllowVarLen && p.Padding != nil && p.NativeTensors()
+	switch all := p.JoinFiles().Applied && p.NativeFiles(); {
+	case all && padded:
+		return "files are read, checked, decoded and padded to batches by one operation"
+	case all:
+		return "files are read, checked and decoded into batches by one operation"
+	case padded:
+		return "records are decoded and padded to batches by one operation"
+	}
+	return "records are decoded into batches by one operation"
+}
+
+// nativeWindows decides whether our own operation cuts the windows.
+func (p *Plan) nativeWindows() (applied bool, why string) {
+	isString := func(f *spec.Feature) bool { return f.Kind == spec.String }
+	_, direct := p.ParsedOrder(true)
+	switch {
+	case p.Manifest.AllowVarLen:
+		return false, "windows of SequenceExamples are cut by TensorFlow's operations"
+	case !p.NativeFiles():
+		return false, "windows are cut natively from local files that are not compressed, with a read buffer"
+	case p.Window.Tail == spec.TailPad:
+		return false, "windows are padded by TensorFlow's operations"
+	case slices.ContainsFunc(p.Features, isString):
+		return false, "windows of strings are cut by TensorFlow's operations"
+	case !p.EqualWindows() && !direct:
+		return false, "windows of several sizes are cast and processed batch by batch"
+	}
+	return true, "files are read, checked and cut into windows by one operation"
+}
+
+// NativeFiles reports whether the native operations can read the files
+// themselves.
+func (p *Plan) NativeFiles() bool {
+	return p.Manifest.Compression == "" && !p.HasRemoteFiles() && p.ReadBufferBytes > 0
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// padShare returns how much of tensor i is padding, if its size is known
+// before the data is read.
+func (p *Plan) padShare(i int) (share float64, known bool) {
+	shape := p.Tensors[i].Shape
+	if slices.Contains(shape, -1) {
+		return 0, false
+	}
+	whole := spec.NumElements(spec.PaddedShape(shape, p.Padding[i].Shape))
+	if whole == 0 {
+		return 0, true
+	}
+	return 1 - float64(spec.NumElements(shape))/float64(whole), true
+}
+
+// countElements adds a tensor that tells the number of elements of another,
+// and returns its name.
+func (p *Plan) countElements(of string) string {
+	name := "elements of " + of
+	for slices.ContainsFunc(p.Tensors, func(t spec.TensorSpec) bool { return t.Name == name }) {
+		name += "'"
+	}
+	p.Measures = append(p.Measures, spec.Measure{To: name, Kind: spec.ElementCount, Tensor: of})
+	p.Tensors = append(p.Tensors, spec.TensorSpec{Name: name, DType: tfbridge.Int64, Shape: []int64{}})
+	p.Padding = append(p.Padding, spec.Pad{Tensor: name, Shape: []int64{}, Value: int64(0)})
+	return name
+}
+
+// PaddedTensor is a tensor that a plan pads: how much of it is padding, or
+// which other tensor tells.
+type PaddedTensor struct {
+	Name    string
+	Share   float64 // of padding, from 0 to 1, if it is known before the data is read
+	Counter string  // tensor that holds each example's number of elements; "" if Share is known
+}
+
+// MeasurePadding returns the plan with further tensors, which hold the number
+// of elements that padded tensors have before they are padded. Tensors whose
+// share of padding the plan knows need none, and scalars have no padding.
+// Without padding it returns the plan as it is.
+func (p *Plan) MeasurePadding() (*Plan, []PaddedTensor) {
+	q := p.clone()
+	q.Measures, q.Tensors, q.Padding = slices.Clip(p.Measures), slices.Clip(p.Tensors), slices.Clip(p.Padding)
+	var tensors []PaddedTensor
+	for i := range p.Padding {
+		if len(p.Tensors[i].Shape) == 0 {
+			continue // nothing to pad
+		}
+		t := PaddedTensor{Name: p.Tensors[i].Name}
+		var known bool
+		if t.Share, known = p.padShare(i); !known {
+			t.Counter = q.countElements(t.Name)
+		}
+		tensors = append(tensors, t)
+	}
+	return q, tensors
+}

@@ -1,0 +1,53 @@
+package plan
+
+import "millrace/loaders/spec"
+
+// Plan is a checked loader config with the decisions how to run it. The
+// methods that decide follow from the fields alone. [New] makes a plan; it is
+// read-only and may be shared between goroutines.
+type Plan struct {
+	*spec.Spec
+
+	// CheckRecords has every record looked at before TensorFlow sees it, for
+	// data that is not trusted: some bytes end TensorFlow's process although
+	// all checksums are right. Data of up to 64 MiB is always looked at.
+	CheckRecords bool
+
+	// NativeLibrary is the path of the library of Millrace's own dataset
+	// operations. If it is empty, TensorFlow's operations do all the work.
+	NativeLibrary string
+}
+
+// clone returns a copy whose fields can be changed.
+func (p *Plan) clone() *Plan {
+	q, s := *p, *p.Spec
+	q.Spec = &s
+	return &q
+}
+
+// FirstWindow returns the plan of one pass over the files in order, for finding
+// out whether there is a window at all. It keeps windows that the end of a file
+// cuts short, since in a later epoch they may be drawn shorter.
+func (p *Plan) FirstWindow() *Plan {
+	q, window := p.clone(), *p.Window
+	if window.Tail != spec.TailPad {
+		window.Tail = spec.TailKeep
+	}
+	q.Window, q.Shuffle = &window, nil
+	return q
+}
+
+// Options holds what a plan depends on beside the config. Nil and the zero
+// value check few records and use TensorFlow's operations alone.
+type Options struct {
+	CheckRecords  bool   // see [Plan.CheckRecords]
+	NativeLibrary string // see [Plan.NativeLibrary]
+}
+
+// New plans how to run a checked config.
+func New(s *spec.Spec, o *Options) *Plan {
+	if o == nil {
+		o = &Options{}
+	}
+	return &Plan{Spec: s, CheckRecords: o.CheckRecords, NativeLibrary: o.NativeLibrary}
+}

@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"millrace"
+	"millrace/loaders/spec"
+	"millrace/tfrecord/example"
+)
+
+// checkRecord reports why a record cannot become an element: a missing
+// feature, another kind of list, another number of values, a value that a
+// checked cast would lose, an index or a padding that its shape does not
+// allow. The error has the feature or the tensor but no place.
+func (p *Plan) checkRecord(data []byte) error {
+	if len(data) == 0 {
+		return millrace.Errorf(millrace.ErrSchema, "an empty record (0 bytes): it holds no features")
+	}
+	features, err := p.features(data)
+	if err != nil {
+		return err
+	}
+	shapes := make(map[*spec.Feature][]int64, len(p.Features))
+	for _, f := range p.Features {
+		stored, err := features.stored(f)
+		if err == nil {
+			shapes[f], err = checkLists(f, stored)
+		}
+		if err != nil {
+			return inFeature(err, f, features.hint(f))
+		}
+	}
+	return p.checkShapes(shapes)
+}
+
+// inFeature names the feature in an error.
+func inFeature(err error, f *spec.Feature, hint string) error {
+	e, ok := err.(*millrace.Error)
+	if !ok {
+		return err
+	}
+	e.Feature = f.Name
+	e.Msg += hint
+	return e
+}
+
+// recordFeatures is a record of either form.
+type recordFeatures struct {
+	data     []byte
+	features *example.Features        // of an Example, or the context
+	sequence *example.SequenceExample // nil for an Example
+}
+
+func (p *Plan) features(data []byte) (*recordFeatures, error) {
+	if !p.Manifest.AllowVarLen {
+		features, err := example.Parse(data)
+		return &recordFeatures{data: data, features: features}, err
+	}
+	sequence, err := example.ParseSequence(data)
+	if err != nil {
+		return nil, err
+	}
+	return &recordFeatures{data: data, features: &sequence.Context, sequence: sequence}, nil
+}
+
+// stored returns what a record stores of a feature: one list, or a list for
+// each element of a feature list.
+func (r *recordFeatures) stored(f *spec.Feature) ([]example.Raw, error) {
+	if f.VarLen {
+		if !r.sequence.HasList(f.Name) {
+			return nil, millrace.Errorf(millrace.ErrSchema, "the record has no such feature list")
+		}
+		return r.sequence.List(f.Name)
+	}
+	raw, err := r.features.Raw(f.Name)
+	if err != nil {
+		return nil, err
+	}
+	if raw.Kind() == example.None {
+		return nil, millrace.Errorf(millrace.ErrSchema, "the record has no such feature")
+	}
+	return []example.Raw{raw}, nil
+}
+
+// hint says where a feature that was not found is instead.
+func (r *recordFeatures) hint(f *spec.Feature) string {
+	if r.sequence == nil {
+		other, err := example.ParseSequence(r.data)
+		if err == nil && !r.features.Has(f.Name) && (other.HasList(f.Name) || example.Sniff(r.data) == example.LikeSequence) {
+			return "; it looks like a SequenceExample: set allow_var_len in the manifest"
+		}
+		return ""
+	}
+	switch {
+	case f.VarLen && !r.sequence.HasList(f.Name) && r.features.Has(f.Name):
+		if len(r.sequence.ListNames()) == 0 {
+			return "; it looks like an Example: set allow_var_len to false in the manifest"
+		}
+		return "; the context has a feature of this name: set var_len to false in the manifest"
+	case f.VarLen && !r.sequence.HasList(f.Name) && len(r.sequence.ListNames()) == 0:
+		return "; it looks like an Example, which has no feature lists"
+	case !f.VarLen && !r.features.Has(f.Name) && r.sequence.HasList(f.Name):
+		return "; there is a feature list of this name: set var_len in the manifest"
+	}
+	return ""
+}
+
+// listKind returns the list that a feature's deserialize_type asks for.
+func listKind(f *spec.Feature) example.Kind {
+	switch f.Kind {
+	case spec.Int:
+		return example.Int64
+	case spec.Float:
+		return example.Float
+	default:
+		return example.Bytes
+	}
+}
+
+// checkLists checks the stored lists of a feature and returns the shape of its
+// tensor.
+func checkLists(f *spec.Feature, stored []example.Raw) ([]int64, error) {
+	for i, raw := range stored {
+		if err := checkList(f, raw); err != nil {
+			if e, ok := err.(*millrace.Error); ok && f.VarLen {
+				e.Msg = fmt.Sprintf("element %d: %s", i, e.Msg)
+			}
+			return nil, err
+		}
+	}
+	shape := slices.Clone(f.TensorShape())
+	if f.VarLen {
+		shape[0] = int64(len(stored))
+	}
+	return shape, nil
+}
+
+// checkList checks one stored list: its kind, the number of its values, the
+// bytes of raw tensors and the values of a checked cast.
+func checkList(f *spec.Feature, raw example.Raw) error {
+	if kind := raw.Kind(); kind != listKind(f) && kind != example.None {
+		return millrace.Errorf(millrace.ErrSchema, "stored as a %s list, but deserialize_type %q needs a %s list", kind, f.Kind, listKind(f))
+	}
+	want := spec.NumElements(f.StoredShape())
+	if got := int64(raw.Len()); got != want {
+		return millrace.Errorf(millrace.ErrSchema, "%s stored, want %d for shape %v", values(got), want, f.StoredShape())
+	}
+	if f.Kind == spec.Raw {
+		return checkRaw(f, raw)
+	}
+	if f.CheckedCast && f.DType != f.StoredType() {
+		return checkValues(f, raw.Decode())
+	}
+	return nil
+}
+
+func values(n int64) string {
+	if n == 1 {
+		return "1 value is"
+	}
+	return fmt.Sprintf("%d values are", n)
+}
+
+// checkRaw checks that every byte string is as long as its tensor.
+func checkRaw(f *spec.Feature, raw example.Raw) error {
+	size := int64(f.DType.Size())
+	for _, got := range raw.ByteLens() {
+		if int64(got) == spec.NumElements(f.Shape)*size {
+			continue
+		}
+		e := millrace.Errorf(millrace.ErrSchema, "%d raw bytes, want %d for shape %v of %s", got, spec.NumElements(f.Shape)*size, f.Shape, f.DType)
+		if int64(got)%size != 0 {
+			e.Msg += " (no whole number of elements)"
+		}
+		return e
+	}
+	return nil
+}
+
+// checkShapes follows the shapes of one record through secondaries, steps and
+// padding.
+func (p *Plan) checkShapes(shapes map[*spec.Feature][]int64) error {
+	switch w := p.Window; {
+	case w == nil:
+	case w.Unit == spec.Positions:
+		return p.checkLengths(shapes)
+	default:
+		return nil // later stages see windows, not records
+	}
+	tensors := make(map[string][]int64, len(p.Tensors))
+	for _, primary := range p.Primaries {
+		tensors[primary.To] = shapes[primary.From]
+	}
+	for _, c := range p.Secondaries {
+		tensors[c.To] = c.Shape
+		if c.ShapeFrom != "" {
+			tensors[c.To] = tensors[c.ShapeFrom]
+		}
+	}
+	for i, step := range p.Steps {
+		shape, err := sliceShape(&step, tensors[step.Tensor])
+		if err != nil {
+			err.Key, err.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Tensor
+			return err
+		}
+		tensors[step.Tensor] = shape
+	}
+	return p.checkPadded(tensors)
+}
+
+// checkLengths checks that the features of a record have as many positions.
+func (p *Plan) checkLengths(shapes map[*spec.Feature][]int64) error {
+	first := p.Features[0]
+	for _, f := range p.Features[1:] {
+		if shapes[f][0] == shapes[first][0] {
+			continue
+		}
+		return millrace.Errorf(millrace.ErrSchema,
+			"features %s and %s have %d and %d positions; in a continuous sequence all features of a record have as many",
+			millrace.Quote(first.Name), millrace.Quote(f.Name), shapes[first][0], shapes[f][0])
+	}
+	return nil
+}
+
+// sliceShape returns the shape that a slice gives.
+func sliceShape(s *spec.Slice, shape []int64) ([]int64, *millrace.Error) {
+	out := []int64{}
+	for axis, n := range shape {
+		if axis >= len(s.Indices) {
+			out = append(out, n)
+			continue
+		}
+		index := s.Indices[axis]
+		if !index.Single {
+			out = append(out, index.Length(n))
+			continue
+		}
+		if at := *index.Begin; at >= n || at < -n {
+			return nil, millrace.Errorf(millrace.ErrSchema, "slice %q: index %d is out of range for dimension %d of shape %v", s.Text, at, axis, shape)
+		}
+	}
+	return out, nil
+}
+
+// checkPadded checks that tensors are no larger than what they are padded to.
+func (p *Plan) checkPadded(tensors map[string][]int64) error {
+	for _, pad := range p.Padding {
+		shape := tensors[pad.Tensor]
+		for axis, n := range shape {
+			if to := pad.Shape[axis]; to >= 0 && n > to {
+				e := millrace.Errorf(millrace.ErrSchema, "shape %v is larger than its padding %v in dimension %d; pad to more, or to -1", shape, pad.Shape, axis)
+				e.Tensor = pad.Tensor
+				return e
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"context"
+
+	"millrace"
+	"millrace/tfrecord"
+)
+
+// Scan is what a look at every data file found before TensorFlow reads it:
+// the number of its records and that no header in it claims more than the
+// file holds (TensorFlow ends the process on such a header).
+type Scan struct {
+	Indexes []*tfrecord.Index // by file of the plan; nil for a remote one
+}
+
+// Scan looks at all local files: only at the record headers of plain files,
+// at the whole stream of compressed ones, and at all records where there are
+// few or [Plan.CheckRecords] is set. The first fault, by file order, is
+// the error.
+func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
+	var local []string
+	for _, f := range p.Files {
+		if !f.Remote {
+			local = append(local, f.Path)
+		}
+	}
+	found, err := tfrecord.ScanAll(ctx, local, &tfrecord.ScanAllOptions{
+		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression},
+	})
+	if err != nil {
+		return nil, p.blame(err)
+	}
+	scan := &Scan{Indexes: make([]*tfrecord.Index, len(p.Files))}
+	for i, f := range p.Files {
+		if !f.Remote {
+			scan.Indexes[i], found = found[0], found[1:]
+		}
+	}
+	if p.checksRecords(scan) {
+		if err := p.refuseDangerous(ctx, scan); err != nil {
+			return nil, err
+		}
+	}
+	if total, ok := scan.Records(); ok && total == 0 && p.Epochs == 0 {
+		return nil, p.NoRecords()
+	}
+	if p.Epochs == 0 && p.Window != nil {
+		return scan, p.CheckFileLengths(ctx, scan)
+	}
+	return scan, nil
+}
+
+// NoRecords is the error of an endless loader that would never give a batch.
+func (p *Plan) NoRecords() error {
+	e := millrace.Errorf(millrace.ErrSchema, "the data files hold no records, and with epochs null the loader would wait for ever")
+	e.Loader, e.Key = p.Path, "args.epochs"
+	return e
+}
+
+// Records returns the number of records of one pass, and whether every file
+// was counted.
+func (s *Scan) Records() (n int64, known bool) {
+	for _, index := range s.Indexes {
+		if index == nil {
+			return 0, false
+		}
+		n += index.Records
+	}
+	return n, true
+}
+
+// bytes returns the size of all counted records.
+func (s *Scan) bytes() (n int64) {
+	for _, index := range s.Indexes {
+		if index != nil {
+			n += index.DataBytes
+		}
+	}
+	return n
+}
+
+// Count returns the records of one file, -1 if they were not counted.
+func (s *Scan) Count(file int) int64 {
+	if index := s.Indexes[file]; index != nil {
+		return index.Records
+	}
+	return -1
+}
+
+// largest returns the size of the largest record, -1 if not all were counted.
+func (s *Scan) largest() (n int64) {
+	for _, index := range s.Indexes {
+		if index == nil {
+			return -1
+		}
+		n = max(n, index.MaxRecord)
+	}
+	return n
+}
+
+// Changed returns an error if a file is no longer the one that was scanned.
+func (s *Scan) Changed() error {
+	for _, index := range s.Indexes {
+		if index == nil {
+			continue
+		}
+		if err := index.Changed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"millrace"
+	"millrace/loaders/diag"
+	"millrace/loaders/spec"
+	"millrace/tfrecord"
+)
+
+// units counts what file i holds for windows: records, or positions along the
+// first axis. It may stop at enough. It is false for a file that only
+// TensorFlow can read.
+func (p *Plan) units(ctx context.Context, scan *Scan, i int, enough int64) (n int64, known bool, err error) {
+	records := scan.Count(i)
+	f := p.Features[0]
+	switch {
+	case records < 0:
+		return 0, false, nil
+	case p.Window.Unit == spec.Records:
+		return records, true, nil
+	case !f.VarLen:
+		return spec.NumElements([]int64{records, f.TensorShape()[0]}), true, nil
+	}
+	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
+	for record, err := range tfrecord.Records(p.Files[i].Path, o) {
+		if err == nil && ctx.Err() != nil {
+			err = Canceled(ctx)
+		}
+		if err != nil || n >= enough {
+			return n, true, err
+		}
+		length, err := p.listLength(record.Data, f)
+		if err != nil {
+			return n, true, tfrecord.At(err, p.Files[i].Path, record)
+		}
+		n += length
+	}
+	return n, true, nil
+}
+
+// listLength returns the length of a feature list in a record.
+func (p *Plan) listLength(data []byte, f *spec.Feature) (int64, error) {
+	features, err := p.features(data)
+	if err != nil {
+		return 0, err
+	}
+	list, err := features.stored(f)
+	if err != nil {
+		return 0, inFeature(err, f, features.hint(f))
+	}
+	return int64(len(list)), nil
+}
+
+// CheckFileLengths returns an error if every file is too short for a window, and nil
+// if one is long enough or that cannot be told.
+func (p *Plan) CheckFileLengths(ctx context.Context, scan *Scan) error {
+	longest, at := int64(-1), -1
+	for i := range p.Files {
+		n, known, err := p.units(ctx, scan, i, p.Window.Least())
+		switch {
+		case err != nil:
+			return p.blame(err)
+		case !known || n >= p.Window.Least():
+			return nil
+		case n > longest:
+			longest, at = n, i
+		}
+	}
+	e := p.NoWindow()
+	e.Msg += fmt.Sprintf("; the longest has %d", longest)
+	if at >= 0 {
+		e.File = p.Files[at].Path
+	}
+	return e
+}
+
+// NoWindow is the error of a loader all of whose files are too short.
+func (p *Plan) NoWindow() *millrace.Error {
+	e := millrace.Errorf(millrace.ErrSchema, "no file is long enough for a window of %d %s", p.Window.Min, p.Window.Unit)
+	e.Loader, e.Key = p.Path, "args.min_window"
+	return e
+}
+
+// ShortFiles warns of each file that is too short for a window. It counts
+// records as the scan found them, and reads the files whose records differ in
+// length as far as it takes. Independent loaders have no such files.
+func (p *Plan) ShortFiles(ctx context.Context, scan *Scan) (diag.List, error) {
+	if p.Window == nil {
+		return nil, nil
+	}
+	var short diag.List
+	for i, f := range p.Files {
+		n, known, err := p.units(ctx, scan, i, p.Window.Least())
+		if err != nil {
+			return short, p.blame(err)
+		}
+		if !known || n >= p.Window.Least() {
+			continue
+		}
+		d := &diag.Diagnostic{File: f.Path, Severity: diag.Warning, Msg: fmt.Sprintf("%d %s, shorter than min_window (%d): it gives no window", n, p.Window.Unit, p.Window.Min)}
+		short = append(short, d)
+	}
+	return short, nil
+}

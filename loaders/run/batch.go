@@ -1,0 +1,62 @@
+package run
+
+import (
+	"errors"
+
+	"millrace/tfbridge"
+)
+
+// Batch is one step's tensors by name. It is valid until the next iteration
+// of the sequence that yielded it, unless [Batch.Keep] was called. A batch is
+// not safe for concurrent use; its tensors may be read concurrently.
+type Batch struct {
+	names   []string
+	tensors []*tfbridge.Tensor
+	rows    int64
+	kept    bool
+	state   []byte
+}
+
+// Names returns the tensors' names in the order of the config.
+func (b *Batch) Names() []string { return b.names }
+
+// Tensor returns the tensor of a name, nil if there is none. The batch owns
+// it: do not close it.
+func (b *Batch) Tensor(name string) *tfbridge.Tensor {
+	for i, n := range b.names {
+		if n == name {
+			return b.tensors[i]
+		}
+	}
+	return nil
+}
+
+// Rows returns the number of examples in the batch.
+func (b *Batch) Rows() int64 { return b.rows }
+
+// State returns where in the data the batch ends, for [Options.State],
+// perhaps in another process; nil if the run does not save it with this batch
+// (see [Options.SaveEvery]). It holds what is buffered for shuffling.
+func (b *Batch) State() []byte { return b.state }
+
+// Keep makes the batch survive the next iteration. The caller then closes it.
+func (b *Batch) Keep() { b.kept = true }
+
+// Close frees the tensors. Only a batch that was kept needs it.
+func (b *Batch) Close() error {
+	var errs []error
+	for _, t := range b.tensors {
+		if t != nil {
+			errs = append(errs, t.Close())
+		}
+	}
+	b.tensors = nil
+	return errors.Join(errs...)
+}
+
+// release closes a batch that nobody kept.
+func (b *Batch) release() {
+	if b != nil && !b.kept {
+		b.Close()
+	}
+}

@@ -1,0 +1,5 @@
+// Package run reads batches from a plan that was built into a graph. It runs
+// the graph ahead of its caller, counts what comes, saves and restores the place
+// in the data, and turns a failed step into an error that names file, record
+// and feature.
+package run

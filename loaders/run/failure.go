@@ -1,0 +1,110 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"millrace"
+	"millrace/loaders/plan"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// explain turns a failed step into an error that names its place. TensorFlow
+// names neither file nor record, so after a failure of the data the files are
+// read again, strictly, up to the first record that the plan cannot take.
+func (pl *Pipeline) explain(ctx context.Context, err error) error {
+	var failed *tfbridge.Error
+	if !errors.As(err, &failed) {
+		return err // cancelled or closed
+	}
+	if found := pl.Plan.FindBadRecord(ctx); found != nil {
+		var place *millrace.Error
+		if errors.As(found, &place) && place.Code == 0 {
+			place.Code = int(failed.Code)
+		}
+		return found
+	}
+	if ragged := pl.ragged(failed); ragged != nil {
+		return ragged
+	}
+	if check := pl.FailedAssertion(failed); check != nil {
+		return check
+	}
+	if changed := pl.Scan.Changed(); changed != nil {
+		return changed
+	}
+	e := millrace.Errorf(codeClass(failed), "%w", failed)
+	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
+	suspect(pl.Plan, e)
+	return e
+}
+
+// suspect names the files that an error can be about when all local ones are
+// as they should be: the remote ones, which TensorFlow's message may not name.
+func suspect(p *plan.Plan, e *millrace.Error) {
+	var remote []string
+	for _, f := range p.Files {
+		if f.Remote {
+			remote = append(remote, spec.PrintablePath(f.Path))
+		}
+	}
+	switch len(remote) {
+	case 0:
+	case 1:
+		e.File = remote[0]
+	default:
+		e.Msg += fmt.Sprintf(" (in one of %d remote files, the first is %s)", len(remote), remote[0])
+	}
+}
+
+// codeClass maps TensorFlow's codes of a failed step. It is used when the data
+// files are as they should be, or cannot be looked at.
+func codeClass(failed *tfbridge.Error) millrace.Class {
+	if osLimit.MatchString(failed.Msg) {
+		return millrace.ErrIO
+	}
+	switch failed.Code {
+	case tfbridge.DataLoss:
+		return millrace.ErrCorrupt
+	case tfbridge.InvalidArgument:
+		return millrace.ErrSchema
+	case tfbridge.FailedPrecondition, tfbridge.OutOfRange:
+		return millrace.ErrTruncated
+	case tfbridge.NotFound, tfbridge.PermissionDenied, tfbridge.Unknown, tfbridge.Unavailable:
+		return millrace.ErrIO
+	case tfbridge.ResourceExhausted:
+		return millrace.ErrLimit
+	case tfbridge.Cancelled, tfbridge.DeadlineExceeded:
+		return millrace.ErrCanceled
+	case tfbridge.Unimplemented:
+		return millrace.ErrConfig
+	}
+	return millrace.ErrInternal
+}
+
+// osLimit matches limits of the operating system, which TensorFlow does not
+// tell from a lack of memory.
+var osLimit = regexp.MustCompile(`(?i)too many open files|no space left on device|disk quota exceeded`)
+
+// differentShapes is TensorFlow's message for a batch of unequal elements.
+var differentShapes = regexp.MustCompile(`different shapes in component (\d+)\. First element had shape (\[[^\]]*\]) and element (\d+) had shape (\[[^\]]*\])`)
+
+// ragged names the tensor of a batch whose elements differ in shape.
+func (pl *Pipeline) ragged(failed *tfbridge.Error) error {
+	m := differentShapes.FindStringSubmatch(failed.Msg)
+	if m == nil {
+		return nil
+	}
+	component, err := strconv.Atoi(m[1])
+	if err != nil || component >= len(pl.Plan.Tensors) {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrSchema,
+		"examples of one batch differ in shape: %s and %s; set args.padding, or a batch size of 1", m[2], m[4])
+	e.Loader, e.Tensor, e.Code = pl.Plan.Path, pl.Plan.Tensors[component].Name, int(failed.Code)
+	return e
+}

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"slices"
+
+	"millrace/loaders/plan"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// Waste adds up how much of padded tensors is padding.
+type Waste struct {
+	tensors []wasted
+}
+
+// wasted is one padded tensor with what its batches held so far.
+type wasted struct {
+	plan.PaddedTensor
+	elements int64 // padding included
+	data     int64 // padding left out
+}
+
+// NewWaste adds up the padding of the tensors that [plan.Plan.MeasurePadding]
+// returned, together with the plan whose batches [Waste.Add] takes.
+func NewWaste(tensors []plan.PaddedTensor) *Waste {
+	w := &Waste{}
+	for _, t := range tensors {
+		w.tensors = append(w.tensors, wasted{PaddedTensor: t})
+	}
+	return w
+}
+
+// TensorWaste is how much of a tensor is padding.
+type TensorWaste struct {
+	Tensor string  `json:"tensor"`
+	Share  float64 `json:"share"` // of its elements in all batches, from 0 to 1
+}
+
+// Known reports whether all shares are known without a batch.
+func (w *Waste) Known() bool {
+	return !slices.ContainsFunc(w.tensors, func(x wasted) bool { return x.Counter != "" })
+}
+
+// Add adds a batch of the plan that measures padding.
+func (w *Waste) Add(b *Batch) error {
+	for i := range w.tensors {
+		x := &w.tensors[i]
+		if x.Counter == "" {
+			continue
+		}
+		counts, err := tfbridge.View[int64](b.Tensor(x.Counter))
+		if err != nil {
+			return err
+		}
+		for _, n := range counts {
+			x.data += n
+		}
+		x.elements += spec.NumElements(b.Tensor(x.Name).Shape())
+	}
+	return nil
+}
+
+// Tensors returns the share of padding in each padded tensor, in the order of
+// the config; nothing without padding.
+func (w *Waste) Tensors() []TensorWaste {
+	var list []TensorWaste
+	for _, x := range w.tensors {
+		if x.elements > 0 {
+			x.Share = 1 - float64(x.data)/float64(x.elements)
+		}
+		list = append(list, TensorWaste{Tensor: x.Name, Share: x.Share})
+	}
+	return list
+}

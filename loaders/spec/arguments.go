@@ -1,0 +1,211 @@
+package spec
+
+import (
+	"strings"
+
+	"millrace"
+	"millrace/loaders/decl"
+	"millrace/loaders/jsonpos"
+)
+
+// What TensorFlow would end the process over, or run out of memory.
+const (
+	MaxDimension  = 1 << 31 // size of a dimension
+	maxBatchBytes = 1 << 40 // bytes of a tensor of a batch
+	maxShuffle    = 100_000_000
+	maxMixFiles   = 1000
+)
+
+// scalars copies the arguments that need no other to be understood.
+func (c *checker) scalars() {
+	a, p := c.args, c.spec
+	p.BatchSize, p.DropRemainder = a.TargetBatchSize, a.DropRemainder
+	if a.Epochs != nil {
+		p.Epochs = *a.Epochs
+	}
+	p.ParallelReads, p.ParallelParses = a.NumParallelReads, a.NumParallelParses
+	p.ReadBufferBytes, p.Prefetch = a.NumReadBufferBytes, a.NumPrefetch
+	p.Sloppy = a.SloppyInterleave
+	p.InterleaveIn = a.NumInterleaveIn
+	p.InterleaveOut = max(a.NumInterleaveOut, 1) // TensorFlow refuses 0
+	c.wholeBatches()
+	if a.Shuffle && !a.Bad("shuffle") {
+		c.shuffle()
+	}
+}
+
+// wholeBatches refuses sizes that TensorFlow reserves memory for at once.
+func (c *checker) wholeBatches() {
+	a := c.args
+	if a.Bad("target_batch_size", "drop_remainder", "epochs") || !a.DropRemainder && a.Epochs != nil {
+		return
+	}
+	high := int64(maxShuffle)
+	c.inConfig.InRange(a.Key("target_batch_size"), a.TargetBatchSize, decl.Range{Limit: &high})
+}
+
+// shuffleSize is one of the sizes that shuffling needs.
+type shuffleSize struct {
+	key   string
+	value int64
+	limit int64
+}
+
+func shuffleSizes(a *CommonArgs) []shuffleSize {
+	return []shuffleSize{
+		{"num_shuffle_buffer_elements", a.NumShuffleBufferElements, maxShuffle},
+		{"num_filenames_shuffle_buffer", a.NumFilenamesShuffleBuffer, maxShuffle},
+		{"num_mix_files", a.NumMixFiles, maxMixFiles},
+	}
+}
+
+// shuffle checks the sizes that are required and used only here.
+func (c *checker) shuffle() {
+	low, missing := int64(1), []string(nil)
+	for _, s := range shuffleSizes(c.args) {
+		switch {
+		case c.args.Bad(s.key):
+		case !c.args.Has(s.key):
+			missing = append(missing, s.key)
+		default:
+			c.inConfig.InRange(c.args.Key(s.key), s.value, decl.Range{Min: &low, Limit: &s.limit})
+		}
+	}
+	if len(missing) > 0 {
+		c.inConfig.Report(c.args.Key("shuffle"), "needs the keys %s", strings.Join(missing, ", "))
+	}
+	c.spec.Shuffle = &Shuffle{
+		Elements:  c.args.NumShuffleBufferElements,
+		Filenames: c.args.NumFilenamesShuffleBuffer,
+		MixFiles:  c.args.NumMixFiles,
+	}
+}
+
+// interleave brings the number of files that are read at the same time down
+// to what there is to read.
+func (c *checker) interleave() {
+	cycle := int64(1)
+	if s := c.spec.Shuffle; s != nil {
+		s.MixFiles = max(1, min(s.MixFiles, int64(len(c.spec.Files))))
+		cycle = s.MixFiles
+	}
+	if c.spec.ParallelReads <= cycle {
+		return
+	}
+	if len(c.spec.Files) > 0 && !c.args.Bad("num_parallel_reads", "num_mix_files") {
+		c.inConfig.Warn(c.args.Key("num_parallel_reads"), "%d is used as %d, because no more files are read in turns (num_mix_files with shuffle, or else 1)", c.spec.ParallelReads, cycle)
+	}
+	c.spec.ParallelReads = cycle
+}
+
+// sizes refuses tensors that no memory holds.
+func (c *checker) sizes() {
+	if c.args.Bad("target_batch_size") {
+		return
+	}
+	for _, t := range c.tensors {
+		if !t.shaped || !t.typed {
+			continue
+		}
+		shape := c.batchedShape(t)
+		if bytes, ok := ByteSize(t.DType, c.spec.BatchSize, shape); ok && bytes <= maxBatchBytes {
+			continue
+		}
+		d := c.inConfig.Report(c.sizeOf(t), "a batch of %d of shape %s is larger than %d bytes", c.spec.BatchSize, FormatShape(shape), int64(maxBatchBytes))
+		d.Class = millrace.ErrLimit
+	}
+}
+
+// sizeOf returns the place that decides over the size of a tensor: the shape
+// of its padding, or its entry.
+func (c *checker) sizeOf(t *tensorState) *jsonpos.Node {
+	if t.padding != nil && t.padding.Shape != nil {
+		return t.padding.Key("shape")
+	}
+	return t.at
+}
+
+// ragged warns of tensors that may not fit into one batch.
+func (c *checker) ragged() {
+	if c.args.pads() || c.spec.BatchSize == 1 {
+		return
+	}
+	for _, t := range c.tensors {
+		for _, d := range t.Shape {
+			if d < 0 && t.shaped {
+				w := c.inConfig.Warn(t.at, "examples of shape %s can differ in size and share no batch then", FormatShape(t.Shape))
+				w.Hint = "set padding, or a target_batch_size of 1"
+				break
+			}
+		}
+	}
+}
+
+// memory compares the least that the pipeline's buffers hold with the limit.
+func (c *checker) memory() {
+	if c.o.MemoryLimit <= 0 {
+		return
+	}
+	total, largest := int64(0), memoryTerm{}
+	for _, t := range c.memoryTerms() {
+		if t.bytes > largest.bytes {
+			largest = t
+		}
+		total = addSaturated(total, t.bytes)
+	}
+	if total <= c.o.MemoryLimit {
+		return
+	}
+	d := c.inConfig.Report(largest.at, "the pipeline's buffers need at least %d bytes, the limit is %d; %s alone is %d",
+		total, c.o.MemoryLimit, largest.what, largest.bytes)
+	d.Class = millrace.ErrLimit
+}
+
+// memoryTerm is one buffer of the pipeline.
+type memoryTerm struct {
+	what  string
+	bytes int64
+	at    *jsonpos.Node
+}
+
+// memoryTerms returns the pipeline's buffers, each at least as large as what
+// is known of the tensors, and no larger.
+func (c *checker) memoryTerms() []memoryTerm {
+	element := int64(0)
+	for _, t := range c.tensors {
+		if t.shaped && t.typed {
+			bytes, ok := ByteSize(t.DType, 1, c.batchedShape(t))
+			if !ok {
+				bytes = 1 << 62
+			}
+			element = addSaturated(element, bytes)
+		}
+	}
+	p := c.spec
+	batch := multiplySaturated(element, p.BatchSize)
+	cycle := int64(1)
+	terms := []memoryTerm{
+		{"the batch", batch, c.args.Key("target_batch_size")},
+		{"num_prefetch", multiplySaturated(batch, p.Prefetch), c.args.Key("num_prefetch")},
+	}
+	if s := p.Shuffle; s != nil {
+		cycle = s.MixFiles
+		terms = append(terms, memoryTerm{
+			"num_shuffle_buffer_elements", multiplySaturated(element, s.Elements), c.args.Key("num_shuffle_buffer_elements"),
+		})
+	}
+	return append(terms, memoryTerm{
+		"num_read_buffer_bytes", multiplySaturated(p.ReadBufferBytes, cycle), c.args.Key("num_read_buffer_bytes"),
+	})
+}
+
+func addSaturated(a, b int64) int64 {
+	return min(a, 1<<62) + min(b, 1<<62-1)
+}
+
+func multiplySaturated(a, b int64) int64 {
+	if a > 0 && b > (1<<62)/a {
+		return 1 << 62
+	}
+	return a * b
+}

@@ -1,0 +1,145 @@
+package spec
+
+import (
+	"slices"
+
+	"millrace/loaders/decl"
+	"millrace/tfbridge"
+)
+
+// BucketConfig is "bucket_by_length": examples of similar length share a
+// batch.
+type BucketConfig struct {
+	decl.Object
+	Tensor     string  `json:"tensor" decl:"required" doc:"The to_name of the primary feature whose length decides, as it is after processing steps."`
+	Axis       int64   `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis along which it is measured, without the batch dimension."`
+	Boundaries []int64 `json:"boundaries" decl:"nonempty,most=10000,items.min=0,items.limit=2147483648" doc:"The greatest length of each bucket, ascending; one more bucket takes what is longer."`
+	MaxWaste   Value   `json:"max_waste" decl:"" doc:"Instead of boundaries: the greatest share of padding along the axis in a batch, from 0.01 to 0.99. Boundaries follow from it."`
+}
+
+// buckets checks how examples are put into buckets. It comes after padding.
+func (c *checker) buckets() {
+	b := &c.args.BucketByLength
+	byElements := c.args.Has("batch_by_elements") && !c.args.Bad("batch_by_elements")
+	if b.At == nil {
+		if byElements && !c.args.Bad("bucket_by_length") {
+			c.inConfig.Report(c.args.Key("batch_by_elements"), "needs bucket_by_length, whose boundaries tell how far examples are padded")
+		}
+		return
+	}
+	if !c.args.pads() && !c.args.Bad("padding") {
+		c.inConfig.Report(c.args.Key("bucket_by_length"), "needs padding: the examples of a bucket differ in length")
+		return
+	}
+	if b.Bad("tensor", "axis", "boundaries") {
+		return
+	}
+	t, boundaries := c.bucketTensor(b), c.boundaries(b)
+	if t == nil || boundaries == nil {
+		return
+	}
+	bucket := &Bucket{Tensor: t.Name, Axis: int(b.Axis), Boundaries: boundaries}
+	if byElements {
+		bucket.Elements = c.args.BatchByElements
+		bucket.Boundaries = doubled(boundaries)
+	}
+	bucket.size(c.spec.BatchSize, c.batchedShape(t))
+	c.spec.Bucket = bucket
+}
+
+// bucketTensor returns the tensor whose length decides, nil if it cannot.
+func (c *checker) bucketTensor(b *BucketConfig) *tensorState {
+	t := c.tensor(b.Key("tensor"), b.Tensor)
+	axis := int(b.Axis)
+	switch {
+	case t == nil:
+		return nil
+	case t.made:
+		c.inConfig.Report(b.Key("tensor"), "%s is a secondary feature; only the length of a primary one can decide", decl.Quote(t.Name))
+	case !t.shaped:
+	case axis >= len(t.Shape):
+		c.inConfig.Report(b.Key("axis"), "axis %d of a tensor of %s: %s", axis, dimensions(len(t.Shape)), FormatShape(t.Shape))
+	case t.Shape[axis] >= 0:
+		c.inConfig.Report(b.Key("tensor"), "%s has size %d along axis %d in every example", decl.Quote(t.Name), t.Shape[axis], axis)
+	case c.batchedShape(t)[axis] >= 0:
+		c.inConfig.Report(b.Key("tensor"), "%s is padded to %d along axis %d in every batch; pad it to -1", decl.Quote(t.Name), c.batchedShape(t)[axis], axis)
+	default:
+		return t
+	}
+	return nil
+}
+
+// boundaries returns the boundaries that are written, or those that follow
+// from max_waste; nil after a problem.
+func (c *checker) boundaries(b *BucketConfig) []int64 {
+	if b.Has("boundaries") == b.Has("max_waste") {
+		c.inConfig.Report(b.At, "needs either boundaries or max_waste")
+		return nil
+	}
+	if b.Has("max_waste") {
+		waste, ok := c.value(b.Key("max_waste"), tfbridge.Double, b.MaxWaste)
+		if !ok {
+			return nil
+		}
+		if w := waste.(float64); w < 0.01 || w > 0.99 {
+			c.inConfig.Report(b.Key("max_waste"), "must be from 0.01 to 0.99, got %s", decl.Show(b.Key("max_waste")))
+			return nil
+		}
+		return geometric(waste.(float64))
+	}
+	at := b.Key("boundaries")
+	for i, n := range b.Boundaries[1:] {
+		if n <= b.Boundaries[i] {
+			c.inConfig.Report(at.Elem(i+1), "must be more than the boundary before it (%d), got %d", b.Boundaries[i], n)
+			return nil
+		}
+	}
+	return slices.Clone(b.Boundaries)
+}
+
+// geometric returns boundaries between which no length is so much shorter than
+// the greatest that more than a share of it would be padding.
+func geometric(waste float64) []int64 {
+	boundaries := []int64{0} // an empty example is nothing but padding beside any other
+	for least := int64(1); least < MaxDimension; {
+		greatest := max(int64(float64(least)/(1-waste)), least)
+		greatest = min(greatest, MaxDimension)
+		boundaries = append(boundaries, greatest)
+		least = greatest + 1
+	}
+	return boundaries
+}
+
+// doubled continues boundaries, each twice the one before, as far as there can
+// be lengths.
+func doubled(boundaries []int64) []int64 {
+	out := slices.Clone(boundaries)
+	for last := max(out[len(out)-1], 1); last < MaxDimension; {
+		last = min(2*last, MaxDimension)
+		out = append(out, last)
+	}
+	return out
+}
+
+// size works out how many examples a batch of each bucket has, given the most
+// and the shape of the tensor in a batch.
+func (b *Bucket) size(most int64, shape []int64) {
+	inner := int64(1)
+	for axis, n := range shape {
+		if axis != b.Axis && n >= 0 {
+			inner = multiplySaturated(inner, n)
+		}
+	}
+	for _, boundary := range b.Boundaries {
+		n := most
+		if each := multiplySaturated(boundary, inner); b.Elements > 0 && each > 0 {
+			n = min(max(b.Elements/each, 1), most)
+		}
+		b.Sizes = append(b.Sizes, n)
+	}
+	longest := most
+	if b.Elements > 0 {
+		longest = 1 // nothing is that long
+	}
+	b.Sizes = append(b.Sizes, longest)
+}

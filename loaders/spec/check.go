@@ -1,0 +1,127 @@
+package spec
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+
+	"millrace/loaders/diag"
+)
+
+// Options holds what [Check] can be told. Nil means the defaults.
+type Options struct {
+	Model       *ModelNames // the model to be fed; nil = its rules rest
+	Seed        *int64      // instead of the config's seed; nil = the config's, or else a fresh one
+	Root        string      // a folder that no path may lead out of; "" = any path
+	MemoryLimit int64       // bytes that the buffers of the pipeline may hold; 0 = not checked
+
+}
+
+// Check reads a loader config, its manifest and its list of files, and
+// reports everything that is wrong with them at once, in file order. The plan
+// is nil if a problem is an error; warnings alone come with a plan, which
+// holds them too. Check looks at data files' sizes, not into them, and needs
+// no TensorFlow.
+func Check(path string, o *Options) (*Spec, diag.List) {
+	c := newChecker(path, o)
+	defer c.disk.close()
+	if c.readConfig() {
+		c.run()
+	}
+	return c.finish()
+}
+
+// ReadConfig reads a loader config without looking at what it refers to. The
+// config is nil if a problem is an error.
+func ReadConfig(path string) (*Config, diag.List) {
+	c := newChecker(path, nil)
+	defer c.disk.close()
+	c.readConfig()
+	problems := c.problems()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return c.config, problems
+}
+
+// ReadManifest reads a dataset manifest and checks it by itself. The manifest
+// is nil if a problem is an error.
+func ReadManifest(path string) (*ManifestConfig, diag.List) {
+	c := newChecker(path, nil)
+	defer c.disk.close()
+	c.spec.ManifestPath = path
+	m, err := c.loadManifest()
+	if err != nil {
+		c.fail(path, "read manifest", err)
+	}
+	if m != nil {
+		c.manifest(m)
+	}
+	problems := c.problems()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return m, problems
+}
+
+// readConfig reads the config into c.config and reports whether it has
+// arguments that can be looked at.
+func (c *checker) readConfig() bool {
+	node := c.parseGiven(c.spec.Path, "read loader config")
+	if node == nil {
+		return false
+	}
+	c.config = &Config{}
+	c.inConfig.Decode(node, c.config)
+	if a, ok := c.config.Args.(loaderArgs); ok {
+		c.args, c.spec.Type = a.common(), a.loaderType()
+	}
+	return c.args != nil && c.args.At != nil
+}
+
+// run checks the parts in the order in which they build on each other.
+func (c *checker) run() {
+	c.scalars()
+	c.dataset()
+	c.interleave()
+	c.primaries()
+	c.config.Args.(loaderArgs).check(c)
+	c.secondaries()
+	c.steps()
+	c.measures()
+	c.padding()
+	c.buckets()
+	c.model()
+	c.sizes()
+	c.ragged()
+	c.memory()
+}
+
+// finish returns the plan if nothing is wrong.
+func (c *checker) finish() (*Spec, diag.List) {
+	problems := c.problems()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	p := c.spec
+	p.Warnings = problems
+	for _, t := range c.tensors {
+		p.Tensors = append(p.Tensors, t.TensorSpec)
+	}
+	switch {
+	case c.o.Seed != nil:
+		p.Seed, p.SeedGiven = *c.o.Seed, true
+	case c.args.Has("seed"):
+		p.Seed, p.SeedGiven = c.args.Seed, true
+	default:
+		p.Seed = freshSeed()
+	}
+	return p, problems
+}
+
+// freshSeed draws a seed that is no negative number and exact as a float64,
+// so that it survives other programs' JSON.
+func freshSeed() int64 {
+	var b [8]byte
+	rand.Read(b[:]) // never returns an error
+	return int64(binary.LittleEndian.Uint64(b[:]) >> 11)
+}

@@ -1,0 +1,82 @@
+package spec
+
+import (
+	"path/filepath"
+
+	"millrace"
+	"millrace/loaders/decl"
+	"millrace/loaders/diag"
+	"millrace/loaders/jsonpos"
+)
+
+// checker is one run of [Check]. Its parts are in the files of the parts of
+// the config that they check.
+type checker struct {
+	o    Options
+	spec *Spec
+	disk *disk
+
+	config     *Config
+	args       *CommonArgs
+	inConfig   *decl.Reporter
+	inManifest *decl.Reporter
+	loose      diag.List // problems of files that are no JSON, or not to be read
+
+	features     map[string]*featureState // nil if the manifest could not be read
+	featureNames []string                 // in the manifest's order
+	unnamed      bool                     // a feature's name is wrong; it may be any
+	tensors      []*tensorState           // in the config's order
+	byName       map[string]*tensorState
+}
+
+// tensorState is a tensor of the pipeline, as far as the parts that were
+// checked so far have made it.
+type tensorState struct {
+	TensorSpec
+	typed   bool           // DType is known
+	shaped  bool           // the rank is known
+	index   int            // in checker.tensors
+	made    bool           // a secondary feature, not read
+	measure *measuring     // of type lengths or mask; nil for others
+	at      *jsonpos.Node  // its entry in the config
+	padding *PaddingConfig // its entry in the padding, nil if it has none
+}
+
+func newChecker(path string, o *Options) *checker {
+	c := &checker{
+		spec: &Spec{Path: path, Manifest: &Manifest{}}, byName: make(map[string]*tensorState),
+		inConfig:   &decl.Reporter{File: path, Class: millrace.ErrConfig, Limit: millrace.ErrLimit},
+		inManifest: &decl.Reporter{Class: millrace.ErrConfig, Limit: millrace.ErrLimit},
+	}
+	if o != nil {
+		c.o = *o
+	}
+	var err error
+	if c.disk, err = newDisk(filepath.Dir(path), c.o.Root); err != nil {
+		c.fail(path, "find the config's folder", err)
+	}
+	return c
+}
+
+// problems returns all problems in file order, each with its cause.
+func (c *checker) problems() diag.List {
+	all := append(c.inConfig.Finish(), c.inManifest.Finish()...)
+	all = append(all, c.loose...)
+	all.Sort(c.spec.Path, c.spec.ManifestPath, c.spec.ListPath)
+	for _, d := range all {
+		c.setCause(d)
+	}
+	return all
+}
+
+// setCause makes errors.As find a *millrace.Error in a problem.
+func (c *checker) setCause(d *diag.Diagnostic) {
+	class, _ := d.Class.(millrace.Class)
+	e := millrace.Errorf(class, "%s", d.Msg)
+	if d.Hint != "" {
+		e.Msg += "; " + d.Hint
+	}
+	e.Op, e.Loader, e.Key = "check", c.spec.Path, d.Key
+	e.File, e.Line, e.Column, e.Err = d.File, d.Line, d.Column, d.Cause
+	d.Cause = e
+}

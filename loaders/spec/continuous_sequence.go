@@ -1,0 +1,38 @@
+package spec
+
+import "millrace/loaders/decl"
+
+// ContinuousArgs are the arguments of a loader of type continuous_sequence.
+type ContinuousArgs struct {
+	CommonArgs
+	WindowArgs
+	Stride *int64 `json:"stride" decl:"null,min=1,limit=2147483647" doc:"Positions from the start of a window to that of the next; null: the next starts where this one ends."`
+}
+
+func (*ContinuousArgs) loaderType() LoaderType { return ContinuousSequence }
+
+// check makes windows of the joined records, counted in positions.
+func (a *ContinuousArgs) check(c *checker) {
+	w, sized := c.window(&a.WindowArgs, Positions)
+	if a.Stride != nil {
+		w.Stride = *a.Stride
+	}
+	c.equalLengths()
+	c.cutWindows(w, sized)
+}
+
+// equalLengths reports features of a continuous sequence whose records are
+// known to differ in length.
+func (c *checker) equalLengths() {
+	var first *tensorState
+	for _, t := range c.tensors {
+		switch {
+		case !t.shaped || t.Shape[0] < 0:
+		case first == nil:
+			first = t
+		case t.Shape[0] != first.Shape[0]:
+			c.inConfig.Report(t.at, "the first dimension is %d, that of %s %d; in a continuous sequence all have the same length",
+				t.Shape[0], decl.Quote(first.Name), first.Shape[0])
+		}
+	}
+}

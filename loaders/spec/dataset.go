@@ -1,0 +1,60 @@
+package spec
+
+import "millrace/loaders/decl"
+
+// DatasetConfig says where the data is.
+type DatasetConfig struct {
+	decl.Object
+	Type string `json:"type" decl:"required" doc:"How the data files are named."`
+	Args any    `json:"args" decl:"required,variant=type" doc:"Arguments of the dataset."` // *DirArgs or *ListArgs
+}
+
+// Variants lists the arguments of each dataset type.
+func (*DatasetConfig) Variants(string) []decl.Variant {
+	return []decl.Variant{
+		{Name: "dir", New: func() any { return new(DirArgs) },
+			Doc: "All .tfrecords files at any depth of a folder."},
+		{Name: "list", New: func() any { return new(ListArgs) },
+			Doc: "The files that a text file lists."},
+	}
+}
+
+// DirArgs are the arguments of a dataset of type dir.
+type DirArgs struct {
+	decl.Object
+	DataDir string `json:"data_dir" decl:"required,nonempty" doc:"Folder with __manifest__.json at its top. Relative paths start at the config's folder."`
+}
+
+// ListArgs are the arguments of a dataset of type list.
+type ListArgs struct {
+	decl.Object
+	ManifestFile string `json:"manifest_file" decl:"required,nonempty" doc:"The manifest of all data files. Relative paths start at the config's folder."`
+	ListFile     string `json:"list_file" decl:"required,nonempty" doc:"Text file with the absolute path of a data file, or one with a scheme, on each line; blanks around it and blank lines mean nothing. Relative paths start at the config's folder."`
+}
+
+// manifestName is the manifest of a dataset of type dir.
+const manifestName = "__manifest__.json"
+
+// dataset reads the manifest and the names of the data files.
+func (c *checker) dataset() {
+	d := &c.args.Dataset
+	if c.args.Bad("dataset") && d.At == nil {
+		return
+	}
+	switch a := d.Args.(type) {
+	case *DirArgs:
+		if a.Bad("data_dir") {
+			return
+		}
+		c.readDir(a)
+	case *ListArgs:
+		if !a.Bad("manifest_file") {
+			c.spec.ManifestPath = c.disk.resolve(a.ManifestFile)
+			c.readManifest(a.Key("manifest_file"))
+		}
+		if !a.Bad("list_file") {
+			c.spec.ListPath = c.disk.resolve(a.ListFile)
+			c.readList(a.Key("list_file"))
+		}
+	}
+}

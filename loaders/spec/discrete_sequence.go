@@ -1,0 +1,18 @@
+package spec
+
+// DiscreteArgs are the arguments of a loader of type discrete_sequence.
+type DiscreteArgs struct {
+	CommonArgs
+	WindowArgs
+}
+
+func (*DiscreteArgs) loaderType() LoaderType { return DiscreteSequence }
+
+// check makes windows of whole records.
+func (a *DiscreteArgs) check(c *checker) {
+	w, sized := c.window(&a.WindowArgs, Records)
+	if a.Tail == TailPad {
+		c.inConfig.Report(a.Key("tail"), "only windows of a continuous_sequence can be padded; how long the missing records would be is not known")
+	}
+	c.cutWindows(w, sized)
+}

@@ -1,0 +1,148 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"millrace"
+)
+
+// disk is how a check looks at files. With a root it follows no path out of
+// it, neither by ".." nor by symbolic links.
+type disk struct {
+	base string // where relative paths start, absolute
+	root *os.Root
+	dir  string // of root, absolute
+}
+
+// newDisk returns a disk that works even with an error, for later messages.
+func newDisk(base, root string) (*disk, error) {
+	d := &disk{base: base}
+	var err error
+	if d.base, err = filepath.Abs(base); err != nil || root == "" {
+		return d, err
+	}
+	if d.dir, err = filepath.Abs(root); err != nil {
+		return d, err
+	}
+	d.root, err = os.OpenRoot(d.dir)
+	return d, err
+}
+
+func (d *disk) close() {
+	if d.root != nil {
+		d.root.Close() // opened for reading: nothing can be lost
+	}
+}
+
+// resolve returns a path of the config as an absolute one.
+func (d *disk) resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(d.base, path)
+}
+
+// outsideError says that a path leads out of the root.
+type outsideError struct{ path, root string }
+
+func (e *outsideError) Error() string {
+	return fmt.Sprintf("leads out of %s", millrace.Quote(e.root))
+}
+
+// inside returns the path below the root.
+func (d *disk) inside(path string) (string, error) {
+	rel, err := filepath.Rel(d.dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", &outsideError{path, d.dir}
+	}
+	return rel, nil
+}
+
+// outside replaces an error of os.Root for a link that leads out of it; the
+// package has no value to compare with.
+func (d *disk) outside(path string, err error) error {
+	if err != nil && strings.Contains(err.Error(), "escapes") {
+		return &outsideError{path, d.dir}
+	}
+	return err
+}
+
+func (d *disk) stat(path string) (fs.FileInfo, error) {
+	if d.root == nil {
+		return os.Stat(path)
+	}
+	rel, err := d.inside(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := d.root.Stat(rel)
+	return info, d.outside(path, err)
+}
+
+func (d *disk) open(path string) (*os.File, error) {
+	if d.root == nil {
+		return os.Open(path)
+	}
+	rel, err := d.inside(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.root.Open(rel)
+	return f, d.outside(path, err)
+}
+
+// openRegular opens a file after making sure that it is one: opening a pipe
+// would wait for a writer.
+func (d *disk) openRegular(path string) (*os.File, error) {
+	info, err := d.stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(info)
+	}
+	return d.open(path)
+}
+
+// notRegular says what is not a regular file.
+func notRegular(info fs.FileInfo) error {
+	if info.IsDir() {
+		return errors.New("is a folder, not a file")
+	}
+	return errors.New("is not a regular file")
+}
+
+// read returns what is in a file, at most limit bytes and one more.
+func (d *disk) read(path string, limit int64) ([]byte, error) {
+	f, err := d.openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// reason returns an error of the operating system without the call and the
+// path, which the message names anyway.
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// classOf tells a path that is not allowed from one that cannot be read.
+func classOf(err error) millrace.Class {
+	var out *outsideError
+	if errors.As(err, &out) {
+		return millrace.ErrConfig
+	}
+	return millrace.ErrIO
+}

@@ -1,0 +1,17 @@
+// Package spec reads loader configs, dataset manifests and lists of data files,
+// and reports everything that is wrong with them at once, with places. What it
+// returns is a [Spec]: checked, typed, with defaults filled in and names and
+// shapes resolved. It needs no TensorFlow.
+//
+//	s, problems := spec.Check("loader.json", nil)
+//	if s == nil {
+//		return problems
+//	}
+//	for _, t := range s.Tensors {
+//		fmt.Println(t.Name, t.DType, t.Shape)
+//	}
+//
+// Each part of a config is a struct that declares its keys, and a method of the
+// checker that knows the rules between keys, in one file. Each loader type is an
+// entry of the table in loader_type.go and a file of its own.
+package spec

@@ -1,0 +1,32 @@
+package spec
+
+// IndependentArgs are the arguments of a loader of type independent.
+type IndependentArgs struct {
+	CommonArgs
+	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records are loaded and parsed in batches. Not with sequence records, secondary features, processing steps or padding."`
+}
+
+func (*IndependentArgs) loaderType() LoaderType { return Independent }
+
+// check reports a multi_load that other arguments rule out. The values of its
+// records are examples as they are.
+func (a *IndependentArgs) check(c *checker) {
+	if !a.MultiLoad || a.Bad("multi_load") {
+		return
+	}
+	c.spec.MultiLoad = true
+	reasons := []struct {
+		broken bool
+		why    string
+	}{
+		{c.spec.Manifest.AllowVarLen, "records of variable length (allow_var_len is true)"},
+		{len(a.SecondaryFeatures) > 0, "secondary_features"},
+		{len(a.ProcessingSteps) > 0, "processing_steps"},
+		{a.pads(), "padding"},
+	}
+	for _, r := range reasons {
+		if r.broken {
+			c.inConfig.Report(a.Key("multi_load"), "must be false with %s", r.why)
+		}
+	}
+}

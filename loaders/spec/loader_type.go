@@ -1,0 +1,42 @@
+package spec
+
+// LoaderType says how records become examples. Its values are those of the
+// key "type" in a loader config.
+type LoaderType string
+
+// The loader types.
+const (
+	Independent        LoaderType = "independent"         // each record is an example
+	ContinuousSequence LoaderType = "continuous_sequence" // windows of the joined records of a file
+	DiscreteSequence   LoaderType = "discrete_sequence"   // windows of whole records of a file
+)
+
+// loaderType declares a loader type: what its arguments are and how they are
+// checked. A new type is one more entry of loaderTypes, and a file that
+// implements loaderArgs.
+type loaderType struct {
+	name    LoaderType
+	doc     string
+	newArgs func() loaderArgs
+}
+
+// loaderTypes are the loader types, in the order that schemas list them.
+var loaderTypes = []loaderType{
+	{Independent, "Every record is an example, independent of all others.",
+		func() loaderArgs { return new(IndependentArgs) }},
+	{ContinuousSequence, "The records of a file, joined, are one long sequence; examples are windows of it.",
+		func() loaderArgs { return new(ContinuousArgs) }},
+	{DiscreteSequence, "The records of a file are a sequence of subsequences; examples are windows of whole records.",
+		func() loaderArgs { return new(DiscreteArgs) }},
+}
+
+// loaderArgs are the arguments of one loader type, a pointer to a struct that
+// embeds [CommonArgs].
+type loaderArgs interface {
+	loaderType() LoaderType
+	common() *CommonArgs
+
+	// check reports what is wrong with the arguments that only this type has,
+	// and makes of the primary features' tensors what an example holds.
+	check(c *checker)
+}

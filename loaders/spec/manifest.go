@@ -1,0 +1,201 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"millrace/loaders/decl"
+	"millrace/loaders/jsonpos"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// ManifestConfig is a dataset manifest as it is written. [ReadManifest] reads
+// one.
+type ManifestConfig struct {
+	decl.Object
+	Compression *string         `json:"compression" decl:"required,null,enum=gzip|zlib" doc:"Compression of the data files; null for none."`
+	AllowVarLen bool            `json:"allow_var_len" decl:"required" doc:"Whether records are SequenceExamples, which may hold feature lists, rather than Examples."`
+	Features    []FeatureConfig `json:"features" decl:"required,nonempty,most=65536" doc:"All features that can be loaded."`
+}
+
+// FeatureConfig is one feature of a manifest.
+type FeatureConfig struct {
+	decl.Object
+	Name            string  `json:"name" decl:"required,nonempty,label=feature" doc:"Name of the feature or feature list in the records."`
+	DType           string  `json:"dtype" decl:"required" doc:"TensorFlow's name of the type to give the tensor."`
+	Shape           []int64 `json:"shape" decl:"required,most=253,items.min=1,items.limit=2147483648" doc:"Shape of the tensor of one record or, if var_len is true, of one element of the list."`
+	VarLen          bool    `json:"var_len" decl:"" doc:"Whether this is a feature list of any length. Required if allow_var_len is true, and false otherwise."`
+	DeserializeType Kind    `json:"deserialize_type" decl:"required" doc:"How the feature is stored."`
+	DeserializeArgs any     `json:"deserialize_args,omitempty" decl:"variant=deserialize_type" doc:"Arguments of the way it is stored."` // *RawArgs or *NoArgs
+	CheckedCast     bool    `json:"checked_cast,omitempty" decl:"default=false" doc:"Whether a value that the cast to dtype would change is an error."`
+}
+
+// Variants lists the arguments of each way to store a feature.
+func (*FeatureConfig) Variants(string) []decl.Variant {
+	none := func() any { return new(NoArgs) }
+	return []decl.Variant{
+		{Name: string(Int), New: none},
+		{Name: string(Float), New: none},
+		{Name: string(String), New: none},
+		{Name: string(Raw), New: func() any { return new(RawArgs) }},
+	}
+}
+
+// NoArgs are arguments that do not exist.
+type NoArgs struct {
+	decl.Object
+}
+
+// RawArgs are the arguments of a feature that is stored as raw bytes.
+type RawArgs struct {
+	decl.Object
+	Endian string `json:"endian" decl:"required,enum=little|big" doc:"Order of the bytes of a number."`
+	Len    int64  `json:"len,omitempty" decl:"default=1,min=1,limit=2147483647" doc:"Byte strings in a record; more than 1 are stacked along a new first axis. Ignored if var_len is true."`
+}
+
+// featureState is what is known of a feature of the manifest. Parts that are
+// wrong in the manifest are unknown, so that they are reported there only.
+type featureState struct {
+	Feature
+	typed  bool // DType is known
+	shaped bool // Shape, VarLen and Len are known
+}
+
+// readManifest reads and checks the manifest that the config names at a place.
+func (c *checker) readManifest(at *jsonpos.Node) {
+	m, err := c.loadManifest()
+	if err != nil {
+		c.unreadable(at, "manifest", c.spec.ManifestPath, err)
+	}
+	if m != nil {
+		c.manifest(m)
+	}
+}
+
+// loadManifest reads the manifest. It is nil if it is no JSON object, which
+// is reported; only what keeps it from being read is an error.
+func (c *checker) loadManifest() (*ManifestConfig, error) {
+	path := c.spec.ManifestPath
+	c.inManifest.File = path
+	data, err := c.disk.read(path, jsonpos.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	node := c.parse(path, data)
+	if node == nil {
+		return nil, nil
+	}
+	c.spec.Manifest.SHA256 = fmt.Sprintf("%x", sha256.Sum256(data))
+	m := &ManifestConfig{}
+	c.inManifest.Decode(node, m)
+	if m.At == nil {
+		return nil, nil
+	}
+	return m, nil
+}
+
+// manifest checks a manifest that has been read and remembers its features.
+func (c *checker) manifest(m *ManifestConfig) {
+	c.spec.Manifest.AllowVarLen = m.AllowVarLen
+	if m.Compression != nil && !m.Bad("compression") {
+		c.spec.Manifest.Compression = tfrecord.Compression(*m.Compression)
+	}
+	if len(m.Features) == 0 {
+		return
+	}
+	c.features = make(map[string]*featureState, len(m.Features))
+	for i := range m.Features {
+		f := &m.Features[i]
+		if f.At == nil {
+			c.unnamed = true
+			continue // no object
+		}
+		state := c.feature(f, m)
+		state.Index = i
+		if f.Bad("name") {
+			c.unnamed = true
+			continue
+		}
+		if first, ok := c.features[f.Name]; ok {
+			c.inManifest.Report(f.Key("name"), "repeated feature %s; features[%d] has that name too", decl.Quote(f.Name), first.Index)
+			continue
+		}
+		c.features[f.Name] = state
+		c.featureNames = append(c.featureNames, f.Name)
+	}
+}
+
+// feature checks one feature.
+func (c *checker) feature(f *FeatureConfig, m *ManifestConfig) *featureState {
+	s := &featureState{Feature: Feature{
+		Name: f.Name, Kind: f.DeserializeType, Shape: f.Shape, VarLen: f.VarLen, Len: 1, CheckedCast: f.CheckedCast,
+	}}
+	if s.Shape == nil {
+		s.Shape = []int64{}
+	}
+	if raw, ok := f.DeserializeArgs.(*RawArgs); ok {
+		s.Endian = raw.Endian
+		if !f.VarLen {
+			s.Len = raw.Len
+		}
+	}
+	s.shaped = !f.Bad("shape", "var_len", "deserialize_type", "deserialize_args") && !m.Bad("allow_var_len")
+	s.typed = c.featureType(f, s)
+	s.shaped = c.featureLength(f, m) && s.shaped
+	if s.typed && s.shaped {
+		s.shaped = c.featureSize(f, s)
+	}
+	return s
+}
+
+// featureType checks dtype, by itself and against how the feature is stored.
+func (c *checker) featureType(f *FeatureConfig, s *featureState) bool {
+	if f.Bad("dtype") {
+		return false
+	}
+	at := f.Key("dtype")
+	d, ok := loadable(f.DType)
+	if !ok {
+		report := c.inManifest.Report(at, "unknown dtype %s", decl.Quote(f.DType))
+		report.Hint = dtypeHint(f.DType)
+		return false
+	}
+	s.DType = d
+	switch stored := f.DeserializeType; {
+	case f.Bad("deserialize_type"):
+	case stored == String && d != tfbridge.String:
+		c.inManifest.Report(at, "a feature stored as strings has dtype \"string\", not %q", f.DType)
+		return false
+	case stored != String && d == tfbridge.String:
+		c.inManifest.Report(at, "only a feature stored as strings has dtype \"string\"; this one is stored as %q", string(stored))
+		return false
+	}
+	return true
+}
+
+// featureLength checks var_len against allow_var_len.
+func (c *checker) featureLength(f *FeatureConfig, m *ManifestConfig) bool {
+	switch {
+	case m.Bad("allow_var_len") || f.Bad("var_len"):
+		return false
+	case m.AllowVarLen && !f.Has("var_len"):
+		c.inManifest.Report(f.At, "missing key \"var_len\"; it is required because allow_var_len is true")
+	case !m.AllowVarLen && f.VarLen:
+		c.inManifest.Report(f.Key("var_len"), "must be false, because allow_var_len is")
+	default:
+		return true
+	}
+	return false
+}
+
+// featureSize checks that a record's tensor is of a size that can be.
+func (c *checker) featureSize(f *FeatureConfig, s *featureState) bool {
+	bytes, ok := ByteSize(s.DType, 1, s.TensorShape())
+	if ok && bytes <= maxBatchBytes {
+		return true
+	}
+	d := c.inManifest.Report(f.Key("shape"), "a tensor of shape %s is larger than %d bytes", FormatShape(s.TensorShape()), int64(maxBatchBytes))
+	d.Class = c.inManifest.Limit
+	return false
+}

@@ -1,0 +1,136 @@
+package spec
+
+import (
+	"slices"
+
+	"millrace"
+	"millrace/loaders/decl"
+	"millrace/loaders/diag"
+	"millrace/loaders/jsonpos"
+)
+
+// ModelNames are the tensors that a model takes and gives.
+type ModelNames struct {
+	Inputs  []string
+	Outputs []string
+	Specs   map[string]TensorSpec // by name, where dtype and shape are known; a nil Shape is of unknown rank
+}
+
+// ModelConfig is a file that says what a model takes and gives, where no
+// model is at hand. [ReadModelNames] reads one.
+type ModelConfig struct {
+	decl.Object
+	Inputs  []string `json:"inputs" decl:"required,items.nonempty" doc:"Names of the tensors that the model takes."`
+	Outputs []string `json:"outputs" decl:"required,items.nonempty" doc:"Names of the tensors that the model gives or is compared with."`
+}
+
+// ReadModelNames reads a file of the form {"inputs": [...], "outputs": [...]}.
+// The names are nil if a problem is an error.
+func ReadModelNames(path string) (*ModelNames, diag.List) {
+	c := newChecker(path, nil)
+	defer c.disk.close()
+	m := &ModelConfig{}
+	if node := c.parseGiven(path, "read model"); node != nil {
+		c.inConfig.Decode(node, m)
+		c.uniqueNames(m)
+	}
+	problems := c.problems()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return &ModelNames{Inputs: m.Inputs, Outputs: m.Outputs}, problems
+}
+
+// uniqueNames reports names that a list of the model holds twice.
+func (c *checker) uniqueNames(m *ModelConfig) {
+	if m.At == nil {
+		return
+	}
+	for _, key := range []string{"inputs", "outputs"} {
+		seen := make(map[string]bool)
+		for _, e := range m.Key(key).Elems() {
+			if name := e.Text(); e.Kind() == jsonpos.String && seen[name] {
+				c.inConfig.Report(e, "repeated name %s", decl.Quote(name))
+			} else {
+				seen[name] = true
+			}
+		}
+	}
+}
+
+// model checks that the model is fed, and that everything made is for it.
+func (c *checker) model() {
+	m := c.o.Model
+	if m == nil || c.args.Bad("primary_features", "secondary_features") {
+		return
+	}
+	used := append(slices.Clone(m.Inputs), m.Outputs...)
+	known := make(map[string]bool, len(used))
+	for _, name := range used {
+		known[name] = true
+	}
+	var strays []string
+	for _, t := range c.tensors {
+		if known[t.Name] {
+			c.fitsModel(t)
+			continue
+		}
+		strays = append(strays, t.Name)
+		d := c.inConfig.Report(t.at.Key("to_name"), "the model has no input or output named %s", decl.Quote(t.Name))
+		if !c.inConfig.Many() {
+			d.Hint = nearOrAll("model's names", t.Name, used)
+		}
+	}
+	for _, name := range m.Inputs {
+		if _, ok := c.byName[name]; ok {
+			continue
+		}
+		d := c.inConfig.Report(c.args.Key("primary_features"), "no feature feeds the model's input %s", decl.Quote(name))
+		if c.inConfig.Many() {
+			continue
+		}
+		if near := diag.Nearest(name, strays); near != "" {
+			d.Hint = "is " + decl.Quote(near) + " meant for it?"
+		}
+	}
+}
+
+// fitsModel checks dtype and shape of a tensor that is fed to the model.
+func (c *checker) fitsModel(t *tensorState) {
+	want, ok := c.o.Model.Specs[t.Name]
+	if !ok || !slices.Contains(c.o.Model.Inputs, t.Name) {
+		return
+	}
+	at := t.at.Key("to_name")
+	if t.typed && t.DType != want.DType {
+		d := c.inConfig.Report(at, "the model takes dtype %q, the pipeline gives %q", want.DType, t.DType)
+		d.Class = millrace.ErrModel
+	}
+	if t.shaped && want.Shape != nil && !compatible(c.batchedShape(t), want.Shape) {
+		d := c.inConfig.Report(at, "the model takes shape %s, the pipeline gives %s", FormatShape(want.Shape), FormatShape(c.batchedShape(t)))
+		d.Class = millrace.ErrModel
+	}
+}
+
+// batchedShape returns the shape of a tensor in a batch, without the batch
+// dimension: as padded.
+func (c *checker) batchedShape(t *tensorState) []int64 {
+	if t.index < len(c.spec.Padding) {
+		return PaddedShape(t.Shape, c.spec.Padding[t.index].Shape)
+	}
+	return t.Shape
+}
+
+// compatible reports whether a tensor of one shape may have the other, -1
+// being any size.
+func compatible(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] >= 0 && b[i] >= 0 && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package spec
+
+import (
+	"millrace/loaders/decl"
+	"millrace/loaders/jsonpos"
+)
+
+// PaddingConfig is one entry of "padding": how one tensor is padded.
+type PaddingConfig struct {
+	decl.Object
+	Tensor string  `json:"tensor" decl:"required,label=tensor" doc:"The tensor to pad."`
+	Shape  []int64 `json:"shape" decl:"most=253,items.min=-1,items.limit=2147483648" doc:"Shape to pad to, without the batch dimension; -1 or no shape is the longest in the batch."`
+	Value  Value   `json:"value" decl:"" doc:"What to pad with, exactly a value of the tensor's dtype. Absent: 0, false or the empty string."`
+}
+
+// pads reports whether the config pads: all tensors or none.
+func (a *CommonArgs) pads() bool {
+	if a.Padding.B != nil {
+		return len(*a.Padding.B) > 0
+	}
+	return a.Padding.A != nil && *a.Padding.A
+}
+
+// padding works out how each tensor is padded.
+func (c *checker) padding() {
+	if list := c.args.Padding.B; list != nil {
+		for i := range *list {
+			c.paddingEntry(&(*list)[i])
+		}
+	}
+	if !c.args.pads() {
+		return
+	}
+	for _, t := range c.tensors {
+		c.spec.Padding = append(c.spec.Padding, c.pad(t))
+	}
+	c.maskPadding()
+}
+
+// paddingEntry finds the tensor that an entry is for.
+func (c *checker) paddingEntry(p *PaddingConfig) {
+	if p.At == nil || p.Bad("tensor") {
+		return
+	}
+	t := c.tensor(p.Key("tensor"), p.Tensor)
+	switch {
+	case t == nil:
+	case t.measure != nil && t.measure.Kind == Mask:
+		c.inConfig.Report(p.Key("tensor"), "the mask %s is padded as its tensor %s is", decl.Quote(t.Name), decl.Quote(t.measure.Tensor))
+	case t.padding != nil:
+		line, column := t.padding.At.Position()
+		c.inConfig.Report(p.Key("tensor"), "tensor %s is padded twice; the first entry is at %d:%d", decl.Quote(p.Tensor), line, column)
+	default:
+		t.padding = p
+	}
+}
+
+// pad returns the padding of one tensor.
+func (c *checker) pad(t *tensorState) Pad {
+	p := t.padding
+	out := Pad{Tensor: t.Name, Value: ZeroValue(t.DType), Shape: make([]int64, len(t.Shape))}
+	for i := range out.Shape {
+		out.Shape[i] = -1
+	}
+	if p == nil {
+		return out
+	}
+	if p.Shape != nil && !p.Bad("shape") && t.shaped && c.paddedShape(p, t) {
+		out.Shape = p.Shape
+	}
+	if t.typed {
+		out.Value, _ = c.value(p.Key("value"), t.DType, p.Value)
+	}
+	return out
+}
+
+// paddedShape checks a shape against what is known of the tensor's.
+func (c *checker) paddedShape(p *PaddingConfig, t *tensorState) bool {
+	at := p.Key("shape")
+	if len(p.Shape) != len(t.Shape) {
+		c.inConfig.Report(at, "a shape of %s for a tensor of %s: %s", dimensions(len(p.Shape)), dimensions(len(t.Shape)), FormatShape(t.Shape))
+		return false
+	}
+	ok := true
+	for i, e := range elems(at) {
+		if want, size := p.Shape[i], t.Shape[i]; want >= 0 && size > want {
+			c.inConfig.Report(e, "cannot pad to %d: dimension %d has size %d", want, i, size)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// elems returns the elements of a list.
+func elems(n *jsonpos.Node) []*jsonpos.Node {
+	var out []*jsonpos.Node
+	for _, e := range n.Elems() {
+		out = append(out, e)
+	}
+	return out
+}

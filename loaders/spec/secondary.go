@@ -1,0 +1,158 @@
+package spec
+
+import (
+	"slices"
+
+	"millrace/loaders/decl"
+	"millrace/loaders/diag"
+	"millrace/tfbridge"
+)
+
+// SecondaryConfig is one entry of "secondary_features": a tensor that is made,
+// not read.
+type SecondaryConfig struct {
+	decl.Object
+	ToName string `json:"to_name" decl:"required,nonempty,label=tensor" doc:"The tensor's name in the pipeline and for the model."`
+	Type   string `json:"type" decl:"required" doc:"How the tensor is made."`
+	Args   any    `json:"args" decl:"variant=type" doc:"Arguments of the type."` // *ConstArgs, *LengthsArgs or *MaskArgs
+}
+
+// Variants lists the arguments of each type of secondary feature.
+func (*SecondaryConfig) Variants(string) []decl.Variant {
+	return []decl.Variant{
+		{Name: "const", New: func() any { return new(ConstArgs) }, Doc: "A tensor with one value everywhere."},
+		{Name: string(Lengths), New: func() any { return new(LengthsArgs) }, Doc: "The true size of a primary feature along an axis, before padding, as int64."},
+		{Name: string(Mask), New: func() any { return new(MaskArgs) }, Doc: "bool along an axis of a primary feature: true where it holds data, false where it is padded."},
+	}
+}
+
+// ConstArgs are the arguments of a secondary feature of type const.
+type ConstArgs struct {
+	decl.Object
+	Shape decl.Either[[]int64, string] `json:"shape" decl:"required,most=253,items.min=0,items.limit=2147483648" doc:"Shape without the batch dimension, or the to_name of the primary feature whose shape to copy."`
+	DType string                       `json:"dtype" decl:"required" doc:"TensorFlow's name of a type, or the to_name of the primary feature whose type to copy."`
+	Value Value                        `json:"value" decl:"" doc:"The value, exactly one of the dtype. Absent: 0, false or the empty string."`
+}
+
+// secondaries makes the tensors of the secondary features. They see the
+// primaries as they are before the processing steps.
+func (c *checker) secondaries() {
+	for i := range c.args.SecondaryFeatures {
+		s := &c.args.SecondaryFeatures[i]
+		if s.At == nil || s.Bad("to_name") {
+			continue
+		}
+		t := c.addTensor(s.At, s.ToName, nil)
+		if t == nil {
+			t = &tensorState{} // a name that is taken; its arguments are checked all the same
+		}
+		t.made = true
+		switch args := s.Args.(type) {
+		case *ConstArgs:
+			if args.At != nil {
+				c.constant(args, t)
+			}
+		case *LengthsArgs, *MaskArgs:
+			c.startMeasure(args, t)
+		}
+	}
+}
+
+// constant makes the tensor of a const.
+func (c *checker) constant(a *ConstArgs, t *tensorState) {
+	con := Const{To: t.Name}
+	c.constType(a, t)
+	con.ShapeFrom = c.constShape(a, t)
+	con.DType, con.Shape = t.DType, t.Shape
+	if t.typed {
+		con.Value, _ = c.value(a.Key("value"), t.DType, a.Value)
+	}
+	c.spec.Secondaries = append(c.spec.Secondaries, con)
+}
+
+// constType finds the dtype of a const: that of a name, or a primary's.
+func (c *checker) constType(a *ConstArgs, t *tensorState) {
+	if a.Bad("dtype") {
+		return
+	}
+	if d, ok := loadable(a.DType); ok {
+		t.DType, t.typed = d, true
+		return
+	}
+	if from := c.primary(a.DType); from != nil {
+		t.DType, t.typed = from.DType, from.typed
+		return
+	}
+	d := c.inConfig.Report(a.Key("dtype"), "no dtype or primary feature named %s", decl.Quote(a.DType))
+	if c.inConfig.Many() {
+		return
+	}
+	if d.Hint = c.notPrimary(a.DType, loadableNames()); d.Hint == "" {
+		d.Hint = dtypeHint(a.DType)
+	}
+}
+
+// constShape finds the shape of a const: as written, or that of a primary,
+// whose name it returns then.
+func (c *checker) constShape(a *ConstArgs, t *tensorState) (from string) {
+	switch {
+	case a.Bad("shape"):
+		return ""
+	case a.Shape.A != nil:
+		t.Shape, t.shaped = *a.Shape.A, true
+		return ""
+	case a.Shape.B == nil:
+		return ""
+	}
+	from = *a.Shape.B
+	if p := c.primary(from); p != nil {
+		t.Shape, t.shaped = slices.Clone(p.Shape), p.shaped
+		return from
+	}
+	d := c.inConfig.Report(a.Key("shape"), "no primary feature named %s", decl.Quote(from))
+	if c.inConfig.Many() {
+		return ""
+	}
+	if d.Hint = c.notPrimary(from, nil); d.Hint == "" {
+		d.Hint = nearOrAll("primary features", from, c.primaryNames())
+	}
+	return ""
+}
+
+// primary returns the tensor of a primary feature, nil if there is none of
+// that name.
+func (c *checker) primary(name string) *tensorState {
+	if t, ok := c.byName[name]; ok && !t.made {
+		return t
+	}
+	return nil
+}
+
+// notPrimary says why a name is not one of a primary feature, or which of
+// those and of others was meant.
+func (c *checker) notPrimary(name string, others []string) string {
+	if hint := c.renamed(name); hint != "" {
+		return hint
+	}
+	if _, ok := c.byName[name]; ok {
+		return "that is a secondary feature; only primary ones can be copied"
+	}
+	return diag.DidYouMean(name, append(others, c.primaryNames()...))
+}
+
+// ZeroValue returns what a tensor holds if no value is given.
+func ZeroValue(d tfbridge.DataType) any {
+	switch valueKind(d) {
+	case signedValue:
+		return int64(0)
+	case unsignedValue:
+		return uint64(0)
+	case boolValue:
+		return false
+	case stringValue:
+		return ""
+	case complexValue:
+		return complex128(0)
+	}
+	return float64(0)
+}

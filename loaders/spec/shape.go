@@ -1,0 +1,37 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// NumElements returns the number of elements of a shape, at most the largest
+// int64.
+func NumElements(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		if d > 0 && n > math.MaxInt64/d {
+			return math.MaxInt64
+		}
+		n *= d
+	}
+	return n
+}
+
+// PaddedShape returns a shape after padding, without the batch dimension.
+func PaddedShape(shape, to []int64) []int64 {
+	out := slices.Clone(shape)
+	for i, d := range to {
+		if d >= 0 {
+			out[i] = d
+		}
+	}
+	return out
+}
+
+// FormatShape returns a shape as it is written: [-1, 3].
+func FormatShape(shape []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
+}

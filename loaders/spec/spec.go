@@ -1,0 +1,131 @@
+package spec
+
+import (
+	"millrace/loaders/diag"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// Spec is a checked loader config: every default filled in, every name
+// resolved, every shape that is known before the data is read worked out.
+// [Check] makes it. It is read-only and may be shared between goroutines.
+type Spec struct {
+	Path         string // the loader config
+	ManifestPath string
+	ListPath     string // "" for a dataset of type dir
+	ListSHA256   string // of the list's bytes, in hexadecimal
+	Type         LoaderType
+	Manifest     *Manifest
+	Files        []DataFile // in the order they are read unless names are shuffled
+
+	BatchSize       int64
+	DropRemainder   bool
+	Epochs          int64 // 0 = endless
+	ParallelReads   int64 // at most the interleave's cycle length
+	ParallelParses  int64
+	ReadBufferBytes int64
+	Prefetch        int64    // batches
+	Shuffle         *Shuffle // nil = off
+	Sloppy          bool
+	InterleaveIn    int64
+	InterleaveOut   int64 // at least 1
+	Seed            int64
+	SeedGiven       bool // false: Seed was drawn for this plan
+
+	Features    []*Feature // the requested features, each once, in the manifest's order
+	Primaries   []Primary
+	Secondaries []Const
+	Steps       []Slice
+	Measures    []Measure // made after the steps
+	Bucket      *Bucket   // nil = batches of consecutive examples
+	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
+	MultiLoad   bool
+
+	Window *Window // nil for Independent
+
+	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
+	Warnings diag.List
+}
+
+// Manifest is what the manifest says about all records.
+type Manifest struct {
+	Compression tfrecord.Compression
+	AllowVarLen bool   // records are SequenceExamples
+	SHA256      string // of the manifest's bytes, in hexadecimal
+}
+
+// DataFile is one TFRecord file of the dataset.
+type DataFile struct {
+	Path     string // absolute, or with a scheme
+	Remote   bool   // the path has a scheme: TensorFlow opens it, Go does not look at it
+	ListLine int    // its line in the list file, from 1; 0 for a dataset of type dir
+	Size     int64  // in bytes when the plan was made, -1 if Remote
+}
+
+// Shuffle holds the sizes of the three ways of mixing records.
+type Shuffle struct {
+	Elements  int64 // records or windows buffered
+	Filenames int64 // file names buffered
+	MixFiles  int64 // files read in turns, one record at a time; at most the number of files
+}
+
+// Primary takes a feature into the pipeline under a name.
+type Primary struct {
+	From *Feature
+	To   string
+}
+
+// Const is a secondary feature of type const.
+type Const struct {
+	To        string
+	Shape     []int64 // the static shape; -1 where ShapeFrom's dimension is unknown
+	ShapeFrom string  // the primary whose shape is copied, "" if Shape was written out
+	DType     tfbridge.DataType
+	Value     any // as [Pad.Value]
+}
+
+// Measure is a secondary feature of type lengths or mask: the size of a tensor
+// after the processing steps and before padding.
+type Measure struct {
+	To      string
+	Kind    MeasureKind
+	Tensor  string // a primary
+	Axis    int
+	Records bool // lengths of the records that a discrete window joins, before the steps
+}
+
+// MeasureKind says what is made of a tensor's size. Its values are those of
+// the key "type" of a secondary feature.
+type MeasureKind string
+
+// The kinds of measure.
+const (
+	Lengths MeasureKind = "lengths" // int64, the size itself
+	Mask    MeasureKind = "mask"    // bool, true along the whole size, padded with false
+
+	ElementCount MeasureKind = "elements" // int64, how many elements the tensor has; no config names it, package plan adds it to measure padding
+)
+
+// Pad is the padding of one tensor.
+type Pad struct {
+	Tensor string
+	Shape  []int64 // -1 = the longest in the batch
+	Value  any     // of the tensor's dtype: int64, uint64, float64, bool, string or complex128
+}
+
+// Bucket says how examples are put into buckets by their length. A batch holds
+// examples of one bucket.
+type Bucket struct {
+	Tensor     string  `json:"tensor"` // the primary that is measured, after steps and before padding
+	Axis       int     `json:"axis"`
+	Boundaries []int64 `json:"boundaries"`         // greatest length of each bucket but the last
+	Sizes      []int64 `json:"sizes"`              // examples in a batch of each bucket
+	Elements   int64   `json:"elements,omitempty"` // padded elements of the tensor that Sizes follow from; 0 = the batch size
+}
+
+// TensorSpec is a tensor as far as it is known before the data is read.
+type TensorSpec struct {
+	Name  string            `json:"name"`
+	DType tfbridge.DataType `json:"dtype"`
+	Shape []int64           `json:"shape"` // without the batch dimension; -1 = unknown
+}
