@@ -44,7 +44,7 @@ func BenchmarkRun(b *testing.B) {
 		}
 		b.Run(threads+"/way=bare_c", func(b *testing.B) {
 			b.ReportAllocs()
-			if err := c.bare(b.N, in); err != nil {
+			if err := c.runLoop(b.N, in); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -10,23 +10,24 @@ import (
 	"millrace"
 )
 
-// Callable is a run prepared once, to be made many times. Many goroutines may
-// use it at a time. It needs no Close.
+// Callable is a run that is prepared once and made many times. Many goroutines
+// may use it concurrently. It needs no Close.
 type Callable struct {
 	s       *Session
 	feeds   []feed
 	in, out []C.TF_Output
 	targets []*C.TF_Operation
 	options []byte  // a RunOptions message; empty for none
-	guards  *guards // if runs can be interrupted
-	loose   bool    // feed values of any shape
-	traced  bool    // the options ask for metadata
+	guards  *guards // makes runs interruptible; nil: they are not
+
+	anyShape bool // accept values of another shape than the feed's
+	traced   bool // the options ask for metadata
 }
 
-// Inline makes runs of c compute in the calling thread instead of TensorFlow's
-// pool of threads for operations: for small graphs the hand-over costs more
-// than the work. Operations still spread over the threads of their own. It
-// returns c. The graph must not be one whose operations wait for each other.
+// Inline makes runs of c execute their operations in the calling thread instead
+// of TensorFlow's inter-op thread pool. For small graphs the thread switch
+// costs more than the work. A single operation still uses the intra-op pool.
+// Inline returns c. Operations of the graph must not wait for each other.
 //
 // It sets RunOptions.inter_op_thread_pool to -1.
 func (c *Callable) Inline() *Callable {
@@ -36,15 +37,15 @@ func (c *Callable) Inline() *Callable {
 	return c
 }
 
-// feed is what is known of a value to be fed.
+// feed describes the values that a feed takes.
 type feed struct {
 	name  string
 	dtype DataType
 	shape Shape
 }
 
-// Prepare checks a run and converts it for C. The values for feeds are given
-// to each Run, in the same order.
+// Prepare checks a run and converts its arguments for C. Each Run takes the
+// values for feeds, in the same order.
 func (s *Session) Prepare(feeds, fetches []Output, targets []*Operation) (*Callable, error) {
 	c, err := s.convert(feeds, fetches, targets)
 	if err == nil && len(fetches) == 0 && len(targets) == 0 {
@@ -79,7 +80,8 @@ func (s *Session) convert(feeds, fetches []Output, targets []*Operation) (*Calla
 	return c, nil
 }
 
-// checkOutputs refuses feeds that come twice and fetches that Go cannot hold.
+// checkOutputs refuses an output that is fed twice, and fetches of a data type
+// that has no Go type.
 func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 	for i, o := range feeds {
 		f := feed{name: o.String(), dtype: o.DataType().Base(), shape: o.Shape()}
@@ -96,12 +98,14 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 	return nil
 }
 
-// Run makes the run and returns the fetches, which the caller closes. When ctx
-// ends first it returns an error of class millrace.ErrCanceled at once, while
-// the run goes on by itself and its results are freed, unless it was prepared
-// to be interrupted; the session stays usable. The values may be closed as
-// soon as Run returns. A context that cannot end costs nothing; one that can
-// costs another goroutine.
+// Run makes the run and returns the fetches. The caller closes them, and may
+// close the values as soon as Run returns.
+//
+// When ctx is done Run returns an error of class millrace.ErrCanceled at once,
+// and the session stays usable. If the run was prepared with
+// RunOptions.Interrupt, TensorFlow stops it; otherwise it goes on in the
+// background and its results are freed. A context that can be done costs a
+// goroutine; one that cannot, such as context.Background, costs nothing.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
@@ -115,9 +119,9 @@ func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error)
 	return out, nil
 }
 
-// RunInto is Run that puts the fetches into a slice of the caller's, as long
-// as there are fetches: each is then the only allocation that is made for it.
-// The slice is as it was after an error.
+// RunInto is Run that stores the fetches in the caller's slice, whose length is
+// their number. The fetched tensors are then the only allocations. After an
+// error the slice is unchanged.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error {
@@ -131,13 +135,13 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 		return errClosed("session")
 	}
 	if len(fetches) != len(c.out) {
-		return millrace.Errorf(millrace.ErrModel, "room for %d fetches, there are %d", len(fetches), len(c.out))
+		return millrace.Errorf(millrace.ErrModel, "fetches has length %d, the run has %d fetches", len(fetches), len(c.out))
 	}
 	if err := c.checkValues(values); err != nil {
 		return err
 	}
 	if ctx.Done() != nil {
-		out, err := c.runBeside(ctx, values)
+		out, err := c.runCancelable(ctx, values, (*run).run)
 		copy(fetches, out)
 		return err
 	}
@@ -145,29 +149,24 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 	if err != nil {
 		return err
 	}
-	place, err := acquirePlace(ctx, c.s.closing)
+	slot, err := acquireSlot(ctx, c.s.closing)
 	if err != nil {
 		r.end()
 		return err
 	}
-	err = r.into(fetches, nil)
-	place.release()
+	err = r.execute(fetches, nil)
+	slot.release()
 	c.s.runs.Put(r)
 	return err
 }
 
-// runBeside makes the run in a goroutine and waits for it or for ctx.
-func (c *Callable) runBeside(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
-	return c.besides(ctx, values, (*run).run)
-}
-
-// besides calls run in a goroutine for a run that it has begun, and waits for
-// it or for ctx.
-func (c *Callable) besides(ctx context.Context, values []*Tensor, run func(*run) ([]*Tensor, error)) ([]*Tensor, error) {
+// runCancelable begins a run, calls execute for it in a goroutine, and waits
+// until execute returns or ctx is done.
+func (c *Callable) runCancelable(ctx context.Context, values []*Tensor, execute func(*run) ([]*Tensor, error)) ([]*Tensor, error) {
 	var g *guarded
 	if c.guards != nil && ctx.Done() != nil {
 		var err error
-		if g, err = c.guards.with(c); err != nil {
+		if g, err = c.guards.guard(c); err != nil {
 			return nil, err
 		}
 		c = &g.call
@@ -175,19 +174,19 @@ func (c *Callable) besides(ctx context.Context, values []*Tensor, run func(*run)
 	// The caller may change the slice while the run goes on.
 	r, err := c.begin(slices.Clone(values))
 	if err != nil {
-		g.back(false)
+		g.release(false)
 		return nil, err
 	}
-	if r.place, err = acquirePlace(ctx, c.s.closing); err != nil {
+	if r.slot, err = acquireSlot(ctx, c.s.closing); err != nil {
 		r.end()
-		g.back(false)
+		g.release(false)
 		return nil, err
 	}
-	return beside(ctx, func() ([]*Tensor, error) { return run(r) }, g)
+	return runAsync(ctx, func() ([]*Tensor, error) { return execute(r) }, g)
 }
 
-// checkValues compares values with what they are for: TensorFlow would report
-// a mismatch from somewhere deep in the graph.
+// checkValues compares values with their feeds. TensorFlow would report a
+// mismatch from an operation deep in the graph.
 func (c *Callable) checkValues(values []*Tensor) error {
 	if len(values) != len(c.feeds) {
 		return millrace.Errorf(millrace.ErrModel, "%d values for %d feeds", len(values), len(c.feeds))
@@ -199,7 +198,7 @@ func (c *Callable) checkValues(values []*Tensor) error {
 			return millrace.Errorf(millrace.ErrClosed, "value for %s is nil or closed", f.name)
 		case t.dtype != f.dtype:
 			return millrace.Errorf(millrace.ErrModel, "%s takes type %v, got %v", f.name, f.dtype, t.dtype)
-		case !c.loose && !f.shape.IsCompatibleWith(t.dims()):
+		case !c.anyShape && !f.shape.IsCompatibleWith(t.dims()):
 			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", f.name, f.shape, t.dims())
 		}
 	}

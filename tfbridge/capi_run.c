@@ -5,14 +5,21 @@
 #include <alloca.h>
 #include <stdint.h>
 
-// A run keeps what cancels it on its stack, and a queue of TensorFlow's tells
-// runs that wait at it apart by the address of that. It remembers runs that
-// were cancelled for as long as one that came before them still waits, so the
-// next run from the same thread would be taken for the cancelled one and never
-// be cancelled itself. Hence no two runs of the last PLACES of a thread are at
-// the same address.
-static size_t elsewhere(void) {
-  enum { PLACES = 2048, STEP = 64 }; // the address sanitizer rounds up to 32
+// TensorFlow keeps a run's CancellationManager on the stack of the thread that
+// calls TF_SessionRun. A queue identifies the runs that wait at it by the
+// address of that object, and remembers a cancelled run as long as an earlier
+// one still waits. The next run of the same thread would have its
+// CancellationManager at the same address. The queue would take it for the
+// cancelled run, and nothing could cancel it any more.
+//
+//   run 1:  | mr_run | alloca  64 | TF_SessionRun: manager A |
+//   run 2:  | mr_run | alloca 128       | TF_SessionRun: manager B |
+//
+// So each run moves the stack by another amount before it calls TensorFlow, and
+// the last PLACES runs of a thread have different addresses. STEP is larger
+// than 32, to which the address sanitizer rounds.
+static size_t stack_offset(void) {
+  enum { PLACES = 2048, STEP = 64 };
   static _Thread_local unsigned runs;
   return (size_t)STEP * (1 + runs++ % PLACES);
 }
@@ -25,7 +32,7 @@ TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
   const TF_Buffer buffer = {options, options_len, NULL};
   TF_Status *st = TF_NewStatus();
   mr_session_here = (int64_t)(intptr_t)s;
-  *(volatile char *)alloca(elsewhere()) = 0;
+  *(volatile char *)alloca(stack_offset()) = 0;
   TF_SessionRun(s, options_len ? &buffer : NULL, in, in_values, nin, out,
                 out_values, nout, (const TF_Operation *const *)targets,
                 ntargets, metadata, st);

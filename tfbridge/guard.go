@@ -6,44 +6,88 @@ import "C"
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
 )
 
-// TensorFlow's C API cannot cancel a run, only a whole session; but a run in
-// which an operation fails is cancelled by TensorFlow itself. So a run that is
-// to be interrupted gets a guard: an operation that waits for an element of a
-// queue and fails if the element is true. The run itself puts false there once
-// it has computed everything else; whoever interrupts it puts true there, in
-// another run. Guards are used again and again: one run at a time each.
+// # Cancelling one run
+//
+// The question. A caller runs a graph with a context. When the context is
+// done, the run must stop inside TensorFlow: a run that waits at a queue would
+// otherwise hold a thread for ever. The session and its other runs must go on.
+//
+// What does not work:
+//
+//   - TF_CloseSession cancels every run of the session, which is of no use
+//     afterwards. The C API has no call that cancels a single run.
+//   - RunOptions.timeout_in_ms cancels a single run, but it must be known
+//     before the run begins. A context may be cancelled at any time.
+//   - Returning to the caller and leaving the run alone frees nothing: the
+//     run keeps its thread, and Close waits for it.
+//
+// What works: when one operation of a run fails, TensorFlow cancels all the
+// others of that run, and of no other. So a run that must be interruptible
+// gets an operation that fails on demand. We call it a guard. It takes one
+// element from a queue of its own and fails if the element is true:
+//
+//	 run                          interrupting goroutine
+//	 ---                          ----------------------
+//	 fetches and targets
+//	    | control dependencies
+//	    v
+//	 enqueue false ----+       +---- enqueue true  (another run)
+//	                   v       v
+//	                [ guard's queue ]
+//	                       |
+//	                       v
+//	                    dequeue --> Assert(not element)
+//
+// Step by step:
+//
+//  1. The run takes a free guard of the session, or adds one to the graph, and
+//     runs two more targets: "Assert", and an operation that enqueues false
+//     once every fetch and target of the run is computed.
+//  2. The run ends by itself: false arrives, Assert passes, the queue is empty
+//     again, and the guard is free for another run.
+//  3. Or the context is done: the caller runs "abort", which enqueues true.
+//     Assert fails, and TensorFlow cancels the rest of the run.
+//  4. A run that failed may leave elements in the queue. They are removed
+//     before the guard is used again. The queue has room for two elements, one
+//     from each side, so neither side ever waits.
+//
+// "abort" and the removal run in the calling thread and acquire no slot of the
+// limiter: all slots may be taken by runs that wait to be interrupted.
+//
+// What it cannot do: a kernel that computes is not stopped, only waited for. A
+// run that reads an iterator must not be interrupted at all, because that
+// spoils the iterator for good (guard_auto.go decides when nobody says so).
+// TensorFlow's queues confuse two runs of a thread whose stack addresses are
+// the same; capi_run.c keeps them apart.
 
-// guardPrefix begins the names of the operations of guards.
-const guardPrefix = "millrace_guard"
-
-// guard is one of them, without what makes it part of a run.
+// guard is an operation that makes a run fail on demand. One run uses it at a
+// time.
 type guard struct {
-	queue Output
-	no    Output // the constant false
-	fails *Operation
-	abort *Callable // puts true into the queue
-	size  *Callable // counts what is in the queue
-	drain *Callable // takes that many out of it
+	queue     Output
+	falseElem Output     // the constant false
+	assert    *Operation // takes an element and fails if it is true
+	abort     *Callable  // enqueues true
+	size      *Callable  // counts the elements in the queue
+	drain     *Callable  // removes that many
 }
 
-// guardRoom is how many elements a guard's queue holds: what the run puts
-// there and what its interrupter does.
-const guardRoom = 2
+// guardCapacity is how many elements a guard's queue holds: one from the run
+// and one from whoever interrupts it.
+const guardCapacity = 2
 
-// guardPool makes the guards of a session, and keeps those that no run uses.
+// guardPool holds the guards of a session.
 type guardPool struct {
 	mu   sync.Mutex
 	free []*guard
-	ends map[string]*guards // by what they guard
+	sets map[string]*guards // by the operations that the runs compute
 }
 
-// take returns a guard that no other run uses.
+// takeGuard returns a guard that no other run uses.
 func (s *Session) takeGuard() (*guard, error) {
 	p := &s.guards
 	p.mu.Lock()
@@ -57,108 +101,27 @@ func (s *Session) takeGuard() (*guard, error) {
 	return s.newGuard()
 }
 
-// giveGuard gives a guard back whose queue is empty.
-func (s *Session) giveGuard(g *guard) {
+// returnGuard makes a guard available to other runs. Its queue must be empty.
+func (s *Session) returnGuard(g *guard) {
 	s.guards.mu.Lock()
 	defer s.guards.mu.Unlock()
 	s.guards.free = append(s.guards.free, g)
 }
 
-// guardBuilder adds a guard's operations to a graph. The first failure sticks.
-type guardBuilder struct {
-	g    *Graph
-	name string
-	err  error
-}
-
-// op adds an operation.
-func (b *guardBuilder) op(typ, name string, attrs map[string]any, in ...Input) *Operation {
-	if b.err != nil {
-		return nil
-	}
-	op, err := b.g.AddOperation(OpSpec{Type: typ, Name: b.name + "/" + name, Attrs: attrs, Input: in})
-	b.err = err
-	return op
-}
-
-// out adds an operation and returns its first output.
-func (b *guardBuilder) out(typ, name string, attrs map[string]any, in ...Input) Output {
-	if op := b.op(typ, name, attrs, in...); op != nil {
-		return op.Output(0)
-	}
-	return Output{}
-}
-
-// constant adds a constant.
-func (b *guardBuilder) constant(name string, value any) Output {
-	if b.err != nil {
-		return Output{}
-	}
-	t, err := NewTensor(value)
-	if err != nil {
-		b.err = err
-		return Output{}
-	}
-	defer t.Close()
-	return b.out("Const", name, map[string]any{"dtype": t.DataType(), "value": t})
-}
-
-// guardName returns a name for operations of guards that the graph does not
-// have yet; it may have been imported with some.
-func (g *Graph) guardName() string {
-	for {
-		name := fmt.Sprintf("%s_%d", guardPrefix, g.guards.Add(1))
-		if g.Operation(name+"/no") == nil && g.Operation(name+"/done") == nil {
-			return name
-		}
-	}
-}
-
-// newGuard adds a guard to the session's graph.
-func (s *Session) newGuard() (*guard, error) {
-	b := &guardBuilder{g: s.g, name: s.g.guardName()}
-	bools := map[string]any{"component_types": []DataType{Bool}}
-	g := &guard{no: b.constant("no", false)}
-	g.queue = b.out("FIFOQueueV2", "queue", map[string]any{
-		"component_types": []DataType{Bool}, "shapes": []Shape{ScalarShape()}, "capacity": int64(guardRoom), "shared_name": b.name,
-	})
-	got := b.out("QueueDequeueV2", "wait", bools, g.queue)
-	goon := b.out("LogicalNot", "go_on", nil, got)
-	g.fails = b.op("Assert", "fail", nil, goon, OutputList{b.constant("why", "the run was interrupted")})
-	yes := b.op("QueueEnqueueV2", "abort", nil, g.queue, OutputList{b.constant("yes", true)})
-	size := b.out("QueueSizeV2", "size", nil, g.queue)
-	count := b.out("Placeholder", "count", map[string]any{"dtype": Int32, "shape": ScalarShape()})
-	drained := b.op("QueueDequeueManyV2", "drain", bools, g.queue, count)
-	if b.err != nil {
-		return nil, b.err
-	}
-	inline := &RunOptions{Inline: true}
-	var errs [3]error
-	g.abort, errs[0] = s.PrepareRun(nil, nil, []*Operation{yes}, inline)
-	g.size, errs[1] = s.PrepareRun(nil, []Output{size}, nil, inline)
-	g.drain, errs[2] = s.PrepareRun([]Output{count}, nil, []*Operation{drained}, inline)
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return g, nil
-}
-
-// now runs a Callable for one result at most, without waiting for a place: all
-// of them may be taken by runs that wait to be interrupted.
-func (c *Callable) now(values []*Tensor) (out []*Tensor, err error) {
+// runUnlimited makes a run of at most one fetch without acquiring a slot: all
+// slots may be taken by runs that wait to be interrupted.
+func (c *Callable) runUnlimited(values []*Tensor) (out []*Tensor, err error) {
 	r, err := c.begin(values)
 	if err != nil {
 		return nil, err
 	}
 	out = make([]*Tensor, len(c.out))
-	return out, r.into(out, nil)
+	return out, r.execute(out, nil)
 }
 
-// empty takes out of the queue what a run left there.
+// empty removes the elements that a failed run left in the queue.
 func (g *guard) empty() error {
-	out, err := g.size.now(nil)
+	out, err := g.size.runUnlimited(nil)
 	if err != nil {
 		return err
 	}
@@ -166,24 +129,25 @@ func (g *guard) empty() error {
 	if out[0].Value() == int32(0) {
 		return nil
 	}
-	_, err = g.drain.now(out)
+	_, err = g.drain.runUnlimited(out)
 	return err
 }
 
-// guards makes runs that compute the same ones that can be interrupted.
+// guards makes runs interruptible. All runs it serves compute the same fetches
+// and targets.
 type guards struct {
 	s    *Session
-	ends []*Operation // what a run computes
+	ends []*Operation // the operations of the fetches, and the targets
 
-	mu   sync.Mutex
-	done map[*guard]*Operation // lets the guard go when a run has computed it
+	mu      sync.Mutex
+	enqueue map[*guard]*Operation // enqueues false when ends are computed
 
-	look  sync.Once
-	apply bool // whether runs are guarded of which nobody said so
+	decide    sync.Once
+	automatic bool // see wanted
 }
 
-// newGuards returns the guards for runs of fetches and targets, the same ones
-// for the same operations.
+// newGuards returns the guards for runs of fetches and targets. The same
+// operations give the same guards.
 func (s *Session) newGuards(fetches []Output, targets []*Operation) *guards {
 	ends := slices.Clone(targets)
 	for _, o := range fetches {
@@ -200,73 +164,74 @@ func (s *Session) newGuards(fetches []Output, targets []*Operation) *guards {
 	}
 	s.guards.mu.Lock()
 	defer s.guards.mu.Unlock()
-	if gs := s.guards.ends[string(key)]; gs != nil {
+	if gs := s.guards.sets[string(key)]; gs != nil {
 		return gs
 	}
-	if s.guards.ends == nil {
-		s.guards.ends = map[string]*guards{}
+	if s.guards.sets == nil {
+		s.guards.sets = map[string]*guards{}
 	}
-	gs := &guards{s: s, ends: ends, done: map[*guard]*Operation{}}
-	s.guards.ends[string(key)] = gs
+	gs := &guards{s: s, ends: ends, enqueue: map[*guard]*Operation{}}
+	s.guards.sets[string(key)] = gs
 	return gs
 }
 
-// guarded is a Callable with a guard in it, for one run.
+// guarded is a Callable with a guard among its targets, for one run.
 type guarded struct {
 	g    *guard
 	call Callable
 }
 
-// with returns c with a guard in it.
-func (gs *guards) with(c *Callable) (*guarded, error) {
+// guard returns a copy of c that a guard can interrupt.
+func (gs *guards) guard(c *Callable) (*guarded, error) {
 	g, err := gs.s.takeGuard()
 	if err != nil {
 		return nil, err
 	}
-	done, err := gs.lets(g)
+	enqueue, err := gs.enqueueOp(g)
 	if err != nil {
-		gs.s.giveGuard(g)
+		gs.s.returnGuard(g)
 		return nil, err
 	}
-	made := &guarded{g: g, call: *c}
-	made.call.guards = nil
-	made.call.targets = append(slices.Clone(c.targets), g.fails.c, done.c)
-	return made, nil
+	out := &guarded{g: g, call: *c}
+	out.call.guards = nil
+	out.call.targets = append(slices.Clone(c.targets), g.assert.c, enqueue.c)
+	return out, nil
 }
 
-// lets returns the operation that lets a guard go, which is made when it is
-// first used.
-func (gs *guards) lets(g *guard) (*Operation, error) {
+// enqueueOp returns the operation that enqueues false when the run has
+// computed everything else. It adds the operation to the graph at first use.
+func (gs *guards) enqueueOp(g *guard) (*Operation, error) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
-	if done := gs.done[g]; done != nil {
-		return done, nil
+	if op := gs.enqueue[g]; op != nil {
+		return op, nil
 	}
-	done, err := gs.s.g.AddOperation(OpSpec{
+	op, err := gs.s.g.AddOperation(OpSpec{
 		Type: "QueueEnqueueV2", Name: gs.s.g.guardName() + "/done",
-		Input: []Input{g.queue, OutputList{g.no}}, ControlDependencies: gs.ends,
+		Input: []Input{g.queue, OutputList{g.falseElem}}, ControlDependencies: gs.ends,
 	})
 	if err == nil {
-		gs.done[g] = done
+		gs.enqueue[g] = op
 	}
-	return done, err
+	return op, err
 }
 
-// interrupt makes the run fail, if it is under way.
+// interrupt makes the run fail if it is still in flight.
 func (g *guarded) interrupt() {
 	if g != nil {
-		g.g.abort.now(nil) // fails when the session is closed, which ends the run too
+		g.g.abort.runUnlimited(nil) // fails if the session is closed, which ends the run too
 	}
 }
 
-// back gives the guard back when the run is over. One that was interrupted or
-// failed has left something in the queue.
-func (g *guarded) back(used bool) {
+// release returns the guard to the session when the run has ended. The caller
+// says whether the run may have left elements in the queue, which it does when
+// it was interrupted or failed.
+func (g *guarded) release(mayHaveElements bool) {
 	if g == nil {
 		return
 	}
-	if used && g.g.empty() != nil {
-		return // the session is closed, or the guard is of no more use
+	if mayHaveElements && g.g.empty() != nil {
+		return // the session is closed, or the guard is broken: forget it
 	}
-	g.call.s.giveGuard(g.g)
+	g.call.s.returnGuard(g.g)
 }

@@ -8,51 +8,53 @@ import (
 	"strings"
 )
 
-// waits are parts of the names of operation types that may wait for another
-// run, or run for ever.
-var waits = []string{"Queue", "Barrier", "Stage", "Stack", "Reader", "Accumulator", "While", "LoopCond", "PartitionedCall", "If", "Case", "For"}
+// waitingTypes are parts of the names of operation types that may wait for
+// another run, or run for ever.
+var waitingTypes = []string{"Queue", "Barrier", "Stage", "Stack", "Reader", "Accumulator", "While", "LoopCond", "PartitionedCall", "If", "Case", "For"}
 
-// iterates is a part of the names of operation types that interrupted runs
-// spoil, for good.
-const iterates = "Iterator"
+// iteratorTypes is a part of the names of operation types that read an
+// iterator. Interrupting such a run spoils the iterator for good.
+const iteratorTypes = "Iterator"
 
-// wanted reports whether runs should be guarded of which nobody said so: those
-// that may never end by themselves and surely read no iterator.
+// wanted reports whether to guard a run whose caller left RunOptions.Interrupt
+// unset. It does if the run may never end by itself and certainly reads no
+// iterator.
 func (gs *guards) wanted() bool {
-	gs.look.Do(func() { gs.apply = gs.inspect() })
-	return gs.apply
+	gs.decide.Do(func() { gs.automatic = gs.mayWait() && !gs.s.g.functionsMayIterate() })
+	return gs.automatic
 }
 
-// inspect looks at everything that a run may compute.
-func (gs *guards) inspect() bool {
+// mayWait reports whether an operation that a run may compute can wait, and
+// none reads an iterator.
+func (gs *guards) mayWait() bool {
 	seen := map[*C.TF_Operation]bool{}
-	list := append([]*Operation(nil), gs.ends...)
-	may := false
-	for len(list) > 0 {
-		op := list[len(list)-1]
-		list = list[:len(list)-1]
+	pending := append([]*Operation(nil), gs.ends...)
+	waits := false
+	for len(pending) > 0 {
+		op := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if seen[op.c] {
 			continue
 		}
 		seen[op.c] = true
 		typ := op.Type()
-		if strings.Contains(typ, iterates) {
+		if strings.Contains(typ, iteratorTypes) {
 			return false
 		}
-		for _, part := range waits {
-			may = may || strings.Contains(typ, part)
+		for _, part := range waitingTypes {
+			waits = waits || strings.Contains(typ, part)
 		}
 		for _, in := range op.Inputs() {
-			list = append(list, in.Op)
+			pending = append(pending, in.Op)
 		}
-		list = append(list, op.ControlInputs()...)
+		pending = append(pending, op.ControlInputs()...)
 	}
-	return may && !gs.s.g.functionsIterate()
+	return waits
 }
 
-// functionsIterate reports whether a function of the graph might have an
-// iterator in it.
-func (g *Graph) functionsIterate() bool {
+// functionsMayIterate reports whether a function of the graph may read an
+// iterator. A function that cannot be read may.
+func (g *Graph) functionsMayIterate() bool {
 	all, err := g.Functions()
 	if err != nil {
 		return true
@@ -60,7 +62,7 @@ func (g *Graph) functionsIterate() bool {
 	found := false
 	for _, f := range all {
 		def, err := f.Def()
-		found = found || err != nil || bytes.Contains(def, []byte(iterates))
+		found = found || err != nil || bytes.Contains(def, []byte(iteratorTypes))
 		f.Close()
 	}
 	return found

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// kind says what a handle owns, for the count of live ones.
+// kind says what a handle owns. LiveKinds counts by it.
 type kind int
 
 const (
@@ -29,7 +29,7 @@ var (
 	leaked atomic.Int64
 )
 
-// Live reports how many C objects are open. Tests check that it falls to zero.
+// Live reports how many C objects are open. Tests check that it returns to zero.
 func Live() int64 {
 	var n int64
 	for k := range live {
@@ -38,8 +38,8 @@ func Live() int64 {
 	return n
 }
 
-// LiveKinds reports how many C objects are open by kind, "tensor" for one;
-// kinds of which none is open are left out.
+// LiveKinds reports how many C objects of each kind are open, such as "tensor".
+// Kinds with none are left out.
 func LiveKinds() map[string]int64 {
 	m := map[string]int64{}
 	for k := range live {
@@ -50,27 +50,49 @@ func LiveKinds() map[string]int64 {
 	return m
 }
 
-// Leaked reports how many C objects the garbage collector had to free so far
-// because nobody closed them. It is a count of bugs.
+// Leaked reports how many C objects the garbage collector has freed because
+// nobody closed them. Each one is a bug in the program.
 func Leaked() int64 { return leaked.Load() }
 
-// handle owns one C object of pointer type P. It is separate from the Go value
-// that embeds it, because a cleanup must not reach the value it cleans up after.
+// # Who frees a C object, and when
 //
-// A call that may overlap with Close takes a reference with hold; the object
-// is freed when it is closed and the last reference has gone.
+// Three parties may want an object gone, or need it, at the same time: its user
+// calls Close, the garbage collector finds the Go value unreachable, and a call
+// into C still uses the object in another goroutine.
+//
+// A handle counts references. The owner has one from the start, and every call
+// that may overlap with Close takes one with hold and gives it back with
+// release. Close gives the owner's reference back, once. Whoever gives back the
+// last reference frees the object:
+//
+//	refs  1            2             1                0
+//	      own    hold (a call)   Close            release: free
+//	      |------------|-------------|----------------|
+//
+// A call that cannot overlap with Close, because the caller of a method holds
+// the only Go value, uses ptr instead, and runtime.KeepAlive until the C call
+// has returned. Without it the collector could free the object during the call.
+//
+// The collector is a net for objects that nobody closed. runtime.AddCleanup
+// calls reap when the owner, a Tensor's Go value for example, is unreachable.
+// The cleanup's argument must not refer to the owner, or the owner would stay
+// reachable. This is why the handle is a separate allocation from its owner.
+// Tensors are an exception: they use a finalizer (docs/rationale.md).
+
+// handle owns one C object of pointer type P.
 type handle[P any] struct {
-	p      P
-	kind   kind
-	free   freer[P]
-	closed atomic.Bool
-	refs   atomic.Int64 // 1 for the owner until Close
-	net    runtime.Cleanup
-	id     uint64 // in the profile of handles; 0 if it is not there
+	p       P
+	kind    kind
+	free    freer[P]
+	closed  atomic.Bool
+	refs    atomic.Int64 // 1 for the owner until Close
+	cleanup runtime.Cleanup
+	id      uint64 // in the profile of handles; 0: not recorded
 }
 
-// freer frees a C object. It is no function because two tensors must be equal
-// to reflect.DeepEqual, see Tensor, and two functions never are.
+// freer frees a C object. It is an interface and not a function, because
+// reflect.DeepEqual must find two tensors equal (see Tensor), and it never finds
+// two functions equal.
 type freer[P any] interface{ free(P) }
 
 // freeFunc is a freer that is a function.
@@ -86,15 +108,16 @@ func (h *handle[P]) start(k kind, p P, free freer[P]) {
 	h.id = profileHandle()
 }
 
-// own makes owner responsible for p: Close frees it, or the collector does.
+// own makes owner responsible for p. Close frees p, or else the garbage collector
+// does when owner is unreachable.
 func own[O, P any](owner *O, k kind, p P, free func(P)) *handle[P] {
 	h := new(handle[P])
 	h.start(k, p, freeFunc[P](free))
-	h.net = runtime.AddCleanup(owner, reap[P], h)
+	h.cleanup = runtime.AddCleanup(owner, reap[P], h)
 	return h
 }
 
-// reap is the cleanup of an owner that was dropped, closed or not.
+// reap is the cleanup of an owner that is unreachable.
 func reap[P any](h *handle[P]) {
 	if !h.closed.Load() {
 		leaked.Add(1)
@@ -102,26 +125,26 @@ func reap[P any](h *handle[P]) {
 	}
 }
 
-// Close frees the C object, at once or when its last user is done. Calls after
-// the first do nothing.
+// Close frees the C object, at once or when the last call that uses it returns.
+// Later calls do nothing.
 func (h *handle[P]) Close() error {
-	if h.shut() {
-		h.net.Stop() // else the collector has work with every closed owner
+	if h.markClosed() {
+		h.cleanup.Stop() // otherwise every closed owner costs the collector a cleanup
 		h.release()
 	}
 	return nil
 }
 
-// shut marks the handle closed. It reports whether it was open, and so whether
-// the caller has the owner's reference to give back.
-func (h *handle[P]) shut() bool {
+// markClosed marks the handle as closed. It reports whether the handle was open;
+// then the caller must give back the owner's reference.
+func (h *handle[P]) markClosed() bool {
 	return h.isOpen() && h.closed.CompareAndSwap(false, true)
 }
 
-// isOpen reports whether the object exists and was not closed.
+// isOpen reports whether the object exists and is not closed.
 func (h *handle[P]) isOpen() bool { return h != nil && h.free != nil && !h.closed.Load() }
 
-// ptr returns the C pointer for one call; the caller keeps the owner alive.
+// ptr returns the C pointer for one call. The caller keeps the owner alive.
 func (h *handle[P]) ptr() P {
 	if stress {
 		collect() // frees the owner now if the caller forgot to keep it alive
@@ -132,8 +155,8 @@ func (h *handle[P]) ptr() P {
 	return h.p
 }
 
-// hold takes a reference, which the caller gives back with release. It fails
-// when the object is closed.
+// hold takes a reference, which the caller gives back with release. It returns
+// false if the object is closed.
 func (h *handle[P]) hold() bool {
 	if stress {
 		collect()
@@ -150,7 +173,7 @@ func (h *handle[P]) hold() bool {
 	return false
 }
 
-// release gives a reference back.
+// release gives a reference back. The last one frees the object.
 func (h *handle[P]) release() {
 	if h.refs.Add(-1) == 0 {
 		h.free.free(h.p)

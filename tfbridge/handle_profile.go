@@ -19,10 +19,10 @@ var (
 // handles returns the profile, made when it is first asked for.
 var handles = sync.OnceValue(func() *pprof.Profile { return pprof.NewProfile(HandleProfile) })
 
-// ProfileHandles records where one of every so many C objects is made from now
-// on, until it is freed: each tensor, graph, function and session with 1, none
-// with 0, which is how a process begins and costs nothing. The stacks are in
-// the pprof profile HandleProfile, which net/http/pprof serves by itself:
+// ProfileHandles records, from now on, the stack that made one of every so many
+// C objects, until that object is freed. 1 records each tensor, graph, function
+// and session. 0 records none; a process starts with 0, which costs nothing. The
+// stacks are in the pprof profile HandleProfile, which net/http/pprof serves:
 //
 //	go tool pprof http://localhost:6060/debug/pprof/millrace.handles
 //
@@ -30,16 +30,16 @@ var handles = sync.OnceValue(func() *pprof.Profile { return pprof.NewProfile(Han
 // without it.
 func ProfileHandles(every int) error {
 	if every < 0 {
-		return millrace.Errorf(millrace.ErrConfig, "a profile of every %d handles", every)
+		return millrace.Errorf(millrace.ErrConfig, "cannot profile every %d-th handle; pass 0 or more", every)
 	}
 	handles()
 	profileEvery.Store(int64(every))
 	return nil
 }
 
-// profileHandle records a new object, if its turn has come, and returns the
-// number to forget it by, 0 if it was not recorded. The profile holds on to
-// the number, not to the object, which may be dropped like any other.
+// profileHandle records a new object if it is its turn, and returns the number
+// for forgetHandle, or 0 if it recorded nothing. The profile keeps the number and
+// not the object, so that the object stays collectable.
 func profileHandle() uint64 {
 	every := profileEvery.Load()
 	if every <= 0 {
@@ -54,7 +54,7 @@ func profileHandle() uint64 {
 	return id
 }
 
-// forgetHandle takes an object out of the profile.
+// forgetHandle removes an object from the profile.
 func forgetHandle(id uint64) {
 	if id != 0 {
 		handles().Remove(id)

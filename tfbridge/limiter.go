@@ -7,15 +7,15 @@ import (
 	"millrace"
 )
 
-// defaultBlocking is how many calls may block in C at a time. Each holds an
-// operating system thread, and Go ends the process at 10,000 of them.
+// defaultBlocking is how many calls may block in C at once. Each of them holds
+// an operating system thread, and Go ends a process that has 10,000 of these.
 const defaultBlocking = 64
 
-// limiter lets a limited number of callers into blocking C calls.
+// limiter is a semaphore: its capacity is how many calls may block in C.
 type limiter chan struct{}
 
-// acquire waits for a place until ctx ends or closing is closed, of which a
-// nil one never is. The caller gives the place back with release.
+// acquire blocks until a slot is free, ctx is done, or closing is closed. A nil
+// closing channel is never closed. The caller gives the slot back with release.
 func (l limiter) acquire(ctx context.Context, closing <-chan struct{}) error {
 	select {
 	case l <- struct{}{}:
@@ -32,13 +32,21 @@ func (l limiter) acquire(ctx context.Context, closing <-chan struct{}) error {
 	}
 }
 
-// The limits for runs that Go functions make while another run waits for them.
+// A run may wait for a Go function that makes runs itself. These nested runs
+// must not wait for the slots of the runs that wait for the function: with all
+// slots taken nobody would go on. So nested runs have slots of their own. We
+// know a nested run by its context, which derives from that of the call.
+//
+// That is not enough. Go functions may be nested to any depth, and may make a
+// run without their context. So while any Go function runs, a run that has
+// waited for some time takes one of a limited number of extra slots.
 const (
-	maxNested       = 64 // at a time
-	nestedPatience  = 100 * time.Millisecond
-	maxExtraNested  = 512 // more, for those that have waited so long
-	callingPatience = time.Second
-	maxExtra        = 32 // more of other runs while Go functions run
+	maxNested      = 64 // nested runs
+	maxExtraNested = 512
+	maxExtra       = 32 // other runs
+
+	nestedWait = 100 * time.Millisecond // before a nested run takes an extra slot
+	outerWait  = time.Second            // before another run does
 )
 
 var (
@@ -47,31 +55,25 @@ var (
 	extra       = make(limiter, maxExtra)
 )
 
-// acquirePlace waits for a place for a run and returns where to give it back.
-//
-// A run that a Go function makes must not wait for the places of those runs
-// that wait for the function, so it has places of its own. It is known by its
-// context. Functions may be nested, and may have lost their context: whoever
-// waits for long while Go functions run gets one of the extra places, so that
-// runs which wait for each other go on.
-func acquirePlace(ctx context.Context, closing <-chan struct{}) (limiter, error) {
-	places, more, patience := blocking, extra, callingPatience
+// acquireSlot waits for a slot for a run, and returns the limiter to release.
+func acquireSlot(ctx context.Context, closing <-chan struct{}) (limiter, error) {
+	slots, more, wait := blocking, extra, outerWait
 	if ctx.Value(calling{}) != nil {
-		places, more, patience = nested, extraNested, nestedPatience
+		slots, more, wait = nested, extraNested, nestedWait
 	}
 	if runningCalls.Load() == 0 {
-		return places, places.acquire(ctx, closing)
+		return slots, slots.acquire(ctx, closing)
 	}
 	select {
-	case places <- struct{}{}:
-		return places, nil
+	case slots <- struct{}{}:
+		return slots, nil
 	default:
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case places <- struct{}{}:
-		return places, nil
+	case slots <- struct{}{}:
+		return slots, nil
 	case <-closing:
 		return nil, errClosed("session")
 	case <-ctx.Done():
@@ -79,8 +81,8 @@ func acquirePlace(ctx context.Context, closing <-chan struct{}) (limiter, error)
 	case <-timer.C:
 	}
 	select {
-	case places <- struct{}{}:
-		return places, nil
+	case slots <- struct{}{}:
+		return slots, nil
 	case more <- struct{}{}:
 		return more, nil
 	case <-closing:
@@ -90,10 +92,10 @@ func acquirePlace(ctx context.Context, closing <-chan struct{}) (limiter, error)
 	}
 }
 
-// release gives a place back.
+// release gives a slot back.
 func (l limiter) release() { <-l }
 
-// errCanceled is the failure of a call whose context ended.
+// errCanceled is the error of a call whose context is done.
 func errCanceled(ctx context.Context) error {
 	return millrace.Errorf(millrace.ErrCanceled, "canceled: %w", context.Cause(ctx))
 }

@@ -2,10 +2,9 @@ package tfbridge
 
 import "context"
 
-// LoadSavedModelContext is LoadSavedModel that stops waiting when ctx ends,
-// with an error of class millrace.ErrCanceled. TensorFlow cannot be stopped
-// while it loads: it goes on by itself, and the model is closed when it is
-// done.
+// LoadSavedModelContext is LoadSavedModel that returns when ctx is done, with an
+// error of class millrace.ErrCanceled. TensorFlow cannot stop loading: it goes
+// on in the background, and then the model is closed.
 //
 // It wraps TF_LoadSessionFromSavedModel.
 func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
@@ -19,20 +18,20 @@ func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *Se
 		m   *SavedModel
 		err error
 	}
-	done, left := make(chan result), make(chan struct{})
+	loaded, abandoned := make(chan result), make(chan struct{})
 	go func() {
 		m, err := LoadSavedModel(dir, tags, o)
 		select {
-		case done <- result{m, err}:
-		case <-left:
+		case loaded <- result{m, err}:
+		case <-abandoned:
 			m.Close()
 		}
 	}()
 	select {
-	case r := <-done:
+	case r := <-loaded:
 		return r.m, r.err
 	case <-ctx.Done():
-		close(left)
+		close(abandoned)
 		return nil, errCanceled(ctx)
 	}
 }

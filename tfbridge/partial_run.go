@@ -12,21 +12,21 @@ import (
 	"millrace"
 )
 
-// PartialRun is a run made in steps: each feeds some of what is needed and
-// fetches what can be computed by then, so that a later feed may depend on an
-// earlier fetch. What was computed is kept between the steps. Steps are made
-// one at a time, whoever calls. Close frees it; what was not fetched by then
-// goes with the session.
+// PartialRun is a run made in steps. Each step feeds some outputs and fetches
+// those that can be computed by then, so a later feed may depend on an earlier
+// fetch. TensorFlow keeps what it computed between the steps. Only one step runs
+// at a time; concurrent callers wait. Close frees the PartialRun; the session
+// frees tensors that were never fetched.
 type PartialRun struct {
 	h       *handle[*C.char]
 	s       *Session
 	in, out []C.TF_Output     // what steps may feed and fetch
 	targets []*C.TF_Operation // and run
-	step    limiter           // lets one step in
+	step    limiter           // admits one step at a time
 }
 
-// NewPartialRun prepares a run in steps. Everything that a step may feed,
-// fetch and run has to be given here; each is used once at most.
+// NewPartialRun prepares a run in steps. The arguments name everything that any
+// step may feed, fetch and run; each is used at most once.
 //
 // It wraps TF_SessionPRunSetup.
 func (s *Session) NewPartialRun(feeds, fetches []Output, targets []*Operation) (*PartialRun, error) {
@@ -56,7 +56,7 @@ func (s *Session) NewPartialRun(feeds, fetches []Output, targets []*Operation) (
 	return pr, nil
 }
 
-// Close frees the partial run. Steps under way are finished.
+// Close frees the partial run when the steps in flight have ended.
 //
 // It wraps TF_DeletePRunHandle.
 func (p *PartialRun) Close() error {
@@ -74,9 +74,9 @@ func (p *PartialRun) Run(feeds map[Output]*Tensor, fetches []Output, targets []*
 	return p.RunContext(context.Background(), feeds, fetches, targets)
 }
 
-// RunContext is Run that stops waiting when ctx ends, with an error of class
-// millrace.ErrCanceled. The step itself goes on, its fetches are lost, and the
-// next step waits for it.
+// RunContext is Run that returns when ctx is done, with an error of class
+// millrace.ErrCanceled. The step goes on in the background and its fetches are
+// lost. The next step waits for it.
 //
 // It wraps TF_SessionPRun.
 func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
@@ -94,7 +94,7 @@ func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, f
 	if err != nil {
 		return nil, err
 	}
-	c.loose = true
+	c.anyShape = true
 	if err := p.check(c); err != nil {
 		return nil, err
 	}
@@ -112,10 +112,10 @@ func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, f
 	if ctx.Done() == nil {
 		return p.run(r)
 	}
-	return beside(ctx, func() ([]*Tensor, error) { return p.run(r) }, nil)
+	return runAsync(ctx, func() ([]*Tensor, error) { return p.run(r) }, nil)
 }
 
-// check refuses what the partial run was not prepared for.
+// check refuses feeds, fetches and targets that NewPartialRun was not given.
 func (p *PartialRun) check(c *Callable) error {
 	for i, o := range c.in {
 		if !slices.Contains(p.in, o) {
@@ -135,8 +135,7 @@ func (p *PartialRun) check(c *Callable) error {
 	return nil
 }
 
-// enter waits for the step before and for a place to block in, and takes a
-// reference.
+// enter waits for the previous step and for a slot, and takes a reference.
 func (p *PartialRun) enter(ctx context.Context) error {
 	if err := p.step.acquire(ctx, p.s.closing); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (p *PartialRun) enter(ctx context.Context) error {
 	return nil
 }
 
-// run makes a step that was let in.
+// run makes a step after enter, and undoes what enter did.
 func (p *PartialRun) run(r *run) ([]*Tensor, error) {
 	defer r.end()
 	defer p.step.release()

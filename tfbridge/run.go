@@ -9,16 +9,16 @@ import (
 	"unsafe"
 )
 
-// run is one run under way. It holds its session and its values, so that they
-// outlive it whoever closes them.
+// run is one run in flight. It holds references to its session and values, so
+// that they outlive it if the caller closes them.
 type run struct {
 	c      *Callable
 	values []*Tensor
 	ptrs   []*C.TF_Tensor // of the values, then of the results
-	place  limiter        // where it blocks
+	slot   limiter        // the limiter that gave it a slot
 }
 
-// begin takes hold of what a run needs.
+// begin takes references to the session and the values.
 func (c *Callable) begin(values []*Tensor) (*run, error) {
 	if !c.s.h.hold() {
 		return nil, errClosed("session")
@@ -45,7 +45,7 @@ func (c *Callable) begin(values []*Tensor) (*run, error) {
 	return r, nil
 }
 
-// end lets go.
+// end releases the references.
 func (r *run) end() {
 	for _, t := range r.values {
 		t.h.release()
@@ -54,9 +54,9 @@ func (r *run) end() {
 	r.c.s.h.release()
 }
 
-// into makes the run and puts the results into a slice as long as they are.
-// What is recorded of it goes to metadata, unless that is nil.
-func (r *run) into(out []*Tensor, metadata *C.TF_Buffer) error {
+// execute makes the run and stores the results in out, which has their number.
+// If metadata is not nil it receives what TensorFlow recorded.
+func (r *run) execute(out []*Tensor, metadata *C.TF_Buffer) error {
 	defer r.end()
 	c, n := r.c, len(r.values)
 	defer runtime.KeepAlive(c)
@@ -74,57 +74,69 @@ func (r *run) into(out []*Tensor, metadata *C.TF_Buffer) error {
 	return nil
 }
 
-// run makes the run, in a place that the limiter gave.
+// run makes the run in its slot, and gives the slot back.
 func (r *run) run() ([]*Tensor, error) {
-	defer r.place.release()
+	defer r.slot.release()
 	out := make([]*Tensor, len(r.c.out))
-	if err := r.into(out, nil); err != nil {
+	if err := r.execute(out, nil); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// result is what a run came to.
+// result is the outcome of a run.
 type result struct {
 	out []*Tensor
 	err error
 }
 
-// beside calls run in a goroutine and waits for it or for ctx. Results that
-// come too late are closed. A run that was left is interrupted if it has a
-// guard.
-func beside(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([]*Tensor, error) {
-	done, left, stopped := make(chan result), make(chan struct{}), make(chan struct{})
+// runAsync calls run in a goroutine and waits until it returns or ctx is done.
+// Then it interrupts the run, if there is a guard, and returns without waiting.
+// The goroutine closes the late results and releases the guard.
+//
+//	caller                           goroutine
+//	------                           ---------
+//	wait for finished or ctx.Done    run()
+//	   | ctx is done                    |
+//	   v                                v
+//	close(abandoned)                 results, or the failure
+//	g.interrupt()                       |
+//	close(interrupted) ------------> wait, so that the guard's last element
+//	   |                             is in its queue before release empties it
+//	   v                                v
+//	return ErrCanceled               close results, release the guard
+func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([]*Tensor, error) {
+	finished, abandoned, interrupted := make(chan result), make(chan struct{}), make(chan struct{})
 	go func() {
 		var res result
 		res.out, res.err = run()
 		select {
-		case done <- res:
-			g.back(res.err != nil)
-		case <-left:
+		case finished <- res:
+			g.release(res.err != nil)
+		case <-abandoned:
 			closeAll(res.out)
-			<-stopped
-			g.back(true)
+			<-interrupted
+			g.release(true)
 		}
 	}()
 	select {
-	case res := <-done:
+	case res := <-finished:
 		return res.out, res.err
 	case <-ctx.Done():
 	}
 	select {
-	case res := <-done: // both happened; what a run took from an iterator must not be lost
+	case res := <-finished: // both happened; elements that the run took from an iterator must not be lost
 		return res.out, res.err
 	default:
-		close(left)
+		close(abandoned)
 		g.interrupt()
-		close(stopped)
+		close(interrupted)
 		return nil, errCanceled(ctx)
 	}
 }
 
-// bare makes the run n times in a loop in C, for benchmarks to compare with.
-func (c *Callable) bare(n int, values []*Tensor) error {
+// runLoop makes the run n times in a loop in C. Benchmarks compare with it.
+func (c *Callable) runLoop(n int, values []*Tensor) error {
 	r, err := c.begin(values)
 	if err != nil {
 		return err

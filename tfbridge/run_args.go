@@ -11,9 +11,9 @@ import (
 	"millrace"
 )
 
-// cRunArgs are the arguments of a run in the order in which C gets them. It is
-// the same for the same feeds each time: TensorFlow keeps what it prepared for
-// a run by the names in their order, and would keep it for each of them.
+// cRunArgs are the arguments of a run in the order in which C gets them. The
+// same feeds always have the same order. TensorFlow caches a prepared run by
+// its feeds in order, and would prepare one for every order.
 type cRunArgs struct {
 	feeds   []Output
 	values  []*Tensor // for feeds
@@ -21,7 +21,7 @@ type cRunArgs struct {
 	targets []*Operation
 }
 
-// newCRunArgs puts the feeds in order. It checks nothing.
+// newCRunArgs sorts the feeds. It checks nothing.
 func newCRunArgs(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) *cRunArgs {
 	a := &cRunArgs{
 		feeds:   slices.SortedFunc(maps.Keys(feeds), compareOutputs),
@@ -35,13 +35,13 @@ func newCRunArgs(feeds map[Output]*Tensor, fetches []Output, targets []*Operatio
 	return a
 }
 
-// compareOutputs orders outputs by where their operations are in memory, which
-// takes no call into C, and by index.
+// compareOutputs orders outputs by the addresses of their operations, which
+// needs no call into C, and by index.
 func compareOutputs(a, b Output) int {
 	return cmp.Or(cmp.Compare(a.Op.address(), b.Op.address()), cmp.Compare(a.Index, b.Index))
 }
 
-// address returns where the operation is in memory, 0 for none.
+// address returns the address of the C operation, 0 for nil.
 func (o *Operation) address() uintptr {
 	if o == nil {
 		return 0
@@ -49,8 +49,8 @@ func (o *Operation) address() uintptr {
 	return uintptr(unsafe.Pointer(o.c))
 }
 
-// explain adds to the failure of a run with which feeds of unexpected shapes it
-// was made.
+// explain adds to the failure of a run which values had another shape than
+// their feeds.
 func (c *Callable) explain(err error, values []*Tensor) error {
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Class == millrace.ErrCanceled || e.Class == millrace.ErrClosed {

@@ -39,13 +39,13 @@ type NodeTrace struct {
 	Thread    uint32        // a number for the thread it began in
 	Scheduled time.Time     // when it was ready to run
 	Start     time.Time     // when it began
-	Duration  time.Duration // until everything of it was over
+	Duration  time.Duration // until its last step ended
 	Bytes     int64         // allocated while it ran
 }
 
-// RunTraced is Run that also returns what was recorded, of a Callable that was
+// RunTraced is Run that also returns what TensorFlow recorded. c must have been
 // prepared with RunOptions.Trace or PartitionGraphs. A traced run takes longer.
-// The metadata of a run that fails is nil.
+// If the run fails the metadata is nil.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, *RunMetadata, error) {
@@ -56,13 +56,13 @@ func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, 
 		return nil, nil, errCanceled(ctx)
 	}
 	if c == nil || !c.traced {
-		return nil, nil, millrace.Errorf(millrace.ErrConfig, "a run that was not prepared to be traced: set RunOptions.Trace or PartitionGraphs")
+		return nil, nil, millrace.Errorf(millrace.ErrConfig, "the run was not prepared for tracing: set RunOptions.Trace or PartitionGraphs")
 	}
 	if err := c.checkValues(values); err != nil {
 		return nil, nil, err
 	}
 	var metadata *RunMetadata
-	out, err := c.besides(ctx, values, func(r *run) ([]*Tensor, error) {
+	out, err := c.runCancelable(ctx, values, func(r *run) ([]*Tensor, error) {
 		out, raw, err := r.traced()
 		if err != nil {
 			return nil, err
@@ -76,18 +76,18 @@ func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, 
 		return out, nil
 	})
 	if err != nil {
-		return nil, nil, err // the run may still be under way and set metadata
+		return nil, nil, err // the run may still be in flight and set metadata
 	}
 	return out, metadata, nil
 }
 
-// traced is run that returns the metadata too.
+// traced is run that also returns the metadata.
 func (r *run) traced() ([]*Tensor, []byte, error) {
-	defer r.place.release()
+	defer r.slot.release()
 	buf := C.TF_NewBuffer()
 	defer C.TF_DeleteBuffer(buf)
 	out := make([]*Tensor, len(r.c.out))
-	if err := r.into(out, buf); err != nil {
+	if err := r.execute(out, buf); err != nil {
 		return nil, nil, err
 	}
 	return out, copyBuffer(buf), nil

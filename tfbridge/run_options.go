@@ -7,40 +7,42 @@ import (
 	"millrace"
 )
 
-// RunOptions say how a run is made. Nil and the zero value are the defaults.
+// RunOptions are the options of a run. Nil and the zero value mean the defaults.
 type RunOptions struct {
-	// Inline computes in the calling thread; see Callable.Inline.
+	// Inline executes operations in the calling thread; see Callable.Inline.
 	Inline bool
-	// Interrupt makes TensorFlow stop a run whose context ends: operations
-	// that wait fail, loops leave at their next turn, and the threads they
-	// held are free. One kernel that computes is not stopped, but waited for
-	// in the background. A run that reads an iterator must not be interrupted:
-	// the iterator is spoilt for good. Without it a run whose context ends
-	// goes on in the background until it is done or the session is closed.
+	// Interrupt makes TensorFlow stop a run whose context is done: waiting
+	// operations fail, loops end at their next iteration, and their threads
+	// become free. A kernel that computes is not stopped; the run ends in the
+	// background when the kernel returns. Do not interrupt a run that reads an
+	// iterator: that spoils the iterator for good. Without Interrupt a run
+	// whose context is done goes on in the background until it ends or the
+	// session is closed.
 	//
-	// It costs a few operations in the graph, whose names begin with
-	// "millrace_guard", and some microseconds a run.
+	// It adds a few operations to the graph, whose names begin with
+	// "millrace_guard", and costs some microseconds a run.
 	Interrupt bool
-	// Timeout makes TensorFlow itself stop a run, which fails with an error of
-	// class millrace.ErrCanceled and the code DeadlineExceeded; it is rounded
-	// up to milliseconds, and 0 is none. The rules are those of Interrupt.
+	// Timeout makes TensorFlow stop the run after this time. The run fails with
+	// an error of class millrace.ErrCanceled and code DeadlineExceeded. It is
+	// rounded up to milliseconds; 0 means no timeout. The rules for iterators
+	// are those of Interrupt.
 	Timeout time.Duration
 	// Trace is what RunTraced records.
 	Trace TraceLevel
-	// PartitionGraphs has RunTraced return the graphs that were executed, as
-	// TensorFlow divided and rewrote them.
+	// PartitionGraphs makes RunTraced return the graphs that were executed: one
+	// for each device, as TensorFlow partitioned and rewrote them.
 	PartitionGraphs bool
 }
 
-// TraceLevel is how much is recorded of a run.
+// TraceLevel says how much TensorFlow records about a run.
 type TraceLevel int
 
 // The levels, with TensorFlow's numbers.
 const (
 	NoTrace       TraceLevel = 0
-	SoftwareTrace TraceLevel = 1 // what TensorFlow did when
-	HardwareTrace TraceLevel = 2 // and what its devices did
-	FullTrace     TraceLevel = 3
+	SoftwareTrace TraceLevel = 1 // what TensorFlow executed, and when
+	HardwareTrace TraceLevel = 2 // what the devices executed
+	FullTrace     TraceLevel = 3 // both
 )
 
 // The fields of the RunOptions message.
@@ -51,13 +53,13 @@ const (
 	runPartitionGraphs = 5
 )
 
-// check refuses options that make no sense.
+// check refuses invalid options.
 func (o *RunOptions) check() error {
 	if o.Timeout < 0 {
-		return millrace.Errorf(millrace.ErrConfig, "a run with a timeout of %v", o.Timeout)
+		return millrace.Errorf(millrace.ErrConfig, "the timeout of a run must not be negative, got %v", o.Timeout)
 	}
 	if o.Trace < NoTrace || o.Trace > FullTrace {
-		return millrace.Errorf(millrace.ErrConfig, "a run with trace level %d", o.Trace)
+		return millrace.Errorf(millrace.ErrConfig, "the trace level of a run must be from 0 to 3, got %d", o.Trace)
 	}
 	return nil
 }

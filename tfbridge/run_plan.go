@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-// maxPlans is how many different runs a session keeps prepared. When there are
-// more it starts anew.
+// maxPlans is how many different runs a session keeps prepared. At one more it
+// forgets all of them.
 const maxPlans = 64
 
-// planner keeps what Session.Run has prepared.
+// planner keeps the runs that Session.Run has prepared.
 type planner struct {
 	mu    sync.RWMutex
 	plans map[string]*plan
 	args  sync.Pool // of *plannedArgs, between runs
 }
 
-// plan is a run that was prepared, without and with a guard.
+// plan is a prepared run, without and with a guard.
 type plan struct {
 	plain, guarded Callable
-	look           sync.Once // decides on guarded
-	guard          bool      // use it
+	decide         sync.Once // sets guarded and useGuard
+	useGuard       bool
 }
 
 // plannedArgs are the arguments of a run and the key of its plan.
@@ -31,11 +31,11 @@ type plannedArgs struct {
 	key []byte
 }
 
-// RunContext is Run that stops waiting when ctx ends, with an error of class
-// millrace.ErrCanceled; the session stays usable. A run that may wait for
-// another one or for ever, and reads no iterator, is stopped in TensorFlow
-// too: see RunOptions.Interrupt. Any other goes on by itself, its results are
-// freed, and Close waits for it.
+// RunContext is Run that returns when ctx is done, with an error of class
+// millrace.ErrCanceled. The session stays usable. If the run may wait for
+// another run, or for ever, and reads no iterator, TensorFlow stops it: see
+// RunOptions.Interrupt. Any other run goes on in the background, its results
+// are freed, and Close waits for it.
 //
 // It wraps TF_SessionRun.
 func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
@@ -49,7 +49,7 @@ func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetc
 	if a == nil {
 		a = new(plannedArgs)
 	}
-	defer s.planner.give(a)
+	defer s.planner.recycle(a)
 	a.set(feeds, fetches, targets)
 	p, err := s.plan(a)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetc
 	return out, nil
 }
 
-// set puts the arguments in order, as newCRunArgs does, and makes the key.
+// set sorts the arguments as newCRunArgs does, and makes the key.
 func (a *plannedArgs) set(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) {
 	a.fetches, a.targets = fetches, targets
 	for o := range feeds {
@@ -98,17 +98,17 @@ func (a *plannedArgs) addOperation(op *Operation) {
 	a.key = binary.NativeEndian.AppendUint64(a.key, uint64(op.address()))
 }
 
-// give keeps arguments for the next run, without what they refer to.
-func (p *planner) give(a *plannedArgs) {
+// recycle clears the arguments and keeps their memory for the next run.
+func (p *planner) recycle(a *plannedArgs) {
 	clear(a.feeds)
 	clear(a.values)
 	a.feeds, a.values, a.fetches, a.targets, a.key = a.feeds[:0], a.values[:0], nil, nil, a.key[:0]
 	p.args.Put(a)
 }
 
-// plan returns what was prepared for a run, and prepares it the first time.
-// Operations stay what they are for as long as the graph is open, which is
-// checked, so a run that was checked once is right for good.
+// plan returns the prepared run for the arguments, and prepares it the first
+// time. Operations do not change while the graph is open, so a run that was
+// checked once stays valid.
 func (s *Session) plan(a *plannedArgs) (*plan, error) {
 	if err := s.g.check(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (s *Session) plan(a *plannedArgs) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.loose = true
+	c.anyShape = true
 	p = &plan{plain: *c}
 	s.planner.mu.Lock()
 	defer s.planner.mu.Unlock()
@@ -134,14 +134,14 @@ func (s *Session) plan(a *plannedArgs) (*plan, error) {
 	return p, nil
 }
 
-// wantsGuard reports whether runs of the plan whose context may end get a
-// guard.
+// wantsGuard reports whether runs of the plan get a guard if their context can
+// be done.
 func (p *plan) wantsGuard(s *Session, fetches []Output, targets []*Operation) bool {
-	p.look.Do(func() {
+	p.decide.Do(func() {
 		gs := s.newGuards(fetches, targets)
-		p.guard = gs.wanted()
+		p.useGuard = gs.wanted()
 		p.guarded = p.plain
 		p.guarded.guards = gs
 	})
-	return p.guard
+	return p.useGuard
 }

@@ -11,8 +11,8 @@ import (
 	"millrace"
 )
 
-// Session runs the operations of a graph. Many goroutines may run it at a
-// time, and it may be closed at any time.
+// Session runs the operations of a graph. Many goroutines may use it
+// concurrently, and Close may be called at any time.
 type Session struct {
 	h       *handle[*C.TF_Session]
 	g       *Graph
@@ -21,12 +21,12 @@ type Session struct {
 	freed   chan struct{} // closed when the C object is gone
 	calls   *sessionCalls
 	runs    sync.Pool // of *run, between runs
-	guards  guardPool // what interrupts runs
-	planner planner   // what Run has prepared
+	guards  guardPool // operations that interrupt runs
+	planner planner   // runs that Run has prepared
 }
 
-// NewSession returns a session on a graph. Operations may be added to the
-// graph later.
+// NewSession returns a session that runs a graph. Operations may be added to
+// the graph later.
 //
 // It wraps TF_NewSession.
 func NewSession(g *Graph, o *SessionOptions) (*Session, error) {
@@ -53,8 +53,8 @@ func adoptSession(p *C.TF_Session, g *Graph) *Session {
 	sessionsByPtr.Store(sessionToken(p), calls)
 	s := &Session{g: g, closing: make(chan struct{}), freed: freed, calls: calls}
 	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
-		calls.stop()    // else a run that waits for Go would go on
-		closeSession(p) // TF_DeleteSession alone leaves that to the last reader
+		calls.stop()    // otherwise a run that waits for a Go function would go on
+		closeSession(p) // TF_DeleteSession alone does not cancel runs
 		st := C.TF_NewStatus()
 		sessionsByPtr.Delete(sessionToken(p)) // before another session gets its address
 		C.TF_DeleteSession(p, st)
@@ -64,18 +64,19 @@ func adoptSession(p *C.TF_Session, g *Graph) *Session {
 	return s
 }
 
-// closeSession cancels what runs in a session. Its status says nothing that a
-// caller could act on.
+// closeSession cancels the runs of a session. It ignores the status, on which
+// no caller could act.
 func closeSession(p *C.TF_Session) {
 	st := C.TF_NewStatus()
 	C.TF_CloseSession(p, st)
 	C.TF_DeleteStatus(st)
 }
 
-// Close cancels the runs in flight, whose callers get an error of class
-// millrace.ErrClosed, waits for them and frees the session. Calls after the
-// first, or beside it, wait too. The error says which Go functions that the
-// session called ignore their context and run on; it is closed all the same.
+// Close cancels the runs in flight, waits for them and frees the session. Their
+// callers get an error of class millrace.ErrClosed. Concurrent and later calls
+// of Close wait too. If a Go function that the session called ignores its
+// context and does not return, the error names it; the session is closed all
+// the same.
 //
 // It wraps TF_CloseSession and TF_DeleteSession.
 func (s *Session) Close() error {
@@ -85,7 +86,7 @@ func (s *Session) Close() error {
 	s.once.Do(func() {
 		close(s.closing)
 		s.calls.stop()
-		if s.h.hold() { // it may have been freed by Close of the handle alone
+		if s.h.hold() { // a Close of the handle alone may have freed it
 			closeSession(s.h.p)
 			s.h.release()
 		}
@@ -96,10 +97,10 @@ func (s *Session) Close() error {
 	return s.calls.wait()
 }
 
-// Run runs the part of the graph that fetches and targets need, with feeds in
-// the place of what the graph would compute, and returns the fetches. The
-// caller closes them. A feed may have another shape than the graph says, as
-// long as the operations can do with it; [Session.Prepare] is stricter.
+// Run runs the part of the graph that fetches and targets need, and returns the
+// fetches, which the caller closes. A feed replaces the value that the graph
+// would compute. It may have another shape than the graph says, if the
+// operations accept it; [Session.Prepare] is stricter.
 //
 // It wraps TF_SessionRun.
 func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
@@ -131,7 +132,7 @@ func (s *Session) ListDevices() ([]Device, error) {
 	return devices(list)
 }
 
-// check fails when there is no session or it is closed.
+// check returns an error if the session is nil or closed.
 func (s *Session) check() error {
 	if s == nil || !s.h.isOpen() {
 		return errClosed("session")
@@ -144,8 +145,9 @@ func (s *Session) check() error {
 	}
 }
 
-// wrapRun turns the failure of a run into what the caller should see: one that
-// Close caused says so, for TensorFlow calls it the end of the data.
+// wrapRun returns the error that the caller of a failed run gets. If Close caused
+// the failure, the error says so: TensorFlow reports such a failure like the
+// end of the data.
 func (s *Session) wrapRun(err error) error {
 	select {
 	case <-s.closing:

@@ -110,7 +110,7 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("the next run gives %v", got)
 		}
 	}
-	for want, o := range map[string]*RunOptions{"timeout of -1ns": {Timeout: -1}, "trace level 4": {Trace: 4}} {
+	for want, o := range map[string]*RunOptions{"must not be negative, got -1ns": {Timeout: -1}, "must be from 0 to 3, got 4": {Trace: 4}} {
 		if _, err := s.PrepareRun(nil, []Output{x}, nil, o); !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %s", o, err, want)
 		}

@@ -168,7 +168,7 @@ func (t *Tensor) contents() []byte {
 //
 // It wraps TF_DeleteTensor.
 func (t *Tensor) Close() error {
-	if t != nil && t.h.shut() {
+	if t != nil && t.h.markClosed() {
 		runtime.SetFinalizer(t, nil)
 		t.h.release()
 	}

@@ -43,7 +43,7 @@ func (freeTensor) free(p *C.TF_Tensor) { C.TF_DeleteTensor(p) }
 
 // reapTensor frees a tensor that was dropped and not closed.
 func reapTensor(t *Tensor) {
-	if t.h.shut() {
+	if t.h.markClosed() {
 		leaked.Add(1)
 		t.h.release()
 	}
