@@ -43,7 +43,7 @@ demo: runtime ## predict over examples/digits and print the accuracy
 	@go run ./examples/digits
 
 .PHONY: test
-test: native vet fmt-check ## run every test, with the runtime
+test: native vet fmt-check native-test-if-gtest ## run every test, with the runtime
 	cd examples/service && $(WITH_RUNTIME) go test -count=1 ./...
 	$(WITH_RUNTIME) go test -count=1 ./...
 
@@ -64,14 +64,25 @@ runtime: need-pip build ## install TensorFlow's library, once
 native: runtime need-cxx ## compile cgo/datasets
 	go run ./internal/opbuild -runtime "$${MILLRACE_RUNTIME:-}" -cxx '$(CXX)'
 
-# What is in it and needs no TensorFlow, under the sanitizers.
+# The C++ tests of what is in it and needs no TensorFlow.
+NATIVE_TESTS = $(MAKE) -f cgo/datasets/tests.mk -j$(shell nproc)
+
+.PHONY: native-test
+native-test: need-gtest ## the C++ tests of cgo/datasets
+	@$(NATIVE_TESTS) VARIANT=plain
+
 .PHONY: native-asan
-native-asan: need-cxx ## the tests of cgo/datasets under the sanitizers
-	@mkdir -p build
-	cd cgo/datasets && $(CXX) -g -O1 -std=c++17 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
-		crc32c.cc crc32c_fold.cc worker_pool.cc record_reader.cc example_decoder.cc sequence_decoder.cc position_reader.cc window_plan.cc \
-		core_test.cc sequence_decoder_test.cc -o $(CURDIR)/build/datasets_core_test
-	build/datasets_core_test
+native-asan: need-gtest ## the same under the address and the undefined behaviour sanitizer
+	@$(NATIVE_TESTS) VARIANT=asan
+
+.PHONY: native-tsan
+native-tsan: need-gtest ## the worker pool and the readers under the thread sanitizer
+	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*WorkerPool*:*Reader*:*NextRun*:*Large*'
+
+# For make test, which must run where GoogleTest is not installed.
+.PHONY: native-test-if-gtest
+native-test-if-gtest: need-cxx
+	@if $(HAVE_GTEST); then $(MAKE) native-test; else echo "SKIPPED: the C++ tests. $(NO_GTEST)" >&2; fi
 
 .PHONY: clean
 clean: ## remove what was built; the runtime stays
@@ -81,7 +92,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan native-asan stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan native-test native-asan native-tsan stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -159,7 +170,7 @@ generate-clean: ## fail if make generate changes the tree
 
 ## What must be there
 
-.PHONY: need-go need-cc need-cxx need-pip
+.PHONY: need-go need-cc need-cxx need-gtest need-pip
 need-go:
 	@command -v go >/dev/null || { \
 		echo "Go is missing. Install Go $$(sed -n 's/^go //p' go.mod) or newer: https://go.dev/doc/install" >&2; exit 1; }
@@ -171,6 +182,12 @@ need-cc: need-go
 need-cxx: need-go
 	@command -v $(firstword $(CXX)) >/dev/null || { \
 		echo "A C++ compiler is missing: there is no $(firstword $(CXX)). Install one (Debian: apt install build-essential) or set CXX." >&2; exit 1; }
+
+HAVE_GTEST = echo '\#include <gtest/gtest.h>' | $(CXX) -x c++ -std=c++17 -fsyntax-only - >/dev/null 2>&1
+NO_GTEST := GoogleTest is missing. Install it (Debian: apt install libgtest-dev).
+
+need-gtest: need-cxx
+	@$(HAVE_GTEST) || { echo "$(NO_GTEST)" >&2; exit 1; }
 
 # Nothing is downloaded with pip once there is a runtime.
 need-pip:

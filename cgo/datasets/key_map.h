@@ -30,9 +30,11 @@ class KeyMap {
     }
     const auto known = by_key_.find(key);
     const int feature = known == by_key_.end() ? -1 : known->second;
-    if (position_ < kMaxOrder) {
+    // Long keys would take memory, and are rare: they have no place in the
+    // order and are looked up each time.
+    if (position_ < kMaxOrder && key.size() <= kMaxKey) {
       order_.resize(position_);
-      order_.push_back({std::string(key.substr(0, kMaxKey)), feature});
+      order_.push_back({std::string(key), feature});
       ++position_;
     }
     return feature;

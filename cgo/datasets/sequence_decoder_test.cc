@@ -1,5 +1,6 @@
-// Tests of the decoder of SequenceExamples; core_test.cc runs them.
 #include "sequence_decoder.h"
+
+#include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
@@ -11,25 +12,8 @@
 namespace millrace {
 namespace {
 
-std::string Text(const std::string& s) { return Field(10, Field(10, s)); }
-
-// Record is a SequenceExample of a feature of every kind: in the context an
-// int64 "i" and raw bytes "r", as lists of n elements two floats "f", strings
-// "s", unpacked int64s "u" and raw bytes "w".
-std::string Record(int id, int n) {
-  std::string f, s, u, w;
-  for (int i = 0; i < n; ++i) {
-    f += Field(10, Floats({id + 0.5f, static_cast<float>(i)}));
-    s += Field(10, Text(std::string(i % 5, 'a')));
-    u += Field(10, Field(26, {8, static_cast<char>(i)}));
-    w += Field(10, Text("wxyz"));
-  }
-  return Field(10, Entry("i", Int(id)) + Entry("r", Text("abcdefgh"))) +
-         Field(18,
-               Entry("f", f) + Entry("s", s) + Entry("u", u) + Entry("w", w));
-}
-
-FeatureSpec Spec(const char* key, Kind kind, int64_t values, bool is_list) {
+FeatureSpec Spec(const std::string& key, Kind kind, int64_t values,
+                 bool is_list) {
   FeatureSpec f;
   f.key = key;
   f.kind = kind;
@@ -37,6 +21,11 @@ FeatureSpec Spec(const char* key, Kind kind, int64_t values, bool is_list) {
   f.is_list = is_list;
   return f;
 }
+
+// The features of the tests: in the context "i" (an int64) and "r" (eight raw
+// bytes, to swap by four), as lists "f" (two floats each), "s" (a string), "u"
+// (an int64) and "w" (four raw bytes).
+enum Feature { kI, kR, kF, kS, kU, kW };
 
 std::vector<FeatureSpec> Specs() {
   FeatureSpec r = Spec("r", Kind::kRaw, 1, false);
@@ -49,86 +38,219 @@ std::vector<FeatureSpec> Specs() {
           Spec("u", Kind::kInt64, 1, true),  w};
 }
 
-// Decoded decodes batches into memory that is exactly as large as it must be.
-struct Decoded {
+// Record is a SequenceExample whose lists have n elements.
+std::string Record(int id, int n) {
+  std::vector<std::string> f, s, u, w;
+  for (int i = 0; i < n; ++i) {
+    f.push_back(Floats({id + 0.5f, static_cast<float>(i)}));
+    s.push_back(Texts({std::string(i % 5, 'a')}));
+    u.push_back(UnpackedInts({i}));
+    w.push_back(Texts({"wxyz"}));
+  }
+  return Features(Entry("i", Ints({id})) + Entry("r", Texts({"abcdefgh"}))) +
+         FeatureLists(Entry("f", List(f)) + Entry("s", List(s)) +
+                      Entry("u", List(u)) + Entry("w", List(w)));
+}
+
+// Batch decodes batches of two records. The context's memory is no larger than
+// it must be.
+struct Batch {
   std::vector<int64_t> i = std::vector<int64_t>(2);
   std::vector<char> r = std::vector<char>(16);
   SequenceDecoder decoder{Specs()};
   Fault fault;
 
+  Batch() { decoder.Clear(); }
+
   bool Decode(const std::string& record, int64_t row) {
     fault = Fault();
-    const std::vector<char> exact(record.begin(), record.end());
+    const Exact exact(record);
     const Destination to[] = {{i.data()}, {r.data()}, {}, {}, {}, {}};
-    return decoder.Decode({exact.data(), exact.size()}, to, row, &fault);
+    return decoder.Decode(exact.view(), to, row, &fault);
+  }
+
+  template <typename T>
+  std::vector<T> list(Feature feature) const {
+    const Joined& list = decoder.list(feature);
+    std::vector<T> v(list.size() / sizeof(T));
+    if (!v.empty()) std::memcpy(v.data(), list.data(), list.size());
+    return v;
+  }
+
+  std::vector<std::string> texts(Feature feature) const {
+    const Joined& list = decoder.list(feature);
+    std::vector<std::string> v;
+    size_t begin = 0;
+    for (const size_t end : list.texts()) {
+      v.emplace_back(list.data() + begin, end - begin);
+      begin = end;
+    }
+    return v;
   }
 };
 
-// Ints returns the numbers of a list of int64s.
-std::vector<int64_t> Ints(const Joined& list) {
-  std::vector<int64_t> v(list.size() / 8);
-  if (!v.empty()) std::memcpy(v.data(), list.data(), list.size());
-  return v;
-}
+using Splits = std::vector<int64_t>;
 
-void TestValues() {
-  Decoded d;
-  for (int round = 0; round < 2; ++round) {
-    d.decoder.Clear();
-    CHECK(d.Decode(Record(7, 3), 0) && d.Decode(Record(9, 0), 1));
-    CHECK(d.i[0] == 7 && d.i[1] == 9);
-    CHECK(std::string(d.r.data(), 8) == "dcbahgfe");
-    CHECK((d.decoder.list(2).splits() == std::vector<int64_t>{0, 3, 3}));
-    CHECK(d.decoder.list(2).size() == 3 * 8);
-    CHECK((d.decoder.list(3).texts() == std::vector<size_t>{0, 1, 3}));
-    CHECK((Ints(d.decoder.list(4)) == std::vector<int64_t>{0, 1, 2}));
-    CHECK(std::string(d.decoder.list(5).data(), 12) == "wxyzwxyzwxyz");
+TEST(Joined, GrowsAndKeepsWhatItHas) {
+  Joined list;
+  std::string want;
+  for (int n = 0; n < 200; ++n) {
+    const std::string part(n, 'a' + n % 26);
+    char* const at = list.Add(part.size());
+    ASSERT_NE(at, nullptr);
+    std::memcpy(at, part.data(), part.size());
+    want += part;
   }
-  d.decoder.Clear();
-  CHECK(d.Decode(Record(7, 3) + Record(8, 2), 0));  // the last wins
-  CHECK(d.i[0] == 8);
-  CHECK((Ints(d.decoder.list(4)) == std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(std::string(list.data(), list.size()), want);
+  list.Clear();
+  EXPECT_EQ(list.size(), 0u);
+  EXPECT_EQ(list.splits(), Splits{0});
 }
 
-void TestFaults() {
+TEST(Joined, RefusesMoreThanThereIsMemory) {
+  Joined list;
+  ASSERT_TRUE(list.AddText("abc"));
+  EXPECT_EQ(list.Add(size_t{1} << 62), nullptr);
+  EXPECT_EQ(std::string(list.data(), list.size()), "abc");
+}
+
+TEST(SequenceDecoder, JoinsTheListsOfABatch) {
+  Batch b;
+  for (int round = 0; round < 2; ++round) {  // what was before leaves no trace
+    b.decoder.Clear();
+    ASSERT_TRUE(b.Decode(Record(7, 3), 0)) << b.fault.text;
+    ASSERT_TRUE(b.Decode(Record(9, 0), 1)) << b.fault.text;
+    EXPECT_EQ(b.i, (std::vector<int64_t>{7, 9}));
+    EXPECT_EQ(std::string(b.r.data(), 16), "dcbahgfedcbahgfe");
+    for (const Feature f : {kF, kS, kU, kW}) {
+      EXPECT_EQ(b.decoder.list(f).splits(), (Splits{0, 3, 3}));
+    }
+    EXPECT_EQ(b.list<float>(kF),
+              (std::vector<float>{7.5f, 0, 7.5f, 1, 7.5f, 2}));
+    EXPECT_EQ(b.texts(kS), (std::vector<std::string>{"", "a", "aa"}));
+    EXPECT_EQ(b.list<int64_t>(kU), (std::vector<int64_t>{0, 1, 2}));
+    EXPECT_EQ(b.list<char>(kW).size(), 12u);
+  }
+}
+
+TEST(SequenceDecoder, DecodesPackedAndUnpackedElements) {
+  SequenceDecoder decoder({Spec("f", Kind::kFloat, 2, true)});
+  decoder.Clear();
+  const std::string record =
+      FeatureLists(Entry("f", List({Floats({1, 2}), UnpackedFloats({3, 4})})));
+  Fault fault;
+  const Destination none;
+  ASSERT_TRUE(decoder.Decode(record, &none, 0, &fault)) << fault.text;
+  const float want[] = {1, 2, 3, 4};
+  ASSERT_EQ(decoder.list(0).size(), sizeof(want));
+  EXPECT_EQ(std::memcmp(decoder.list(0).data(), want, sizeof(want)), 0);
+}
+
+// What TensorFlow accepts of odd records, with the same values.
+TEST(SequenceDecoder, TakesWhatTensorFlowTakes) {
+  const std::string record = Record(8, 2);
+  const struct {
+    const char* name;
+    std::string record;
+  } tests[] = {
+      {"the last of two records, joined", Record(7, 3) + record},
+      {"lists before the context", FeatureLists(Entry("f", "")) + record},
+      {"unknown fields", "\x18\x05" + record +
+                             "\x2d"
+                             "abcd"},
+      {"an unknown field that overshoots the end", record + "\x1a\x7f"
+                                                            "ab"},
+      {"other features", Features(Entry("a", "\x01\x02")) + record +
+                             FeatureLists(Entry("i", "\x01\x02"))},
+      {"bytes behind the list of a context feature",
+       record + Features(Entry("i", Ints({8}) + "rest"))},
+      {"bytes behind the list of an element, which are the next element",
+       record +
+           FeatureLists(Entry("u", List({Ints({0}) + List({Ints({1})})})))},
+  };
+  for (const auto& test : tests) {
+    Batch b;
+    ASSERT_TRUE(b.Decode(test.record, 0)) << test.name << ": " << b.fault.text;
+    EXPECT_EQ(b.i[0], 8) << test.name;
+    EXPECT_EQ(b.list<int64_t>(kU), (std::vector<int64_t>{0, 1})) << test.name;
+    EXPECT_EQ(b.decoder.list(kF).splits(), (Splits{0, 2})) << test.name;
+  }
+}
+
+TEST(SequenceDecoder, SaysWhatIsWrong) {
   const std::string good = Record(1, 2);
   const struct {
     std::string record, text;
-  } cases[] = {
+  } tests[] = {
       {"", "feature \"i\": the record has no such feature"},
-      {Record(1, 2).substr(0, 20), "not a SequenceExample (at byte 0)"},
-      {good + Field(10, Entry("i", "")),
+      {good.substr(0, 20), "not a SequenceExample (at byte 0)"},
+      {good + "\x1b",
+       "not a SequenceExample (at byte " + std::to_string(good.size()) + ")"},
+      {good + Features(Field(10, Field(18, "v") + Field(10, "k"))),
+       "not a SequenceExample (at byte " + std::to_string(good.size()) + ")"},
+      {good + Features(Entry("i", "")),
        "feature \"i\": 0 values stored, want 1"},
-      {good + Field(10, Entry("i", Text("a"))),
+      {good + Features(Entry("i", Ints({1, 2}))),
+       "feature \"i\": 2 values stored, want 1"},
+      {good + Features(Entry("i", Texts({"a"}))),
        "feature \"i\": no int64 list that can be read"},
-      {good + Field(10, Entry("r", Text("abc"))),
+      {good + Features(Entry("r", Texts({"abc"}))),
        "feature \"r\": 3 raw bytes, want 8"},
-      {good + Field(18, Entry("u", Field(10, Int(1)) + Field(10, ""))),
+      {good + Features(Entry(
+                  "r", Field(kBytesList, "\x0a" + Varint(0x80000000) + "ab"))),
+       "feature \"r\": no bytes list that can be read"},
+      {good + FeatureLists(Entry("u", List({Ints({1}), ""}))),
        "feature \"u\": element 1: 0 values stored, want 1"},
-      {good + Field(18, Entry("f", Field(10, Floats({1, 2, 3})))),
+      {good + FeatureLists(Entry("f", List({Floats({1, 2, 3})}))),
        "feature \"f\": element 0: 3 values stored, want 2"},
-      {good + Field(18, Entry("f", Field(10, Text("abcdefgh")))),
+      {good + FeatureLists(Entry("f", List({Texts({"abcdefgh"})}))),
        "feature \"f\": element 0: no float list that can be read"},
-      {good + Field(18, Entry("w", "x")),
+      {good + FeatureLists(Entry("s", List({Texts({"a"}), Texts({"b", "c"})}))),
+       "feature \"s\": element 1: 2 values stored, want 1"},
+      {good + FeatureLists(Entry("w", List({Texts({"abcde"})}))),
+       "feature \"w\": 5 raw bytes, want 4"},
+      {good + FeatureLists(Entry("w", "x")),
        "feature \"w\": element 0 cannot be read"},
-      {Field(10, Entry("i", Int(1)) + Entry("r", Text("abcdefgh"))),
+      {Features(Entry("i", Ints({1})) + Entry("r", Texts({"abcdefgh"}))),
        "feature \"f\": the record has no such feature list"},
   };
-  for (const auto& c : cases) {
-    Decoded d;
-    d.decoder.Clear();
-    CHECK(!d.Decode(c.record, 0));
-    CHECK(d.fault.text == c.text);
+  for (const auto& test : tests) {
+    Batch b;
+    EXPECT_FALSE(b.Decode(test.record, 0)) << test.text;
+    EXPECT_EQ(b.fault.cause, Cause::kInvalidArgument);
+    EXPECT_EQ(b.fault.text, test.text);
   }
-  // A list of few bytes takes little memory, whatever is asked for.
-  SequenceDecoder large({Spec("f", Kind::kFloat, int64_t{1} << 50, true)});
-  Fault fault;
-  large.Clear();
-  CHECK(!large.Decode(good, nullptr, 0, &fault));
-  CHECK(fault.cause == Cause::kInvalidArgument);
 }
 
-// Change changes a record in a place or a few.
+// A list of few bytes takes little memory, whatever is asked for.
+TEST(SequenceDecoder, TakesNoMemoryForValuesThatCannotBeThere) {
+  for (const Kind kind : {Kind::kFloat, Kind::kInt64}) {
+    SequenceDecoder decoder({Spec("f", kind, int64_t{1} << 50, true)});
+    decoder.Clear();
+    Fault fault;
+    const std::string feature = kind == Kind::kFloat ? Floats({1}) : Ints({1});
+    EXPECT_FALSE(decoder.Decode(FeatureLists(Entry("f", List({feature}))),
+                                nullptr, 0, &fault));
+    EXPECT_EQ(fault.cause, Cause::kInvalidArgument) << fault.text;
+  }
+}
+
+// A context feature and a list may have one name.
+TEST(SequenceDecoder, TellsContextAndListsApart) {
+  SequenceDecoder decoder(
+      {Spec("x", Kind::kInt64, 1, false), Spec("x", Kind::kInt64, 1, true)});
+  decoder.Clear();
+  std::vector<int64_t> x(1);
+  const Destination to[] = {{x.data()}, {}};
+  Fault fault;
+  ASSERT_TRUE(
+      decoder.Decode(Features(Entry("x", Ints({5}))) +
+                         FeatureLists(Entry("x", List({Ints({6}), Ints({7})}))),
+                     to, 0, &fault));
+  EXPECT_EQ(x[0], 5);
+  EXPECT_EQ(decoder.list(1).splits(), (Splits{0, 2}));
+}
+
 void Change(std::mt19937* random, std::string* record) {
   for (int k = (*random)() % 3; k >= 0 && !record->empty(); --k) {
     const size_t at = (*random)() % record->size();
@@ -142,37 +264,37 @@ void Change(std::mt19937* random, std::string* record) {
       case 2:
         record->insert(at, 1, static_cast<char>((*random)()));
         break;
-      case 3:
+      default:
         record->resize(at);
     }
   }
 }
 
-void TestChanged() {
+// Whatever a record holds, what was decoded of it is consistent; the address
+// sanitizer watches over the rest. The fuzz driver of cgo/fuzz compares with
+// TensorFlow.
+TEST(SequenceDecoder, SurvivesChangedRecords) {
   std::mt19937 random(5);
-  Decoded d;
+  Batch b;
   int accepted = 0;
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < 100000; ++i) {
     std::string record = Record(i % 128, random() % 4);
     if (i % 3 == 0) record += Record(i % 128, random() % 3);
     Change(&random, &record);
-    d.decoder.Clear();
-    if (!d.Decode(record, i % 2)) continue;
+    b.decoder.Clear();
+    if (!b.Decode(record, i % 2)) {
+      ASSERT_NE(b.fault.cause, Cause::kNone);
+      continue;
+    }
     ++accepted;
-    const int64_t n = d.decoder.list(2).splits().back();
-    CHECK(d.decoder.list(2).size() == static_cast<size_t>(n) * 8);
-    const Joined& texts = d.decoder.list(3);
-    CHECK(texts.texts().empty() || texts.texts().back() == texts.size());
+    const auto n = static_cast<size_t>(b.decoder.list(kF).splits().back());
+    ASSERT_EQ(b.decoder.list(kF).size(), n * 8);
+    const Joined& texts = b.decoder.list(kS);
+    ASSERT_EQ(texts.texts().size(), static_cast<size_t>(texts.splits().back()));
+    ASSERT_EQ(texts.texts().empty() ? 0 : texts.texts().back(), texts.size());
   }
-  CHECK(accepted > 2000);
+  EXPECT_GT(accepted, 1000);
 }
 
 }  // namespace
-
-void TestSequences() {
-  TestValues();
-  TestFaults();
-  TestChanged();
-}
-
 }  // namespace millrace

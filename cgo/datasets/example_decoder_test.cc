@@ -1,0 +1,305 @@
+#include "example_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "records_test.h"
+
+namespace millrace {
+namespace {
+
+FeatureSpec Spec(const std::string& key, Kind kind, int64_t values) {
+  FeatureSpec f;
+  f.key = key;
+  f.kind = kind;
+  f.values = values;
+  return f;
+}
+
+FeatureSpec RawSpec(const std::string& key, int64_t values, int64_t bytes,
+                    int swap = 1) {
+  FeatureSpec f = Spec(key, Kind::kRaw, values);
+  f.raw_bytes = bytes;
+  f.swap_bytes = swap;
+  return f;
+}
+
+// One decodes records of one feature. The memory it decodes to is no larger
+// than it must be.
+class One {
+ public:
+  explicit One(const FeatureSpec& f) : spec_(f), decoder_({f}) {
+    const int64_t size = f.kind == Kind::kInt64   ? 8
+                         : f.kind == Kind::kFloat ? 4
+                         : f.kind == Kind::kRaw   ? f.raw_bytes
+                                                  : 0;
+    bytes_.resize(static_cast<size_t>(f.values * size));
+    if (f.kind == Kind::kBytes) texts_.resize(static_cast<size_t>(f.values));
+  }
+
+  bool Decode(const std::string& record) {
+    fault = Fault();
+    const Exact exact(record);
+    Destination to;
+    to.base = bytes_.data();
+    if (spec_.kind == Kind::kBytes) {
+      to.base = &texts_;
+      to.set = [](void* base, int64_t i, const char* data, size_t n) {
+        static_cast<std::vector<std::string>*>(base)->at(i).assign(data, n);
+      };
+    }
+    return decoder_.Decode(exact.view(), &to, 0, &fault);
+  }
+
+  template <typename T>
+  std::vector<T> values() const {
+    std::vector<T> v(bytes_.size() / sizeof(T));
+    if (!v.empty()) std::memcpy(v.data(), bytes_.data(), bytes_.size());
+    return v;
+  }
+  std::string bytes() const { return {bytes_.data(), bytes_.size()}; }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+  Fault fault;
+
+ private:
+  const FeatureSpec spec_;
+  ExampleDecoder decoder_;
+  std::vector<char> bytes_;
+  std::vector<std::string> texts_;
+};
+
+std::string X(const std::string& feature) {
+  return Features(Entry("x", feature));
+}
+
+TEST(ExampleDecoder, DecodesPackedAndUnpackedLists) {
+  One ints(Spec("x", Kind::kInt64, 3));
+  for (const auto& write : {Ints, UnpackedInts}) {
+    ASSERT_TRUE(ints.Decode(X(write({1, -2, INT64_MIN})))) << ints.fault.text;
+    EXPECT_EQ(ints.values<int64_t>(), (std::vector<int64_t>{1, -2, INT64_MIN}));
+  }
+  One floats(Spec("x", Kind::kFloat, 2));
+  for (const auto& write : {Floats, UnpackedFloats}) {
+    ASSERT_TRUE(floats.Decode(X(write({1.5f, -0.25f})))) << floats.fault.text;
+    EXPECT_EQ(floats.values<float>(), (std::vector<float>{1.5f, -0.25f}));
+  }
+}
+
+TEST(ExampleDecoder, DecodesByteStrings) {
+  One one(Spec("x", Kind::kBytes, 3));
+  const std::string zeros("\0\0", 2);
+  ASSERT_TRUE(one.Decode(X(Texts({"", zeros, std::string(300, 'z')}))));
+  EXPECT_EQ(one.texts(),
+            (std::vector<std::string>{"", zeros, std::string(300, 'z')}));
+}
+
+TEST(ExampleDecoder, DecodesRawNumbers) {
+  One plain(RawSpec("x", 2, 4));
+  ASSERT_TRUE(plain.Decode(X(Texts({"abcd", "efgh"}))));
+  EXPECT_EQ(plain.bytes(), "abcdefgh");
+  One swapped(RawSpec("x", 2, 4, 2));
+  ASSERT_TRUE(swapped.Decode(X(Texts({"abcd", "efgh"}))));
+  EXPECT_EQ(swapped.bytes(), "badcfehg");
+}
+
+TEST(ExampleDecoder, WritesEachRowToItsPlace) {
+  ExampleDecoder decoder(
+      {Spec("x", Kind::kFloat, 2), Spec("y", Kind::kInt64, 1)});
+  std::vector<float> x(6);
+  std::vector<int64_t> y(3);
+  const Destination to[] = {{x.data()}, {y.data()}};
+  Fault fault;
+  for (const int64_t row : {2, 0, 1}) {
+    const auto v = static_cast<float>(row);
+    const std::string record =
+        Features(Entry("y", Ints({row})) + Entry("x", Floats({v, -v})));
+    ASSERT_TRUE(decoder.Decode(record, to, row, &fault)) << fault.text;
+  }
+  EXPECT_EQ(x, (std::vector<float>{0, 0, 1, -1, 2, -2}));
+  EXPECT_EQ(y, (std::vector<int64_t>{0, 1, 2}));
+}
+
+// What TensorFlow accepts of odd records, with the same values.
+TEST(ExampleDecoder, TakesWhatTensorFlowTakes) {
+  const std::string seven = Ints({7});
+  const struct {
+    const char* name;
+    std::string record;
+  } tests[] = {
+      {"the last of two entries of a key",
+       Features(Entry("x", Ints({6})) + Entry("x", seven))},
+      {"the last of two Examples, joined", X(Ints({6})) + X(seven)},
+      {"an entry without a value after the one with it",
+       Features(Entry("x", seven) + Entry("x", ""))},
+      {"a value before its key",
+       Features(Field(10, Field(18, seven) + Field(10, "x")))},
+      {"other features", Features(Entry("a", Texts({"b"})) + Entry("x", seven) +
+                                  Entry("c", "\x7f"))},
+      {"an unknown field before", "\x18\x05" + X(seven)},
+      {"an unknown field that overshoots the end", X(seven) + "\x1a\x7f"
+                                                              "ab"},
+      {"bytes behind the list",
+       X(Field(kInt64List, Field(kPacked, "\x07")) + "rest")},
+      {"a list that claims more than there is",
+       X("\x1a\x7f" + Field(kPacked, "\x07"))},
+      {"a packed list that claims more than there is",
+       X(Field(kInt64List, "\x0a\x7f\x07"))},
+      {"features that claim more than there is",
+       "\x0a\x7f" + Entry("x", seven)},
+      {"lengths of more bytes than needed",
+       X(std::string("\x1a\x83\x80\x00", 4) + Field(kPacked, "\x07"))},
+  };
+  for (const auto& test : tests) {
+    One one(Spec("x", Kind::kInt64, 1));
+    EXPECT_TRUE(one.Decode(test.record)) << test.name << ": " << one.fault.text;
+    EXPECT_EQ(one.values<int64_t>()[0], 7) << test.name;
+  }
+}
+
+TEST(ExampleDecoder, SaysWhatIsWrong) {
+  const struct {
+    FeatureSpec spec;
+    std::string record, text;
+  } tests[] = {
+      {Spec("x", Kind::kInt64, 1), "",
+       "feature \"x\": the record has no such feature"},
+      {Spec("x", Kind::kInt64, 1), Features(Entry("y", Ints({1}))),
+       "feature \"x\": the record has no such feature"},
+      {Spec("x", Kind::kInt64, 1), X(""),
+       "feature \"x\": the record has no such feature"},
+      {Spec("x", Kind::kInt64, 1), X(Floats({1})),
+       "feature \"x\": stored as a float list, int64 is asked for"},
+      {Spec("x", Kind::kInt64, 1), X("\x22\x01z"),
+       "feature \"x\": no list of bytes, floats or int64s"},
+      {Spec("x", Kind::kInt64, 2), X(Ints({1, 2, 3})),
+       "feature \"x\": 3 values stored, want 2"},
+      {Spec("x", Kind::kInt64, 2), X(UnpackedInts({1})),
+       "feature \"x\": 1 values stored, want 2"},
+      {Spec("x", Kind::kFloat, 1), X(UnpackedFloats({1, 2})),
+       "feature \"x\": 2 values stored, want 1"},
+      {Spec("x", Kind::kBytes, 1), X(Texts({"a", "b"})),
+       "feature \"x\": 2 values stored, want 1"},
+      {RawSpec("x", 1, 4), X(Texts({"abc"})),
+       "feature \"x\": 3 raw bytes, want 4"},
+      {Spec("x", Kind::kInt64, 1), X(Field(kInt64List, "\x0a\x01\x80")),
+       "feature \"x\": its list cannot be read"},
+      {Spec("x", Kind::kBytes, 1),
+       X(Field(kBytesList, "\x0a" + Varint(0x80000000) + "ab")),
+       "feature \"x\": its list cannot be read"},
+      {Spec("x", Kind::kInt64, 1), "\x0b", "not an Example (byte 0)"},
+      {Spec("x", Kind::kInt64, 1), Features("\x12\x01z"),
+       "not an Example (byte 2)"},
+      {Spec(std::string("x\n"), Kind::kInt64, 1), "",
+       "feature \"x\\x0a\": the record has no such feature"},
+  };
+  for (const auto& test : tests) {
+    One one(test.spec);
+    EXPECT_FALSE(one.Decode(test.record)) << test.text;
+    EXPECT_EQ(one.fault.cause, Cause::kInvalidArgument);
+    EXPECT_EQ(one.fault.text, test.text);
+  }
+}
+
+// A list of more values than wanted is counted, not written. These ended the
+// process in TensorFlow.
+TEST(ExampleDecoder, WritesNothingBeyondTheValuesWanted) {
+  const std::vector<float> many(10000, 1.0f);
+  One floats(Spec("x", Kind::kFloat, 1));
+  EXPECT_FALSE(floats.Decode(X(UnpackedFloats(many))));
+  EXPECT_FALSE(floats.Decode(X(Floats(many))));
+  One ints(Spec("x", Kind::kInt64, 1));
+  EXPECT_FALSE(ints.Decode(X(Ints(std::vector<int64_t>(10000, 1)))));
+  One texts(Spec("x", Kind::kBytes, 1));
+  EXPECT_FALSE(texts.Decode(X(Texts(std::vector<std::string>(1000, "t")))));
+  One raw(RawSpec("x", 1, 2));
+  EXPECT_FALSE(raw.Decode(X(Texts(std::vector<std::string>(1000, "rr")))));
+}
+
+TEST(ExampleDecoder, GoesOnAfterAFault) {
+  One one(Spec("x", Kind::kInt64, 1));
+  EXPECT_FALSE(one.Decode("\x0b"));
+  EXPECT_TRUE(one.Decode(X(Ints({4}))));
+  EXPECT_EQ(one.values<int64_t>()[0], 4);
+  EXPECT_FALSE(one.Decode(Features("")));  // nothing is left of the last one
+}
+
+TEST(ExampleDecoder, FindsTheValuesOfOneFeatureInTheRecord) {
+  const std::string other = Entry("other", Ints({1}));
+  const struct {
+    const char* name;
+    FeatureSpec spec;
+    std::string record, values;
+  } tests[] = {
+      {"packed floats", Spec("x", Kind::kFloat, 2),
+       Features(other + Entry("x", Floats({1, 2}))), Bits(1) + Bits(2)},
+      {"one raw string", RawSpec("x", 1, 4), X(Texts({"abcd"})), "abcd"},
+      {"unpacked floats", Spec("x", Kind::kFloat, 1), X(UnpackedFloats({1})),
+       ""},
+      {"two raw strings", RawSpec("x", 2, 1), X(Texts({"a", "b"})), ""},
+      {"raw numbers to swap", RawSpec("x", 1, 4, 4), X(Texts({"abcd"})), ""},
+      {"ints", Spec("x", Kind::kInt64, 1), X(Ints({1})), ""},
+  };
+  for (const auto& test : tests) {
+    ExampleDecoder decoder({test.spec});
+    std::vector<char> bytes(100);
+    const Destination to{bytes.data()};
+    Fault fault;
+    ASSERT_TRUE(decoder.Decode(test.record, &to, 0, &fault)) << fault.text;
+    size_t at = 0, n = 0;
+    const bool found = decoder.Values(test.record, &at, &n);
+    EXPECT_EQ(found, !test.values.empty()) << test.name;
+    if (found) {
+      EXPECT_EQ(test.record.substr(at, n), test.values) << test.name;
+    }
+  }
+}
+
+// Whatever a record holds, nothing outside it is read and nothing outside the
+// destinations written; the address sanitizer watches. The fuzz driver of
+// cgo/fuzz compares with TensorFlow.
+TEST(ExampleDecoder, SurvivesChangedRecords) {
+  ExampleDecoder decoder({Spec("x", Kind::kFloat, 3),
+                          Spec("y", Kind::kInt64, 1), RawSpec("r", 1, 4)});
+  const std::string good =
+      Features(Entry("x", Floats({1, 2, 3})) + Entry("y", UnpackedInts({4})) +
+               Entry("r", Texts({"abcd"})));
+  std::mt19937 random(2);
+  int accepted = 0;
+  for (int i = 0; i < 100000; ++i) {
+    std::string record = good;
+    for (int k = random() % 3; k >= 0 && !record.empty(); --k) {
+      const size_t at = random() % record.size();
+      switch (random() % 4) {
+        case 0:
+          record[at] = static_cast<char>(random());
+          break;
+        case 1:
+          record.erase(at, 1 + random() % 4);
+          break;
+        case 2:
+          record.insert(at, 1, static_cast<char>(random()));
+          break;
+        default:
+          record.resize(at);
+      }
+    }
+    std::vector<float> x(3);
+    std::vector<int64_t> y(1);
+    std::vector<char> r(4);
+    const Destination to[] = {{x.data()}, {y.data()}, {r.data()}};
+    const Exact exact(record);
+    Fault fault;
+    const bool ok = decoder.Decode(exact.view(), to, 0, &fault);
+    ASSERT_EQ(ok, fault.cause == Cause::kNone);
+    accepted += ok;
+  }
+  EXPECT_GT(accepted, 1000);
+}
+
+}  // namespace
+}  // namespace millrace

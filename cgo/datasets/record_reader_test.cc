@@ -1,0 +1,329 @@
+#include "record_reader.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "records_test.h"
+
+namespace millrace {
+namespace {
+
+using Outcome = RecordReader::Outcome;
+
+// ReadAll returns the records of a file up to its end or the first fault.
+std::vector<std::string> ReadAll(const std::string& path, Fault* fault,
+                                 size_t buffer_bytes = 1) {
+  RecordReader reader(buffer_bytes);
+  std::vector<std::string> records;
+  if (!reader.Open(path, 0, 0, fault)) return records;
+  std::string_view record;
+  while (reader.Next(&record, fault) == Outcome::kRecord) {
+    records.emplace_back(record);
+  }
+  return records;
+}
+
+std::vector<std::string> ReadBytes(const std::string& bytes, Fault* fault) {
+  return ReadAll(TempFile(bytes).path(), fault);
+}
+
+// Numbered returns records of different sizes, the first of them empty.
+std::vector<std::string> Numbered(int n) {
+  std::vector<std::string> records;
+  for (int i = 0; i < n; ++i) records.emplace_back(7 * i, 'a' + i % 26);
+  return records;
+}
+
+std::string Framed(const std::vector<std::string>& records) {
+  std::string bytes;
+  for (const std::string& record : records) bytes += Frame(record);
+  return bytes;
+}
+
+TEST(RecordReader, ReadsRecordsOfEverySize) {
+  const std::vector<std::string> records = {
+      "", "a", std::string(70000, 'b'), "", std::string(3 << 20, 'c'), "d"};
+  const TempFile file(Framed(records));
+  for (const size_t buffer : {size_t{0}, size_t{1} << 20}) {
+    Fault fault;
+    EXPECT_EQ(ReadAll(file.path(), &fault, buffer), records);
+    EXPECT_EQ(fault.cause, Cause::kNone) << fault.text;
+  }
+}
+
+TEST(RecordReader, ReadsAnEmptyFile) {
+  Fault fault;
+  EXPECT_TRUE(ReadBytes("", &fault).empty());
+  EXPECT_EQ(fault.cause, Cause::kNone);
+}
+
+// A file that is cut at any byte gives the records before, and a fault unless
+// the cut is between two of them.
+TEST(RecordReader, FindsEachCut) {
+  const std::vector<std::string> records = Numbered(10);
+  const std::string bytes = Framed(records);
+  std::vector<size_t> ends = {0};
+  for (const auto& r : records) ends.push_back(ends.back() + 16 + r.size());
+  for (size_t cut = 0; cut <= bytes.size(); ++cut) {
+    Fault fault;
+    const size_t n = ReadBytes(bytes.substr(0, cut), &fault).size();
+    ASSERT_LE(ends[n], cut);
+    ASSERT_TRUE(n == records.size() || cut < ends[n + 1]) << "cut " << cut;
+    if (ends[n] == cut) {
+      ASSERT_EQ(fault.cause, Cause::kNone) << fault.text;
+    } else {
+      ASSERT_EQ(fault.cause, Cause::kDataLoss);
+      ASSERT_NE(fault.text.find("the file is truncated"), std::string::npos)
+          << fault.text;
+    }
+  }
+}
+
+TEST(RecordReader, FindsEachFlippedBit) {
+  const std::vector<std::string> records = Numbered(10);
+  const std::string bytes = Framed(records);
+  std::vector<size_t> ends = {0};
+  for (const auto& r : records) ends.push_back(ends.back() + 16 + r.size());
+  for (size_t bit = 0; bit < bytes.size() * 8; bit += 11) {
+    std::string flipped = bytes;
+    flipped[bit / 8] ^= 1 << (bit % 8);
+    Fault fault;
+    const size_t n = ReadBytes(flipped, &fault).size();
+    ASSERT_EQ(fault.cause, Cause::kDataLoss) << "bit " << bit;
+    ASSERT_LE(ends[n], bit / 8);
+    ASSERT_LT(bit / 8, ends[n + 1]);
+    const std::string place = "record " + std::to_string(n) + " (offset " +
+                              std::to_string(ends[n]) + "): ";
+    ASSERT_NE(fault.text.find(place), std::string::npos) << fault.text;
+  }
+}
+
+// A header can have a right checksum and claim anything.
+TEST(RecordReader, TakesNoMemoryForWhatAHeaderClaims) {
+  const struct {
+    uint64_t length;
+    Cause cause;
+    const char* text;
+  } tests[] = {
+      {1000, Cause::kDataLoss, "3 of 1000 data bytes"},
+      {3, Cause::kDataLoss, "0 of 4 data checksum bytes"},
+      {256 << 20, Cause::kDataLoss, "3 of 268435456 data bytes"},
+      {(256 << 20) + 1, Cause::kResourceExhausted, "it claims 268435457 bytes"},
+      {INT64_MAX, Cause::kResourceExhausted, "cap 256 MiB"},
+      {UINT64_MAX - 15, Cause::kResourceExhausted, "cap 256 MiB"},
+      {UINT64_MAX, Cause::kResourceExhausted, "3 remain"},
+  };
+  for (const auto& test : tests) {
+    Fault fault;
+    EXPECT_TRUE(ReadBytes(Header(test.length) + "abc", &fault).empty());
+    EXPECT_EQ(fault.cause, test.cause) << fault.text;
+    EXPECT_NE(fault.text.find(test.text), std::string::npos) << fault.text;
+  }
+}
+
+TEST(RecordReader, SaysWhichFileCannotBeOpened) {
+  const std::string dir = ::testing::TempDir();
+  const TempFile file("");
+  const std::string fifo = file.path() + ".fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const struct {
+    std::string path;
+    Cause cause;
+    const char* text;
+  } tests[] = {
+      {file.path() + ".none", Cause::kNotFound, "open"},
+      {file.path() + "/below", Cause::kNotFound, "open"},
+      {dir, Cause::kFailedPrecondition, "not a regular file"},
+      // Nobody writes to it: the opening must not wait.
+      {fifo, Cause::kFailedPrecondition, "not a regular file"},
+  };
+  for (const auto& test : tests) {
+    Fault fault;
+    RecordReader reader(1);
+    EXPECT_FALSE(reader.Open(test.path, 0, 0, &fault));
+    EXPECT_EQ(fault.cause, test.cause) << fault.text;
+    EXPECT_NE(fault.text.find(test.path), std::string::npos) << fault.text;
+    EXPECT_NE(fault.text.find(test.text), std::string::npos) << fault.text;
+  }
+  unlink(fifo.c_str());
+}
+
+TEST(RecordReader, GoesOnFromAnyRecord) {
+  const std::vector<std::string> records = Numbered(20);
+  const TempFile file(Framed(records));
+  RecordReader reader(1);
+  Fault fault;
+  ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
+  std::string_view record;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const int64_t offset = reader.offset(), ordinal = reader.ordinal();
+    EXPECT_EQ(ordinal, static_cast<int64_t>(i));
+    RecordReader other(1);
+    ASSERT_TRUE(other.Open(file.path(), offset, ordinal, &fault));
+    for (size_t k = i; k < records.size(); ++k) {
+      ASSERT_EQ(other.Next(&record, &fault), Outcome::kRecord);
+      ASSERT_EQ(record, records[k]);
+    }
+    ASSERT_EQ(other.Next(&record, &fault), Outcome::kEnd);
+    ASSERT_EQ(reader.Next(&record, &fault), Outcome::kRecord);
+  }
+}
+
+TEST(RecordReader, RefusesOffsetsOutsideTheFile) {
+  const TempFile file(Frame("abc"));
+  for (const int64_t offset : {int64_t{-1}, int64_t{20}, INT64_MAX}) {
+    RecordReader reader(1);
+    Fault fault;
+    EXPECT_FALSE(reader.Open(file.path(), offset, 0, &fault));
+    EXPECT_EQ(fault.cause, Cause::kFailedPrecondition) << fault.text;
+  }
+}
+
+// What a file had when it was opened is what is read: a change is a fault.
+TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
+  const std::string record(100000, 'r');
+  const std::string bytes = Framed({record, record, record});
+  const struct {
+    const char* name;
+    size_t size;
+    const char* text;
+  } tests[] = {
+      {"cut in a record", bytes.size() - 1, "the file shrank"},
+      {"cut between records", 2 * (record.size() + 16), "the file shrank"},
+      {"emptied", 0, "the file shrank"},
+      {"grown", bytes.size() + 5, "the file changed while it was read"},
+  };
+  for (const auto& test : tests) {
+    TempFile file(bytes);
+    RecordReader reader(1);
+    Fault fault;
+    ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
+    std::string_view got;
+    ASSERT_EQ(reader.Next(&got, &fault), Outcome::kRecord);
+    file.Truncate(test.size);
+    Outcome outcome;
+    do {
+      outcome = reader.Next(&got, &fault);
+    } while (outcome == Outcome::kRecord);
+    EXPECT_EQ(outcome, Outcome::kFault) << test.name;
+    EXPECT_EQ(fault.cause, Cause::kFailedPrecondition) << test.name;
+    EXPECT_NE(fault.text.find(test.text), std::string::npos) << fault.text;
+  }
+}
+
+TEST(RecordReader, OpensAnotherFileAfterClose) {
+  const TempFile one(Frame("one")), two(Frame("two"));
+  RecordReader reader(1);
+  Fault fault;
+  std::string_view record;
+  for (const TempFile* file : {&one, &two, &one}) {
+    EXPECT_FALSE(reader.is_open());
+    ASSERT_TRUE(reader.Open(file->path(), 0, 0, &fault));
+    EXPECT_TRUE(reader.is_open());
+    ASSERT_EQ(reader.Next(&record, &fault), Outcome::kRecord);
+    EXPECT_EQ(record, file == &two ? "two" : "one");
+    reader.Close();
+  }
+}
+
+// Records of one layout: "<", eight values and ">".
+class NextRunTest : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int64_t kRecords = 100;
+
+  static std::string Values(int64_t i) {
+    std::string s = std::to_string(i);
+    return s + std::string(8 - s.size(), '_');
+  }
+  static std::string Record(int64_t i) { return "<" + Values(i) + ">"; }
+
+  static Layout TheLayout() {
+    Layout layout;
+    layout.before = "<";
+    layout.after = ">";
+    layout.values = 8;
+    return layout;
+  }
+
+  // Bytes returns a file in which record `odd`, if there is one, is `other`.
+  static std::string Bytes(int64_t odd, const std::string& other) {
+    std::string bytes;
+    for (int64_t i = 0; i < kRecords; ++i) {
+      bytes += i == odd ? other : Frame(Record(i));
+    }
+    return bytes;
+  }
+
+  WorkerPool workers_{GetParam()};
+};
+
+TEST_P(NextRunTest, ReadsValuesUpToTheNumberWanted) {
+  const TempFile file(Bytes(-1, ""));
+  RecordReader reader(1);
+  Fault fault;
+  ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
+  for (int64_t begin = 0, step = 1; begin < kRecords; ++step) {
+    const int64_t want = std::min(step, kRecords - begin);
+    std::string got(static_cast<size_t>(8 * want), '?');
+    ASSERT_EQ(reader.NextRun(TheLayout(), step, got.data(), &workers_), want);
+    for (int64_t i = 0; i < want; ++i) {
+      ASSERT_EQ(got.substr(8 * i, 8), Values(begin + i));
+    }
+    begin += want;
+    EXPECT_EQ(reader.ordinal(), begin);
+    EXPECT_EQ(reader.offset(), begin * 26);
+  }
+  std::string_view record;
+  EXPECT_EQ(reader.Next(&record, &fault), Outcome::kEnd);
+}
+
+// The run ends before a record that is not of the layout, or is damaged. Next
+// reads that one and tells what is wrong with it.
+TEST_P(NextRunTest, EndsBeforeAnOddRecord) {
+  std::string damaged = Frame(Record(1));
+  damaged[15] ^= 1;
+  std::string bad_header = Frame(Record(1));
+  bad_header[9] ^= 1;
+  const std::pair<std::string, bool> odd[] = {
+      {Frame("[12345678]"), true},
+      {Frame("<12345678"), true},
+      {Frame("<123456789>"), true},
+      {Frame(""), true},
+      {damaged, false},
+      {bad_header, false},
+  };
+  for (const auto& [bytes, sound] : odd) {
+    for (const int64_t at : {0, 1, 7, 8, 63, 99}) {
+      const TempFile file(Bytes(at, bytes));
+      RecordReader reader(1);
+      Fault fault;
+      ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
+      std::string got(8 * kRecords, '?');
+      int64_t run = 0;
+      while (run < at) {
+        const int64_t n =
+            reader.NextRun(TheLayout(), kRecords, got.data(), &workers_);
+        if (n == 0) break;
+        run += n;
+      }
+      ASSERT_EQ(run, at);
+      std::string_view record;
+      ASSERT_EQ(reader.Next(&record, &fault),
+                sound ? Outcome::kRecord : Outcome::kFault);
+      if (sound) continue;
+      const std::string place = ": record " + std::to_string(at) + " (";
+      EXPECT_NE(fault.text.find(place), std::string::npos) << fault.text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, NextRunTest, ::testing::Values(1, 2, 3));
+
+}  // namespace
+}  // namespace millrace

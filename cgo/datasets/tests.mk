@@ -1,0 +1,30 @@
+# The C++ tests of cgo/datasets that need no TensorFlow, compiled once for each
+# VARIANT: plain, asan or tsan. Called from the Makefile in the top directory.
+VARIANT := plain
+GTEST_FILTER := *
+SOURCES := crc32c crc32c_fold example_decoder position_reader record_reader \
+	sequence_decoder window_plan worker_pool
+TESTS := $(basename $(notdir $(wildcard cgo/datasets/*_test.cc)))
+OUT := build/native/$(VARIANT)
+
+SANITIZE_plain :=
+SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_tsan := -fsanitize=thread
+FLAGS := -std=c++17 -Wall -Wextra -Werror -pthread -MMD -MP $(SANITIZE_$(VARIANT))
+# GoogleTest's macros take four times as long to compile with optimisation.
+OPTIMISE = $(if $(filter %_test,$*),-g1 -O0,-g -O1)
+
+OBJECTS := $(patsubst %,$(OUT)/%.o,$(SOURCES) $(TESTS))
+
+.PHONY: run
+run: $(OUT)/datasets_test
+	ASAN_OPTIONS=allocator_may_return_null=1 $(OUT)/datasets_test --gtest_brief=1 --gtest_filter='$(GTEST_FILTER)'
+
+$(OUT)/datasets_test: $(OBJECTS)
+	$(CXX) $(FLAGS) $^ -lgtest_main -lgtest -o $@
+
+$(OUT)/%.o: cgo/datasets/%.cc cgo/datasets/tests.mk
+	@mkdir -p $(@D)
+	$(CXX) $(FLAGS) $(OPTIMISE) -c $< -o $@
+
+-include $(OBJECTS:.o=.d)
