@@ -5,70 +5,220 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// canonical returns a checked protobuf as TensorFlow's C++ writes it when asked
-// to be deterministic: fields by number, maps by key. It is what the checksum
-// in fingerprint.pb is of. Python sorts the keys of maps in another order, so
-// the file itself is not.
+// Two protobuf parsers may read the same bytes differently: a tag of more than
+// 32 bits, a number longer than its type, a message in two pieces. A check
+// that reads with one parser proves nothing about a program that reads with
+// another. So nothing that this package reads goes to TensorFlow as it is. The
+// message is written again, in the one form that every parser agrees about,
+// and that form is both what is checked and what TensorFlow loads:
 //
-// Only the order differs, never the length, so everything moves in place.
+//	as it may come               as it is written again
+//	fields in any order          by number; entries of a map by key
+//	numbers one by one           packed
+//	f8 ff ff ff ff ff ff ff 01   the shortest varint of the field's type
+//	zero written out             left out, unless the field has presence
+//	fields of no known number    left out
+//
+// This is also what TensorFlow's C++ writes when asked to be deterministic.
+
+// canonical returns a checked protobuf in its one form.
 func canonical(b []byte, m *messageType) []byte {
-	b = slices.Clone(b)
-	(&sorter{}).sort(b, m)
-	return b
+	w := &canonicalWriter{out: make([]byte, 0, len(b)+len(b)/64+16)}
+	w.message(b, m)
+	return w.out
 }
 
-// sorter holds the buffers that sorting needs at every depth.
-type sorter struct {
-	parts []part
-	moved []byte
+// ordered returns a checked protobuf with its fields in canonical order, but
+// each as it came, those of no known number last. The checksum in
+// fingerprint.pb is of this form: Python sorts the keys of maps in another
+// order than C++, which computes the checksum. A field that was written in two
+// ways has two checksums here, so that no flipped bit goes unseen.
+func ordered(b []byte, m *messageType) []byte {
+	w := &canonicalWriter{orderOnly: true, out: make([]byte, 0, len(b))}
+	w.message(b, m)
+	return w.out
+}
+
+// canonicalWriter holds the buffers that writing needs at every depth.
+type canonicalWriter struct {
+	orderOnly bool
+	parts     []part
+	out       []byte
 }
 
 // part is one field of a message, tag included.
 type part struct {
-	num        protowire.Number
-	key        mapKey
-	start, end int
+	num   protowire.Number
+	field fieldType
+	key   mapKey
+	value wireField
 }
 
-// sort brings the fields of the message in b, and all messages in it, in order.
-func (s *sorter) sort(b []byte, m *messageType) {
-	first := len(s.parts)
-	for pos := 0; pos < len(b); {
-		num, wire, n := protowire.ConsumeTag(b[pos:])
-		size := protowire.ConsumeFieldValue(num, wire, b[pos+n:])
-		p := part{num: num, start: pos, end: pos + n + size}
-		f := m.field(num)
-		if !f.known {
-			p.num = protowire.MaxValidNumber + 1 // what is not known comes last
-		}
-		if f.message != nil {
-			content, _ := protowire.ConsumeBytes(b[pos+n : p.end])
-			s.sort(content, f.message)
-			if f.mapped {
-				p.key = keyOf(num, content)
-			}
-		}
-		s.parts = append(s.parts, p)
-		pos = p.end
-	}
-	s.reorder(b, s.parts[first:])
-	s.parts = s.parts[:first]
-}
-
-// reorder puts the parts of b in order.
-func (s *sorter) reorder(b []byte, parts []part) {
-	order := func(a, b part) int {
+// message writes a message without its length.
+func (w *canonicalWriter) message(b []byte, m *messageType) {
+	first := len(w.parts)
+	w.split(b, m)
+	parts := w.parts[first:]
+	slices.SortStableFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.num, b.num), cmp.Compare(a.key.text, b.key.text), cmp.Compare(a.key.number, b.key.number))
+	})
+	if m.entry && !w.orderOnly {
+		w.entry(parts, m)
+	} else {
+		for len(parts) > 0 {
+			parts = parts[w.field(parts):]
+		}
 	}
-	if slices.IsSortedFunc(parts, order) {
+	w.parts = w.parts[:first]
+}
+
+// split adds the fields of a message to w.parts.
+func (w *canonicalWriter) split(b []byte, m *messageType) {
+	for f := range fieldsOf(b) {
+		p := part{num: f.num, field: m.field(f.num), value: f}
+		if p.field.mapped {
+			p.key = keyOf(f.num, f.bytes)
+		}
+		if !p.field.known {
+			if !w.orderOnly {
+				continue
+			}
+			p.num = protowire.MaxValidNumber + 1 // after all that are known
+		}
+		w.parts = append(w.parts, p)
+	}
+}
+
+// entry writes the entry of a map, key and value, even those that are zero.
+func (w *canonicalWriter) entry(parts []part, m *messageType) {
+	for num := protowire.Number(1); num <= 2; num++ {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.num == num })
+		if i < 0 {
+			field := m.field(num)
+			w.value(part{num: num, field: field, value: wireField{num: num, wire: field.wire}})
+			continue
+		}
+		w.value(parts[i])
+	}
+}
+
+// field writes the first of some parts, with the others of the same list of
+// numbers, and returns how many parts that were.
+func (w *canonicalWriter) field(parts []part) int {
+	p := parts[0]
+	switch {
+	case p.field.message == nil && (w.orderOnly || !p.field.known):
+		w.verbatim(p.value)
+		return 1
+	case p.field.packable:
+		return w.packed(parts)
+	case p.field.implicit && isZero(p):
+		return 1
+	}
+	w.value(p)
+	return 1
+}
+
+// isZero reports whether a field holds its type's zero value.
+func isZero(p part) bool {
+	if p.value.wire == protowire.BytesType {
+		return len(p.value.bytes) == 0
+	}
+	return narrow(p.field.kind, p.value.number) == 0
+}
+
+// verbatim writes a field as it came.
+func (w *canonicalWriter) verbatim(f wireField) {
+	w.out = protowire.AppendTag(w.out, f.num, f.wire)
+	w.scalar(f)
+}
+
+// value writes one field.
+func (w *canonicalWriter) value(p part) {
+	w.out = protowire.AppendTag(w.out, p.num, p.field.wire)
+	if p.field.message == nil {
+		p.value.number = narrow(p.field.kind, p.value.number)
+		w.scalar(p.value)
 		return
 	}
-	slices.SortStableFunc(parts, order)
-	s.moved = s.moved[:0]
-	for _, p := range parts {
-		s.moved = append(s.moved, b[p.start:p.end]...)
+	start := len(w.out)
+	w.message(p.value.bytes, p.field.message)
+	w.prefix(start)
+}
+
+// prefix puts the length of what was written since start before it.
+func (w *canonicalWriter) prefix(start int) {
+	size := len(w.out) - start
+	shift := protowire.SizeVarint(uint64(size))
+	w.out = append(w.out, make([]byte, shift)...)
+	copy(w.out[start+shift:], w.out[start:start+size])
+	protowire.AppendVarint(w.out[start:start], uint64(size))
+}
+
+// packed writes a list of numbers as one field, from all parts at the front
+// that belong to it, and returns how many they were.
+func (w *canonicalWriter) packed(parts []part) int {
+	first := parts[0]
+	n := 1
+	for n < len(parts) && parts[n].num == first.num {
+		n++
 	}
-	copy(b, s.moved)
+	w.out = protowire.AppendTag(w.out, first.num, protowire.BytesType)
+	start := len(w.out)
+	for _, p := range parts[:n] {
+		w.numbers(p)
+	}
+	if len(w.out) == start { // a list without elements is no field
+		w.out = w.out[:start-protowire.SizeTag(first.num)]
+		return n
+	}
+	w.prefix(start)
+	return n
+}
+
+// numbers writes the elements of one part of a list of numbers.
+func (w *canonicalWriter) numbers(p part) {
+	if p.value.wire != protowire.BytesType {
+		p.value.number = narrow(p.field.kind, p.value.number)
+		w.scalar(p.value)
+		return
+	}
+	if p.field.wire != protowire.VarintType {
+		w.out = append(w.out, p.value.bytes...)
+		return
+	}
+	for _, v := range p.value.numbersIn() {
+		w.out = protowire.AppendVarint(w.out, narrow(p.field.kind, v))
+	}
+}
+
+// scalar writes a value without a tag.
+func (w *canonicalWriter) scalar(f wireField) {
+	switch f.wire {
+	case protowire.VarintType:
+		w.out = protowire.AppendVarint(w.out, f.number)
+	case protowire.Fixed32Type:
+		w.out = protowire.AppendFixed32(w.out, uint32(f.number))
+	case protowire.Fixed64Type:
+		w.out = protowire.AppendFixed64(w.out, f.number)
+	case protowire.BytesType:
+		w.out = protowire.AppendBytes(w.out, f.bytes)
+	}
+}
+
+// narrow returns a varint as a parser stores it in a field of a kind: only the
+// bits that fit.
+func narrow(k protoreflect.Kind, v uint64) uint64 {
+	switch k {
+	case protoreflect.BoolKind:
+		return uint64(protowire.EncodeBool(v != 0))
+	case protoreflect.Int32Kind, protoreflect.EnumKind:
+		return uint64(int64(int32(v)))
+	case protoreflect.Uint32Kind, protoreflect.Sint32Kind:
+		return uint64(uint32(v))
+	}
+	return v
 }

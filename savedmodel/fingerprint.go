@@ -30,8 +30,8 @@ func (r *reader) checkFingerprint(data []byte) (bool, error) {
 	if producer < 1 {
 		return false, nil // before TensorFlow 2.11 field 1 was of the graph alone
 	}
-	if fingerprint64(canonical(data, savedModelType())) != model {
-		return false, r.mismatch(binaryName)
+	if fingerprint64(ordered(data, savedModelType())) != model && fingerprint64(data) != model {
+		return false, r.mismatch(binaryName) // some versions of TensorFlow took the checksum of the file as it was
 	}
 	return true, r.checkIndexFingerprint(index)
 }

@@ -51,6 +51,10 @@ func (c *wireCheck) check(b []byte, base int64, m *messageType, depth int) error
 		if n < 0 {
 			return badWire(start, m, "a field's tag", n)
 		}
+		if num > protowire.MaxValidNumber {
+			// A tag has 32 bits. C++ drops those above and reads another field.
+			return &wireError{offset: start, message: m.name, what: "a tag of more than 32 bits"}
+		}
 		if wire == protowire.StartGroupType || wire == protowire.EndGroupType {
 			return &wireError{offset: start, message: m.name, what: "a group, which TensorFlow does not use"}
 		}

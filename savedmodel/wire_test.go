@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace/internal/tfproto"
 )
@@ -47,6 +48,7 @@ func TestWireCheck(t *testing.T) {
 		{"length past the end", []byte{0x12, 0xff, 0x01}, "offset 0: in SavedModel: field 2 is cut off"},
 		{"long varint", append([]byte{8}, bytes.Repeat([]byte{0xff}, 11)...), "cannot be read"},
 		{"field 0", []byte{0, 0}, "tag cannot be read"},
+		{"field of 32 bits", nodeOf(protowire.AppendVarint(nil, (1<<29+2)<<3|2), []byte{0}), "a tag of more than 32 bits"},
 		{"deep", nodeOf(message(5, message(1, []byte("k")), message(2, deep))), "nest deeper than 100"},
 	}
 	for _, tt := range tests {
@@ -85,8 +87,45 @@ func TestCanonical(t *testing.T) {
 	}
 	slices.Reverse(parts)
 	typ := typeOf(&tfproto.NodeDef{})()
-	if got := canonical(bytes.Join(parts, nil), typ); !bytes.Equal(got, sorted) {
-		t.Errorf("canonical\n got %q\nwant %q", got, sorted)
+	for name, form := range map[string]func([]byte, *messageType) []byte{"canonical": canonical, "ordered": ordered} {
+		if got := form(bytes.Join(parts, nil), typ); !bytes.Equal(got, sorted) {
+			t.Errorf("%s\n got %q\nwant %q", name, got, sorted)
+		}
+	}
+}
+
+// Whatever one field can be written as, one form comes out.
+func TestCanonicalForms(t *testing.T) {
+	attr := func(fields ...[]byte) []byte { return bytes.Join(fields, nil) }
+	long := append(protowire.AppendTag(nil, 3, protowire.VarintType), 0x81, 0x80, 0x00) // 1 in three bytes
+	dim := func(v uint64) []byte { return message(2, number(1, v)) }
+	tests := []struct {
+		name     string
+		message  proto.Message
+		in, want []byte
+	}{
+		{"long varint", &tfproto.AttrValue{}, long, number(3, 1)},
+		{"bool of 2", &tfproto.AttrValue{}, number(5, 2), number(5, 1)},
+		{"enum with high bits", &tfproto.AttrValue{}, number(6, 1<<32|7), number(6, 7)},
+		{"zero in a oneof", &tfproto.AttrValue{}, number(3, 0), number(3, 0)},
+		{"zero left out", &tfproto.TensorShapeProto_Dim{}, number(1, 0), nil},
+		{"empty text left out", &tfproto.NodeDef{}, message(1), nil},
+		{"numbers one by one", &tfproto.AttrValue_ListValue{}, attr(number(3, 1), number(3, 2)), message(3, []byte{1, 2})},
+		{"numbers in two packs", &tfproto.AttrValue_ListValue{}, attr(message(3, []byte{1}), number(3, 2), message(3)), message(3, []byte{1, 2})},
+		{"empty pack", &tfproto.AttrValue_ListValue{}, message(3), nil},
+		{"floats", &tfproto.AttrValue_ListValue{}, attr(append(protowire.AppendTag(nil, 4, protowire.Fixed32Type), 1, 2, 3, 4)), message(4, []byte{1, 2, 3, 4})},
+		{"unknown", &tfproto.NodeDef{}, attr(number(99, 1), message(1, []byte("n"))), message(1, []byte("n"))},
+		{"entry without a value", &tfproto.NodeDef{}, message(5, message(1, []byte("k"))), message(5, message(1, []byte("k")), message(2))},
+		{"entry without a key", &tfproto.NodeDef{}, message(5, message(2, number(3, 1))), message(5, message(1), message(2, number(3, 1)))},
+		{"order of a list", &tfproto.TensorShapeProto{}, attr(number(3, 1), dim(2), dim(1)), attr(dim(2), dim(1), number(3, 1))},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			typ := typeOf(tt.message.(protoreflect.ProtoMessage))()
+			if got := canonical(tt.in, typ); !bytes.Equal(got, tt.want) {
+				t.Errorf("canonical(%x)\n got %x\nwant %x", tt.in, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -103,8 +142,20 @@ func FuzzWireCheck(f *testing.F) {
 		if err := proto.Unmarshal(data, &tfproto.SavedModel{}); err != nil {
 			t.Fatalf("accepted, but protobuf says %v", err)
 		}
+		o := ordered(data, savedModelType())
+		if len(o) != len(data) || w.check(o, 0, savedModelType(), 0) != nil || !bytes.Equal(ordered(o, savedModelType()), o) {
+			t.Fatal("its ordered form is another model")
+		}
 		c := canonical(data, savedModelType())
-		if len(c) != len(data) || w.check(c, 0, savedModelType(), 0) != nil || !bytes.Equal(canonical(c, savedModelType()), c) {
+		if w.check(c, 0, savedModelType(), 0) != nil || !bytes.Equal(canonical(c, savedModelType()), c) {
+			t.Fatal("its canonical form has another canonical form")
+		}
+		var direct, again tfproto.SavedModel
+		drop := proto.UnmarshalOptions{DiscardUnknown: true}
+		if drop.Unmarshal(data, &direct) != nil || proto.Unmarshal(c, &again) != nil {
+			t.Fatal("its canonical form is no protobuf")
+		}
+		if !proto.Equal(&direct, &again) {
 			t.Fatal("its canonical form is another model")
 		}
 	})

@@ -13,6 +13,7 @@ import (
 // from the generated descriptors, in a form that is quick to walk.
 type messageType struct {
 	name   string
+	entry  bool        // an entry of a map: key and value are always written
 	fields []fieldType // by number
 }
 
@@ -20,9 +21,11 @@ type messageType struct {
 type fieldType struct {
 	known    bool
 	wire     protowire.Type
+	kind     protoreflect.Kind
 	packable bool // repeated numbers may come one by one or packed
 	text     bool // has to be UTF-8
 	mapped   bool // an entry of a map
+	implicit bool // the zero value is as good as none
 	once     int  // number of the field or oneof that may be there once, 0 if it repeats
 	message  *messageType
 }
@@ -42,6 +45,7 @@ var (
 	fingerprintType  = typeOf(&tfproto.FingerprintDef{})
 	bundleHeaderType = typeOf(&tfproto.BundleHeaderProto{})
 	bundleEntryType  = typeOf(&tfproto.BundleEntryProto{})
+	assetFileType    = typeOf(&tfproto.AssetFileDef{})
 )
 
 // typeOf returns a function that makes m's messageType once.
@@ -57,15 +61,16 @@ func compileType(d protoreflect.MessageDescriptor, made map[protoreflect.FullNam
 	if m := made[d.FullName()]; m != nil {
 		return m
 	}
-	m := &messageType{name: string(d.Name())}
+	m := &messageType{name: string(d.Name()), entry: d.IsMapEntry()}
 	made[d.FullName()] = m
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
 		for int(f.Number()) >= len(m.fields) {
 			m.fields = append(m.fields, fieldType{})
 		}
-		ft := fieldType{known: true, wire: wireTypes[f.Kind()], text: f.Kind() == protoreflect.StringKind, mapped: f.IsMap()}
+		ft := fieldType{known: true, wire: wireTypes[f.Kind()], kind: f.Kind(), text: f.Kind() == protoreflect.StringKind, mapped: f.IsMap()}
 		ft.packable = f.IsList() && ft.wire != protowire.BytesType
+		ft.implicit = !f.IsList() && !f.IsMap() && !f.HasPresence() && !d.IsMapEntry()
 		ft.once = onceNumber(f)
 		if f.Message() != nil {
 			ft.message = compileType(f.Message(), made)
