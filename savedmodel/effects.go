@@ -18,62 +18,94 @@ type call struct {
 	caller *function // nil: the main graph
 }
 
-// suspect is a node whose operation is not simply allowed.
+// suspect is an operation that is not simply allowed.
 type suspect struct {
 	node   nodeDef
 	class  *opClass // nil: no operation of TensorFlow's
 	caller *function
+	named  bool // the node does not run the operation itself but names it where a function stands
 }
 
-// directInputs says where the arguments of a function start among the inputs of
-// the operations that pass them on one to one.
-var directInputs = map[string]int{
-	"PartitionedCall": 0, "StatefulPartitionedCall": 0,
-	"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1,
+// direct says for an operation that calls a function which attribute names it,
+// and where the function's arguments start among the inputs. Whatever other
+// attributes name is called with arguments that only TensorFlow knows.
+type direct struct {
+	attrs []string
+	skip  int
 }
 
-// add adds what one node does. A function hides an operation of its name, as
-// it does in TensorFlow.
+var directCalls = map[string]direct{
+	"PartitionedCall": {[]string{"f"}, 0}, "StatefulPartitionedCall": {[]string{"f"}, 0},
+	"If": {[]string{"then_branch", "else_branch"}, 1}, "StatelessIf": {[]string{"then_branch", "else_branch"}, 1},
+	"Case": {[]string{"branches"}, 1}, "StatelessCase": {[]string{"branches"}, 1},
+}
+
+// add adds what one node does.
 func (e *effects) add(m *metaGraph, allowed map[string]bool, n nodeDef, caller *function) {
-	c := call{caller: caller, opaque: true}
-	skip, direct := directInputs[n.op]
 	if m.functions[n.op] != nil {
-		direct = false
-		e.calls = append(e.calls, call{callee: n.op, inputs: n.dataInputs(), caller: caller})
+		e.addCallee(m, allowed, n, call{callee: n.op, inputs: n.dataInputs(), caller: caller})
 	} else if class := opClasses()[n.op]; !allowed[n.op] && (class == nil || class.verdict != allow) {
 		e.suspect = append(e.suspect, suspect{node: n, class: class, caller: caller})
 	}
-	if in := n.dataInputs(); direct && len(in) >= skip {
-		c.inputs, c.opaque = in[skip:], false
-	}
 	for _, a := range n.attrs {
-		functionsIn(a.value, func(name string) {
-			c.callee = name
+		direct := n.directFunctions(a.name, a.value)
+		functionsIn(a.value, attrValueType(), func(name string) {
+			c := call{callee: name, caller: caller, opaque: true}
+			// A function that is named twice here, once as what the node calls
+			// and once as something bound to it, has one direct call and one
+			// opaque one, whichever of them this takes for which.
+			if len(direct) > 0 && direct[0] == name {
+				c.inputs, c.opaque, direct = n.dataInputs()[directCalls[n.op].skip:], false, direct[1:]
+			}
 			e.addCallee(m, allowed, n, c)
 		})
 	}
 }
 
-// addCallee adds a function that an attribute names. TensorFlow has
-// operations that take the name of another operation there, so that is
-// classified too.
+// directFunctions returns the functions that an attribute of the node names
+// and that take the node's inputs one to one, in their order.
+func (n nodeDef) directFunctions(attr string, value []byte) []string {
+	d, ok := directCalls[n.op]
+	if !ok || !slices.Contains(d.attrs, attr) || len(n.dataInputs()) < d.skip {
+		return nil
+	}
+	var names []string
+	nameOf := func(b []byte) {
+		f, _ := attrField(b, funcName)
+		names = append(names, string(f.bytes))
+	}
+	for f := range fieldsOf(value) {
+		switch f.num {
+		case attrFuncField:
+			nameOf(f.bytes)
+		case attrListField:
+			for e := range fieldsOf(f.bytes) {
+				if e.num == listFuncField {
+					nameOf(e.bytes)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// addCallee adds a function that a node names. TensorFlow has operations that
+// take the name of another operation there, so that is classified too.
 func (e *effects) addCallee(m *metaGraph, allowed map[string]bool, n nodeDef, c call) {
 	if m.functions[c.callee] != nil {
 		e.calls = append(e.calls, c)
-		if gradient := m.gradients[c.callee]; m.functions[gradient] != nil {
-			e.calls = append(e.calls, call{callee: gradient, caller: c.caller, opaque: true})
-		}
-		return
+	} else if class := opClasses()[c.callee]; c.callee != "" && !allowed[c.callee] && (class == nil || class.verdict != allow) {
+		n.op = c.callee
+		e.suspect = append(e.suspect, suspect{node: n, class: class, caller: c.caller, named: true})
 	}
-	class := opClasses()[c.callee]
-	if c.callee == "" || allowed[c.callee] || (class != nil && class.verdict == allow) {
-		return
+	// A library can name a gradient for a function and for an operation.
+	if gradient := m.gradients[c.callee]; m.functions[gradient] != nil {
+		e.calls = append(e.calls, call{callee: gradient, caller: c.caller, opaque: true})
 	}
-	n.op = c.callee
-	e.suspect = append(e.suspect, suspect{node: n, class: class, caller: c.caller})
 }
 
-// effectsOf returns what a function's body does.
+// effectsOf returns what a function does: its body, and the functions that its
+// attributes and their defaults name.
 func (r *reader) effectsOf(m *metaGraph, fn *function) (*effects, error) {
 	if fn.effects != nil {
 		return fn.effects, nil
@@ -88,84 +120,13 @@ func (r *reader) effectsOf(m *metaGraph, fn *function) (*effects, error) {
 		seen[n.name] = true
 		e.add(m, r.allowed, n, fn)
 	}
+	for f := range fieldsOf(fn.def) {
+		if t := functionDefType().field(f.num); t.message != nil && f.num != functionNode {
+			functionsIn(f.bytes, t.message, func(name string) {
+				e.addCallee(m, r.allowed, nodeDef{name: "attribute"}, call{callee: name, caller: fn, opaque: true})
+			})
+		}
+	}
 	fn.effects = e
 	return e, nil
-}
-
-// checkCalls refuses functions that call themselves, however indirectly, or
-// that nest too deep: TensorFlow follows them until its stack ends.
-func (r *reader) checkCalls(m *metaGraph) error {
-	depth := make(map[string]int, len(m.functions)) // 0: not seen, -1: being walked
-	for _, name := range sortedKeys(m.functions) {
-		if err := r.measure(m, name, depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// frame is a function being walked, and how far.
-type frame struct {
-	name  string
-	calls []call
-	next  int
-}
-
-// measure finds how deep the functions below name nest. It keeps its own stack,
-// which a hostile model cannot exhaust.
-func (r *reader) measure(m *metaGraph, name string, depth map[string]int) error {
-	var stack []frame
-	enter := func(name string) error {
-		e, err := r.effectsOf(m, m.functions[name])
-		if err != nil {
-			return err
-		}
-		depth[name] = -1
-		stack = append(stack, frame{name: name, calls: e.calls})
-		return nil
-	}
-	if depth[name] == 0 {
-		if err := enter(name); err != nil {
-			return err
-		}
-	}
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		if top.next == len(top.calls) {
-			deepest := 0
-			for _, c := range top.calls {
-				deepest = max(deepest, depth[c.callee])
-			}
-			depth[top.name] = deepest + 1
-			if deepest+1 > maxFunctionDepth {
-				return r.limit("functions call each other more than %d deep, below %s", maxFunctionDepth, quote(top.name))
-			}
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		callee := top.calls[top.next].callee
-		top.next++
-		switch {
-		case depth[callee] < 0:
-			return r.fail("function %s calls itself%s", quote(callee), through(stack, callee))
-		case depth[callee] == 0:
-			if err := enter(callee); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// through names the functions between one that calls itself and its call.
-func through(stack []frame, callee string) string {
-	first := slices.IndexFunc(stack, func(f frame) bool { return f.name == callee })
-	var names []string
-	for _, f := range stack[first+1:] {
-		names = append(names, quote(f.name))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return " through " + shortList(names)
 }

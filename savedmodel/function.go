@@ -1,10 +1,12 @@
 package savedmodel
 
-// Field numbers of FunctionDef, OpDef and OpDef.ArgDef.
+// Field numbers of FunctionDef, OpDef, OpDef.ArgDef and OpDef.AttrDef.
 const (
 	functionSignature, functionNode, functionAttr = 1, 3, 5
 
-	signatureName, signatureInput, signatureOutput = 1, 2, 3
+	signatureName, signatureInput, signatureOutput, signatureAttr = 1, 2, 3, 4
+
+	attrDefName, attrDefType = 1, 2
 
 	argName, argType, argTypeAttr, argNumberAttr, argTypeListAttr = 1, 3, 4, 5, 6
 )
@@ -12,9 +14,11 @@ const (
 // function is a FunctionDef and what its body does.
 type function struct {
 	name       string
+	def        []byte // the FunctionDef
 	inputs     []argDef
 	outputs    []argDef
-	implements string // interface it may be swapped for others of, "" if none
+	attrs      map[string]string // declared attributes and their types, "list(type)"
+	implements string            // interface it may be swapped for others of, "" if none
 	nodes      [][]byte
 	effects    *effects          // made on demand
 	byName     map[string][]byte // nodes, made on demand
@@ -29,7 +33,7 @@ type argDef struct {
 
 // parseFunction reads a FunctionDef.
 func parseFunction(b []byte) *function {
-	fn := &function{}
+	fn := &function{def: b, attrs: map[string]string{}}
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case functionSignature:
@@ -55,6 +59,10 @@ func (fn *function) parseSignature(b []byte) {
 			fn.inputs = append(fn.inputs, parseArg(f.bytes))
 		case signatureOutput:
 			fn.outputs = append(fn.outputs, parseArg(f.bytes))
+		case signatureAttr:
+			name, _ := attrField(f.bytes, attrDefName)
+			typ, _ := attrField(f.bytes, attrDefType)
+			fn.attrs[string(name.bytes)] = string(typ.bytes)
 		}
 	}
 }

@@ -49,5 +49,5 @@ func (r *reader) checkGraphDef(def []byte) error {
 	if err := r.checkCalls(m); err != nil {
 		return err
 	}
-	return r.walkFrom(m, root{kind: rootGraph, targets: sortedKeys(m.nodes)}, m.peers())
+	return r.judge(m, nil)
 }

@@ -40,6 +40,7 @@ type metaGraph struct {
 	producer    int64  // version of its graphs
 	minConsumer int64
 
+	graphDef   []byte // what TensorFlow loads
 	nodes      map[string][]byte
 	functions  map[string]*function
 	gradients  map[string]string // function to the function that is its gradient
@@ -48,8 +49,10 @@ type metaGraph struct {
 	assets     []assetDef
 
 	filenameTensor, restoreOp string
+	initOp                    string // that runs after restoring, "" if there is none
 
-	uses *uses // of variables, made on demand
+	uses  *uses               // of variables, made on demand
+	swaps map[string][]string // see peers
 }
 
 // assetDef is an AssetFileDef: a file, and the tensor that is fed its path.
@@ -143,19 +146,24 @@ func newMetaGraph() *metaGraph {
 	}
 }
 
-// peers returns the functions by the interface they implement.
+// peers returns the functions by the interface they implement. TensorFlow may
+// put one in the place of another.
 func (m *metaGraph) peers() map[string][]string {
-	peers := map[string][]string{}
+	if m.swaps != nil {
+		return m.swaps
+	}
+	m.swaps = map[string][]string{}
 	for _, name := range sortedKeys(m.functions) {
 		if i := m.functions[name].implements; i != "" {
-			peers[i] = append(peers[i], name)
+			m.swaps[i] = append(m.swaps[i], name)
 		}
 	}
-	return peers
+	return m.swaps
 }
 
 // parseGraphDef reads a GraphDef.
 func (r *reader) parseGraphDef(m *metaGraph, b []byte) error {
+	m.graphDef = b
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case graphNode:

@@ -12,7 +12,7 @@ const (
 	nodeName, nodeOp, nodeInput, nodeAttr = 1, 2, 3, 5
 
 	attrListField, attrStringField, attrIntField, attrTypeField = 1, 2, 3, 6
-	attrTensorField, attrFuncField                              = 8, 10
+	attrTensorField, attrPlaceholderField, attrFuncField        = 8, 9, 10
 
 	listTypeField, listFuncField = 6, 9
 
@@ -137,48 +137,31 @@ func attrTypes(v []byte) ([]int32, bool) {
 	return types, ok
 }
 
-// functionsIn calls found with every function that an AttrValue names, those in
-// the attributes bound to a function included.
-func functionsIn(v []byte, found func(name string)) {
-	name := func(b []byte) {
-		for f := range fieldsOf(b) {
-			switch f.num {
-			case funcName:
-				found(string(f.bytes))
-			case funcAttr:
-				_, value := mapEntry(f.bytes)
-				functionsIn(value, found) // the walk over the wire has bounded the depth
-			}
-		}
-	}
-	for f := range fieldsOf(v) {
-		switch f.num {
-		case attrFuncField:
-			name(f.bytes)
-		case attrListField:
-			for e := range fieldsOf(f.bytes) {
-				if e.num == listFuncField {
-					name(e.bytes)
-				}
-			}
-		}
-	}
-}
+// Field numbers of TensorProto.
+const (
+	tensorType, tensorContent, tensorStrings, tensorHandles, tensorVariants = 1, 4, 8, 14, 15
+)
 
-// constStrings returns the strings that a Const node holds.
+// constStrings returns the strings that a Const node holds, where they are
+// written as such.
 func constStrings(n nodeDef) ([]string, bool) {
-	const tensorStrings = 8
 	f, ok := attrField(n.attr("value"), attrTensorField)
 	if n.op != "Const" || !ok {
 		return nil, false
 	}
 	var values []string
+	var typ uint64
 	for e := range fieldsOf(f.bytes) {
-		if e.num == tensorStrings {
+		switch e.num {
+		case tensorType:
+			typ = e.number
+		case tensorContent:
+			return nil, false
+		case tensorStrings:
 			values = append(values, string(e.bytes))
 		}
 	}
-	return values, true
+	return values, typ == typeString
 }
 
 // tensorRef is a reference to an output of a node in a graph: "node:1".

@@ -120,7 +120,10 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	if err := r.checkAssets(m); err != nil {
 		return nil, err
 	}
-	if err := r.census(m, sigs); err != nil {
+	if m.initOp, err = r.initOp(m); err != nil {
+		return nil, err
+	}
+	if err := r.judge(m, sigs); err != nil {
 		return nil, err
 	}
 	variables, err := r.checkVariables(m)

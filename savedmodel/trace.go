@@ -27,57 +27,92 @@ var passes = map[string]bool{"Identity": true, "IdentityN": true, "StopGradient"
 
 // comesFrom finds where an input of a node comes from; fn is the function that
 // the node is in, nil for the main graph.
-func (w *walk) comesFrom(fn *function, input string) origin {
-	return w.trace(fn, input, 0)
+func (j *judgement) comesFrom(fn *function, input string) origin {
+	return j.trace(fn, input, 0)
 }
 
 // trace follows an input back through what only hands it on.
-func (w *walk) trace(fn *function, input string, depth int) origin {
+func (j *judgement) trace(fn *function, input string, depth int) origin {
 	if input == "" || depth > maxTraceDepth {
 		return origin{}
 	}
 	if fn != nil {
-		return w.traceIn(fn, input, depth)
+		name, rest, isNode := strings.Cut(input, ":")
+		if i := fn.input(name); i >= 0 && (!isNode || rest == "0") {
+			return j.traceArgument(fn, i, depth)
+		}
+	} else if o, known := j.traceFed(parseRef(input)); known {
+		return o
 	}
-	ref := parseRef(input)
-	switch tensor := ref.String(); {
-	case ref.control:
-		return origin{}
-	case w.root.kind == rootRestore && tensor == parseRef(w.m.filenameTensor).String():
-		return origin{kind: originCheckpoint}
-	case w.root.kind != rootSignature && w.isAsset(tensor):
-		return origin{kind: originAsset}
-	case w.root.fed[tensor]:
+	n, port, ok := j.producer(fn, input)
+	if !ok {
 		return origin{}
 	}
-	n, ok := w.m.node(ref.node)
-	if !ok || w.m.functions[n.op] != nil {
-		return origin{}
-	}
-	return w.traceNode(nil, n, ref.port, depth)
+	return j.traceNode(fn, n, port, depth)
 }
 
-// isAsset reports whether TensorFlow feeds a tensor with an asset's path.
-func (w *walk) isAsset(tensor string) bool {
-	return slices.ContainsFunc(w.m.assets, func(a assetDef) bool { return parseRef(a.tensor).String() == tensor })
+// traceFed returns the origin of a tensor of the main graph that gets its value
+// from outside the graph; known is false if it does not.
+func (j *judgement) traceFed(ref tensorRef) (o origin, known bool) {
+	tensor := ref.String()
+	switch {
+	case ref.control || j.fed[tensor]:
+		return origin{}, true
+	case j.m.filenameTensor != "" && tensor == parseRef(j.m.filenameTensor).String():
+		return j.traceFilename(ref), true
+	case j.m.isAsset(tensor):
+		// A signature does not feed the path, so that what stands in the graph
+		// in its place is used: nothing, in a placeholder.
+		n, _ := j.m.node(ref.node)
+		if n.op != "Placeholder" && j.signatures.nodes[ref.node] {
+			return origin{}, true
+		}
+		return origin{kind: originAsset}, true
+	}
+	return origin{}, false
 }
 
-// traceIn follows an input inside a function: an argument, or "node:output:0".
-func (w *walk) traceIn(fn *function, input string, depth int) origin {
+// traceFilename returns the origin of the saver's filename. Where nobody feeds
+// it, it has to be nothing or what a saver of TensorFlow 1 puts there.
+func (j *judgement) traceFilename(ref tensorRef) origin {
+	n, _ := j.m.node(ref.node)
+	for range maxTraceDepth {
+		if values, ok := constStrings(n); n.op == "Placeholder" || ok && len(values) == 1 && values[0] == defaultFilename {
+			return origin{kind: originCheckpoint}
+		}
+		in := n.dataInputs()
+		if n.op != "PlaceholderWithDefault" || len(in) != 1 || j.fed[parseRef(in[0]).String()] {
+			return origin{}
+		}
+		n, _ = j.m.node(parseRef(in[0]).node)
+	}
+	return origin{}
+}
+
+// isAsset reports whether a tensor is fed the path of an asset at load.
+func (m *metaGraph) isAsset(tensor string) bool {
+	return slices.ContainsFunc(m.assets, func(a assetDef) bool { return parseRef(a.tensor).String() == tensor })
+}
+
+// producer returns the node that makes an input of another one, and which of
+// its outputs that is. In a function an input is an argument, which no node
+// makes, or "node:output:0". A node that calls a function counts as none.
+func (j *judgement) producer(fn *function, input string) (n nodeDef, port int, ok bool) {
+	if fn == nil {
+		ref := parseRef(input)
+		n, ok = j.m.node(ref.node)
+		return n, ref.port, ok && !ref.control && j.m.functions[n.op] == nil
+	}
 	name, rest, isNode := strings.Cut(input, ":")
-	if i := fn.input(name); i >= 0 && (!isNode || rest == "0") {
-		return w.traceArgument(fn, i, depth)
+	if !isNode || fn.input(name) >= 0 {
+		return nodeDef{}, 0, false
 	}
-	n, ok := fn.node(name)
-	if !ok || !isNode || w.m.functions[n.op] != nil {
-		return origin{}
+	if n, ok = fn.node(name); !ok || j.m.functions[n.op] != nil {
+		return nodeDef{}, 0, false
 	}
 	_, index, _ := strings.Cut(rest, ":")
-	port, err := strconv.ParseUint(index, 10, 31)
-	if index != "" && err != nil {
-		return origin{}
-	}
-	return w.traceNode(fn, n, int(port), depth)
+	number, err := strconv.ParseUint(index, 10, 31)
+	return n, int(number), index == "" || err == nil
 }
 
 // argument is one argument of a function.
@@ -87,25 +122,25 @@ type argument struct {
 }
 
 // traceArgument follows an argument to every caller; they have to agree.
-func (w *walk) traceArgument(fn *function, i, depth int) origin {
+func (j *judgement) traceArgument(fn *function, i, depth int) origin {
 	a := argument{fn, i}
-	if o, ok := w.traced[a]; ok {
+	if o, ok := j.traced[a]; ok {
 		return o
 	}
-	w.traced[a] = origin{} // for a caller that is its own
-	o := w.traceCallers(a, depth)
-	w.traced[a] = o
+	j.traced[a] = origin{} // for a caller that is its own
+	o := j.traceCallers(a, depth)
+	j.traced[a] = o
 	return o
 }
 
 // traceCallers returns the origin that an argument has for all callers.
-func (w *walk) traceCallers(a argument, depth int) origin {
+func (j *judgement) traceCallers(a argument, depth int) origin {
 	var all origin
-	for k, c := range w.callers[a.fn.name] {
+	for k, c := range j.callers[a.fn.name] {
 		if c.opaque || a.i >= len(c.inputs) {
 			return origin{}
 		}
-		o := w.trace(c.caller, c.inputs[a.i], depth+1)
+		o := j.trace(c.caller, c.inputs[a.i], depth+1)
 		if k > 0 && (o.kind != all.kind || !slices.Equal(o.values, all.values)) {
 			return origin{}
 		}
@@ -115,18 +150,21 @@ func (w *walk) traceCallers(a argument, depth int) origin {
 }
 
 // traceNode follows one output of a node.
-func (w *walk) traceNode(fn *function, n nodeDef, port, depth int) origin {
+func (j *judgement) traceNode(fn *function, n nodeDef, port, depth int) origin {
 	if values, ok := constStrings(n); ok {
 		return origin{kind: originConst, values: values}
 	}
 	in := n.dataInputs()
-	if n.op == "ReadVariableOp" && fn == nil && len(in) == 1 {
-		return w.traceVariable(in[0], depth)
+	switch {
+	case fn == nil && n.op == "ReadVariableOp" && len(in) == 1:
+		return j.traceVariable(in[0], depth)
+	case fn == nil && n.op == "PlaceholderWithDefault" && len(in) == 1:
+		return j.trace(fn, in[0], depth+1) // no signature feeds it
 	}
 	if !passes[n.op] || port >= len(in) || (port > 0 && n.op != "IdentityN") {
 		return origin{}
 	}
-	return w.trace(fn, in[port], depth+1)
+	return j.trace(fn, in[port], depth+1)
 }
 
 // String returns a reference as "node:port" or "^node".

@@ -6,21 +6,25 @@ import "slices"
 // keeps the path of an asset in one: the init operation assigns it, and reads
 // it back for the table. The answer is only given for a variable of the main
 // graph that nothing but assignments, all of one origin, can change.
-func (w *walk) traceVariable(handle string, depth int) origin {
+func (j *judgement) traceVariable(handle string, depth int) origin {
 	ref := parseRef(handle)
-	v, ok := w.m.node(ref.node)
-	if !ok || ref.control || v.op != "VarHandleOp" || w.m.functions[v.op] != nil || w.m.variableUses().named[variableName(v)] != 1 {
+	v, ok := j.m.node(ref.node)
+	name, named := variableName(v)
+	if !ok || ref.control || v.op != "VarHandleOp" || !named {
+		return origin{}
+	}
+	if u := j.m.variableUses(); u.unnamed || u.named[name] != 1 {
 		return origin{}
 	}
 	var all origin
-	for _, n := range w.m.variableUses().of[v.name] {
+	for _, n := range j.m.variableUses().of[v.name] {
 		in := n.dataInputs()
 		switch {
-		case w.m.functions[n.op] != nil:
+		case j.m.functions[n.op] != nil:
 			return origin{}
 		case n.op == "ReadVariableOp" || n.op == "VarIsInitializedOp" || n.op == "DisableCopyOnRead":
 		case n.op == "AssignVariableOp" && len(in) == 2:
-			o := w.trace(nil, in[1], depth+1)
+			o := j.trace(nil, in[1], depth+1)
 			if all.kind != originUnknown && (o.kind != all.kind || !slices.Equal(o.values, all.values)) {
 				return origin{}
 			}
@@ -38,6 +42,9 @@ func (w *walk) traceVariable(handle string, depth int) origin {
 type uses struct {
 	of    map[string][]nodeDef // nodes of the main graph, by the variable's node
 	named map[string]int       // how many nodes hold the variable of a name
+	// unnamed says that a node holds a variable whose name the model does not
+	// say: it could be any.
+	unnamed bool
 }
 
 // variableUses looks through the whole model once.
@@ -51,7 +58,9 @@ func (m *metaGraph) variableUses() *uses {
 		if !slices.Contains(variableOps, string(op.bytes)) {
 			return false
 		}
-		u.named[variableName(parseNode(b))]++
+		name, ok := variableName(parseNode(b))
+		u.named[name]++
+		u.unnamed = u.unnamed || !ok
 		return true
 	}
 	for name, b := range m.nodes {
@@ -82,11 +91,10 @@ func hasKey[V any](m map[string]V, key string) bool {
 	return ok
 }
 
-// variableName returns the name under which a variable is kept. A container
-// tells more apart, but is as good as never used.
-func variableName(n nodeDef) string {
-	if name, _ := attrString(n.attr("shared_name")); name != "" {
-		return name
-	}
-	return n.name
+// variableName returns the name under which a variable is kept; ok is false if
+// the node does not say. A container tells more variables apart, but is as good
+// as never used.
+func variableName(n nodeDef) (name string, ok bool) {
+	name, ok = attrString(n.attr("shared_name"))
+	return name, ok && name != ""
 }

@@ -45,6 +45,9 @@ var (
 	fingerprintType  = typeOf(&tfproto.FingerprintDef{})
 	bundleHeaderType = typeOf(&tfproto.BundleHeaderProto{})
 	bundleEntryType  = typeOf(&tfproto.BundleEntryProto{})
+	nodeDefType      = typeOf(&tfproto.NodeDef{})
+	functionDefType  = typeOf(&tfproto.FunctionDef{})
+	attrValueType    = typeOf(&tfproto.AttrValue{})
 	assetFileType    = typeOf(&tfproto.AssetFileDef{})
 )
 

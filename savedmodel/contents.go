@@ -1,0 +1,93 @@
+package savedmodel
+
+import "strings"
+
+// checkTensors looks at every constant, wherever it stands in the graph.
+//
+// A constant of dtype resource names a variable, table or file handle by a
+// string, and so gives another way to what a variable's own operation is seen
+// to hold. A string constant may be written in two ways at once, of which
+// TensorFlow takes the one and others may take the other.
+func (j *judgement) checkTensors() error {
+	return eachMessage(j.m.graphDef, graphDefType(), func(b []byte, m *messageType) error {
+		if m.name != "TensorProto" {
+			return nil
+		}
+		var typ int32
+		var content, text bool
+		for f := range fieldsOf(b) {
+			switch f.num {
+			case tensorType:
+				typ = int32(f.number)
+			case tensorContent:
+				content = true
+			case tensorStrings:
+				text = true
+			case tensorHandles:
+				return j.r.unsafe("a constant of dtype resource: it names what no operation of the graph holds")
+			case tensorVariants:
+				name, _ := attrField(f.bytes, variantType)
+				if string(name.bytes) != tensorListType {
+					return j.r.unsafe("a constant of dtype variant that holds %s, which cannot be checked", quote(string(name.bytes)))
+				}
+			}
+		}
+		switch {
+		case typ%refTypes == typeResource:
+			return j.r.unsafe("a constant of dtype resource: it names what no operation of the graph holds")
+		case content && text:
+			return j.r.unsafe("a constant of strings has two contents, of which TensorFlow uses one")
+		}
+		return nil
+	})
+}
+
+const (
+	variantType    = 1 // field of VariantTensorDataProto
+	tensorListType = "tensorflow::TensorList"
+)
+
+// checkPlaceholders refuses attributes in functions that the caller of the
+// function gives, unless they are types, numbers or shapes: what a function
+// calls or names is not known then.
+func (j *judgement) checkPlaceholders() error {
+	for _, name := range sortedKeys(j.m.nodes) {
+		if at := unresolved(j.m.nodes[name], nil); at != "" {
+			return j.r.unsafe("node %s leaves attribute %s to a caller, and has none", quote(name), quote(at))
+		}
+	}
+	for _, name := range sortedKeys(j.m.functions) {
+		fn := j.m.functions[name]
+		for _, b := range fn.nodes {
+			if at := unresolved(b, fn.attrs); at != "" {
+				return j.r.unsafe("node %s of function %s leaves attribute %s to the function's callers; only types, numbers and shapes may be left to them",
+					quote(nameOf(b)), quote(name), quote(at))
+			}
+		}
+	}
+	return nil
+}
+
+// unresolved returns the first attribute that a node, or what is bound to one
+// of its attributes, leaves to a caller and that is not declared as harmless.
+func unresolved(node []byte, declared map[string]string) string {
+	at := ""
+	eachMessage(node, nodeDefType(), func(b []byte, m *messageType) error { //nolint:errcheck // visit returns none
+		if m.name != "AttrValue" || at != "" {
+			return nil
+		}
+		f, ok := attrField(b, attrPlaceholderField)
+		if !ok {
+			return nil
+		}
+		typ := declared[string(f.bytes)]
+		typ = strings.TrimSuffix(strings.TrimPrefix(typ, "list("), ")")
+		switch typ {
+		case "type", "int", "float", "bool", "shape":
+		default:
+			at = string(f.bytes)
+		}
+		return nil
+	})
+	return at
+}

@@ -1,0 +1,182 @@
+package savedmodel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"millrace"
+)
+
+// An operation that touches the host is refused because it is there, not
+// because something was seen to reach it. Whether TensorFlow runs a node cannot
+// be told from the graph alone: importing a graph evaluates nodes that nothing
+// reaches, gradients and optimizer passes put other functions in place of those
+// that are called, and functions are named in attributes, in the defaults of
+// attributes and in the list of gradients. So every operation that stands
+// anywhere in the graph is looked up in the table (ops.txt):
+//
+//	allow  it may stand anywhere
+//	deny   it is refused, unless allowed by name
+//	check  it is refused unless a condition holds that the graph alone proves
+//
+// The conditions are in policy.go. The one for saving and restoring also asks
+// who reaches a node, so that a saver's operations run for a saver only; there
+// the walk takes every way it knows of, and one too many is no harm.
+
+// judgement is what is known of a graph while its operations are judged.
+type judgement struct {
+	r       *reader
+	m       *metaGraph
+	suspect []suspect
+	callers map[string][]call // by function
+	fed     map[string]bool   // tensors that a signature feeds
+	traced  map[argument]origin
+
+	// What runs for the signatures, at load, and to restore variables.
+	signatures, init, restore *reach
+	roots                     []root // one by one, for messages
+}
+
+// judge refuses a graph that holds what it must not.
+func (r *reader) judge(m *metaGraph, sigs map[string]*Signature) error {
+	if _, err := r.usedSignatures(sigs); err != nil {
+		return err
+	}
+	j := &judgement{r: r, m: m, callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{}}
+	for _, check := range []func() error{j.checkNames, j.collect, j.checkTensors, j.checkPlaceholders} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if err := j.findRoots(sigs); err != nil {
+		return err
+	}
+	return j.report()
+}
+
+// checkNames refuses functions with the name of an operation: which of the two
+// a node means depends on who looks it up.
+func (j *judgement) checkNames() error {
+	for _, name := range sortedKeys(j.m.functions) {
+		if opClasses()[name] != nil {
+			return j.r.unsafe("function %s has the name of an operation", quote(name))
+		}
+	}
+	return nil
+}
+
+// collect finds every operation to judge and every call of a function.
+func (j *judgement) collect() error {
+	for _, name := range sortedKeys(j.m.nodes) {
+		n, _ := j.m.node(name)
+		for _, in := range n.inputs {
+			if ref := parseRef(in); j.m.nodes[ref.node] == nil {
+				return j.r.fail("node %s needs node %s, which the graph does not have", quote(name), quote(ref.node))
+			}
+		}
+		var e effects
+		e.add(j.m, j.r.allowed, n, nil)
+		j.take(&e)
+	}
+	for _, name := range sortedKeys(j.m.functions) {
+		fn := j.m.functions[name]
+		e, err := j.r.effectsOf(j.m, fn)
+		if err != nil {
+			return err
+		}
+		j.take(e)
+		if fn.implements != "" { // TensorFlow may put it in the place of others
+			j.callers[name] = append(j.callers[name], call{callee: name, opaque: true})
+		}
+	}
+	var e effects
+	for _, of := range sortedKeys(j.m.gradients) {
+		e.addCallee(j.m, j.r.allowed, nodeDef{name: "gradient of " + of}, call{callee: j.m.gradients[of], opaque: true})
+	}
+	j.take(&e)
+	return nil
+}
+
+// take notes effects.
+func (j *judgement) take(e *effects) {
+	j.suspect = append(j.suspect, e.suspect...)
+	for _, c := range e.calls {
+		j.callers[c.callee] = append(j.callers[c.callee], c)
+	}
+}
+
+// report returns the error for the operations that are refused.
+func (j *judgement) report() error {
+	var unsafe, unknown []suspect
+	for _, s := range j.suspect {
+		switch {
+		case s.class == nil:
+			unknown = append(unknown, s)
+		case s.named || s.class.verdict == deny || !conditions[s.class.name](j, s):
+			unsafe = append(unsafe, s)
+		}
+	}
+	if len(unsafe) > 0 {
+		return j.unsafe(unsafe)
+	}
+	if len(unknown) > 0 {
+		s := unknown[0]
+		return j.r.fail("operation %s (%s) is not one of TensorFlow %s: does it need a library of custom operations?%s; who trusts the model can allow operations by name",
+			quote(s.node.op), s.place(), runtimeVersion, others(unknown))
+	}
+	return nil
+}
+
+// unsafe is the error for operations that are refused.
+func (j *judgement) unsafe(found []suspect) error {
+	s := found[0]
+	who := j.whoReaches(s)
+	e := j.r.unsafe("operation %s (%s), %s, %s%s; who trusts the model can allow operations by name",
+		quote(s.node.op), s.place(), who, s.class.reason, others(found))
+	if who.kind == rootSignature {
+		e.Signature = who.signature
+	}
+	return e
+}
+
+// unsafe returns an error of class ErrUnsafeModel about the protobuf.
+func (r *reader) unsafe(format string, args ...any) *millrace.Error {
+	e := r.fail(format, args...)
+	e.Class = millrace.ErrUnsafeModel
+	return e
+}
+
+// place says where a suspect is.
+func (s suspect) place() string {
+	if s.caller == nil {
+		return "node " + quote(s.node.name)
+	}
+	return fmt.Sprintf("node %s of function %s", quote(s.node.name), quote(s.caller.name))
+}
+
+// others names the operations of all suspects but the first's.
+func others(all []suspect) string {
+	var names []string
+	for _, s := range all[1:] {
+		if name := quote(s.node.op); s.node.op != all[0].node.op && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if len(names) == maxViolations {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "; it also has " + strings.Join(names, ", ")
+}
+
+// input returns a data input of a suspect, "" if it has too few.
+func (s suspect) input(i int) string {
+	if in := s.node.dataInputs(); i < len(in) {
+		return in[i]
+	}
+	return ""
+}

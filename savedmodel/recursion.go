@@ -1,0 +1,81 @@
+package savedmodel
+
+import "slices"
+
+// checkCalls refuses functions that call themselves, however indirectly, or
+// that nest too deep: TensorFlow follows them until its stack ends.
+func (r *reader) checkCalls(m *metaGraph) error {
+	depth := make(map[string]int, len(m.functions)) // 0: not seen, -1: being walked
+	for _, name := range sortedKeys(m.functions) {
+		if err := r.measure(m, name, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frame is a function being walked, and how far.
+type frame struct {
+	name  string
+	calls []call
+	next  int
+}
+
+// measure finds how deep the functions below name nest. It keeps its own stack,
+// which a hostile model cannot exhaust.
+func (r *reader) measure(m *metaGraph, name string, depth map[string]int) error {
+	var stack []frame
+	enter := func(name string) error {
+		e, err := r.effectsOf(m, m.functions[name])
+		if err != nil {
+			return err
+		}
+		depth[name] = -1
+		stack = append(stack, frame{name: name, calls: e.calls})
+		return nil
+	}
+	if depth[name] == 0 {
+		if err := enter(name); err != nil {
+			return err
+		}
+	}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.next == len(top.calls) {
+			deepest := 0
+			for _, c := range top.calls {
+				deepest = max(deepest, depth[c.callee])
+			}
+			depth[top.name] = deepest + 1
+			if deepest+1 > maxFunctionDepth {
+				return r.limit("functions call each other more than %d deep, below %s", maxFunctionDepth, quote(top.name))
+			}
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		callee := top.calls[top.next].callee
+		top.next++
+		switch {
+		case depth[callee] < 0:
+			return r.fail("function %s calls itself%s", quote(callee), through(stack, callee))
+		case depth[callee] == 0:
+			if err := enter(callee); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// through names the functions between one that calls itself and its call.
+func through(stack []frame, callee string) string {
+	first := slices.IndexFunc(stack, func(f frame) bool { return f.name == callee })
+	var names []string
+	for _, f := range stack[first+1:] {
+		names = append(names, quote(f.name))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " through " + shortList(names)
+}

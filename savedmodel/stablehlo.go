@@ -1,0 +1,125 @@
+package savedmodel
+
+import (
+	"bytes"
+	"encoding/binary"
+	"regexp"
+)
+
+// XlaCallModule, which jax2tf writes, runs a program of StableHLO that stands
+// in an attribute. Nearly everything in StableHLO computes. What does not:
+//
+//   - custom_call runs a function of the process by its name. TensorFlow
+//     registers functions there that take raw pointers, and jax its callbacks.
+//   - infeed, outfeed, send and recv wait for a host program that is not there.
+//
+// A program is plain if it has none of these. To tell, it has to be in MLIR's
+// bytecode, where the name of every operation stands as it is in one table of
+// strings; in MLIR's text a name can be written in escapes. Bytecode is what
+// exporters write since 2023.
+//
+//	"ML\xefR"  version  producer\0  then sections:
+//	  kind and alignment (1 byte)  length  [alignment padding]  contents
+//	section 0, the strings:
+//	  count  lengths, of the last string first  strings, each with its \0
+
+// moduleMagic begins MLIR's bytecode.
+var moduleMagic = []byte("ML\xefR")
+
+// hostOperation matches the names of operations that reach outside of a
+// program, in any dialect, with the version that VHLO appends.
+var hostOperation = regexp.MustCompile(`^(\w+\.)?(custom_call|infeed|outfeed|send|recv)(_v[0-9]+)?$`)
+
+// isPlainModule reports whether a module of StableHLO provably computes and
+// nothing else.
+func isPlainModule(module []byte) bool {
+	if !bytes.HasPrefix(module, moduleMagic) || bytes.Contains(module, []byte("custom_call")) {
+		return false
+	}
+	names, ok := moduleStrings(module)
+	if !ok {
+		return false
+	}
+	for _, name := range names {
+		if hostOperation.Match(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// bytecode reads MLIR's bytecode; bad is set once it cannot.
+type bytecode struct {
+	rest []byte
+	bad  bool
+}
+
+// moduleStrings returns the table of strings of a module in bytecode.
+func moduleStrings(module []byte) (names [][]byte, ok bool) {
+	b := &bytecode{rest: module[len(moduleMagic):]}
+	b.number() // version
+	end := bytes.IndexByte(b.rest, 0)
+	if end < 0 {
+		return nil, false
+	}
+	b.rest = b.rest[end+1:]
+	const stringSection, aligned = 0, 0x80
+	if len(b.rest) == 0 || b.rest[0]&^aligned != stringSection {
+		return nil, false // the strings come first
+	}
+	padded := b.rest[0]&aligned != 0
+	b.rest = b.rest[1:]
+	size := b.number()
+	if b.bad || padded || size > uint64(len(b.rest)) {
+		return nil, false
+	}
+	b.rest = b.rest[:size]
+	return b.strings()
+}
+
+// strings reads the contents of the section of strings.
+func (b *bytecode) strings() (names [][]byte, ok bool) {
+	count := b.number()
+	if b.bad || count > uint64(len(b.rest)) {
+		return nil, false
+	}
+	sizes := make([]uint64, count)
+	for i := range sizes {
+		sizes[len(sizes)-1-i] = b.number()
+	}
+	for _, size := range sizes {
+		if b.bad || size == 0 || size > uint64(len(b.rest)) || b.rest[size-1] != 0 {
+			return nil, false
+		}
+		names, b.rest = append(names, b.rest[:size-1]), b.rest[size:]
+	}
+	return names, len(b.rest) == 0
+}
+
+// number reads a number of MLIR's: the zeros at the low end of its first byte
+// say how many bytes follow, all of them zero that there are eight.
+func (b *bytecode) number() uint64 {
+	if len(b.rest) == 0 {
+		b.bad = true
+		return 0
+	}
+	more := 0
+	for more < 8 && b.rest[0]>>more&1 == 0 {
+		more++
+	}
+	if len(b.rest) < more+1 {
+		b.bad = true
+		return 0
+	}
+	var wide [8]byte
+	var v uint64
+	if more == 8 {
+		copy(wide[:], b.rest[1:9])
+		v = binary.LittleEndian.Uint64(wide[:])
+	} else {
+		copy(wide[:], b.rest[:more+1])
+		v = binary.LittleEndian.Uint64(wide[:]) >> (more + 1)
+	}
+	b.rest = b.rest[more+1:]
+	return v
+}
