@@ -21,7 +21,7 @@ const DefaultSignature = "serving_default"
 // value mean the defaults.
 type ModelOptions struct {
 	Tags       []string // of the MetaGraph; nil: "serve"
-	Signatures []string // that will be called; what others reach is not judged; nil: all
+	Signatures []string // that the model must have
 	AllowOps   []string // operations that touch the host and are allowed all the same
 	SHA256     string   // of saved_model.pb or the GraphDef, in hexadecimal; "": not pinned
 	Runtime    *tfbridge.RuntimeOptions
@@ -49,14 +49,17 @@ type Model struct {
 	session *tfbridge.Session
 	graph   *tfbridge.Graph
 	saved   *tfbridge.SavedModel // nil for a GraphDef
+	stage   *savedmodel.Stage    // nil for a GraphDef
 	closed  atomic.Bool
 }
 
 // LoadModel checks and loads the SavedModel in dir. The values of variables are
 // checked by TensorFlow as it restores them, and read again only to say which
-// one is damaged. Errors are of class ErrModel, ErrUnsafeModel or ErrLimit.
+// one is damaged. Errors are of class ErrModel, ErrUnsafeModel, ErrLimit or
+// ErrIO.
 //
-// It wraps TF_LoadSessionFromSavedModel.
+// TensorFlow does not read the model's protobuf: it imports the graph that was
+// judged, as package savedmodel wrote it again.
 func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	if o == nil {
 		o = &ModelOptions{}
@@ -77,28 +80,6 @@ func ReadModel(dir string, o *ModelOptions) (*savedmodel.Model, error) {
 	return savedmodel.Read(dir, o.check(false))
 }
 
-// LoadChecked loads a model that [ReadModel] has checked with the same options:
-// [LoadModel] in two steps, for who has to look at the model in between.
-func LoadChecked(checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
-	if o == nil {
-		o = &ModelOptions{}
-	}
-	if _, err := tfbridge.Open(o.Runtime); err != nil {
-		return nil, err
-	}
-	if checked == nil {
-		return nil, millrace.Errorf(millrace.ErrModel, "there is no model to load: it is nil")
-	}
-	saved, err := tfbridge.LoadSavedModel(checked.Dir, checked.Tags, o.Session)
-	if err != nil {
-		if _, damaged := savedmodel.Read(checked.Dir, o.check(true)); damaged != nil {
-			return nil, damaged
-		}
-		return nil, ModelError(checked.Dir, "", err)
-	}
-	return &Model{path: checked.Dir, session: saved.Session, graph: saved.Graph, saved: saved}, nil
-}
-
 // ImportModel checks and loads a model without variables: a GraphDef in a
 // file, as [Freeze] makes it. It has no signatures; [Model.Op] finds what to
 // feed and fetch. Errors are as those of [LoadModel].
@@ -115,17 +96,11 @@ func ImportModel(file string, o *ModelOptions) (*Model, error) {
 	if _, err := tfbridge.Open(o.Runtime); err != nil {
 		return nil, err
 	}
-	g := tfbridge.NewGraph()
-	if err := g.Import(def, ""); err != nil {
-		g.Close()
+	session, err := importGraph(def, o.Session)
+	if err != nil {
 		return nil, ModelError(file, "", err)
 	}
-	session, err := tfbridge.NewSession(g, o.Session)
-	if err != nil {
-		g.Close()
-		return nil, err
-	}
-	return &Model{path: file, session: session, graph: g}, nil
+	return &Model{path: file, session: session, graph: session.Graph()}, nil
 }
 
 // ModelError returns a failure of TensorFlow's as the model's: of class
@@ -289,5 +264,5 @@ func (m *Model) Close() error {
 		return nil
 	}
 	m.closed.Store(true)
-	return errors.Join(m.session.Close(), m.graph.Close())
+	return errors.Join(m.session.Close(), m.graph.Close(), m.stage.Close())
 }

@@ -3,66 +3,72 @@ package savedmodel
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
 )
 
+// assetsCollection is where TensorFlow 1 writes the assets. TensorFlow looks
+// there for a graph that lists none elsewhere.
+const assetsCollection = "saved_model_assets"
+
+// Field numbers of CollectionDef, its AnyList and Any.
+const (
+	collectionAny = 5
+	anyListValue  = 1
+	anyValue      = 2
+)
+
+// collectionAssets reads the assets in a collection. Their form has not been
+// checked yet: to a walk over the types of fields they are bytes.
+func (r *reader) collectionAssets(collection []byte) ([]assetDef, error) {
+	list, _ := attrField(collection, collectionAny)
+	var assets []assetDef
+	for f := range fieldsOf(list.bytes) {
+		if f.num != anyListValue {
+			continue
+		}
+		def, _ := attrField(f.bytes, protowire.Number(anyValue))
+		var walk wireCheck
+		if err := r.wireError(walk.check(def.bytes, 0, assetFileType(), 0)); err != nil {
+			return nil, err
+		}
+		assets = append(assets, parseAsset(def.bytes))
+	}
+	return assets, nil
+}
+
 // checkAssets checks that every asset is a file in the model's assets folder,
 // and that the tensor to be fed its path is in the graph.
 func (r *reader) checkAssets(m *metaGraph) error {
-	if len(m.assets) == 0 {
-		return nil
-	}
 	for _, a := range m.assets {
 		if ref := parseRef(a.tensor); m.nodes[ref.node] == nil || ref.control {
 			return r.fail("asset %s: the graph has no tensor %s to take its path", quote(a.filename), quote(a.tensor))
 		}
 		if !filepath.IsLocal(a.filename) {
-			e := r.fail("asset %s is outside the model's folder", quote(a.filename))
-			e.Class = millrace.ErrUnsafeModel
-			return e
+			return r.unsafe("asset %s is outside the model's folder", quote(a.filename))
 		}
-	}
-	root, err := os.OpenRoot(r.dir)
-	if err != nil {
-		return failIO(r.dir, err)
-	}
-	defer root.Close()
-	for _, a := range m.assets {
-		if err := r.checkAsset(root, a.filename); err != nil {
+		if err := r.checkAsset(a.filename); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkAsset checks one asset; root does not let its path leave the folder, by
-// a symbolic link neither.
-func (r *reader) checkAsset(root *os.Root, name string) error {
-	path := filepath.Join(r.dir, assetsName, name)
-	info, err := root.Stat(filepath.Join(assetsName, name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return failAt(path, "the asset is missing")
-	case err != nil:
-		e := failAt(path, "the asset cannot be reached inside the model's folder: %v", plainCause(err))
-		e.Class = millrace.ErrUnsafeModel
-		e.Err = err
-		return e
-	case !info.Mode().IsRegular():
-		return failAt(path, "the asset is not a regular file")
+// checkAsset checks one asset.
+func (r *reader) checkAsset(name string) error {
+	o := r.folder.open(filepath.Join(assetsName, name))
+	if o.err == nil {
+		return o.file.Close()
 	}
-	return nil
-}
-
-// plainCause returns what the system said without the path, which the error
-// around it names.
-func plainCause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
+	if errors.Is(o.err, fs.ErrNotExist) {
+		return failAt(o.name, "the asset is missing")
 	}
-	return err
+	var e *millrace.Error
+	if errors.As(o.err, &e) {
+		e.Msg = "the asset: " + e.Msg
+	}
+	return o.err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ type Variable struct {
 
 // bundle is the index of a model's variables.
 type bundle struct {
-	dir     string // of the model
+	index   []byte // variables.index
 	shards  int32
 	entries []bundleEntry
 }
@@ -56,24 +55,25 @@ type bundleEntry struct {
 // whole. A model without variables needs none.
 func (r *reader) checkVariables(m *metaGraph) ([]Variable, error) {
 	name := filepath.Join(r.dir, indexName)
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+	if !r.folder.has(indexName) {
 		if m.restoreOp == "" || !m.hasVariables() {
 			return nil, nil
 		}
 		return nil, failAt(name, "the file is missing, and with it the model's variables")
 	}
-	data, err := readWhole(name, maxIndexBytes)
+	data, err := r.folder.open(indexName).readWhole(maxIndexBytes)
 	if err != nil {
 		return nil, err
 	}
-	b, err := readBundle(r.dir, name, data)
+	b, err := readBundle(name, data)
 	if err != nil {
 		return nil, err
 	}
+	b.index, r.bundle = data, b
 	if err := r.checkRestored(name, b); err != nil {
 		return nil, err
 	}
-	if err := b.checkShards(!r.options.SkipTensorChecksums); err != nil {
+	if err := b.checkShards(r.folder, !r.options.SkipTensorChecksums); err != nil {
 		return nil, err
 	}
 	var variables []Variable
@@ -113,7 +113,7 @@ func (m *metaGraph) hasVariables() bool {
 }
 
 // readBundle reads the index of the variables.
-func readBundle(dir, name string, data []byte) (*bundle, error) {
+func readBundle(name string, data []byte) (*bundle, error) {
 	if len(data) == 0 {
 		e := failAt(name, "the file is empty")
 		e.Err = millrace.ErrTruncated
@@ -126,7 +126,7 @@ func readBundle(dir, name string, data []byte) (*bundle, error) {
 	if len(entries) == 0 || entries[0].key != "" {
 		return nil, corrupt(name, -1, "it is damaged: it has no header")
 	}
-	b := &bundle{dir: dir}
+	b := &bundle{}
 	if err := b.parseHeader(name, entries[0].value); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func elements(shape []int64) (int64, bool) {
 }
 
 // checkShards checks every data file, one after the other.
-func (b *bundle) checkShards(sums bool) error {
+func (b *bundle) checkShards(in *folder, sums bool) error {
 	byShard := make(map[int32][]bundleEntry)
 	for _, e := range b.entries {
 		if !e.sliced {
@@ -252,7 +252,7 @@ func (b *bundle) checkShards(sums bool) error {
 	for shard := range b.shards {
 		entries := byShard[shard]
 		slices.SortFunc(entries, func(a, c bundleEntry) int { return cmp.Compare(a.offset, c.offset) })
-		if err := b.checkShard(shard, entries, sums); err != nil {
+		if err := b.checkShard(in, shard, entries, sums); err != nil {
 			return err
 		}
 	}
@@ -261,29 +261,28 @@ func (b *bundle) checkShards(sums bool) error {
 
 // checkShard checks one data file: that it is there, long enough for all of its
 // tensors, and, if sums is set, that their checksums match.
-func (b *bundle) checkShard(shard int32, entries []bundleEntry, sums bool) error {
-	name := filepath.Join(b.dir, fmt.Sprintf(shardName, shard, b.shards))
-	f, size, err := openRegular(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		e := failAt(name, "the file is missing: variables shard %d of %d", shard+1, b.shards)
+func (b *bundle) checkShard(in *folder, shard int32, entries []bundleEntry, sums bool) error {
+	f := in.open(fmt.Sprintf(shardName, shard, b.shards))
+	if errors.Is(f.err, fs.ErrNotExist) {
+		e := failAt(f.name, "the file is missing: variables shard %d of %d", shard+1, b.shards)
 		e.Err = fs.ErrNotExist
 		return e
 	}
-	if err != nil {
-		return err
+	if f.err != nil {
+		return f.err
 	}
-	defer f.Close()
+	defer f.file.Close()
 	want := int64(0)
 	for _, e := range entries {
 		want = max(want, e.offset+e.Bytes)
 	}
-	if size < want {
-		e := failAt(name, "variables shard %d of %d ends too early: %d bytes, want %d", shard+1, b.shards, size, want)
+	if f.size < want {
+		e := failAt(f.name, "variables shard %d of %d ends too early: %d bytes, want %d", shard+1, b.shards, f.size, want)
 		e.Err = millrace.ErrTruncated
 		return e
 	}
 	if !sums {
 		return nil
 	}
-	return checkSums(f, name, entries)
+	return checkSums(f.file, f.name, entries)
 }

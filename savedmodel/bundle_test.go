@@ -202,7 +202,7 @@ func TestIndexNonsense(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := bare(t, "constant")
 			writeFile(t, filepath.Join(dir, indexName), tt.data)
-			r := &reader{dir: dir, options: &Options{}}
+			r := readerIn(t, dir)
 			_, err := r.checkVariables(&metaGraph{})
 			wantError(t, err, millrace.ErrModel, indexName[:9], tt.want)
 		})
@@ -228,7 +228,7 @@ func TestVariantChecksum(t *testing.T) {
 	name := filepath.Join(dir, oneShard)
 	writeFile(t, name, data)
 	// The graph restores its object graph, which this index does not have.
-	r := &reader{dir: dir, options: &Options{}}
+	r := readerIn(t, dir)
 	if _, err := r.checkVariables(&metaGraph{}); err != nil {
 		t.Fatal(err)
 	}
@@ -261,11 +261,11 @@ func TestAssets(t *testing.T) {
 		{"link out", name("words.txt"), func(dir string) error {
 			path := filepath.Join(dir, "assets/words.txt")
 			return errors.Join(os.Remove(path), os.Symlink("/etc/hosts", path))
-		}, millrace.ErrUnsafeModel, "cannot be reached inside the model's folder"},
+		}, millrace.ErrUnsafeModel, "a symbolic link leads out of the model's folder"},
 		{"folder links out", name("hosts"), func(dir string) error {
 			path := filepath.Join(dir, "assets")
 			return errors.Join(os.RemoveAll(path), os.Symlink("/etc", path))
-		}, millrace.ErrUnsafeModel, "cannot be reached"},
+		}, millrace.ErrUnsafeModel, "leads out of the model's folder"},
 		{"tensor", func(m *tfproto.SavedModel) {
 			m.MetaGraphs[0].AssetFileDef[0].TensorInfo.Encoding = &tfproto.TensorInfo_Name{Name: "gone:0"}
 		}, nil, millrace.ErrModel, `no tensor "gone:0"`},
@@ -318,10 +318,14 @@ func FuzzIndex(f *testing.F) {
 	f.Add(writeTable([]tableEntry{{"", nil}, {"v", []byte{8, 1}}}))
 	dir := f.TempDir()
 	writeFile(f, filepath.Join(dir, oneShard), make([]byte, 100))
+	in, err := openFolder(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := readBundle(dir, "index", data)
+		b, err := readBundle("index", data)
 		if err == nil {
-			err = b.checkShards(true)
+			err = b.checkShards(in, true)
 		}
 		if err != nil && !errors.Is(err, millrace.ErrModel) {
 			t.Fatalf("error of no class: %v", err)

@@ -14,11 +14,11 @@ const (
 // checkFingerprint compares the model with the checksums that TensorFlow (2.11
 // and later) writes into fingerprint.pb. It reports whether there were any.
 func (r *reader) checkFingerprint(data []byte) (bool, error) {
-	if !r.has(fingerprintName) || filepath.Base(r.file) != binaryName || r.options.IgnoreFingerprint {
+	if !r.folder.has(fingerprintName) || filepath.Base(r.file) != binaryName || r.options.IgnoreFingerprint {
 		return false, nil
 	}
 	name := filepath.Join(r.dir, fingerprintName)
-	b, err := readWhole(name, maxSmallBytes)
+	b, err := r.folder.open(fingerprintName).readWhole(maxSmallBytes)
 	if err != nil {
 		return false, err
 	}
@@ -58,7 +58,7 @@ func (r *reader) checkIndexFingerprint(want uint64) error {
 	if want == 0 {
 		return nil
 	}
-	b, err := readWhole(filepath.Join(r.dir, indexName), maxIndexBytes)
+	b, err := r.folder.open(indexName).readWhole(maxIndexBytes)
 	if err != nil {
 		return err
 	}

@@ -22,16 +22,15 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(small)
-	dir := filepath.Join(f.TempDir(), "none")
+	dir := f.TempDir()
+	beside, err := openFolder(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := &reader{dir: dir, file: filepath.Join(dir, binaryName), options: &Options{MaxNodes: 10_000}}
-		_, err := r.checkFile(data)
-		if err == nil {
-			var graph []byte
-			if graph, err = r.selectGraph(data); err == nil {
-				_, err = r.checkGraph(graph)
-			}
-		}
+		r := newReader(dir, &Options{MaxNodes: 10_000})
+		r.folder, r.file = beside, filepath.Join(dir, binaryName)
+		_, err := r.read(data)
 		if err != nil && !errors.Is(err, millrace.ErrModel) && !errors.Is(err, millrace.ErrUnsafeModel) {
 			t.Fatalf("error of no class: %v", err)
 		}

@@ -7,47 +7,49 @@ import (
 )
 
 // ReadGraph reads the GraphDef in a file, a frozen model's for example, and
-// checks its form, its functions and what its operations may do, all of them
-// being judged. It returns the bytes that were checked. Of the options it
-// looks at AllowOps, SHA256, MaxBytes and MaxNodes; they may be nil. Errors are
-// as those of [Read].
+// checks its form, its functions and its operations. It returns the GraphDef
+// that was judged, in canonical form: give that to TensorFlow, not the file. Of
+// the options it looks at AllowOps, SHA256, MaxBytes and MaxNodes; they may be
+// nil. Errors are as those of [Read].
 func ReadGraph(file string, o *Options) ([]byte, error) {
 	r := newReader(file, o)
 	r.file, r.kind = file, "GraphDef"
-	data, err := r.readProtobuf(r.options.maxBytes())
+	data, err := r.readProtobuf(openFile(file), r.options.maxBytes())
 	if err != nil {
 		return nil, err
 	}
 	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
 		return nil, r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
 	}
-	return data, r.checkGraphDef(data)
+	return r.checkGraphDef(data)
 }
 
 // CheckGraph is [ReadGraph] of a GraphDef in memory, which messages call name.
-func CheckGraph(name string, def []byte, o *Options) error {
+func CheckGraph(name string, def []byte, o *Options) ([]byte, error) {
 	r := newReader(name, o)
 	digest := sha256.Sum256(def)
 	r.file, r.kind, r.sum = name, "GraphDef", hex.EncodeToString(digest[:])
 	return r.checkGraphDef(def)
 }
 
-// checkGraphDef checks a GraphDef that has no signatures.
-func (r *reader) checkGraphDef(def []byte) error {
+// checkGraphDef checks a GraphDef that has no signatures, and returns it in
+// canonical form.
+func (r *reader) checkGraphDef(def []byte) ([]byte, error) {
 	var walk wireCheck
 	if err := r.wireError(walk.check(def, 0, graphDefType(), 0)); err != nil {
-		return err
+		return nil, err
 	}
+	def = canonical(def, graphDefType())
 	m := newMetaGraph()
 	if err := r.parseGraphDef(m, def); err != nil {
-		return err
+		return nil, err
 	}
 	if m.minConsumer > newestProducer {
-		return r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
+		return nil, r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
 			runtimeVersion, m.minConsumer, newestProducer)
 	}
 	if err := r.checkCalls(m); err != nil {
-		return err
+		return nil, err
 	}
-	return r.judge(m, nil)
+	return def, r.judge(m, nil)
 }

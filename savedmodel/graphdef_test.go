@@ -42,7 +42,7 @@ func TestCheckGraph(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = CheckGraph("it.pb", def, &Options{AllowOps: tt.allow})
+			_, err = CheckGraph("it.pb", def, &Options{AllowOps: tt.allow})
 			if tt.class == "" {
 				if err != nil {
 					t.Error(err)
@@ -68,7 +68,7 @@ func TestReadGraphCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := ReadGraph(file, nil)
-		if err != nil && !errors.Is(err, millrace.ErrModel) || err == nil && len(got) != n {
+		if err != nil && !errors.Is(err, millrace.ErrModel) || err == nil && len(got) > n {
 			t.Fatalf("the first %d bytes: %d bytes, %v", n, len(got), err)
 		}
 		if n == 0 && !errors.Is(err, millrace.ErrTruncated) {

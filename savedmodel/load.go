@@ -3,10 +3,6 @@ package savedmodel
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"google.golang.org/protobuf/encoding/prototext"
@@ -30,18 +26,9 @@ const (
 // load returns the SavedModel protobuf in its binary form.
 func (r *reader) load() ([]byte, error) {
 	r.file = r.dir
-	info, err := os.Stat(r.dir)
+	binary, text := r.folder.has(binaryName), r.folder.has(textName)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, failAt(r.dir, "there is no such model folder")
-	case err != nil:
-		return nil, failIO(r.dir, err)
-	case !info.IsDir():
-		return nil, failAt(r.dir, "not a folder: a SavedModel is one that holds %s", binaryName)
-	}
-	binary, text := r.has(binaryName), r.has(textName)
-	switch {
-	case r.has(chunkedName):
+	case r.folder.has(chunkedName):
 		return nil, r.fail("it holds %s: models in chunks are not supported; save it again in one piece", chunkedName)
 	case binary && text:
 		return nil, r.fail("it holds both %s and %s: remove the one that is not meant", binaryName, textName)
@@ -51,12 +38,12 @@ func (r *reader) load() ([]byte, error) {
 		return nil, r.fail("it holds no %s: is it a SavedModel?", binaryName)
 	}
 	r.file = filepath.Join(r.dir, binaryName)
-	return r.readProtobuf(r.options.maxBytes())
+	return r.readProtobuf(r.folder.open(binaryName), r.options.maxBytes())
 }
 
 // readProtobuf reads the file with the protobuf, in whichever form.
-func (r *reader) readProtobuf(limit int64) ([]byte, error) {
-	data, err := readWhole(r.file, limit)
+func (r *reader) readProtobuf(open opening, limit int64) ([]byte, error) {
+	data, err := open.readWhole(limit)
 	if err == nil && len(data) == 0 {
 		e := r.fail("%s is empty", filepath.Base(r.file))
 		e.Err = millrace.ErrTruncated
@@ -67,63 +54,10 @@ func (r *reader) readProtobuf(limit int64) ([]byte, error) {
 	return data, err
 }
 
-// has reports whether the model's folder has an entry, of whatever kind.
-func (r *reader) has(name string) bool {
-	_, err := os.Lstat(filepath.Join(r.dir, name))
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// readWhole reads a regular file of at most limit bytes.
-func readWhole(name string, limit int64) ([]byte, error) {
-	f, size, err := openRegular(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if size > limit {
-		return nil, tooLarge(name, size, limit)
-	}
-	data := make([]byte, size)
-	n, err := io.ReadFull(f, data)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		e := failAt(name, "it shrank from %d to %d bytes while it was read", size, n)
-		e.Err = millrace.ErrTruncated
-		return nil, e
-	}
-	if err != nil {
-		return nil, failIO(name, err)
-	}
-	return data, nil
-}
-
-// openRegular opens a regular file and returns its size. Other kinds of file
-// could block for ever.
-func openRegular(name string) (*os.File, int64, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, 0, failIO(name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, failAt(name, "not a regular file")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, 0, failIO(name, err)
-	}
-	return f, info.Size(), nil
-}
-
-// tooLarge is the error for a file over its limit.
-func tooLarge(name string, size, limit int64) error {
-	e := failAt(name, "%d bytes, at most %d are read", size, limit)
-	e.Err = millrace.ErrLimit
-	return e
-}
-
 // loadText reads a model in protobuf's text form.
 func (r *reader) loadText() ([]byte, error) {
 	r.file = filepath.Join(r.dir, textName)
-	text, err := r.readProtobuf(min(r.options.maxBytes(), maxTextBytes))
+	text, err := r.readProtobuf(r.folder.open(textName), min(r.options.maxBytes(), maxTextBytes))
 	if err != nil {
 		return nil, err
 	}

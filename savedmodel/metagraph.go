@@ -113,6 +113,7 @@ func (r *reader) selectGraph(b []byte) ([]byte, error) {
 // parseGraph takes a MetaGraphDef apart.
 func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
 	m := newMetaGraph()
+	var legacy []assetDef
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case metaInfo:
@@ -128,12 +129,21 @@ func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
 		case metaCollection:
 			name, value := mapEntry(f.bytes)
 			m.groups[name] = collectionStrings(value)
+			if name == assetsCollection {
+				var err error
+				if legacy, err = r.collectionAssets(value); err != nil {
+					return nil, err
+				}
+			}
 		case metaSignature:
 			name, value := mapEntry(f.bytes)
 			m.signatures[name] = value
 		case metaAsset:
 			m.assets = append(m.assets, parseAsset(f.bytes))
 		}
+	}
+	if len(m.assets) == 0 {
+		m.assets = legacy
 	}
 	return m, nil
 }

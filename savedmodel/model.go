@@ -21,6 +21,9 @@ type Model struct {
 	// Fingerprinted says that saved_model.pb and variables.index match the
 	// checksums that TensorFlow wrote beside them.
 	Fingerprinted bool
+
+	program *Program
+	bundle  *bundle // nil without variables
 }
 
 // Options says which part of a model is wanted and what it may do.

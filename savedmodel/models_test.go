@@ -29,6 +29,18 @@ func copyModel(t testing.TB, name string) string {
 	return dir
 }
 
+// readerIn returns a reader of the model in dir.
+func readerIn(t testing.TB, dir string) *reader {
+	t.Helper()
+	r := newReader(dir, nil)
+	var err error
+	if r.folder, err = openFolder(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.folder.close)
+	return r
+}
+
 // bare returns a copy of a test model without its fingerprint.
 func bare(t testing.TB, name string) string {
 	t.Helper()

@@ -15,12 +15,14 @@ const newestProducer = 2474
 // reader reads one model.
 type reader struct {
 	dir     string
-	file    string // the protobuf: saved_model.pb or saved_model.pbtxt
+	folder  *folder // nil for a GraphDef
+	file    string  // the protobuf: saved_model.pb or saved_model.pbtxt
 	options *Options
 	allowed map[string]bool
 	sum     string // SHA-256 of file
 	kind    string // what file should hold: "SavedModel" or "GraphDef"
 
+	bundle   *bundle  // of the variables, nil if there are none
 	restored []string // names of the tensors that the restore operation reads
 	visits   int      // nodes of the main graph that were visited, for all roots
 }
@@ -31,10 +33,20 @@ type reader struct {
 // ErrIO where they apply. It may be called from many goroutines.
 func Read(dir string, o *Options) (*Model, error) {
 	r := newReader(dir, o)
+	var err error
+	if r.folder, err = openFolder(dir); err != nil {
+		return nil, err
+	}
+	defer r.folder.close()
 	data, err := r.load()
 	if err != nil {
 		return nil, err
 	}
+	return r.read(data)
+}
+
+// read checks a SavedModel's protobuf and what is beside it.
+func (r *reader) read(data []byte) (*Model, error) {
 	fingerprinted, err := r.checkFile(data)
 	if err != nil {
 		return nil, err
@@ -43,7 +55,8 @@ func Read(dir string, o *Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := r.checkGraph(graph)
+	// From here on nothing looks at the bytes of the file.
+	model, err := r.checkGraph(canonical(graph, metaGraphType()))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +144,7 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 		return nil, err
 	}
 	return &Model{Dir: r.dir, Tags: metaTags(graph), Signatures: sigs, Variables: variables,
-		TensorFlow: m.version, SHA256: r.sum}, nil
+		TensorFlow: m.version, SHA256: r.sum, program: r.programOf(m, graph), bundle: r.bundle}, nil
 }
 
 // wireError turns what is wrong with a protobuf into an error with its place.

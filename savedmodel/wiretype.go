@@ -41,6 +41,7 @@ func (m *messageType) field(n protowire.Number) fieldType {
 // savedModelType and the others are the messages read by this package.
 var (
 	savedModelType   = typeOf(&tfproto.SavedModel{})
+	metaGraphType    = typeOf(&tfproto.MetaGraphDef{})
 	graphDefType     = typeOf(&tfproto.GraphDef{})
 	fingerprintType  = typeOf(&tfproto.FingerprintDef{})
 	bundleHeaderType = typeOf(&tfproto.BundleHeaderProto{})

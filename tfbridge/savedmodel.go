@@ -40,6 +40,21 @@ func LoadSavedModel(dir string, tags []string, o *SessionOptions) (*SavedModel, 
 	return m, nil
 }
 
+// NewSavedModel returns the model whose graph was imported, and whose variables
+// were restored, in a session. meta is its description, a serialized
+// MetaGraphDef message. The model owns session and graph from here on; after an
+// error they stay the caller's.
+func NewSavedModel(s *Session, meta []byte) (*SavedModel, error) {
+	if s == nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "there is no session: it is nil")
+	}
+	signatures, err := parseSignatures(meta)
+	if err != nil {
+		return nil, err
+	}
+	return &SavedModel{Session: s, Graph: s.Graph(), Signatures: signatures, MetaGraph: meta}, nil
+}
+
 // loadSavedModel loads a model into an empty graph.
 func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
 	if err := g.hold(); err != nil {

@@ -1,0 +1,158 @@
+package graph
+
+import (
+	"millrace"
+	"millrace/savedmodel"
+	"millrace/tfbridge"
+)
+
+// TensorFlow's own loader takes a folder. It reads the protobuf, makes a
+// session of the graph, and runs two operations: one that restores the
+// variables, with the prefix of their files fed, and one that initializes
+// tables, both with the paths of the assets fed. Loading here does the same
+// four steps, with the graph that package savedmodel judged and the files that
+// it opened, so that nothing is read that was not checked.
+
+// LoadChecked loads a model that [ReadModel] has checked with the same options:
+// [LoadModel] in two steps, for who has to look at the model in between.
+//
+// It wraps TF_GraphImportGraphDef, TF_NewSession and TF_SessionRun.
+func LoadChecked(checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	if _, err := tfbridge.Open(o.Runtime); err != nil {
+		return nil, err
+	}
+	if checked == nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "there is no model to load: it is nil")
+	}
+	m, err := loadProgram(checked, o.Session)
+	if err != nil {
+		if _, damaged := savedmodel.Read(checked.Dir, o.check(true)); damaged != nil {
+			return nil, damaged
+		}
+		return nil, ModelError(checked.Dir, "", err)
+	}
+	return m, nil
+}
+
+// loadProgram loads the program of a model and runs what runs at load.
+func loadProgram(checked *savedmodel.Model, o *tfbridge.SessionOptions) (m *Model, err error) {
+	stage, err := checked.Stage()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if m == nil {
+			stage.Close()
+		}
+	}()
+	program := checked.Program()
+	session, err := importGraph(program.GraphDef, o)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := tfbridge.NewSavedModel(session, program.MetaGraph)
+	if err == nil {
+		err = initialize(session, program, stage)
+	}
+	if err != nil {
+		session.Close()
+		session.Graph().Close()
+		return nil, err
+	}
+	return &Model{path: checked.Dir, session: session, graph: saved.Graph, saved: saved, stage: stage}, nil
+}
+
+// importGraph returns a session on a new graph that holds what a GraphDef
+// describes.
+func importGraph(def []byte, o *tfbridge.SessionOptions) (*tfbridge.Session, error) {
+	g := tfbridge.NewGraph()
+	if len(def) > 0 { // a model may hold nothing
+		if err := g.Import(def, ""); err != nil {
+			g.Close()
+			return nil, err
+		}
+	}
+	session, err := tfbridge.NewSession(g, o)
+	if err != nil {
+		g.Close()
+		return nil, err
+	}
+	return session, nil
+}
+
+// initialize restores the variables and runs the init operation.
+func initialize(session *tfbridge.Session, p *savedmodel.Program, stage *savedmodel.Stage) (err error) {
+	feeds := feeds{graph: session.Graph(), values: map[tfbridge.Output]*tfbridge.Tensor{}}
+	defer feeds.close()
+	for i, a := range p.Assets {
+		if err := feeds.add(a.Tensor, stage.Assets[i]); err != nil {
+			return err
+		}
+	}
+	if p.RestoreOp != "" {
+		if err := feeds.add(p.Filename, stage.Variables); err != nil {
+			return err
+		}
+		if err := feeds.run(session, p.RestoreOp); err != nil {
+			return err
+		}
+		feeds.drop(p.Filename)
+	}
+	if p.InitOp == "" {
+		return nil
+	}
+	return feeds.run(session, p.InitOp)
+}
+
+// feeds are strings to be fed to tensors of a graph.
+type feeds struct {
+	graph  *tfbridge.Graph
+	values map[tfbridge.Output]*tfbridge.Tensor
+}
+
+// add feeds a tensor, "op:0", with a string.
+func (f *feeds) add(tensor, value string) error {
+	o, err := tfbridge.TensorInfo{Name: tensor}.Output(f.graph)
+	if err != nil {
+		return err
+	}
+	t, err := tfbridge.NewTensor(value)
+	if err != nil {
+		return err
+	}
+	if old := f.values[o]; old != nil {
+		old.Close()
+	}
+	f.values[o] = t
+	return nil
+}
+
+// drop stops feeding a tensor.
+func (f *feeds) drop(tensor string) {
+	o, err := tfbridge.TensorInfo{Name: tensor}.Output(f.graph)
+	if err != nil || f.values[o] == nil {
+		return
+	}
+	f.values[o].Close()
+	delete(f.values, o)
+}
+
+// run runs an operation.
+func (f *feeds) run(session *tfbridge.Session, name string) error {
+	op := f.graph.Operation(name)
+	if op == nil {
+		return millrace.Errorf(millrace.ErrModel, "the graph has no operation %q to run at load", name)
+	}
+	_, err := session.Run(f.values, nil, []*tfbridge.Operation{op})
+	return err
+}
+
+// close frees the values.
+func (f *feeds) close() {
+	for _, t := range f.values {
+		t.Close()
+	}
+}

@@ -1,0 +1,130 @@
+package savedmodel
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"millrace"
+)
+
+// folder is a model's folder, opened. Its files are opened through it, which
+// has the kernel refuse every path that leaves the folder, by ".." or by a
+// symbolic link, also one that is put there in the meantime.
+type folder struct {
+	dir  string
+	root *os.Root
+}
+
+// openFolder opens the model's folder. The folder itself may be reached through
+// symbolic links.
+func openFolder(dir string) (*folder, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, failAt(dir, "there is no such model folder")
+	case err != nil:
+		return nil, failIO(dir, err)
+	case !info.IsDir():
+		return nil, failAt(dir, "not a folder: a SavedModel is one that holds %s", binaryName)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, failIO(dir, err)
+	}
+	return &folder{dir: dir, root: root}, nil
+}
+
+// close closes the folder; files opened through it stay open.
+func (f *folder) close() { f.root.Close() }
+
+// has reports whether the folder has an entry, of whatever kind.
+func (f *folder) has(name string) bool {
+	_, err := f.root.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// opening is what came of opening a file.
+type opening struct {
+	file *os.File
+	name string
+	size int64
+	err  error // with a class
+}
+
+// open opens a regular file of the folder.
+func (f *folder) open(name string) opening {
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	path := filepath.Join(f.dir, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && f.leaves(path) {
+		e := failAt(path, "a symbolic link leads out of the model's folder; copy the file to where the link is")
+		e.Class, e.Err = millrace.ErrUnsafeModel, err
+		return opening{name: path, err: e}
+	}
+	return regular(path, file, err)
+}
+
+// leaves reports whether a path leads out of the folder.
+func (f *folder) leaves(path string) bool {
+	here, err := filepath.EvalSymlinks(f.dir)
+	if err != nil {
+		return false
+	}
+	there, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(here, there)
+	return err != nil || !filepath.IsLocal(inside)
+}
+
+// openFile opens a regular file by its path.
+func openFile(path string) opening {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return regular(path, file, err)
+}
+
+// regular refuses what is no regular file. Others could block for ever, which
+// is why they are opened without blocking, and looked at only then: between a
+// look at a path and its opening it may become another file.
+func regular(path string, file *os.File, err error) opening {
+	if err != nil {
+		return opening{name: path, err: failIO(path, err)}
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return opening{file: file, name: path, size: info.Size()}
+	}
+	file.Close()
+	if err != nil {
+		return opening{name: path, err: failIO(path, err)}
+	}
+	return opening{name: path, err: failAt(path, "not a regular file")}
+}
+
+// readWhole reads a file of at most limit bytes and closes it.
+func (o opening) readWhole(limit int64) ([]byte, error) {
+	if o.err != nil {
+		return nil, o.err
+	}
+	defer o.file.Close()
+	if o.size > limit {
+		e := failAt(o.name, "%d bytes, at most %d are read", o.size, limit)
+		e.Err = millrace.ErrLimit
+		return nil, e
+	}
+	data := make([]byte, o.size)
+	n, err := io.ReadFull(o.file, data)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		e := failAt(o.name, "it shrank from %d to %d bytes while it was read", o.size, n)
+		e.Err = millrace.ErrTruncated
+		return nil, e
+	}
+	if err != nil {
+		return nil, failIO(o.name, err)
+	}
+	return data, nil
+}

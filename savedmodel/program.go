@@ -1,0 +1,46 @@
+package savedmodel
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Program is what TensorFlow needs to load a model that was checked. All of it
+// was written by this package, from what was judged: TensorFlow does not read
+// the model's protobuf again. [Model.Stage] makes the model's files ready.
+type Program struct {
+	GraphDef  []byte // a serialized GraphDef message
+	MetaGraph []byte // a serialized MetaGraphDef message, the GraphDef included
+
+	// RestoreOp restores the variables when Filename is fed the prefix of
+	// their files; "" if there are none.
+	RestoreOp, Filename string
+	// InitOp runs after that; "" if there is none. Assets are fed to both.
+	InitOp string
+	Assets []Asset
+}
+
+// Asset is a file of the model's and the tensor that is fed its path.
+type Asset struct {
+	Tensor string // "op:0"
+	File   string // in the model's folder
+}
+
+// Program returns what TensorFlow needs to load the model. It is the model's:
+// do not change it.
+func (m *Model) Program() *Program { return m.program }
+
+// programOf returns the program of a graph that was judged.
+func (r *reader) programOf(m *metaGraph, graph []byte) *Program {
+	p := &Program{GraphDef: m.graphDef, MetaGraph: graph, InitOp: parseRef(m.initOp).node}
+	if m.restoreOp != "" && r.bundle != nil { // TensorFlow restores nothing where there is no index
+		p.RestoreOp, p.Filename = parseRef(m.restoreOp).node, parseRef(m.filenameTensor).String()
+	}
+	for _, a := range m.assets {
+		p.Assets = append(p.Assets, Asset{Tensor: parseRef(a.tensor).String(), File: assetsName + "/" + a.filename})
+	}
+	slices.SortFunc(p.Assets, func(a, b Asset) int {
+		return cmp.Or(cmp.Compare(a.Tensor, b.Tensor), cmp.Compare(a.File, b.File))
+	})
+	return p
+}

@@ -1,0 +1,212 @@
+package savedmodel
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"millrace"
+)
+
+// TensorFlow opens a model's files by their paths, some time after they were
+// checked. In between another process may put other files there: a link to a
+// file of the host, or a pipe that blocks for ever. So TensorFlow gets the
+// paths of a private folder. It holds the index of the variables as it was
+// checked, which has the checksums of all tensors, and links to descriptors
+// that this process has open:
+//
+//	/tmp/millrace-model-1234/        0700
+//	  variables/
+//	    variables.index                     a copy
+//	    variables.data-00000-of-00001   ->  /proc/self/fd/7
+//	  assets/
+//	    0/words.txt                     ->  /proc/self/fd/8
+//
+// A descriptor means the file that was opened, whatever is done to its path.
+// The folder is removed when the model is closed, since TensorFlow may read an
+// asset later. What a killed process leaves behind is removed by the next one
+// that makes such a folder; a lock on the folder tells which are in use.
+
+// Stage is a model's files, ready for TensorFlow to load them. Close it with
+// the model.
+type Stage struct {
+	// Variables is the prefix of the files that RestoreOp reads.
+	Variables string
+	// Assets are the paths of the program's assets, in the same order.
+	Assets []string
+
+	dir   string
+	files []*os.File
+	clean runtime.Cleanup
+}
+
+const (
+	stagePrefix = "millrace-model-"
+	// staleAfter is how old a folder must be to be taken for left behind.
+	// Before that its owner may not have locked it yet.
+	staleAfter = time.Minute
+)
+
+// Stage makes the files that the model's program reads ready. A model that
+// reads none needs no folder. Errors are of class ErrModel, ErrUnsafeModel or
+// ErrIO.
+func (m *Model) Stage() (*Stage, error) {
+	s := &Stage{}
+	if m.program.RestoreOp == "" && len(m.program.Assets) == 0 {
+		return s, nil
+	}
+	in, err := openFolder(m.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	err = s.make()
+	if err == nil && m.program.RestoreOp != "" {
+		err = s.addVariables(in, m)
+	}
+	for i := 0; err == nil && i < len(m.program.Assets); i++ {
+		err = s.addAsset(in, i, m.program.Assets[i])
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// make makes the private folder.
+func (s *Stage) make() error {
+	var failed error
+	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
+		removeStale(parent)
+		dir, err := os.MkdirTemp(parent, stagePrefix)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		s.dir = dir
+		s.clean = runtime.AddCleanup(s, func(dir string) { os.RemoveAll(dir) }, dir)
+		lock, err := os.Open(dir)
+		if err == nil {
+			s.files = append(s.files, lock)
+			err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		}
+		return s.failed(err)
+	}
+	return s.failed(failed)
+}
+
+// failed returns the error for a private folder that cannot be made.
+func (s *Stage) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrIO, "a private folder for the model's files: %w; TMPDIR says where it is made", err)
+	e.Op = "load model"
+	return e
+}
+
+// addVariables adds the index and links to the data files.
+func (s *Stage) addVariables(in *folder, m *Model) error {
+	dir := filepath.Join(s.dir, "variables")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return s.failed(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, indexName), m.bundle.index, 0o600); err != nil {
+		return s.failed(err)
+	}
+	for shard := range m.bundle.shards {
+		name := fmt.Sprintf(shardName, shard, m.bundle.shards)
+		if err := s.link(in, name, filepath.Join(s.dir, name)); err != nil {
+			return err
+		}
+	}
+	s.Variables = filepath.Join(dir, "variables")
+	return nil
+}
+
+// addAsset adds a link to an asset under its own name, in a folder of its own:
+// the endings of names may mean something to what reads them.
+func (s *Stage) addAsset(in *folder, i int, a Asset) error {
+	dir := filepath.Join(s.dir, assetsName, strconv.Itoa(i))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return s.failed(err)
+	}
+	path := filepath.Join(dir, filepath.Base(a.File))
+	s.Assets = append(s.Assets, path)
+	return s.link(in, a.File, path)
+}
+
+// link opens a file of the model's folder and makes a link to what was opened.
+func (s *Stage) link(in *folder, name, path string) error {
+	o := in.open(name)
+	if o.err != nil {
+		return o.err
+	}
+	s.files = append(s.files, o.file)
+	target := "/proc/self/fd/" + strconv.Itoa(int(o.file.Fd()))
+	if _, err := os.Stat(target); err != nil { // no /proc: the path itself, as good as can be
+		if target, err = filepath.EvalSymlinks(o.name); err == nil {
+			target, err = filepath.Abs(target)
+		}
+		if err != nil {
+			return failIO(o.name, err)
+		}
+	}
+	return s.failed(os.Symlink(target, path))
+}
+
+// Close removes the private folder and closes the files. It is idempotent.
+func (s *Stage) Close() error {
+	if s == nil || s.dir == "" {
+		return nil
+	}
+	s.clean.Stop()
+	err := os.RemoveAll(s.dir)
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	s.dir, s.files = "", nil
+	return s.failed(err)
+}
+
+// removeStale removes folders of this user's that no process has locked.
+func removeStale(parent string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); e.IsDir() && strings.HasPrefix(e.Name(), stagePrefix) && err == nil && time.Since(info.ModTime()) > staleAfter {
+			removeUnlocked(filepath.Join(parent, e.Name()), info)
+		}
+	}
+}
+
+// removeUnlocked removes a folder if it is this user's and nobody holds its
+// lock.
+func removeUnlocked(dir string, info fs.FileInfo) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	var stat unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &stat) != nil || int(stat.Uid) != os.Geteuid() {
+		return
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(now, info) {
+		return
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		os.RemoveAll(dir)
+	}
+}
