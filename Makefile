@@ -21,7 +21,9 @@ BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo fals
 WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
 NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/...
+RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./loaders/diag ./loaders/jsonpos ./internal/install ./internal/output ./internal/terminal
 FUZZTIME := 20000x
+SOAK := 1h
 # Versions of clang-format break lines in different ways, so one of them decides.
 CLANG_FORMAT_MAJOR := 14
 CLANG_FORMAT ?= $(shell command -v clang-format-$(CLANG_FORMAT_MAJOR) || echo clang-format)
@@ -42,8 +44,10 @@ demo: runtime ## predict over examples/digits and print the accuracy
 	$(MILLRACE) predict examples/digits/predict.json --model examples/digits/model --keep label --overwrite --out build/digits.ndjson
 	@go run ./examples/digits
 
+# Everything that must pass before a change lands, the cheap first. With CI=true,
+# as .ci/run has it, more of what "make check" does comes before the tests.
 .PHONY: test
-test: native vet fmt-check native-test-if-gtest ## run every test, with the runtime
+test: fmt-check vet $(if $(CI),lint) native native-test-if-gtest $(if $(CI),race-small fuzz) ## run every test, with the runtime
 	cd examples/service && $(WITH_RUNTIME) go test -count=1 ./...
 	$(WITH_RUNTIME) go test -count=1 ./...
 
@@ -79,10 +83,11 @@ native-asan: need-gtest ## the same under the address and the undefined behaviou
 native-tsan: need-gtest ## the worker pool and the readers under the thread sanitizer
 	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*WorkerPool*:*Reader*:*NextRun*:*Large*'
 
-# For make test, which must run where GoogleTest is not installed.
+# For make test, which must run where GoogleTest is not installed. With CI=true
+# the same tests run under the sanitizers.
 .PHONY: native-test-if-gtest
 native-test-if-gtest: need-cxx
-	@if $(HAVE_GTEST); then $(MAKE) native-test; else echo "SKIPPED: the C++ tests. $(NO_GTEST)" >&2; fi
+	@if $(HAVE_GTEST); then $(MAKE) $(if $(CI),native-asan,native-test); else echo "SKIPPED: the C++ tests. $(NO_GTEST)" >&2; fi
 
 .PHONY: clean
 clean: ## remove what was built; the runtime stays
@@ -119,6 +124,11 @@ lint: need-go need-cc ## the rules of the house, and staticcheck
 race: native ## the tests under the race detector
 	$(WITH_RUNTIME) go test -race ./...
 
+# The packages where goroutines meet, without those that take minutes each.
+.PHONY: race-small
+race-small: native ## the tests of the small packages under the race detector
+	$(WITH_RUNTIME) go test -race $(RACE_SMALL)
+
 .PHONY: asan
 asan: runtime ## the binding's tests under the address sanitizer, which finds leaked C memory
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
@@ -140,6 +150,12 @@ fuzz: runtime ## each fuzz target for FUZZTIME
 			$(WITH_RUNTIME) go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$dir"; \
 		done; \
 	done
+
+# SOAK=DURATION is for all together. The tests with long counts run to their
+# end, some minutes; the fuzz targets share the rest.
+.PHONY: soak
+soak: native ## an hour of long tests and fuzzing, or SOAK=DURATION
+	$(WITH_RUNTIME) go run ./internal/test/soakrun -for $(SOAK)
 
 .PHONY: bench
 bench: native ## our loaders beside Python TensorFlow's, on the same files

@@ -5,43 +5,20 @@ import (
 
 	"millrace/estimator"
 	"millrace/internal/test/leak"
+	"millrace/internal/test/soak"
 	"millrace/tfbridge"
 )
 
-// soak watches what stays behind while something is repeated.
-type soak struct {
-	rounds  int
-	live    int64
-	settled int64 // resident size after the first fifth, in which allocators settle
-}
-
-func newSoak(rounds int) *soak { return &soak{rounds: rounds, live: tfbridge.Live()} }
-
-// round is called after each round, from 0 on.
-func (s *soak) round(t *testing.T, i int) {
-	if i == s.rounds/5 {
-		s.settled = leak.Resident(t)
-	}
-}
-
-// check fails if memory kept growing or a handle stays open.
-func (s *soak) check(t *testing.T, slack int64) {
-	t.Helper()
-	if n := tfbridge.Live() - s.live; n > 0 {
-		t.Errorf("%d handles stay open: %v", n, tfbridge.LiveKinds())
-	}
-	if grown := leak.Resident(t) - s.settled; grown > slack {
-		t.Errorf("resident size grew by %d bytes over the last four fifths of %d rounds", grown, s.rounds)
-	}
-}
-
 const mib = 1 << 20
 
-func TestHundredThousandBatches(t *testing.T) {
+// A hundred thousand batches in "make soak" leave no memory and no handle.
+func TestBatchesLeaveNothing(t *testing.T) {
+	const records = 1000
+	rounds := soak.Rounds(10_000, 100_000)
 	m := load(t, "constant", "")
-	p := plan(t, m, 1000, map[string]feature{"x": {"float32", []int{}, "float", floatAt(scalars)}})
-	p.BatchSize, p.Epochs = 1, 100
-	s := newSoak(100_000)
+	p := plan(t, m, records, map[string]feature{"x": {"float32", []int{}, "float", floatAt(scalars)}})
+	p.BatchSize, p.Epochs = 1, int64(rounds/records)
+	live, memory := tfbridge.Live(), leak.NewGrowth(rounds)
 	i := 0
 	for b, err := range m.Predict(t.Context(), p, nil) {
 		if err != nil {
@@ -50,18 +27,21 @@ func TestHundredThousandBatches(t *testing.T) {
 		if b.Rows() != 1 {
 			t.Fatalf("batch %d has %d rows", i, b.Rows())
 		}
-		s.round(t, i)
+		memory.Round(t, i)
 		i++
 	}
-	if i != s.rounds {
-		t.Errorf("%d batches, want %d", i, s.rounds)
+	if i != rounds {
+		t.Errorf("%d batches, want %d", i, rounds)
 	}
-	s.check(t, 16*mib)
+	memory.Check(t, 16*mib)
+	noneOpen(t, live)
 }
 
-func TestThousandLoads(t *testing.T) {
-	s := newSoak(1000)
-	for i := range s.rounds {
+// A thousand loads in "make soak" leave no memory and no handle.
+func TestLoadsLeaveNothing(t *testing.T) {
+	rounds := soak.Rounds(100, 1000)
+	live, memory := tfbridge.Live(), leak.NewGrowth(rounds)
+	for i := range rounds {
 		m, err := estimator.LoadModel(modelDir("linear"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +49,16 @@ func TestThousandLoads(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s.round(t, i)
+		memory.Round(t, i)
 	}
-	s.check(t, 32*mib)
+	memory.Check(t, 32*mib)
+	noneOpen(t, live)
+}
+
+// noneOpen fails the test if more handles are open than live.
+func noneOpen(t *testing.T, live int64) {
+	t.Helper()
+	if n := tfbridge.Live() - live; n > 0 {
+		t.Errorf("%d handles stay open: %v", n, tfbridge.LiveKinds())
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"millrace/internal/test/corrupt"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/leak"
+	"millrace/internal/test/soak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -79,9 +80,9 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	})
 }
 
-// One config opened and read 200 times gives the same batches, and memory,
-// threads and files stay as they are (B14).
-func TestTwoHundredRounds(t *testing.T) {
+// One config opened and read 200 times in "make soak" gives the same batches,
+// and memory, threads and files stay as they are (B14).
+func TestRoundsLeaveNothing(t *testing.T) {
 	testruntime.Need(t)
 	warm(t)
 	leak.Check(t, tfbridge.Live)
@@ -89,9 +90,9 @@ func TestTwoHundredRounds(t *testing.T) {
 	shuffled(d)
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 9)...)
 	d.WriteRecords(t, "b.tfrecords", fixture.Records(9, 12)...)
-	const rounds = 200
+	rounds := soak.Rounds(40, 200)
 	var first []int64
-	var settled int64
+	memory := leak.NewGrowth(rounds)
 	for i := range rounds {
 		ids, err := read(t, d)
 		if err != nil {
@@ -102,11 +103,7 @@ func TestTwoHundredRounds(t *testing.T) {
 		} else if diff := cmp.Diff(first, ids); diff != "" {
 			t.Fatalf("round %d (-first +now)\n%s", i, diff)
 		}
-		if i == rounds/5 {
-			settled = leak.Resident(t)
-		}
+		memory.Round(t, i)
 	}
-	if grown := leak.Resident(t) - settled; grown > 32<<20 {
-		t.Errorf("resident size grew by %d bytes over %d rounds", grown, rounds*4/5)
-	}
+	memory.Check(t, 32<<20)
 }

@@ -1,6 +1,7 @@
 package tfbridge
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -17,13 +18,14 @@ func TestNilArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := newTestTensor(t, float32(1))
+	var none context.Context
 	tests := map[string]func() error{
-		"Session.RunContext":    func() error { _, err := sess.RunContext(nil, nil, []Output{x}, nil); return err },
-		"Callable.Run":          func() error { _, err := c.Run(nil, nil); return err },
-		"Callable.RunTraced":    func() error { _, _, err := c.RunTraced(nil, nil); return err },
-		"PartialRun.RunContext": func() error { _, err := part.RunContext(nil, nil, []Output{x}, nil); return err },
+		"Session.RunContext":    func() error { _, err := sess.RunContext(none, nil, []Output{x}, nil); return err },
+		"Callable.Run":          func() error { _, err := c.Run(none, nil); return err },
+		"Callable.RunTraced":    func() error { _, _, err := c.RunTraced(none, nil); return err },
+		"PartialRun.RunContext": func() error { _, err := part.RunContext(none, nil, []Output{x}, nil); return err },
 		"LoadSavedModelContext": func() error {
-			_, err := LoadSavedModelContext(nil, filepath.Join("..", "testdata", "models", "linear"), []string{"serve"}, nil)
+			_, err := LoadSavedModelContext(none, filepath.Join("..", "testdata", "models", "linear"), []string{"serve"}, nil)
 			return err
 		},
 		"RunMetadata.WriteTimeline": func() error { return new(RunMetadata).WriteTimeline(nil) },

@@ -43,6 +43,7 @@ func TestProcessLives(t *testing.T) {
 	testruntime.Need(t)
 	for _, c := range lethal() {
 		t.Run(c.Row+" "+c.Name, func(t *testing.T) {
+			t.Parallel()
 			d := fixture.New(t)
 			if c.Compression != "" {
 				d.Manifest["compression"] = c.Compression

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"millrace/internal/test/soak"
 )
 
 // never is a number of calls that no output takes, and the most that strace takes.
@@ -47,13 +49,14 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// eachFault makes an output of every format once for each system call that it
-// takes, with a fault at that one, and has check look at the folder. The
-// output was there before with other contents.
+// eachFault makes an output of every format again and again, with a fault at
+// another of the system calls that it takes, and has check look at the folder.
+// The output was there before with other contents.
 func eachFault(t *testing.T, fault string, check func(t *testing.T, path, want, said, call string)) {
 	needStrace(t)
 	for _, format := range formats {
 		t.Run(format.Name, func(t *testing.T) {
+			t.Parallel()
 			whole := filepath.Join(t.TempDir(), "out"+format.Extensions[0])
 			if _, hit := traced(t, whole, "write", fault, never); hit {
 				t.Fatal("a fault where there should be none")
@@ -64,7 +67,7 @@ func eachFault(t *testing.T, fault string, check func(t *testing.T, path, want, 
 			}
 			hits := 0
 			for _, call := range outputCalls {
-				for n := 1; ; n++ {
+				for n := 1; ; n = next(n) {
 					path := filepath.Join(t.TempDir(), "out"+format.Extensions[0])
 					if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
 						t.Fatal(err)
@@ -83,6 +86,15 @@ func eachFault(t *testing.T, fault string, check func(t *testing.T, path, want, 
 			t.Logf("%d faults", hits)
 		})
 	}
+}
+
+// next returns which call of a kind has the next fault: the next one in "make
+// soak", else ever fewer.
+func next(n int) int {
+	if soak.Long() {
+		return n + 1
+	}
+	return 2 * n
 }
 
 // TestKilledAtEachCall kills the process at each system call: the output is
