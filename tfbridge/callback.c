@@ -14,7 +14,9 @@ static void infer_nothing(TF_ShapeInferenceContext *ctx, TF_Status *st) {
   TF_ShapeInferenceContextSetUnknownShape(ctx, st);
 }
 
-// The kernel of MillraceSession is the session's token.
+// The kernel of MillraceSession holds the session's token. TensorFlow creates
+// the kernels of a session's outermost graph in the thread that runs the
+// session, and mr_run has stored the session in that thread.
 
 static void *session_create(TF_OpKernelConstruction *ctx) {
   (void)ctx;
@@ -30,7 +32,7 @@ static void free_token(void *data, size_t len, void *arg) {
 }
 
 static TF_Tensor *new_scalar(int64_t value, mr_deallocator free_data) {
-  enum { ALIGNMENT = 64 };  // else TensorFlow would copy it
+  enum { ALIGNMENT = 64 };  // otherwise TensorFlow would copy it
   void *data = NULL;
   if (posix_memalign(&data, ALIGNMENT, ALIGNMENT) != 0) return NULL;
   *(int64_t *)data = value;
@@ -50,7 +52,7 @@ static void session_compute(void *kernel, TF_OpKernelContext *ctx) {
   TF_DeleteStatus(st);
 }
 
-// The kernel of MillraceGo and MillraceGoPure is the id of a Go function.
+// The kernel of MillraceGo and MillraceGoPure holds the id of a Go function.
 
 static void *go_create(TF_OpKernelConstruction *ctx) {
   int64_t *id = malloc(sizeof *id);
@@ -64,17 +66,23 @@ static void *go_create(TF_OpKernelConstruction *ctx) {
   return id;
 }
 
-// take_done moves a std::function<void()> out of a stack frame of TensorFlow,
-// which would destroy it as soon as the kernel returns: the C API gives a
-// pointer to a parameter. libstdc++'s std::function is two words of functor,
-// which may be moved as they are, a manager and an invoker; without a manager
-// it is empty.
+// take_done moves TensorFlow's completion callback into call. The C API gives
+// the kernel a pointer to a std::function<void()> that is a parameter of
+// TensorFlow's caller, which destroys it as soon as the kernel returns. An
+// asynchronous kernel needs it longer.
+//
+// libstdc++'s std::function has four words, which may be moved as they are:
+//
+//   | functor | functor | manager | invoker |
+//
+// Without a manager it is empty, so clearing the original leaves nothing for
+// TensorFlow to destroy.
 static void take_done(mr_call *call, TF_AsyncOpKernelDoneCallback *done) {
   memcpy(call->done, done, sizeof call->done);
   memset(done, 0, sizeof call->done);
 }
 
-// drop_done destroys what take_done took.
+// drop_done destroys the callback that take_done moved.
 static void drop_done(mr_call *call) {
   enum { MANAGER = 2, DESTROY = 3 };
   int (*manager)(void *, const void *, int) = (int (*)(void *, const void *, int))call->done[MANAGER];
@@ -98,7 +106,7 @@ static void go_compute(void *kernel, TF_OpKernelContext *ctx, TF_AsyncOpKernelDo
   } else {
     call->ctx = ctx;
     take_done(call, done);
-    mrGoCall(*(int64_t *)kernel, call, in, n);  // owns call and the tensors from here on
+    mrGoCall(*(int64_t *)kernel, call, in, n);  // takes over call and the tensors
   }
   free(in);
   TF_DeleteStatus(st);
@@ -143,7 +151,7 @@ static void register_session(TF_Status *st) {
   const char *name = "MillraceSession";
   TF_OpDefinitionBuilder *b = TF_NewOpDefinitionBuilder(name);
   TF_OpDefinitionBuilderAddOutput(b, "session: int64");
-  TF_OpDefinitionBuilderSetIsStateful(b, 1);  // else it would be taken for a constant
+  TF_OpDefinitionBuilderSetIsStateful(b, 1);  // otherwise TensorFlow would fold it to a constant
   TF_OpDefinitionBuilderSetShapeInferenceFunction(b, infer_nothing);
   TF_RegisterOpDefinition(b, st);
   if (TF_GetCode(st) != 0) return;

@@ -13,15 +13,63 @@ import (
 	"millrace"
 )
 
+// # Calling Go from TensorFlow's threads
+//
+// The question. An operation of a graph calls a Go function, which may block:
+// on a channel, on the network, or on another run. TensorFlow executes
+// operations in a few threads. How does the call get to Go and back, who owns
+// the memory in between, and how does the function learn that its session
+// closes?
+//
+// What does not work:
+//
+//   - A kernel that waits for the Go function holds one of TensorFlow's threads.
+//     On two processors two waiting functions would stop the session.
+//   - Go pointers in an operation's attributes: graphs are serialized, copied
+//     and loaded in other processes.
+//
+// So C knows a Go function by a number, the attribute "id", and the kernel is
+// asynchronous. One call, step by step:
+//
+//	TensorFlow's thread               Go
+//	-------------------               --
+//	go_compute (callback.c):
+//	  takes the inputs
+//	  moves the completion callback
+//	  to an mr_call in C memory
+//	  mrGoCall ---------------------> looks up the id; fn(call)
+//	     <--------------------------- returns at once
+//	  the thread is free              ... later, in any goroutine:
+//	                                  call.Return(results...), Fail or End
+//	mr_call_end <-------------------- sets outputs or the failure
+//	  calls the completion callback,
+//	  and TensorFlow goes on
+//	  frees the mr_call
+//
+// Who owns what. mrGoCall takes over the input tensors and the mr_call. The
+// arguments stay valid until the call ends, and then they are closed. Return
+// closes the results: TensorFlow has its own references. A call ends once;
+// later calls of Return, Fail and End do nothing.
+//
+// Which session. The C API does not tell a kernel its session. The operation
+// OpSession yields a token, the session's address (callback.c says how its
+// kernel learns it), and the token travels to each OpGo as its first input.
+// With the token a call finds its session's context, which is cancelled before
+// the session closes: otherwise TF_CloseSession would wait for the call for
+// ever.
+//
+// Errors cross TensorFlow as a code and a text; callback_error.go finds the Go
+// error again. A panic of fn becomes an error of class millrace.ErrInternal.
+
 // The types of the operations that call Go functions. Package graph adds them.
 const (
-	OpSession = "MillraceSession" // gives the token of the session that runs it
+	OpSession = "MillraceSession" // yields the token of the session that runs it
 	OpGo      = "MillraceGo"      // calls a Go function: session token, args -> results
-	OpGoPure  = "MillraceGoPure"  // OpGo that may be left out, run twice, and restored
+	OpGoPure  = "MillraceGoPure"  // OpGo without side effects: it may be pruned, run twice, and restored
 )
 
-// Callback is a Go function that operations of a graph call, by its id. It
-// lasts as long as the graph, or until it is closed.
+// Callback is a Go function that operations of a graph call by its id. It is
+// valid until it or the graph is closed.
 type Callback struct {
 	id     int64
 	name   string
@@ -31,7 +79,7 @@ type Callback struct {
 	pins   callbackList // of its graph
 }
 
-// CallbackOptions say what a Go function returns.
+// CallbackOptions describe a Go function and its results.
 type CallbackOptions struct {
 	Name   string     // for messages; required
 	DTypes []DataType // of the results
@@ -42,13 +90,13 @@ type CallbackOptions struct {
 var (
 	lastID        atomic.Int64
 	callbacks     sync.Map // id -> *Callback
-	registerErr   error    // why there are no Go functions, set while opening
+	registerErr   error    // why Go functions are not available; set by Open
 	runningCalls  atomic.Int64
 	tokens        sync.Map // value -> *Token
 	sessionsByPtr sync.Map // token value -> *sessionCalls
 )
 
-// registerOps registers the operations of this file, as the runtime is opened.
+// registerOps registers the operations of this file. Open calls it.
 func registerOps() error {
 	if st := C.mr_register_ops(); st != nil {
 		defer C.TF_DeleteStatus(st)
@@ -57,10 +105,10 @@ func registerOps() error {
 	return nil
 }
 
-// AddCallback makes a Go function known to operations of g. The function is
-// called in a thread of TensorFlow and must not block: it returns at once and
-// ends the call then or later, with [Call.Return] or [Call.Fail]. See
-// [Blocking] for a function that takes its time. Many calls may come at a time.
+// AddCallback makes a Go function available to operations of g. TensorFlow's
+// threads call the function, several at once. It must not block: it returns at
+// once, and ends the call then or later with [Call.Return], [Call.Fail] or
+// [Call.End]. [Blocking] wraps a function that may block.
 //
 // It wraps TF_NewAsyncKernelBuilder.
 func (g *Graph) AddCallback(fn func(*Call), o *CallbackOptions) (*Callback, error) {
@@ -87,7 +135,7 @@ func (g *Graph) AddCallback(fn func(*Call), o *CallbackOptions) (*Callback, erro
 }
 
 // Attrs returns the attributes of an operation of type OpGo or OpGoPure that
-// calls the function, without Tin; none for nil.
+// calls the function, except Tin. It returns nil for a nil Callback.
 func (c *Callback) Attrs() map[string]any {
 	if c == nil {
 		return nil
@@ -95,8 +143,7 @@ func (c *Callback) Attrs() map[string]any {
 	return map[string]any{"id": c.id, "Tout": append([]DataType{}, c.dtypes...)}
 }
 
-// Close forgets the function: calls from then on fail. Closing the graph does
-// it as well.
+// Close removes the function: later calls fail. Closing the graph does so too.
 func (c *Callback) Close() error {
 	if c != nil {
 		dropCallback(c.id)
@@ -104,22 +151,22 @@ func (c *Callback) Close() error {
 	return nil
 }
 
-// dropCallback forgets a function.
+// dropCallback removes a function from the registry.
 func dropCallback(id int64) {
 	if _, ok := callbacks.LoadAndDelete(id); ok {
 		live[kindCallback].Add(-1)
 	}
 }
 
-// callbackList are the ids of a graph's functions. It is apart from the graph,
-// because what frees the graph uses it.
+// callbackList holds the ids of a graph's functions. It is a value of its own,
+// because the cleanup of the graph uses it and must not refer to the graph.
 type callbackList struct{ ids *sync.Map }
 
 func newCallbackList() callbackList { return callbackList{&sync.Map{}} }
 
 func (l callbackList) add(id int64) { l.ids.Store(id, nil) }
 
-// close forgets all of them.
+// close removes all of them from the registry.
 func (l callbackList) close() {
 	l.ids.Range(func(id, _ any) bool {
 		dropCallback(id.(int64))
@@ -134,19 +181,20 @@ type Call struct {
 	args     []*Tensor
 	c        *C.mr_call
 	ended    atomic.Bool
-	keepArgs bool // they are closed by someone else
+	keepArgs bool // someone else closes args
 }
 
-// Context returns the context that ends when the session is closed. A run that
-// is made for the call must be given this context or one made from it.
+// Context returns a context that is cancelled when the session is closed. A run
+// that is made for the call must get this context or one derived from it.
 func (c *Call) Context() context.Context { return c.session.ctx }
 
 // Args returns the arguments, which are valid until the call ends.
 func (c *Call) Args() []*Tensor { return c.args }
 
-// Return ends the call with results, which it closes. Results of another
-// number, type or shape than promised end it with an error of class
-// millrace.ErrSchema. A call that has ended stays as it is.
+// Return ends the call with results, and closes them. If their number, data
+// types or shapes are not those of the CallbackOptions, the call ends with an
+// error of class millrace.ErrSchema. If the call has ended, Return only closes
+// the results.
 func (c *Call) Return(results ...*Tensor) {
 	defer closeAll(results)
 	if err := c.fn.checkResults(results); err != nil {
@@ -161,8 +209,8 @@ func (c *Call) Return(results ...*Tensor) {
 	runtime.KeepAlive(results)
 }
 
-// Fail ends the call with an error. Whoever runs the operation gets an error
-// that is of the same class, has the same text, and wraps err.
+// Fail ends the call with an error. The run fails with an error of the same
+// class and text that wraps err.
 func (c *Call) Fail(err error) {
 	if c.ended.Load() {
 		return
@@ -171,10 +219,11 @@ func (c *Call) Fail(err error) {
 	c.end(nil, code, msg)
 }
 
-// End ends the call with TensorFlow's word for the end of a dataset.
+// End ends the call with OUT_OF_RANGE, TensorFlow's code for the end of a
+// dataset.
 func (c *Call) End() { c.end(nil, OutOfRange, "end of sequence") }
 
-// end makes the C call, once.
+// end ends the call in C, at most once.
 func (c *Call) end(results []*C.TF_Tensor, code Code, msg string) {
 	if !c.ended.CompareAndSwap(false, true) {
 		return
@@ -188,7 +237,7 @@ func (c *Call) end(results []*C.TF_Tensor, code Code, msg string) {
 	}
 }
 
-// checkResults compares results with what the function promised.
+// checkResults compares results with the CallbackOptions.
 func (c *Callback) checkResults(results []*Tensor) error {
 	fail := func(format string, args ...any) error {
 		e := millrace.Errorf(millrace.ErrSchema, format, args...)
@@ -218,8 +267,8 @@ func closeAll(tensors []*Tensor) {
 	}
 }
 
-// mrGoCall is called by the kernel of OpGo, in a thread of TensorFlow. The
-// first of the n inputs is the session's token.
+// mrGoCall starts a call. The kernel of OpGo calls it in a thread of TensorFlow.
+// The first of the n inputs is the session's token.
 //
 //export mrGoCall
 func mrGoCall(id C.int64_t, c *C.mr_call, inputs **C.TF_Tensor, n C.int) {
@@ -234,7 +283,7 @@ func mrGoCall(id C.int64_t, c *C.mr_call, inputs **C.TF_Tensor, n C.int) {
 	fn, ok := callbacks.Load(int64(id))
 	if !ok {
 		call.fn = &Callback{}
-		call.Fail(millrace.Errorf(millrace.ErrClosed, "there is no Go function %d: its graph was closed, or is of another process", int64(id)))
+		call.Fail(millrace.Errorf(millrace.ErrClosed, "no Go function %d: its graph is closed, or was made by another process", int64(id)))
 		return
 	}
 	call.fn = fn.(*Callback)
@@ -246,9 +295,9 @@ func mrGoCall(id C.int64_t, c *C.mr_call, inputs **C.TF_Tensor, n C.int) {
 	call.fn.fn(call)
 }
 
-// Token is a tensor that tells when the last one who holds it lets go, be it
-// Go or TensorFlow: state of a dataset's iterator that outlives the iterator's
-// elements and goes with it. Whoever gets the tensor's value can find it again.
+// Token is a tensor that reports when its last reference is gone, in Go or in
+// TensorFlow. Kept in the state of a dataset's iterator, it ends with the
+// iterator. Code that has the tensor can find the token's owner.
 type Token struct {
 	value int64
 	data  unsafe.Pointer
@@ -256,9 +305,10 @@ type Token struct {
 	drop  func()
 }
 
-// NewToken returns a scalar int64 tensor for a result. When the tensor and all
-// that TensorFlow made share its memory are gone drop is called, in any
-// thread: it must not block. FindToken finds owner until then.
+// NewToken returns a scalar int64 tensor, to be a result of a call. When this
+// tensor and every tensor of TensorFlow that shares its memory are freed, drop
+// is called, in any thread. It must not block. Until then FindToken returns
+// owner.
 func NewToken(owner any, drop func()) (*Tensor, error) {
 	if err := ensure(); err != nil {
 		return nil, err
@@ -274,8 +324,8 @@ func NewToken(owner any, drop func()) (*Tensor, error) {
 	return t, nil
 }
 
-// FindToken returns the owner of a token. It is nil for any other tensor, also
-// for a copy of a token, as it comes from saved state.
+// FindToken returns the owner of a token. It returns nil for any other tensor,
+// and for a copy of a token such as one restored from saved state.
 func FindToken(t *Tensor) any {
 	values, err := View[int64](t)
 	if err != nil || len(values) != 1 {
@@ -288,7 +338,7 @@ func FindToken(t *Tensor) any {
 	return token.(*Token).owner
 }
 
-// mrTokenDropped is called when nobody holds a token any more.
+// mrTokenDropped is called when the last reference to a token is gone.
 //
 //export mrTokenDropped
 func mrTokenDropped(value C.int64_t) {

@@ -6,13 +6,13 @@
 
 #pragma GCC visibility push(hidden)
 
-// mr_session_here is the session that this thread last ran. TensorFlow makes
-// the kernels of a session's graph in the thread that runs it first, which is
-// how a kernel learns whose it is: the C API does not tell.
+// mr_session_here is the session that this thread last ran. TensorFlow creates
+// the kernels of a session's graph in the thread that runs it first, so a kernel
+// finds its session here. The C API does not tell it.
 extern _Thread_local int64_t mr_session_here;
 
-// mr_call is a call of a Go function under way. It is in C memory, and freed by
-// mr_call_end.
+// mr_call is a call of a Go function in flight. It lives in C memory, and
+// mr_call_end frees it.
 typedef struct mr_call {
   TF_OpKernelContext *ctx;
   void *done[4];  // see take_done
@@ -23,11 +23,11 @@ typedef struct mr_call {
 TF_Status *mr_register_ops(void);
 
 // mr_call_end ends a call with nout results, or with a failure if code is not
-// 0. It does not take the results over.
+// 0. The caller keeps its references to the results.
 void mr_call_end(mr_call *call, TF_Tensor *const *results, int nout, int code, const char *msg);
 
-// mr_new_token makes a scalar int64 tensor, and calls Go when the last one who
-// holds it lets go. NULL if there is no memory.
+// mr_new_token makes a scalar int64 tensor, and calls mrTokenDropped when its
+// last reference is gone. It returns NULL if there is no memory.
 TF_Tensor *mr_new_token(int64_t value);
 
 #pragma GCC visibility pop

@@ -15,30 +15,33 @@ import (
 	"millrace"
 )
 
-// A Go function's error passes TensorFlow as a code and a text. The text ends
-// with a mark by which the error itself is found again.
+// A Go function's error crosses TensorFlow as a code and a text. We append a
+// mark with a random key to the text, and remember the error under that key.
+// The error of the failed run then wraps the Go error itself, so that errors.Is
+// and errors.As work across TensorFlow. Operations in between may change the
+// text around the mark.
 const (
 	markBegin = "[go error "
 	markEnd   = "]"
 )
 
-// maxRemembered is how many errors are kept for those who run the operations:
-// an error may be swallowed within TensorFlow, and nobody tells.
+// maxRemembered is how many errors are remembered. TensorFlow may drop an error
+// without telling us, so old ones must go.
 const maxRemembered = 256
 
-// remembered are the latest errors of Go functions.
+// remembered holds the latest errors of Go functions.
 var remembered struct {
 	sync.Mutex
 	errs  map[string]error
 	order []string
 }
 
-// remember keeps an error and returns the code and the message for TensorFlow.
+// remember keeps an error, and returns the code and the message for TensorFlow.
 func remember(err error) (Code, string) {
 	if errors.Is(err, OutOfRange) {
-		err = &opaque{err} // the end of someone else's data is not the end of ours
+		err = &opaque{err} // the end of the function's data is not the end of the dataset
 	}
-	// A number at random: data that looks like a mark must not find an error.
+	// A random number: data that looks like a mark must not find an error.
 	key := strconv.FormatUint(rand.Uint64(), 16)
 	remembered.Lock()
 	defer remembered.Unlock()
@@ -54,8 +57,7 @@ func remember(err error) (Code, string) {
 	return codeOf(classOf(err)), strings.ReplaceAll(err.Error(), "\x00", " ") + " " + markBegin + key + markEnd
 }
 
-// recall returns the Go error that a message of TensorFlow's is about, nil if
-// there is none.
+// recall returns the Go error whose mark is in a message of TensorFlow, or nil.
 func recall(msg string) error {
 	for {
 		_, rest, ok := strings.Cut(msg, markBegin)
@@ -73,7 +75,7 @@ func recall(msg string) error {
 	}
 }
 
-// wrapGo makes the error of a run out of a Go function's and TensorFlow's.
+// wrapGo returns the error of a run that failed with a Go function's error.
 func wrapGo(err error, cause *Error) error {
 	both := &goFailure{err: err, cause: cause}
 	var own *millrace.Error
@@ -90,7 +92,7 @@ func wrapGo(err error, cause *Error) error {
 	return own
 }
 
-// goFailure is the failure of a run because of a Go function.
+// goFailure wraps the errors of a Go function and of the run that it failed.
 type goFailure struct {
 	err   error
 	cause *Error
@@ -99,14 +101,14 @@ type goFailure struct {
 func (f *goFailure) Error() string   { return f.err.Error() }
 func (f *goFailure) Unwrap() []error { return []error{f.err, f.cause} }
 
-// opaque hides what an error wraps, but for its class.
+// opaque hides what an error wraps, except its class.
 type opaque struct{ err error }
 
 func (o *opaque) Error() string { return o.err.Error() }
 func (o *opaque) Unwrap() error { return classOf(o.err) }
 
-// classOf returns the class of a Go function's error. What has none came from
-// where the function got its data.
+// classOf returns the class of a Go function's error. An error without a class
+// is taken for a failure of the function's data source.
 func classOf(err error) millrace.Class {
 	var own *millrace.Error
 	if errors.As(err, &own) {
@@ -128,15 +130,15 @@ func classOf(err error) millrace.Class {
 	return millrace.ErrIO
 }
 
-// ClassifyError returns err as a *millrace.Error of the class that an error of
-// a Go function has for those who run it: its own if it has one, else one that
-// fits what the standard library returns, millrace.ErrIO at last.
+// ClassifyError returns err as a *millrace.Error of the class that a run reports
+// if a Go function returns err. It is the class of err if it has one; otherwise
+// a class for errors of the standard library, and millrace.ErrIO for the rest.
 func ClassifyError(err error) *millrace.Error {
 	return &millrace.Error{Class: classOf(err), Record: -1, Offset: -1, Msg: fmt.Sprint(err), Err: err}
 }
 
-// codeOf returns TensorFlow's code for a class. None is OutOfRange, which ends
-// datasets.
+// codeOf returns TensorFlow's code for a class. It never returns OutOfRange,
+// which ends datasets.
 func codeOf(c millrace.Class) Code {
 	switch c {
 	case millrace.ErrConfig, millrace.ErrSchema, millrace.ErrModel, millrace.ErrUnsafeModel:

@@ -13,8 +13,8 @@ import (
 	"millrace/dtype"
 )
 
-// Rows lays Go values of one type and shape end to end, copied, to make one
-// tensor of them. It is for one goroutine at a time.
+// Rows collects copies of Go values of one data type and shape, end to end, and
+// makes one tensor of them. Only one goroutine at a time may use it.
 type Rows struct {
 	dtype DataType
 	spec  Shape // of one value, with -1 where it varies
@@ -36,8 +36,8 @@ type RowsOptions struct {
 	Empty    bool  // values may have no elements
 }
 
-// NewRows returns rows for values of a type and a shape, which may have
-// dimensions of -1: whatever the first value has.
+// NewRows returns Rows for values of a data type and a shape. A dimension of -1
+// takes the size that the first value has.
 func NewRows(dtype DataType, shape Shape, o *RowsOptions) *Rows {
 	if o == nil {
 		o = &RowsOptions{}
@@ -48,11 +48,11 @@ func NewRows(dtype DataType, shape Shape, o *RowsOptions) *Rows {
 // Len returns how many values there are.
 func (r *Rows) Len() int { return int(r.n) }
 
-// Add appends a copy of a value: what NewTensor takes, or a *Tensor, or an
-// interface with one of them. It reports false, and adds nothing, if the value
-// has not the shape of those before. Errors are of class millrace.ErrSchema,
-// and ErrLimit for too many bytes; after one, Truncate takes away what was
-// added.
+// Add appends a copy of a value that NewTensor takes, of a *Tensor, or of an
+// interface that holds one of them. It returns false and adds nothing if the
+// value has another shape than those before. Errors are of class
+// millrace.ErrSchema, and ErrLimit for too many bytes. After an error Truncate
+// removes what was added.
 func (r *Rows) Add(v reflect.Value) (bool, error) {
 	for v.Kind() == reflect.Interface && !v.IsNil() {
 		v = v.Elem()
@@ -93,7 +93,7 @@ func (r *Rows) Add(v reflect.Value) (bool, error) {
 
 // addTensor appends a tensor's contents.
 func (r *Rows) addTensor(t *Tensor) (bool, error) {
-	if t == nil || !t.h.hold() { // for who added it may close it
+	if t == nil || !t.h.hold() { // its owner may close it meanwhile
 		return false, millrace.Errorf(millrace.ErrSchema, "the tensor is nil or closed")
 	}
 	defer t.h.release()
@@ -154,7 +154,7 @@ func (r *Rows) addNested(v reflect.Value) (bool, error) {
 	return true, nil
 }
 
-// fits checks the type of elements and the shape of a value.
+// fits checks the element type and the shape of a value.
 func (r *Rows) fits(typ reflect.Type, dims []int64) (bool, error) {
 	if typ != r.known {
 		elem := typ
@@ -173,7 +173,7 @@ func (r *Rows) fits(typ reflect.Type, dims []int64) (bool, error) {
 	return r.fitsShape(dims)
 }
 
-// fitsShape checks the shape of a value, and its bytes.
+// fitsShape checks the shape and the size of a value.
 func (r *Rows) fitsShape(dims []int64) (bool, error) {
 	if r.n > 0 && slices.Equal(r.dims, dims) {
 		return true, r.checkBytes(r.rowBytes())
@@ -203,10 +203,10 @@ func (r *Rows) rowBytes() int64 {
 	return size
 }
 
-// checkBytes fails if more bytes are too many.
+// checkBytes returns an error if more bytes would exceed the limit.
 func (r *Rows) checkBytes(more int64) error {
 	if r.limit > 0 && int64(len(r.raw)+8*len(r.ends))+more > r.limit {
-		return millrace.Errorf(millrace.ErrLimit, "%d bytes more than the %d there are, %d are allowed", more, len(r.raw)+8*len(r.ends), r.limit)
+		return millrace.Errorf(millrace.ErrLimit, "%d bytes in addition to %d exceed the limit of %d", more, len(r.raw)+8*len(r.ends), r.limit)
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (r *Rows) text(s string) {
 // Bytes returns how many bytes the values take.
 func (r *Rows) Bytes() int64 { return int64(len(r.raw) + 8*len(r.ends)) }
 
-// Truncate keeps the first n values, and nothing of what came after.
+// Truncate keeps the first n values and removes the rest.
 func (r *Rows) Truncate(n int) {
 	each, err := dtype.Elements(r.dims)
 	if err != nil {
@@ -244,9 +244,9 @@ func (r *Rows) Truncate(n int) {
 	r.raw = r.raw[:end]
 }
 
-// Tensor returns a tensor of the values, with outer dimensions put before that
-// of the values; their product must be the number of values. Then it forgets
-// them. Without any values those dimensions that vary are 0.
+// Tensor returns a tensor of the values and removes them. Its shape is the outer
+// dimensions followed by those of one value; the product of the outer dimensions
+// must be the number of values. Without values, dimensions of -1 become 0.
 func (r *Rows) Tensor(outer ...int64) (*Tensor, error) {
 	dims := append(outer, r.dims...)
 	if r.n == 0 {

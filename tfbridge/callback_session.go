@@ -18,24 +18,24 @@ import (
 	"millrace"
 )
 
-// sessionCalls is what Go does for one session: calls that its operations
-// made, and goroutines that these started.
+// sessionCalls tracks what Go functions do for one session: the goroutines that
+// its calls started, and the context that ends them.
 type sessionCalls struct {
-	ctx    context.Context // ends when the session closes
+	ctx    context.Context // cancelled when the session closes
 	cancel context.CancelCauseFunc
 
 	mu   sync.Mutex
 	work map[*work]bool
-	idle chan struct{} // closed when there is none, if someone waits
+	idle chan struct{} // closed when no work is left; nil if nobody waits
 }
 
 // work is a goroutine that runs for a session.
 type work struct {
 	name string
-	late bool // told to end, and not back in time
+	late bool // still running after its context was cancelled and closeWait passed
 }
 
-// calling marks contexts of calls.
+// calling is the key that marks the contexts of calls.
 type calling struct{}
 
 func newSessionCalls() *sessionCalls {
@@ -43,36 +43,36 @@ func newSessionCalls() *sessionCalls {
 	return &sessionCalls{ctx: ctx, cancel: cancel, work: map[*work]bool{}}
 }
 
-// strays does the work of sessions that have none: those of a server.
-var strays = sync.OnceValue(newSessionCalls)
+// unknownSession tracks calls whose session is not ours, such as a server's.
+var unknownSession = sync.OnceValue(newSessionCalls)
 
-// sessionToken is the number by which a session's kernels know it.
+// sessionToken returns the number by which a session's kernels know it.
 func sessionToken(p *C.TF_Session) int64 { return int64(uintptr(unsafe.Pointer(p))) }
 
-// callsOf returns the calls of the session whose token t is.
+// callsOf returns the calls of the session whose token is t.
 func callsOf(t *Tensor) *sessionCalls {
 	if values, err := View[int64](t); err == nil && len(values) == 1 {
 		if s, ok := sessionsByPtr.Load(values[0]); ok {
 			return s.(*sessionCalls)
 		}
 	}
-	return strays()
+	return unknownSession()
 }
 
-// patience is how long a session that closes waits for its Go functions.
-const patience = 50 * time.Millisecond
+// closeWait is how long Close of a session waits for its Go functions.
+const closeWait = 50 * time.Millisecond
 
-// overdue counts work that was told to end and goes on.
+// overdue counts work that ignores its cancelled context.
 var overdue atomic.Int64
 
-// Overdue reports how many Go functions run although the session that they ran
-// for was closed, because they ignore their context. It is a count of bugs,
-// each of which holds a goroutine and its memory.
+// Overdue reports how many Go functions still run although their session was
+// closed, because they ignore their context. Each is a bug that holds a
+// goroutine and its memory.
 func Overdue() int64 { return overdue.Load() }
 
-// Go runs fn in a goroutine, with a context that ends when the session is
-// closed; Close then waits for fn a moment. The name is for the error of a
-// Close that waited in vain. A panic of fn ends the process, as in any
+// Go runs fn in a goroutine, with a context that is cancelled when the session
+// is closed. Close then waits up to 50 ms for fn; if fn has not returned, the
+// error of Close contains name. A panic of fn ends the process, as in any
 // goroutine.
 func (c *Call) Go(name string, fn func(ctx context.Context)) {
 	c.session.run(name, fn)
@@ -89,7 +89,7 @@ func (s *sessionCalls) run(name string, fn func(ctx context.Context)) {
 	}()
 }
 
-// done notes that work has ended.
+// done removes work that has ended.
 func (s *sessionCalls) done(w *work) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,12 +103,12 @@ func (s *sessionCalls) done(w *work) {
 	}
 }
 
-// stop ends the context of the session's work.
+// stop cancels the context of the session's work.
 func (s *sessionCalls) stop() {
 	s.cancel(errClosed("session"))
 }
 
-// wait waits for the work to end, and reports what does not.
+// wait waits until the work has ended, and returns an error that names work that has not.
 func (s *sessionCalls) wait() error {
 	s.mu.Lock()
 	if len(s.work) == 0 {
@@ -120,7 +120,7 @@ func (s *sessionCalls) wait() error {
 	}
 	idle := s.idle
 	s.mu.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(closeWait)
 	defer timer.Stop()
 	select {
 	case <-idle:
@@ -130,7 +130,7 @@ func (s *sessionCalls) wait() error {
 	}
 }
 
-// reportLate names the work that goes on.
+// reportLate returns an error that names the work that is left.
 func (s *sessionCalls) reportLate() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,18 +145,19 @@ func (s *sessionCalls) reportLate() error {
 			overdue.Add(1)
 		}
 	}
-	return millrace.Errorf(millrace.ErrInternal, "session is closed, but %d Go functions run on and ignore their context: %s",
+	return millrace.Errorf(millrace.ErrInternal, "the session is closed, but %d Go functions ignore their context and still run: %s",
 		len(s.work), strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }
 
-// CallFunc is a Go function for an operation. It may block and run sessions,
-// and should return when ctx ends. The arguments are valid until it returns;
-// the results are closed for it.
+// CallFunc is a Go function for an operation. It may block and run sessions. It
+// should return when ctx is done. The arguments are valid until it returns. The
+// caller closes the results.
 type CallFunc func(ctx context.Context, args []*Tensor) ([]*Tensor, error)
 
-// Blocking makes a callback of a function that takes its time: each call is a
-// goroutine. A panic is an error of class millrace.ErrInternal with the stack.
-// When the session is closed the call ends, even if the function does not.
+// Blocking makes a callback of a function that may block: each call runs in a
+// goroutine of its own. A panic becomes an error of class millrace.ErrInternal
+// with the stack. When the session is closed the call ends, even if the function
+// does not.
 func Blocking(fn CallFunc) func(*Call) {
 	return func(c *Call) {
 		c.keepArgs = true
@@ -174,7 +175,7 @@ func Blocking(fn CallFunc) func(*Call) {
 	}
 }
 
-// try calls fn and turns a panic into an error.
+// try calls fn, and returns a panic as an error.
 func (c *Callback) try(ctx context.Context, fn CallFunc, args []*Tensor) (results []*Tensor, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -184,17 +185,17 @@ func (c *Callback) try(ctx context.Context, fn CallFunc, args []*Tensor) (result
 	return fn(ctx, args)
 }
 
-// panicked is the failure of a function that panicked. It is called by the
-// deferred function that recovered.
+// panicked returns the error of a function that panicked. The deferred function
+// that recovers calls it.
 func panicked(name string, value any) error {
 	e := PanicError(value)
 	e.Loader = name
 	return e
 }
 
-// PanicError returns an error of class millrace.ErrInternal for what recover
-// returned, with the stack of the panic. The deferred function that recovers
-// calls it.
+// PanicError returns an error of class millrace.ErrInternal with the recovered
+// value and the stack of the panic. Call it from the deferred function that
+// recovers.
 func PanicError(value any) *millrace.Error {
 	return millrace.Errorf(millrace.ErrInternal, "panic: %v\n%s", value, debug.Stack())
 }

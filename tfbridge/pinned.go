@@ -12,30 +12,49 @@ import (
 	"millrace"
 )
 
-// alignment is what TensorFlow wants of the address of a tensor's elements;
-// it copies what lies elsewhere.
+// # Tensors over Go memory
+//
+// TensorFlow reads a pinned slice in place. Three things could go wrong: the
+// collector frees the slice, the caller writes to it while a run reads it, and
+// TensorFlow frees it with the wrong allocator. This is who holds what:
+//
+//	NewPinnedTensor      runtime.Pinner pins the slice
+//	                     cgo.Handle keeps the pin reachable from C
+//	                     TF_NewTensor(data, deallocator: millrace_unpin, handle)
+//	runs, queues, ...    share TensorFlow's buffer, which counts references
+//	Tensor.Close         gives back Go's reference only
+//	last reference gone  TensorFlow calls millrace_unpin(handle), in any thread:
+//	                     unpin, delete the handle, then call Released
+//
+// So the slice stays pinned after Close as long as TensorFlow uses it, and only
+// Released says when the caller may write to it again. Released runs in a
+// goroutine of its own, because TensorFlow may hold locks when it frees a
+// buffer.
+
+// alignment is the alignment of a tensor's elements that TensorFlow requires.
+// TensorFlow copies elements at other addresses.
 const alignment = 64
 
-// PinOptions say more about a tensor over Go memory. Nil and the zero value
-// are the defaults.
+// PinOptions are the options of NewPinnedTensor. Nil and the zero value are the
+// defaults.
 type PinOptions struct {
-	// Released is called once, in a goroutine of its own, when TensorFlow
-	// reads the memory no more and it may be written to again: when the tensor
-	// is closed and everything in TensorFlow that shares it, a run under way
-	// or an element of a queue, is gone too.
+	// Released is called once, in a goroutine of its own, when TensorFlow no
+	// longer reads the memory: the tensor is closed, and so is everything in
+	// TensorFlow that shares it, such as a run in flight or an element of a
+	// queue. The caller may then write to the memory again.
 	Released func()
 }
 
-// NewPinnedTensor returns a tensor over the memory of data, in row-major
-// order, which is not copied: it is pinned until TensorFlow has let go of it,
-// which may be after Close. Whoever writes to data before that changes the
-// tensor under the feet of the runs that read it; PinOptions.Released says
-// when it is over. TensorFlow itself never writes to it.
+// NewPinnedTensor returns a tensor over the memory of data, in row-major order,
+// without a copy. The memory stays pinned until TensorFlow no longer uses it,
+// which may be after Close. Writing to data before that changes the tensor while
+// runs may read it; PinOptions.Released says when it is safe. TensorFlow never
+// writes to it.
 //
-// Memory whose address is not a multiple of 64 is copied after all, for
-// TensorFlow would. That of AlignedSlice is one, and so is the start of any
-// slice of 32 KiB or more that make returned. Elements are those of
-// NewTensorFromSlice, but not strings, which TensorFlow keeps differently.
+// Memory whose address is not a multiple of 64 is copied, as TensorFlow would.
+// AlignedSlice returns aligned memory; a slice of 32 KiB or more from make is
+// aligned too. Element types are those of NewTensorFromSlice except strings,
+// which TensorFlow stores in another form.
 //
 // It wraps TF_NewTensor.
 func NewPinnedTensor[T any](shape []int64, data []T, o *PinOptions) (*Tensor, error) {
@@ -67,20 +86,20 @@ func NewPinnedTensor[T any](shape []int64, data []T, o *PinOptions) (*Tensor, er
 	h := cgo.NewHandle(p)
 	live[kindPin].Add(1)
 	c := C.mr_new_pinned(C.TF_DataType(dt), (*C.int64_t)(unsafe.SliceData(shape)), C.int(len(shape)), first, C.size_t(size), C.uintptr_t(h))
-	if c == nil { // nothing that was checked above; the memory was released
+	if c == nil { // out of memory: C has released the pin
 		return nil, errNoMemory(dt, shape)
 	}
 	return adoptTensor(c), nil
 }
 
-// pin is Go memory that TensorFlow uses.
+// pin is pinned Go memory that TensorFlow uses.
 type pin struct {
 	memory   runtime.Pinner
 	released func()
 }
 
-// millrace_unpin is called by TensorFlow, on any thread and with any of its
-// locks held, when it has let go of pinned memory.
+// millrace_unpin releases pinned memory that TensorFlow no longer uses.
+// TensorFlow calls it in any thread, and may hold any of its locks.
 //
 //export millrace_unpin
 func millrace_unpin(handle C.uintptr_t) {
@@ -90,12 +109,12 @@ func millrace_unpin(handle C.uintptr_t) {
 	p.memory.Unpin()
 	live[kindPin].Add(-1)
 	if p.released != nil {
-		go p.released() // it may call TensorFlow, which may hold a lock here
+		go p.released() // it may call TensorFlow, and this thread may hold a lock of TensorFlow
 	}
 }
 
-// AlignedSlice returns a slice of n zeros whose memory TensorFlow can use as
-// it is: see NewPinnedTensor. Its capacity is n.
+// AlignedSlice returns a slice of n zeros that NewPinnedTensor need not copy. Its
+// capacity is n.
 func AlignedSlice[T any](n int) ([]T, error) {
 	typ := reflect.TypeFor[T]()
 	dt, ok := dataTypeOf(typ)
@@ -103,7 +122,7 @@ func AlignedSlice[T any](n int) ([]T, error) {
 		return nil, millrace.Errorf(millrace.ErrSchema, "memory of type %v cannot be shared with TensorFlow", typ)
 	}
 	if n < 0 || n > (1<<46)/dt.Size() {
-		return nil, millrace.Errorf(millrace.ErrLimit, "no slice of %d elements", n)
+		return nil, millrace.Errorf(millrace.ErrLimit, "cannot make a slice of %d elements", n)
 	}
 	raw := make([]byte, n*dt.Size()+alignment)
 	first := unsafe.Pointer(unsafe.SliceData(raw))

@@ -13,34 +13,34 @@ import (
 	"millrace/dtype"
 )
 
-// Tensor is an array of elements of one type, in C memory. It may be read and
-// fed by many goroutines at a time. Close frees it.
+// Tensor is an array of elements of one data type, in C memory. Many goroutines
+// may read and feed it concurrently. Close frees it.
 //
-// To reflect.DeepEqual two open tensors of one type and shape are equal, as
-// they are in TensorFlow's own binding: compare their Value.
+// reflect.DeepEqual finds two open tensors of one data type and shape equal
+// whatever they hold, as with TensorFlow's own binding. Compare their Value.
 type Tensor struct {
 	h     handle[*C.TF_Tensor]
 	dtype DataType
 	rank  int
-	few   [4]int64 // the dimensions, if there are no more
+	few   [4]int64 // the dimensions, if there are at most 4
 	many  []int64  // the dimensions otherwise
 	n     int64    // elements
 	bytes uintptr  // of the elements; 24 for each string
 	data  *element
 }
 
-// element stands for the elements of any type. A pointer to it tells
-// reflect.DeepEqual nothing, unlike an unsafe.Pointer.
+// element stands for the elements of any data type. reflect.DeepEqual finds two
+// pointers to it equal, but not two different values of unsafe.Pointer.
 type element struct{}
 
-// newTensor allocates a tensor, whose contents are anything but for strings,
-// which are empty.
+// newTensor allocates a tensor. Strings are empty; other elements are not
+// initialized.
 func newTensor(dt DataType, shape []int64) (*Tensor, error) {
 	if err := ensure(); err != nil {
 		return nil, err
 	}
 	if !dt.Known() || goType(dt) == nil {
-		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v cannot be made in Go", dt)
+		return nil, millrace.Errorf(millrace.ErrSchema, "Go cannot make a tensor of type %v", dt)
 	}
 	n, size, err := dtype.ByteSize(dt, shape)
 	if err != nil {
@@ -59,10 +59,10 @@ func newTensor(dt DataType, shape []int64) (*Tensor, error) {
 	return adoptTensor(p), nil
 }
 
-// errNoWriter says that a writer is nil.
+// errNoWriter returns the error about a nil writer.
 func errNoWriter() error { return millrace.Errorf(millrace.ErrConfig, "the writer is nil") }
 
-// errNoMemory is the failure to allocate a tensor.
+// errNoMemory returns the error about a tensor that could not be allocated.
 func errNoMemory(dt DataType, shape []int64) error {
 	return millrace.Errorf(millrace.ErrLimit, "no memory for a tensor of type %v and shape %v", dt, shape)
 }
@@ -83,8 +83,8 @@ func NewTensorFromSlice[T any](shape []int64, data []T) (*Tensor, error) {
 	return NewTensorFromBytes(dt, shape, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), size))
 }
 
-// NewTensorFromBytes returns a tensor of any type but string with a copy of
-// raw elements, in row-major order and the machine's byte order.
+// NewTensorFromBytes returns a tensor of any data type except string, with a copy
+// of raw, whose elements are in row-major order and the machine's byte order.
 //
 // It wraps TF_NewTensor.
 func NewTensorFromBytes(dt DataType, shape []int64, raw []byte) (*Tensor, error) {
@@ -99,8 +99,8 @@ func NewTensorFromBytes(dt DataType, shape []int64, raw []byte) (*Tensor, error)
 	return t.checked()
 }
 
-// checked returns t unless it holds bytes that are no value of its type: a
-// bool that is neither 0 nor 1, with which C++ may do anything.
+// checked returns t, or an error if t is a tensor of bools with a byte other than
+// 0 and 1. Such a bool is undefined behaviour in C++.
 func (t *Tensor) checked() (*Tensor, error) {
 	if t.dtype != Bool {
 		return t, nil
@@ -114,7 +114,7 @@ func (t *Tensor) checked() (*Tensor, error) {
 	return t, nil
 }
 
-// checkRaw checks that so many bytes are what a tensor holds.
+// checkRaw checks that a tensor has as many bytes as were given.
 func checkRaw(dt DataType, shape []int64, got int64) error {
 	if dt.Size() == 0 {
 		return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
@@ -129,8 +129,8 @@ func checkRaw(dt DataType, shape []int64, got int64) error {
 	return nil
 }
 
-// ReadTensor reads the contents of a tensor, in the machine's byte order, as
-// WriteContentsTo writes them. Strings cannot be read.
+// ReadTensor reads the contents of a tensor as WriteContentsTo writes them, in
+// the machine's byte order. It cannot read strings.
 //
 // It wraps TF_NewTensor.
 func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
@@ -152,19 +152,19 @@ func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 	return t.checked()
 }
 
-// raw returns the contents in place. The caller keeps t alive.
+// raw returns the contents without a copy. The caller keeps t alive.
 func (t *Tensor) raw() []byte {
 	t.h.ptr()
 	return t.contents()
 }
 
-// contents is raw for a tensor that is held.
+// contents is raw for a tensor to which the caller holds a reference.
 func (t *Tensor) contents() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(t.data)), t.bytes)
 }
 
-// Close frees the tensor, or leaves that to the last run that uses it. Slices
-// that Bytes and View gave become invalid.
+// Close frees the tensor, at once or when the last run that uses it ends. Slices
+// from Bytes and View become invalid.
 //
 // It wraps TF_DeleteTensor.
 func (t *Tensor) Close() error {
@@ -175,7 +175,7 @@ func (t *Tensor) Close() error {
 	return nil
 }
 
-// DataType returns the type of the elements, 0 for no tensor.
+// DataType returns the data type of the elements, 0 for a nil tensor.
 func (t *Tensor) DataType() DataType {
 	if t == nil {
 		return 0
@@ -183,7 +183,7 @@ func (t *Tensor) DataType() DataType {
 	return t.dtype
 }
 
-// Shape returns the dimensions, nil for a scalar, and for no tensor.
+// Shape returns the dimensions. It is nil for a scalar and for a nil tensor.
 func (t *Tensor) Shape() []int64 {
 	if t == nil {
 		return nil
@@ -191,7 +191,7 @@ func (t *Tensor) Shape() []int64 {
 	return append([]int64(nil), t.dims()...)
 }
 
-// dims returns the dimensions in place.
+// dims returns the dimensions without a copy.
 func (t *Tensor) dims() []int64 {
 	if t.rank <= len(t.few) {
 		return t.few[:t.rank]
@@ -199,7 +199,7 @@ func (t *Tensor) dims() []int64 {
 	return t.many
 }
 
-// NumElements returns the product of the dimensions, 0 for no tensor.
+// NumElements returns the product of the dimensions, 0 for a nil tensor.
 func (t *Tensor) NumElements() int64 {
 	if t == nil {
 		return 0
@@ -207,8 +207,8 @@ func (t *Tensor) NumElements() int64 {
 	return t.n
 }
 
-// ByteSize returns the bytes of the elements; of strings, 24 for each, without
-// what longer ones hold elsewhere.
+// ByteSize returns the size of the elements in bytes. For strings it is 24 for
+// each, without the memory that longer strings have elsewhere.
 func (t *Tensor) ByteSize() int64 {
 	if t == nil {
 		return 0
@@ -216,12 +216,12 @@ func (t *Tensor) ByteSize() int64 {
 	return int64(t.bytes)
 }
 
-// Bytes returns the contents in place, in row-major order and the machine's
-// byte order, without a copy. The slice is valid until Close, and must not be
-// written to while something else reads the tensor. Nothing watches over that:
-// the memory may be another tensor's after a Close, so one that is closed by
-// another goroutine has to wait for who reads the slice, or Value copies.
-// Strings, resources and variants have no bytes.
+// Bytes returns the contents without a copy, in row-major order and the machine's
+// byte order. The slice is valid until Close. Do not write to it while anything
+// else reads the tensor. Nothing enforces these rules: after Close the memory may
+// belong to another tensor. If another goroutine may close t, make it wait for
+// the readers of the slice, or use Value, which copies. Strings, resources and
+// variants have no bytes.
 func (t *Tensor) Bytes() ([]byte, error) {
 	if t == nil || !t.h.hold() {
 		return nil, errClosed("tensor")
@@ -233,11 +233,11 @@ func (t *Tensor) Bytes() ([]byte, error) {
 	return t.contents(), nil
 }
 
-// View returns the elements in place, in row-major order, without a copy. The
-// slice is valid until t is closed, which nothing watches over, see
-// [Tensor.Bytes]. T must be the type's own: bool for Bool,
-// int8 for Int8 or Qint8, and so on; Half and Bfloat16 are Float16 and
-// BFloat16, or uint16. Strings cannot be viewed.
+// View returns the elements without a copy, in row-major order. The slice is
+// valid until t is closed; the rules of [Tensor.Bytes] hold. T must be the Go
+// type of the data type: bool for Bool, int8 for Int8 or Qint8, and so on; for
+// Half and Bfloat16 it is Float16 and BFloat16, or uint16. Strings cannot be
+// viewed.
 func View[T any](t *Tensor) ([]T, error) {
 	if t == nil || !t.h.hold() {
 		return nil, errClosed("tensor")
@@ -250,11 +250,11 @@ func View[T any](t *Tensor) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(t.data)), t.n), nil
 }
 
-// isOpen reports whether t is there and was not closed.
+// isOpen reports whether t is not nil and not closed.
 func (t *Tensor) isOpen() bool { return t != nil && t.h.isOpen() }
 
-// WriteContentsTo writes the contents in row-major order and the machine's
-// byte order; ReadTensor reads them back. Strings cannot be written.
+// WriteContentsTo writes the contents in row-major order and the machine's byte
+// order. ReadTensor reads them. Strings cannot be written.
 func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
 	if t == nil || !t.h.hold() {
 		return 0, errClosed("tensor")

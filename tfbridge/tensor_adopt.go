@@ -7,10 +7,10 @@ import "C"
 
 import "runtime"
 
-// adoptTensor makes a Tensor that owns p. A fetched tensor is this one
-// allocation: its handle lies in it, and the net is a finalizer, for a cleanup
-// takes three more. Hence a Tensor must not point to itself, which would keep
-// the collector from it.
+// adoptTensor returns a Tensor that owns p. It is one allocation: the handle is a
+// field of the Tensor, and a finalizer frees a tensor that nobody closed, because
+// a cleanup would cost three more allocations. With a finalizer a Tensor must not
+// point to itself, or the collector would never free it.
 func adoptTensor(p *C.TF_Tensor) *Tensor {
 	var info C.mr_info
 	C.mr_describe(p, &info)
@@ -41,7 +41,7 @@ type freeTensor struct{}
 
 func (freeTensor) free(p *C.TF_Tensor) { C.TF_DeleteTensor(p) }
 
-// reapTensor frees a tensor that was dropped and not closed.
+// reapTensor frees a tensor that is unreachable and was not closed.
 func reapTensor(t *Tensor) {
 	if t.h.markClosed() {
 		leaked.Add(1)

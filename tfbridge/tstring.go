@@ -11,8 +11,8 @@ import (
 	"millrace/dtype"
 )
 
-// packSize is how many bytes of strings cross into C at a time, unless one
-// string alone has more.
+// packSize is how many bytes of strings one C call copies, unless a single string
+// is longer.
 const packSize = 1 << 20
 
 // NewStringTensor returns a tensor with copies of values, in row-major order.
@@ -27,7 +27,7 @@ func NewStringTensor[S ~string | ~[]byte](shape []int64, values []S) (*Tensor, e
 	})
 }
 
-// newStrings returns a tensor of the n strings that at returns.
+// newStrings returns a tensor of n strings, string i being at(i).
 func newStrings(shape []int64, n int, at func(i int) string) (*Tensor, error) {
 	want, err := dtype.Elements(shape)
 	if err != nil {
@@ -49,11 +49,11 @@ func newStrings(shape []int64, n int, at func(i int) string) (*Tensor, error) {
 	return t, nil
 }
 
-// packer hands strings to C many at a time, because a C call costs more than
-// most strings.
+// packer copies many strings with one C call, because a C call costs more than
+// copying a typical string.
 type packer struct {
 	t      *Tensor
-	first  int64 // element that the packed strings begin at
+	first  int64 // the element of the first packed string
 	packed []byte
 	ends   []int64
 }
@@ -78,10 +78,10 @@ func (p *packer) flush() {
 	p.packed, p.ends = p.packed[:0], p.ends[:0]
 }
 
-// Strings returns copies of the elements, in row-major order. They share one
-// allocation: who keeps a few of many for long should strings.Clone them. A
-// Close meanwhile takes effect afterwards, or before: then they are an error
-// of class millrace.ErrClosed.
+// Strings returns copies of the elements, in row-major order. All share one
+// allocation; to keep a few of many for long, use strings.Clone. A concurrent
+// Close takes effect after Strings, or before it, and then Strings returns an
+// error of class millrace.ErrClosed.
 //
 // It wraps TF_StringGetSize and TF_StringGetDataPointer.
 func (t *Tensor) Strings() ([]string, error) {
@@ -92,7 +92,8 @@ func (t *Tensor) Strings() ([]string, error) {
 	return t.stringsHeld(), nil
 }
 
-// stringsHeld is Strings for a tensor of strings that is held.
+// stringsHeld is Strings for a tensor of strings to which the caller holds a
+// reference.
 func (t *Tensor) stringsHeld() []string {
 	out := make([]string, t.n)
 	if t.n == 0 {
@@ -102,7 +103,7 @@ func (t *Tensor) stringsHeld() []string {
 	C.mr_string_ends(t.h.p, C.int64_t(t.n), (*C.int64_t)(unsafe.SliceData(ends)))
 	packed := make([]byte, ends[t.n-1])
 	C.mr_pack_strings(t.h.p, C.int64_t(t.n), (*C.char)(unsafe.Pointer(unsafe.SliceData(packed))))
-	all := unsafe.String(unsafe.SliceData(packed), len(packed)) // nobody writes to packed from here on
+	all := unsafe.String(unsafe.SliceData(packed), len(packed)) // packed is not written to any more
 	at := int64(0)
 	for i, end := range ends {
 		out[i], at = all[at:end], end
@@ -110,8 +111,8 @@ func (t *Tensor) stringsHeld() []string {
 	return out
 }
 
-// StringAt returns a copy of element i, in row-major order. It may overlap
-// with Close, as Strings may.
+// StringAt returns a copy of element i, in row-major order. Close may be called
+// concurrently, as with Strings.
 //
 // It wraps TF_StringGetSize and TF_StringGetDataPointer.
 func (t *Tensor) StringAt(i int64) (string, error) {
@@ -127,8 +128,8 @@ func (t *Tensor) StringAt(i int64) (string, error) {
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(p)), n)), nil
 }
 
-// holdStrings holds t, which the caller releases, unless it is no open tensor
-// of strings.
+// holdStrings takes a reference to t, which the caller releases. It returns an
+// error if t is not an open tensor of strings.
 func (t *Tensor) holdStrings() error {
 	if t == nil || !t.h.hold() {
 		return errClosed("tensor")
