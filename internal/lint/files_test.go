@@ -43,6 +43,34 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
+// maxFiles is how many program files a folder may hold: what a reader can keep
+// in mind. crowded are the folders that may hold more, and how many.
+const maxFiles = 40
+
+var crowded = map[string]int{
+	"tfbridge":      60, // a file for each C object
+	"graph/dataset": 49,
+}
+
+func TestFolders(t *testing.T) {
+	files := map[string]int{}
+	each(t, func(s *source) {
+		if !s.test() && !s.generated {
+			files[s.dir()]++
+		}
+	})
+	for dir, n := range files {
+		if n > max(maxFiles, crowded[dir]) {
+			t.Errorf("%s has %d files, at most %d are allowed: make a package of some", dir, n, max(maxFiles, crowded[dir]))
+		}
+	}
+	for dir := range crowded {
+		if files[dir] <= maxFiles {
+			t.Errorf("%s has %d files: take it off the list of crowded folders", dir, files[dir])
+		}
+	}
+}
+
 // parameters counts what a caller must think of: a context before and an
 // options struct after come on top.
 func parameters(f *ast.FuncDecl) int {

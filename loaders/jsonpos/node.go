@@ -8,40 +8,6 @@ import (
 	"sync"
 )
 
-// Kind is what kind of value a Node is.
-type Kind uint8
-
-// The kinds. Missing is the kind of what [Node.Key] and [Node.Elem] return
-// for something that is not there.
-const (
-	Missing Kind = iota
-	Null
-	Bool
-	Number
-	String
-	List
-	Object
-)
-
-// String returns the kind with its article: "a list", "null", "nothing".
-func (k Kind) String() string {
-	switch k {
-	case Null:
-		return "null"
-	case Bool:
-		return "a boolean"
-	case Number:
-		return "a number"
-	case String:
-		return "a string"
-	case List:
-		return "a list"
-	case Object:
-		return "an object"
-	}
-	return "nothing"
-}
-
 // tree is what the nodes of a document share.
 type tree struct {
 	src   []byte

@@ -24,14 +24,6 @@ func position(src []byte, offset int) (line, column int) {
 	return 1 + bytes.Count(before, []byte{'\n'}), offset - bytes.LastIndexByte(before, '\n')
 }
 
-// cell is a value or key. The cells of a document lie in the order of their
-// text: after a list its elements, after an object key, value, key, value.
-type cell struct {
-	start, end int32 // in the text
-	next       int32 // the cell after this value and all inside it
-	kind       Kind
-}
-
 type parser struct {
 	src   []byte
 	at    int
@@ -156,10 +148,6 @@ func (p *parser) word(text string) bool {
 		return false
 	}
 	return len(rest) == len(text) || !isWord(rest[len(text)])
-}
-
-func isWord(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
 func (p *parser) scalar(kind Kind, scan func() *Error) *Error {
