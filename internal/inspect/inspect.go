@@ -17,14 +17,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"millrace"
+	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
 
-// manifestName is the manifest's file name in a dataset's folder.
-const manifestName = "__manifest__.json"
-
 // Extension is that of a dataset's data files.
-const Extension = ".tfrecords"
+const Extension = spec.DataExtension
 
 // Options says how thoroughly a dataset is inspected. Nil and the zero value
 // read everything.
@@ -117,7 +115,7 @@ func (r *Report) list() ([]string, error) {
 		case strings.Contains(filepath.Base(rel), strings.TrimSuffix(Extension, "s")):
 			near = append(near, rel)
 		}
-		r.HasManifest = r.HasManifest || rel == manifestName
+		r.HasManifest = r.HasManifest || rel == spec.ManifestName
 		return nil
 	})
 	if err != nil {

@@ -5,24 +5,9 @@ import (
 	"fmt"
 
 	"millrace"
+	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
-
-// manifest is a dataset's __manifest__.json.
-type manifest struct {
-	Compression *tfrecord.Compression `json:"compression"`
-	AllowVarLen bool                  `json:"allow_var_len"`
-	Features    []manifestFeature     `json:"features"`
-}
-
-// manifestFeature is one entry of a manifest's "features".
-type manifestFeature struct {
-	Name            string  `json:"name"`
-	DType           string  `json:"dtype"`
-	Shape           []int64 `json:"shape"`
-	VarLen          *bool   `json:"var_len,omitempty"`
-	DeserializeType string  `json:"deserialize_type"`
-}
 
 // remark notes what the user should know before writing a manifest.
 func (r *Report) remark() {
@@ -88,7 +73,10 @@ func (r *Report) compression() (tfrecord.Compression, error) {
 }
 
 // guesses maps a feature's kind to a manifest's dtype and deserialize_type.
-var guesses = map[string][2]string{"int": {"int64", "int"}, "float": {"float32", "float"}, "bytes": {"string", "string"}}
+var guesses = map[string]struct {
+	dtype  string
+	stored spec.Kind
+}{"int": {"int64", spec.Int}, "float": {"float32", spec.Float}, "bytes": {"string", spec.String}}
 
 // Manifest returns a first manifest, as JSON: the features that every
 // record has with one kind and one number of values, which is their shape.
@@ -98,21 +86,22 @@ func (r *Report) Manifest() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := manifest{AllowVarLen: r.Sequence, Features: []manifestFeature{}}
+	m := &spec.ManifestConfig{AllowVarLen: r.Sequence, Features: []spec.FeatureConfig{}}
 	if c != tfrecord.None {
-		m.Compression = &c
+		name := string(c)
+		m.Compression = &name
 	}
 	for _, f := range r.Features {
 		if f.unfit(r.Parsed) != "" {
 			continue
 		}
 		guess := guesses[f.Kinds[0]]
-		entry := manifestFeature{Name: f.Name, DType: guess[0], DeserializeType: guess[1], Shape: []int64{}}
+		entry := spec.FeatureConfig{Name: f.Name, DType: guess.dtype, DeserializeType: guess.stored, Shape: []int64{}}
 		if f.Values.Max > 1 {
 			entry.Shape = append(entry.Shape, f.Values.Max)
 		}
 		if r.Sequence {
-			entry.VarLen = &f.List
+			entry.VarLen = f.List
 		}
 		m.Features = append(m.Features, entry)
 	}

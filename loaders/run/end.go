@@ -6,26 +6,25 @@ import (
 	"millrace"
 )
 
-// verify decides whether the end of the data is believed. TensorFlow reports
-// the same end for data that ran out, for a file cut between two records and
-// for an iterator that was cancelled, so the rows are counted and the files
-// looked at again.
-func (p *producer) verify(ctx context.Context) error {
-	pl := p.pipe
+// verifyEnd decides whether the data ended where it should, given how many rows
+// were delivered. TensorFlow reports the same end for data that ran out, for a
+// file that was cut between two records and for an iterator that was cancelled.
+// So the rows are counted, and the files compared with what the scan found.
+func (pl *Pipeline) verifyEnd(ctx context.Context, rows int64) error {
 	if pl.Plan.Epochs == 0 {
 		return pl.Plan.NoRecords()
 	}
-	if p.rows == 0 && pl.Plan.Window != nil {
+	if rows == 0 && pl.Plan.Window != nil {
 		if err := pl.Plan.CheckFileLengths(ctx, pl.Scan); err != nil {
 			return err
 		}
 	}
 	want, known := pl.Plan.Rows(pl.Scan)
-	if known && p.rows != want {
+	if known && rows != want {
 		if err := pl.Plan.FindBadRecord(ctx); err != nil {
 			return err
 		}
-		e := millrace.Errorf(millrace.ErrTruncated, "the data ended after %d of %d examples", p.rows, want)
+		e := millrace.Errorf(millrace.ErrTruncated, "the data ended after %d of %d examples", rows, want)
 		e.Loader = pl.Plan.Path
 		return e
 	}

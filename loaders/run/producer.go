@@ -9,7 +9,26 @@ import (
 	"millrace/tfbridge"
 )
 
-// producer runs the graph, batch by batch, ahead of the consumer.
+// producer runs the graph, batch by batch, ahead of the consumer, in a goroutine
+// of its own:
+//
+//	producer:  start | step 1 | step 2 | step 3 | ... | end or error
+//	                    \        \        \                \
+//	results:             batch 1  batch 2  batch 3         error, last
+//	                       \        \        \
+//	consumer:               yield    yield    yield
+//
+// # A bad record
+//
+// Records are parsed several at once: several batches of them, or a block that
+// windows are cut from. If one record is bad, the whole group fails, and the
+// good batches of the group would be lost with it. Which batches a user gets
+// must not depend on such a group. So after a failure that may be a record's,
+// the producer starts the iterator once more, with the smallest group, and skips
+// the batches that it has delivered. The good batches come, one by one, and then
+// the failure again. That failure is final. Where files overtake one another
+// (sloppy_interleave) the second reading may come in another order, so the first
+// failure is final there.
 type producer struct {
 	pipe      *Pipeline
 	session   *tfbridge.Session
@@ -34,7 +53,7 @@ type result struct {
 	err   error
 }
 
-// errEnd is the end of the data, believed after [producer.verify] only.
+// errEnd is the end of the data, believed after [Pipeline.verifyEnd] only.
 var errEnd = errors.New("end of data")
 
 func (pl *Pipeline) newProducer(sess *tfbridge.Session, o *Options) (*producer, error) {
@@ -187,7 +206,7 @@ func (p *producer) rowsIn(tensors []*tfbridge.Tensor) (int64, error) {
 // failed decides what the failure of a step means.
 func (p *producer) failed(ctx context.Context, err error) (*Batch, error) {
 	if errors.Is(err, tfbridge.OutOfRange) {
-		if err := p.verify(ctx); err != nil {
+		if err := p.pipe.verifyEnd(ctx, p.rows); err != nil {
 			return nil, err
 		}
 		return nil, errEnd
@@ -195,9 +214,6 @@ func (p *producer) failed(ctx context.Context, err error) (*Batch, error) {
 	if p.retrying || p.pipe.GroupSize <= p.pipe.retryGroupSize || p.pipe.Plan.Sloppy || !dataFault(err) {
 		return nil, p.pipe.explain(ctx, err)
 	}
-	// Records are parsed several batches at a time, or several for one window.
-	// The batches before the bad record are delivered all the same: from here
-	// on as few as there can be.
 	p.retrying = true
 	if err := p.start(p.pipe.retryGroupSize, p.batches); err != nil {
 		return nil, err
@@ -209,4 +225,29 @@ func (p *producer) failed(ctx context.Context, err error) (*Batch, error) {
 func dataFault(err error) bool {
 	return errors.Is(err, tfbridge.InvalidArgument) || errors.Is(err, tfbridge.DataLoss) ||
 		errors.Is(err, tfbridge.FailedPrecondition)
+}
+
+// saveState returns the state after the batches so far.
+func (p *producer) saveState() ([]byte, error) {
+	state, err := p.pipe.Iterator.SaveState(context.Background(), p.session)
+	if err != nil {
+		return nil, stateError(p.pipe.Plan, "save the loader's state: %w", err)
+	}
+	return encodeState(p.pipe.Plan, &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip}, state)
+}
+
+// restoreState puts the iterator where a state was saved.
+func (p *producer) restoreState(saved []byte) error {
+	header, state, err := decodeState(p.pipe.Plan, saved)
+	if err != nil {
+		return err
+	}
+	if err := p.start(header.Group, header.Skip); err != nil {
+		return err
+	}
+	if err := p.pipe.Iterator.RestoreState(context.Background(), p.session, state); err != nil {
+		return stateError(p.pipe.Plan, "restore the loader's state: %w", err)
+	}
+	p.batches, p.rows = header.Batches, header.Rows
+	return nil
 }

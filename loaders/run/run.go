@@ -5,25 +5,15 @@ import (
 	"iter"
 
 	"millrace"
-	"millrace/loaders/build"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
 
-// Options says what a run over a pipeline fetches. Nil and the zero value
-// fetch the pipeline's own tensors.
-type Options struct {
-	Fetch []build.NamedOutput // nil: Pipeline.Tensors
-	Ahead int                 // batches computed before they are asked for; default and at least 1
-
-	SaveEvery int64  // every so many batches [Batch.State] tells where they end; 0: never
-	State     []byte // such a state, to go on from; nil: the start
-}
-
-// Run yields the batches of a pipeline from the start or a saved state, by one session run a
-// batch. The session is one of the graph that the pipeline was built into. The
-// next batches are computed while the caller works on one. An error comes last
-// and once; when ctx ends it is of class millrace.ErrCanceled, at once.
+// Run yields the batches of a pipeline, from the start of the data or from a
+// saved state. It runs the session once for each batch. The session must belong
+// to the graph that the pipeline was built into. While the caller works on a
+// batch, Run computes the next ones. An error comes last and once. When ctx
+// ends, an error of class millrace.ErrCanceled comes at once.
 //
 // Only one Run of a pipeline may be ranged over at a time; a second one yields
 // an error.
@@ -50,9 +40,9 @@ func (pl *Pipeline) Run(ctx context.Context, sess *tfbridge.Session, o *Options)
 	}
 }
 
-// acquire makes the caller the only one who reads the pipeline. The producer
-// of a cancelled run may still be at its last batch: it is waited for, since
-// it would otherwise take the first batch of the new run.
+// acquire makes the caller the only reader of the pipeline. The producer of a
+// cancelled run may still be computing its last batch. It would take the first
+// batch of the new run, so acquire waits for it.
 func (pl *Pipeline) acquire(ctx context.Context) error {
 	if !pl.reading.CompareAndSwap(false, true) {
 		return millrace.Errorf(millrace.ErrClosed, "another loop is reading this pipeline")
@@ -66,9 +56,9 @@ func (pl *Pipeline) acquire(ctx context.Context) error {
 
 func (pl *Pipeline) release() { pl.reading.Store(false) }
 
-// Wait waits until nothing of an earlier run is in flight. A run that ended
-// because its context did leaves its last step running; closing the session
-// ends that.
+// Wait blocks until no step of an earlier run is in flight, or ctx ends. A run
+// that was cancelled leaves its last step running. Closing the session ends that
+// step too.
 func (pl *Pipeline) Wait(ctx context.Context) error {
 	ended := pl.ended.Load()
 	if ended == nil {
@@ -91,7 +81,7 @@ func (pl *Pipeline) consume(ctx context.Context, p *producer, yield func(*Batch,
 		close(p.left)
 		select {
 		case <-ended:
-		case <-ctx.Done(): // its last step may take as long as it likes
+		case <-ctx.Done(): // the producer's last step may take long: leave it to Wait
 		}
 	}()
 	for {

@@ -32,8 +32,11 @@ type ListArgs struct {
 	ListFile     string `json:"list_file" decl:"required,nonempty" doc:"Text file with the absolute path of a data file, or one with a scheme, on each line; blanks around it and blank lines mean nothing. Relative paths start at the config's folder."`
 }
 
-// manifestName is the manifest of a dataset of type dir.
-const manifestName = "__manifest__.json"
+// The names of files in a dataset of type dir.
+const (
+	ManifestName  = "__manifest__.json" // the manifest, at the folder's top
+	DataExtension = ".tfrecords"        // data files, at any depth
+)
 
 // dataset reads the manifest and the names of the data files.
 func (c *checker) dataset() {

@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	dataExtension = ".tfrecords"
-	maxFiles      = 1_000_000 // files of a dataset
-	maxFolders    = 100       // folders inside one another
+	maxFiles   = 1_000_000 // files of a dataset
+	maxFolders = 100       // folders inside one another
 )
 
 // readDir reads the manifest and finds the data files of a folder.
@@ -30,12 +29,12 @@ func (c *checker) readDir(a *DirArgs) {
 		c.unreadable(at, "folder", dir, err)
 		return
 	}
-	c.spec.ManifestPath = filepath.Join(dir, manifestName)
+	c.spec.ManifestPath = filepath.Join(dir, ManifestName)
 	c.readManifest(at)
 	w := &walk{checker: c, at: at, top: dir}
 	w.folder("", []fs.FileInfo{info})
 	if len(w.files) == 0 && !w.failed {
-		c.inConfig.Report(at, "no %s file in %s", dataExtension, millrace.Quote(dir))
+		c.inConfig.Report(at, "no %s file in %s", DataExtension, millrace.Quote(dir))
 	}
 	slices.SortFunc(w.files, func(a, b walkedFile) int { return cmp.Compare(a.rel, b.rel) })
 	for _, f := range w.files {
@@ -92,7 +91,7 @@ func (w *walk) entries(rel string) ([]os.DirEntry, error) {
 }
 
 func (w *walk) entry(rel string, e os.DirEntry, open []fs.FileInfo) {
-	data := strings.HasSuffix(rel, dataExtension)
+	data := strings.HasSuffix(rel, DataExtension)
 	if !data && !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 		return
 	}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 
 	"millrace/loaders/decl"
@@ -17,6 +18,27 @@ type ManifestConfig struct {
 	Compression *string         `json:"compression" decl:"required,null,enum=gzip|zlib" doc:"Compression of the data files; null for none."`
 	AllowVarLen bool            `json:"allow_var_len" decl:"required" doc:"Whether records are SequenceExamples, which may hold feature lists, rather than Examples."`
 	Features    []FeatureConfig `json:"features" decl:"required,nonempty,most=65536" doc:"All features that can be loaded."`
+}
+
+// MarshalJSON writes a manifest as its file holds it: with var_len for each
+// feature if allow_var_len is set, and else without.
+func (m *ManifestConfig) MarshalJSON() ([]byte, error) {
+	type manifest ManifestConfig // without this method
+	if m.AllowVarLen {
+		return json.Marshal((*manifest)(m))
+	}
+	type feature struct {
+		FeatureConfig
+		VarLen any `json:"var_len,omitempty"` // absent, in place of the embedded one
+	}
+	features := make([]feature, len(m.Features))
+	for i, f := range m.Features {
+		features[i] = feature{FeatureConfig: f}
+	}
+	return json.Marshal(&struct {
+		*manifest
+		Features []feature `json:"features"`
+	}{(*manifest)(m), features})
 }
 
 // FeatureConfig is one feature of a manifest.
