@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"go/ast"
 	"regexp"
 	"slices"
 	"strconv"
@@ -98,6 +99,31 @@ func TestPlansNeedNoTensorFlow(t *testing.T) {
 
 // tensorFlow matches what tfbridge gives beside data types.
 var tensorFlow = regexp.MustCompile(`\btfbridge\.(Open|New[A-Z]\w*|Load\w*|Tensor|Graph|Session|Output|Operation|Runtime\w*|FindRuntime)\b`)
+
+// namesLoaderTypes are the files that may name a loader type: where it is
+// declared and checked, and the table of what builds it. All others ask for
+// what a config asks for, so that a new type needs no change in them.
+var namesLoaderTypes = []string{
+	"loaders/spec/loader_type.go", "loaders/spec/independent.go", "loaders/spec/continuous_sequence.go", "loaders/spec/discrete_sequence.go",
+	"loaders/build/loader.go",
+}
+
+// typeNames matches the constants and the arguments of the loader types.
+var typeNames = regexp.MustCompile(`\b(Independent|ContinuousSequence|DiscreteSequence|IndependentArgs|ContinuousArgs|DiscreteArgs)\b`)
+
+func TestLoaderTypesInOnePlace(t *testing.T) {
+	each(t, func(s *source) {
+		if s.test() || s.generated || slices.Contains(namesLoaderTypes, s.path) {
+			return
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && typeNames.MatchString(id.Name) {
+				t.Errorf("%s: %s: only %v name a loader type", s.at(id.Pos()), id.Name, namesLoaderTypes)
+			}
+			return true
+		})
+	})
+}
 
 // alone is a package of thousands of functions for users: what we need of it
 // is in package graph, and a program that does not name it must not link it.

@@ -7,14 +7,39 @@ import (
 	"millrace/tfbridge"
 )
 
-// Sequence loaders read a file in blocks: a few records parsed at once, their
-// tensors joined along the first axis. Windows are then cut in units:
-// positions along that axis for a continuous sequence, records for a discrete
-// one. The last block of every file is empty and marked as the end.
+// # How windows are cut
 //
-// A block's components are its number of units, whether it is the end, the
-// joined values of every sorted feature and, for the feature lists of a
-// discrete sequence, their length in every record.
+// The question: a window is a slice of the joined values of a file's records.
+// tf.data has Dataset.window, which gives every window as a dataset of its own.
+// Flattening those costs a function call and several threads' hand-overs for
+// each window, and windows of a few values come by the million. Joining a whole
+// file first would be fast, but a file may be larger than memory.
+//
+// The answer: files are read in blocks of a few records. A block is parsed by
+// one call, all its windows are found by arithmetic on vectors, and what it
+// leaves over goes in front of the next block. So memory holds one block and one
+// window, whatever the file's size, and the calls are as many as the blocks.
+//
+//	records     | r0 | r1  | r2 | r3 | r4  | r5 | end
+//	blocks      [   block 0    ][    block 1    ][ empty ]
+//	values      aaaaabbbbbbbccccdddddeeeeeeeffff
+//	windows     |--w0--|--w1--|--w2--|--w3--|-w4|
+//	kept            of block 0: ^^  of block 1: ^^^
+//
+//  1. blocks reads records and parses as many at once as [plan.Plan.GroupSize]
+//     says. After the last record comes an empty block that is marked as the end.
+//  2. cutter.cut takes the blocks in order, as the function of a Scan. It joins a
+//     block to what is kept, and finds where the complete windows begin and end.
+//     Where sizes are drawn at random, window k has the same size whatever the
+//     blocks are (see draws), so that the group size changes no batch.
+//  3. At the end, what remains is a last window, or not, as "tail" says.
+//  4. windowRows makes tensors of a block's windows. Windows of one size are rows
+//     of one tensor. Others are ragged rows (see column).
+//
+// Windows are counted in units: positions along the first axis for a continuous
+// sequence, records for a discrete one. A block's components are its number of
+// units, whether it is the end, the joined values of every sorted feature and,
+// for the feature lists of a discrete sequence, their length in every record.
 
 // blocks reads a file.
 func (b *windowBuilder) blocks(s *graph.Scope, name, count tfbridge.Output) *dataset.Dataset {

@@ -6,6 +6,24 @@ import (
 	"millrace/tfbridge"
 )
 
+// # Ragged rows
+//
+// Records differ in how many elements a feature list has, and windows in how
+// many positions. Tensors have one shape. tf.data's way is one element of a
+// dataset for each row and a padded batch in the end, with a function call for
+// each row at every stage. Instead, the rows of a feature travel together, as
+// TensorFlow's ragged tensors do: all values joined, and where each row ends.
+//
+//	rows    [1 2 3]  []  [4 5]
+//	values  1 2 3 4 5
+//	splits  0 3 3 5           row i is values[splits[i]:splits[i+1]]
+//
+// Constants, processing steps and lengths work on the joined values, one
+// operation for a whole batch. Only at the end do the rows become a tensor:
+// padded, or asserted to have one length. Between stages of a dataset that
+// shuffle or batch rows one by one, a row is a variant scalar
+// (RaggedTensorToVariant).
+
 // column is a tensor of several rows: records, or windows. If the rows differ
 // in length they are joined end to end along their first axis.
 type column struct {

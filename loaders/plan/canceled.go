@@ -6,7 +6,7 @@ import (
 	"millrace"
 )
 
-// Canceled is the error of work that ended because its context did.
+// Canceled returns the error of work that ended because its context did.
 func Canceled(ctx context.Context) error {
 	return millrace.Errorf(millrace.ErrCanceled, "canceled: %w", context.Cause(ctx))
 }

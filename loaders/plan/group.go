@@ -26,8 +26,9 @@ func (p *Plan) GroupSize(scan *Scan) int64 {
 	return size * min(max(batches, 1), groupBatches)
 }
 
-// RetryGroupSize returns how many records are parsed at once to find the last
-// batch before a bad record.
+// RetryGroupSize returns how many records are parsed at once after a failure, so
+// that the batches before the bad record are found. It is the smallest size that
+// gives the same batches.
 func (p *Plan) RetryGroupSize() int64 {
 	if p.Window != nil {
 		return 1
@@ -62,8 +63,9 @@ const (
 	remoteBlockLimit = 8 // of unknown size
 )
 
-// blockRecords returns how many records make a block of a file. The padded batch that lists
-// are parsed to is bounded with it.
+// blockRecords returns how many records make a block of a file. TensorFlow parses
+// the lists of a block to a tensor that is padded to the longest, so the size of
+// the largest record counts.
 func (p *Plan) blockRecords(scan *Scan) int64 {
 	if p.HasEmptyElements() {
 		return 1

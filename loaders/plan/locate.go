@@ -9,10 +9,11 @@ import (
 	"millrace/tfrecord"
 )
 
-// FindBadRecord reads the local files again, in order, up to the first record that
-// the plan cannot take: one that is damaged, that is not what the manifest
-// says, or that a later stage refuses. It returns nil when every record is
-// fine, and costs a strict pass over the data: it runs only after a failure.
+// FindBadRecord reads the local files, in order, up to the first record that the
+// plan cannot take, and returns an error that names the place: the record is
+// damaged, is not what the manifest says, or a later stage refuses it. It returns
+// nil if every record is fine. It costs a strict pass over the data, so it is for
+// after a failure, when TensorFlow's error names neither file nor record.
 func (p *Plan) FindBadRecord(ctx context.Context) error {
 	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
 	for _, f := range p.Files {
@@ -32,8 +33,7 @@ func (p *Plan) FindBadRecord(ctx context.Context) error {
 	return nil
 }
 
-// blame adds the loader to an error about one of its data files, and the line
-// of the list that named the file.
+// blame names the loader's config in an error about one of its data files.
 func (p *Plan) blame(err error) error {
 	var e *millrace.Error
 	if !errors.As(err, &e) {

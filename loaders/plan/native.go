@@ -6,9 +6,9 @@ import (
 	"millrace/loaders/spec"
 )
 
-// Native decides whether records are decoded, or windows cut from them, by our
-// own operations in place of TensorFlow's parser, and read by them too where
-// files come one after another.
+// Native decides whether Millrace's own operations decode the records, or cut
+// windows from them, in place of TensorFlow's. Where files come one after
+// another, those operations read the files too.
 func (p *Plan) Native() Rewrite {
 	r := Rewrite{Name: rewriteNative}
 	switch {

@@ -2,8 +2,8 @@ package plan
 
 import "millrace/loaders/spec"
 
-// NativeTensors reports whether the native operation gives the plan's tensors
-// of SequenceExamples as they are in the end, padded.
+// NativeTensors reports whether the native operation for SequenceExamples makes
+// the plan's tensors, padded as the config says, so that no stage follows it.
 func (p *Plan) NativeTensors() bool {
 	if len(p.Secondaries)+len(p.Steps) > 0 {
 		return false

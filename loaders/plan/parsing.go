@@ -6,24 +6,26 @@ import (
 	"millrace/loaders/spec"
 )
 
-// ParsingSuffices reports whether parsing alone gives the plan's tensors, and which
-// parsed feature each of them is. tf.data then has a stage of its own for it,
-// which needs no function call. Our own operations decode raw features too.
-func (p *Plan) ParsingSuffices(decodedRaw bool) (order []int, ok bool) {
+// ParsingSuffices reports whether parsing alone gives the plan's tensors, and
+// which of the sorted features each of them is. For that tf.data has a stage of
+// its own, which needs no function call. TensorFlow's parser leaves the bytes of
+// raw features as they are; rawDecoded says that the parser is one of Millrace's
+// own operations, which decode them.
+func (p *Plan) ParsingSuffices(rawDecoded bool) (order []int, ok bool) {
 	if p.Padding != nil {
 		return nil, false
 	}
-	return p.ParsedOrder(decodedRaw)
+	return p.ParsedOrder(rawDecoded)
 }
 
-// ParsedOrder is direct whatever is padded afterwards.
-func (p *Plan) ParsedOrder(decodedRaw bool) (order []int, ok bool) {
+// ParsedOrder is ParsingSuffices for tensors that may still be padded afterwards.
+func (p *Plan) ParsedOrder(rawDecoded bool) (order []int, ok bool) {
 	if len(p.Secondaries)+len(p.Measures) > 0 || len(p.Steps) > 0 {
 		return nil, false
 	}
 	features := p.SortedFeatures()
 	for _, f := range features {
-		if f.Kind == spec.Raw && !decodedRaw || f.Kind != spec.Raw && f.DType != f.StoredType() {
+		if f.Kind == spec.Raw && !rawDecoded || f.Kind != spec.Raw && f.DType != f.StoredType() {
 			return nil, false
 		}
 	}

@@ -2,9 +2,10 @@ package plan
 
 import "millrace/loaders/spec"
 
-// Plan is a checked loader config with the decisions how to run it. The
-// methods that decide follow from the fields alone. [New] makes a plan; it is
-// read-only and may be shared between goroutines.
+// Plan is a checked loader config with the decisions how to run it. Each
+// decision is a method, which computes it from the fields alone: the same fields
+// give the same stages. [New] makes a plan. It is read-only and may be shared
+// between goroutines.
 type Plan struct {
 	*spec.Spec
 
@@ -16,6 +17,21 @@ type Plan struct {
 	// NativeLibrary is the path of the library of Millrace's own dataset
 	// operations. If it is empty, TensorFlow's operations do all the work.
 	NativeLibrary string
+}
+
+// Options holds what a plan depends on beside the config. Nil and the zero
+// value check few records and use TensorFlow's operations alone.
+type Options struct {
+	CheckRecords  bool   // see [Plan.CheckRecords]
+	NativeLibrary string // see [Plan.NativeLibrary]
+}
+
+// New plans how to run a checked config.
+func New(s *spec.Spec, o *Options) *Plan {
+	if o == nil {
+		o = &Options{}
+	}
+	return &Plan{Spec: s, CheckRecords: o.CheckRecords, NativeLibrary: o.NativeLibrary}
 }
 
 // clone returns a copy whose fields can be changed.
@@ -35,19 +51,4 @@ func (p *Plan) FirstWindow() *Plan {
 	}
 	q.Window, q.Shuffle = &window, nil
 	return q
-}
-
-// Options holds what a plan depends on beside the config. Nil and the zero
-// value check few records and use TensorFlow's operations alone.
-type Options struct {
-	CheckRecords  bool   // see [Plan.CheckRecords]
-	NativeLibrary string // see [Plan.NativeLibrary]
-}
-
-// New plans how to run a checked config.
-func New(s *spec.Spec, o *Options) *Plan {
-	if o == nil {
-		o = &Options{}
-	}
-	return &Plan{Spec: s, CheckRecords: o.CheckRecords, NativeLibrary: o.NativeLibrary}
 }

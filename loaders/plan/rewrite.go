@@ -99,7 +99,8 @@ func (p *Plan) cutBlocks() Rewrite {
 		Why: "a window is a slice of the records' joined values: up to 1,024 records or 1 MiB of them are parsed and cut at once"}
 }
 
-// RaggedRows decides whether rows are joined until they are a batch.
+// RaggedRows decides whether rows of different lengths travel joined end to end,
+// and become tensors only when they are a batch.
 func (p *Plan) RaggedRows() Rewrite {
 	r := Rewrite{Name: rewriteRaggedRows}
 	switch {

@@ -51,7 +51,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	return scan, nil
 }
 
-// NoRecords is the error of an endless loader that would never give a batch.
+// NoRecords returns the error of an endless loader over files without records.
 func (p *Plan) NoRecords() error {
 	e := millrace.Errorf(millrace.ErrSchema, "the data files hold no records, and with epochs null the loader would wait for ever")
 	e.Loader, e.Key = p.Path, "args.epochs"

@@ -54,8 +54,8 @@ func (p *Plan) listLength(data []byte, f *spec.Feature) (int64, error) {
 	return int64(len(list)), nil
 }
 
-// CheckFileLengths returns an error if every file is too short for a window, and nil
-// if one is long enough or that cannot be told.
+// CheckFileLengths returns an error if every file is too short for a window. It
+// returns nil if one is long enough, or if only TensorFlow can tell.
 func (p *Plan) CheckFileLengths(ctx context.Context, scan *Scan) error {
 	longest, at := int64(-1), -1
 	for i := range p.Files {
@@ -77,7 +77,8 @@ func (p *Plan) CheckFileLengths(ctx context.Context, scan *Scan) error {
 	return e
 }
 
-// NoWindow is the error of a loader all of whose files are too short.
+// NoWindow returns the error of a loader whose files are all too short for a
+// window.
 func (p *Plan) NoWindow() *millrace.Error {
 	e := millrace.Errorf(millrace.ErrSchema, "no file is long enough for a window of %d %s", p.Window.Min, p.Window.Unit)
 	e.Loader, e.Key = p.Path, "args.min_window"

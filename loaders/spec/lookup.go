@@ -7,8 +7,8 @@ import (
 )
 
 // RecordMeasures returns the measures that need the records of windows.
-func (p *Spec) RecordMeasures() (list []Measure) {
-	for _, m := range p.Measures {
+func (s *Spec) RecordMeasures() (list []Measure) {
+	for _, m := range s.Measures {
 		if m.Records {
 			list = append(list, m)
 		}
@@ -16,9 +16,10 @@ func (p *Spec) RecordMeasures() (list []Measure) {
 	return list
 }
 
-// FeatureOf returns the feature that a primary tensor is read from.
-func (p *Spec) FeatureOf(name string) *Feature {
-	for _, primary := range p.Primaries {
+// FeatureOf returns the feature that a primary tensor is read from, nil for
+// other tensors.
+func (s *Spec) FeatureOf(name string) *Feature {
+	for _, primary := range s.Primaries {
 		if primary.To == name {
 			return primary.From
 		}
@@ -26,26 +27,30 @@ func (p *Spec) FeatureOf(name string) *Feature {
 	return nil
 }
 
-// Tensor returns what an element holds under a name.
-func (p *Spec) Tensor(name string) TensorSpec {
-	i := slices.IndexFunc(p.Tensors, func(t TensorSpec) bool { return t.Name == name })
-	return p.Tensors[i]
+// Tensor returns the tensor of a name, a zero TensorSpec if there is none.
+func (s *Spec) Tensor(name string) TensorSpec {
+	for _, t := range s.Tensors {
+		if t.Name == name {
+			return t
+		}
+	}
+	return TensorSpec{}
 }
 
 // MeasureOf returns the measure of a name, nil if there is none.
-func (p *Spec) MeasureOf(name string) *Measure {
-	for i := range p.Measures {
-		if p.Measures[i].To == name {
-			return &p.Measures[i]
+func (s *Spec) MeasureOf(name string) *Measure {
+	for i := range s.Measures {
+		if s.Measures[i].To == name {
+			return &s.Measures[i]
 		}
 	}
 	return nil
 }
 
 // StepKey returns the place of a step in the config.
-func (p *Spec) StepKey(step *Slice) string {
-	for i := range p.Steps {
-		if &p.Steps[i] == step {
+func (s *Spec) StepKey(step *Slice) string {
+	for i := range s.Steps {
+		if &s.Steps[i] == step {
 			return fmt.Sprintf("args.processing_steps[%d]", i)
 		}
 	}
@@ -54,9 +59,9 @@ func (p *Spec) StepKey(step *Slice) string {
 
 // SortedFeatures returns the requested features by name, which is the order
 // in which TensorFlow's parsers give their outputs.
-func (p *Spec) SortedFeatures() []*Feature {
+func (s *Spec) SortedFeatures() []*Feature {
 	byName := map[string]*Feature{}
-	for _, f := range p.Features {
+	for _, f := range s.Features {
 		byName[f.Name] = f
 	}
 	sorted := make([]*Feature, 0, len(byName))
@@ -66,9 +71,10 @@ func (p *Spec) SortedFeatures() []*Feature {
 	return sorted
 }
 
-// HasRemoteFiles reports whether TensorFlow alone can look at some of the files.
-func (p *Spec) HasRemoteFiles() bool {
-	for _, f := range p.Files {
+// HasRemoteFiles reports whether some files have a scheme in their path, so that
+// only TensorFlow can look at them.
+func (s *Spec) HasRemoteFiles() bool {
+	for _, f := range s.Files {
 		if f.Remote {
 			return true
 		}
@@ -77,12 +83,12 @@ func (p *Spec) HasRemoteFiles() bool {
 }
 
 // BatchRows returns how many examples every batch has, -1 if they may differ.
-func (p *Spec) BatchRows() int64 {
+func (s *Spec) BatchRows() int64 {
 	switch {
-	case !p.DropRemainder && p.Epochs > 0:
+	case !s.DropRemainder && s.Epochs > 0:
 		return -1
-	case p.Bucket != nil && slices.Min(p.Bucket.Sizes) != p.BatchSize:
+	case s.Bucket != nil && slices.Min(s.Bucket.Sizes) != s.BatchSize:
 		return -1
 	}
-	return p.BatchSize
+	return s.BatchSize
 }

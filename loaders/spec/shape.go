@@ -20,7 +20,8 @@ func NumElements(shape []int64) int64 {
 	return n
 }
 
-// PaddedShape returns a shape after padding, without the batch dimension.
+// PaddedShape returns a tensor's shape after it was padded to another, in which
+// -1 is the longest of the batch. Neither has the batch dimension.
 func PaddedShape(shape, to []int64) []int64 {
 	out := slices.Clone(shape)
 	for i, d := range to {
