@@ -50,7 +50,6 @@ var upwardCeilings = map[string]float64{
 	"internal/inspect":    0.206,
 	"internal/install":    0.155,
 	"internal/runtimedir": 0.134,
-	"loaders/run":         0.11,
 	"tfrecord":            0.11,
 }
 
