@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"millrace"
 	"millrace/internal/terminal"
@@ -13,6 +14,7 @@ import (
 const (
 	exitUsage    = 2
 	exitInternal = 70
+	exitPipe     = 128 + int(syscall.SIGPIPE)
 )
 
 // exitCodes are the codes of the classes of failure.
@@ -53,7 +55,8 @@ func (s silent) Error() string { return s.err.Error() }
 func (s silent) Unwrap() error { return s.err }
 
 // finish prints what is wrong and returns the exit code. After a signal it is
-// the signal's, whatever the command made of being stopped.
+// the signal's, whatever the command made of being stopped. When the reader of
+// standard output has left, it is that of SIGPIPE, without a word.
 func (p *program) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
@@ -69,6 +72,9 @@ func (p *program) finish(ctx context.Context, err error) int {
 		}
 		fmt.Fprintf(p.stderr, "stopped by %s%s\n", stopped, left)
 		return stopped.exitCode()
+	}
+	if p.readerLeft() {
+		return exitPipe
 	}
 	p.printProblems(err)
 	code := exitCode(err)

@@ -8,21 +8,28 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 func main() {
+	endCrashesBySignal()
 	// With SIGPIPE caught, a write to a closed standard output is an error
 	// like any other and does not end the process in the middle of things.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background())
-	p := &program{stdout: os.Stdout, stderr: ownStderr()}
+	p := &program{stdout: &standardOutput{w: os.Stdout}, stderr: ownStderr()}
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
+
+// endCrashesBySignal has a crash of Go end the process by SIGABRT, as a crash
+// of TensorFlow does. Go's own exit code would be 2, that of a wrong config. A
+// panic of a command is no crash: [program.run] turns it into exit code 70.
+func endCrashesBySignal() { debug.SetTraceback("crash") }
 
 // ownStderr returns standard error by a descriptor of its own: while TensorFlow
 // is being opened, which may be in the background, descriptor 2 is held back.

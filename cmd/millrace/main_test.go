@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,7 +27,24 @@ type tests struct{ m *testing.M }
 func (t tests) Run() int { return tfmain.RunMixed(t.m) }
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"millrace": main})
+	testscript.Main(tests{m}, map[string]func(){"millrace": main, "crash": crash})
+}
+
+// crash is a program that fails as millrace would if a goroutine panicked.
+func crash() {
+	endCrashesBySignal()
+	go panic("lost marbles")
+	select {}
+}
+
+// A crash must not look like a config that is wrong, which is exit code 2.
+func TestCrash(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "crash")
+	said, err := cmd.CombinedOutput()
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || status.Signal() != syscall.SIGABRT || !strings.Contains(string(said), "lost marbles") {
+		t.Errorf("it ended with %v: %v\n%.300s", status, err, said)
+	}
 }
 
 // TestScripts runs testdata/script: each file is a session at a shell, with

@@ -98,7 +98,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 		return e
 	}
 	out, err := output.Create(flags.out, &output.Options{
-		Overwrite: flags.overwrite, Inputs: inputs(plan, flags.model.path), Stdout: p.stdout,
+		Overwrite: flags.overwrite, Inputs: inputs(plan, flags.model.path), Stdout: p.predictions(),
 		Note: func(msg string) { p.note("%s", msg) },
 	})
 	if err != nil {

@@ -45,7 +45,9 @@ Exit codes:
   6   a limit is exceeded
   7   the operating system refused (i/o), or the TensorFlow runtime is missing
   70  internal error
-  130, 143  stopped by SIGINT, SIGTERM (129: SIGHUP)`
+  130, 143  stopped by SIGINT, SIGTERM (129: SIGHUP)
+  134       a crash of Go or TensorFlow (SIGABRT)
+  141       the reader of what is printed left (SIGPIPE)`
 
 // root returns the whole command.
 func (p *program) root() *cobra.Command {
