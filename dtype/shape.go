@@ -68,13 +68,28 @@ func (s Shape) String() string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// IsCompatibleWith reports whether a tensor with dimensions dims can have shape
-// s: there are as many, and those that s knows are equal.
-func (s Shape) IsCompatibleWith(dims []int64) bool {
+// IsCompatibleWith reports whether a tensor can have both shapes: no dimension
+// that both know differs.
+func (s Shape) IsCompatibleWith(other Shape) bool {
+	if s.dims == nil || other.dims == nil {
+		return true
+	}
+	return slices.EqualFunc(s.dims, other.dims, func(a, b int64) bool { return a < 0 || b < 0 || a == b })
+}
+
+// Accepts reports whether a tensor with dimensions dims, all of them known, can
+// have shape s.
+func (s Shape) Accepts(dims []int64) bool {
 	if s.dims == nil {
 		return true
 	}
 	return slices.EqualFunc(s.dims, dims, func(want, got int64) bool { return want < 0 || want == got })
+}
+
+// Equal reports whether the same is known of both shapes: two that do not know
+// a dimension are equal.
+func (s Shape) Equal(other Shape) bool {
+	return (s.dims == nil) == (other.dims == nil) && slices.Equal(s.dims, other.dims)
 }
 
 // Dims returns a copy of the dimensions, -1 for unknown ones; it is nil if not

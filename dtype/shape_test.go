@@ -58,7 +58,7 @@ func TestShapeCheck(t *testing.T) {
 	}
 }
 
-func TestIsCompatibleWith(t *testing.T) {
+func TestAccepts(t *testing.T) {
 	tests := []struct {
 		s    Shape
 		dims []int64
@@ -71,8 +71,37 @@ func TestIsCompatibleWith(t *testing.T) {
 		{MakeShape(-1, 3), []int64{7, 4}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.s.IsCompatibleWith(tt.dims); got != tt.want {
-			t.Errorf("IsCompatibleWith of %v and %v: got %v", tt.s, tt.dims, got)
+		if got := tt.s.Accepts(tt.dims); got != tt.want {
+			t.Errorf("Accepts of %v and %v: got %v", tt.s, tt.dims, got)
+		}
+	}
+}
+
+func TestIsCompatibleWith(t *testing.T) {
+	tests := []struct {
+		a, b Shape
+		want bool
+	}{
+		{Shape{}, MakeShape(2), true},
+		{ScalarShape(), ScalarShape(), true},
+		{ScalarShape(), MakeShape(-1), false},
+		{MakeShape(-1, 3), MakeShape(2, -1), true},
+		{MakeShape(-1, 3), MakeShape(-1, 4), false},
+	}
+	for _, tt := range tests {
+		if tt.a.IsCompatibleWith(tt.b) != tt.want || tt.b.IsCompatibleWith(tt.a) != tt.want {
+			t.Errorf("IsCompatibleWith of %v and %v is not %v both ways", tt.a, tt.b, tt.want)
+		}
+	}
+}
+
+func TestShapesAreEqual(t *testing.T) {
+	shapes := []Shape{{}, ScalarShape(), MakeShape(-1), MakeShape(2), MakeShape(2, 3)}
+	for i, a := range shapes {
+		for j, b := range shapes {
+			if a.Equal(b) != (i == j) {
+				t.Errorf("Equal of %v and %v: got %v", a, b, a.Equal(b))
+			}
 		}
 	}
 }
@@ -88,5 +117,22 @@ func TestShapesAreCopies(t *testing.T) {
 	}
 	if (Shape{}).Dims() != nil || ScalarShape().Dims() == nil {
 		t.Error("Dims tells no scalar from an unknown shape")
+	}
+}
+
+func TestTensorSpecText(t *testing.T) {
+	tests := []struct {
+		spec TensorSpec
+		want string
+	}{
+		{TensorSpec{}, "DataType(0)[...]"},
+		{TensorSpec{Name: "x", DType: Float, Shape: MakeShape(2, -1)}, "float32[2, ?]"},
+		{TensorSpec{DType: String, Shape: ScalarShape()}, "string[]"},
+		{TensorSpec{DType: Int64}, "int64[...]"},
+	}
+	for _, tt := range tests {
+		if got := tt.spec.String(); got != tt.want {
+			t.Errorf("%#v\n got %s\nwant %s", tt.spec, got, tt.want)
+		}
 	}
 }

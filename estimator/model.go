@@ -108,7 +108,7 @@ func (o *ModelOptions) session(m *savedmodel.Model) *tfbridge.SessionOptions {
 func tangible(dir string, s *savedmodel.Signature) error {
 	for _, t := range slices.Concat(s.Inputs, s.Outputs) {
 		var e *millrace.Error
-		switch dt := tfbridge.DataType(t.DType); {
+		switch dt := t.DType; {
 		case t.Encoding != savedmodel.Dense:
 			e = millrace.Errorf(millrace.ErrModel, "a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
 		case dt == tfbridge.Resource || dt == tfbridge.Variant:
@@ -143,9 +143,9 @@ func (m *Model) Names() *loaders.ModelNames {
 
 // specOf drops the batch dimension, which a loader's specs do not have.
 func specOf(t savedmodel.Tensor) loaders.TensorSpec {
-	spec := loaders.TensorSpec{Name: t.Name, DType: tfbridge.DataType(t.DType)}
-	if len(t.Shape) > 0 {
-		spec.Shape = append(make([]int64, 0, len(t.Shape)-1), t.Shape[1:]...)
+	spec := loaders.TensorSpec{Name: t.Name, DType: t.DType}
+	if dims := t.Shape.Dims(); len(dims) > 0 {
+		spec.Shape = dims[1:]
 	}
 	return spec
 }

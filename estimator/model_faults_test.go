@@ -131,8 +131,8 @@ func TestMisfits(t *testing.T) {
 		words   string
 	}{
 		{"E21 dtype", "x", feature{"int32", []int{3}, "int", ints}, "the loader gives int32, the signature takes float32"},
-		{"E22 size", "x", feature{"float32", []int{3, 1}, "float", floats}, "the loader gives shape [?, 3, 1], the signature takes [-1 3]"},
-		{"E22 rank", "x", feature{"float32", []int{}, "float", floatAt(scalars)}, "the loader gives shape [?], the signature takes [-1 3]"},
+		{"E22 size", "x", feature{"float32", []int{3, 1}, "float", floats}, "the loader gives shape [?, 3, 1], the signature takes [?, 3]"},
+		{"E22 rank", "x", feature{"float32", []int{}, "float", floatAt(scalars)}, "the loader gives shape [?], the signature takes [?, 3]"},
 		{"E23 missing", "z", feature{"float32", []int{3}, "float", floats}, "the loader has no tensor of this name"},
 	}
 	for _, test := range tests {

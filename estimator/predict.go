@@ -85,10 +85,10 @@ func (m *Model) outputs(pipe *loaders.Pipeline, prefix string) ([]loaders.NamedO
 		if !ok {
 			return nil, m.misfit(in.Name, "the loader has no tensor of this name: add a primary or secondary feature with it as to_name")
 		}
-		if got, want := t.Output.DataType(), tfbridge.DataType(in.DType); got != want {
+		if got, want := t.Output.DataType(), in.DType; got != want {
 			return nil, m.misfit(in.Name, "the loader gives %s, the signature takes %s", got, want)
 		}
-		if got := t.Output.Shape(); !fits(got, in.Shape) {
+		if got := t.Output.Shape(); !got.IsCompatibleWith(in.Shape) {
 			return nil, m.misfit(in.Name, "the loader gives shape %s, the signature takes %v", got, in.Shape)
 		}
 		feeds[parseTensorName(in.Node)] = t.Output
@@ -113,23 +113,6 @@ func (m *Model) misfit(input, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrModel, format, args...)
 	e.File, e.Signature, e.Tensor = m.dir, m.signature.Name, input
 	return e
-}
-
-// fits reports whether a tensor of shape got can be one of shape want, as far
-// as both are known.
-func fits(got tfbridge.Shape, want []int64) bool {
-	if want == nil || got.NumDimensions() < 0 {
-		return true
-	}
-	if got.NumDimensions() != len(want) {
-		return false
-	}
-	for i, n := range want {
-		if size := got.Size(i); size >= 0 && n >= 0 && size != n {
-			return false
-		}
-	}
-	return true
 }
 
 func find(pipe *loaders.Pipeline, name string) (loaders.NamedOutput, bool) {

@@ -1,23 +1,13 @@
 package graph
 
 import (
+	"millrace/dtype"
 	"millrace/tfbridge"
 )
 
-// Spec is what TensorFlow's own inference knows of a tensor.
-type Spec struct {
-	DType tfbridge.DataType
-	Shape tfbridge.Shape
-}
-
-// String returns for example "float32[2, ?]", with [...] if not even the number
-// of dimensions is known.
-func (p Spec) String() string {
-	if p.Shape.NumDimensions() < 0 {
-		return p.DType.String() + "[...]"
-	}
-	return p.DType.String() + p.Shape.String()
-}
+// Spec is what TensorFlow's own inference knows of a tensor. Those of the
+// outputs of operations have no name.
+type Spec = dtype.TensorSpec
 
 // SpecOf returns the spec of an output. The zero Output, which building gives
 // after a failure, has the zero Spec.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // Field numbers of BundleHeaderProto and BundleEntryProto.
@@ -29,10 +30,8 @@ const (
 
 // Variable is a tensor that a model restores.
 type Variable struct {
-	Name  string
-	DType int32   // TensorFlow's DataType
-	Shape []int64 // nil: of unknown rank
-	Bytes int64   // on disk
+	dtype.TensorSpec
+	Bytes int64 // on disk
 }
 
 // bundle is the index of a model's variables.
@@ -169,7 +168,7 @@ func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
 		e.Tensor = te.key
 		return e
 	}
-	e := bundleEntry{Variable: Variable{Name: te.key, Shape: []int64{}}}
+	e := bundleEntry{Variable: Variable{TensorSpec: dtype.TensorSpec{Name: te.key, Shape: dtype.ScalarShape()}}}
 	var walk wireCheck
 	if err := walk.check(te.value, 0, bundleEntryType(), 0); err != nil {
 		return e, fail("%v", err)
@@ -177,7 +176,7 @@ func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
 	for f := range fieldsOf(te.value) {
 		switch f.num {
 		case entryType:
-			e.DType = int32(f.number)
+			e.DType = dtype.DataType(int32(f.number))
 		case entryShape:
 			e.Shape = parseShape(f.bytes)
 		case entryShard:
@@ -202,7 +201,7 @@ func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
 		return e, fail("%d bytes at offset %d", e.Bytes, e.offset)
 	}
 	if want, ok := e.bytes(); !ok || (want >= 0 && want != e.Bytes) {
-		return e, fail("%d bytes do not hold a tensor of %s %v", e.Bytes, typeName(e.DType), e.Shape)
+		return e, fail("%d bytes do not hold a tensor of %v", e.Bytes, e.TensorSpec)
 	}
 	return e, nil
 }
@@ -210,35 +209,17 @@ func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
 // bytes returns how many bytes a tensor of the entry's type and shape has, -1
 // if that depends on its values; ok is false for a shape that cannot be.
 func (e *bundleEntry) bytes() (size int64, ok bool) {
-	n, ok := elements(e.Shape)
-	if !ok {
-		return 0, false
-	}
-	d, known := dataTypes[e.DType%refTypes]
+	d, dims := e.DType.Base(), e.Shape.Dims()
+	n, bytes, err := dtype.ByteSize(d, dims)
 	switch {
-	case !known:
+	case err != nil || dims == nil:
+		return 0, false
+	case !d.Known():
 		return -1, true // a type of a newer TensorFlow
-	case d.size == 0:
+	case d.Size() == 0:
 		return -1, n <= e.Bytes // an element takes a byte at the least
-	case n > math.MaxInt64/d.size:
-		return 0, false
 	}
-	return n * d.size, true
-}
-
-// elements returns how many elements a shape has.
-func elements(shape []int64) (int64, bool) {
-	if shape == nil || len(shape) > maxTensorDims {
-		return 0, false
-	}
-	n := int64(1)
-	for _, d := range shape {
-		if d < 0 || (d > 0 && n > math.MaxInt64/d) {
-			return 0, false
-		}
-		n *= d
-	}
-	return n, true
+	return bytes, true
 }
 
 // checkShards checks every data file, one after the other.

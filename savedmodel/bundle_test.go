@@ -186,7 +186,7 @@ func TestIndexNonsense(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"size", bundleWith(t, header, "v", entry(shapeOf(2), 0, 4, 0)), "4 bytes do not hold a tensor of float32 [2]"},
+		{"size", bundleWith(t, header, "v", entry(shapeOf(2), 0, 4, 0)), "4 bytes do not hold a tensor of float32[2]"},
 		{"negative dimension", bundleWith(t, header, "v", entry(shapeOf(-2), 0, 8, 0)), "do not hold"},
 		{"too many elements", bundleWith(t, header, "v", entry(shapeOf(1<<40, 1<<40), 0, 8, 0)), "do not hold"},
 		{"negative offset", bundleWith(t, header, "v", entry(shapeOf(2), -8, 8, 0)), "8 bytes at offset -8"},

@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
+
+	"millrace/dtype"
 )
 
 // checksumBuffer is how much is read at a time by each reader of a data file.
@@ -40,12 +42,12 @@ func checkSums(f io.ReaderAt, name string, entries []bundleEntry) error {
 // checkSum compares the checksum of one tensor.
 func checkSum(f io.ReaderAt, name string, e bundleEntry) error {
 	s := &summer{section: io.NewSectionReader(f, e.offset, e.Bytes), left: e.Bytes}
-	n, _ := elements(e.Shape)
+	n, _ := dtype.Elements(e.Shape.Dims()) // parseEntry has checked it
 	var ok bool
-	switch e.DType % refTypes {
-	case typeString:
+	switch e.DType.Base() {
+	case dtype.String:
 		ok = s.strings(n)
-	case typeVariant:
+	case dtype.Variant:
 		ok = s.variants(n)
 	default:
 		ok = s.bytes(e.Bytes)

@@ -1,6 +1,10 @@
 package savedmodel
 
-import "strings"
+import (
+	"strings"
+
+	"millrace/dtype"
+)
 
 // checkTensors looks at every constant, wherever it stands in the graph.
 //
@@ -33,7 +37,7 @@ func (j *judgement) checkTensors() error {
 			}
 		}
 		switch {
-		case typ%refTypes == typeResource:
+		case dtype.DataType(typ).Base() == dtype.Resource:
 			return j.r.unsafe("a constant of dtype resource: it names what no operation of the graph holds")
 		case content && text:
 			return j.r.unsafe("a constant of strings has two contents, of which TensorFlow uses one")

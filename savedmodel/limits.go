@@ -11,7 +11,6 @@ const (
 	maxMessageDepth  = 100       // of nested messages, TensorFlow's own limit
 	maxMapKeys       = 1 << 20   // of the maps around one place in a protobuf
 	maxFunctionDepth = 256       // of functions that call functions
-	maxTensorDims    = 254       // TensorFlow's own limit
 	maxKeyBytes      = 1 << 16   // of a variable's name
 	maxShards        = 1 << 16   // of a variables bundle
 	maxVisits        = 16 << 20  // of nodes, for all signatures together

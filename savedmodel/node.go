@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"millrace/dtype"
 )
 
 // Field numbers of NodeDef, AttrValue and NameAttrList.
@@ -161,7 +163,7 @@ func constStrings(n nodeDef) ([]string, bool) {
 			values = append(values, string(e.bytes))
 		}
 	}
-	return values, typ == typeString
+	return values, dtype.DataType(int32(typ)) == dtype.String
 }
 
 // tensorRef is a reference to an output of a node in a graph: "node:1".

@@ -14,8 +14,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/internal/tfproto"
 )
+
+// spec shortens a tensor's name, data type and dimensions.
+func spec(name string, d dtype.DataType, dims ...int64) dtype.TensorSpec {
+	return dtype.TensorSpec{Name: name, DType: d, Shape: dtype.MakeShape(dims...)}
+}
 
 func TestRead(t *testing.T) {
 	tests := []struct {
@@ -26,15 +32,15 @@ func TestRead(t *testing.T) {
 	}{
 		{"constant", true, []string{`"serving_default" ("x") -> ("y")`}, nil},
 		{"graph_v1", false, []string{`"serving_default" ("x") -> ("y")`},
-			[]Variable{{Name: "half", DType: 1, Shape: []int64{}, Bytes: 4}, {Name: "two", DType: 1, Shape: []int64{}, Bytes: 4}}},
+			[]Variable{{spec("half", dtype.Float), 4}, {spec("two", dtype.Float), 4}}},
 		{"linear", true, []string{`"serving_default" ("x") -> ("y")`},
-			[]Variable{{Name: "b/.ATTRIBUTES/VARIABLE_VALUE", DType: 1, Shape: []int64{2}, Bytes: 8},
-				{Name: "w/.ATTRIBUTES/VARIABLE_VALUE", DType: 1, Shape: []int64{3, 2}, Bytes: 24}}},
+			[]Variable{{spec("b/.ATTRIBUTES/VARIABLE_VALUE", dtype.Float, 2), 8},
+				{spec("w/.ATTRIBUTES/VARIABLE_VALUE", dtype.Float, 3, 2), 24}}},
 		{"loop", true, []string{`"serving_default" ("n") -> ("sum")`}, nil},
 		{"outputs", true, []string{`"serving_default" ("image", "label") -> ("bright", "mean", "next", "text")`}, nil},
 		{"strings", true, []string{`"serving_default" ("text") -> ("length", "upper")`}, nil},
 		{"two_signatures", true, []string{`"explain" ("x") -> ("weight", "y")`, `"serving_default" ("x") -> ("y")`},
-			[]Variable{{Name: "k/.ATTRIBUTES/VARIABLE_VALUE", DType: 1, Shape: []int64{}, Bytes: 4}}},
+			[]Variable{{spec("k/.ATTRIBUTES/VARIABLE_VALUE", dtype.Float), 4}}},
 		{"vocab", true, []string{`"serving_default" ("word") -> ("id")`}, nil},
 	}
 	for _, tt := range tests {
@@ -67,14 +73,14 @@ func TestSignatureTensors(t *testing.T) {
 	}
 	want := &Signature{Name: "serving_default", Method: "tensorflow/serving/predict",
 		Inputs: []Tensor{
-			{Name: "image", Node: "serving_default_image:0", DType: 1, Shape: []int64{-1, 8, 8}},
-			{Name: "label", Node: "serving_default_label:0", DType: 9, Shape: []int64{-1}},
+			{TensorSpec: spec("image", dtype.Float, -1, 8, 8), Node: "serving_default_image:0"},
+			{TensorSpec: spec("label", dtype.Int64, -1), Node: "serving_default_label:0"},
 		},
 		Outputs: []Tensor{
-			{Name: "bright", Node: "PartitionedCall:0", DType: 10, Shape: []int64{-1}},
-			{Name: "mean", Node: "PartitionedCall:1", DType: 1, Shape: []int64{-1}},
-			{Name: "next", Node: "PartitionedCall:2", DType: 9, Shape: []int64{-1}},
-			{Name: "text", Node: "PartitionedCall:3", DType: 7, Shape: []int64{-1}},
+			{TensorSpec: spec("bright", dtype.Bool, -1), Node: "PartitionedCall:0"},
+			{TensorSpec: spec("mean", dtype.Float, -1), Node: "PartitionedCall:1"},
+			{TensorSpec: spec("next", dtype.Int64, -1), Node: "PartitionedCall:2"},
+			{TensorSpec: spec("text", dtype.String, -1), Node: "PartitionedCall:3"},
 		}}
 	got, err := m.Signature("serving_default")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -301,7 +307,7 @@ func TestReadResolve(t *testing.T) {
 		{"no name", func(s *tfproto.SignatureDef) { s.Inputs["x"].Encoding = nil }, "names no tensor"},
 		{"dtype", func(s *tfproto.SignatureDef) { s.Inputs["x"].Dtype = tfproto.DataType_DT_INT32 },
 			`the signature says int32, node "serving_default_x" gives float32`},
-		{"negative dimension", func(s *tfproto.SignatureDef) { s.Inputs["x"].TensorShape.Dim[0].Size = -7 }, "a dimension of size -7"},
+		{"negative dimension", func(s *tfproto.SignatureDef) { s.Inputs["x"].TensorShape.Dim[0].Size = -7 }, "a dimension below -1"},
 		{"rank", func(s *tfproto.SignatureDef) {
 			s.Inputs["x"].TensorShape.Dim = make([]*tfproto.TensorShapeProto_Dim, 300)
 			for i := range s.Inputs["x"].TensorShape.Dim {
@@ -395,9 +401,9 @@ func ExampleRead() {
 		fmt.Println("variable", v.Name, v.Shape)
 	}
 	// Output:
-	// input x serving_default_x:0 [-1 3]
+	// input x serving_default_x:0 [?, 3]
 	// variable b/.ATTRIBUTES/VARIABLE_VALUE [2]
-	// variable w/.ATTRIBUTES/VARIABLE_VALUE [3 2]
+	// variable w/.ATTRIBUTES/VARIABLE_VALUE [3, 2]
 }
 
 func ExampleRead_unsafe() {

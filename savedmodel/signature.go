@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"millrace/dtype"
 )
 
 // Field numbers of SignatureDef, TensorInfo and TensorShapeProto.
@@ -27,11 +29,9 @@ type Signature struct {
 
 // Tensor is an input or output of a signature.
 type Tensor struct {
-	Name     string   // the key that callers use
-	Node     string   // where it is in the graph: "op:0"
-	DType    int32    // TensorFlow's DataType
-	Shape    []int64  // nil: of unknown rank; -1: a dimension of unknown size
-	Encoding Encoding // other than Dense, Node is empty
+	dtype.TensorSpec          // Name is the key that callers use
+	Node             string   // where it is in the graph: "op:0"
+	Encoding         Encoding // other than Dense, Node is empty
 }
 
 // Encoding says how a tensor of a signature is put together.
@@ -83,7 +83,7 @@ func parseTensorInfo(b []byte) Tensor {
 		case infoComposite:
 			t.Encoding = Composite
 		case infoType:
-			t.DType = int32(f.number)
+			t.DType = dtype.DataType(int32(f.number))
 		case infoShape:
 			t.Shape = parseShape(f.bytes)
 		}
@@ -91,21 +91,21 @@ func parseTensorInfo(b []byte) Tensor {
 	return t
 }
 
-// parseShape reads a TensorShapeProto; nil is a shape of unknown rank.
-func parseShape(b []byte) []int64 {
-	shape := []int64{}
+// parseShape reads a TensorShapeProto.
+func parseShape(b []byte) dtype.Shape {
+	dims := []int64{}
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case shapeUnknown:
 			if f.number != 0 {
-				return nil
+				return dtype.Shape{}
 			}
 		case shapeDim:
 			size, _ := attrField(f.bytes, 1)
-			shape = append(shape, int64(size.number))
+			dims = append(dims, int64(size.number))
 		}
 	}
-	return shape
+	return dtype.MakeShape(dims...)
 }
 
 // signatures reads every signature and finds its tensors in the graph.
@@ -139,13 +139,8 @@ func (r *reader) resolve(m *metaGraph, s *Signature, what string, t *Tensor) err
 		e.Signature, e.Tensor = s.Name, t.Name
 		return e
 	}
-	if len(t.Shape) > maxTensorDims {
-		return fail("%d dimensions, at most %d work", len(t.Shape), maxTensorDims)
-	}
-	for _, d := range t.Shape {
-		if d < -1 {
-			return fail("a dimension of size %d", d)
-		}
+	if err := t.Shape.Check(); err != nil {
+		return fail("%v", err)
 	}
 	if t.Encoding != Dense {
 		return nil
@@ -166,8 +161,8 @@ func (r *reader) resolve(m *metaGraph, s *Signature, what string, t *Tensor) err
 	if ref.port >= len(types) {
 		return fail("node %s (%s) has %d outputs, there is no %s", quote(n.name), quote(n.op), len(types), quote(t.Node))
 	}
-	if has := types[ref.port] % refTypes; has != 0 && has != t.DType%refTypes {
-		return fail("the signature says %s, node %s gives %s", typeName(t.DType), quote(n.name), typeName(has))
+	if has := dtype.DataType(types[ref.port]).Base(); has != 0 && has != t.DType.Base() {
+		return fail("the signature says %v, node %s gives %v", t.DType.Base(), quote(n.name), has)
 	}
 	return nil
 }

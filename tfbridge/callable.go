@@ -198,7 +198,7 @@ func (c *Callable) checkValues(values []*Tensor) error {
 			return millrace.Errorf(millrace.ErrClosed, "value for %s is nil or closed", f.name)
 		case t.dtype != f.dtype:
 			return millrace.Errorf(millrace.ErrModel, "%s takes type %v, got %v", f.name, f.dtype, t.dtype)
-		case !c.anyShape && !f.shape.IsCompatibleWith(t.dims()):
+		case !c.anyShape && !f.shape.Accepts(t.dims()):
 			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", f.name, f.shape, t.dims())
 		}
 	}

@@ -253,7 +253,7 @@ func (c *Callback) checkResults(results []*Tensor) error {
 			return fail("result %d is nil or closed", i)
 		case t.dtype != c.dtypes[i]:
 			return fail("result %d is of type %v, want %v", i, t.dtype, c.dtypes[i])
-		case c.shapes != nil && !c.shapes[i].IsCompatibleWith(t.dims()):
+		case c.shapes != nil && !c.shapes[i].Accepts(t.dims()):
 			return fail("result %d has shape %v, want %v", i, t.dims(), c.shapes[i])
 		}
 	}

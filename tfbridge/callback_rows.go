@@ -178,7 +178,7 @@ func (r *Rows) fitsShape(dims []int64) (bool, error) {
 	if r.n > 0 && slices.Equal(r.dims, dims) {
 		return true, r.checkBytes(r.rowBytes())
 	}
-	if !r.spec.IsCompatibleWith(dims) {
+	if !r.spec.Accepts(dims) {
 		return false, millrace.Errorf(millrace.ErrSchema, "shape %v, want %v", dims, r.spec)
 	}
 	if slices.Contains(dims, 0) && !r.empty && !slices.Contains(r.spec.Dims(), 0) {

@@ -52,10 +52,17 @@ const (
 func ParseDataType(name string) (DataType, bool) { return dtype.Parse(name) }
 
 // Float16 is an IEEE half precision number's bits, the element of Half.
-type Float16 uint16
+type Float16 = dtype.Float16
 
 // BFloat16 is the upper half of a float32's bits, the element of Bfloat16.
-type BFloat16 uint16
+type BFloat16 = dtype.BFloat16
+
+// NewFloat16 returns the half precision number nearest to f, see
+// [dtype.NewFloat16].
+func NewFloat16(f float32) Float16 { return dtype.NewFloat16(f) }
+
+// NewBFloat16 returns the bfloat16 nearest to f, see [dtype.NewBFloat16].
+func NewBFloat16(f float32) BFloat16 { return dtype.NewBFloat16(f) }
 
 // goTypes holds the Go type of an element of each data type. Those whose
 // contents Go cannot read are not in it.

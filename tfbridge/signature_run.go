@@ -109,7 +109,7 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 			return nil, errSignature(key, name, errClosed("tensor"))
 		case t.dtype != info.DType:
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes type %v, got %v", info.DType, t.dtype))
-		case !info.Shape.IsCompatibleWith(t.dims()):
+		case !info.Shape.Accepts(t.dims()):
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes shape %v, got %v", info.Shape, t.dims()))
 		}
 		values[i] = t

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"millrace/dtype"
 	"millrace/internal/output"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -21,10 +22,10 @@ func columns(reuse []output.Column, b *loaders.Batch) ([]output.Column, error) {
 }
 
 func column(name string, t *tfbridge.Tensor) (output.Column, error) {
-	c := output.Column{Name: name, DType: output.DType(t.DataType().String()), Shape: t.Shape()}
+	c := output.Column{Name: name, DType: t.DataType(), Shape: t.Shape()}
 	var err error
 	switch {
-	case c.DType == output.String:
+	case c.DType == dtype.String:
 		c.Strings, err = t.Strings()
 	case c.DType.Size() > 0: // others cannot be written, and output says so
 		c.Data, err = t.Bytes()

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/estimator"
 	"millrace/internal/figures"
 	"millrace/internal/output"
 	"millrace/loaders"
 	"millrace/loaders/diag"
-	"millrace/tfbridge"
 )
 
 // predictFlags are the flags of predict.
@@ -197,19 +197,19 @@ func inputs(plan *loaders.Plan, model string) []string {
 }
 
 // expected are the columns of the output as far as they are known.
-func expected(plan *loaders.Plan, model *estimator.Model, keep []string) []output.Spec {
-	var specs []output.Spec
+func expected(plan *loaders.Plan, model *estimator.Model, keep []string) []dtype.TensorSpec {
+	var specs []dtype.TensorSpec
 	for _, t := range model.Signature().Outputs {
-		spec := output.Spec{Name: t.Name, DType: output.DType(tfbridge.DataType(t.DType).String())}
-		if len(t.Shape) > 0 {
-			spec.Shape = append([]int64{}, t.Shape[1:]...)
+		spec := dtype.TensorSpec{Name: t.Name, DType: t.DType}
+		if dims := t.Shape.Dims(); len(dims) > 0 {
+			spec.Shape = dtype.MakeShape(dims[1:]...)
 		}
 		specs = append(specs, spec)
 	}
 	for _, name := range keep {
 		for _, t := range plan.Tensors {
 			if t.Name == name {
-				specs = append(specs, output.Spec{Name: name, DType: output.DType(t.DType.String()), Shape: append([]int64{}, t.Shape...)})
+				specs = append(specs, dtype.TensorSpec{Name: name, DType: t.DType, Shape: dtype.MakeShape(t.Shape...)})
 			}
 		}
 	}

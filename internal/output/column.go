@@ -1,33 +1,23 @@
 package output
 
 import (
-	"math"
-
 	"millrace"
+	"millrace/dtype"
 )
 
 // Column is one tensor of a batch; its first dimension counts the rows.
 type Column struct {
 	Name    string
-	DType   DType
+	DType   dtype.DataType
 	Shape   []int64  // with the batch dimension
 	Data    []byte   // the elements, row-major, little endian; nil for strings
 	Strings []string // the elements of a string tensor, row-major
 }
 
-// Spec is what is known of a column before the first batch.
-type Spec struct {
-	Name  string
-	DType DType
-	Shape []int64 // of one row; -1 is an unknown dimension, nil an unknown rank
-}
-
-// elements returns the number of elements that a shape holds.
+// elements returns how many elements a shape holds that [Column.valid] has
+// checked.
 func elements(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		n *= d
-	}
+	n, _ := dtype.Elements(shape)
 	return n
 }
 
@@ -49,22 +39,30 @@ func (c *Column) rowStrings(i int) []string {
 	return c.Strings[i*n : (i+1)*n]
 }
 
+// writable reports whether there is a format for elements of a data type.
+func writable(d dtype.DataType) bool {
+	switch d {
+	case dtype.Bool, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64,
+		dtype.Uint8, dtype.Uint16, dtype.Uint32, dtype.Uint64,
+		dtype.Half, dtype.Bfloat16, dtype.Float, dtype.Double,
+		dtype.Complex64, dtype.Complex128, dtype.String:
+		return true
+	}
+	return false
+}
+
 // valid reports whether the column's data fits its shape.
 func (c *Column) valid() error {
-	size, ok := dtypes[c.DType]
-	if !ok {
-		return c.fail(millrace.ErrModel, "tensors of dtype %s cannot be written", c.DType)
+	if !writable(c.DType) {
+		return c.fail(millrace.ErrModel, "tensors of dtype %v cannot be written", c.DType)
 	}
-	n := int64(1)
-	for _, d := range c.Shape {
-		if d < 0 || (d > 0 && n > math.MaxInt64/d) {
-			return c.fail(millrace.ErrInternal, "shape %d is not a shape", c.Shape)
-		}
-		n *= d
+	want, bytes, err := dtype.ByteSize(c.DType, c.Shape)
+	if err != nil {
+		return c.fail(millrace.ErrInternal, "%w", err)
 	}
-	have, want := int64(len(c.Data)), n*int64(size)
-	if c.DType == String {
-		have, want = int64(len(c.Strings)), n
+	have := int64(len(c.Strings))
+	if c.DType != dtype.String {
+		have, want = int64(len(c.Data)), bytes
 	}
 	if have != want {
 		return c.fail(millrace.ErrInternal, "shape %d asks for %d, the data holds %d", c.Shape, want, have)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"millrace/dtype"
 	"millrace/internal/output"
 )
 
@@ -24,8 +25,8 @@ func ExampleCreate() {
 	defer out.Close() // takes everything back unless it was committed
 	labels, _ := binary.Append(nil, binary.LittleEndian, []int64{3, 7})
 	err = out.Write([]output.Column{
-		{Name: "digit", DType: output.Int64, Shape: []int64{2}, Data: labels},
-		{Name: "id", DType: output.String, Shape: []int64{2}, Strings: []string{"a", "b"}},
+		{Name: "digit", DType: dtype.Int64, Shape: []int64{2}, Data: labels},
+		{Name: "id", DType: dtype.String, Shape: []int64{2}, Strings: []string{"a", "b"}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -42,7 +43,7 @@ func ExampleCreate() {
 
 func ExampleAppendBatch() {
 	line, err := output.AppendBatch(nil, []output.Column{
-		{Name: "x", DType: output.Bool, Shape: []int64{2}, Data: []byte{1, 0}},
+		{Name: "x", DType: dtype.Bool, Shape: []int64{2}, Data: []byte{1, 0}},
 	})
 	if err != nil {
 		log.Fatal(err)

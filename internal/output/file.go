@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // Stdout is the path that stands for standard output.
@@ -30,8 +31,8 @@ type File struct {
 	file      *os.File // nil for standard output
 	sink      *sink
 	enc       encoder
-	hints     []Spec
-	cols      []Spec // of the first batch; nil before it
+	hints     []dtype.TensorSpec
+	cols      []dtype.TensorSpec // of the first batch; nil before it
 	done      bool
 }
 
@@ -80,7 +81,7 @@ func (f *File) open(o *Options) error {
 
 // Expect says which columns there will be, as far as it is known, so that a
 // file without rows has them too.
-func (f *File) Expect(cols []Spec) { f.hints = cols }
+func (f *File) Expect(cols []dtype.TensorSpec) { f.hints = cols }
 
 // Rows returns the number of rows written so far.
 func (f *File) Rows() int64 { return f.sink.rows }
@@ -115,9 +116,9 @@ func (f *File) Write(batch []Column) error {
 
 // start tells the encoder the columns of the first batch.
 func (f *File) start(batch []Column) error {
-	f.cols = make([]Spec, len(batch))
+	f.cols = make([]dtype.TensorSpec, len(batch))
 	for i, c := range batch {
-		f.cols[i] = Spec{Name: c.Name, DType: c.DType, Shape: slices.Clone(c.Shape[1:])}
+		f.cols[i] = dtype.TensorSpec{Name: c.Name, DType: c.DType, Shape: dtype.MakeShape(c.Shape[1:]...)}
 	}
 	return f.enc.start(f.cols)
 }
@@ -130,10 +131,10 @@ func (f *File) sameColumns(batch []Column) error {
 	for i := range batch {
 		c, want := &batch[i], f.cols[i]
 		if c.Name != want.Name || c.DType != want.DType {
-			return c.fail(millrace.ErrInternal, "%s after batches with %s of %q", c.DType, want.DType, want.Name)
+			return c.fail(millrace.ErrInternal, "%v after batches with %v of %q", c.DType, want.DType, want.Name)
 		}
-		if len(c.Shape)-1 != len(want.Shape) {
-			return c.fail(millrace.ErrModel, "rank %d in this batch, %d in those before", len(c.Shape), len(want.Shape)+1)
+		if rank := want.Shape.NumDimensions(); len(c.Shape)-1 != rank {
+			return c.fail(millrace.ErrModel, "rank %d in this batch, %d in those before", len(c.Shape), rank+1)
 		}
 	}
 	return nil
@@ -166,8 +167,8 @@ func (f *File) Commit() error {
 // finish writes what ends the format.
 func (f *File) finish() error {
 	if f.cols == nil { // no batch came: the file has no rows, but columns if they are known
-		cols := slices.DeleteFunc(slices.Clone(f.hints), func(s Spec) bool {
-			return s.Shape == nil || dtypes[s.DType] == 0 && s.DType != String
+		cols := slices.DeleteFunc(slices.Clone(f.hints), func(s dtype.TensorSpec) bool {
+			return s.Shape.NumDimensions() < 0 || !writable(s.DType)
 		})
 		if err := f.enc.start(cols); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // Format is a file format of predictions.
@@ -25,7 +26,7 @@ var formats = []Format{
 
 // encoder turns batches into the bytes of one format.
 type encoder interface {
-	start(cols []Spec) error              // once, before the first write
+	start(cols []dtype.TensorSpec) error  // once, before the first write
 	write(batch []Column, rows int) error // batches of the columns given to start
 	finish() error                        // what comes after the last batch
 	discard()                             // frees what finish would have freed

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // AppendBatch appends one batch as a JSON object on one line, in the form of
@@ -25,7 +26,7 @@ func AppendBatch(b []byte, batch []Column) ([]byte, error) {
 		}
 		b = appendName(b, c.Name)
 		b = append(b, `: {"dtype": "`...)
-		b = append(b, c.DType...)
+		b = append(b, c.DType.String()...)
 		b = append(b, `", "shape": [`...)
 		for i, d := range c.Shape {
 			if i > 0 {
@@ -42,7 +43,7 @@ func AppendBatch(b []byte, batch []Column) ([]byte, error) {
 
 // appendFlat appends all elements, separated by commas.
 func (c *Column) appendFlat(b []byte) []byte {
-	if c.DType == String {
+	if c.DType == dtype.String {
 		for i, s := range c.Strings {
 			if i > 0 {
 				b = append(b, ", "...)
@@ -63,14 +64,14 @@ func (c *Column) appendFlat(b []byte) []byte {
 
 // appendRow appends row i as a value or nested arrays of values.
 func (c *Column) appendRow(b []byte, i int) []byte {
-	if c.DType == String {
+	if c.DType == dtype.String {
 		return appendStrings(b, c.rowStrings(i), c.Shape[1:])
 	}
 	return appendNested(b, c.row(i), c.Shape[1:], c.DType)
 }
 
 // appendNested appends numbers of a shape as nested arrays.
-func appendNested(b, data []byte, shape []int64, d DType) []byte {
+func appendNested(b, data []byte, shape []int64, d dtype.DataType) []byte {
 	if len(shape) == 0 {
 		return appendNumber(b, data, d)
 	}
@@ -132,7 +133,7 @@ type ndjson struct {
 
 func newNDJSON(w *sink) encoder { return &ndjson{w: w} }
 
-func (n *ndjson) start(cols []Spec) error {
+func (n *ndjson) start(cols []dtype.TensorSpec) error {
 	for i, c := range cols {
 		open := []byte{','}
 		if i == 0 {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // npz writes a zip archive with one .npy array a column, uncompressed, as
@@ -27,28 +28,26 @@ type npz struct {
 
 func newNPZ(w *sink) encoder { return &npz{w: w} }
 
-func (n *npz) start(cols []Spec) error {
+func (n *npz) start(cols []dtype.TensorSpec) error {
 	for _, spec := range cols {
-		if slices.Contains(spec.Shape, -1) { // only without rows: sizes are not known
-			spec.Shape = slices.Clone(spec.Shape)
-			for i := range spec.Shape {
-				spec.Shape[i] = max(spec.Shape[i], 0)
-			}
+		row := spec.Shape.Dims()
+		for i := range row {
+			row[i] = max(row[i], 0) // a size is unknown only where there are no rows
 		}
 		f, err := nameless(n.w.dir)
 		if err != nil {
 			return n.w.fail("create a temporary file", -1, err)
 		}
-		n.cols = append(n.cols, &npyColumn{spec: spec, file: f, buf: bufio.NewWriterSize(f, 64<<10)})
+		n.cols = append(n.cols, &npyColumn{spec: spec, row: row, file: f, buf: bufio.NewWriterSize(f, 64<<10)})
 	}
 	return nil
 }
 
 func (n *npz) write(batch []Column, rows int) error {
 	for i, col := range n.cols {
-		if !slices.Equal(batch[i].Shape[1:], col.spec.Shape) {
+		if !slices.Equal(batch[i].Shape[1:], col.row) {
 			return batch[i].fail(millrace.ErrConfig, "rows of shape %d after rows of shape %d, and a NumPy array holds one shape; write %s instead",
-				batch[i].Shape[1:], col.spec.Shape, "NDJSON, TFRecord or Parquet, or pad")
+				batch[i].Shape[1:], col.row, "NDJSON, TFRecord or Parquet, or pad")
 		}
 		if err := col.add(&batch[i]); err != nil {
 			return n.w.failed(err)
@@ -98,7 +97,8 @@ func nameless(dir string) (*os.File, error) {
 
 // npyColumn gathers one column.
 type npyColumn struct {
-	spec    Spec
+	spec    dtype.TensorSpec
+	row     []int64 // the dimensions of one row
 	file    *os.File
 	buf     *bufio.Writer
 	rows    int64
@@ -109,19 +109,19 @@ type npyColumn struct {
 
 // npyTypes are NumPy's names of element types. NumPy has no bfloat16: as
 // float32 its values are the same.
-var npyTypes = map[DType]string{
-	Bool: "|b1", Int8: "|i1", Int16: "<i2", Int32: "<i4", Int64: "<i8",
-	Uint8: "|u1", Uint16: "<u2", Uint32: "<u4", Uint64: "<u8",
-	Float16: "<f2", Bfloat16: "<f4", Float32: "<f4", Float64: "<f8",
-	Complex64: "<c8", Complex128: "<c16",
+var npyTypes = map[dtype.DataType]string{
+	dtype.Bool: "|b1", dtype.Int8: "|i1", dtype.Int16: "<i2", dtype.Int32: "<i4", dtype.Int64: "<i8",
+	dtype.Uint8: "|u1", dtype.Uint16: "<u2", dtype.Uint32: "<u4", dtype.Uint64: "<u8",
+	dtype.Half: "<f2", dtype.Bfloat16: "<f4", dtype.Float: "<f4", dtype.Double: "<f8",
+	dtype.Complex64: "<c8", dtype.Complex128: "<c16",
 }
 
 // add appends the rows of one batch to the column's file.
 func (c *npyColumn) add(col *Column) error {
 	switch col.DType {
-	case String:
+	case dtype.String:
 		return c.addStrings(col)
-	case Bfloat16:
+	case dtype.Bfloat16:
 		c.scratch = widen(c.scratch[:0], col.Data)
 		_, err := c.buf.Write(c.scratch)
 		return err
@@ -168,16 +168,16 @@ func (c *npyColumn) copyTo(w io.Writer) error {
 		return err
 	}
 	descr := npyTypes[c.spec.DType]
-	if c.spec.DType == String {
+	if c.spec.DType == dtype.String {
 		if err := c.checkPadded(); err != nil {
 			return err
 		}
 		descr = fmt.Sprintf("|S%d", max(c.longest, 1))
 	}
-	if _, err := w.Write(npyHeader(descr, append([]int64{c.rows}, c.spec.Shape...))); err != nil {
+	if _, err := w.Write(npyHeader(descr, append([]int64{c.rows}, c.row...))); err != nil {
 		return err
 	}
-	if c.spec.DType == String {
+	if c.spec.DType == dtype.String {
 		return c.copyStrings(w)
 	}
 	_, err := io.Copy(w, c.file)
@@ -194,7 +194,7 @@ const (
 
 // checkPadded refuses strings whose lengths differ too much for an array.
 func (c *npyColumn) checkPadded() error {
-	n := c.rows * elements(c.spec.Shape)
+	n := c.rows * elements(c.row)
 	if n == 0 || c.longest == 0 {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (c *npyColumn) copyStrings(w io.Writer) error {
 	r := bufio.NewReaderSize(c.file, 64<<10)
 	out := bufio.NewWriterSize(w, 64<<10)
 	fill := make([]byte, max(c.longest, 1))
-	for range c.rows * elements(c.spec.Shape) {
+	for range c.rows * elements(c.row) {
 		n, err := binary.ReadUvarint(r)
 		if err != nil {
 			return err

@@ -4,25 +4,15 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+
+	"millrace/dtype"
 )
 
-// half widens the bits of a float16. Every float16 is a float32.
-func half(bits uint16) float32 {
-	sign, exp, frac := uint32(bits>>15)<<31, uint32(bits>>10&0x1f), uint32(bits&0x3ff)
-	switch exp {
-	case 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
-	case 0: // zero and subnormals: frac * 2^-24
-		v := float32(frac) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	}
-	return math.Float32frombits(sign | (exp+127-15)<<23 | frac<<13)
-}
+// half widens the bits of a float16.
+func half(bits uint16) float32 { return dtype.Float16(bits).Float32() }
 
-// bfloat widens the bits of a bfloat16: the upper half of a float32.
-func bfloat(bits uint16) float32 {
-	return math.Float32frombits(uint32(bits) << 16)
-}
+// bfloat widens the bits of a bfloat16.
+func bfloat(bits uint16) float32 { return dtype.BFloat16(bits).Float32() }
 
 // appendFloat appends a JSON number, or the string "NaN", "Infinity" or
 // "-Infinity". bits is 32 or 64, the precision that v came from; the decimal
@@ -73,26 +63,26 @@ func appendNarrow(b []byte, bits uint16, widen func(uint16) float32) []byte {
 }
 
 // appendNumber appends the JSON form of the first element in data.
-func appendNumber(b, data []byte, d DType) []byte {
+func appendNumber(b, data []byte, d dtype.DataType) []byte {
 	le := binary.LittleEndian
 	switch d {
-	case Bool:
+	case dtype.Bool:
 		return strconv.AppendBool(b, data[0] != 0)
-	case Int8:
+	case dtype.Int8:
 		return strconv.AppendInt(b, int64(int8(data[0])), 10)
-	case Int16:
+	case dtype.Int16:
 		return strconv.AppendInt(b, int64(int16(le.Uint16(data))), 10)
-	case Int32:
+	case dtype.Int32:
 		return strconv.AppendInt(b, int64(int32(le.Uint32(data))), 10)
-	case Int64:
+	case dtype.Int64:
 		return strconv.AppendInt(b, int64(le.Uint64(data)), 10)
-	case Uint8:
+	case dtype.Uint8:
 		return strconv.AppendUint(b, uint64(data[0]), 10)
-	case Uint16:
+	case dtype.Uint16:
 		return strconv.AppendUint(b, uint64(le.Uint16(data)), 10)
-	case Uint32:
+	case dtype.Uint32:
 		return strconv.AppendUint(b, uint64(le.Uint32(data)), 10)
-	case Uint64:
+	case dtype.Uint64:
 		return strconv.AppendUint(b, le.Uint64(data), 10)
 	}
 	return appendReal(b, data, d)
@@ -100,21 +90,21 @@ func appendNumber(b, data []byte, d DType) []byte {
 
 // appendReal appends the JSON form of the first floating-point or complex
 // element in data.
-func appendReal(b, data []byte, d DType) []byte {
+func appendReal(b, data []byte, d dtype.DataType) []byte {
 	le := binary.LittleEndian
 	switch d {
-	case Float16:
+	case dtype.Half:
 		return appendNarrow(b, le.Uint16(data), half)
-	case Bfloat16:
+	case dtype.Bfloat16:
 		return appendNarrow(b, le.Uint16(data), bfloat)
-	case Float32:
+	case dtype.Float:
 		return appendFloat(b, float64(math.Float32frombits(le.Uint32(data))), 32)
-	case Float64:
+	case dtype.Double:
 		return appendFloat(b, math.Float64frombits(le.Uint64(data)), 64)
 	}
-	part := Float32
-	if d == Complex128 {
-		part = Float64
+	part := dtype.Float
+	if d == dtype.Complex128 {
+		part = dtype.Double
 	}
 	b = appendReal(append(b, '['), data, part)
 	b = appendReal(append(b, ','), data[part.Size():], part)

@@ -19,10 +19,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // numeric makes a column of fixed-size Go values.
-func numeric[T any](name string, d DType, shape []int64, values ...T) Column {
+func numeric[T any](name string, d dtype.DataType, shape []int64, values ...T) Column {
 	data, err := binary.Append(nil, binary.LittleEndian, values)
 	if err != nil {
 		panic(err)
@@ -32,7 +33,7 @@ func numeric[T any](name string, d DType, shape []int64, values ...T) Column {
 
 // text makes a column of strings.
 func text(name string, shape []int64, values ...string) Column {
-	return Column{Name: name, DType: String, Shape: shape, Strings: values}
+	return Column{Name: name, DType: dtype.String, Shape: shape, Strings: values}
 }
 
 // everything is a batch of two rows with every element type and with shapes
@@ -40,24 +41,24 @@ func text(name string, shape []int64, values ...string) Column {
 func everything() []Column {
 	inf, nan := math.Inf(1), math.NaN()
 	return []Column{
-		numeric("bool", Bool, []int64{2}, true, false),
-		numeric[int8]("int8", Int8, []int64{2}, -128, 127),
-		numeric[int16]("int16", Int16, []int64{2}, -32768, 32767),
-		numeric[int32]("int32", Int32, []int64{2, 2}, 1, -2, math.MinInt32, math.MaxInt32),
-		numeric[int64]("int64", Int64, []int64{2}, math.MinInt64, math.MaxInt64),
-		numeric[uint8]("uint8", Uint8, []int64{2}, 0, 255),
-		numeric[uint16]("uint16", Uint16, []int64{2}, 1, 65535),
-		numeric[uint32]("uint32", Uint32, []int64{2}, 1, math.MaxUint32),
-		numeric[uint64]("uint64", Uint64, []int64{2}, 1, math.MaxUint64),
-		numeric[uint16]("float16", Float16, []int64{2}, 0x2e66, 0x7bff),
-		numeric[uint16]("bfloat16", Bfloat16, []int64{2}, 0x3dcd, 0xff80),
-		numeric[float32]("float32", Float32, []int64{2, 1, 2}, 0.1, -0.5, 1e-9, 3),
-		numeric("float64", Float64, []int64{2, 2}, 0.1, inf, nan, -inf),
-		numeric("complex64", Complex64, []int64{2}, complex64(complex(1, -2)), complex64(complex(0.1, 0))),
-		numeric("complex128", Complex128, []int64{2, 1}, complex(1, 2), complex(0.1, inf)),
+		numeric("bool", dtype.Bool, []int64{2}, true, false),
+		numeric[int8]("int8", dtype.Int8, []int64{2}, -128, 127),
+		numeric[int16]("int16", dtype.Int16, []int64{2}, -32768, 32767),
+		numeric[int32]("int32", dtype.Int32, []int64{2, 2}, 1, -2, math.MinInt32, math.MaxInt32),
+		numeric[int64]("int64", dtype.Int64, []int64{2}, math.MinInt64, math.MaxInt64),
+		numeric[uint8]("uint8", dtype.Uint8, []int64{2}, 0, 255),
+		numeric[uint16]("uint16", dtype.Uint16, []int64{2}, 1, 65535),
+		numeric[uint32]("uint32", dtype.Uint32, []int64{2}, 1, math.MaxUint32),
+		numeric[uint64]("uint64", dtype.Uint64, []int64{2}, 1, math.MaxUint64),
+		numeric[uint16]("float16", dtype.Half, []int64{2}, 0x2e66, 0x7bff),
+		numeric[uint16]("bfloat16", dtype.Bfloat16, []int64{2}, 0x3dcd, 0xff80),
+		numeric[float32]("float32", dtype.Float, []int64{2, 1, 2}, 0.1, -0.5, 1e-9, 3),
+		numeric("float64", dtype.Double, []int64{2, 2}, 0.1, inf, nan, -inf),
+		numeric("complex64", dtype.Complex64, []int64{2}, complex64(complex(1, -2)), complex64(complex(0.1, 0))),
+		numeric("complex128", dtype.Complex128, []int64{2, 1}, complex(1, 2), complex(0.1, inf)),
 		text("string", []int64{2}, "a\x00b", "\xff"),
 		text("strings", []int64{2, 2}, "", "bc", "d", "é"),
-		numeric[float32]("nothing", Float32, []int64{2, 0}),
+		numeric[float32]("nothing", dtype.Float, []int64{2, 0}),
 	}
 }
 
@@ -139,13 +140,13 @@ func TestStdout(t *testing.T) {
 
 func TestAppendBatch(t *testing.T) {
 	batch := []Column{
-		numeric[int64]("b", Int64, []int64{2, 2}, 9007199254740993, -1, 0, math.MinInt64),
-		numeric[float32]("a\"<é", Float32, []int64{3}, 0.1, float32(math.NaN()), float32(math.Inf(-1))),
-		numeric("c", Complex64, []int64{1}, complex64(complex(1, -2.5))),
+		numeric[int64]("b", dtype.Int64, []int64{2, 2}, 9007199254740993, -1, 0, math.MinInt64),
+		numeric[float32]("a\"<é", dtype.Float, []int64{3}, 0.1, float32(math.NaN()), float32(math.Inf(-1))),
+		numeric("c", dtype.Complex64, []int64{1}, complex64(complex(1, -2.5))),
 		text("s", []int64{2}, "", "\x00\xff"),
-		numeric("t", Bool, []int64{2}, true, false),
-		numeric[uint8]("none", Uint8, []int64{0, 3}),
-		numeric[float64]("scalar", Float64, []int64{}, 2.5),
+		numeric("t", dtype.Bool, []int64{2}, true, false),
+		numeric[uint8]("none", dtype.Uint8, []int64{0, 3}),
+		numeric[float64]("scalar", dtype.Double, []int64{}, 2.5),
 	}
 	got, err := AppendBatch([]byte("before "), batch)
 	if err != nil {
@@ -254,7 +255,10 @@ func TestNPZ(t *testing.T) {
 }
 
 func TestWithoutRows(t *testing.T) {
-	hints := []Spec{{"x", Float32, []int64{3, -1}}, {"s", String, []int64{}}, {"unknown", Int32, nil}, {"odd", "qint8", []int64{}}}
+	hints := []dtype.TensorSpec{
+		{Name: "x", DType: dtype.Float, Shape: dtype.MakeShape(3, -1)}, {Name: "s", DType: dtype.String, Shape: dtype.ScalarShape()},
+		{Name: "unknown", DType: dtype.Int32}, {Name: "odd", DType: dtype.Qint8, Shape: dtype.ScalarShape()},
+	}
 	for _, f := range formats {
 		path := filepath.Join(t.TempDir(), "out"+f.Extensions[0])
 		out, err := Create(path, nil)
@@ -281,23 +285,23 @@ func TestWithoutRows(t *testing.T) {
 }
 
 func TestRefusedBatches(t *testing.T) {
-	one := numeric[int32]("x", Int32, []int64{2}, 1, 2)
+	one := numeric[int32]("x", dtype.Int32, []int64{2}, 1, 2)
 	tests := []struct {
 		name, file string
 		batches    [][]Column
 		class      millrace.Class
 		want       string
 	}{
-		{"scalar", "o.ndjson", [][]Column{{numeric[int32]("loss", Int32, nil, 1)}}, millrace.ErrModel, `tensor "loss": a scalar for the whole batch`},
-		{"rows", "o.ndjson", [][]Column{{one, numeric[int32]("y", Int32, []int64{3}, 1, 2, 3)}}, millrace.ErrModel, `tensor "y": holds 3 rows where "x" holds 2`},
+		{"scalar", "o.ndjson", [][]Column{{numeric[int32]("loss", dtype.Int32, nil, 1)}}, millrace.ErrModel, `tensor "loss": a scalar for the whole batch`},
+		{"rows", "o.ndjson", [][]Column{{one, numeric[int32]("y", dtype.Int32, []int64{3}, 1, 2, 3)}}, millrace.ErrModel, `tensor "y": holds 3 rows where "x" holds 2`},
 		{"twice", "o.ndjson", [][]Column{{one, one}}, millrace.ErrConfig, `tensor "x": two tensors of the output have this name`},
 		{"none", "o.ndjson", [][]Column{{}}, millrace.ErrModel, "there is no tensor to write"},
-		{"dtype", "o.ndjson", [][]Column{{{Name: "q", DType: "qint8", Shape: []int64{1}, Data: []byte{1}}}}, millrace.ErrModel, "dtype qint8 cannot be written"},
-		{"short", "o.ndjson", [][]Column{{{Name: "q", DType: Int32, Shape: []int64{1}, Data: []byte{1}}}}, millrace.ErrInternal, `tensor "q"`},
-		{"rank", "o.ndjson", [][]Column{{one}, {numeric[int32]("x", Int32, []int64{1, 1}, 1)}}, millrace.ErrModel, "rank 2 in this batch, 1 in those before"},
-		{"another dtype", "o.ndjson", [][]Column{{one}, {numeric[int64]("x", Int64, []int64{1}, 1)}}, millrace.ErrInternal, "int64 after batches with int32"},
+		{"dtype", "o.ndjson", [][]Column{{{Name: "q", DType: dtype.Qint8, Shape: []int64{1}, Data: []byte{1}}}}, millrace.ErrModel, "dtype qint8 cannot be written"},
+		{"short", "o.ndjson", [][]Column{{{Name: "q", DType: dtype.Int32, Shape: []int64{1}, Data: []byte{1}}}}, millrace.ErrInternal, `tensor "q"`},
+		{"rank", "o.ndjson", [][]Column{{one}, {numeric[int32]("x", dtype.Int32, []int64{1, 1}, 1)}}, millrace.ErrModel, "rank 2 in this batch, 1 in those before"},
+		{"another dtype", "o.ndjson", [][]Column{{one}, {numeric[int64]("x", dtype.Int64, []int64{1}, 1)}}, millrace.ErrInternal, "int64 after batches with int32"},
 		{"fewer", "o.ndjson", [][]Column{{one}, {}}, millrace.ErrModel, "no tensor"},
-		{"npz lengths", "o.npz", [][]Column{{numeric[int8]("v", Int8, []int64{1, 2}, 1, 2)}, {numeric[int8]("v", Int8, []int64{1, 3}, 1, 2, 3)}},
+		{"npz lengths", "o.npz", [][]Column{{numeric[int8]("v", dtype.Int8, []int64{1, 2}, 1, 2)}, {numeric[int8]("v", dtype.Int8, []int64{1, 3}, 1, 2, 3)}},
 			millrace.ErrConfig, `tensor "v": rows of shape [3] after rows of shape [2]`},
 		{"npz NUL", "o.npz", [][]Column{{text("s", []int64{1}, "a\x00")}}, millrace.ErrConfig, `tensor "s": the string "a\x00" ends in a NUL byte`},
 	}
@@ -324,7 +328,7 @@ func TestRefusedBatches(t *testing.T) {
 }
 
 func TestWideStrings(t *testing.T) {
-	c := npyColumn{spec: Spec{Name: "s"}, rows: 1 << 30, longest: 1 << 20, bytes: 1 << 31}
+	c := npyColumn{spec: dtype.TensorSpec{Name: "s"}, rows: 1 << 30, longest: 1 << 20, bytes: 1 << 31}
 	if err := c.checkPadded(); !errors.Is(err, millrace.ErrLimit) {
 		t.Errorf("got %v", err)
 	}

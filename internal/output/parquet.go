@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // groupBytes is how much of the columns, uncompressed, a row group holds. A
@@ -29,7 +30,7 @@ type table struct {
 
 func newParquet(w *sink) encoder { return &table{w: w, limit: groupBytes} }
 
-func (t *table) start(cols []Spec) error {
+func (t *table) start(cols []dtype.TensorSpec) error {
 	var fields schema.FieldList
 	props := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("millrace")}
 	for _, spec := range cols {
@@ -38,7 +39,7 @@ func (t *table) start(cols []Spec) error {
 			return t.fail(err)
 		}
 		fields = append(fields, node)
-		t.cols = append(t.cols, &tableColumn{spec: spec, rank: int16(len(spec.Shape) + len(complexShape(spec.DType)))})
+		t.cols = append(t.cols, &tableColumn{spec: spec, rank: int16(spec.Shape.NumDimensions() + len(complexShape(spec.DType)))})
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
 	if err != nil {
@@ -55,8 +56,8 @@ func (t *table) start(cols []Spec) error {
 
 // plain reports whether a dictionary of the values is a waste of time:
 // floating-point results hardly ever repeat.
-func plain(d DType) bool {
-	return strings.Contains(string(d), "float") || strings.HasPrefix(string(d), "complex")
+func plain(d dtype.DataType) bool {
+	return strings.Contains(d.String(), "float") || strings.HasPrefix(d.String(), "complex")
 }
 
 func (t *table) write(batch []Column, rows int) error {

@@ -9,12 +9,13 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // tableColumn writes the values of one column, and the levels that say which
 // value belongs to which list.
 type tableColumn struct {
-	spec Spec
+	spec dtype.TensorSpec
 	rank int16 // of a row, with the pair of a complex number
 
 	defs, reps []int16
@@ -27,13 +28,13 @@ type tableColumn struct {
 
 // tableNode returns a column's place in the schema. Rows are lists of lists
 // as deep as their rank; nothing is ever null.
-func tableNode(spec Spec) (schema.Node, error) {
+func tableNode(spec dtype.TensorSpec) (schema.Node, error) {
 	leaf, err := tableLeaf(spec)
 	if err != nil {
 		return nil, err
 	}
 	node := leaf
-	depth := len(spec.Shape) + len(complexShape(spec.DType))
+	depth := spec.Shape.NumDimensions() + len(complexShape(spec.DType))
 	for range depth {
 		if node, err = schema.ListOfWithName(spec.Name, node, parquet.Repetitions.Required, -1); err != nil {
 			return nil, err
@@ -44,8 +45,8 @@ func tableNode(spec Spec) (schema.Node, error) {
 
 // complexShape returns the shape of one element: complex numbers are written
 // as [real, imaginary].
-func complexShape(d DType) []int64 {
-	if d == Complex64 || d == Complex128 {
+func complexShape(d dtype.DataType) []int64 {
+	if d == dtype.Complex64 || d == dtype.Complex128 {
 		return []int64{2}
 	}
 	return nil
@@ -53,25 +54,25 @@ func complexShape(d DType) []int64 {
 
 // tableLeaf returns the node of a column's elements. bfloat16 is not known to
 // Parquet: as float32 its values are the same.
-func tableLeaf(spec Spec) (schema.Node, error) {
+func tableLeaf(spec dtype.TensorSpec) (schema.Node, error) {
 	required := parquet.Repetitions.Required
 	integer := func(t parquet.Type, bits int8, signed bool) (schema.Node, error) {
 		return schema.NewPrimitiveNodeLogical(spec.Name, required, schema.NewIntLogicalType(bits, signed), t, -1, -1)
 	}
 	switch spec.DType {
-	case Bool:
+	case dtype.Bool:
 		return schema.NewBooleanNode(spec.Name, required, -1), nil
-	case Int8, Int16, Int32:
+	case dtype.Int8, dtype.Int16, dtype.Int32:
 		return integer(parquet.Types.Int32, int8(8*spec.DType.Size()), true)
-	case Uint8, Uint16, Uint32:
+	case dtype.Uint8, dtype.Uint16, dtype.Uint32:
 		return integer(parquet.Types.Int32, int8(8*spec.DType.Size()), false)
-	case Int64, Uint64:
-		return integer(parquet.Types.Int64, 64, spec.DType == Int64)
-	case Bfloat16, Float32, Complex64:
+	case dtype.Int64, dtype.Uint64:
+		return integer(parquet.Types.Int64, 64, spec.DType == dtype.Int64)
+	case dtype.Bfloat16, dtype.Float, dtype.Complex64:
 		return schema.NewFloat32Node(spec.Name, required, -1), nil
-	case Float64, Complex128:
+	case dtype.Double, dtype.Complex128:
 		return schema.NewFloat64Node(spec.Name, required, -1), nil
-	case Float16:
+	case dtype.Half:
 		return schema.NewPrimitiveNodeLogical(spec.Name, required, schema.Float16LogicalType{}, parquet.Types.FixedLenByteArray, 2, -1)
 	}
 	return schema.NewByteArrayNode(spec.Name, required, -1), nil
@@ -143,13 +144,13 @@ func (t *tableColumn) intValues(c *Column) []int32 {
 	for at, size := 0, c.DType.Size(); at < len(c.Data); at += size {
 		var v int32
 		switch c.DType {
-		case Int8:
+		case dtype.Int8:
 			v = int32(int8(c.Data[at]))
-		case Uint8:
+		case dtype.Uint8:
 			v = int32(c.Data[at])
-		case Int16:
+		case dtype.Int16:
 			v = int32(int16(binary.LittleEndian.Uint16(c.Data[at:])))
-		case Uint16:
+		case dtype.Uint16:
 			v = int32(binary.LittleEndian.Uint16(c.Data[at:]))
 		default:
 			v = int32(binary.LittleEndian.Uint32(c.Data[at:]))
@@ -169,7 +170,7 @@ func (t *tableColumn) longValues(c *Column) []int64 {
 
 func (t *tableColumn) floatValues(c *Column) []float32 {
 	t.floats = t.floats[:0]
-	if c.DType == Bfloat16 {
+	if c.DType == dtype.Bfloat16 {
 		for at := 0; at < len(c.Data); at += 2 {
 			t.floats = append(t.floats, bfloat(binary.LittleEndian.Uint16(c.Data[at:])))
 		}

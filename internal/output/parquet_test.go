@@ -11,6 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
+
+	"millrace/dtype"
 )
 
 // readParquet reads a file with arrow-go's own reader: the types of the
@@ -103,11 +105,11 @@ func TestRowGroups(t *testing.T) {
 	defer f.Close()
 	f.enc.(*table).limit = 1
 	for _, b := range []Column{
-		numeric[int16]("x", Int16, []int64{2, 2, 1}, 1, 2, 3, 4),
-		numeric[int16]("x", Int16, []int64{1, 0, 7}),
-		numeric[int16]("x", Int16, []int64{1, 1, 0}),
-		numeric[int16]("x", Int16, []int64{0, 1, 1}),
-		numeric[int16]("x", Int16, []int64{1, 1, 3}, 5, 6, 7),
+		numeric[int16]("x", dtype.Int16, []int64{2, 2, 1}, 1, 2, 3, 4),
+		numeric[int16]("x", dtype.Int16, []int64{1, 0, 7}),
+		numeric[int16]("x", dtype.Int16, []int64{1, 1, 0}),
+		numeric[int16]("x", dtype.Int16, []int64{0, 1, 1}),
+		numeric[int16]("x", dtype.Int16, []int64{1, 1, 3}, 5, 6, 7),
 	} {
 		if err := f.Write([]Column{b}); err != nil {
 			t.Fatal(err)

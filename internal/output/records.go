@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"millrace/dtype"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 )
@@ -22,9 +23,9 @@ func newRecords(w *sink) encoder {
 	return &records{w: w, out: tfrecord.NewWriter(w, tfrecord.None)}
 }
 
-func (r *records) start(cols []Spec) error {
+func (r *records) start(cols []dtype.TensorSpec) error {
 	for _, c := range cols {
-		if c.DType == Float64 || c.DType == Complex128 {
+		if c.DType == dtype.Double || c.DType == dtype.Complex128 {
 			r.w.say("tensor %q is %s: a tf.Example has 32-bit floats only, its values are rounded", c.Name, c.DType)
 		}
 	}
@@ -61,13 +62,13 @@ func (r *records) fail(err error) error {
 // an earlier one.
 func (c *Column) feature(row int, reuse example.Feature) example.Feature {
 	switch c.DType {
-	case String:
+	case dtype.String:
 		f := example.Feature{Kind: example.Bytes, Bytes: reuse.Bytes[:0]}
 		for _, s := range c.rowStrings(row) {
 			f.Bytes = append(f.Bytes, []byte(s))
 		}
 		return f
-	case Float16, Bfloat16, Float32, Float64, Complex64, Complex128:
+	case dtype.Half, dtype.Bfloat16, dtype.Float, dtype.Double, dtype.Complex64, dtype.Complex128:
 		return example.Feature{Kind: example.Float, Floats: appendFloats(reuse.Floats[:0], c.row(row), c.DType)}
 	}
 	f := example.Feature{Kind: example.Int64, Ints: reuse.Ints[:0]}
@@ -79,22 +80,22 @@ func (c *Column) feature(row int, reuse example.Feature) example.Feature {
 }
 
 // appendFloats appends floating-point elements as float32.
-func appendFloats(values []float32, data []byte, d DType) []float32 {
+func appendFloats(values []float32, data []byte, d dtype.DataType) []float32 {
 	le := binary.LittleEndian
 	switch d {
-	case Complex64:
-		d = Float32
-	case Complex128:
-		d = Float64
+	case dtype.Complex64:
+		d = dtype.Float
+	case dtype.Complex128:
+		d = dtype.Double
 	}
 	for at := 0; at < len(data); at += d.Size() {
 		var v float32
 		switch d {
-		case Float16:
+		case dtype.Half:
 			v = half(le.Uint16(data[at:]))
-		case Bfloat16:
+		case dtype.Bfloat16:
 			v = bfloat(le.Uint16(data[at:]))
-		case Float32:
+		case dtype.Float:
 			v = math.Float32frombits(le.Uint32(data[at:]))
 		default:
 			v = float32(math.Float64frombits(le.Uint64(data[at:])))
@@ -105,20 +106,20 @@ func appendFloats(values []float32, data []byte, d DType) []float32 {
 }
 
 // integer returns the first integer or boolean in data.
-func integer(data []byte, d DType) int64 {
+func integer(data []byte, d dtype.DataType) int64 {
 	le := binary.LittleEndian
 	switch d {
-	case Bool, Uint8:
+	case dtype.Bool, dtype.Uint8:
 		return int64(data[0])
-	case Int8:
+	case dtype.Int8:
 		return int64(int8(data[0]))
-	case Int16:
+	case dtype.Int16:
 		return int64(int16(le.Uint16(data)))
-	case Uint16:
+	case dtype.Uint16:
 		return int64(le.Uint16(data))
-	case Int32:
+	case dtype.Int32:
 		return int64(int32(le.Uint32(data)))
-	case Uint32:
+	case dtype.Uint32:
 		return int64(le.Uint32(data))
 	}
 	return int64(le.Uint64(data))

@@ -1,5 +1,7 @@
 package output
 
+import "millrace/dtype"
+
 // WriteFile writes a file of bytes the way [Create] writes predictions: under
 // a temporary name, synced, and renamed when it is whole.
 func WriteFile(path string, data []byte, overwrite bool) error {
@@ -17,7 +19,7 @@ func WriteFile(path string, data []byte, overwrite bool) error {
 // raw is the encoder of a file that has no batches.
 type raw struct{}
 
-func (raw) start([]Spec) error        { return nil }
-func (raw) write([]Column, int) error { return nil }
-func (raw) finish() error             { return nil }
-func (raw) discard()                  {}
+func (raw) start([]dtype.TensorSpec) error { return nil }
+func (raw) write([]Column, int) error      { return nil }
+func (raw) finish() error                  { return nil }
+func (raw) discard()                       {}

@@ -1,4 +1,4 @@
-package tfbridge
+package dtype
 
 import (
 	"fmt"

@@ -1,6 +1,12 @@
-package tfbridge
+package dtype
 
 import "math"
+
+// Float16 is an IEEE half precision number's bits, the element of [Half].
+type Float16 uint16
+
+// BFloat16 is the upper half of a float32's bits, the element of [Bfloat16].
+type BFloat16 uint16
 
 // NewFloat16 returns the half precision number nearest to f, the even one of
 // two; what is too large becomes infinite. NaN stays one.
