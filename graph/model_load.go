@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"errors"
+	"fmt"
+
 	"millrace"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -32,9 +35,30 @@ func LoadChecked(checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
 		if _, damaged := savedmodel.Read(checked.Dir, o.check(true)); damaged != nil {
 			return nil, damaged
 		}
-		return nil, ModelError(checked.Dir, "", err)
+		return nil, loadError(checked.Dir, err)
 	}
 	return m, nil
+}
+
+// loadError returns a failure to load the model in dir with its place.
+func loadError(dir string, err error) error {
+	var known *millrace.Error
+	if errors.As(err, &known) && known.File != "" {
+		return err
+	}
+	e := millrace.Errorf(millrace.ErrModel, "%w", err)
+	e.Op, e.File = "load model", dir
+	var failed *tfbridge.Error
+	if errors.As(err, &failed) {
+		e.Code = int(failed.Code)
+	}
+	if errors.Is(err, millrace.ErrLimit) || failed != nil && failed.Code == tfbridge.ResourceExhausted {
+		e.Class = millrace.ErrLimit
+	}
+	if errors.Is(err, millrace.ErrIO) {
+		e.Class = millrace.ErrIO
+	}
+	return e
 }
 
 // loadProgram loads the program of a model and runs what runs at load.
@@ -97,14 +121,17 @@ func initialize(session *tfbridge.Session, p *savedmodel.Program, stage *savedmo
 			return err
 		}
 		if err := feeds.run(session, p.RestoreOp); err != nil {
-			return err
+			return fmt.Errorf("restore the variables: %w", err)
 		}
 		feeds.drop(p.Filename)
 	}
 	if p.InitOp == "" {
 		return nil
 	}
-	return feeds.run(session, p.InitOp)
+	if err := feeds.run(session, p.InitOp); err != nil {
+		return fmt.Errorf("run the init operation: %w", err)
+	}
+	return nil
 }
 
 // feeds are strings to be fed to tensors of a graph.

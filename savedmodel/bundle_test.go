@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/snappy"
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
@@ -127,7 +129,10 @@ func TestVariableMissingFromIndex(t *testing.T) {
 }
 
 // writeTable makes a table of one block, as variables.index is.
-func writeTable(entries []tableEntry) []byte {
+func writeTable(entries []tableEntry) []byte { return writeTableAs(entries, 0) }
+
+// writeTableAs is writeTable with blocks compressed in a way.
+func writeTableAs(entries []tableEntry, compression byte) []byte {
 	block := func(entries []tableEntry) []byte {
 		var b []byte
 		for _, e := range entries {
@@ -141,8 +146,11 @@ func writeTable(entries []tableEntry) []byte {
 	}
 	var out []byte
 	add := func(b []byte) []byte {
+		if compression == 1 {
+			b = snappy.Encode(nil, b)
+		}
 		h := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(out))), uint64(len(b)))
-		out = append(append(out, b...), 0)
+		out = append(append(out, b...), compression)
 		out = binary.LittleEndian.AppendUint32(out, maskCRC(crc32.Checksum(out[len(out)-len(b)-1:], castagnoli)))
 		return h
 	}
@@ -311,11 +319,40 @@ func TestAssetVariable(t *testing.T) {
 	}
 }
 
+// TensorFlow's own writer of 2016 compressed the blocks.
+func TestCompressedIndex(t *testing.T) {
+	dir := copyModel(t, "linear")
+	if err := os.Remove(filepath.Join(dir, fingerprintName)); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, indexName)
+	entries, err := readTable(name, readFile(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, name, writeTableAs(entries, 1))
+	got, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Variables, got.Variables); diff != "" || len(got.Variables) == 0 {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+	writeFile(t, name, writeTableAs(entries, 2))
+	_, err = Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "compressed in a way that TensorFlow does not know (2)")
+}
+
 func FuzzIndex(f *testing.F) {
 	for _, name := range []string{"linear", "sharded"} {
 		f.Add(readFile(f, filepath.Join(models, name, indexName)))
 	}
 	f.Add(writeTable([]tableEntry{{"", nil}, {"v", []byte{8, 1}}}))
+	f.Add(writeTableAs([]tableEntry{{"", nil}, {"v", []byte{8, 1}}}, 1))
 	dir := f.TempDir()
 	writeFile(f, filepath.Join(dir, oneShard), make([]byte, 100))
 	in, err := openFolder(dir)

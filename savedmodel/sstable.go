@@ -4,10 +4,13 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
+	"github.com/klauspost/compress/snappy"
+
 	"millrace"
 )
 
-// Layout of the table that variables.index is: LevelDB's, without compression.
+// Layout of the table that variables.index is: LevelDB's. Blocks may be compressed
+// by Snappy.
 const (
 	tableMagic   = 0xdb4775248b80fb57
 	footerSize   = 48
@@ -26,9 +29,10 @@ func maskCRC(c uint32) uint32 { return (c>>15 | c<<17) + crcMaskDelta }
 // table is a table in memory. Every byte of it is covered by a checksum or has
 // one right value, so that no flipped bit goes unseen.
 type table struct {
-	file string
-	data []byte
-	used int64 // bytes of the blocks read so far
+	file     string
+	data     []byte
+	used     int64 // bytes of the blocks read so far
+	inflated int64 // bytes of those that were compressed, uncompressed
 }
 
 // tableEntry is a key and its value.
@@ -133,18 +137,39 @@ func (t *table) block(h handle) ([]tableEntry, error) {
 	if maskCRC(sum) != binary.LittleEndian.Uint32(trailer[1:]) {
 		return nil, t.corrupt(h.offset, "the checksum of a block does not match")
 	}
-	if trailer[0] != 0 {
-		return nil, failAt(t.file, "it is compressed, which TensorFlow does not do")
-	}
 	t.used += h.size + trailerSize
 	if t.used > int64(len(t.data)) {
 		return nil, t.corrupt(h.offset, "its blocks overlap")
+	}
+	body, err := t.uncompress(h, body, trailer[0])
+	if err != nil {
+		return nil, err
 	}
 	entries, ok := parseBlock(body)
 	if !ok {
 		return nil, t.corrupt(h.offset, "a block cannot be read")
 	}
 	return entries, nil
+}
+
+// uncompress returns the contents of a block.
+func (t *table) uncompress(h handle, body []byte, compression byte) ([]byte, error) {
+	const none, snappyBlock = 0, 1
+	switch compression {
+	case none:
+		return body, nil
+	case snappyBlock:
+		size, err := snappy.DecodedLen(body)
+		t.inflated += int64(size)
+		if err != nil || t.inflated > maxIndexBytes {
+			return nil, t.corrupt(h.offset, "a block cannot be uncompressed, or its index is larger than %d bytes", maxIndexBytes)
+		}
+		if body, err = snappy.Decode(nil, body); err != nil {
+			return nil, t.corrupt(h.offset, "a block cannot be uncompressed: %v", err)
+		}
+		return body, nil
+	}
+	return nil, t.corrupt(h.offset, "a block is compressed in a way that TensorFlow does not know (%d)", compression)
 }
 
 // parseBlock reads the entries of a block. Each key shares a prefix with the
