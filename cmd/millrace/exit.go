@@ -66,12 +66,7 @@ func (p *program) finish(ctx context.Context, err error) int {
 		if !errors.Is(err, millrace.ErrCanceled) && !errors.Is(err, context.Canceled) {
 			p.printProblems(err)
 		}
-		left := ""
-		if p.unfinished != "" {
-			left = "; " + p.unfinished + " is not written"
-		}
-		fmt.Fprintf(p.stderr, "stopped by %s%s\n", stopped, left)
-		return stopped.exitCode()
+		return p.stopped(ctx)
 	}
 	if p.readerLeft() {
 		return exitPipe

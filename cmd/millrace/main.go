@@ -21,7 +21,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background())
 	p := &program{stdout: &standardOutput{w: os.Stdout}, stderr: ownStderr()}
-	code := p.run(ctx, os.Args[1:])
+	code := p.runOrAbandon(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -106,7 +106,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	}
 	defer out.Close()
 	if flags.out != output.Stdout {
-		p.unfinished = millrace.Quote(flags.out)
+		p.unfinished.Store(millrace.Quote(flags.out))
 	}
 	m := p.newMeter("predict")
 	defer m.stop()

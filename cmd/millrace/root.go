@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ type program struct {
 	stdout, stderr io.Writer
 	runtimeDir     string
 	verbose        bool
-	unfinished     string // the output that stays unwritten if the command is stopped now
+	unfinished     atomic.Value // string: the output that stays unwritten if the command is stopped now
 }
 
 const rootLong = `Millrace runs TensorFlow input pipelines and models. A JSON config says which

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // signalError is why a context ended: the user or the system asked for it.
@@ -26,9 +29,9 @@ func (s signalError) Error() string {
 func (s signalError) exitCode() int { return 128 + int(s.signal) }
 
 // untilSignal returns a context that ends with the first SIGINT, SIGTERM or
-// SIGHUP, so that the command can stop cleanly. A second one ends the process
-// at once; what is written under a temporary name stays behind then, and the
-// next run over the same output takes it over.
+// SIGHUP, so that the command can stop cleanly. A second one, or a command that
+// does not stop, ends the process at once; what is written under a temporary
+// name stays behind then, and the next run over the same output takes it over.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
@@ -51,4 +54,43 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		close(signals)
 		cancel(nil)
 	}
+}
+
+// grace is how long a command may take to stop after the first signal. It is
+// over well before the 5 seconds that users are promised.
+const grace = 3 * time.Second
+
+// runOrAbandon carries out a command line and returns the exit code. A command
+// that does not stop soon after a signal is left behind, for the process to
+// end: TensorFlow cannot be interrupted while it loads a model, nor the kernel
+// while it opens a file.
+func (p *program) runOrAbandon(ctx context.Context, args []string) int {
+	done := make(chan int, 1)
+	go func() { done <- p.run(ctx, args) }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+	}
+	select {
+	case code := <-done:
+		return code
+	case <-time.After(grace):
+		return p.stopped(ctx)
+	}
+}
+
+// stopped says on stderr that a signal stopped the command, and returns the
+// exit code.
+func (p *program) stopped(ctx context.Context) int {
+	var by signalError
+	if !errors.As(context.Cause(ctx), &by) {
+		return exitInternal
+	}
+	left := ""
+	if name, ok := p.unfinished.Load().(string); ok {
+		left = "; " + name + " is not written"
+	}
+	fmt.Fprintf(p.stderr, "stopped by %s%s\n", by, left)
+	return by.exitCode()
 }

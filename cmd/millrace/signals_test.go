@@ -7,11 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"millrace/internal/test/testruntime"
+	"millrace/internal/tfproto"
 	"millrace/tfrecord"
 )
 
@@ -103,6 +108,88 @@ func TestSignals(t *testing.T) {
 				t.Errorf("exit code %d, want %d; stderr:\n%s", got, code, said)
 			}
 			nothingIn(t, dir)
+		})
+	}
+}
+
+// spinningModel returns a copy of a model whose init operation never ends.
+func spinningModel(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../testdata/models/linear")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "fingerprint.pb")); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "saved_model.pb")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m tfproto.SavedModel
+	if err := proto.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	bools := &tfproto.AttrValue{Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: []tfproto.DataType{tfproto.DataType_DT_BOOL}}}}
+	boolean := &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_BOOL}}
+	forever := &tfproto.AttrValue{Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "forever"}}}
+	g := m.MetaGraphs[0].GraphDef
+	g.Library.Function = append(g.Library.Function, &tfproto.FunctionDef{
+		Signature: &tfproto.OpDef{Name: "forever",
+			InputArg:  []*tfproto.OpDef_ArgDef{{Name: "in", Type: tfproto.DataType_DT_BOOL}},
+			OutputArg: []*tfproto.OpDef_ArgDef{{Name: "out", Type: tfproto.DataType_DT_BOOL}}},
+		NodeDef: []*tfproto.NodeDef{{Name: "same", Op: "Identity", Input: []string{"in"}, Attr: map[string]*tfproto.AttrValue{"T": boolean}}},
+		Ret:     map[string]string{"out": "same:output:0"},
+	})
+	g.Node = append(g.Node,
+		&tfproto.NodeDef{Name: "yes", Op: "Const", Attr: map[string]*tfproto.AttrValue{"dtype": boolean, "value": {
+			Value: &tfproto.AttrValue_Tensor{Tensor: &tfproto.TensorProto{Dtype: tfproto.DataType_DT_BOOL, BoolVal: []bool{true}, TensorShape: &tfproto.TensorShapeProto{}}}}}},
+		&tfproto.NodeDef{Name: "spin", Op: "While", Input: []string{"yes"}, Attr: map[string]*tfproto.AttrValue{"T": bools, "cond": forever, "body": forever}})
+	m.MetaGraphs[0].CollectionDef["saved_model_main_op"] = &tfproto.CollectionDef{
+		Kind: &tfproto.CollectionDef_NodeList_{NodeList: &tfproto.CollectionDef_NodeList{Value: []string{"spin"}}}}
+	if data, err = proto.Marshal(&m); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A model that never ends to load does not keep the command from stopping.
+func TestSignalWhileTheModelLoads(t *testing.T) {
+	testruntime.Need(t)
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(signalError{sig}.Error(), func(t *testing.T) {
+			dir, temp := t.TempDir(), t.TempDir()
+			out := filepath.Join(dir, "out.npz")
+			cmd := longJob(t, out)
+			cmd.Args[slices.Index(cmd.Args, "--model")+1] = spinningModel(t)
+			cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+			pipe, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// The model's private folder is made as the loading begins.
+			for entries := []os.DirEntry(nil); len(entries) == 0; runtime.Gosched() {
+				if entries, err = os.ReadDir(temp); err != nil || t.Context().Err() != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			said, got := rest(t, cmd, bufio.NewReader(pipe))
+			if want := "stopped by " + (signalError{sig}).Error() + "; " + out + " is not written\n"; got != code || said != want {
+				t.Errorf("exit code %d, want %d; stderr:\n%s", got, code, said)
+			}
+			if _, err := os.Stat(out); err == nil {
+				t.Error("there is an output")
+			}
 		})
 	}
 }
