@@ -47,7 +47,7 @@ demo: runtime ## predict over examples/digits and print the accuracy
 # Everything that must pass before a change lands, the cheap first. With CI=true,
 # as .ci/run has it, more of what "make check" does comes before the tests.
 .PHONY: test
-test: fmt-check vet $(if $(CI),lint) native native-test-if-gtest $(if $(CI),race-small fuzz) ## run every test, with the runtime
+test: fmt-check vet $(if $(CI),lint) native native-test-if-gtest fuzz-decoder-short $(if $(CI),race-small fuzz) ## run every test, with the runtime
 	cd examples/service && $(WITH_RUNTIME) go test -count=1 ./...
 	$(WITH_RUNTIME) go test -count=1 ./...
 
@@ -88,6 +88,21 @@ native-tsan: need-gtest ## the worker pool and the readers under the thread sani
 .PHONY: native-test-if-gtest
 native-test-if-gtest: need-cxx
 	@if $(HAVE_GTEST); then $(MAKE) $(if $(CI),native-asan,native-test); else echo "SKIPPED: the C++ tests. $(NO_GTEST)" >&2; fi
+
+# Our decoders beside TensorFlow's own parsers, in one process. N mutants from
+# SEED on; SANITIZE=address or undefined watches our side.
+N := 10000000
+SEED := 1
+SANITIZE :=
+.PHONY: fuzz-decoder
+fuzz-decoder: runtime need-cxx ## the decoders against TensorFlow's parsers, with N mutated records
+	@mkdir -p build/fuzz/out
+	@$(MAKE) -f cgo/fuzz/build.mk -j$(shell nproc) SANITIZE='$(SANITIZE)' RUNTIME="$$(go run ./internal/opbuild -runtime "$${MILLRACE_RUNTIME:-}" -where)"
+	build/fuzz/$(or $(SANITIZE),plain)/fuzz_decoder -n $(N) -seed $(SEED) -out build/fuzz/out
+
+.PHONY: fuzz-decoder-short
+fuzz-decoder-short:
+	@$(MAKE) fuzz-decoder N=20000
 
 .PHONY: clean
 clean: ## remove what was built; the runtime stays

@@ -5,6 +5,7 @@
 // Usage, in the top directory:
 //
 //	opbuild [-runtime DIR] [-cxx COMPILER]
+//	opbuild [-runtime DIR] -where
 package main
 
 import (
@@ -32,12 +33,14 @@ const (
 type options struct {
 	runtime  string
 	compiler string
+	where    bool
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.runtime, "runtime", "", "the runtime's `directory`; default: the one that is installed")
 	flag.StringVar(&o.compiler, "cxx", "g++", "the C++ `compiler`")
+	flag.BoolVar(&o.where, "where", false, "print the directory with TensorFlow's library and headers, and compile nothing")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "opbuild:", err)
@@ -46,6 +49,14 @@ func main() {
 }
 
 func (o *options) run() error {
+	if o.where {
+		dir, err := o.runtimeDir()
+		if err != nil {
+			return err
+		}
+		fmt.Println(dir)
+		return nil
+	}
 	digest, err := oplibrary.Digest(sourceDir)
 	if err != nil {
 		return err

@@ -1,0 +1,48 @@
+// TensorFlow's own parsers as the reference.
+#ifndef MILLRACE_CGO_FUZZ_ORACLE_H_
+#define MILLRACE_CGO_FUZZ_ORACLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schema.h"
+
+namespace millrace {
+namespace fuzz {
+
+// Oracle parses batches with what ParseExampleV2 and ParseSequenceExampleV2
+// call, and single Examples with what ParseSingleExample calls.
+class Oracle {
+ public:
+  explicit Oracle(const Schema& schema);
+  ~Oracle();
+
+  Outcome Parse(const std::vector<std::string>& records) const;
+  Outcome ParseSingle(const std::string& example) const;
+
+ private:
+  struct Config;
+  const Schema& schema_;
+  std::unique_ptr<Config> config_;
+};
+
+// MayEndProcess reports whether TensorFlow's parsers might corrupt memory or
+// end the process over a record. It looks at bytes and not at structure, so it
+// shares nothing with the decoders under test. It says so of many records that
+// are harmless, but of each that is not:
+//
+// A string whose length is 2^31 or more becomes a negative count of bytes. Such
+// a length takes a varint of five bytes, four of them with the high bit and a
+// fifth with one of the low four bits. What is counted as harmless stays below
+// 2^28, which can be allocated.
+//
+// Unpacked floats of an Example are written without a look at the room there
+// is. Each takes five bytes, the first of them the tag 0x0d, so a list that is
+// too long shows as a run of such bytes, each five behind the last.
+bool MayEndProcess(const Schema& schema, const std::string& record);
+
+}  // namespace fuzz
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_FUZZ_ORACLE_H_
