@@ -46,7 +46,7 @@ func (s *Scope) local(what string, o tfbridge.Output) (tfbridge.Output, bool) {
 	case o.Op.Graph() == s.graph:
 		return o, true
 	case !s.inside(o.Op.Graph()):
-		s.fail(what, "output %v is of another graph", o)
+		s.fail(what, "output %v belongs to another graph", o)
 		return tfbridge.Output{}, false
 	}
 	return s.state.body.capture(s, what, o)

@@ -134,7 +134,7 @@ func TestFuncMistakes(t *testing.T) {
 				return nil
 			})
 			return []tfbridge.Output{leaked}
-		}, "is of another graph"},
+		}, "belongs to another graph"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

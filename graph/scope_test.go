@@ -132,7 +132,7 @@ func TestMistakes(t *testing.T) {
 		want  string
 	}{
 		{"no output", func(s *graph.Scope) { graph.Identity(s, tfbridge.Output{}) }, "Identity: input 0: the output is not set"},
-		{"other graph", func(s *graph.Scope) { graph.Identity(s, foreign) }, `output Const:0 is of another graph`},
+		{"other graph", func(s *graph.Scope) { graph.Identity(s, foreign) }, `output Const:0 belongs to another graph`},
 		{"list", func(s *graph.Scope) { graph.Pack(s, []tfbridge.Output{s.Const(int32(1)), {}}, 0) }, "Pack: input 0[1]: the output is not set"},
 		{"control", func(s *graph.Scope) { s.WithControlDependencies(foreign.Op).Const(int32(1)) }, "control dependency 0"},
 		{"type", func(s *graph.Scope) { s.Op1("NoSuchOp", nil) }, "NoSuchOp"},

@@ -19,7 +19,7 @@ const RuntimeEnv = "MILLRACE_RUNTIME"
 // and in its C package.
 var mainFiles = []string{runtimedir.LibraryCC, "libtensorflow.so.2"}
 
-// library is where a runtime's files are.
+// library holds the paths of a runtime's files.
 type library struct {
 	dir, framework, main string
 }
@@ -72,9 +72,9 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// verify checks that the files are whole and for this machine. It reports
-// whether they are known to be those that were installed, and so to fit each
-// other.
+// verify checks that the files are complete and for this machine. It reports
+// whether they are the files that "millrace runtime install" installed, which
+// belong together.
 func (l *library) verify() (known bool, err error) {
 	in, err := runtimedir.Read(l.dir)
 	if err == nil {
@@ -94,8 +94,8 @@ func (l *library) verify() (known bool, err error) {
 	return false, nil
 }
 
-// checkWhole refuses a library that was cut short: it would be mapped, and end
-// the process when the missing part is touched.
+// checkWhole refuses a truncated library. The dynamic linker would map it, and
+// SIGBUS would end the process when the missing part is read.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -114,15 +114,15 @@ func checkWhole(path string) error {
 	return nil
 }
 
-// errMissing is the failure to find the runtime.
+// errMissing returns the error about a runtime that was not found.
 func errMissing(dir string) error {
-	e := millrace.Errorf(millrace.ErrRuntime, "no TensorFlow %s there (%s and %s); to install it, type %s; to use another copy, set %s to its directory",
+	e := millrace.Errorf(millrace.ErrRuntime, "no TensorFlow %s found (%s and %s); to install it, type %s; to use another copy, set %s to its directory",
 		versionRange, runtimedir.LibraryFramework, runtimedir.LibraryCC, runtimedir.Remedy, RuntimeEnv)
 	e.File = dir
 	return e
 }
 
-// errBroken is the failure to open the runtime's files.
+// errBroken returns the error about a runtime that cannot be opened.
 func errBroken(path string, cause error) error {
 	e := millrace.Errorf(millrace.ErrRuntime, "open TensorFlow %s: %w; type %s", versionRange, cause, runtimedir.Remedy)
 	e.File = path

@@ -16,10 +16,10 @@ type Function struct {
 	name string
 }
 
-// FunctionOptions say more about a function. Nil and the zero value are the
+// FunctionOptions are the options of NewFunction. Nil and the zero value mean the
 // defaults.
 type FunctionOptions struct {
-	// OutputNames name the outputs; empty leaves that to TensorFlow.
+	// OutputNames name the outputs; empty leaves the names to TensorFlow.
 	OutputNames []string
 	// ControlOutputs are operations that run whenever the function does,
 	// even if no output needs them.
@@ -30,9 +30,9 @@ type FunctionOptions struct {
 	AppendHash bool
 }
 
-// NewFunction makes a function of all operations of a graph but those of the
-// inputs, which become its arguments. Neither body nor its own functions are
-// changed; whoever adds the function to a graph adds those too.
+// NewFunction makes a function of all operations of a graph except those of the
+// inputs, which become its arguments. It does not change the graph. To call the
+// function in another graph, add it and the functions that it calls.
 //
 // It wraps TF_GraphToFunctionWithControlOutputs.
 func NewFunction(body *Graph, name string, inputs, outputs []Output, o *FunctionOptions) (*Function, error) {
@@ -63,7 +63,7 @@ func NewFunction(body *Graph, name string, inputs, outputs []Output, o *Function
 	return adoptFunction(f), nil
 }
 
-// functionArgs are a function's parts as C takes them.
+// functionArgs holds the arguments of NewFunction in the form that C takes.
 type functionArgs struct {
 	cstrings
 	in, out     []C.TF_Output
@@ -197,10 +197,10 @@ func (g *Graph) AddFunction(f *Function) error {
 	return g.addFunction(f, nil)
 }
 
-// AddFunctionWithGradient is AddFunction that adds a copy of gradient too, as
-// the derivative of f: [Graph.AddGradients] uses it where it meets a call of f.
-// It takes the arguments of f and a derivative for each result of f, and
-// returns a derivative for each argument of f, of the argument's type.
+// AddFunctionWithGradient is AddFunction that also adds a copy of gradient, the
+// derivative of f. [Graph.AddGradients] uses it for calls of f. gradient takes
+// the arguments of f and then a derivative for each result of f. It returns a
+// derivative for each argument of f, of that argument's data type.
 //
 // It wraps TF_GraphCopyFunction.
 func (g *Graph) AddFunctionWithGradient(f, gradient *Function) error {
@@ -211,7 +211,8 @@ func (g *Graph) AddFunctionWithGradient(f, gradient *Function) error {
 	return g.addFunction(f, gradient.h.p)
 }
 
-// addFunction adds f and, unless it is nil, its gradient, which is held.
+// addFunction adds f, and its gradient unless that is nil. The caller holds a
+// reference to the gradient.
 func (g *Graph) addFunction(f *Function, gradient *C.TF_Function) error {
 	if err := g.hold(); err != nil {
 		return err

@@ -268,7 +268,7 @@ func TestImportRefuses(t *testing.T) {
 		{"taken name", def, GraphImportOptions{}, "Node name 'x' already exists"},
 		{"bad prefix", def, GraphImportOptions{Prefix: "a b"}, "invalid node names"},
 		{"NUL", def, GraphImportOptions{Prefix: "a\x00b"}, "holds a NUL"},
-		{"foreign", def, mapped("x", 0, foreign), "map input x:0: output c:0 is of another graph"},
+		{"foreign", def, mapped("x", 0, foreign), "map input x:0: output c:0 belongs to another graph"},
 		{"zero", def, mapped("x", 0, Output{}), "it is nil"},
 		{"negative", def, mapped("x", -1, b.g.Operation("x").Output(0)), "negative index"},
 		{"control", def, control, "it is nil"},

@@ -98,7 +98,7 @@ func TestGradientsRefuse(t *testing.T) {
 		{"zero y", "", []Output{{}}, []Output{x}, nil, "gradients: y: no operation"},
 		{"zero x", "", []Output{y}, []Output{{}}, nil, "gradients: x: no operation"},
 		{"zero dx", "", []Output{y}, []Output{x}, []Output{{}}, "gradients: dx"},
-		{"foreign x", "", []Output{y}, []Output{foreign}, nil, "c:0 is of another graph"},
+		{"foreign x", "", []Output{y}, []Output{foreign}, nil, "c:0 belongs to another graph"},
 		{"no such output", "", []Output{y.Op.Output(1)}, []Output{x}, nil, "there is no output 1"},
 		{"not reached", "", []Output{y}, []Output{z}, nil, "unreachable"},
 		{"no derivative", "", []Output{floor}, []Output{x}, nil, "no derivative with respect to x[0], x:0"},

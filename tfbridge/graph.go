@@ -12,16 +12,16 @@ import (
 	"millrace"
 )
 
-// Graph is a computation: operations and the functions they call. It may be
-// read and added to by many goroutines. Close frees it; a session on it keeps
-// what it needs.
+// Graph is a computation: operations and the functions that they call. Many
+// goroutines may read it and add to it concurrently. Close frees it; a session of
+// the graph keeps what it needs.
 type Graph struct {
 	h     *handle[*C.TF_Graph]
-	edges sync.RWMutex // held for writing to add edges: not all reading of them locks in C
+	edges sync.RWMutex // write-locked to add edges: C does not lock when it reads some of them
 	err   error        // why there is no graph
 	attrs sync.Map     // of operation types: see attrTypes
 
-	guards    atomic.Int64 // how many names were given to operations of guards
+	guards    atomic.Int64 // how many names guards have taken
 	callbacks callbackList
 }
 
@@ -42,7 +42,7 @@ func NewGraph() *Graph {
 	return g
 }
 
-// check fails when there is no graph or it is closed.
+// check returns an error if the graph is nil or closed.
 func (g *Graph) check() error {
 	switch {
 	case g != nil && g.err != nil:
@@ -68,8 +68,8 @@ func (g *Graph) hold() error {
 // release gives a reference back.
 func (g *Graph) release() { g.h.release() }
 
-// ptr returns the C graph for one call; the caller keeps g alive, or holds it.
-// It may have been closed since, but not freed.
+// ptr returns the C graph for one call. The caller keeps g alive or holds a
+// reference to it. g may be closed meanwhile, but not freed.
 func (g *Graph) ptr() *C.TF_Graph {
 	if stress {
 		collect() // frees the graph now if the caller forgot to keep it alive
@@ -161,7 +161,7 @@ func (g *Graph) Operations() []Operation {
 	}
 }
 
-// operation makes an Operation of g, nil of nil.
+// operation returns an Operation of g, nil for nil.
 func (g *Graph) operation(p *C.TF_Operation) *Operation {
 	if p == nil {
 		return nil
@@ -169,7 +169,8 @@ func (g *Graph) operation(p *C.TF_Operation) *Operation {
 	return &Operation{c: p, g: g}
 }
 
-// SetShape gives an output a shape, which must agree with what is known of it.
+// SetShape sets the shape of an output. It must be compatible with the shape that
+// TensorFlow has inferred.
 //
 // It wraps TF_GraphSetTensorShape.
 func (g *Graph) SetShape(o Output, s Shape) error {

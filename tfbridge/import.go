@@ -9,20 +9,20 @@ import (
 	"millrace"
 )
 
-// GraphImportOptions say how a GraphDef is imported. The zero value is the
-// default.
+// GraphImportOptions are the options of an import. The zero value means the
+// defaults.
 type GraphImportOptions struct {
-	// Prefix is put before the names of the imported operations, with a "/".
+	// Prefix and a "/" precede the names of the imported operations.
 	Prefix string
-	// Device is for the imported operations that name none.
+	// Device is the device of imported operations that name none.
 	Device string
-	// UniquifyNames and UniquifyPrefix change names and prefix that the
-	// graph has already; otherwise they are errors.
+	// UniquifyNames and UniquifyPrefix rename operations and prefix if the graph
+	// already has them. Otherwise such names are errors.
 	UniquifyNames, UniquifyPrefix bool
 	// ControlDependencies run before every imported operation.
 	ControlDependencies []*Operation
-	// ReturnOutputs and ReturnOperations name, by their names in the
-	// GraphDef, what ImportWithResults returns.
+	// ReturnOutputs and ReturnOperations name what ImportWithResults returns,
+	// by the names in the GraphDef.
 	ReturnOutputs    []OutputName
 	ReturnOperations []string
 
@@ -36,8 +36,8 @@ type OutputName struct {
 	Index int
 }
 
-// inputMapping replaces an output of the GraphDef, as others take it, by one
-// of the graph.
+// inputMapping replaces an output of the GraphDef, wherever it is an input, by an
+// output of the graph.
 type inputMapping struct {
 	src OutputName
 	dst Output
@@ -49,14 +49,14 @@ type controlMapping struct {
 	dst *Operation
 }
 
-// AddInputMapping has imported operations that take output src:srcIndex of the
-// GraphDef take dst of the graph in its place.
+// AddInputMapping makes imported operations take dst of the graph instead of
+// output src:srcIndex of the GraphDef.
 func (o *GraphImportOptions) AddInputMapping(src string, srcIndex int, dst Output) {
 	o.inputs = append(o.inputs, inputMapping{OutputName{src, srcIndex}, dst})
 }
 
-// AddControlMapping has imported operations that depend on src of the GraphDef
-// depend on dst of the graph in its place.
+// AddControlMapping makes imported operations depend on dst of the graph instead
+// of src of the GraphDef.
 func (o *GraphImportOptions) AddControlMapping(src string, dst *Operation) {
 	o.controls = append(o.controls, controlMapping{src, dst})
 }
@@ -116,8 +116,8 @@ func (g *Graph) ImportWithResults(def []byte, o GraphImportOptions) (*ImportResu
 	return g.importResults(results), nil
 }
 
-// checkProto refuses messages that TensorFlow takes for something else: an
-// empty one for an empty graph.
+// checkProto refuses an empty message, which TensorFlow would take for an empty
+// graph, and one that is too large.
 func checkProto(what string, def []byte) error {
 	switch {
 	case len(def) == 0:
@@ -128,7 +128,7 @@ func checkProto(what string, def []byte) error {
 	return nil
 }
 
-// fill checks the options and hands them to C, which copies them.
+// fill checks the options and passes them to C, which copies them.
 func (o *GraphImportOptions) fill(g *Graph, opts *C.TF_ImportGraphDefOptions) error {
 	if err := o.check(g); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (o *GraphImportOptions) fill(g *Graph, opts *C.TF_ImportGraphDefOptions) er
 	return nil
 }
 
-// check refuses options that TensorFlow would crash on.
+// check refuses options on which TensorFlow would crash.
 func (o *GraphImportOptions) check(g *Graph) error {
 	names := append([]string{o.Prefix, o.Device}, o.ReturnOperations...)
 	ops := append([]*Operation(nil), o.ControlDependencies...)

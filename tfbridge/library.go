@@ -16,30 +16,29 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// Library is a shared object that was loaded into TensorFlow. There is no way
-// to unload one, and nothing to close.
+// Library is a shared object that was loaded into TensorFlow. It cannot be
+// unloaded, and there is nothing to close.
 type Library struct {
 	// Path is where it was loaded from.
 	Path string
-	// Ops are the names of the operations that it registered, sorted; those of
-	// the first time if it was loaded before.
+	// Ops are the sorted names of the operations that it registered. If the
+	// library was loaded before, they are those of the first time.
 	Ops []string
-	// OpList is their definitions, a serialized OpList message.
+	// OpList holds their definitions, a serialized OpList message.
 	OpList []byte
 }
 
-// LibraryHandler is what TensorFlow's own binding calls a Library.
+// LibraryHandler is the name of Library in TensorFlow's own binding.
 type LibraryHandler = Library
 
-// LoadLibrary loads a shared object that registers operations and kernels,
-// which every graph can use from then on. It stays loaded. Loading runs the
-// library's code: it can do whatever this process can. A file that is cut
-// short, of another machine or no library is an error of class
-// millrace.ErrRuntime.
+// LoadLibrary loads a shared object that registers operations and kernels. Every
+// graph can use them from then on. The library stays loaded. Loading runs its
+// code, which can do whatever this process can. A file that is truncated, for
+// another machine or no library is an error of class millrace.ErrRuntime.
 //
-// Load libraries before anything else uses TensorFlow: the dynamic linker and
-// TensorFlow's registries each hold a lock that the other may wait for, so a
-// graph that is made at the same time can stop both for good.
+// Load libraries before anything else uses TensorFlow. The dynamic linker and
+// TensorFlow's registries each hold a lock that the other may wait for, so
+// making a graph at the same time can deadlock.
 //
 // It wraps TF_LoadLibrary and TF_GetOpList.
 func LoadLibrary(path string) (*Library, error) {
@@ -72,8 +71,8 @@ func loadLibrary(path string) (*Library, error) {
 	return l, nil
 }
 
-// checkLibrary refuses a file that the dynamic linker would crash on. It does
-// not look for one whose path has no folder; that is up to the linker.
+// checkLibrary refuses a file on which the dynamic linker would crash. It does
+// not check a name without a folder, which the linker searches for.
 func checkLibrary(path string) error {
 	if err := checkNames("library", path); err != nil {
 		return err
@@ -90,7 +89,7 @@ func checkLibrary(path string) error {
 	return nil
 }
 
-// errLibrary is the failure to load a library.
+// errLibrary returns the error about a library that could not be loaded.
 func errLibrary(path string, err error) error {
 	var tf *Error
 	if !errors.As(err, &tf) {
@@ -129,17 +128,15 @@ func opNames(list []byte) ([]string, error) {
 	return names, nil
 }
 
-// pluginSymbols are what TensorFlow looks for in a plug-in: it does nothing
-// with a library that has none of them.
+// pluginSymbols are the functions that TensorFlow calls in a plug-in. It ignores
+// a library that has none of them.
 var pluginSymbols = []string{"SE_InitPlugin", "TFNPD_InitPlugin", "TF_InitKernel", "TF_InitGraph", "TF_InitProfiler"}
 
-// LoadPluggableDeviceLibrary loads a plug-in that brings devices, kernels or
-// graph optimizers of its own. It stays loaded, and its devices are those of
-// the sessions made from then on, so it should be the first thing that a
-// program does. Loading runs the library's code. What is no plug-in, for it
-// has none of the functions that TensorFlow calls in one, is an error of class
-// millrace.ErrRuntime, as for LoadLibrary. One that is loaded already is not
-// loaded again.
+// LoadPluggableDeviceLibrary loads a plug-in with devices, kernels or graph
+// optimizers. It stays loaded. Only sessions made afterwards have its devices, so
+// load it before anything else. Loading runs the library's code. A library with
+// none of the functions that TensorFlow calls in a plug-in is an error of class
+// millrace.ErrRuntime. A plug-in that is already loaded is not loaded again.
 //
 // It wraps TF_LoadPluggableDeviceLibrary.
 func LoadPluggableDeviceLibrary(path string) error {
@@ -148,7 +145,7 @@ func LoadPluggableDeviceLibrary(path string) error {
 		return err
 	}
 	if filepath.Base(path) == path {
-		return errLibrary(path, errors.New("it takes a path with a folder"))
+		return errLibrary(path, errors.New("the path must have a folder"))
 	}
 	if err := checkLibrary(path); err != nil {
 		return err
@@ -165,7 +162,7 @@ func LoadPluggableDeviceLibrary(path string) error {
 	return r.plug(path)
 }
 
-// plug loads a plug-in, once: TensorFlow would initialize it again.
+// plug loads a plug-in at most once: TensorFlow would initialize it again.
 func (r *Runtime) plug(path string) error {
 	r.plugging.Lock()
 	defer r.plugging.Unlock()
@@ -189,7 +186,7 @@ func (r *Runtime) plug(path string) error {
 	return nil
 }
 
-// checkPlugin fails unless a library exports something of a plug-in.
+// checkPlugin returns an error if a library has none of pluginSymbols.
 func checkPlugin(path string) error {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -205,7 +202,7 @@ func checkPlugin(path string) error {
 			return nil
 		}
 	}
-	return errors.New("no plug-in of TensorFlow: it has none of its functions, SE_InitPlugin for one")
+	return errors.New("not a TensorFlow plug-in: it has none of their functions, such as SE_InitPlugin")
 }
 
 // OpList returns all operation types as a serialized OpList message.

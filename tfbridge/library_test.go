@@ -97,7 +97,7 @@ func TestLoadPluggableDeviceLibrary(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()
 	plain := compile(t, dir, "plain.c", "int answer(void) { return 42; }")
-	for want, path := range map[string]string{"none of its functions": plain, "with a folder": "plain.so", "holds a NUL": "./a\x00"} {
+	for want, path := range map[string]string{"none of their functions": plain, "must have a folder": "plain.so", "holds a NUL": "./a\x00"} {
 		if err := LoadPluggableDeviceLibrary(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", path, err, want)
 		}

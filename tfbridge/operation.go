@@ -9,15 +9,14 @@ import (
 	"millrace"
 )
 
-// Operation is a node of a graph. It borrows from its graph, which it keeps
-// alive. After the graph's Close, and of no operation, everything is empty or
-// an error.
+// Operation is a node of a graph. It keeps its graph alive. If the graph is
+// closed or the Operation is nil, its methods return zero values or errors.
 type Operation struct {
 	c *C.TF_Operation
 	g *Graph
 }
 
-// check fails when there is no operation or its graph is closed.
+// check returns an error if the operation is nil or its graph is closed.
 func (o *Operation) check() error {
 	if o == nil || o.c == nil {
 		return millrace.Errorf(millrace.ErrModel, "no operation: it is nil")
@@ -34,13 +33,14 @@ func (o *Operation) hold() error {
 	return o.g.hold()
 }
 
-// ptr returns the C operation for one call; the caller holds the graph.
+// ptr returns the C operation for one call. The caller holds a reference to the
+// graph.
 func (o *Operation) ptr() *C.TF_Operation {
 	o.g.ptr() // panics if it is freed
 	return o.c
 }
 
-// Graph returns the graph that the operation is in, nil for no operation.
+// Graph returns the operation's graph, nil for a nil Operation.
 func (o *Operation) Graph() *Graph {
 	if o == nil {
 		return nil
@@ -70,7 +70,7 @@ func (o *Operation) Type() string {
 	return C.GoString(C.TF_OperationOpType(o.ptr()))
 }
 
-// Device returns the device that was asked for, "" for any.
+// Device returns the device that the operation asks for, "" for any.
 //
 // It wraps TF_OperationDevice.
 func (o *Operation) Device() string {
@@ -81,7 +81,7 @@ func (o *Operation) Device() string {
 	return C.GoString(C.TF_OperationDevice(o.ptr()))
 }
 
-// NumInputs returns the number of inputs, those in lists counted one by one.
+// NumInputs returns the number of inputs. Each element of a list counts.
 //
 // It wraps TF_OperationNumInputs.
 func (o *Operation) NumInputs() int {
@@ -92,7 +92,7 @@ func (o *Operation) NumInputs() int {
 	return int(C.TF_OperationNumInputs(o.ptr()))
 }
 
-// NumOutputs returns the number of outputs, those in lists counted one by one.
+// NumOutputs returns the number of outputs. Each element of a list counts.
 //
 // It wraps TF_OperationNumOutputs.
 func (o *Operation) NumOutputs() int {
@@ -103,7 +103,7 @@ func (o *Operation) NumOutputs() int {
 	return int(C.TF_OperationNumOutputs(o.ptr()))
 }
 
-// Output returns output i, which is checked when it is used.
+// Output returns output i. It is checked when it is used.
 func (o *Operation) Output(i int) Output { return Output{Op: o, Index: i} }
 
 // OutputListSize returns how many outputs a named output of list type has.

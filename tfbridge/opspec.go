@@ -18,14 +18,14 @@ type OpSpec struct {
 	// Type is the operation's type: "MatMul".
 	Type string
 	// Name is the operation's name, unique in the graph. Empty means Type.
-	// A graph can hold any name, but run only with letters, digits and
-	// "_.\\/>-", of which the first is a letter, a digit or a ".".
+	// A graph can hold any name, but only runs if names consist of letters,
+	// digits and "_.\\/>-" and begin with a letter, a digit or a ".".
 	Name string
 	// Input are the inputs, in the order of the type's definition.
 	Input []Input
-	// Attrs are the attributes by name; see [FuncName] and [AttrProto] for
-	// two kinds. Others are string, int, int64, float32, bool, DataType,
-	// Shape and *Tensor, and slices of these.
+	// Attrs are the attributes by name. Values are of type string, int, int64,
+	// float32, bool, DataType, Shape, *Tensor, [FuncName], slices of these, or
+	// [AttrProto].
 	Attrs map[string]any
 	// ControlDependencies must run before the operation.
 	ControlDependencies []*Operation
@@ -33,7 +33,7 @@ type OpSpec struct {
 	Device string
 }
 
-// AddOperation adds an operation to g. On failure g is as before.
+// AddOperation adds an operation to g. After an error g is unchanged.
 //
 // It wraps TF_NewOperation and TF_FinishOperation.
 func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
@@ -69,9 +69,9 @@ func errOp(spec *OpSpec, err error) error {
 // validName matches the names with which a graph can be run.
 var validName = regexp.MustCompile(`^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$`)
 
-// opBuilder prepares the steps of adding an operation. Everything is checked
-// before the first step: a description that was begun has to be finished, and
-// TensorFlow must not see half of one.
+// opBuilder prepares the C calls that add an operation. It checks everything
+// before the first call: every TF_NewOperation must be followed by
+// TF_FinishOperation, which would add an incomplete operation.
 type opBuilder struct {
 	cstrings
 	pinner     runtime.Pinner
@@ -82,7 +82,7 @@ type opBuilder struct {
 	attrErrors []error   // found while the steps run
 }
 
-// free gives back everything that the steps needed.
+// free releases everything that the steps needed.
 func (b *opBuilder) free() {
 	b.cstrings.free()
 	b.pinner.Unpin()
@@ -162,8 +162,8 @@ func (b *opBuilder) build(g *Graph) (*C.TF_Operation, error) {
 		step(d)
 	}
 	if len(b.attrErrors) > 0 {
-		// The description must be finished, but nothing must come of it: an
-		// attribute with two values makes sure that it fails.
+		// TF_FinishOperation must be called, and it must fail: an attribute
+		// with two values makes sure of that.
 		abandoned := b.add("_abandoned")
 		C.TF_SetAttrBool(d, abandoned, 0)
 		C.TF_SetAttrBool(d, abandoned, 1)

@@ -10,13 +10,13 @@ import (
 	"millrace"
 )
 
-// Input is what an operation takes: an Output or an OutputList.
+// Input is an input of an operation: an Output or an OutputList.
 type Input interface {
-	// Unexported, so that there are no others.
+	// Unexported, so that no other types implement Input.
 	canBeAnInput()
 }
 
-// Output is one of the tensors that an operation makes.
+// Output is one of the tensors that an operation computes.
 type Output struct {
 	Op    *Operation
 	Index int
@@ -34,7 +34,7 @@ type Consumer struct {
 	Index int
 }
 
-// check fails when the output does not exist: TensorFlow would crash.
+// check returns an error if the output does not exist. TensorFlow would crash.
 func (o Output) check() error {
 	if err := o.Op.check(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (o Output) check() error {
 	return nil
 }
 
-// hold is check that takes a reference to the graph, which the caller gives back
+// hold is check that also takes a reference to the graph. The caller gives it back
 // with o.Op.g.release.
 func (o Output) hold() error {
 	if err := o.Op.hold(); err != nil {
@@ -58,23 +58,23 @@ func (o Output) hold() error {
 	return nil
 }
 
-// checkIn fails when the output does not exist in g.
+// checkIn returns an error if the output does not exist in g.
 func (o Output) checkIn(g *Graph) error {
 	if err := o.check(); err != nil {
 		return err
 	}
 	if o.Op.g != g {
-		return millrace.Errorf(millrace.ErrModel, "output %v is of another graph", o)
+		return millrace.Errorf(millrace.ErrModel, "output %v belongs to another graph", o)
 	}
 	return nil
 }
 
-// c returns the output as C has it.
+// c returns the output in the form that C takes.
 func (o Output) c() C.TF_Output {
 	return C.TF_Output{oper: o.Op.ptr(), index: C.int(o.Index)}
 }
 
-// output makes an Output of g.
+// output returns an Output of g.
 func (g *Graph) output(o C.TF_Output) Output {
 	return Output{Op: g.operation(o.oper), Index: int(o.index)}
 }
@@ -87,7 +87,7 @@ func (o Output) String() string {
 	return fmt.Sprintf("%s:%d", o.Op.Name(), o.Index)
 }
 
-// DataType returns the type of the elements, 0 if there is no such output.
+// DataType returns the data type of the elements, 0 if there is no such output.
 //
 // It wraps TF_OperationOutputType.
 func (o Output) DataType() DataType {
@@ -99,8 +99,8 @@ func (o Output) DataType() DataType {
 }
 
 // Shape returns the shape as far as TensorFlow can infer it. It panics on the
-// zero Output, which building a graph gives after a failure: an unknown shape
-// would hide that.
+// zero Output, which functions that build graphs return after a failure: an
+// unknown shape would hide that failure.
 //
 // It wraps TF_GraphGetTensorShape.
 func (o Output) Shape() Shape {
@@ -175,7 +175,7 @@ func (c Consumer) Producer() Output {
 	return g.output(C.TF_OperationInput(C.TF_Input{oper: c.Op.ptr(), index: C.int(c.Index)}))
 }
 
-// hold fails when the input does not exist, of which TensorFlow would crash. It
+// hold returns an error if the input does not exist; TensorFlow would crash. It
 // takes a reference to the graph, which the caller gives back with
 // c.Op.g.release.
 func (c Consumer) hold() error {
@@ -184,7 +184,7 @@ func (c Consumer) hold() error {
 	}
 	if n := c.Op.NumInputs(); c.Index < 0 || c.Index >= n {
 		c.Op.g.release()
-		return millrace.Errorf(millrace.ErrModel, "there is no input %d, there are %d", c.Index, n)
+		return millrace.Errorf(millrace.ErrModel, "no input %d; the operation has %d", c.Index, n)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (g *Graph) operations(list []*Operation) ([]*C.TF_Operation, error) {
 			return nil, err
 		}
 		if op.g != g {
-			return nil, millrace.Errorf(millrace.ErrModel, "operation %q is of another graph", op.Name())
+			return nil, millrace.Errorf(millrace.ErrModel, "operation %q belongs to another graph", op.Name())
 		}
 		out[i] = op.ptr()
 	}

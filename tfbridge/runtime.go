@@ -22,30 +22,32 @@ const (
 	versionRange  = "2.21.x"
 )
 
-// RuntimeOptions say which runtime to open and how.
+// RuntimeOptions are the options of Open. Nil and the zero value mean the
+// defaults.
 type RuntimeOptions struct {
-	// Dir holds libtensorflow, in itself or in lib. If it is empty it is taken
-	// from the environment variable MILLRACE_RUNTIME, and then from where
-	// "millrace runtime install" puts it.
+	// Dir is the directory of libtensorflow, or the parent of its lib. Empty
+	// means the environment variable MILLRACE_RUNTIME, and if that is not set
+	// the place where "millrace runtime install" puts the library.
 	Dir string
-	// Verbose lets TensorFlow write its log to stderr, from the first line
-	// on: it also shows the last words of a library that ends the process
-	// while it is opened.
+	// Verbose makes TensorFlow write its log to stderr from the first line on.
+	// It also shows the last message of a library that ends the process while
+	// it opens.
 	Verbose bool
-	// MaxBlocking is how many calls may block in TensorFlow at a time, each
-	// of which holds a thread; others wait. It must exceed the number of runs
-	// that wait for another run, as on a queue. 0 means 64.
+	// MaxBlocking is how many calls may block in TensorFlow at once; further
+	// calls wait. Each holds a thread. It must exceed the number of runs that
+	// wait for another run, for example at a queue. 0 means 64.
 	MaxBlocking int
-	// Deterministic makes every operation give the same result each time, at a
-	// cost: those that cannot fail, and so do random ones without a seed. It
-	// holds for the process. Order among operations that have side effects,
-	// like two that read one queue, remains the program's affair.
+	// Deterministic makes every operation of the process give the same result
+	// each time, at a cost in speed. Operations that cannot do so fail, and so
+	// do random operations without a seed. The program remains responsible for
+	// the order of operations with side effects, such as two that read from
+	// one queue.
 	//
 	// It sets TF_DETERMINISTIC_OPS for TensorFlow, not in Go's environment.
 	Deterministic bool
 }
 
-// Runtime is libtensorflow, opened. There is one a process, and it stays open.
+// Runtime is the opened libtensorflow. A process has one, and it stays open.
 type Runtime struct {
 	dir, version string
 
@@ -60,14 +62,15 @@ type Runtime struct {
 func (r *Runtime) Dir() string { return r.dir }
 
 // Operations returns the path of the library of Millrace's own dataset
-// operations, which is loaded when the runtime is opened. It is "" where there
-// is none for this runtime, and the error says why it could not be loaded.
+// operations, which Open loads. The path is "" if there is no library for this
+// runtime. The error says why it could not be loaded.
 func (r *Runtime) Operations() (path string, err error) { return r.operations, r.operationsErr }
 
 // Version returns TensorFlow's version: "2.21.0".
 func (r *Runtime) Version() string { return r.version }
 
-// deterministicOps is what TensorFlow asks before it chooses a kernel.
+// deterministicOps is the variable that TensorFlow reads before it chooses a
+// kernel.
 const deterministicOps = "TF_DETERMINISTIC_OPS"
 
 var (
@@ -76,9 +79,9 @@ var (
 	blocking = make(limiter, defaultBlocking)
 )
 
-// Open opens libtensorflow, once a process: later calls return the same
-// runtime, and fail if they name another directory. Their other options are
-// ignored. A failure is of class millrace.ErrRuntime, and Open may be tried
+// Open opens libtensorflow, once in a process. Later calls return the same
+// runtime; they ignore their options, except that another directory is an error.
+// Errors are of class millrace.ErrRuntime. After an error Open may be called
 // again with another directory.
 //
 // It wraps dlopen, and TF_Version.
@@ -126,8 +129,8 @@ func FindRuntime(o *RuntimeOptions) (dir string, err error) {
 	return lib.dir, nil
 }
 
-// Version returns the version of TensorFlow in use, which it opens if need be;
-// it is empty if there is none.
+// Version returns TensorFlow's version, and opens the runtime if necessary. It
+// returns "" if there is no runtime.
 func Version() string {
 	r, err := Open(nil)
 	if err != nil {
@@ -177,9 +180,9 @@ func (l *library) open(verbose bool) error {
 	return holdStderr(load)
 }
 
-// load makes the C call and checks the version. The functions that libraries
-// of unknown origin need from each other are all looked up at once: two of
-// different versions would end the process later.
+// load opens the libraries in C and checks the version. If the libraries are not
+// known to belong together, the dynamic linker resolves all functions at once:
+// otherwise a function that one of them lacks would end the process later.
 func (l *library) load(known bool) error {
 	var cs cstrings
 	defer cs.free()

@@ -128,7 +128,7 @@ func TestOpenMissing(t *testing.T) {
 	if !ok {
 		t.Fatalf("child died:\n%s", out)
 	}
-	wantText(t, out, "true: /nonexistent: no TensorFlow 2.21.x there", "type millrace runtime install", RuntimeEnv)
+	wantText(t, out, "true: /nonexistent: no TensorFlow 2.21.x found", "type millrace runtime install", RuntimeEnv)
 
 	home := t.TempDir()
 	out, _ = child(t, "open", RuntimeEnv+"=", "HOME="+home, "XDG_CACHE_HOME=")
@@ -282,8 +282,8 @@ func TestReplayKeepsWhatOthersWrote(t *testing.T) {
 		"2026/01/02 03:04:05 ready\n": false,
 		"panic: something\n":          false,
 	} {
-		if got := chatter.MatchString(line); got != want {
-			t.Errorf("chatter %q: got %v, want %v", line, got, want)
+		if got := startupLog.MatchString(line); got != want {
+			t.Errorf("startupLog %q: got %v, want %v", line, got, want)
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"millrace"
 )
 
-// SavedModel is a model loaded from a directory that TensorFlow exported. Many
-// goroutines may run it at a time. Close frees session and graph.
+// SavedModel is a model that was loaded from a directory. Many goroutines may run
+// it concurrently. Close frees its session and graph.
 type SavedModel struct {
 	Session *Session
 	Graph   *Graph
 	// Signatures are the ways to run the model, by key: "serving_default".
 	Signatures map[string]Signature
-	// MetaGraph is the model's description, a serialized MetaGraphDef message.
+	// MetaGraph describes the model: a serialized MetaGraphDef message.
 	MetaGraph []byte
 
 	prepared sync.Map // of *preparedSignature by key
@@ -91,7 +91,8 @@ func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*Sa
 	return m, nil
 }
 
-// errLoad is the failure to load a model, whatever TensorFlow calls it.
+// errLoad returns the error about a model that could not be loaded. Its class is
+// not that of TensorFlow's code.
 func errLoad(dir string, err error) error {
 	var tf *Error
 	if errors.As(err, &tf) && tf.Code == ResourceExhausted {

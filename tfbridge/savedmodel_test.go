@@ -99,7 +99,7 @@ func TestSavedModelRunRefuses(t *testing.T) {
 		in   map[string]*Tensor
 		want string
 	}{
-		{"none", nil, `signature "none": there is none; the model has `},
+		{"none", nil, `signature "none": no such signature; the model has `},
 		{"serving_default", nil, `signature "serving_default": tensor "x": the input is missing`},
 		{"serving_default", map[string]*Tensor{"x": x, "y": x}, `tensor "y": no such input; the signature has "x"`},
 		{"serving_default", map[string]*Tensor{"x": nil}, `tensor "x": tensor is closed`},

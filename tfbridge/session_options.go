@@ -15,50 +15,50 @@ import (
 	"millrace"
 )
 
-// SessionOptions say how a session runs. Nil and the zero value are the
+// SessionOptions are the options of a session. Nil and the zero value mean the
 // defaults.
 type SessionOptions struct {
-	// Target is the server to run on; empty is this process.
+	// Target is the server to run on; empty means this process.
 	Target string
-	// Config is a serialized ConfigProto message. What the fields below say
-	// goes before what it says of the same.
+	// Config is a serialized ConfigProto message. The fields below override
+	// its fields.
 	Config []byte
 
 	// IntraOpThreads is how many threads one operation may use, and
-	// InterOpThreads how many operations run at a time; 0 leaves it to
-	// Config or TensorFlow, which lets the first session of a process decide
-	// for all unless OwnThreads is set. InterOpThreads -1 runs the operations
-	// in the calling thread: small graphs run several times as fast, but a
-	// pipeline that is read in such a session does one thing at a time unless
-	// its options give it threads of its own.
+	// InterOpThreads how many operations run at once. 0 leaves it to Config or
+	// TensorFlow. Unless OwnThreads is set, the first session of a process
+	// decides for all sessions. InterOpThreads -1 runs operations in the
+	// calling thread: small graphs run several times as fast, but a pipeline
+	// in such a session does one thing at a time unless its options give it
+	// threads of its own.
 	IntraOpThreads, InterOpThreads int
-	// OwnThreads gives the session a pool of InterOpThreads of its own.
+	// OwnThreads gives the session its own pool of InterOpThreads threads.
 	OwnThreads bool
 
-	// GPUGrowth takes memory of the GPUs as it is needed, and not nearly all
-	// of it at once.
+	// GPUGrowth allocates GPU memory as it is needed. Without it TensorFlow
+	// allocates nearly all of it at once.
 	GPUGrowth bool
-	// GPUMemoryFraction is the part of each visible GPU's memory that the
-	// process takes, from 0 to 1; 0 leaves it to TensorFlow, more than 1
-	// oversubscribes memory where the driver can.
+	// GPUMemoryFraction is the share of each visible GPU's memory that the
+	// process may use, from 0 to 1. 0 leaves it to TensorFlow. More than 1
+	// oversubscribes memory if the driver supports that.
 	GPUMemoryFraction float64
-	// VisibleGPUs are the numbers of the GPUs that the process uses, which
-	// become GPU:0, GPU:1 and so on in this order. Nil is all of them, and an
-	// empty list none. The first session of a process decides for all.
+	// VisibleGPUs are the numbers of the GPUs that the process uses. They
+	// become GPU:0, GPU:1 and so on in this order. Nil means all, and an empty
+	// list none. The first session of a process decides for all.
 	VisibleGPUs []int
 
 	// JIT is how eagerly XLA compiles parts of the graph.
 	JIT JITLevel
-	// SoftPlacement runs an operation elsewhere when the device that the graph
-	// asks for is missing or cannot run it; without it that is an error.
+	// SoftPlacement runs an operation on another device if the one that the
+	// graph asks for is missing or cannot run it. Without it that is an error.
 	SoftPlacement bool
 	// LogPlacement writes to stderr which device runs which operation.
 	// TensorFlow's log must be on: see RuntimeOptions.Verbose.
 	LogPlacement bool
-	// Timeout ends each run that takes longer, with an error of class
-	// millrace.ErrCanceled and the code DeadlineExceeded. It is rounded up to
-	// milliseconds; 0 is none. A run that reads an iterator must not have one:
-	// the iterator is spoilt for good when it strikes.
+	// Timeout stops each run that takes longer, with an error of class
+	// millrace.ErrCanceled and code DeadlineExceeded. It is rounded up to
+	// milliseconds; 0 means no timeout. Do not use it for runs that read an
+	// iterator: stopping such a run spoils the iterator for good.
 	Timeout time.Duration
 }
 
@@ -68,9 +68,9 @@ type JITLevel int
 // The levels, with TensorFlow's numbers.
 const (
 	JITDefault JITLevel = 0  // what TF_XLA_FLAGS says, usually nothing
-	JITOff     JITLevel = -1 // nothing
-	JITOn      JITLevel = 1  // what is bound to gain, also on CPUs
-	JITEager   JITLevel = 2  // more than that
+	JITOff     JITLevel = -1 // compile nothing
+	JITOn      JITLevel = 1  // compile what is certain to gain, on CPUs too
+	JITEager   JITLevel = 2  // compile more
 )
 
 // The fields used of ConfigProto, and of the messages in it.
@@ -97,8 +97,8 @@ const (
 	optimizerJITCPU = 7
 )
 
-// check refuses options that make no sense; TensorFlow ends the process for
-// some of them.
+// check refuses invalid options. Some of them would end the process in
+// TensorFlow.
 func (o *SessionOptions) check() error {
 	if err := checkNames("target", o.Target); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (o *SessionOptions) check() error {
 	return nil
 }
 
-// config returns the options as a ConfigProto message. Of a field that comes
-// twice protobuf takes the last value, and merges messages.
+// config returns the options as a ConfigProto message. If a field occurs twice,
+// protobuf takes the last value, or merges the two messages.
 func (o *SessionOptions) config() []byte {
 	b := append([]byte(nil), o.Config...)
 	number := func(num protowire.Number, v int64) {
@@ -154,7 +154,7 @@ func (o *SessionOptions) config() []byte {
 	return b
 }
 
-// gpu returns what the options say of GPUs as a GPUOptions message.
+// gpu returns the options for GPUs as a GPUOptions message.
 func (o *SessionOptions) gpu() []byte {
 	var b []byte
 	if o.GPUMemoryFraction > 0 {

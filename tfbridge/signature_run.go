@@ -18,7 +18,7 @@ type preparedSignature struct {
 }
 
 // Run runs a signature by its key: inputs by name, outputs by name. The caller
-// closes the outputs. See [Callable.Run] for what happens when ctx ends.
+// closes the outputs. [Callable.Run] says what happens when ctx is done.
 //
 // It wraps TF_SessionRun.
 func (m *SavedModel) Run(ctx context.Context, key string, inputs map[string]*Tensor) (map[string]*Tensor, error) {
@@ -41,7 +41,7 @@ func (m *SavedModel) Run(ctx context.Context, key string, inputs map[string]*Ten
 	return out, nil
 }
 
-// prepare returns a signature ready to run, made when it is first used.
+// prepare returns a signature ready to run. It prepares it at first use.
 func (m *SavedModel) prepare(key string) (*preparedSignature, error) {
 	if m == nil {
 		return nil, errClosed("model")
@@ -51,7 +51,7 @@ func (m *SavedModel) prepare(key string) (*preparedSignature, error) {
 	}
 	sig, ok := m.Signatures[key]
 	if !ok {
-		return nil, errSignature(key, "", millrace.Errorf(millrace.ErrModel, "there is none; the model has %s", quoteKeys(m.Signatures)))
+		return nil, errSignature(key, "", millrace.Errorf(millrace.ErrModel, "no such signature; the model has %s", quoteKeys(m.Signatures)))
 	}
 	if err := m.Session.check(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (m *SavedModel) find(key string, names []string, infos map[string]TensorInf
 	return out, nil
 }
 
-// values puts inputs in order and compares them with the signature.
+// values sorts the inputs and compares them with the signature.
 func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]*Tensor) ([]*Tensor, error) {
 	sig := m.Signatures[key]
 	for name := range inputs {
@@ -117,7 +117,8 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 	return values, nil
 }
 
-// errUnknownInput names the first input, in order, that a signature has not.
+// errUnknownInput names the first input, in sorted order, that the signature
+// does not have.
 func errUnknownInput(key string, sig Signature, inputs map[string]*Tensor) error {
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		if _, ok := sig.Inputs[name]; !ok {
@@ -127,7 +128,7 @@ func errUnknownInput(key string, sig Signature, inputs map[string]*Tensor) error
 	return nil
 }
 
-// errSignature says in which signature, and of which tensor, something failed.
+// errSignature wraps an error with the signature and tensor that it is about.
 func errSignature(key, tensor string, err error) error {
 	e := &millrace.Error{Class: millrace.ErrModel, Signature: key, Tensor: tensor, Record: -1, Offset: -1, Err: err}
 	if inner, ok := err.(*millrace.Error); ok {

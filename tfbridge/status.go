@@ -12,8 +12,8 @@ import (
 	"millrace"
 )
 
-// Code is TensorFlow's kind of failure. It is an error itself, so that callers
-// can ask errors.Is(err, tfbridge.OutOfRange).
+// Code is a TensorFlow error code. It is an error itself, so that callers can
+// write errors.Is(err, tfbridge.OutOfRange).
 type Code int
 
 // The codes, with TensorFlow's numbers.
@@ -37,9 +37,9 @@ const (
 	Unauthenticated    Code = 16
 )
 
-// codes says for each code how it is called and which class of failure it is
-// when nothing more is known. Callers that know what was being done (reading,
-// loading a model) choose a better one.
+// codes holds the name of each code, and the class of an error of which nothing
+// else is known. Callers that know what was being done, such as reading or
+// loading a model, choose a better class.
 var codes = [...]struct {
 	name  string
 	class millrace.Class
@@ -71,7 +71,7 @@ func (c Code) Error() string {
 	return codes[c].name
 }
 
-// class returns the class of a failure of which only the code is known.
+// class returns the class of an error of which only the code is known.
 func (c Code) class() millrace.Class {
 	if c < 0 || int(c) >= len(codes) {
 		return millrace.ErrInternal
@@ -87,7 +87,7 @@ type Error struct {
 	Msg  string // TensorFlow's own words, unchanged; may hold bytes of records
 }
 
-// Error returns function, code and message, escaped and cut to a sane length.
+// Error returns function, code and message, escaped and limited in length.
 func (e *Error) Error() string {
 	return e.Func + ": " + e.Code.Error() + ": " + printable(e.Msg)
 }
@@ -96,12 +96,12 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Code }
 
 const (
-	maxMessage = 1024 // how much of a message is shown, in bytes
-	maxForeign = 64   // how much is shown from the first byte on that is no text
+	maxMessage = 1024 // bytes of a message that are shown
+	maxForeign = 64   // bytes that are shown from the first one on that is not text
 )
 
-// printable escapes what does not print. TensorFlow copies record bytes into
-// some messages, so little is shown from the first strange byte on.
+// printable escapes bytes that do not print. TensorFlow copies the bytes of
+// records into some messages, so little is shown from the first such byte on.
 func printable(msg string) string {
 	var b strings.Builder
 	end := min(len(msg), maxMessage)
@@ -157,7 +157,7 @@ func statusError(fn string, st *C.TF_Status) error {
 	return &millrace.Error{Class: code.class(), Record: -1, Offset: -1, Code: int(code), Err: cause}
 }
 
-// errClosed is the failure of a call on something closed, nil or zero.
+// errClosed returns the error of a call on a closed, nil or zero value.
 func errClosed(what string) error {
 	return millrace.Errorf(millrace.ErrClosed, "%s is closed", what)
 }

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// logDefaults are the settings that turn TensorFlow's log off. They are read
-// from the C environment when the library is opened; those that the user has
-// set stay as they are.
+// logDefaults turn TensorFlow's log off. TensorFlow reads them from the C
+// environment when it is opened. Variables that the user has set keep their
+// values.
 var logDefaults = []struct{ name, value string }{
 	{"TF_CPP_MIN_LOG_LEVEL", "3"},
 	{"TF_CPP_MAX_VLOG_LEVEL", "0"},
@@ -33,23 +33,23 @@ func quiet() {
 	}
 }
 
-// setC sets a variable of the environment that C sees. Go's, which child
-// processes inherit, stays as it is.
+// setC sets a variable in the C environment only. Go's environment, which child
+// processes inherit, does not change.
 func setC(name, value string) {
 	var cs cstrings
 	defer cs.free()
 	C.setenv(cs.add(name), cs.add(value), 1)
 }
 
-// chatter matches the lines that TensorFlow's static initialisers log before
-// any setting is read.
-var chatter = regexp.MustCompile(`^(WARNING: All log messages before absl::InitializeLog\(\)|[IWE]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE] )`)
+// startupLog matches the lines that TensorFlow's static initialisers log before
+// TensorFlow reads any setting.
+var startupLog = regexp.MustCompile(`^(WARNING: All log messages before absl::InitializeLog\(\)|[IWE]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE] )`)
 
-// holdStderr runs open with file descriptor 2 going to memory, then writes on
-// what was said there: everything if open failed, else what is not
-// TensorFlow's start-up chatter, for other goroutines may write too.
+// holdStderr runs open while file descriptor 2 leads to memory, and then writes
+// the held text to stderr. If open succeeded it leaves out TensorFlow's start-up
+// log; the rest may come from other goroutines.
 func holdStderr(open func() error) error {
-	// No process may be started in between; it would inherit the descriptor.
+	// No process may start meanwhile: it would inherit the descriptor.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	memory, err := unix.MemfdCreate("millrace-stderr", unix.MFD_CLOEXEC)
@@ -74,7 +74,7 @@ func holdStderr(open func() error) error {
 	return failure
 }
 
-// replay writes what was held back to stderr.
+// replay writes the held text to stderr.
 func replay(held *os.File, all bool) {
 	if _, err := held.Seek(0, io.SeekStart); err != nil {
 		return
@@ -84,7 +84,7 @@ func replay(held *os.File, all bool) {
 		return
 	}
 	for line := range bytes.Lines(text) {
-		if all || !chatter.Match(line) {
+		if all || !startupLog.Match(line) {
 			os.Stderr.Write(line)
 		}
 	}
