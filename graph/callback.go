@@ -8,26 +8,27 @@ import (
 type GoFunc struct {
 	// Name is for messages and the operation's name.
 	Name string
-	// Out are the types and shapes of the results, which are checked at
-	// every call.
+	// Out are the data types and shapes of the results. Every call checks
+	// them.
 	Out []Spec
-	// Fn is called for every run of the operation, many at a time. It may
-	// block, and run sessions with the context that it gets. An error is the
-	// run's, class and all; a panic is one of class millrace.ErrInternal.
+	// Fn is called for every run of the operation, several at once. It may
+	// block, and may run sessions with its context. If it returns an error, the
+	// run fails with that error and its class. A panic becomes an error of class
+	// millrace.ErrInternal.
 	Fn tfbridge.CallFunc
-	// Pure says that equal arguments give equal results and that nothing else
-	// happens: TensorFlow may then leave calls out, share or repeat them, and
-	// save the state of datasets that call the function.
+	// Pure says that equal arguments give equal results and that there are no
+	// side effects. TensorFlow may then omit, share or repeat calls, and save
+	// the state of datasets that call the function.
 	Pure bool
 }
 
 // GoFunction adds a call of a Go function, in a graph or in a function's body,
 // and returns its results. It is what tf.py_function is in Python.
 //
-// The function is called in this process only: a graph that is written down
-// and loaded elsewhere fails where it calls one. It is forgotten when the
-// graph is closed. A call costs tens of microseconds; while it goes on it
-// holds a goroutine and no thread of TensorFlow's.
+// Only this process can call the function. A graph that is saved and loaded in
+// another process fails at the call. The function is removed when the graph is
+// closed. A call costs tens of microseconds. While it runs it holds a goroutine,
+// and no thread of TensorFlow.
 //
 // It wraps TF_NewAsyncKernelBuilder.
 func GoFunction(s *Scope, f GoFunc, args ...tfbridge.Output) []tfbridge.Output {
@@ -41,7 +42,7 @@ func GoFunction(s *Scope, f GoFunc, args ...tfbridge.Output) []tfbridge.Output {
 	return GoCall(s, GoCallSpec{Name: f.Name, Out: f.Out, Fn: tfbridge.Blocking(f.Fn), Pure: f.Pure}, args...)
 }
 
-// GoCallSpec is a Go function that ends its calls by itself, for [GoCall]. The
+// GoCallSpec is a Go function for [GoCall], which ends its calls explicitly. The
 // fields are those of [GoFunc].
 type GoCallSpec struct {
 	Name string
@@ -50,8 +51,8 @@ type GoCallSpec struct {
 	Pure bool
 }
 
-// GoCall is GoFunction for a function that must not block, and ends its calls
-// when it likes.
+// GoCall is GoFunction for a function that must not block. It may end a call at
+// once or later.
 func GoCall(s *Scope, f GoCallSpec, args ...tfbridge.Output) []tfbridge.Output {
 	results := make([]tfbridge.Output, len(f.Out))
 	if s.Err() != nil {
@@ -98,8 +99,8 @@ func (s *Scope) outermost() *Scope {
 	return s
 }
 
-// session returns the token of the session that runs the graph. Within
-// functions it is a capture: their kernels cannot know the session.
+// session returns the token of the session that runs the graph. Inside functions
+// the token is a capture, because their kernels cannot find the session.
 func (s *Scope) session() tfbridge.Output {
 	if s.state.session.Op == nil {
 		s.state.session = s.root().one(tfbridge.OpSpec{Type: tfbridge.OpSession, Device: "/cpu:0"})

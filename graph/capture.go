@@ -6,7 +6,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// body is what a scope knows when its graph is the body of a function.
+// body is the state of a scope whose graph is the body of a function.
 type body struct {
 	parent  *Scope
 	outer   []tfbridge.Output // captures, in the parent's graph
@@ -14,8 +14,8 @@ type body struct {
 	effects []*tfbridge.Operation
 }
 
-// input returns what stands in the scope's graph for an input of one of its
-// operations.
+// input converts an input of an operation to the scope's graph: it captures
+// outputs of the graphs around it.
 func (s *Scope) input(what string, in tfbridge.Input) (tfbridge.Input, bool) {
 	switch in := in.(type) {
 	case tfbridge.Output:
@@ -33,8 +33,8 @@ func (s *Scope) input(what string, in tfbridge.Input) (tfbridge.Input, bool) {
 	return in, true
 }
 
-// local returns what stands for o in the scope's graph: o itself, or a capture
-// if o is of a graph around this function body.
+// local returns o in the scope's graph: o itself, or the placeholder of a capture
+// if o belongs to a graph around this function body.
 func (s *Scope) local(what string, o tfbridge.Output) (tfbridge.Output, bool) {
 	if s.Err() != nil {
 		return tfbridge.Output{}, false
@@ -52,7 +52,7 @@ func (s *Scope) local(what string, o tfbridge.Output) (tfbridge.Output, bool) {
 	return s.state.body.capture(s, what, o)
 }
 
-// inside tells whether the scope builds a function body within graph g.
+// inside reports whether the scope builds a function body within graph g.
 func (s *Scope) inside(g *tfbridge.Graph) bool {
 	for b := s.state.body; b != nil; b = b.parent.state.body {
 		if b.parent.graph == g {
@@ -62,8 +62,8 @@ func (s *Scope) inside(g *tfbridge.Graph) bool {
 	return false
 }
 
-// capture returns the placeholder that stands for o, an output of a graph
-// around s's. A graph in between captures o as well.
+// capture returns the placeholder for o, an output of a graph around the scope's
+// graph. Each graph in between captures o too.
 func (b *body) capture(s *Scope, what string, o tfbridge.Output) (tfbridge.Output, bool) {
 	outer, ok := b.parent.local(what, o)
 	if !ok {

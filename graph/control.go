@@ -7,34 +7,34 @@ import (
 	"millrace/tfbridge"
 )
 
-// Branch builds one of the alternatives of [Cond] or [Case], in a scope of its
-// own. It may use outputs of the graphs around it.
+// Branch builds one branch of [Cond] or [Case], in a scope of its own. It may use
+// outputs of the graphs around it.
 type Branch func(s *Scope) []tfbridge.Output
 
-// Cond adds a condition: the results of then if pred, a bool, is true, and
-// those of otherwise if not. Only the one of them runs. Both must have as many
-// results, of the same data types. Where their shapes differ the result's is
-// what they have in common.
+// Cond adds a condition. It returns the results of then if pred, a bool, is true,
+// and otherwise those of otherwise. Only that branch runs. Both must return the
+// same number of results, of the same data types. A dimension in which their
+// shapes differ is unknown in the result.
 //
-// [Gradients] goes through it, if it does through both branches, and unless
-// they have state that matters: random numbers, writes. The branch that was
-// taken runs once more for it.
+// [Gradients] differentiates it if it can differentiate both branches and neither
+// has state that matters, such as random numbers or writes. The derivative runs
+// the chosen branch once more.
 //
 // It adds an If or StatelessIf.
 func Cond(s *Scope, pred tfbridge.Output, then, otherwise Branch) []tfbridge.Output {
 	return branching(s, "cond", pred, []Branch{then, otherwise})
 }
 
-// Case adds a choice: the results of the branch that index, an int32, counts
-// from zero; of the last one if there is none. Only the one of them runs. As
-// for the rest it is like [Cond].
+// Case adds a choice. It returns the results of branch index, an int32 that counts
+// from 0, or of the last branch if there is no such branch. Only that branch runs.
+// The rules are those of [Cond].
 //
 // It adds a Case or StatelessCase.
 func Case(s *Scope, index tfbridge.Output, branches ...Branch) []tfbridge.Output {
 	return branching(s, "case", index, branches)
 }
 
-// choice is a condition or choice whose branches are functions.
+// choice is a Cond or Case whose branches are functions.
 type choice struct {
 	name     string
 	branches []*Func
@@ -42,7 +42,7 @@ type choice struct {
 	stateful bool
 }
 
-// branching adds a condition or choice.
+// branching adds a Cond or Case.
 func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) []tfbridge.Output {
 	if s.Err() != nil {
 		return nil
@@ -84,8 +84,8 @@ func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) 
 	})
 }
 
-// newChoice makes the functions of the branches, and those of their derivatives
-// or says why there are none.
+// newChoice makes the functions of the branches and of their derivatives. If there
+// are no derivatives, why is the reason.
 func newChoice(name string, drafts []*draft, captures []tfbridge.Output, out []Spec) (c, gradient *choice, why error) {
 	c = &choice{name: name, out: out}
 	gradient = &choice{name: name + "_gradient", out: SpecsOf(captures)}

@@ -179,7 +179,7 @@ func TestWhileOfGrowingShape(t *testing.T) {
 	if diff := cmp.Diff([]any{[]int32{1, 1, 1, 1, 1, 1, 1, 1}}, run(t, s, y...)); diff != "" || graph.SpecOf(y[0]).String() != "int32[?]" {
 		t.Errorf("%v (-want +got)\n%s", graph.SpecOf(y[0]), diff)
 	}
-	if grow(nil); s.Err() == nil || !strings.Contains(s.Err().Error(), "say so in Shapes") {
+	if grow(nil); s.Err() == nil || !strings.Contains(s.Err().Error(), "set Shapes") {
 		t.Errorf("without Shapes\n got %v\nwant a hint at them", s.Err())
 	}
 }
@@ -433,7 +433,7 @@ func TestControlFlowMistakes(t *testing.T) {
 		}, "2 shapes for 1 variables"},
 		{"initial shape", func(s *graph.Scope) {
 			loop(s, true, int32(1), &graph.WhileOptions{Shapes: []tfbridge.Shape{tfbridge.MakeShape(2)}})
-		}, "variable 0 is int32[] at first"},
+		}, "variable 0 is int32[] initially"},
 		{"no variables", func(s *graph.Scope) { graph.While(s, nil, nil, nil, nil) }, "there are no variables"},
 		{"controls", func(s *graph.Scope) {
 			x := s.Const(float32(1))

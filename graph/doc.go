@@ -15,41 +15,41 @@
 // The functions of this package are one thin wrapper per TensorFlow operation,
 // by TensorFlow's name: [Cast] adds a Cast. An operation without a wrapper is
 // added with [Scope.Op] or [Scope.AddOperation]; package op has a function for
-// each there is. A [Tensor] is an output with the same operations as methods.
+// every operation. A [Tensor] is an output with the same operations as methods.
 // Packages [millrace/graph/dataset] and [millrace/graph/image] build on this
 // one.
 //
 // # Functions, control flow and derivatives
 //
 // [Scope.Func] makes a TensorFlow function of a Go closure. The closure may
-// use outputs of the graphs around it: they become captures, that is inputs
-// of the function.
+// use outputs of the graphs around it. They become captures: inputs of the
+// function.
 //
-// [Cond], [Case] and [While] are conditions, choices and loops whose parts are
-// closures too. [Gradients] adds derivatives, also through those and through
-// calls of functions that [Scope.Function] makes.
+// [Cond], [Case] and [While] build control flow from closures. [Gradients] adds
+// derivatives, also through control flow and through calls of functions that
+// [Scope.Function] makes.
 //
 // [GoFunction] and [GoCall] call Go functions in a run, as tf.py_function does
-// in Python. They are called in this process only, many at a time, and are
-// forgotten with the graph.
+// in Python. Only this process can call them, several threads call at once, and
+// they are removed with the graph.
 //
 // # Running
 //
-// [Exec] and [Tensor.Eval] run a graph once. What runs more often, or has
-// variables, takes a [tfbridge.NewSession]. What they return is the caller's to
-// close.
+// [Exec] and [Tensor.Eval] run a graph once. To run it more often, or if it has
+// variables, make a [tfbridge.NewSession]. The caller closes the tensors that
+// they return.
 //
 // # Models
 //
-// [LoadModel] checks and loads a SavedModel, and [Model.Call] calls it by
-// signature. [Model.Freeze] makes a GraphDef without variables of it, which
+// [LoadModel] checks and loads a SavedModel, and [Model.Call] calls one of its
+// signatures. [Model.Freeze] returns a GraphDef without variables, which
 // [ImportModel] loads.
 //
 // # Who owns what, and what may run concurrently
 //
-// A graph belongs to whoever made the scope and is closed by them; what
-// outlives the scope is the graph alone. A [Model] owns its graph and its
-// session. Scopes, tensors and the functions that add operations are for one
-// goroutine at a time; closures that build a part are called before the function
-// that takes them returns. Models may be called and closed by many goroutines.
+// Whoever makes a scope owns its graph and closes it. A scope holds nothing else
+// that must be closed. A [Model] owns its graph and its session. Only one
+// goroutine at a time may use a scope, its tensors, and functions that add
+// operations. A function that takes a closure calls it before it returns. Many
+// goroutines may call and close a model concurrently.
 package graph

@@ -14,19 +14,20 @@ import (
 	"millrace/tfbridge"
 )
 
-// maxGraphDef is how long a protobuf may be.
+// maxGraphDef is the largest size of a protobuf message.
 const maxGraphDef = 1<<31 - 1
 
-// Freeze returns the part of the model that a signature needs,
-// [DefaultSignature] if key is empty, as a GraphDef in which constants stand
-// for the variables, with the values they have in the model's session. The
-// operations to feed and fetch keep their names. [ImportModel] loads the
-// result, and needs no folder of variables beside it.
+// Freeze returns the part of the model that a signature needs, as a GraphDef in
+// which constants replace the variables. An empty key means [DefaultSignature]. The
+// constants have the values of the variables in the model's session. Operations to
+// feed and fetch keep their names. [ImportModel] loads the result without a folder
+// of variables.
 //
-// What changes a variable, or needs something else that is made at load, a
-// table for example, cannot be frozen: an error of class ErrModel names it. A
-// GraphDef holds at most 2 GiB; more is of class ErrLimit. Freeze may run
-// beside other calls; it adds the reading of variables to the graph.
+// An operation that changes a variable, or needs something else that is made at
+// load, such as a table, cannot be frozen: an error of class ErrModel names it. A
+// GraphDef larger than 2 GiB is an error of class ErrLimit. Freeze may run
+// concurrently with other calls. It adds operations that read the variables to the
+// graph.
 func (m *Model) Freeze(ctx context.Context, key string) ([]byte, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -99,8 +100,8 @@ func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
 	return def, selfContained(def)
 }
 
-// selfContained has TensorFlow check a frozen graph and refuses what is only
-// there once a model was loaded.
+// selfContained lets TensorFlow check a frozen graph, and refuses operations that
+// need something made when the model is loaded.
 func selfContained(def []byte) error {
 	g := tfbridge.NewGraph()
 	defer g.Close()

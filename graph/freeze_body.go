@@ -13,9 +13,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// freezer rewrites a graph for handles of variables that became values. A
-// handle travels through the nodes that pass it on and into the functions it
-// is given to, which get copies that take the value.
+// freezer rewrites a graph in which constants replace variables. The handle of a
+// variable passes through nodes and into functions. The freezer follows it: nodes
+// that read a variable now get the value, and a function that takes a handle is
+// copied to one that takes the value.
 type freezer struct {
 	functions map[string]*tfproto.FunctionDef
 	roots     map[string]tfproto.DataType // of the graph's own nodes: what they hold
@@ -29,7 +30,7 @@ type frozenFunction struct {
 	outputs map[int]tfproto.DataType // the outputs that became values
 }
 
-// refs says which outputs of a body's nodes became values, by the name that
+// refs holds the outputs of a body's nodes that became values, by the names that
 // inputs use.
 type refs map[string]tfproto.DataType
 
@@ -76,7 +77,7 @@ func controlsOf(n *tfproto.NodeDef) []string {
 	return slices.DeleteFunc(slices.Clone(n.Input), func(in string) bool { return !strings.HasPrefix(in, "^") })
 }
 
-// rewrite returns the nodes of a body as they are with values.
+// rewrite returns the nodes of a body after the replacement.
 func (f *freezer) rewrite(nodes []*tfproto.NodeDef, b *frozenBody) ([]*tfproto.NodeDef, error) {
 	b.renamed = map[string]string{}
 	done := make([]bool, len(nodes))
@@ -106,7 +107,7 @@ func (f *freezer) rewrite(nodes []*tfproto.NodeDef, b *frozenBody) ([]*tfproto.N
 	return append(nodes, more...), nil
 }
 
-// values returns which inputs of a node are values now.
+// values returns the inputs of a node that became values.
 func (b *frozenBody) values(n *tfproto.NodeDef) map[int]tfproto.DataType {
 	var values map[int]tfproto.DataType
 	for i, in := range n.Input {
@@ -120,7 +121,7 @@ func (b *frozenBody) values(n *tfproto.NodeDef) map[int]tfproto.DataType {
 	return values
 }
 
-// first is what may be left out of the name of a node's first output.
+// first returns the suffix that the name of a node's first output may omit.
 func (b *frozenBody) first() string {
 	if b.function {
 		return ""
@@ -128,8 +129,8 @@ func (b *frozenBody) first() string {
 	return ":0"
 }
 
-// pass notes that outputs of a node are values. In a function they have the
-// name of an output of the operation's definition.
+// pass records that outputs of a node are values. In a function the name of an
+// output contains its name in the operation's definition.
 func (b *frozenBody) pass(n *tfproto.NodeDef, name string, outputs map[int]tfproto.DataType) {
 	for i, t := range outputs {
 		switch {
@@ -143,7 +144,7 @@ func (b *frozenBody) pass(n *tfproto.NodeDef, name string, outputs map[int]tfpro
 	}
 }
 
-// rewriteNode makes a node take values. It returns the nodes this needs.
+// rewriteNode makes a node take values. It returns nodes to add to the body.
 func (f *freezer) rewriteNode(n *tfproto.NodeDef, values map[int]tfproto.DataType, b *frozenBody) ([]*tfproto.NodeDef, error) {
 	delete(n.Attr, "_output_shapes")
 	t := values[0]
@@ -196,7 +197,8 @@ func gather(n *tfproto.NodeDef, t tfproto.DataType, b *frozenBody) []*tfproto.No
 	return []*tfproto.NodeDef{axis}
 }
 
-// rewriteCall makes a node that calls functions call copies that take values.
+// rewriteCall makes a node that calls functions call their copies that take
+// values.
 func (f *freezer) rewriteCall(n *tfproto.NodeDef, values map[int]tfproto.DataType, b *frozenBody) error {
 	skip, in, out := 0, "Tin", "Tout"
 	switch n.Op {

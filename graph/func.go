@@ -7,12 +7,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// Body builds a function's body in a scope of its own: from the arguments, and
-// what stands for the captures asked for, it makes the results.
+// Body builds a function's body in a scope of its own. It computes the results
+// from the arguments and the placeholders of the requested captures.
 type Body func(s *Scope, args, captured []tfbridge.Output) []tfbridge.Output
 
-// Func is a function in a graph. Pass [Func.Attr] where an operation wants a
-// function, and Captures, as inputs, where it wants the captured values.
+// Func is a function in a graph. Pass [Func.Attr] as the attribute of an operation
+// that takes a function, and Captures as its captured inputs.
 type Func struct {
 	Name     string
 	In       []Spec            // of the arguments, without the captures
@@ -31,17 +31,17 @@ func (f *Func) Inputs() tfbridge.OutputList {
 	return tfbridge.OutputList(f.Captures)
 }
 
-// Func makes a function of a closure and adds it, with the functions made
-// within it, to the scope's graph, and to the graphs around it if the scope is
-// itself a function's.
+// Func makes a function of a closure and adds it to the scope's graph, with the
+// functions made inside it. If the scope builds a function's body, Func adds it to
+// the graphs around that too.
 //
-// The closure gets an argument for each of in. Outputs of the graphs around it
-// that it uses become captures, those of captures first, in their order, then
-// others in the order of use. Operations without outputs, such as Assert, run
-// whenever the function runs: its results wait for them.
+// The closure gets an argument for each element of in. Outputs of the graphs
+// around it become captures: first those of captures, in their order, then others
+// in the order of use. Operations without outputs, such as Assert, run whenever
+// the function runs, because its results wait for them.
 //
-// After a failure, here or earlier, Out and Captures are nil; the closure is
-// not called after an earlier one. If it panics, so does Func.
+// After a failure Out and Captures are nil. If the scope has already failed, Func
+// does not call the closure. If the closure panics, so does Func.
 //
 // It wraps TF_GraphToFunction and TF_GraphCopyFunction.
 func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body) *Func {
@@ -65,7 +65,7 @@ func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body
 	return f
 }
 
-// draft is a function's body, before it is made a function.
+// draft is a function's body that is not a function yet.
 type draft struct {
 	parent  *Scope
 	scope   *Scope
@@ -91,7 +91,7 @@ func (s *Scope) draft(name string, in []Spec, captures []tfbridge.Output, fn Bod
 	return d
 }
 
-// check makes a failure in the body one of the scope around it.
+// check passes a failure in the body to the scope around it.
 func (d *draft) check(name string) bool {
 	if err := d.scope.Err(); err != nil {
 		d.parent.UpdateErr(fmt.Sprintf("function %q", name), err)
@@ -102,10 +102,10 @@ func (d *draft) check(name string) bool {
 // close frees the body.
 func (d *draft) close() { d.scope.graph.Close() }
 
-// captures returns what the body captured so far, in the graph around it.
+// captures returns the outputs that the body has captured, in the graph around it.
 func (d *draft) captures() []tfbridge.Output { return slices.Clone(d.scope.state.body.outer) }
 
-// inputs returns the arguments and what stands in the body for captures.
+// inputs returns the arguments and the placeholders of captures in the body.
 func (d *draft) inputs(captures []tfbridge.Output) []tfbridge.Output {
 	inputs := slices.Clone(d.args)
 	for _, o := range captures {
@@ -125,8 +125,8 @@ func (d *draft) define(name string, captures []tfbridge.Output) string {
 	return d.defineWith(name, inputs, nil)
 }
 
-// defineWith makes a function of the body, with given inputs and the function
-// of its derivative, which may be nil.
+// defineWith makes a function of the body with the given inputs and derivative,
+// which may be nil.
 func (d *draft) defineWith(name string, inputs []tfbridge.Output, gradient *tfbridge.Function) string {
 	fn, err := d.function(name, inputs, d.results)
 	if err == nil {
@@ -155,8 +155,8 @@ func (s *Scope) build(in []Spec, captures []tfbridge.Output, fn Body) (args, res
 	return args, s.results(fn(s, args, captured))
 }
 
-// results makes each result of a function an output of its own that waits for
-// the body's side effects. Without that TensorFlow would prune the effects.
+// results gives each result of a function an Identity that waits for the body's
+// side effects. Otherwise TensorFlow would prune the effects.
 func (s *Scope) results(outputs []tfbridge.Output) []tfbridge.Output {
 	after := s.root().WithControlDependencies(s.state.body.effects...)
 	results := make([]tfbridge.Output, len(outputs))
@@ -170,9 +170,8 @@ func (s *Scope) results(outputs []tfbridge.Output) []tfbridge.Output {
 	return results
 }
 
-// function makes a function of the body. A hash in the name tells functions
-// apart that have one name but not one body, whichever scope of the graph they
-// come from.
+// function makes a function of the body. A hash in its name distinguishes
+// functions of one name with different bodies.
 func (d *draft) function(name string, in, out []tfbridge.Output) (*tfbridge.Function, error) {
 	return tfbridge.NewFunction(d.scope.graph, "__millrace_"+cleanName(name), in, out, &tfbridge.FunctionOptions{AppendHash: true})
 }
@@ -212,8 +211,8 @@ func (s *Scope) call(f *Func, inputs []tfbridge.Output) []tfbridge.Output {
 	return s.shaped(Outputs(op), f.Out)
 }
 
-// callType returns the operation that calls a function. A call without state
-// goes when nothing needs its results.
+// callType returns the type of the operation that calls a function. TensorFlow
+// prunes a stateless call if nothing needs its results.
 func callType(stateful bool) string {
 	if stateful {
 		return "StatefulPartitionedCall"

@@ -6,7 +6,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// trainable says whether derivatives with respect to values of a type exist.
+// trainable reports whether values of a data type have derivatives.
 func trainable(dt tfbridge.DataType) bool {
 	switch dt {
 	case tfbridge.Half, tfbridge.Bfloat16, tfbridge.Float, tfbridge.Double, tfbridge.Complex64, tfbridge.Complex128:
@@ -26,14 +26,14 @@ func trainables(outputs []tfbridge.Output) int {
 	return n
 }
 
-// gradient adds to a body, of which a function was made already, what computes
-// its derivative, and makes a function of that, which the caller closes: of
-// the inputs and a derivative for each result, it returns one for each input.
-// What is no number of floating point has derivative zero, or itself where
-// there is no zero. The body runs again in it.
+// gradient makes the function that is the derivative of a body, of which a
+// function was made already. The caller closes it. It takes the inputs and a
+// derivative for each result, and returns a derivative for each input. Tensors
+// that are not floating point have a zero derivative; a tensor of a data type
+// without a zero is returned instead. The derivative runs the body again.
 //
-// It fails if TensorFlow has no derivative for one of the operations; the body
-// is of no use then.
+// gradient adds operations to the body. It fails if TensorFlow has no derivative
+// for one of the body's operations; do not use the body afterwards.
 func (d *draft) gradient(name string, inputs []tfbridge.Output) (*tfbridge.Function, *Func, error) {
 	s := d.scope.root()
 	var dys []tfbridge.Output
@@ -50,7 +50,7 @@ func (d *draft) gradient(name string, inputs []tfbridge.Output) (*tfbridge.Funct
 		if !trainable(x.DataType()) {
 			continue
 		}
-		// A path with derivative zero: no result needs to depend on x.
+		// The derivative along this path is zero, so no result needs to depend on x.
 		xs, ys, seeds = append(xs, x), append(ys, Identity(s, x)), append(seeds, ZerosLike(s, x))
 	}
 	var dxs []tfbridge.Output
@@ -97,15 +97,16 @@ func (d *draft) addGradient(name string, inputs []tfbridge.Output) (*Func, error
 	return f, d.parent.install(fn, nil)
 }
 
-// hasZero says whether ZerosLike can be asked for a zero of a type.
+// hasZero reports whether ZerosLike works for a data type.
 func hasZero(dt tfbridge.DataType) bool {
 	return dt != tfbridge.Resource && dt != tfbridge.Variant && dt != tfbridge.String
 }
 
-// wrap makes a function of what forward adds, and of what backward adds its
-// derivative, and returns a call of it: the one form in which TensorFlow takes
-// derivatives of control flow. Backward gets the inputs, then a derivative for
-// each result, and returns one for each input.
+// wrap makes a function of the operations that forward adds. Its derivative
+// consists of those that backward adds. wrap returns a call of the function. This
+// is the only form of control flow that TensorFlow's C API can differentiate.
+// backward gets the inputs and a derivative for each result, and returns a
+// derivative for each input.
 func (s *Scope) wrap(name string, inputs []tfbridge.Output, forward, backward func(s *Scope, args []tfbridge.Output) []tfbridge.Output) []tfbridge.Output {
 	in := SpecsOf(inputs)
 	f := s.draft(name, in, nil, func(s *Scope, args, _ []tfbridge.Output) []tfbridge.Output { return forward(s, args) })
@@ -140,8 +141,8 @@ func (s *Scope) wrap(name string, inputs []tfbridge.Output, forward, backward fu
 	return s.shaped(Outputs(op), out)
 }
 
-// constant cuts the derivatives through inputs that have none, so that nothing
-// before them needs one.
+// constant stops the gradient at inputs without derivatives, so that operations
+// before them need none.
 func (s *Scope) constant(inputs []tfbridge.Output) []tfbridge.Output {
 	out := make([]tfbridge.Output, len(inputs))
 	for i, x := range inputs {
@@ -153,7 +154,7 @@ func (s *Scope) constant(inputs []tfbridge.Output) []tfbridge.Output {
 	return out
 }
 
-// shaped tells TensorFlow the shapes of outputs that it does not infer.
+// shaped sets the shapes of outputs for which TensorFlow does not infer them.
 func (s *Scope) shaped(outputs []tfbridge.Output, specs []Spec) []tfbridge.Output {
 	for i, o := range outputs {
 		if specs[i].Shape.NumDimensions() < 0 {

@@ -7,24 +7,24 @@ import (
 	"millrace/tfbridge"
 )
 
-// FunctionOptions say more about a function. Nil and the zero value are the
+// FunctionOptions are the options of Function. Nil and the zero value mean the
 // defaults.
 type FunctionOptions struct {
-	// Gradient builds the derivative, in a scope of its own: from the
-	// arguments and a derivative for each result it makes one for each
-	// argument, of the argument's type. It may use what the function may;
-	// with respect to captures the derivative is then zero. Nil means the
-	// derivative that follows from the body's operations.
+	// Gradient builds the derivative, in a scope of its own. It gets the
+	// arguments and a derivative for each result, and returns a derivative for
+	// each argument, of the argument's data type. It may capture outputs as the
+	// function may. The derivative with respect to captures is then zero. Nil
+	// means the derivative that follows from the body's operations.
 	Gradient func(s *Scope, args, dy []tfbridge.Output) []tfbridge.Output
 }
 
-// Function is [Scope.Func] for a function whose calls have a derivative: see
-// [Call] and [Gradients]. The body runs again to compute it, unless the
-// options say how it is done.
+// Function is [Scope.Func] for a function whose calls have a derivative; see
+// [Call] and [Gradients]. The derivative runs the body again unless the options
+// give another one.
 //
-// A function with state that matters, random numbers or writes, or with
-// operations for which TensorFlow has no derivative, gets none unless the
-// options give it, and taking one fails.
+// Without such an option, a function has no derivative if it has state that
+// matters, such as random numbers or writes, or operations for which TensorFlow
+// has no derivative. [Gradients] then fails.
 func (s *Scope) Function(name string, in []Spec, fn func(s *Scope, args []tfbridge.Output) []tfbridge.Output, o *FunctionOptions) *Func {
 	f := &Func{In: in}
 	if fn == nil {
@@ -49,7 +49,7 @@ func (s *Scope) Function(name string, in []Spec, fn func(s *Scope, args []tfbrid
 		return f
 	}
 	defer plain.Close()
-	var gradient *tfbridge.Function // stays nil without a derivative
+	var gradient *tfbridge.Function // nil without a derivative
 	defer func() { gradient.Close() }()
 	why := errState()
 	if state != stateful {

@@ -8,15 +8,17 @@ import (
 	"millrace/tfbridge"
 )
 
-// Gradients adds what computes the partial derivatives of the sum of all y with
-// respect to each x, and returns them. With dx, the derivatives of some loss
-// with respect to each y, they are the loss's (the chain rule).
+// Gradients adds operations that compute the partial derivatives of the sum of all
+// y with respect to each x, and returns them. If dx holds the derivatives of a loss
+// with respect to each y, the results are the derivatives of that loss (the chain
+// rule).
 //
-// The operations are named under the scope's prefix and "Gradients/", once for
-// each prefix: a second call needs a [Scope.SubScope]. Derivatives go through
-// what TensorFlow's C++ library has them for, which is less than Python's, and
-// through [Cond], [Case], [While] and [Call]. Control dependencies and
-// devices of the scope are a failure: there is no way to apply them.
+// The names of the operations begin with the scope's prefix and "Gradients/". Each
+// prefix can be used once; use a [Scope.SubScope] for a second call. Gradients
+// differentiates the operations for which TensorFlow's C++ library has a
+// derivative, which are fewer than in Python, and [Cond], [Case], [While] and
+// [Call]. A scope with control dependencies or a device is a failure, because they
+// cannot be applied.
 //
 // See [tfbridge.Graph.AddGradients] for what else fails.
 func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbridge.Output {
@@ -51,7 +53,7 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 	return grads
 }
 
-// locals returns what stands for outputs in the scope's graph.
+// locals returns outputs in the scope's graph; see local.
 func (s *Scope) locals(what string, outputs []tfbridge.Output) []tfbridge.Output {
 	var out []tfbridge.Output
 	for _, o := range outputs {
@@ -61,7 +63,7 @@ func (s *Scope) locals(what string, outputs []tfbridge.Output) []tfbridge.Output
 	return out
 }
 
-// underivable says why operations and functions of a graph have no derivative.
+// underivable holds why operations and functions of a graph have no derivative.
 type underivable struct {
 	ops, functions map[string]error
 }
@@ -77,8 +79,8 @@ func (s *Scope) noDerivative(function string, why error) {
 	}
 }
 
-// without remembers why the operation of outputs has no derivative, if there
-// is a reason other than that none is wanted, and returns the outputs.
+// without records why the operation of outputs has no derivative, unless why is
+// nil because none is wanted. It returns the outputs.
 func (s *Scope) without(outputs []tfbridge.Output, why error) []tfbridge.Output {
 	if why != nil && len(outputs) > 0 {
 		s.state.underivable.ops = with(s.state.underivable.ops, outputs[0].Op.Name(), why)
@@ -116,7 +118,7 @@ func (s *Scope) underivable(op *tfbridge.Operation) error {
 	}
 }
 
-// reasons tells whether anything is known to have no derivative.
+// reasons reports whether anything is known to have no derivative.
 func (s *Scope) reasons() bool {
 	for at := s; ; at = at.state.body.parent {
 		u := &at.state.underivable
@@ -126,8 +128,8 @@ func (s *Scope) reasons() bool {
 	}
 }
 
-// derivable fails if y depends on x through something that is known to have no
-// derivative: TensorFlow would not say why, or only when the graph runs.
+// derivable returns an error if y depends on x through an operation that is known
+// to have no derivative. TensorFlow would not say why, or only when the graph runs.
 func (s *Scope) derivable(y, x []tfbridge.Output) error {
 	if !s.reasons() {
 		return nil
@@ -170,7 +172,8 @@ func (p *paths) visit(op *tfbridge.Operation) bool {
 	return p.reach[name]
 }
 
-// errState is why bodies with random numbers or writes have no derivative.
+// errState is the reason why bodies with random numbers or writes have no
+// derivative.
 func errState() error {
 	return millrace.Errorf(millrace.ErrModel, "it has state that matters, such as random numbers or writes, and would have to run again")
 }

@@ -13,12 +13,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// DefaultSignature is the signature that a model is called by unless told
-// otherwise: the key that TensorFlow's own exporters use for serving.
+// DefaultSignature is the key of the signature that is called by default.
+// TensorFlow's exporters use it for serving.
 const DefaultSignature = "serving_default"
 
-// ModelOptions says which part of a model is loaded and how. Nil and the zero
-// value mean the defaults.
+// ModelOptions are the options of loading a model. Nil and the zero value mean the
+// defaults.
 type ModelOptions struct {
 	Tags       []string // of the MetaGraph; nil: "serve"
 	Signatures []string // that the model must have
@@ -35,15 +35,14 @@ func (o *ModelOptions) check(values bool) *savedmodel.Options {
 	}
 }
 
-// Model is a model loaded to be run: its graph and a session with its
-// variables. [Model.Close] frees them.
+// Model is a loaded model: its graph and a session with its variables.
+// [Model.Close] frees them.
 //
-// A model is a program: it is checked before TensorFlow sees it, and operations
-// that touch files or the network are refused unless allowed, but that is no
-// sandbox.
+// A model is a program. It is checked before TensorFlow sees it, and operations
+// that touch files or the network are refused unless allowed; that is no sandbox.
 //
-// Many goroutines may run a model, and close it. A closed model, and nil, fail
-// with errors of class ErrClosed.
+// Many goroutines may run a model and close it. Methods of a closed or nil model
+// return errors of class ErrClosed.
 type Model struct {
 	path    string
 	session *tfbridge.Session
@@ -123,7 +122,8 @@ func ModelError(path, signature string, err error) error {
 	return e
 }
 
-// Graph returns the model's graph, which may be added to. The model owns it.
+// Graph returns the model's graph. Operations may be added to it. The model owns
+// it.
 func (m *Model) Graph() *tfbridge.Graph {
 	if m == nil {
 		return nil
@@ -173,8 +173,8 @@ func (m *Model) Op(name string, index int) (tfbridge.Output, error) {
 	return op.Output(index), nil
 }
 
-// Exec runs what fetches need, with feeds in the place of what the graph would
-// compute. The caller closes what it returns. See
+// Exec runs the part of the graph that fetches need. Feeds replace values that the
+// graph would compute. The caller closes the fetches. See
 // [tfbridge.Session.RunContext].
 func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[tfbridge.Output]*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 	if err := m.check(); err != nil {
@@ -187,11 +187,11 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 	return values, nil
 }
 
-// Call runs a signature, [DefaultSignature] if key is empty: inputs by name,
-// outputs by name. An input is a *tfbridge.Tensor, which stays the caller's, or
-// a Go value as [tfbridge.NewTensor] takes it; a number of any Go type takes
-// the data type that the signature wants. Names, data types and shapes are
-// compared with the signature first. The caller closes the outputs.
+// Call runs a signature with inputs and outputs by name. An empty key means
+// [DefaultSignature]. An input is a *tfbridge.Tensor, which the caller keeps, or a
+// Go value for [tfbridge.NewTensor]; a number of any Go type takes the data type of
+// the signature. Call first compares names, data types and shapes with the
+// signature. The caller closes the outputs.
 func (m *Model) Call(ctx context.Context, key string, inputs map[string]any) (map[string]*tfbridge.Tensor, error) {
 	if err := m.check(); err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"millrace/internal/tfproto"
 )
 
-// Prune returns the part of a GraphDef that outputs need: their nodes, what
-// these take, and the functions that are called. An output is named as
-// TensorFlow does, "node" or "node:1". Names, order and versions stay. Errors
+// Prune returns the part of a GraphDef that outputs need: their nodes, the nodes
+// that these depend on, and the functions that they call. Outputs are named as in
+// TensorFlow, "node" or "node:1". Names, order and versions do not change. Errors
 // are of class ErrModel.
 func Prune(def []byte, outputs ...string) ([]byte, error) {
 	g, err := parseGraphDef(def)

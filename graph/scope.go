@@ -37,9 +37,8 @@ func NewScope() *Scope {
 	return NewScopeWithGraph(tfbridge.NewGraph())
 }
 
-// NewScopeWithGraph returns a scope that adds to a graph which may hold
-// operations already, a loaded model's for example. The graph stays the
-// caller's.
+// NewScopeWithGraph returns a scope that adds to a graph, which may already have
+// operations, for example those of a loaded model. The caller keeps the graph.
 func NewScopeWithGraph(g *tfbridge.Graph) *Scope {
 	return newScope(g, nil)
 }
@@ -48,8 +47,9 @@ func newScope(g *tfbridge.Graph, b *body) *Scope {
 	return &Scope{graph: g, state: &state{names: names{}, body: b}}
 }
 
-// SubScope returns a scope of the same graph whose operations are named under
-// "name/". A name in use gets a number, so that two calls give two prefixes.
+// SubScope returns a scope of the same graph whose operation names begin with
+// "name/". If that prefix is in use, it gets a number, so two calls return
+// different prefixes.
 func (s *Scope) SubScope(name string) *Scope {
 	if s == nil || s.state == nil {
 		return s
@@ -60,8 +60,8 @@ func (s *Scope) SubScope(name string) *Scope {
 }
 
 // WithControlDependencies returns a scope of the same graph and prefix whose
-// operations run after ops. Operations that are nil, as they are after an
-// error, are left out.
+// operations run after ops. Nil operations, as they are after an error, are
+// ignored.
 func (s *Scope) WithControlDependencies(ops ...*tfbridge.Operation) *Scope {
 	if s == nil {
 		return nil
@@ -87,8 +87,8 @@ func (s *Scope) WithDevice(device string) *Scope {
 	return &sub
 }
 
-// Err returns the first failure of building this graph, nil if there was none.
-// After [Scope.Finalize] it says that the scope can no longer be used.
+// Err returns the first failure while building this graph, nil if there was none.
+// After [Scope.Finalize] it returns an error that says so.
 func (s *Scope) Err() error {
 	if s == nil || s.state == nil {
 		return millrace.Errorf(millrace.ErrModel, "the scope is nil or a zero value; NewScope makes one")
@@ -99,8 +99,8 @@ func (s *Scope) Err() error {
 	return s.state.err
 }
 
-// UpdateErr makes err the scope's failure, unless it is nil or there is one
-// already. The text op says what was being added.
+// UpdateErr makes err the scope's failure unless err is nil or the scope already
+// has one. op says what was being added.
 func (s *Scope) UpdateErr(op string, err error) {
 	if err == nil || s.Err() != nil {
 		return
@@ -108,13 +108,13 @@ func (s *Scope) UpdateErr(op string, err error) {
 	s.state.err = wrap(op, err)
 }
 
-// fail sticks a failure of our own finding to the scope.
+// fail makes a new error the scope's failure.
 func (s *Scope) fail(op, format string, args ...any) {
 	s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, format, args...))
 }
 
-// wrap says what was being added when err happened. The result is of a class:
-// that of err or, if err has none, ErrModel.
+// wrap adds to err what was being added. The result has the class of err, or
+// ErrModel if err has none.
 func wrap(op string, err error) error {
 	var classed *millrace.Error
 	if !errors.As(err, &classed) {
@@ -123,8 +123,7 @@ func wrap(op string, err error) error {
 	return fmt.Errorf("add %s: %w", op, err)
 }
 
-// Prefix returns what the names of operations begin with: "" or a path ending
-// in a slash.
+// Prefix returns the prefix of operation names: "" or a path that ends in a slash.
 func (s *Scope) Prefix() string {
 	if s == nil {
 		return ""
@@ -140,10 +139,9 @@ func (s *Scope) Graph() *tfbridge.Graph {
 	return s.graph
 }
 
-// Finalize ends building: it returns the graph, or the scope's failure. From
-// then on the graph's scopes add nothing, and Err says why; to add more, make
-// a scope with [NewScopeWithGraph]. The graph stays with whoever made it, and
-// is to be closed in either case.
+// Finalize ends building and returns the graph, or the scope's failure. From then
+// on the graph's scopes add nothing, and Err says why; to add more, make a scope
+// with [NewScopeWithGraph]. Whoever made the graph closes it in either case.
 func (s *Scope) Finalize() (*tfbridge.Graph, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -152,10 +150,10 @@ func (s *Scope) Finalize() (*tfbridge.Graph, error) {
 	return s.graph, nil
 }
 
-// AddOperation adds an operation. The name of spec, or else its type, is put
-// under the scope's prefix and made unique; the scope's device and control
-// dependencies apply as well. Inputs from a graph around a function's body are
-// captured. The result is nil after a failure.
+// AddOperation adds an operation. Its name is the scope's prefix and the name of
+// spec, or its type, made unique. The scope's device and control dependencies
+// apply. Inputs that belong to a graph around a function's body are captured.
+// AddOperation returns nil after a failure.
 func (s *Scope) AddOperation(spec tfbridge.OpSpec) *tfbridge.Operation {
 	if s.Err() != nil {
 		return nil

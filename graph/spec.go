@@ -5,7 +5,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Spec is what TensorFlow's own inference knows of a tensor. Those of the
+// Spec is the data type and the shape of a tensor, as TensorFlow infers them. The
 // outputs of operations have no name.
 type Spec = dtype.TensorSpec
 

@@ -7,7 +7,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// statefulness says what running a body again would do.
+// statefulness says whether a body may run again.
 type statefulness int
 
 const (
@@ -16,10 +16,10 @@ const (
 	stateful                // draws random numbers, writes, prints
 )
 
-// repeatables are operations with state that may run once more.
+// repeatables are stateful operations that may run again.
 var repeatables = map[string]bool{"Assert": true, "ReadVariableOp": true, "ResourceGather": true, "ResourceGatherNd": true}
 
-// stateOf looks at the operations of a body.
+// stateOf returns the statefulness of a body, from its operations.
 func stateOf(g *tfbridge.Graph) statefulness {
 	state := stateless
 	seen := map[string]bool{}
@@ -40,8 +40,8 @@ func stateOf(g *tfbridge.Graph) statefulness {
 	return state
 }
 
-// hasState says whether TensorFlow counts operations of a type as stateful;
-// when in doubt they are.
+// hasState reports whether TensorFlow counts operations of a type as stateful. An
+// unknown type is.
 func hasState(g *tfbridge.Graph, opType string) bool {
 	data, err := g.OpDef(opType)
 	if err != nil {

@@ -11,16 +11,14 @@ import (
 //
 //	y := graph.NewTensor(s, x).MatMul(weights).Add(bias).Relu().Output()
 //
-// A method returns another Tensor and leaves its own as it was. What a method
-// takes as y is a Tensor, a [tfbridge.Output], or a Go value that becomes a
-// constant: a number of any Go type takes the tensor's data type, which must
-// be able to hold it, and other values are as [Scope.Const] takes them. The
-// two sides broadcast as in NumPy and must have the same data type; Cast
-// makes them.
+// A method returns a new Tensor and does not change its receiver. An argument y is a
+// Tensor, a [tfbridge.Output], or a Go value that becomes a constant. A number of
+// any Go type takes the tensor's data type, which must be able to hold it; other
+// values are converted as by [Scope.Const]. The two operands broadcast as in NumPy.
+// They must have the same data type; use Cast.
 //
-// As everywhere in this package the first failure sticks to the scope, and
-// methods of a tensor do nothing after it. A Tensor is for one goroutine at a
-// time, like its scope.
+// As everywhere in this package the first failure sticks to the scope, and later
+// methods do nothing. Only one goroutine at a time may use a Tensor or its scope.
 type Tensor struct {
 	scope  *Scope
 	output tfbridge.Output
@@ -48,18 +46,18 @@ func (t Tensor) Err() error {
 	return t.scope.Err()
 }
 
-// In returns the tensor with another scope of the same graph, for the names or
-// the device of what follows.
+// In returns the tensor with another scope of the same graph, which gives later
+// operations their names and device.
 func (t Tensor) In(s *Scope) Tensor { return Tensor{scope: s, output: t.output} }
 
 // DataType returns the data type, 0 after a failure.
 func (t Tensor) DataType() tfbridge.DataType { return SpecOf(t.output).DType }
 
-// Shape returns what is known of the shape while building.
+// Shape returns the shape as far as TensorFlow infers it.
 func (t Tensor) Shape() tfbridge.Shape { return SpecOf(t.output).Shape }
 
-// Eval runs what the tensor needs in a session of its own, without feeds, and
-// returns its value, which the caller closes. See [Exec].
+// Eval computes the tensor in a session of its own, without feeds, and returns its
+// value. The caller closes it. See [Exec].
 func (t Tensor) Eval(ctx context.Context) (*tfbridge.Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err

@@ -8,16 +8,41 @@ import (
 	"millrace/tfbridge"
 )
 
-// WhileOptions say more about a loop. Nil and the zero value are the defaults.
+// # Loops
+//
+// TensorFlow has two forms of a loop. The functional form is one operation,
+// While, whose condition and body are functions. The lowered form consists of
+// Enter, Merge, Switch, NextIteration and Exit, which the executor runs.
+//
+// We build the functional form, because everything else works on it: functions
+// may contain it, tf.data runs it, and a derivative needs condition and body as
+// functions. But its kernel calls itself for every iteration, and many
+// iterations overflow the stack. So each loop carries the attribute
+// _lower_using_switch_merge. With it TensorFlow replaces the loop by the lowered
+// form when it prepares a session's graph, and then an iteration takes no stack.
+//
+//	initial ---> While(cond, body) ---> last values
+//	captures -->                   (captures pass through unchanged)
+//
+// Condition and body may use outputs of the graphs around them. We call such an
+// output a capture. A function cannot refer to another graph, so captures
+// become further variables of the loop, which the body returns unchanged.
+//
+// The derivative. TensorFlow's C API differentiates no While, but it does
+// differentiate the call of a function that has a derivative of its own. So a
+// loop that can be differentiated is wrapped in such a function
+// (func_gradient.go), and its derivative is two loops (while_gradient.go).
+
+// WhileOptions are the options of While. Nil and the zero value mean the
+// defaults.
 type WhileOptions struct {
-	// Shapes are what the shapes of the variables have in common in all
-	// rounds, for loops in which they change; nil means those of the initial
-	// values.
+	// Shapes are the shapes that the variables have in every iteration, with -1
+	// for dimensions that change; nil means the shapes of the initial values.
 	Shapes []tfbridge.Shape
-	// MaxIterations ends the loop after so many rounds; 0 means never.
+	// MaxIterations ends the loop after that many iterations; 0 means no limit.
 	MaxIterations int64
-	// ParallelIterations is how many rounds TensorFlow may run at a time
-	// where they do not depend on each other; 0 means 10.
+	// ParallelIterations is how many independent iterations TensorFlow may run
+	// in parallel; 0 means 10.
 	ParallelIterations int
 }
 
@@ -27,14 +52,15 @@ type (
 	loopBody = func(s *Scope, vars []tfbridge.Output) []tfbridge.Output
 )
 
-// While adds a loop: as long as cond, a bool of the variables, is true, body
-// makes new values of them, as many and of the same data types. It returns the
-// last values. Both may use outputs of the graphs around them, whose values
-// stay as they are.
+// While adds a loop and returns the last values of its variables. As long as
+// cond, a bool computed from the variables, is true, body computes their new
+// values, with the same number and data types. Both may use outputs of the
+// graphs around them, which do not change during the loop.
 //
-// [Gradients] goes through it, if it does through body, and unless cond or
-// body have state that matters: random numbers, writes. For it the loop runs
-// once more and keeps the variables of every round in memory.
+// [Gradients] differentiates the loop if it can differentiate body and neither
+// cond nor body has state that matters, such as random numbers or writes. The
+// derivative runs the loop once more and keeps the variables of every iteration
+// in memory.
 //
 // It adds a While or StatelessWhile.
 func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbridge.Output) tfbridge.Output,
@@ -53,7 +79,7 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 		s.fail("while", "the condition or the body is nil")
 		return nil
 	case o.MaxIterations < 0 || o.ParallelIterations < 0:
-		s.fail("while", "%d iterations at most, %d at a time: neither can be negative", o.MaxIterations, o.ParallelIterations)
+		s.fail("while", "MaxIterations is %d and ParallelIterations %d; neither may be negative", o.MaxIterations, o.ParallelIterations)
 		return nil
 	case o.MaxIterations > 0:
 		return limited(s, initial, cond, body, o)
@@ -85,7 +111,7 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 	return s.wrap("while", inputs, l.add, l.addGradient)
 }
 
-// limited adds a loop with a variable more, which counts the rounds.
+// limited adds a loop with one more variable, which counts the iterations.
 func limited(s *Scope, initial []tfbridge.Output, cond loopCond, body loopBody, o *WhileOptions) []tfbridge.Output {
 	counted := *o
 	counted.MaxIterations = 0
@@ -105,9 +131,8 @@ func limited(s *Scope, initial []tfbridge.Output, cond loopCond, body loopBody, 
 	return outputs[1:]
 }
 
-// lowered returns the attributes of a loop with one that makes TensorFlow
-// replace it by control flow of its executor, unless they say something else.
-// The kernel calls itself for every round, and many rounds overflow the stack.
+// lowered adds the attribute _lower_using_switch_merge to those of a loop, unless
+// they have it.
 func lowered(attrs map[string]any) map[string]any {
 	const name = "_lower_using_switch_merge"
 	if _, ok := attrs[name]; ok {
@@ -132,7 +157,7 @@ func loopSpecs(s *Scope, initial []tfbridge.Output, o *WhileOptions) ([]Spec, bo
 	in := SpecsOf(initial)
 	for i := range o.Shapes {
 		if !within(in[i].Shape, o.Shapes[i]) {
-			s.fail("while", "variable %d is %v at first, which is not of the shape %v", i, in[i], o.Shapes[i])
+			s.fail("while", "variable %d is %v initially, which does not fit the shape %v", i, in[i], o.Shapes[i])
 			return nil, false
 		}
 		in[i].Shape = o.Shapes[i]
@@ -140,7 +165,7 @@ func loopSpecs(s *Scope, initial []tfbridge.Output, o *WhileOptions) ([]Spec, bo
 	return in, true
 }
 
-// within says whether all tensors of shape a are of shape b.
+// within reports whether every tensor of shape a also has shape b.
 func within(a, b tfbridge.Shape) bool {
 	n := b.NumDimensions()
 	if n < 0 {
@@ -157,7 +182,7 @@ func within(a, b tfbridge.Shape) bool {
 	return true
 }
 
-// checkLoop checks what condition and body of a loop return.
+// checkLoop checks what the condition and the body of a loop return.
 func checkLoop(s *Scope, in []Spec, c, b *draft) bool {
 	if got := SpecOf(c.results[0]); got.DType != tfbridge.Bool || got.Shape.NumDimensions() > 0 {
 		s.fail("while", "the condition is %v and must be a bool", got)
@@ -173,22 +198,22 @@ func checkLoop(s *Scope, in []Spec, c, b *draft) bool {
 			s.fail("while", "variable %d is %v and the body makes it %v", i, in[i].DType, got.DType)
 			return false
 		case !within(got.Shape, in[i].Shape):
-			s.fail("while", "variable %d is %v and the body makes it %v; if its shape changes say so in Shapes", i, in[i], got)
+			s.fail("while", "variable %d is %v and the body makes it %v; if its shape changes, set Shapes", i, in[i], got)
 			return false
 		}
 	}
 	return true
 }
 
-// loop is a loop whose condition and body are functions of the variables and
-// the captures; the body returns the captures as they are.
+// loop is a loop whose condition and body are functions of the variables and the
+// captures. The body returns the captures unchanged.
 type loop struct {
 	vars     []Spec
 	all      []Spec // the variables, then the captures
 	cond     *Func
 	body     *Func
-	gradient *Func // of the body; nil if there is none
-	why      error // there is none
+	gradient *Func // of the body; nil if it has none
+	why      error // why gradient is nil
 	parallel int
 }
 
@@ -222,7 +247,7 @@ func (l *loop) add(s *Scope, inputs []tfbridge.Output) []tfbridge.Output {
 	return outputs[:len(l.vars)]
 }
 
-// while adds a While with given functions.
+// while adds a While or StatelessWhile with the given functions.
 func (l *loop) while(s *Scope, cond, body *Func, specs []Spec, inputs []tfbridge.Output) []tfbridge.Output {
 	typ := "StatelessWhile"
 	if cond.Stateful || body.Stateful {

@@ -6,22 +6,30 @@ import (
 	"millrace/tfbridge"
 )
 
-// The derivative of a loop is two loops: one runs the loop again and pushes
-// the variables of each round on lists, the other takes them off from the last
-// round to the first and applies the derivative of the body.
+// The derivative of a loop is two loops. The first, record, runs the loop again
+// and pushes the variables of each iteration on tensor lists. The second, replay,
+// pops them from the last iteration to the first, and applies the derivative of
+// the body to them and to the derivatives so far:
+//
+//	record:   v0 --body--> v1 --body--> v2 --body--> v3     lists: [v0 v1 v2]
+//	replay:   d0 <--body'-- d1 <--body'-- d2 <--body'-- d3
+//	                 v0            v1            v2
+//
+// The alternative is to keep the variables while the loop itself runs. Then every
+// loop would pay for it, also in a graph that only predicts.
 
 // scalarSpec is the spec of a scalar.
 func scalarSpec(dt tfbridge.DataType) Spec {
 	return Spec{DType: dt, Shape: tfbridge.ScalarShape()}
 }
 
-// addGradient adds the derivative of the loop: args are the variables, the
-// captures, and a derivative for each variable; the results are a derivative
-// for each of the first two.
+// addGradient adds the derivative of the loop. args are the variables, the
+// captures, and a derivative for each variable. The results are a derivative for
+// each variable and each capture.
 func (l *loop) addGradient(s *Scope, args []tfbridge.Output) []tfbridge.Output {
 	x, dys := args[:len(l.all)], args[len(l.all):]
 	rounds, lists := l.record(s, x)
-	var dx []tfbridge.Output // those that exist
+	var dx []tfbridge.Output // of the variables and captures that have one
 	var specs []Spec
 	for i, v := range x {
 		switch {
@@ -55,8 +63,8 @@ func (l *loop) addGradient(s *Scope, args []tfbridge.Output) []tfbridge.Output {
 	return results
 }
 
-// record adds the loop once more. It returns how many rounds there were, and a
-// list of the values that each variable had at the start of the rounds.
+// record adds the loop once more. It returns the number of iterations, and for
+// each variable a list of its values at the start of each iteration.
 func (l *loop) record(s *Scope, x []tfbridge.Output) (rounds tfbridge.Output, lists []tfbridge.Output) {
 	n := len(l.vars)
 	specs := append([]Spec{scalarSpec(tfbridge.Int32)}, l.all...)
@@ -86,8 +94,8 @@ func (l *loop) record(s *Scope, x []tfbridge.Output) (rounds tfbridge.Output, li
 	return outputs[0], outputs[len(outputs)-n:]
 }
 
-// replay adds the loop over the lists, from their ends, which carries the
-// derivatives dx back. The captures are those of x.
+// replay adds the loop that goes through the lists from their ends and carries the
+// derivatives dx back. The captures are the last elements of x.
 func (l *loop) replay(s *Scope, rounds tfbridge.Output, lists, x, dx []tfbridge.Output, specs []Spec) []tfbridge.Output {
 	n, d := len(l.vars), len(dx)
 	all := slices.Concat([]Spec{scalarSpec(tfbridge.Int32)}, specs, l.all[n:])
@@ -123,10 +131,11 @@ func (l *loop) replay(s *Scope, rounds tfbridge.Output, lists, x, dx []tfbridge.
 	return outputs[1 : 1+d]
 }
 
-// apply calls the derivative of the body, and keeps what exists of its results.
+// apply calls the derivative of the body. It returns the derivatives of those
+// variables and captures that have one.
 func (l *loop) apply(s *Scope, x, dx []tfbridge.Output) []tfbridge.Output {
 	args := slices.Clone(x)
-	for _, v := range x { // the body returns as many as it takes
+	for _, v := range x { // the body has as many results as arguments
 		switch {
 		case trainable(v.DataType()):
 			args, dx = append(args, dx[0]), dx[1:]

@@ -53,7 +53,7 @@ func TestNilClosures(t *testing.T) {
 		`function "g": the closure is`: func(s *graph.Scope) { s.Function("g", nil, nil, nil) },
 		"-1 outputs":                   func(s *graph.Scope) { graph.Unpack(s, s.Const([]int32{1}), -1, 0) },
 		"1152921504606846976 outputs":  func(s *graph.Scope) { graph.Unpack(s, s.Const([]int32{1}), 1<<60, 0) },
-		"-2 iterations at most": func(s *graph.Scope) {
+		"MaxIterations is -2": func(s *graph.Scope) {
 			graph.While(s, []tfbridge.Output{s.Const(true)},
 				func(s *graph.Scope, vars []tfbridge.Output) tfbridge.Output { return vars[0] },
 				func(s *graph.Scope, vars []tfbridge.Output) []tfbridge.Output { return vars },
