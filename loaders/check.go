@@ -11,6 +11,7 @@ import (
 // CheckOptions holds what [Check] can be told. Nil means the defaults.
 type CheckOptions struct {
 	Model       *ModelNames // the model to feed; nil: any, its rules are not checked
+	Keep        []string    // tensors that the config must provide beside the model's inputs, such as labels
 	Seed        *int64      // instead of the config's seed; nil: the config's, or else a fresh one
 	Root        string      // a folder that no path may lead out of; "": any path
 	MemoryLimit int64       // bytes that the buffers of the pipeline may hold; 0: not checked
@@ -29,7 +30,7 @@ func Check(path string, o *CheckOptions) (*Plan, diag.List) {
 	if o == nil {
 		o = &CheckOptions{}
 	}
-	s, problems := spec.Check(path, &spec.Options{Model: o.Model, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit})
+	s, problems := spec.Check(path, &spec.Options{Model: o.Model, Keep: o.Keep, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit})
 	if s == nil {
 		return nil, problems
 	}

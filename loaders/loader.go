@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"millrace/graph"
+	"millrace/graph/steps"
 	"millrace/tfbridge"
 
 	"golang.org/x/sync/errgroup"
@@ -112,6 +113,13 @@ func (l *Loader) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 // or with states to go on from later.
 func (l *Loader) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error] {
 	return l.pipe.Run(ctx, l.session, o)
+}
+
+// Pipeline builds the loader's plan into another graph, that of s: a loader is
+// a source that a model of package estimator runs over. The loader's own graph
+// and session play no part in it.
+func (l *Loader) Pipeline(ctx context.Context, s *graph.Scope) (*steps.Pipeline, error) {
+	return (&Source{Plan: l.plan, Scan: l.scan}).Pipeline(ctx, s)
 }
 
 // Close frees the session and the graph. It is idempotent; a loop that is

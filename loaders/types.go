@@ -1,7 +1,7 @@
 package loaders
 
 import (
-	"millrace/loaders/build"
+	"millrace/graph/steps"
 	"millrace/loaders/plan"
 	"millrace/loaders/run"
 	"millrace/loaders/spec"
@@ -19,17 +19,17 @@ type ModelNames = spec.ModelNames
 // TensorSpec is a tensor as far as it is known before the data is read.
 type TensorSpec = spec.TensorSpec
 
-// NamedOutput is a tensor of a graph under the name its users know it by.
-type NamedOutput = build.NamedOutput
+// NamedOutput is a tensor of a graph under the name that its users know.
+type NamedOutput = steps.NamedOutput
 
 // Pipeline is a plan that was built into a graph. [Build] makes it.
 type Pipeline = run.Pipeline
 
 // RunOptions says what a run over a pipeline fetches.
-type RunOptions = run.Options
+type RunOptions = steps.Options
 
 // Batch is one step's tensors by name.
-type Batch = run.Batch
+type Batch = steps.Batch
 
 // Waste adds up how much of padded tensors is padding. [MeasurePadding] makes it.
 type Waste = run.Waste

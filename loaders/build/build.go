@@ -3,6 +3,7 @@ package build
 import (
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/steps"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
@@ -66,14 +67,14 @@ func (b *builder) probe(l loader) *dataset.Iterator {
 }
 
 // named pairs an element's components with the plan's tensors.
-func (b *builder) named(components []tfbridge.Output) []NamedOutput {
-	named := make([]NamedOutput, 0, len(b.plan.Tensors))
+func (b *builder) named(components []tfbridge.Output) []steps.NamedOutput {
+	named := make([]steps.NamedOutput, 0, len(b.plan.Tensors))
 	for i, t := range b.plan.Tensors {
 		from := i
 		if b.order != nil {
 			from = b.order[i]
 		}
-		named = append(named, NamedOutput{Name: t.Name, Output: components[from]})
+		named = append(named, steps.NamedOutput{Name: t.Name, Output: components[from]})
 	}
 	return named
 }

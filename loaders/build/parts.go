@@ -2,6 +2,7 @@ package build
 
 import (
 	"millrace/graph/dataset"
+	"millrace/graph/steps"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
@@ -13,8 +14,8 @@ type Parts struct {
 	Plan     *plan.Plan
 	Scan     *plan.Scan
 	Iterator *dataset.Iterator
-	Tensors  []NamedOutput   // in the order of Plan.Tensors
-	Rows     tfbridge.Output // int64 scalar: rows of the batch, for runs that fetch no tensor of it
+	Tensors  []steps.NamedOutput // in the order of Plan.Tensors
+	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
 	// What the iterator's Init operation is fed with, int64 scalars.
 	Group tfbridge.Output // records parsed at once
@@ -25,10 +26,4 @@ type Parts struct {
 	Probe *dataset.Iterator
 
 	checks []batchCheck // by the number in the message of a failed assertion
-}
-
-// NamedOutput is a tensor of a graph under the name its users know it by.
-type NamedOutput struct {
-	Name   string
-	Output tfbridge.Output
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"slices"
 
+	"millrace/graph/steps"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
@@ -42,7 +43,7 @@ func (w *Waste) Known() bool {
 }
 
 // Add adds a batch of the plan that measures padding.
-func (w *Waste) Add(b *Batch) error {
+func (w *Waste) Add(b *steps.Batch) error {
 	for i := range w.tensors {
 		x := &w.tensors[i]
 		if x.Counter == "" {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"slices"
 
 	"millrace"
@@ -58,15 +59,36 @@ func (c *checker) uniqueNames(m *ModelConfig) {
 	}
 }
 
-// model checks that the model is fed, and that everything made is for it.
+// kept checks that the config provides the tensors that are to be kept.
+func (c *checker) kept() {
+	for i, name := range c.o.Keep {
+		t, ok := c.byName[name]
+		switch {
+		case !ok:
+			d := c.inConfig.Report(c.args.Key("primary_features"), "no feature is named %s, which is to be kept", decl.Quote(name))
+			d.Hint = diag.DidYouMean(name, slices.Sorted(maps.Keys(c.byName)))
+		case slices.Contains(c.o.Keep[:i], name):
+			c.inConfig.Report(t.at.Key("to_name"), "%s is to be kept twice", decl.Quote(name))
+		case c.o.Model != nil && slices.Contains(c.o.Model.Outputs, name):
+			c.inConfig.Report(t.at.Key("to_name"), "%s is to be kept, and the model has an output of the same name", decl.Quote(name))
+		}
+	}
+}
+
+// model checks that the model is fed, and that everything made is for it or
+// to be kept.
 func (c *checker) model() {
-	m := c.o.Model
-	if m == nil || c.args.Bad("primary_features", "secondary_features") {
+	if c.args.Bad("primary_features", "secondary_features") {
 		return
 	}
-	used := append(slices.Clone(m.Inputs), m.Outputs...)
-	known := make(map[string]bool, len(used))
-	for _, name := range used {
+	c.kept()
+	m := c.o.Model
+	if m == nil {
+		return
+	}
+	names := slices.Concat(m.Inputs, m.Outputs)
+	known := make(map[string]bool, len(names))
+	for _, name := range slices.Concat(names, c.o.Keep) {
 		known[name] = true
 	}
 	var strays []string
@@ -78,7 +100,7 @@ func (c *checker) model() {
 		strays = append(strays, t.Name)
 		d := c.inConfig.Report(t.at.Key("to_name"), "the model has no input or output named %s", decl.Quote(t.Name))
 		if !c.inConfig.Many() {
-			d.Hint = nearOrAll("model's names", t.Name, used)
+			d.Hint = nearOrAll("model's names", t.Name, names)
 		}
 	}
 	for _, name := range m.Inputs {

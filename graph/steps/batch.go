@@ -1,4 +1,4 @@
-package run
+package steps
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// Batch is one step's tensors by name. It is valid until the next iteration
-// of the sequence that yielded it, unless [Batch.Keep] was called. A batch is
-// not safe for concurrent use; its tensors may be read concurrently.
+// Batch is what one step gave: tensors by name. It is valid until the next
+// iteration of the sequence that yielded it, unless [Batch.Keep] was called. A
+// batch is not safe for concurrent use; its tensors may be read concurrently.
 type Batch struct {
 	names   []string
 	tensors []*tfbridge.Tensor
@@ -17,7 +17,8 @@ type Batch struct {
 	state   []byte
 }
 
-// Names returns the tensors' names in the order of the config.
+// Names returns the names of the tensors in the order in which they were asked
+// for: for a loader, the order of its config.
 func (b *Batch) Names() []string { return b.names }
 
 // Tensor returns the tensor of a name, nil if there is none. The batch owns
@@ -34,8 +35,8 @@ func (b *Batch) Tensor(name string) *tfbridge.Tensor {
 // Rows returns the number of examples in the batch.
 func (b *Batch) Rows() int64 { return b.rows }
 
-// State returns where in the data the batch ends, for [Options.State],
-// perhaps in another process; nil if the run does not save it with this batch
+// State returns where in the data the batch ends, for [Options.State], perhaps
+// in another process. It is nil if the run does not save it with this batch
 // (see [Options.SaveEvery]). It holds what is buffered for shuffling.
 func (b *Batch) State() []byte { return b.state }
 

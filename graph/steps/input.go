@@ -1,0 +1,55 @@
+package steps
+
+import (
+	"context"
+
+	"millrace/tfbridge"
+)
+
+// NamedOutput is a tensor of a graph under the name that its users know.
+type NamedOutput struct {
+	Name   string
+	Output tfbridge.Output
+}
+
+// Input describes an input pipeline within a graph.
+//
+// Each session run that fetches any of Tensors, or Rows, takes the next batch;
+// all that one run fetches are of the same batch. The first dimension of every
+// tensor is the batch's; a scalar is a batch of one row.
+type Input struct {
+	Tensors []NamedOutput
+
+	// Rows is an int64 scalar, the rows of the batch, for steps that fetch none
+	// of Tensors. The zero Output: the first tensor is fetched and counted.
+	Rows tfbridge.Output
+
+	// Placeholders are fed with what [Pass.Next] returns. Nil: the input reads
+	// its data by itself.
+	Placeholders []tfbridge.Output
+
+	// Open starts a pass over the data: from the beginning, or from
+	// Options.State. It may block; the producer calls it.
+	Open func(ctx context.Context, sess *tfbridge.Session, o *Options) (Pass, error)
+}
+
+// Pass is one pass over the data of an input, in one session. One goroutine at
+// a time calls its methods.
+type Pass interface {
+	// Next returns the values of Input.Placeholders for the next step, io.EOF
+	// where the values end. The pass owns the values, which stay valid until
+	// the next call. An input without placeholders returns nil, nil.
+	Next(ctx context.Context) ([]*tfbridge.Tensor, error)
+
+	// Taken counts a batch that a step gave. It returns the state of the input
+	// behind the batch where the options ask for it, else nil.
+	Taken(rows int64) (state []byte, err error)
+
+	// Failed judges the error of a step in which the input failed: nil means
+	// that the step is to be made again, io.EOF that the data has ended, and
+	// anything else is the error that the consumer gets.
+	Failed(ctx context.Context, err error) error
+
+	// Close ends the pass.
+	Close()
+}

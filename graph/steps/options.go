@@ -1,0 +1,25 @@
+package steps
+
+import (
+	"sync"
+)
+
+// Options says what a run fetches and when its steps are made. Nil and the
+// zero value fetch the tensors of the input.
+type Options struct {
+	Fetch []NamedOutput // nil: Input.Tensors
+	Steps int64         // the run ends after so many; 0: with the data
+
+	Ahead    int         // steps made before the consumer asks for them; 0: 1
+	OnDemand bool        // a step is made when the consumer asks for it, never ahead: for steps that change variables
+	Lock     sync.Locker // held while a step is made; nil: none
+
+	SaveEvery int64  // every so many batches [Batch.State] tells where they end; 0: never
+	State     []byte // such a state, to go on from; nil: the start
+
+	// Gate stands between the input and what is joined to it; nil: nothing is
+	// joined. Joined returns the error of a step that failed behind the gate;
+	// nil: the error as it is.
+	Gate   *Gate
+	Joined func(err error) error
+}

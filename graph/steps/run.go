@@ -1,0 +1,136 @@
+package steps
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"millrace/tfbridge"
+)
+
+// Run yields what the steps give, from the start of the data or from a saved
+// state, by one session run a step. The session is one of the graph that the
+// pipeline stands in. An error comes last and once, with a nil batch; when ctx
+// ends it is of class millrace.ErrCanceled and comes at once. Ranging again
+// starts anew.
+//
+// Only one run of a pipeline may be ranged over at a time: a second one yields
+// an error of class millrace.ErrClosed. Runs of different pipelines in one
+// session may go on at the same time.
+func (p *Pipeline) Run(ctx context.Context, sess *tfbridge.Session, o *Options) iter.Seq2[*Batch, error] {
+	if o == nil {
+		o = &Options{}
+	}
+	return func(yield func(*Batch, error) bool) {
+		if err := p.acquire(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer p.release()
+		newRun(p, sess, o).consume(ctx, yield)
+	}
+}
+
+// consume yields what the producer makes.
+func (r *run) consume(ctx context.Context, yield func(*Batch, error) bool) {
+	ended := make(chan struct{})
+	r.pipe.ended.Store(&ended)
+	go r.produce(ctx, ended)
+	defer r.leave(ctx, ended)
+	for {
+		res, err := r.receive(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if res.err == io.EOF {
+			return
+		}
+		more := yield(res.batch, res.err)
+		res.batch.release()
+		if !more || res.err != nil {
+			return
+		}
+	}
+}
+
+// receive waits for the next result.
+func (r *run) receive(ctx context.Context) (result, error) {
+	if r.asked != nil {
+		select {
+		case r.asked <- struct{}{}:
+		case <-ctx.Done():
+			return result{}, canceled(ctx)
+		}
+	}
+	select {
+	case res := <-r.results:
+		return res, nil
+	case <-ctx.Done():
+		return result{}, canceled(ctx)
+	}
+}
+
+// leave ends the producer and frees what it made for nobody. After the context
+// it does not wait for the last step, which may take as long as it likes: the
+// producer frees the results then.
+func (r *run) leave(ctx context.Context, ended <-chan struct{}) {
+	close(r.left)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	r.discard()
+}
+
+// produce sends the result of every step. It ends after an error or the end of
+// the data, or when the consumer has left.
+func (r *run) produce(ctx context.Context, ended chan<- struct{}) {
+	defer close(ended)
+	err := r.start(ctx)
+	if r.pass != nil {
+		defer r.pass.Close()
+	}
+	for r.wanted() {
+		var b *Batch
+		if err == nil {
+			b, err = r.step(ctx)
+		}
+		select {
+		case r.results <- result{b, err}:
+		case <-r.left:
+			b.release()
+			r.discard()
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// wanted waits until the consumer wants another step. It is false when the
+// consumer has left.
+func (r *run) wanted() bool {
+	if r.asked == nil {
+		return true
+	}
+	select {
+	case <-r.asked:
+		return true
+	case <-r.left:
+		return false
+	}
+}
+
+// discard frees results that nobody will receive.
+func (r *run) discard() {
+	for {
+		select {
+		case res := <-r.results:
+			res.batch.release()
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"millrace/tfbridge"
+)
+
+// run is one range over a pipeline: the producer's side and the consumer's.
+type run struct {
+	pipe *Pipeline
+	sess *tfbridge.Session
+	o    *Options
+
+	names  []string // of the fetches
+	call   *tfbridge.Callable
+	rowsOf int // the fetch that tells the rows of a batch
+	pass   Pass
+	steps  int64 // made
+
+	results chan result
+	asked   chan struct{} // the consumer waits for a step; nil: steps are made ahead
+	left    chan struct{} // closed when the consumer has left
+}
+
+// result is what one step gave.
+type result struct {
+	batch *Batch
+	err   error
+}
+
+// errLeft ends a producer whose consumer has left.
+var errLeft = errors.New("the consumer has left")
+
+func newRun(p *Pipeline, sess *tfbridge.Session, o *Options) *run {
+	r := &run{pipe: p, sess: sess, o: o, left: make(chan struct{})}
+	if o.OnDemand {
+		r.asked = make(chan struct{})
+		r.results = make(chan result)
+	} else {
+		r.results = make(chan result, max(o.Ahead, 1)-1) // one more is in the producer's hand
+	}
+	return r
+}
+
+// start prepares the steps and puts the input at its first batch.
+func (r *run) start(ctx context.Context) error {
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	if r.o.Gate != nil {
+		if err := r.o.Gate.start(r.sess); err != nil {
+			return err
+		}
+	}
+	var err error
+	r.pass, err = r.pipe.input.Open(ctx, r.sess, r.o)
+	return err
+}
+
+// prepare makes the session run of a step. Every tensor of the batch tells the
+// batch's rows. A step that fetches none of them fetches one more tensor, or
+// else it would not take a batch.
+func (r *run) prepare() error {
+	in := &r.pipe.input
+	fetch := r.o.Fetch
+	if fetch == nil {
+		fetch = in.Tensors
+	}
+	var outputs []tfbridge.Output
+	for _, n := range fetch {
+		r.names = append(r.names, n.Name)
+		outputs = append(outputs, n.Output)
+	}
+	r.rowsOf = slices.IndexFunc(outputs, func(o tfbridge.Output) bool {
+		return slices.ContainsFunc(in.Tensors, func(n NamedOutput) bool { return n.Output == o })
+	})
+	if r.rowsOf < 0 {
+		r.rowsOf = len(outputs)
+		count := in.Rows
+		if count.Op == nil {
+			count = in.Tensors[0].Output
+		}
+		outputs = append(outputs, count)
+	}
+	call, err := r.sess.Prepare(in.Placeholders, outputs, nil)
+	if err != nil {
+		return err
+	}
+	r.call = call.Inline()
+	return nil
+}
+
+// step makes the next step, again where the input says so.
+func (r *run) step(ctx context.Context) (*Batch, error) {
+	if r.o.Steps > 0 && r.steps >= r.o.Steps {
+		return nil, io.EOF
+	}
+	for {
+		values, err := r.pass.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tensors, err := r.compute(values)
+		if err == nil {
+			return r.batch(tensors)
+		}
+		if err = r.failed(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// compute makes the session run of a step. The run is not given the consumer's
+// context: a run that is left behind would still take its batch. Who waited
+// for the lock may find that the consumer has left.
+func (r *run) compute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	if r.o.Lock == nil {
+		return r.call.Run(context.Background(), values)
+	}
+	r.o.Lock.Lock()
+	defer r.o.Lock.Unlock()
+	select {
+	case <-r.left:
+		return nil, errLeft
+	default:
+		return r.call.Run(context.Background(), values)
+	}
+}
+
+// batch makes a batch of what a step fetched.
+func (r *run) batch(tensors []*tfbridge.Tensor) (*Batch, error) {
+	b := &Batch{names: r.names, tensors: slices.Clip(tensors[:len(r.names)])}
+	var err error
+	if b.rows, err = r.countRows(tensors); err == nil {
+		b.state, err = r.pass.Taken(b.rows)
+	}
+	if err != nil {
+		b.release()
+		return nil, err
+	}
+	r.steps++
+	return b, nil
+}
+
+// countRows returns the rows of a batch, given what was fetched.
+func (r *run) countRows(tensors []*tfbridge.Tensor) (int64, error) {
+	counted := tensors[r.rowsOf]
+	if r.rowsOf == len(r.names) { // fetched for its rows only
+		defer counted.Close()
+		if r.pipe.input.Rows.Op != nil {
+			rows, err := tfbridge.View[int64](counted)
+			if err != nil {
+				return 0, err
+			}
+			return rows[0], nil
+		}
+	}
+	if shape := counted.Shape(); len(shape) > 0 {
+		return shape[0], nil
+	}
+	return 1, nil
+}
+
+// failed says what the failure of a step means. Nil: make it again.
+func (r *run) failed(ctx context.Context, err error) error {
+	if err == errLeft {
+		return err
+	}
+	if g := r.o.Gate; g != nil {
+		// A gate that cannot be read, in a session that was closed, says nothing.
+		if passed, late := g.passed(r.sess); late == nil && passed > r.steps {
+			if r.o.Joined != nil {
+				return r.o.Joined(err)
+			}
+			return err
+		}
+	}
+	return r.pass.Failed(ctx, err)
+}
