@@ -9,6 +9,7 @@ import (
 	"millrace"
 	"millrace/estimator"
 	"millrace/graph"
+	"millrace/loaders"
 	"millrace/tfbridge"
 )
 
@@ -42,7 +43,7 @@ func TestEndlessLoop(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		var last error
-		for _, err := range m.Predict(ctx, p, nil) {
+		for _, err := range m.Predict(ctx, &loaders.Source{Plan: p}, nil) {
 			last = err
 		}
 		if !errors.Is(last, millrace.ErrCanceled) || !errors.Is(last, context.DeadlineExceeded) {

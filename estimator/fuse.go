@@ -3,6 +3,7 @@ package estimator
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,26 +34,37 @@ func parseTensorName(s string) tensorName {
 	return tensorName{s, 0}
 }
 
-// fuse copies the part of a graph that computes outputs from feeds, with the
-// feeds replaced by other tensors of the same graph, and returns the copied
-// outputs. Only nodes that depend on a feed are copied; everything else,
-// variables and tables above all, is shared with the original.
-func fuse(g *tfbridge.Graph, feeds map[tensorName]tfbridge.Output, outputs []tensorName, prefix string) ([]tfbridge.Output, error) {
-	def, err := graphDef(g)
-	if err != nil {
-		return nil, err
-	}
-	f := &fusion{graph: g, feeds: feeds, prefix: prefix, nodes: map[string]*tfproto.NodeDef{}}
+// fusionOptions says what is copied.
+type fusionOptions struct {
+	feeds   map[tensorName]tfbridge.Output // what takes the place of which tensor
+	outputs []tensorName                   // what the copy computes
+	prefix  string                         // of the copies' names
+
+	// changing are nodes that change state. They are copied even where they
+	// depend on no feed, and run after an operation: a step without a batch,
+	// at the end of the data, must change nothing.
+	changing []string
+	after    *tfbridge.Operation // nil if there are none
+}
+
+// fuse copies the part of a graph, given with its description, that computes
+// outputs from feeds. The feeds are replaced by other tensors of the same
+// graph. Only nodes that depend on a feed are copied; everything else,
+// variables and tables above all, is shared with the original. It returns the
+// copied outputs.
+func fuse(g *tfbridge.Graph, def *tfproto.GraphDef, o *fusionOptions) ([]tfbridge.Output, error) {
+	f := &fusion{graph: g, fusionOptions: o, nodes: map[string]*tfproto.NodeDef{}}
 	for _, n := range def.GetNode() {
 		f.nodes[n.GetName()] = n
 	}
 	f.markDependents(def)
-	f.keepAncestors(outputs)
+	f.keepAncestors(o.outputs)
 	if err := f.importCopies(def); err != nil {
 		return nil, err
 	}
-	fused := make([]tfbridge.Output, len(outputs))
-	for i, out := range outputs {
+	fused := make([]tfbridge.Output, len(o.outputs))
+	for i, out := range o.outputs {
+		var err error
 		if fused[i], err = f.resolve(out); err != nil {
 			return nil, err
 		}
@@ -74,23 +86,37 @@ func graphDef(g *tfbridge.Graph) (*tfproto.GraphDef, error) {
 
 // fusion is one copy being made.
 type fusion struct {
+	*fusionOptions
 	graph  *tfbridge.Graph
-	feeds  map[tensorName]tfbridge.Output
-	prefix string
 	nodes  map[string]*tfproto.NodeDef
 	copied map[string]bool
 }
 
-// markDependents finds every node that depends on a feed. Loops make a graph
-// cyclic, so it goes forward from the feeds and visits each node once.
+// fed returns what takes the place of a node's input. A control edge from a fed
+// node waits for any of its feeds.
+func (f *fusion) fed(t tensorName) (tfbridge.Output, bool) {
+	if dst, ok := f.feeds[t]; ok || t.index >= 0 {
+		return dst, ok
+	}
+	for feed, dst := range f.feeds {
+		if feed.node == t.node {
+			return dst, true
+		}
+	}
+	return tfbridge.Output{}, false
+}
+
+// markDependents finds every node that depends on a feed or on a node that
+// changes state. Loops make a graph cyclic, so it goes forward and visits each
+// node once.
 func (f *fusion) markDependents(def *tfproto.GraphDef) {
 	consumers := map[string][]string{}
 	f.copied = map[string]bool{}
-	var queue []string
+	queue := slices.Clone(f.changing)
 	for _, n := range def.GetNode() {
 		for _, in := range n.GetInput() {
 			t := parseTensorName(in)
-			if _, fed := f.feeds[t]; fed {
+			if _, fed := f.fed(t); fed {
 				queue = append(queue, n.GetName())
 				continue
 			}
@@ -136,6 +162,9 @@ func (f *fusion) keepAncestors(outputs []tensorName) {
 func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 	part := &tfproto.GraphDef{Versions: def.GetVersions()}
 	opts := tfbridge.GraphImportOptions{Prefix: f.prefix}
+	if f.after != nil {
+		opts.ControlDependencies = []*tfbridge.Operation{f.after}
+	}
 	for _, n := range def.GetNode() {
 		if !f.copied[n.GetName()] {
 			continue
@@ -161,8 +190,12 @@ func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 func (f *fusion) mapInputs(n *tfproto.NodeDef, opts *tfbridge.GraphImportOptions) error {
 	for _, in := range n.GetInput() {
 		t := parseTensorName(in)
-		if dst, fed := f.feeds[t]; fed {
-			opts.AddInputMapping(t.node, t.index, dst)
+		if dst, fed := f.fed(t); fed {
+			if t.index < 0 {
+				opts.AddControlMapping(t.node, dst.Op)
+			} else {
+				opts.AddInputMapping(t.node, t.index, dst)
+			}
 			continue
 		}
 		if f.copied[t.node] {

@@ -18,6 +18,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
+func numbered(i int) example.Feature { return fixture.Ints(int64(i)) }
+
 // identity is a model that gives what it takes.
 func identity(s *graph.Scope, x tfbridge.Output) tfbridge.Output { return graph.Identity(s, x) }
 
@@ -55,7 +57,7 @@ func loadBuilt(t *testing.T, dir string) *estimator.Model {
 // rows there were before.
 func lastError(t *testing.T, m *estimator.Model, p *loaders.Plan) (rows int64, last error) {
 	t.Helper()
-	for b, err := range m.Predict(t.Context(), p, nil) {
+	for b, err := range m.Predict(t.Context(), &loaders.Source{Plan: p}, nil) {
 		if last = err; err == nil {
 			rows += b.Rows()
 		}
@@ -79,6 +81,19 @@ func TestStepFails(t *testing.T) {
 	}{
 		{"E26 1 TiB", huge, -1, millrace.ErrLimit, []string{"Fill", "OOM"}},
 		{"E27 assert", below, 100, millrace.ErrModel, []string{"Assert", "a value of 100 or more"}},
+		{"E27 an assertion that speaks of the iterator", func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
+			ok := graph.ReduceAll(s, graph.Less(s, x, s.Const(float32(100))))
+			return graph.Identity(s.WithControlDependencies(graph.Assert(s, ok, []tfbridge.Output{s.Const("IteratorGetNext")}, nil)), x)
+		}, 100, millrace.ErrModel, []string{"IteratorGetNext"}},
+		{"E27 the code of the data's end", func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
+			types := map[string]any{"output_types": []tfbridge.DataType{tfbridge.Int64}, "output_shapes": []tfbridge.Shape{tfbridge.ScalarShape()}}
+			n := graph.Cast(s, graph.ReduceAll(s, graph.Less(s, s.Const(float32(0)), x)), tfbridge.Int64)
+			own := s.Op1("RangeDataset", types, s.Const(int64(0)), n, s.Const(int64(1)))
+			it := s.Op("AnonymousIteratorV2", types)[0]
+			made := s.AddOperation(tfbridge.OpSpec{Type: "MakeIterator", Input: []tfbridge.Input{own, it}})
+			next := s.WithControlDependencies(made).Op1("IteratorGetNext", types, it)
+			return graph.Identity(s.WithControlDependencies(next.Op), x)
+		}, -1, millrace.ErrModel, []string{"End of sequence"}},
 		{"E27 NaN check", func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 			return s.Op1("CheckNumerics", map[string]any{"message": "no number"}, s.Op1("Log", nil, x))
 		}, -1, millrace.ErrModel, []string{"CheckNumerics", "no number"}},
@@ -130,10 +145,10 @@ func TestMisfits(t *testing.T) {
 		f       feature
 		words   string
 	}{
-		{"E21 dtype", "x", feature{"int32", []int{3}, "int", ints}, "the loader gives int32, the signature takes float32"},
-		{"E22 size", "x", feature{"float32", []int{3, 1}, "float", floats}, "the loader gives shape [?, 3, 1], the signature takes [?, 3]"},
-		{"E22 rank", "x", feature{"float32", []int{}, "float", floatAt(scalars)}, "the loader gives shape [?], the signature takes [?, 3]"},
-		{"E23 missing", "z", feature{"float32", []int{3}, "float", floats}, "the loader has no tensor of this name"},
+		{"E21 dtype", "x", feature{"int32", []int{3}, "int", ints}, "the source gives int32, the signature takes float32"},
+		{"E22 size", "x", feature{"float32", []int{3, 1}, "float", floats}, "the source gives shape [?, 3, 1], the signature takes [?, 3]"},
+		{"E22 rank", "x", feature{"float32", []int{}, "float", floatAt(scalars)}, "the source gives shape [?], the signature takes [?, 3]"},
+		{"E23 missing", "z", feature{"float32", []int{3}, "float", floats}, "the source has no tensor of this name"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -151,7 +166,7 @@ func TestMisfits(t *testing.T) {
 			if !errors.As(err, &e) || e.Class != millrace.ErrModel || e.Signature != "serving_default" || e.Tensor != "x" || !strings.Contains(err.Error(), test.words) || rows != 0 {
 				t.Errorf("got %d rows and %v, want %q", rows, err, test.words)
 			}
-			_, problems = loaders.Check(d.Config(), &loaders.CheckOptions{Model: m.Names()})
+			_, problems = loaders.Check(d.Config(), &loaders.CheckOptions{Model: namesOf(t, m)})
 			if !errors.Is(problems, millrace.ErrModel) && !errors.Is(problems, millrace.ErrConfig) || !strings.Contains(problems.Error(), "model") {
 				t.Errorf("checked with the model: %v", problems)
 			}

@@ -21,9 +21,16 @@ import (
 // modelDir returns a model that was made by TensorFlow.
 func modelDir(name string) string { return filepath.Join("..", "testdata", "models", name) }
 
+func modelOptions(signature string) *estimator.ModelOptions {
+	if signature == "" {
+		return nil
+	}
+	return &estimator.ModelOptions{Signatures: []string{signature}}
+}
+
 func load(t *testing.T, name, signature string) *estimator.Model {
 	t.Helper()
-	m, err := estimator.LoadModel(modelDir(name), &estimator.ModelOptions{Signature: signature})
+	m, err := estimator.LoadModel(modelDir(name), modelOptions(signature))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,20 +68,27 @@ func plan(t *testing.T, m *estimator.Model, n int, features map[string]feature, 
 	d.Manifest["features"], d.Args["primary_features"] = manifest, primaries
 	d.WriteRecords(t, "a.tfrecords", records...)
 	d.Save(t)
-	names := m.Names()
-	names.Outputs = append(names.Outputs, keep...)
-	p, problems := loaders.Check(d.Config(), &loaders.CheckOptions{Model: names})
+	p, problems := loaders.Check(d.Config(), &loaders.CheckOptions{Model: namesOf(t, m), Keep: keep})
 	if p == nil {
 		t.Fatal(problems)
 	}
 	return p
 }
 
+func namesOf(t *testing.T, m *estimator.Model) *loaders.ModelNames {
+	t.Helper()
+	names, err := m.Names("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 // predict collects a tensor of every row.
 func predict[T any](t *testing.T, m *estimator.Model, p *loaders.Plan, name string, keep ...string) []T {
 	t.Helper()
 	var all []T
-	for b, err := range m.Predict(t.Context(), p, &estimator.PredictOptions{Keep: keep}) {
+	for b, err := range m.Predict(t.Context(), &loaders.Source{Plan: p}, &estimator.PredictOptions{Keep: keep}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +205,7 @@ func TestModelFaults(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := estimator.LoadModel(modelDir(test.model), &estimator.ModelOptions{Signature: test.signature})
+			m, err := estimator.LoadModel(modelDir(test.model), modelOptions(test.signature))
 			if err == nil {
 				m.Close()
 			}
@@ -268,7 +282,7 @@ func TestDamagedModels(t *testing.T) {
 // A harmless signature does not excuse the operations beside it: they are in
 // the graph that TensorFlow would load.
 func TestHarmlessSignatureOfAnUnsafeModel(t *testing.T) {
-	_, err := estimator.LoadModel(filepath.Join("..", "testdata", "models", "writes_file"), &estimator.ModelOptions{Signature: "harmless"})
+	_, err := estimator.LoadModel(filepath.Join("..", "testdata", "models", "writes_file"), &estimator.ModelOptions{Signatures: []string{"harmless"}})
 	if !errors.Is(err, millrace.ErrUnsafeModel) {
 		t.Errorf("got %v, want class %q", err, millrace.ErrUnsafeModel)
 	}
@@ -285,7 +299,7 @@ func TestPredictNamesTheRecord(t *testing.T) {
 	}}})
 	var last error
 	rows := int64(0)
-	for b, err := range m.Predict(t.Context(), p, nil) {
+	for b, err := range m.Predict(t.Context(), &loaders.Source{Plan: p}, nil) {
 		if last = err; err == nil {
 			rows += b.Rows()
 		}

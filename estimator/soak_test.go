@@ -6,6 +6,7 @@ import (
 	"millrace/estimator"
 	"millrace/internal/test/leak"
 	"millrace/internal/test/soak"
+	"millrace/loaders"
 	"millrace/tfbridge"
 )
 
@@ -20,7 +21,7 @@ func TestBatchesLeaveNothing(t *testing.T) {
 	p.BatchSize, p.Epochs = 1, int64(rounds/records)
 	live, memory := tfbridge.Live(), leak.NewGrowth(rounds)
 	i := 0
-	for b, err := range m.Predict(t.Context(), p, nil) {
+	for b, err := range m.Predict(t.Context(), &loaders.Source{Plan: p}, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,6 +65,7 @@ own note of it, to a hundredth of a second.`,
 		},
 	}
 	flags.config.add(c)
+	flags.config.addKeep("also fetch the loader's tensor `NAME` beside the model's outputs; may be repeated")
 	flags.model.add(c, "run the SavedModel in `DIR`")
 	c.Flags().Int64VarP(&flags.batches, "batches", "n", 0, "stop after `N` batches")
 	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
@@ -73,27 +74,27 @@ own note of it, to a hundredth of a second.`,
 
 func (p *program) bench(ctx context.Context, config string, flags *benchFlags) error {
 	p.warm()
-	var names *loaders.ModelNames
-	var err error
-	if flags.model.path != "" {
-		if names, err = estimator.ReadNames(flags.model.path, flags.model.options(p)); err != nil {
-			return err
-		}
-	}
-	plan, err := p.check(config, &flags.config, names)
-	if err != nil {
-		return err
-	}
-	var result *benchResult
-	if flags.model.path == "" {
-		result, err = p.benchLoader(ctx, plan, flags.batches)
-	} else {
-		result, err = p.benchModel(ctx, plan, flags)
-	}
+	result, err := p.runBench(ctx, config, flags)
 	if err != nil {
 		return err
 	}
 	return p.printBench(result, flags.json)
+}
+
+// runBench measures the loader, or the model over it.
+func (p *program) runBench(ctx context.Context, config string, flags *benchFlags) (*benchResult, error) {
+	if flags.model.path == "" {
+		plan, err := p.check(config, &flags.config, nil)
+		if err != nil {
+			return nil, err
+		}
+		return p.benchLoader(ctx, plan, flags.batches)
+	}
+	checked, plan, err := p.checkWithModel(config, &flags.config, &flags.model)
+	if err != nil {
+		return nil, err
+	}
+	return p.benchModel(ctx, plan, checked, flags)
 }
 
 // benchLoader measures a loader alone.
@@ -142,17 +143,18 @@ func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int6
 }
 
 // benchModel measures a model over a loader.
-func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, flags *benchFlags) (*benchResult, error) {
+func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, checked *estimator.CheckedModel, flags *benchFlags) (*benchResult, error) {
 	scan, err := p.prepare(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	m, err := estimator.LoadModel(flags.model.path, flags.model.options(p))
+	m, err := checked.Load()
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
-	return measure(plan, scan, flags.batches, m.Predict(ctx, plan, &estimator.PredictOptions{Scan: scan}))
+	keep := &estimator.PredictOptions{Keep: flags.config.keep}
+	return measure(plan, scan, flags.batches, m.Predict(ctx, &loaders.Source{Plan: plan, Scan: scan}, keep))
 }
 
 // measure reads n batches, or if n is 0 all, or of an endless loader as many

@@ -41,6 +41,7 @@ the data files are looked at from outside only.`,
 		},
 	}
 	config.add(c)
+	config.addKeep(keepToCheck)
 	model.add(c, "`DIR` of a SavedModel, or a JSON file with the names of inputs and outputs")
 	return c
 }

@@ -14,6 +14,7 @@ type configFlags struct {
 	seed int64
 	root string
 	all  bool
+	keep []string
 	set  *pflag.FlagSet
 }
 
@@ -24,10 +25,18 @@ func (f *configFlags) add(c *cobra.Command) {
 	f.set.StringVar(&f.root, "root", "", "refuse paths that lead out of the folder `DIR`")
 }
 
+// addKeep declares --keep; usage says what it does.
+func (f *configFlags) addKeep(usage string) {
+	f.set.StringArrayVar(&f.keep, "keep", nil, usage)
+}
+
+// keepToCheck is what --keep does for commands that run no model.
+const keepToCheck = "the config must also give the tensor `NAME`, which the model does not take; may be repeated"
+
 // check checks a config, prints its warnings, and returns the plan, or all
 // that is wrong.
 func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) (*loaders.Plan, error) {
-	o := &loaders.CheckOptions{Model: names, Root: f.root, CheckRecords: f.all, Runtime: p.runtimeOptions()}
+	o := &loaders.CheckOptions{Model: names, Keep: f.keep, Root: f.root, CheckRecords: f.all, Runtime: p.runtimeOptions()}
 	if f.set.Changed("seed") {
 		o.Seed = &f.seed
 	}

@@ -30,11 +30,13 @@ func (m *modelFlags) add(c *cobra.Command, usage string) {
 	f.StringVar(&m.sha256, "model-sha256", "", "refuse a saved_model.pb that does not have this `HASH`")
 }
 
-// options returns the flags for loading.
-func (m *modelFlags) options(p *program) *estimator.ModelOptions {
-	return &estimator.ModelOptions{
-		Signature: m.signature, Tags: m.tags, AllowOps: m.allow, SHA256: m.sha256, Runtime: p.runtimeOptions(),
+// read reads and checks the SavedModel.
+func (m *modelFlags) read(p *program) (*estimator.CheckedModel, error) {
+	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, SHA256: m.sha256, Runtime: p.runtimeOptions()}
+	if m.signature != "" {
+		o.Signatures = []string{m.signature}
 	}
+	return estimator.ReadModel(m.path, o)
 }
 
 // names returns what the model takes and gives, from a SavedModel's signature
@@ -52,5 +54,24 @@ func (m *modelFlags) names(p *program) (*loaders.ModelNames, error) {
 		}
 		return names, nil
 	}
-	return estimator.ReadNames(m.path, m.options(p))
+	checked, err := m.read(p)
+	if err != nil {
+		return nil, err
+	}
+	return checked.Names("")
+}
+
+// checkWithModel reads and checks the model, then checks the config against it.
+// Each file is read once, and nothing is loaded.
+func (p *program) checkWithModel(config string, f *configFlags, m *modelFlags) (*estimator.CheckedModel, *loaders.Plan, error) {
+	checked, err := m.read(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := checked.Names("")
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := p.check(config, f, names)
+	return checked, plan, err
 }

@@ -40,6 +40,7 @@ optimiser rewrote or left alone, and why. No TensorFlow is needed.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	config.add(c)
+	config.addKeep(keepToCheck)
 	model.add(c, "check against the model too: `DIR` of a SavedModel, or a JSON file of names")
 	return c
 }

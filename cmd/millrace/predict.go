@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,14 +13,12 @@ import (
 	"millrace/internal/figures"
 	"millrace/internal/output"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 )
 
 // predictFlags are the flags of predict.
 type predictFlags struct {
 	config    configFlags
 	model     modelFlags
-	keep      []string
 	out       string
 	overwrite bool
 }
@@ -68,9 +65,9 @@ unless --allow-op names them; that is no sandbox.`,
 		},
 	}
 	flags.config.add(c)
+	flags.config.addKeep("also write the loader's tensor `NAME`; may be repeated")
 	flags.model.add(c, "`DIR` of a SavedModel")
 	f := c.Flags()
-	f.StringArrayVar(&flags.keep, "keep", nil, "also write the loader's tensor `NAME`; may be repeated")
 	f.StringVar(&flags.out, "out", "", "`FILE` to write, or - for standard output")
 	f.BoolVar(&flags.overwrite, "overwrite", false, "replace FILE if it is there")
 	return c
@@ -79,16 +76,7 @@ unless --allow-op names them; that is no sandbox.`,
 // predict checks what can be checked at once, before the model is loaded.
 func (p *program) predict(ctx context.Context, config string, flags *predictFlags) error {
 	p.warm()
-	names, err := estimator.ReadNames(flags.model.path, flags.model.options(p))
-	if err != nil {
-		return err
-	}
-	if err := flags.checkKeep(config, names); err != nil {
-		return err
-	}
-	fed := *names // what is kept is used, as a model's labels are
-	fed.Outputs = slices.Concat(names.Outputs, flags.keep)
-	plan, err := p.check(config, &flags.config, &fed)
+	checked, plan, err := p.checkWithModel(config, &flags.config, &flags.model)
 	if err != nil {
 		return err
 	}
@@ -110,7 +98,8 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	}
 	m := p.newMeter("predict")
 	defer m.stop()
-	if err := p.predictTo(ctx, plan, flags, out, m); err != nil {
+	job := &prediction{plan: plan, checked: checked, keep: flags.config.keep, out: out, meter: m}
+	if err := p.predictTo(ctx, job); err != nil {
 		return err
 	}
 	elapsed := m.stop()
@@ -119,66 +108,47 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	return nil
 }
 
+// prediction is a model over a plan, and where its outputs go.
+type prediction struct {
+	plan    *loaders.Plan
+	checked *estimator.CheckedModel
+	keep    []string
+	out     *output.File
+	meter   *meter
+}
+
 // predictTo loads the model and runs it.
-func (p *program) predictTo(ctx context.Context, plan *loaders.Plan, flags *predictFlags, out *output.File, m *meter) error {
-	scan, err := p.prepare(ctx, plan)
+func (p *program) predictTo(ctx context.Context, j *prediction) error {
+	scan, err := p.prepare(ctx, j.plan)
 	if err != nil {
 		return err
 	}
-	model, err := estimator.LoadModel(flags.model.path, flags.model.options(p))
+	model, err := j.checked.Load()
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	out.Expect(expected(plan, model, flags.keep))
-	rows, _ := plan.Rows(scan) // 0 if that is not known
-	m.start(rows)
+	specs, err := j.expected()
+	if err != nil {
+		return err
+	}
+	j.out.Expect(specs)
+	rows, _ := j.plan.Rows(scan) // 0 if that is not known
+	j.meter.start(rows)
 	var cols []output.Column
-	for batch, err := range model.Predict(ctx, plan, &estimator.PredictOptions{Keep: flags.keep, Scan: scan}) {
+	for batch, err := range model.Predict(ctx, &loaders.Source{Plan: j.plan, Scan: scan}, &estimator.PredictOptions{Keep: j.keep}) {
 		if err != nil {
 			return err
 		}
 		if cols, err = columns(cols, batch); err != nil {
 			return err
 		}
-		if err := out.Write(cols); err != nil {
+		if err := j.out.Write(cols); err != nil {
 			return err
 		}
-		m.add(batch.Rows())
+		j.meter.add(batch.Rows())
 	}
-	return out.Commit()
-}
-
-// checkKeep reports names of --keep that the loader does not have, or that
-// are the model's. A config with problems of its own passes: they are found
-// next.
-func (f *predictFlags) checkKeep(config string, names *loaders.ModelNames) error {
-	if len(f.keep) == 0 {
-		return nil
-	}
-	plan, _ := loaders.Check(config, &loaders.CheckOptions{Root: f.config.root})
-	if plan == nil {
-		return nil
-	}
-	var have []string
-	for _, t := range plan.Tensors {
-		have = append(have, t.Name)
-	}
-	for i, name := range f.keep {
-		switch {
-		case !slices.Contains(have, name):
-			msg := fmt.Sprintf("--keep %s: the loader has no tensor of this name", millrace.Quote(name))
-			if hint := diag.DidYouMean(name, have); hint != "" {
-				msg += "; " + hint
-			}
-			return millrace.Errorf(millrace.ErrConfig, "%s", msg)
-		case slices.Contains(f.keep[:i], name):
-			return millrace.Errorf(millrace.ErrConfig, "--keep %s: given twice", millrace.Quote(name))
-		case slices.Contains(names.Outputs, name):
-			return millrace.Errorf(millrace.ErrConfig, "--keep %s: the model has an output of this name, and one file cannot hold both", millrace.Quote(name))
-		}
-	}
-	return nil
+	return j.out.Commit()
 }
 
 // inputs are the files and folders that an output must not be in.
@@ -197,23 +167,27 @@ func inputs(plan *loaders.Plan, model string) []string {
 }
 
 // expected are the columns of the output as far as they are known.
-func expected(plan *loaders.Plan, model *estimator.Model, keep []string) []dtype.TensorSpec {
+func (j *prediction) expected() ([]dtype.TensorSpec, error) {
+	signature, err := j.checked.Signature("")
+	if err != nil {
+		return nil, err
+	}
 	var specs []dtype.TensorSpec
-	for _, t := range model.Signature().Outputs {
+	for _, t := range signature.Outputs {
 		spec := dtype.TensorSpec{Name: t.Name, DType: t.DType}
 		if dims := t.Shape.Dims(); len(dims) > 0 {
 			spec.Shape = dtype.MakeShape(dims[1:]...)
 		}
 		specs = append(specs, spec)
 	}
-	for _, name := range keep {
-		for _, t := range plan.Tensors {
+	for _, name := range j.keep {
+		for _, t := range j.plan.Tensors {
 			if t.Name == name {
 				specs = append(specs, dtype.TensorSpec{Name: name, DType: t.DType, Shape: dtype.MakeShape(t.Shape...)})
 			}
 		}
 	}
-	return specs
+	return specs, nil
 }
 
 // outName is how a message calls the output.

@@ -45,17 +45,21 @@ func evaluate(ctx context.Context, config, dir string) (score *confusion, err er
 		return nil, err
 	}
 	defer model.Close()
+	names, err := model.Names("")
+	if err != nil {
+		return nil, err
+	}
 
 	// The config feeds "image", the model's input. Its "label" is none of the
-	// model's tensors, so it is named here and kept beside the outputs.
-	names := model.Names()
-	names.Outputs = append(names.Outputs, "label")
-	plan, problems := loaders.Check(config, &loaders.CheckOptions{Model: names})
-	if plan == nil {
-		return nil, problems
+	// model's tensors and is kept beside the outputs.
+	keep := []string{"label"}
+	loader, err := loaders.Open(config, &loaders.Options{Check: &loaders.CheckOptions{Model: names, Keep: keep}})
+	if err != nil {
+		return nil, err
 	}
+	defer loader.Close()
 	score = &confusion{}
-	for batch, err := range model.Predict(ctx, plan, &estimator.PredictOptions{Keep: []string{"label"}}) {
+	for batch, err := range model.Predict(ctx, loader, &estimator.PredictOptions{Keep: keep}) {
 		if err != nil {
 			return nil, err
 		}

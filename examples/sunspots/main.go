@@ -47,19 +47,22 @@ func evaluate(ctx context.Context, config, dir string) (*score, error) {
 		return nil, err
 	}
 	defer model.Close()
-
-	// The model's input is "history". The two others are none of its tensors;
-	// they are named here and kept beside its output. So is "history" itself,
-	// for the forecasts without a model.
-	names := model.Names()
-	names.Outputs = append(names.Outputs, "actual", "month")
-	plan, problems := loaders.Check(config, &loaders.CheckOptions{Model: names})
-	if plan == nil {
-		return nil, problems
+	names, err := model.Names("")
+	if err != nil {
+		return nil, err
 	}
-	keep := &estimator.PredictOptions{Keep: []string{"history", "actual", "month"}}
+
+	// The model's input is "history". The two others are none of its tensors and
+	// are kept beside its output. So is "history" itself, for the forecasts
+	// without a model.
+	keep := []string{"history", "actual", "month"}
+	loader, err := loaders.Open(config, &loaders.Options{Check: &loaders.CheckOptions{Model: names, Keep: keep}})
+	if err != nil {
+		return nil, err
+	}
+	defer loader.Close()
 	s := &score{}
-	for batch, err := range model.Predict(ctx, plan, keep) {
+	for batch, err := range model.Predict(ctx, loader, &estimator.PredictOptions{Keep: keep}) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,141 @@
+package estimator
+
+import (
+	"slices"
+	"strings"
+
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Does a step change variables? What depends on the answer is whether steps of
+// a signature may run at the same time as others, and ahead of the loop. The
+// graph says it: TensorFlow's registry marks each operation that has state, and
+// each input through which a variable of TensorFlow 1 is changed. Few of the
+// operations with state only read; they are listed here. All others count as
+// changing something, so that an operation we do not know costs speed and no
+// correctness.
+
+// readers are operations that TensorFlow's registry calls stateful and that
+// change nothing another step could see. Calls are among them: what counts is
+// the function.
+var readers = map[string]bool{
+	"VarHandleOp": true, "ReadVariableOp": true, "ResourceGather": true, "ResourceGatherNd": true,
+	"VariableShape": true, "VarIsInitializedOp": true,
+	"Variable": true, "VariableV2": true, "IsVariableInitialized": true,
+	"HashTable": true, "HashTableV2": true, "MutableHashTableV2": true, "MutableDenseHashTableV2": true,
+	"LookupTableFind": true, "LookupTableFindV2": true, "LookupTableSize": true, "LookupTableSizeV2": true,
+	"PartitionedCall": true, "StatefulPartitionedCall": true, "If": true, "Case": true, "While": true,
+	"Assert": true, "Print": true, "PrintV2": true,
+	"RandomUniform": true, "RandomUniformInt": true, "RandomStandardNormal": true, "TruncatedNormal": true,
+	"RandomShuffle": true, "Multinomial": true, "RandomGammaGrad": true, "RandomGamma": true, "RandomPoissonV2": true,
+}
+
+// changing returns the nodes by which computing outputs may change variables,
+// tables or other state of a graph.
+func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []tensorName) []string {
+	w := &stateWalk{graph: g, nodes: map[string]*tfproto.NodeDef{}, functions: map[string]*tfproto.FunctionDef{}, effects: map[string]bool{}, types: map[string]bool{}}
+	for _, n := range def.GetNode() {
+		w.nodes[n.GetName()] = n
+	}
+	for _, f := range def.GetLibrary().GetFunction() {
+		w.functions[f.GetSignature().GetName()] = f
+	}
+	queue := make([]string, 0, len(outputs))
+	for _, out := range outputs {
+		queue = append(queue, out.node)
+	}
+	visited := map[string]bool{}
+	var changing []string
+	for len(queue) > 0 {
+		n := w.nodes[queue[0]]
+		queue = queue[1:]
+		if n == nil || visited[n.GetName()] {
+			continue
+		}
+		visited[n.GetName()] = true
+		if w.changes(n) {
+			changing = append(changing, n.GetName())
+		}
+		for _, in := range n.GetInput() {
+			queue = append(queue, parseTensorName(in).node)
+		}
+	}
+	return changing
+}
+
+// stateWalk looks for operations that change state.
+type stateWalk struct {
+	graph     *tfbridge.Graph
+	nodes     map[string]*tfproto.NodeDef
+	functions map[string]*tfproto.FunctionDef
+	effects   map[string]bool // functions that were looked at, and whether they change state
+	types     map[string]bool // operations, and whether they change state
+}
+
+// changes reports whether a node changes state, itself or by what it calls.
+func (w *stateWalk) changes(n *tfproto.NodeDef) bool {
+	if w.typeChanges(n.GetOp()) || w.functionChanges(n.GetOp()) {
+		return true
+	}
+	for _, attr := range n.GetAttr() {
+		called := attr.GetList().GetFunc()
+		if f := attr.GetFunc(); f != nil {
+			called = append([]*tfproto.NameAttrList{f}, called...)
+		}
+		for _, f := range called {
+			if w.functionChanges(f.GetName()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// functionChanges reports whether a function changes state; a function runs all
+// its operations that have state. A name that is no function changes nothing.
+func (w *stateWalk) functionChanges(name string) bool {
+	f := w.functions[name]
+	if f == nil {
+		return false
+	}
+	if changes, known := w.effects[name]; known {
+		return changes
+	}
+	w.effects[name] = false // a function that calls itself is judged by the rest
+	w.effects[name] = slices.ContainsFunc(f.GetNodeDef(), w.changes)
+	return w.effects[name]
+}
+
+// typeChanges reports whether operations of a type change state.
+func (w *stateWalk) typeChanges(op string) bool {
+	if w.functions[op] != nil || readers[op] {
+		return false
+	}
+	changes, known := w.types[op]
+	if !known {
+		changes = hasEffect(w.graph, op)
+		w.types[op] = changes
+	}
+	return changes
+}
+
+// hasEffect asks TensorFlow's registry about an operation.
+func hasEffect(g *tfbridge.Graph, op string) bool {
+	data, err := g.OpDef(op)
+	if err != nil {
+		return true
+	}
+	var def tfproto.OpDef
+	if proto.Unmarshal(data, &def) != nil || def.GetIsStateful() {
+		return true
+	}
+	for _, in := range def.GetInputArg() {
+		if in.GetIsRef() && !strings.HasPrefix(op, "Ref") { // RefIdentity and its like pass a variable on
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package estimator
+
+import (
+	"cmp"
+	"slices"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/loaders"
+	"millrace/savedmodel"
+	"millrace/tfbridge"
+)
+
+// DefaultSignature is the signature that a model is run by unless told
+// otherwise.
+const DefaultSignature = graph.DefaultSignature
+
+// ModelOptions says which part of a SavedModel is loaded and how. Nil and the
+// zero value mean the defaults.
+type ModelOptions struct {
+	Signatures []string // keys of the signatures that will be run, the first unless told otherwise; nil: DefaultSignature
+	Tags       []string // of the MetaGraph; nil: "serve"
+	AllowOps   []string // operations that touch the host and are allowed all the same
+	SHA256     string   // of saved_model.pb, in hexadecimal; "": not pinned
+	Runtime    *tfbridge.RuntimeOptions
+	Session    *tfbridge.SessionOptions // nil: by the size of the model
+}
+
+// signatures returns the keys of the signatures.
+func (o *ModelOptions) signatures() []string {
+	if len(o.Signatures) == 0 {
+		return []string{DefaultSignature}
+	}
+	return o.Signatures
+}
+
+// graph returns the options for package graph.
+func (o *ModelOptions) graph(session *tfbridge.SessionOptions) *graph.ModelOptions {
+	return &graph.ModelOptions{
+		Tags: o.Tags, Signatures: o.signatures(), AllowOps: o.AllowOps, SHA256: o.SHA256, Runtime: o.Runtime, Session: session,
+	}
+}
+
+// CheckedModel is a SavedModel that was read and checked. [ReadModel] makes
+// one, [CheckedModel.Load] loads it. It is read-only and may be shared between
+// goroutines.
+type CheckedModel struct {
+	dir     string
+	options ModelOptions
+	saved   *savedmodel.Model
+}
+
+// ReadModel reads and checks the SavedModel in dir without loading it. It needs
+// no TensorFlow, and does not look at the values of variables.
+//
+// Who checks a config against a model reads the model first, then checks, then
+// loads: so the model's file is read once.
+func ReadModel(dir string, o *ModelOptions) (*CheckedModel, error) {
+	if o == nil {
+		o = &ModelOptions{}
+	}
+	saved, err := graph.ReadModel(dir, o.graph(nil))
+	if err != nil {
+		return nil, err
+	}
+	m := &CheckedModel{dir: dir, options: *o, saved: saved}
+	for _, key := range o.signatures() {
+		s, err := saved.Signature(key)
+		if err != nil {
+			return nil, err
+		}
+		if err := validateTensors(dir, s); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Load loads the model. TensorFlow checks the values of the variables as it
+// restores them; they are read again only to say which one is damaged.
+func (m *CheckedModel) Load() (*Model, error) {
+	loaded, err := graph.LoadChecked(m.saved, m.options.graph(m.session()))
+	if err != nil {
+		return nil, err
+	}
+	return &Model{CheckedModel: m, model: loaded, building: make(chan struct{}, 1)}, nil
+}
+
+// smallModel is how many bytes of variables a model may have for its
+// operations to run on one thread each: handing parts of so little work to
+// other threads costs more than it saves (docs/performance.md). The input
+// pipeline keeps the others busy.
+const smallModel = 1 << 20
+
+// session returns the options of the session, chosen by the size of the model
+// where the caller left them open.
+func (m *CheckedModel) session() *tfbridge.SessionOptions {
+	if m.options.Session != nil {
+		return m.options.Session
+	}
+	var bytes int64
+	for _, v := range m.saved.Variables {
+		bytes += v.Bytes
+	}
+	if bytes > smallModel {
+		return nil
+	}
+	return &tfbridge.SessionOptions{IntraOpThreads: 1}
+}
+
+// validateTensors refuses a signature with tensors that are made of several, or
+// that stand for something inside the model.
+func validateTensors(dir string, s *savedmodel.Signature) error {
+	for _, t := range slices.Concat(s.Inputs, s.Outputs) {
+		var e *millrace.Error
+		switch dt := t.DType; {
+		case t.Encoding != savedmodel.Dense:
+			e = millrace.Errorf(millrace.ErrModel, "a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
+		case dt == tfbridge.Resource || dt == tfbridge.Variant:
+			e = millrace.Errorf(millrace.ErrModel, "a tensor of dtype %s can be neither fed nor fetched", dt)
+		default:
+			continue
+		}
+		e.File, e.Signature, e.Tensor = dir, s.Name, t.Name
+		return e
+	}
+	return nil
+}
+
+// Signature returns one of the signatures of ModelOptions, with its inputs and
+// outputs; "" is the first.
+func (m *CheckedModel) Signature(key string) (*savedmodel.Signature, error) {
+	keys := m.options.signatures()
+	key = cmp.Or(key, keys[0])
+	if !slices.Contains(keys, key) {
+		e := millrace.Errorf(millrace.ErrModel, "the model was not loaded for this signature, only for %q; see ModelOptions.Signatures", keys)
+		e.File, e.Signature = m.dir, key
+		return nil, e
+	}
+	return m.saved.Signature(key)
+}
+
+// Names returns the inputs and outputs of a signature, "" for the first, for
+// [loaders.CheckOptions]: every input must be fed by a tensor of the loader, of
+// its dtype and a shape that fits.
+func (m *CheckedModel) Names(signature string) (*loaders.ModelNames, error) {
+	s, err := m.Signature(signature)
+	if err != nil {
+		return nil, err
+	}
+	names := &loaders.ModelNames{Specs: map[string]loaders.TensorSpec{}}
+	for _, t := range s.Inputs {
+		names.Inputs = append(names.Inputs, t.Name)
+		names.Specs[t.Name] = specOf(t)
+	}
+	for _, t := range s.Outputs {
+		names.Outputs = append(names.Outputs, t.Name)
+	}
+	return names, nil
+}
+
+// specOf drops the batch dimension, which a loader's specs do not have.
+func specOf(t savedmodel.Tensor) loaders.TensorSpec {
+	spec := loaders.TensorSpec{Name: t.Name, DType: t.DType}
+	if dims := t.Shape.Dims(); len(dims) > 0 {
+		spec.Shape = dims[1:]
+	}
+	return spec
+}

@@ -1,0 +1,158 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/steps"
+	"millrace/savedmodel"
+	"millrace/tfbridge"
+)
+
+// JoinOptions says what is joined to a source. Nil and the zero value mean the
+// model's first signature, and its outputs.
+type JoinOptions struct {
+	Signature string   // key of the signature; "": the first of ModelOptions.Signatures
+	Keep      []string // tensors of the source to yield beside the outputs
+}
+
+// Pipeline is a source joined to a signature in the model's graph: each step
+// takes a batch of the source and computes the signature's outputs. It lives
+// as long as the model. One run at a time may be ranged over.
+type Pipeline struct {
+	model     *Model
+	signature *savedmodel.Signature
+	input     *steps.Pipeline
+	gate      *steps.Gate
+	fetch     []steps.NamedOutput
+	changes   bool // a step changes variables
+}
+
+// Join adds a source to the model's graph and joins a signature to it: the
+// signature's operations are copied with the source's tensors in the place of
+// its inputs; variables and tables are shared. Names, dtypes and shapes are
+// compared first.
+//
+// What is added stays until the model is closed. To run over the same data
+// again, run the pipeline again.
+func (m *Model) Join(ctx context.Context, src Source, o *JoinOptions) (*Pipeline, error) {
+	if o == nil {
+		o = &JoinOptions{}
+	}
+	if src == nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "there is no source: it is nil")
+	}
+	signature, err := m.Signature(o.Signature)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.lockGraph(ctx); err != nil {
+		return nil, err
+	}
+	defer m.unlockGraph()
+	m.joined++
+	scope := graph.NewScopeWithGraph(m.model.Graph()).SubScope(fmt.Sprintf("millrace_%d", m.joined))
+	p := &Pipeline{model: m, signature: signature}
+	if p.input, err = src.Pipeline(ctx, scope); err != nil {
+		return nil, err
+	}
+	kept, err := p.kept(o.Keep)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.joinSignature(scope); err != nil {
+		return nil, err
+	}
+	p.fetch = append(p.fetch, kept...)
+	return p, nil
+}
+
+// joinSignature copies the signature behind a gate.
+func (p *Pipeline) joinSignature(s *graph.Scope) error {
+	inputs, err := p.inputs()
+	if err != nil {
+		return err
+	}
+	gate := inputs
+	if len(gate) == 0 {
+		gate = p.input.Tensors()[:1] // the signature takes nothing; a step is counted all the same
+	}
+	p.gate = steps.NewGate(s, gate)
+	if err := s.Err(); err != nil {
+		return graph.ModelError(p.model.dir, p.signature.Name, err)
+	}
+	feeds := map[tensorName]tfbridge.Output{}
+	for i := range inputs {
+		feeds[parseTensorName(p.signature.Inputs[i].Node)] = p.gate.Tensors[i].Output
+	}
+	var targets []tensorName
+	for _, out := range p.signature.Outputs {
+		targets = append(targets, parseTensorName(out.Node))
+	}
+	g := p.model.model.Graph()
+	def, err := graphDef(g)
+	if err != nil {
+		return err
+	}
+	copied := &fusionOptions{feeds: feeds, outputs: targets, prefix: s.Prefix() + "model"}
+	if copied.changing = changing(g, def, targets); len(copied.changing) > 0 {
+		p.changes, copied.after = true, p.gate.Tensors[0].Output.Op
+	}
+	fused, err := fuse(g, def, copied)
+	if err != nil {
+		return graph.ModelError(p.model.dir, p.signature.Name, err)
+	}
+	for i, out := range p.signature.Outputs {
+		p.fetch = append(p.fetch, steps.NamedOutput{Name: out.Name, Output: fused[i]})
+	}
+	return nil
+}
+
+// inputs returns the source's tensors for the signature's inputs, in their
+// order.
+func (p *Pipeline) inputs() ([]steps.NamedOutput, error) {
+	var inputs []steps.NamedOutput
+	for _, in := range p.signature.Inputs {
+		t, ok := p.input.Tensor(in.Name)
+		if !ok {
+			return nil, p.misfit(in.Name, "the source has no tensor of this name; in a loader, add a primary or secondary feature with it as to_name")
+		}
+		if got, want := t.Output.DataType(), in.DType; got != want {
+			return nil, p.misfit(in.Name, "the source gives %s, the signature takes %s", got, want)
+		}
+		if got := t.Output.Shape(); !got.IsCompatibleWith(in.Shape) {
+			return nil, p.misfit(in.Name, "the source gives shape %s, the signature takes %v", got, in.Shape)
+		}
+		inputs = append(inputs, t)
+	}
+	return inputs, nil
+}
+
+// misfit is an error about an input of the signature.
+func (p *Pipeline) misfit(input, format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrModel, format, args...)
+	e.File, e.Signature, e.Tensor = p.model.dir, p.signature.Name, input
+	return e
+}
+
+// kept finds the tensors that are yielded beside the outputs.
+func (p *Pipeline) kept(names []string) ([]steps.NamedOutput, error) {
+	var kept []steps.NamedOutput
+	for i, name := range names {
+		t, ok := p.input.Tensor(name)
+		output := slices.ContainsFunc(p.signature.Outputs, func(t savedmodel.Tensor) bool { return t.Name == name })
+		switch {
+		case !ok:
+			return nil, millrace.Errorf(millrace.ErrConfig, "keep %q: the source has no tensor of this name", name)
+		case output:
+			return nil, millrace.Errorf(millrace.ErrConfig, "keep %q: the signature has an output of this name", name)
+		case slices.Contains(names[:i], name):
+			return nil, millrace.Errorf(millrace.ErrConfig, "keep %q: given twice", name)
+		}
+		kept = append(kept, t)
+	}
+	return kept, nil
+}

@@ -1,0 +1,75 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"millrace/graph"
+	"millrace/graph/steps"
+	"millrace/tfbridge"
+)
+
+// predictAhead is how many steps Predict makes before they are asked for:
+// enough for the model to work while the last results are written.
+const predictAhead = 2
+
+// RunOptions says how a pipeline is run. Nil and the zero value run over all
+// of the source's data, one step ahead of the loop.
+type RunOptions struct {
+	Ahead int   // steps made before the loop asks for them; 0: 1; those that change variables are never made ahead
+	Steps int64 // the run ends after so many; 0: when the source ends
+
+	SaveEvery int64  // every so many steps [Batch.State] tells where in the source they end; 0: never
+	State     []byte // such a state, to go on from; nil: the start of the source
+}
+
+// Run runs the signature over the batches of the source, in order, by one
+// session run a step. A batch holds the signature's outputs by name, then the
+// kept tensors. It is valid until the next iteration; call [Batch.Keep] to hold
+// on to it. An error comes last and once, with a nil batch. Ranging again starts
+// anew, with the variables as they are.
+//
+// See [Model] for what may run at the same time.
+func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error] {
+	if o == nil {
+		o = &RunOptions{}
+	}
+	run := &steps.Options{
+		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State,
+		Gate: p.gate, Joined: p.modelError, Lock: p.model.variables.RLocker(),
+	}
+	if p.changes {
+		run.OnDemand, run.Lock = true, &p.model.variables
+	}
+	return p.input.Run(ctx, p.model.model.Session(), run)
+}
+
+// modelError is the error of a step in which the model failed.
+func (p *Pipeline) modelError(err error) error {
+	var failed *tfbridge.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return graph.ModelError(p.model.dir, p.signature.Name, failed)
+}
+
+// PredictOptions says what Predict yields. Nil and the zero value mean the
+// outputs of the model's first signature.
+type PredictOptions = JoinOptions
+
+// Predict joins a signature to a source and runs it over all of the source's
+// data: [Model.Join] and [Pipeline.Run] in one, for one pass. Ranging again
+// starts anew and adds nothing to the graph.
+func (m *Model) Predict(ctx context.Context, src Source, o *PredictOptions) iter.Seq2[*Batch, error] {
+	join := sync.OnceValues(func() (*Pipeline, error) { return m.Join(ctx, src, o) })
+	return func(yield func(*Batch, error) bool) {
+		pipe, err := join()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		pipe.Run(ctx, &RunOptions{Ahead: predictAhead})(yield)
+	}
+}
