@@ -29,10 +29,10 @@ var parity = map[string]func(s *graph.Scope) *dataset.Dataset{
 		return dataset.Sample(s, ranges(s, 0, 3, 100, 108), &dataset.SampleOptions{Seed: dataset.DefaultSeed, Seed2: 9, StopOnEmpty: true})
 	},
 	"choose": func(s *graph.Scope) *dataset.Dataset {
-		return dataset.Choose(s, choices(s), ranges(s, 0, 3, 10, 13, 20, 23), nil)
+		return dataset.Choose(s, choices(s), ranges(s, 0, 3, 10, 13, 20, 23), &dataset.ChooseOptions{StopOnEmpty: true})
 	},
 	"choose_skip": func(s *graph.Scope) *dataset.Dataset {
-		return dataset.Choose(s, choices(s), ranges(s, 0, 3, 10, 13, 20, 23), &dataset.ChooseOptions{SkipEmpty: true})
+		return dataset.Choose(s, choices(s), ranges(s, 0, 3, 10, 13, 20, 23), nil)
 	},
 	"ragged_batch":       func(s *graph.Scope) *dataset.Dataset { return varied(s, 6).RaggedBatch(2, false) },
 	"ragged_batch_twice": func(s *graph.Scope) *dataset.Dataset { return varied(s, 6).RaggedBatch(2, false).Batch(2, false) },

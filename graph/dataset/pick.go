@@ -11,7 +11,11 @@ import (
 
 // ChooseOptions are the options of [Choose].
 type ChooseOptions struct {
-	SkipEmpty bool // go on with the other datasets when one ends; choices must end then, or a restored iterator may not; default: end with the first that is chosen and has no more
+	// StopOnEmpty ends the dataset when one is chosen that has no more elements.
+	// Without it the choices of ended datasets are passed over. The choices must
+	// then be finite; otherwise an iterator restored from a checkpoint may never
+	// end.
+	StopOnEmpty bool
 }
 
 // Choose gives the next element of one of the datasets at a time: choices, a
@@ -28,7 +32,7 @@ func Choose(s *graph.Scope, choices *Dataset, datasets []*Dataset, o *ChooseOpti
 	if len(choices.specs) != 1 || choices.specs[0].DType != tfbridge.Int64 || choices.specs[0].Shape.NumDimensions() > 0 {
 		s.UpdateErr("Choose", millrace.Errorf(millrace.ErrModel, "choices are %v, must be int64 scalars", choices.Spec()))
 	}
-	return directed(s, "Choose", choices, datasets, !o.SkipEmpty)
+	return directed(s, "Choose", choices, datasets, o.StopOnEmpty)
 }
 
 // directed interleaves datasets as the elements of choices say.
@@ -71,15 +75,17 @@ type SampleOptions struct {
 	WeightsOf   *Dataset  // in place of Weights: for every element to give, a vector of float32 or float64
 	Seed, Seed2 int64     // both 0: another order in every process; Python's seed=n is [DefaultSeed], n
 	Vary        bool      // another order in every repetition; default the same one
-	StopOnEmpty bool      // end when a dataset is chosen that has no more; default: go on with the others
+	StopOnEmpty bool      // end when a dataset is chosen that has no more elements; default: go on with the others
 }
 
 // Sample gives the next element of a dataset chosen at random, until all have
-// ended. The same seeds give the same order in every process. An element costs
-// about three times as much as with StopOnEmpty, or where all datasets are of
-// Repeat(-1): a restored iterator has to know which of them ended. With
-// WeightsOf it does not: the weights must end, or it may not. It wraps DirectedInterleaveDataset,
-// RandomDataset and StatelessMultinomial.
+// ended. The same seeds give the same order in every process. It wraps
+// DirectedInterleaveDataset, RandomDataset and StatelessMultinomial.
+//
+// Without StopOnEmpty the iterator's state has to tell which datasets ended, and
+// an element costs about three times as much. That is saved where all datasets
+// are of Repeat(-1). With WeightsOf the state does not tell it: the weights must
+// be finite; otherwise an iterator restored from a checkpoint may never end.
 func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	if o == nil {
 		o = &SampleOptions{}
@@ -114,7 +120,7 @@ func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	if o.StopOnEmpty || allEndless(chosen) {
 		return directed(s, "Sample", choices, chosen, o.StopOnEmpty)
 	}
-	return outlasting(s, choices, chosen)
+	return untilAllEnd(s, choices, chosen)
 }
 
 // allEndless tells whether all datasets are known to have no end.

@@ -5,12 +5,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// outlasting interleaves datasets as endless choices say, until all have
-// ended, as a DirectedInterleaveDataset by itself does. But that forgets with a
-// saved state how many of its inputs have ended, and restored it would look
-// for more elements for ever. Here its inputs never end: each goes on with
-// empty optionals, and a scan remembers which do.
-func outlasting(s *graph.Scope, choices *Dataset, datasets []*Dataset) *Dataset {
+// untilAllEnd interleaves datasets as endless choices say, until all datasets
+// have ended. DirectedInterleaveDataset does so by itself, but its saved state
+// does not hold which inputs have ended: a restored one would look for more
+// elements for ever. Here its inputs never end: after its own elements each
+// gives empty optionals, and a scan's state holds which inputs have come to them.
+func untilAllEnd(s *graph.Scope, choices *Dataset, datasets []*Dataset) *Dataset {
 	tree := alike(s, "Sample", datasets)
 	if s.Err() != nil {
 		return &Dataset{scope: s}
