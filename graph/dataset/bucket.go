@@ -9,16 +9,26 @@ import (
 )
 
 // Buckets say how [Dataset.BucketByLength] batches elements.
+//
+// A boundary is the greatest length of its bucket: boundaries 3 and 6 make
+// buckets of the lengths up to 3, 4 to 6, and from 7. In Python's
+// bucket_by_sequence_length a boundary is the first length of the next bucket,
+// so its [4, 7] is 3 and 6 here.
 type Buckets struct {
 	Length     func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output // the length of an element, a scalar of int32 or int64
-	Boundaries []int64                                                      // ascending: the first length that is not in a bucket any more
-	Sizes      []int64                                                      // of the batches of each bucket, and of those longer than all; one more than Boundaries
+	Boundaries []int64                                                      // ascending: the greatest length of each bucket but the last, which has no end
+	Sizes      []int64                                                      // of the batches of each bucket, one more than Boundaries
 
 	Shapes     [][]int64         // to pad each component to, see [PaddedBatchOptions]
 	Values     []tfbridge.Output // to pad each component with, see [PaddedBatchOptions]
-	ToBoundary bool              // pad unknown dimensions to one less than the boundary of the bucket; longer elements are an error
+	ToBoundary bool              // pad unknown dimensions to the boundary of the bucket; elements longer than the last one are an error
 	NoPadding  bool              // Batch in place of PaddedBatch; sparse and ragged parts need it
 	Drop       bool              // leave out a last batch of each bucket of fewer elements
+
+	// Batch makes the batches of a bucket instead: window has the bucket's
+	// elements, at most size of them. The fields for padding and Drop must not
+	// be set.
+	Batch func(window *Dataset, size tfbridge.Output) *Dataset
 }
 
 // BucketByLength batches elements of similar length. Batches come when they
@@ -30,26 +40,33 @@ func (d *Dataset) BucketByLength(name string, b *Buckets) *Dataset {
 		return d.fail("Dataset.BucketByLength", "%w", err)
 	}
 	return d.GroupByWindow(name, &Grouping{
-		Key: func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
-			length := b.Length(s, args)
-			if length.Op == nil {
-				s.UpdateErr("Dataset.BucketByLength", millrace.Errorf(millrace.ErrModel, "Length gave no output"))
-				return length
-			}
-			over := graph.GreaterEqual(s, graph.Cast(s, length, tfbridge.Int64), s.Const(b.Boundaries))
-			return graph.Sum(s, graph.Cast(s, over, tfbridge.Int64), s.Const([]int32{0}))
-		},
+		Key: b.key,
 		Size: func(s *graph.Scope, key tfbridge.Output) tfbridge.Output {
 			return graph.GatherV2(s, s.Const(b.Sizes), key, 0)
 		},
 		Reduce: func(s *graph.Scope, key tfbridge.Output, window *Dataset) *Dataset {
 			size := graph.GatherV2(s, s.Const(b.Sizes), key, 0)
-			if b.NoPadding {
+			switch {
+			case b.Batch != nil:
+				return b.Batch(window, size)
+			case b.NoPadding:
 				return window.BatchOutput(size, b.Drop)
 			}
 			return window.bucket(b, key, size)
 		},
 	})
+}
+
+// key returns the number of an element's bucket: how many boundaries are less
+// than its length.
+func (b *Buckets) key(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+	length := b.Length(s, args)
+	if length.Op == nil {
+		s.UpdateErr("Dataset.BucketByLength", millrace.Errorf(millrace.ErrModel, "Length gave no output"))
+		return length
+	}
+	longer := graph.Greater(s, graph.Cast(s, length, tfbridge.Int64), s.Const(b.Boundaries))
+	return graph.ReduceSum(s, graph.Cast(s, longer, tfbridge.Int64))
 }
 
 // bucket pads a window of one bucket.
@@ -58,9 +75,8 @@ func (d *Dataset) bucket(b *Buckets, key, size tfbridge.Output) *Dataset {
 	o := &PaddedBatchOptions{Shapes: b.Shapes, Values: b.Values, Drop: b.Drop, Size: size}
 	if b.ToBoundary {
 		inside := graph.Less(s, key, s.Const(int64(len(b.Boundaries))))
-		check := graph.Assert(s, inside, []tfbridge.Output{s.Const("an element is as long as the last boundary or longer")}, nil)
-		boundary := graph.GatherV2(s, s.Const(b.Boundaries), graph.Identity(s.WithControlDependencies(check), key), 0)
-		o.fill = graph.Sub(s, boundary, s.Const(int64(1)))
+		check := graph.Assert(s, inside, []tfbridge.Output{s.Const("an element is longer than the last boundary")}, nil)
+		o.fill = graph.GatherV2(s, s.Const(b.Boundaries), graph.Identity(s.WithControlDependencies(check), key), 0)
 	}
 	return d.PaddedBatch(slices.Max(b.Sizes), o)
 }
@@ -76,8 +92,13 @@ func (b *Buckets) check() error {
 		return millrace.Errorf(millrace.ErrModel, "boundaries %v are not ascending", b.Boundaries)
 	case slices.Min(b.Sizes) < 1:
 		return millrace.Errorf(millrace.ErrModel, "sizes %v of batches, must be at least 1", b.Sizes)
-	case b.NoPadding && (b.ToBoundary || b.Shapes != nil || b.Values != nil):
+	case b.NoPadding && b.pads():
 		return millrace.Errorf(millrace.ErrModel, "padding that NoPadding leaves out")
+	case b.Batch != nil && (b.pads() || b.NoPadding || b.Drop):
+		return millrace.Errorf(millrace.ErrModel, "padding or Drop beside Batch, which makes the batches")
 	}
 	return nil
 }
+
+// pads reports whether it is said how to pad.
+func (b *Buckets) pads() bool { return b.ToBoundary || b.Shapes != nil || b.Values != nil }

@@ -76,6 +76,12 @@ func TestWrongArguments(t *testing.T) {
 		{"buckets without sizes", func(s *graph.Scope) {
 			ten(s).BucketByLength("g", &dataset.Buckets{Length: size, Boundaries: []int64{3}})
 		}, "1 boundaries"},
+		{"buckets padded twice", func(s *graph.Scope) {
+			ten(s).BucketByLength("g", &dataset.Buckets{
+				Length: size, Boundaries: []int64{3}, Sizes: []int64{1, 1}, ToBoundary: true,
+				Batch: func(window *dataset.Dataset, size out) *dataset.Dataset { return window.BatchOutput(size, false) },
+			})
+		}, "beside Batch"},
 		{"unique pairs", func(s *graph.Scope) { ten(s).Enumerate(0).Unique() }, "Unique"},
 		{"compression", func(s *graph.Scope) { dataset.TextLines(s, name(s), &dataset.TextLinesOptions{Compression: "gzip"}) }, `TextLines: unknown compression "gzip"`},
 		{"records of 0 bytes", func(s *graph.Scope) { dataset.FixedLengthRecords(s, name(s), 0, nil) }, "FixedLengthRecords"},

@@ -136,7 +136,7 @@ func ExampleDataset_BucketByLength() {
 	d := dataset.FromRows(s, [][]int64{{1}, {2, 2, 2}, {3, 3}, {4}, {5, 5, 5, 5}})
 	show[[][]int64](d.BucketByLength("length", &dataset.Buckets{
 		Length:     func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output { return graph.Size(s, args[0]) },
-		Boundaries: []int64{3}, // shorter than 3, and all others
+		Boundaries: []int64{2}, // up to 2, and all others
 		Sizes:      []int64{2, 2},
 	}))
 	// Output:

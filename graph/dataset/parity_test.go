@@ -55,13 +55,13 @@ var parity = map[string]func(s *graph.Scope) *dataset.Dataset{
 	"ragged_slices":         func(s *graph.Scope) *dataset.Dataset { return dataset.FromColumns(s, twiceRagged()) },
 	"ragged_slices_batched": func(s *graph.Scope) *dataset.Dataset { return dataset.FromColumns(s, twiceRagged()).Batch(2, false) },
 	"bucket": func(s *graph.Scope) *dataset.Dataset {
-		return varied(s, 14).BucketByLength("b", &dataset.Buckets{Length: size, Boundaries: []int64{3, 6}, Sizes: []int64{2, 3, 4}})
+		return varied(s, 14).BucketByLength("b", &dataset.Buckets{Length: size, Boundaries: []int64{2, 5}, Sizes: []int64{2, 3, 4}})
 	},
 	"bucket_drop": func(s *graph.Scope) *dataset.Dataset {
-		return varied(s, 14).BucketByLength("b", &dataset.Buckets{Length: size, Boundaries: []int64{3, 6}, Sizes: []int64{2, 3, 4}, Drop: true})
+		return varied(s, 14).BucketByLength("b", &dataset.Buckets{Length: size, Boundaries: []int64{2, 5}, Sizes: []int64{2, 3, 4}, Drop: true})
 	},
 	"bucket_boundary": func(s *graph.Scope) *dataset.Dataset {
-		return varied(s, 6).BucketByLength("b", &dataset.Buckets{Length: size, Boundaries: []int64{3, 7}, Sizes: []int64{2, 2, 4}, ToBoundary: true})
+		return varied(s, 6).BucketByLength("b", &dataset.Buckets{Length: size, Boundaries: []int64{2, 6}, Sizes: []int64{2, 2, 4}, ToBoundary: true})
 	},
 	"group_by_reducer": func(s *graph.Scope) *dataset.Dataset {
 		return dataset.Range(s, 0, 10, 1).GroupByReducer("sum", &dataset.Reducer{

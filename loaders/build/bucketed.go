@@ -9,26 +9,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// lengthFunc measures an element, as an int64 scalar.
-type lengthFunc func(s *graph.Scope, element []tfbridge.Output) tfbridge.Output
-
-// bucketed puts elements into buckets by length. batch makes one batch of all
-// elements of a window; a window has at most the given number of elements.
-func (b *builder) bucketed(d *dataset.Dataset, length lengthFunc, batch func(d *dataset.Dataset, size tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
-	bucket := b.plan.Bucket
-	size := func(s *graph.Scope, key tfbridge.Output) tfbridge.Output {
-		return graph.GatherV2(s, s.Const(bucket.Sizes), key, 0)
+// buckets are the plan's buckets for elements that length measures, as int64
+// scalars. batch makes one batch of all elements of a window.
+func (b *builder) buckets(length func(*graph.Scope, []tfbridge.Output) tfbridge.Output, batch func(*dataset.Dataset, tfbridge.Output) *dataset.Dataset) *dataset.Buckets {
+	return &dataset.Buckets{
+		Length: length, Boundaries: b.plan.Bucket.Boundaries, Sizes: b.plan.Bucket.Sizes, Batch: batch,
 	}
-	return d.GroupByWindow("bucket", &dataset.Grouping{
-		Key: func(s *graph.Scope, element []tfbridge.Output) tfbridge.Output {
-			longer := graph.Greater(s, length(s, element), s.Const(bucket.Boundaries))
-			return graph.ReduceSum(s, graph.Cast(s, longer, tfbridge.Int64))
-		},
-		Size: size,
-		Reduce: func(s *graph.Scope, key tfbridge.Output, window *dataset.Dataset) *dataset.Dataset {
-			return batch(window, size(s, key))
-		},
-	})
 }
 
 // bucketExamples batches parsed examples by their length.
@@ -38,16 +24,14 @@ func (b *builder) bucketExamples(d *dataset.Dataset) *dataset.Dataset {
 	length := func(s *graph.Scope, element []tfbridge.Output) tfbridge.Output {
 		return graph.Subscript(s, graph.Shape(s, element[place]), graph.At(int64(bucket.Axis)))
 	}
-	return b.bucketed(d, length, func(d *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
-		return b.paddedBatch(d, size)
-	})
+	return d.BucketByLength("bucket", b.buckets(length, b.paddedBatch))
 }
 
 // bucketWindows batches windows, ragged rows, by their length.
 func (b *builder) bucketWindows(d *dataset.Dataset) *dataset.Dataset {
-	batches := b.bucketed(d, b.windowLength, func(d *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
-		return d.BatchOutput(size, b.dropRemainder())
-	})
+	batches := d.BucketByLength("bucket", b.buckets(b.windowLength, func(window *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
+		return window.BatchOutput(size, b.dropRemainder())
+	}))
 	return batches.Map("assemble", b.assembleRagged, b.mapOptions())
 }
 
