@@ -15,6 +15,9 @@ import (
 // RuntimeEnv names the environment variable that says where the runtime is.
 const RuntimeEnv = "MILLRACE_RUNTIME"
 
+// getenv looks up a variable of the environment, which C sees as well.
+func getenv(name string) string { return os.Getenv(name) }
+
 // mainFiles are the names of the main library, in TensorFlow's Python package
 // and in its C package.
 var mainFiles = []string{runtimedir.LibraryCC, "libtensorflow.so.2"}
@@ -27,7 +30,7 @@ type library struct {
 // find looks for the runtime's files without opening them.
 func find(dir string) (*library, error) {
 	if dir == "" {
-		dir = os.Getenv(RuntimeEnv)
+		dir = getenv(RuntimeEnv)
 	}
 	if dir != "" {
 		return findIn(dir)

@@ -13,6 +13,7 @@ import (
 
 	"millrace"
 	"millrace/internal/oplibrary"
+	"millrace/internal/preflight"
 	"millrace/internal/runtimedir"
 )
 
@@ -81,8 +82,12 @@ var (
 
 // Open opens libtensorflow, once in a process. Later calls return the same
 // runtime; they ignore their options, except that another directory is an error.
-// Errors are of class millrace.ErrRuntime. After an error Open may be called
-// again with another directory.
+// After an error Open may be called again with another directory.
+//
+// Errors are of class millrace.ErrRuntime. Open also looks for what would have
+// TensorFlow end the process: a limit of the system that leaves too little is of
+// class millrace.ErrLimit, an environment variable that TensorFlow cannot parse
+// of class millrace.ErrConfig.
 //
 // It wraps dlopen, and TF_Version.
 func Open(o *RuntimeOptions) (*Runtime, error) {
@@ -166,6 +171,9 @@ func (r *Runtime) checkSame(o *RuntimeOptions) error {
 // open opens the libraries and checks what they are.
 func (l *library) open(verbose bool) error {
 	if err := runtimedir.CheckCPU(); err != nil {
+		return err
+	}
+	if err := preflight.Check(getenv); err != nil {
 		return err
 	}
 	known, err := l.verify()

@@ -3,7 +3,6 @@ package machine
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -84,11 +83,8 @@ func containerMemory(self, root string) int64 {
 func groupLimit(folder, group, file string) int64 {
 	least := int64(Unlimited)
 	for group = filepath.Clean("/" + group); ; group = filepath.Dir(group) {
-		text, err := os.ReadFile(filepath.Join(folder, group, file))
-		if err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // "max" is no limit
-				least = min(least, n)
-			}
+		if n, ok := number(filepath.Join(folder, group, file)); ok {
+			least = min(least, n)
 		}
 		if group == "/" {
 			return least

@@ -1,0 +1,93 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A ThreadLimit is how many more threads the process can start.
+type ThreadLimit struct {
+	Free  int64  // Unlimited where there is no limit
+	Bound string // what sets the limit: "ulimit -u"
+}
+
+// Threads returns the smaller of what ulimit -u and the process's control
+// groups leave. ulimit -u counts all threads of the user, and does not hold
+// for root.
+func Threads() ThreadLimit {
+	least := ThreadLimit{Unlimited, ""}
+	if limit := soft(unix.RLIMIT_NPROC); limit != Unlimited && os.Geteuid() != 0 {
+		least = ThreadLimit{max(limit-userThreads("/proc", os.Getuid()), 0), "ulimit -u"}
+	}
+	if n := groupThreads("/proc/self/cgroup", "/sys/fs/cgroup"); n < least.Free {
+		least = ThreadLimit{n, "the container"}
+	}
+	return least
+}
+
+// userThreads counts the threads of a user's processes.
+func userThreads(proc string, uid int) int64 {
+	n := int64(0)
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(proc, e.Name()))
+		if err != nil {
+			continue // it has ended
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != uid {
+			continue
+		}
+		threads, _ := status(filepath.Join(proc, e.Name(), "status"), "Threads")
+		n += threads
+	}
+	return n
+}
+
+// groupThreads returns how many threads the process's control group and those
+// that contain it leave, in either version of control groups.
+func groupThreads(self, root string) int64 {
+	least := int64(Unlimited)
+	groups, err := os.ReadFile(self)
+	if err != nil {
+		return least
+	}
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 || parts[1] != "" && parts[1] != "pids" {
+			continue
+		}
+		folder := filepath.Join(root, parts[1])
+		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
+			limit, limited := number(filepath.Join(folder, group, "pids.max"))
+			used, known := number(filepath.Join(folder, group, "pids.current"))
+			if limited && known {
+				least = min(least, max(limit-used, 0))
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return least
+}
+
+// number reads a file that holds a number.
+func number(file string) (n int64, ok bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n, err == nil // "max" is no limit
+}

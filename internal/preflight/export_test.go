@@ -1,0 +1,10 @@
+package preflight
+
+// XLAFlags are the flags of TF_XLA_FLAGS with their types.
+func XLAFlags() map[string]string {
+	flags := make(map[string]string)
+	for name, kind := range xlaFlags {
+		flags[name] = string(kind)
+	}
+	return flags
+}
