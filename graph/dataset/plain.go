@@ -1,6 +1,10 @@
 package dataset
 
-import "reflect"
+import (
+	"reflect"
+
+	"millrace/dtype"
+)
 
 // basic returns the type that numbers, bools and strings of a kind have in
 // tensors, nil for other kinds. An int is an int64.
@@ -43,7 +47,11 @@ func basic(k reflect.Kind) reflect.Type {
 func plainValue(v reflect.Value) reflect.Value {
 	elem := elemOf(v.Type())
 	to := basic(elem.Kind())
-	if to == nil || elem == to || elem.PkgPath() == "millrace/tfbridge" { // whose Float16 is a type of its own
+	switch elem {
+	case to, reflect.TypeFor[dtype.Float16](), reflect.TypeFor[dtype.BFloat16](): // which are data types of their own
+		return v
+	}
+	if to == nil {
 		return v
 	}
 	return converted(v, to)
