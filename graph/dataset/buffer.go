@@ -1,8 +1,6 @@
 package dataset
 
-import (
-	"millrace/tfbridge"
-)
+import "millrace/tfbridge"
 
 // Prefetch reads up to n elements ahead, in the background; n may be
 // [Autotune], and 0 is none.
@@ -43,4 +41,15 @@ func (d *Dataset) Cardinality() tfbridge.Output {
 func (d *Dataset) IgnoreErrors() *Dataset {
 	d = d.orNone()
 	return d.same("IgnoreErrorsDataset", nil)
+}
+
+// AssertNext is an error, of code InvalidArgument, unless the transformations
+// that TensorFlow runs after d begin with these names, such as "MapAndBatch":
+// tests see by it what became of a pipeline. It wraps AssertNextDataset.
+func (d *Dataset) AssertNext(names ...string) *Dataset {
+	d = d.orNone()
+	if len(names) == 0 {
+		return d.fail("Dataset.AssertNext", "there are no names")
+	}
+	return d.same("AssertNextDataset", nil, d.scope.Const(names))
 }

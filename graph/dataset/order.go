@@ -153,3 +153,24 @@ func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Data
 	return d.same("ShuffleDataset", attrs{"reshuffle_each_iteration": false},
 		d.scope.Const(buffer), seed, seed2)
 }
+
+// Unique gives the elements that did not come before. Elements have one
+// component, of int32, int64 or strings; those seen are kept in memory. It
+// wraps UniqueDataset.
+func (d *Dataset) Unique() *Dataset {
+	d = d.orNone()
+	if d.scope.Err() == nil {
+		ok := len(d.specs) == 1
+		if ok {
+			switch d.specs[0].DType {
+			case tfbridge.Int32, tfbridge.Int64, tfbridge.String:
+			default:
+				ok = false
+			}
+		}
+		if !ok {
+			return d.fail("Dataset.Unique", "elements are %v, must be one tensor of int32, int64 or string", d.Spec())
+		}
+	}
+	return d.same("UniqueDataset", nil)
+}

@@ -51,3 +51,18 @@ func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
 	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
 		limit.AtMost(d.scope, "BatchOutput: size", n, limit.BatchSize(drop)), d.scope.Const(drop)).batchOf(d, -1, drop)
 }
+
+// BatchParallel is [Dataset.Batch] that copies up to parallel batches at a
+// time; parallel may be [Autotune]. The order is kept. It wraps
+// ParallelBatchDataset.
+func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
+	d = d.orNone()
+	limit.Between(1, limit.BatchSize(drop)).Check(d.scope, "Dataset.BatchParallel: size", n)
+	limit.Between(Autotune, limit.Parallel).Check(d.scope, "Dataset.BatchParallel: parallel calls", parallel)
+	if parallel == 0 {
+		return d.Batch(n, drop)
+	}
+	return d.then("ParallelBatchDataset", d.batched(n, drop, d.specs),
+		attrs{"parallel_copy": true, "deterministic": determinism(false)},
+		d.scope.Const(n), d.scope.Const(parallel), d.scope.Const(drop)).batchOf(d, n, drop)
+}
