@@ -11,10 +11,10 @@ import (
 // batch.
 type BucketConfig struct {
 	decl.Object
-	Tensor     string  `json:"tensor" decl:"required" doc:"The to_name of the primary feature whose length decides, as it is after processing steps."`
-	Axis       int64   `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis along which it is measured, without the batch dimension."`
-	Boundaries []int64 `json:"boundaries" decl:"nonempty,most=10000,items.min=0,items.limit=2147483648" doc:"The greatest length of each bucket, ascending; one more bucket takes what is longer."`
-	MaxWaste   Value   `json:"max_waste" decl:"" doc:"Instead of boundaries: the greatest share of padding along the axis in a batch, from 0.01 to 0.99. Boundaries follow from it."`
+	Tensor     string  `json:"tensor" decl:"required" doc:"The to_name of the primary feature whose length chooses the bucket. The length is the one after processing steps."`
+	Axis       int64   `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis of the length, not counting the batch dimension."`
+	Boundaries []int64 `json:"boundaries" decl:"nonempty,most=10000,items.min=0,items.limit=2147483648" doc:"The greatest length of each bucket, ascending. One more bucket takes longer examples. Give either this or max_waste."`
+	MaxWaste   Value   `json:"max_waste" decl:"" doc:"The greatest share of a batch, along the axis, that may be padding: a number from 0.01 to 0.99. It chooses the boundaries. Give either this or boundaries."`
 }
 
 // buckets checks how examples are put into buckets. It comes after padding.

@@ -6,7 +6,7 @@ import "millrace/loaders/decl"
 type Config struct {
 	decl.Object
 	Type LoaderType `json:"type" decl:"required" doc:"How records become examples."`
-	Args any        `json:"args" decl:"required,variant=type" doc:"Arguments of the loader."` // *IndependentArgs, *ContinuousArgs or *DiscreteArgs
+	Args any        `json:"args" decl:"required,variant=type" doc:"The loader's arguments; type says which there are."` // *IndependentArgs, *ContinuousArgs or *DiscreteArgs
 }
 
 // Variants lists the arguments of each loader type.
@@ -31,29 +31,29 @@ func (c *Config) CommonArgs() *CommonArgs {
 type CommonArgs struct {
 	decl.Object
 	Dataset            DatasetConfig `json:"dataset" decl:"required" doc:"The dataset to load."`
-	TargetBatchSize    int64         `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"Examples in a batch."`
-	DropRemainder      bool          `json:"drop_remainder" decl:"required" doc:"Whether a last batch that is not full is dropped. Without effect if epochs is null."`
-	Epochs             *int64        `json:"epochs" decl:"required,null,min=1" doc:"Passes over the dataset; null repeats it without end."`
-	NumParallelReads   int64         `json:"num_parallel_reads" decl:"default=1,min=1,limit=1000" doc:"Files read at the same time; at most num_mix_files."`
-	NumParallelParses  int64         `json:"num_parallel_parses" decl:"default=1,min=1,limit=1000" doc:"Records or batches parsed at the same time."`
-	NumReadBufferBytes int64         `json:"num_read_buffer_bytes" decl:"required,min=0,limit=8589934592" doc:"Size of the read buffer of each file; 0 reads without a buffer."`
-	NumPrefetch        int64         `json:"num_prefetch" decl:"required,min=0,limit=100000000" doc:"Batches prepared ahead at the end of the pipeline."`
+	TargetBatchSize    int64         `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"How many examples a batch has."`
+	DropRemainder      bool          `json:"drop_remainder" decl:"required" doc:"Whether to drop a last batch that has fewer examples. It has no effect if epochs is null."`
+	Epochs             *int64        `json:"epochs" decl:"required,null,min=1" doc:"How many times the dataset is read; null repeats it without end."`
+	NumParallelReads   int64         `json:"num_parallel_reads" decl:"default=1,min=1,limit=1000" doc:"How many files are read at the same time, at most num_mix_files."`
+	NumParallelParses  int64         `json:"num_parallel_parses" decl:"default=1,min=1,limit=1000" doc:"How many records or batches are parsed at the same time."`
+	NumReadBufferBytes int64         `json:"num_read_buffer_bytes" decl:"required,min=0,limit=8589934592" doc:"The read buffer of each file in bytes; 0 means no buffer."`
+	NumPrefetch        int64         `json:"num_prefetch" decl:"required,min=0,limit=100000000" doc:"How many batches are prepared ahead at the end of the pipeline."`
 
-	Shuffle                   bool  `json:"shuffle" decl:"default=false" doc:"Whether the data is shuffled, anew in each epoch."`
-	NumShuffleBufferElements  int64 `json:"num_shuffle_buffer_elements" decl:"" doc:"Records (or windows) that are buffered to shuffle them. Required if shuffle is true."`
-	NumFilenamesShuffleBuffer int64 `json:"num_filenames_shuffle_buffer" decl:"" doc:"File names that are buffered to shuffle them. Required if shuffle is true."`
-	NumMixFiles               int64 `json:"num_mix_files" decl:"" doc:"Files that are read in turns, one record at a time. Required if shuffle is true."`
-	SloppyInterleave          bool  `json:"sloppy_interleave" decl:"default=false" doc:"Whether files may overtake one another, for speed."`
-	NumInterleaveOut          int64 `json:"num_interleave_out_buffer_elements" decl:"default=1,min=0,limit=100000000" doc:"Records buffered for each file that is being read."`
-	NumInterleaveIn           int64 `json:"num_interleave_in_buffer_elements" decl:"default=1,min=0,limit=1000" doc:"Files opened ahead of those being read."`
+	Shuffle                   bool  `json:"shuffle" decl:"default=false" doc:"Whether to shuffle the data, anew in each epoch. It needs the three sizes below."`
+	NumShuffleBufferElements  int64 `json:"num_shuffle_buffer_elements" decl:"" doc:"The size of the shuffle buffer for records, or for windows with a sequence loader: 1 to 100000000. Required if shuffle is true, otherwise ignored."`
+	NumFilenamesShuffleBuffer int64 `json:"num_filenames_shuffle_buffer" decl:"" doc:"The size of the shuffle buffer for file names: 1 to 100000000. Required if shuffle is true, otherwise ignored."`
+	NumMixFiles               int64 `json:"num_mix_files" decl:"" doc:"How many files are read in turns, one record at a time: 1 to 1000. Required if shuffle is true, otherwise ignored."`
+	SloppyInterleave          bool  `json:"sloppy_interleave" decl:"default=false" doc:"Whether files may overtake one another. It is faster, and gives up the order."`
+	NumInterleaveOut          int64 `json:"num_interleave_out_buffer_elements" decl:"default=1,min=0,limit=100000000" doc:"How many records are buffered for each file that is being read. 0 means 1."`
+	NumInterleaveIn           int64 `json:"num_interleave_in_buffer_elements" decl:"default=1,min=0,limit=1000" doc:"How many files are opened ahead of those being read."`
 
 	PrimaryFeatures   []PrimaryConfig                    `json:"primary_features" decl:"required,nonempty,most=65536" doc:"The features to read."`
-	SecondaryFeatures []SecondaryConfig                  `json:"secondary_features" decl:"most=65536" doc:"Tensors made after the primary features."`
-	ProcessingSteps   []StepConfig                       `json:"processing_steps" decl:"most=65536" doc:"Steps on single tensors, done in this order."`
-	Padding           decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"true, or a list with an entry, pads every tensor; false or [] pads none."`
-	BucketByLength    BucketConfig                       `json:"bucket_by_length" decl:"" doc:"Has examples of similar length share a batch, so that less is padded. Each bucket keeps its order and gives a batch as soon as it has one; what is left at the end comes bucket by bucket."`
-	BatchByElements   int64                              `json:"batch_by_elements" decl:"min=1,limit=1099511627776" doc:"With bucket_by_length: a batch has as many examples as fit into this many elements of its tensor, padded to the bucket's boundary; at least one and at most target_batch_size. After the last boundary further ones follow, each twice the one before."`
-	Seed              int64                              `json:"seed" decl:"" doc:"Makes all random choices repeatable. Absent: a fresh one each time."`
+	SecondaryFeatures []SecondaryConfig                  `json:"secondary_features" decl:"most=65536" doc:"Tensors that are made instead of read."`
+	ProcessingSteps   []StepConfig                       `json:"processing_steps" decl:"most=65536" doc:"Steps that change single tensors, in this order."`
+	Padding           decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"How to pad. true, or a list with at least one entry, pads every tensor; false and [] pad none."`
+	BucketByLength    BucketConfig                       `json:"bucket_by_length" decl:"" doc:"Puts examples of similar length into one batch, so that less of it is padding. A bucket keeps the order of its examples and gives a batch as soon as it is full; at the end the rest comes bucket by bucket."`
+	BatchByElements   int64                              `json:"batch_by_elements" decl:"min=1,limit=1099511627776" doc:"How many elements of the bucket's tensor a batch may have, padded to the bucket's boundary. A batch has as many examples as fit, at least one and at most target_batch_size. The boundaries go on after the last one, each twice the one before. It needs bucket_by_length."`
+	Seed              int64                              `json:"seed" decl:"" doc:"The seed of all random choices: shuffles and window sizes. Without it each run draws a fresh one."`
 }
 
 // common returns the arguments themselves, for the types that embed them.

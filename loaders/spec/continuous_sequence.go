@@ -6,7 +6,7 @@ import "millrace/loaders/decl"
 type ContinuousArgs struct {
 	CommonArgs
 	WindowArgs
-	Stride *int64 `json:"stride" decl:"null,min=1,limit=2147483647" doc:"Positions from the start of a window to that of the next; null: the next starts where this one ends."`
+	Stride *int64 `json:"stride" decl:"null,min=1,limit=2147483647" doc:"How many positions after the start of a window the next one starts; null means where this window ends."`
 }
 
 func (*ContinuousArgs) loaderType() LoaderType { return ContinuousSequence }

@@ -6,7 +6,7 @@ import "millrace/loaders/decl"
 type DatasetConfig struct {
 	decl.Object
 	Type string `json:"type" decl:"required" doc:"How the data files are named."`
-	Args any    `json:"args" decl:"required,variant=type" doc:"Arguments of the dataset."` // *DirArgs or *ListArgs
+	Args any    `json:"args" decl:"required,variant=type" doc:"The dataset's arguments; type says which there are."` // *DirArgs or *ListArgs
 }
 
 // Variants lists the arguments of each dataset type.
@@ -22,14 +22,14 @@ func (*DatasetConfig) Variants(string) []decl.Variant {
 // DirArgs are the arguments of a dataset of type dir.
 type DirArgs struct {
 	decl.Object
-	DataDir string `json:"data_dir" decl:"required,nonempty" doc:"Folder with __manifest__.json at its top. Relative paths start at the config's folder."`
+	DataDir string `json:"data_dir" decl:"required,nonempty" doc:"The folder, with __manifest__.json at its top. A relative path starts at the config's folder."`
 }
 
 // ListArgs are the arguments of a dataset of type list.
 type ListArgs struct {
 	decl.Object
-	ManifestFile string `json:"manifest_file" decl:"required,nonempty" doc:"The manifest of all data files. Relative paths start at the config's folder."`
-	ListFile     string `json:"list_file" decl:"required,nonempty" doc:"Text file with the absolute path of a data file, or one with a scheme, on each line; blanks around it and blank lines mean nothing. Relative paths start at the config's folder."`
+	ManifestFile string `json:"manifest_file" decl:"required,nonempty" doc:"The manifest of all data files. A relative path starts at the config's folder."`
+	ListFile     string `json:"list_file" decl:"required,nonempty" doc:"A text file with one data file a line: an absolute path, or one with a scheme. Blank lines and blanks around a path are ignored. A relative path of the list itself starts at the config's folder."`
 }
 
 // The names of files in a dataset of type dir.

@@ -3,7 +3,7 @@ package spec
 // IndependentArgs are the arguments of a loader of type independent.
 type IndependentArgs struct {
 	CommonArgs
-	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records are loaded and parsed in batches. Not with sequence records, secondary features, processing steps or padding."`
+	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records must be parsed in batches. The batches are the same. It is an error with sequence records, secondary features, processing steps or padding."`
 }
 
 func (*IndependentArgs) loaderType() LoaderType { return Independent }

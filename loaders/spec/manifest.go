@@ -15,8 +15,8 @@ import (
 // one.
 type ManifestConfig struct {
 	decl.Object
-	Compression *string         `json:"compression" decl:"required,null,enum=gzip|zlib" doc:"Compression of the data files; null for none."`
-	AllowVarLen bool            `json:"allow_var_len" decl:"required" doc:"Whether records are SequenceExamples, which may hold feature lists, rather than Examples."`
+	Compression *string         `json:"compression" decl:"required,null,enum=gzip|zlib" doc:"The compression of the data files; null means none."`
+	AllowVarLen bool            `json:"allow_var_len" decl:"required" doc:"Whether records are SequenceExamples, which may hold feature lists. Otherwise they are Examples."`
 	Features    []FeatureConfig `json:"features" decl:"required,nonempty,most=65536" doc:"All features that can be loaded."`
 }
 
@@ -44,13 +44,13 @@ func (m *ManifestConfig) MarshalJSON() ([]byte, error) {
 // FeatureConfig is one feature of a manifest.
 type FeatureConfig struct {
 	decl.Object
-	Name            string  `json:"name" decl:"required,nonempty,label=feature" doc:"Name of the feature or feature list in the records."`
-	DType           string  `json:"dtype" decl:"required" doc:"TensorFlow's name of the type to give the tensor."`
-	Shape           []int64 `json:"shape" decl:"required,most=253,items.min=1,items.limit=2147483648" doc:"Shape of the tensor of one record or, if var_len is true, of one element of the list."`
-	VarLen          bool    `json:"var_len" decl:"" doc:"Whether this is a feature list of any length. Required if allow_var_len is true, and false otherwise."`
-	DeserializeType Kind    `json:"deserialize_type" decl:"required" doc:"How the feature is stored."`
-	DeserializeArgs any     `json:"deserialize_args,omitempty" decl:"variant=deserialize_type" doc:"Arguments of the way it is stored."` // *RawArgs or *NoArgs
-	CheckedCast     bool    `json:"checked_cast,omitempty" decl:"default=false" doc:"Whether a value that the cast to dtype would change is an error."`
+	Name            string  `json:"name" decl:"required,nonempty,label=feature" doc:"The name of the feature or feature list in the records."`
+	DType           string  `json:"dtype" decl:"required" doc:"The data type of the tensor, by TensorFlow's name. The stored values are cast to it."`
+	Shape           []int64 `json:"shape" decl:"required,most=253,items.min=1,items.limit=2147483648" doc:"The shape of one record's tensor or, if var_len is true, of one element of the list."`
+	VarLen          bool    `json:"var_len" decl:"" doc:"Whether this is a feature list, of any length. Required if allow_var_len is true; otherwise it must be false or absent."`
+	DeserializeType Kind    `json:"deserialize_type" decl:"required" doc:"How the feature is stored: int, float and string in the list of that kind, raw as the bytes of numbers."`
+	DeserializeArgs any     `json:"deserialize_args,omitempty" decl:"variant=deserialize_type" doc:"How exactly the feature is stored; deserialize_type says which keys there are."` // *RawArgs or *NoArgs
+	CheckedCast     bool    `json:"checked_cast,omitempty" decl:"default=false" doc:"Whether it is an error if the cast to dtype changes a value."`
 }
 
 // Variants lists the arguments of each way to store a feature.
@@ -60,7 +60,7 @@ func (*FeatureConfig) Variants(string) []decl.Variant {
 		{Name: string(Int), New: none},
 		{Name: string(Float), New: none},
 		{Name: string(String), New: none},
-		{Name: string(Raw), New: func() any { return new(RawArgs) }},
+		{Name: string(Raw), New: func() any { return new(RawArgs) }, Doc: "A byte string holds numbers of the dtype, one after the other."},
 	}
 }
 
@@ -72,8 +72,8 @@ type NoArgs struct {
 // RawArgs are the arguments of a feature that is stored as raw bytes.
 type RawArgs struct {
 	decl.Object
-	Endian string `json:"endian" decl:"required,enum=little|big" doc:"Order of the bytes of a number."`
-	Len    int64  `json:"len,omitempty" decl:"default=1,min=1,limit=2147483647" doc:"Byte strings in a record; more than 1 are stacked along a new first axis. Ignored if var_len is true."`
+	Endian string `json:"endian" decl:"required,enum=little|big" doc:"The byte order of the numbers."`
+	Len    int64  `json:"len,omitempty" decl:"default=1,min=1,limit=2147483647" doc:"How many byte strings a record has. More than 1 are stacked along a new first axis. Ignored if var_len is true."`
 }
 
 // featureState is what is known of a feature of the manifest. Parts that are

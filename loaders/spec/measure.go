@@ -8,16 +8,16 @@ import (
 // LengthsArgs are the arguments of a secondary feature of type lengths.
 type LengthsArgs struct {
 	decl.Object
-	Tensor string `json:"tensor" decl:"required" doc:"The to_name of the primary feature to measure, as it is after its processing steps and before padding."`
-	Axis   int64  `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis to measure, without the batch dimension."`
-	Of     string `json:"of" decl:"default=example,enum=example|records" doc:"example: the size of the tensor, one number an example. records, for discrete_sequence only: the sizes of the records that the window joins, before processing steps, a vector an example."`
+	Tensor string `json:"tensor" decl:"required" doc:"The to_name of the primary feature to measure, after its processing steps and before padding."`
+	Axis   int64  `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis to measure, not counting the batch dimension."`
+	Of     string `json:"of" decl:"default=example,enum=example|records" doc:"What to measure. \"example\": the tensor, which gives one number for each example. \"records\", only with discrete_sequence: each record that the window joins, before processing steps, which gives a vector."`
 }
 
 // MaskArgs are the arguments of a secondary feature of type mask.
 type MaskArgs struct {
 	decl.Object
-	Tensor string `json:"tensor" decl:"required" doc:"The to_name of the primary feature that is padded. The mask is padded to the same size with false."`
-	Axis   int64  `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis of the tensor that the mask lies along, without the batch dimension, after processing steps."`
+	Tensor string `json:"tensor" decl:"required" doc:"The to_name of the primary feature that the mask is for. The mask is padded to the same size, with false."`
+	Axis   int64  `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis of the tensor, not counting the batch dimension, after processing steps."`
 }
 
 // measuring is a measured tensor while the config is checked: what it

@@ -21,8 +21,8 @@ type ModelNames struct {
 // model is at hand. [ReadModelNames] reads one.
 type ModelConfig struct {
 	decl.Object
-	Inputs  []string `json:"inputs" decl:"required,items.nonempty" doc:"Names of the tensors that the model takes."`
-	Outputs []string `json:"outputs" decl:"required,items.nonempty" doc:"Names of the tensors that the model gives or is compared with."`
+	Inputs  []string `json:"inputs" decl:"required,items.nonempty" doc:"The names of the model's inputs."`
+	Outputs []string `json:"outputs" decl:"required,items.nonempty" doc:"The names of the model's outputs, and of labels to compare them with."`
 }
 
 // ReadModelNames reads a file of the form {"inputs": [...], "outputs": [...]}.

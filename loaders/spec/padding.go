@@ -9,8 +9,8 @@ import (
 type PaddingConfig struct {
 	decl.Object
 	Tensor string  `json:"tensor" decl:"required,label=tensor" doc:"The tensor to pad."`
-	Shape  []int64 `json:"shape" decl:"most=253,items.min=-1,items.limit=2147483648" doc:"Shape to pad to, without the batch dimension; -1 or no shape is the longest in the batch."`
-	Value  Value   `json:"value" decl:"" doc:"What to pad with, exactly a value of the tensor's dtype. Absent: 0, false or the empty string."`
+	Shape  []int64 `json:"shape" decl:"most=253,items.min=-1,items.limit=2147483648" doc:"The shape to pad to, without the batch dimension. -1, or no shape, means the longest in the batch."`
+	Value  Value   `json:"value" decl:"" doc:"The value to pad with, which must be exactly a value of the tensor's dtype. The default is 0, false or the empty string."`
 }
 
 // pads reports whether the config pads: all tensors or none.

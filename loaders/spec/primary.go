@@ -13,7 +13,7 @@ import (
 // PrimaryConfig is one entry of "primary_features": a feature to read.
 type PrimaryConfig struct {
 	decl.Object
-	FromName string `json:"from_name" decl:"required" doc:"A feature of the manifest."`
+	FromName string `json:"from_name" decl:"required" doc:"The name of a feature of the manifest."`
 	ToName   string `json:"to_name" decl:"required,nonempty,label=tensor" doc:"The tensor's name in the pipeline and for the model."`
 }
 

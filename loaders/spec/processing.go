@@ -11,9 +11,9 @@ import (
 // StepConfig is one entry of "processing_steps": what is done to a tensor.
 type StepConfig struct {
 	decl.Object
-	Tensor string `json:"tensor" decl:"required,label=tensor" doc:"The tensor, which the step overwrites."`
-	Type   string `json:"type" decl:"required" doc:"What is done."`
-	Args   any    `json:"args" decl:"variant=type" doc:"Arguments of the type."` // *SliceArgs
+	Tensor string `json:"tensor" decl:"required,label=tensor" doc:"The to_name of the tensor that the step overwrites."`
+	Type   string `json:"type" decl:"required" doc:"What the step does."`
+	Args   any    `json:"args" decl:"variant=type" doc:"The arguments; type says which there are."` // *SliceArgs
 }
 
 // Variants lists the arguments of each type of processing step.
@@ -26,7 +26,7 @@ func (*StepConfig) Variants(string) []decl.Variant {
 // SliceArgs are the arguments of a processing step of type slice.
 type SliceArgs struct {
 	decl.Object
-	Slice string `json:"slice" decl:"required" doc:"A slice as in Python, without the batch dimension, of integers and ranges: [3,:,4:,:-2,1:4]."`
+	Slice string `json:"slice" decl:"required" doc:"A slice as in Python, of integers and ranges without steps, not counting the batch dimension: [3,:,4:,:-2,1:4]."`
 }
 
 // steps carries out the processing steps on what is known of the tensors.

@@ -14,7 +14,7 @@ type SecondaryConfig struct {
 	decl.Object
 	ToName string `json:"to_name" decl:"required,nonempty,label=tensor" doc:"The tensor's name in the pipeline and for the model."`
 	Type   string `json:"type" decl:"required" doc:"How the tensor is made."`
-	Args   any    `json:"args" decl:"variant=type" doc:"Arguments of the type."` // *ConstArgs, *LengthsArgs or *MaskArgs
+	Args   any    `json:"args" decl:"variant=type" doc:"The arguments; type says which there are."` // *ConstArgs, *LengthsArgs or *MaskArgs
 }
 
 // Variants lists the arguments of each type of secondary feature.
@@ -29,9 +29,9 @@ func (*SecondaryConfig) Variants(string) []decl.Variant {
 // ConstArgs are the arguments of a secondary feature of type const.
 type ConstArgs struct {
 	decl.Object
-	Shape decl.Either[[]int64, string] `json:"shape" decl:"required,most=253,items.min=0,items.limit=2147483648" doc:"Shape without the batch dimension, or the to_name of the primary feature whose shape to copy."`
-	DType string                       `json:"dtype" decl:"required" doc:"TensorFlow's name of a type, or the to_name of the primary feature whose type to copy."`
-	Value Value                        `json:"value" decl:"" doc:"The value, exactly one of the dtype. Absent: 0, false or the empty string."`
+	Shape decl.Either[[]int64, string] `json:"shape" decl:"required,most=253,items.min=0,items.limit=2147483648" doc:"The shape, without the batch dimension, or the to_name of a primary feature whose shape to copy."`
+	DType string                       `json:"dtype" decl:"required" doc:"TensorFlow's name of a data type, or the to_name of a primary feature whose data type to copy."`
+	Value Value                        `json:"value" decl:"" doc:"The value, which must be exactly a value of the dtype. The default is 0, false or the empty string."`
 }
 
 // secondaries makes the tensors of the secondary features. They see the

@@ -2,9 +2,9 @@ package spec
 
 // WindowArgs are the arguments of both sequence loaders.
 type WindowArgs struct {
-	MinWindow int64  `json:"min_window" decl:"required,min=1,limit=2147483647" doc:"Least size of a window: positions (continuous_sequence) or records (discrete_sequence)."`
-	MaxWindow int64  `json:"max_window" decl:"required,min=1,limit=2147483647" doc:"Greatest size of a window."`
-	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop|pad" doc:"What becomes of a last window that the file is too short for: keep cuts it short if it has min_window at least, drop drops it, pad (continuous_sequence only) fills it up with 0, false or the empty string if it has one position at least."`
+	MinWindow int64  `json:"min_window" decl:"required,min=1,limit=2147483647" doc:"The least size of a window, in positions (continuous_sequence) or records (discrete_sequence)."`
+	MaxWindow int64  `json:"max_window" decl:"required,min=1,limit=2147483647" doc:"The greatest size of a window, at least min_window."`
+	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop|pad" doc:"What happens to a window at the end of a file that is too short for it. keep: it has what is left, if that is at least min_window. drop: it is dropped. pad, only with continuous_sequence: it is filled up with 0, false or the empty string if at least one position is left."`
 }
 
 // window checks what both sequence loaders say about windows. It reports
