@@ -6,7 +6,7 @@ import "millrace"
 // those of a manifest's "compression", "" standing for null.
 type Compression string
 
-// The compressions there are. TensorFlow's SNAPPY is not among them.
+// The compressions. TensorFlow's SNAPPY is not supported.
 const (
 	None Compression = ""
 	GZIP Compression = "gzip"
@@ -21,8 +21,8 @@ func (c Compression) String() string {
 	return string(c)
 }
 
-// TensorFlow returns the name TensorFlow's ops have for c. They take any name
-// they do not know, "gzip" in lower case too, for no compression at all.
+// TensorFlow returns the name of c for TensorFlow's operations. They take a name
+// that they do not know, such as "gzip" in lower case, for no compression.
 func (c Compression) TensorFlow() string {
 	switch c {
 	case GZIP:
@@ -33,7 +33,7 @@ func (c Compression) TensorFlow() string {
 	return ""
 }
 
-// check reports a value that is none of the constants.
+// check returns an error if c is none of the constants.
 func (c Compression) check() error {
 	switch c {
 	case None, GZIP, ZLIB:

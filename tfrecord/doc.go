@@ -1,21 +1,32 @@
 // Package tfrecord reads and writes TFRecord files, strictly.
 //
-// A TFRecord file is a row of records: a length (8 bytes, little endian), a
-// masked CRC-32C of the length, the data, and a masked CRC-32C of the data.
-// The whole row may be compressed as one gzip or zlib stream.
+// # The format
+//
+// A TFRecord file is a sequence of records without a header or an index:
+//
+//	+--------+--------------+----------------+------------+
+//	| length | length CRC   | data           | data CRC   |  next record ...
+//	| uint64 | uint32       | length bytes   | uint32     |
+//	+--------+--------------+----------------+------------+
+//
+// Numbers are little endian. A CRC is the CRC-32C of the length's 8 bytes or of
+// the data, masked: rotated right by 15 bits, plus 0xa282ead8. The whole
+// sequence may be compressed as one gzip or zlib stream.
+//
+// # Strict reading
 //
 // TensorFlow takes a file that ends inside a header, or a compressed stream
-// that ends early, for the end of the data, and a header that claims 64 GiB
-// for an order to allocate them. This package does neither: [Reader.Next]
-// gives io.EOF only where a record (and the compressed stream) really ends,
-// compares every length with a cap and with what the file can hold before
-// memory is set aside, and says of every fault which record of which file it
-// is in. What TensorFlow reads as a whole is read here too: files of no bytes,
-// streams of no records, gzip streams of several members.
+// that ends early, for the end of the data. When a header claims 64 GiB,
+// TensorFlow allocates 64 GiB. [Reader.Next] does neither. It returns io.EOF only
+// at the end of a record and of the compressed stream. Before it allocates memory
+// it compares the length with a limit and with the size of the file. Every error
+// names the file and the record. Everything that TensorFlow reads completely is
+// accepted here too: empty files, compressed streams without records, and gzip
+// streams of several members.
 //
-// [Scan] walks the headers of a file, to count its records and to refuse it
-// before TensorFlow sees it. [Records] and [Find] read the records themselves.
+// [Scan] walks the headers of a file, to count its records and to refuse the file
+// before TensorFlow opens it. [Records] and [Find] read the records themselves.
 //
-// Nothing here needs TensorFlow. Values of this package are for one goroutine
-// at a time; functions may be called from many.
+// Nothing here needs TensorFlow. Only one goroutine at a time may use a value of
+// this package. Functions may be called concurrently.
 package tfrecord

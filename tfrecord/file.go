@@ -10,11 +10,11 @@ import (
 	"millrace"
 )
 
-// openRegular opens a regular file for reading. What else a path can lead to
-// is refused without blocking: the type is looked at first, because opening a
-// device can have effects, and again afterwards, because the path may lead
-// elsewhere by then; O_NONBLOCK keeps a FIFO that appears in between from
-// waiting for its writer.
+// openRegular opens a regular file for reading. It refuses everything else without
+// blocking. It checks the file's type before opening, because opening a device can
+// have effects, and again afterwards, because the path may lead to another file by
+// then. With O_NONBLOCK, opening a FIFO that appears in between does not wait for
+// its writer.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -61,8 +61,8 @@ func checkRegular(path string, info fs.FileInfo) error {
 	return e
 }
 
-// ioError wraps a failure of the operating system. The path stands once in
-// its text, though fs.PathError has it too.
+// ioError wraps an error of the operating system. Its text has the path once,
+// although fs.PathError has it too.
 func ioError(op, path string, err error) *millrace.Error {
 	e := &millrace.Error{Class: millrace.ErrIO, Op: op, File: path, Record: -1, Offset: -1, Err: err}
 	var p *fs.PathError
@@ -74,8 +74,7 @@ func ioError(op, path string, err error) *millrace.Error {
 	return e
 }
 
-// difference says how a file differs from what was seen of it before, or ""
-// if it does not.
+// difference says how a file differs from what it was before, "" if it does not.
 func difference(before, now fs.FileInfo) string {
 	switch {
 	case !os.SameFile(before, now):

@@ -15,16 +15,16 @@ const (
 	frameSize  = headerSize + crcSize // a record's bytes beside its data
 )
 
-// DefaultMaxRecordBytes is the cap on one record where none is given.
+// DefaultMaxRecordBytes is the default limit for the size of a record.
 const DefaultMaxRecordBytes = 256 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskDelta is what the format adds to a rotated checksum, so that the CRC of
-// data that itself holds CRCs is no trivial value.
+// maskDelta is added to a rotated CRC. The format masks CRCs because the CRC of data
+// that contains its own CRC is a trivial value.
 const maskDelta = 0xa282ead8
 
-// maskedCRC returns the checksum the format stores for b.
+// maskedCRC returns the masked CRC of b.
 func maskedCRC(b []byte) uint32 {
 	return bits.RotateLeft32(crc32.Checksum(b, castagnoli), -15) + maskDelta
 }
@@ -35,8 +35,8 @@ func putHeader(h *[headerSize]byte, n int) {
 	binary.LittleEndian.PutUint32(h[lengthSize:], maskedCRC(h[:lengthSize]))
 }
 
-// parseHeader returns the length a header claims and whether its checksum is
-// right. h has at least headerSize bytes.
+// parseHeader returns the length in a header, and whether its CRC is correct. h has
+// at least headerSize bytes.
 func parseHeader(h []byte) (n uint64, ok bool) {
 	n = binary.LittleEndian.Uint64(h)
 	return n, binary.LittleEndian.Uint32(h[lengthSize:]) == maskedCRC(h[:lengthSize])

@@ -8,7 +8,7 @@ import (
 	"millrace"
 )
 
-// Index is what a scan learns of a file.
+// Index is the result of scanning a file.
 type Index struct {
 	Path        string
 	Compression Compression

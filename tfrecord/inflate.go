@@ -15,10 +15,10 @@ import (
 	"millrace"
 )
 
-// inflater reads a gzip stream of one or more members, or a zlib stream. The
-// deflate format is the library's; headers and trailers are read here, because
-// what is wrong with them, and whether bytes are missing, damaged or too many,
-// is to be told exactly, and because the library refuses gzip headers with
+// inflater decompresses a gzip stream of one or more members, or a zlib stream. A
+// library decompresses the deflate data. The inflater reads headers and trailers
+// itself, for two reasons. An error must say exactly what is wrong, and whether
+// bytes are missing, damaged or too many. And the library refuses gzip headers with
 // long names, which TensorFlow reads.
 type inflater struct {
 	kind    Compression
@@ -32,7 +32,7 @@ type inflater struct {
 	err     error
 }
 
-// streamError is a fault of a compressed stream, the place left to the reader.
+// streamError is an error in a compressed stream. The reader adds the place.
 type streamError struct {
 	class millrace.Class
 	msg   string
@@ -44,8 +44,8 @@ func corruptStream(format string, args ...any) error {
 	return &streamError{millrace.ErrCorrupt, fmt.Sprintf(format, args...)}
 }
 
-// cutStream is a streamError without words: the reader knows after which
-// record the stream ends, the inflater at most where in it.
+// cutStream is the error of a stream that ends early. The reader makes the message,
+// because it knows after which record the stream ends.
 type cutStream struct{ where string }
 
 func (e *cutStream) Error() string { return "stream ends early" }
@@ -60,9 +60,9 @@ func newInflater(r io.Reader, kind Compression) *inflater {
 	return z
 }
 
-// Read gives the decompressed bytes. It returns io.EOF only after a trailer
-// that is right and nothing behind it, or for an input of no bytes at all,
-// which TensorFlow takes for a stream of no records.
+// Read returns decompressed bytes. It returns io.EOF only after a correct trailer
+// with nothing behind it, or for an empty input, which TensorFlow takes for a stream
+// without records.
 func (z *inflater) Read(p []byte) (int, error) {
 	for z.err == nil {
 		if !z.open {

@@ -12,12 +12,12 @@ import (
 	"millrace"
 )
 
-// ReaderOptions says how a file is read. Nil and the zero value read a plain
-// file with the default cap.
+// ReaderOptions are the options of a Reader. Nil and the zero value read an
+// uncompressed file with the default limit.
 type ReaderOptions struct {
 	Compression    Compression // default none
-	Size           int64       // bytes the input has, before decompression; 0 or less: unknown. OpenFile and Scan look themselves
-	MaxRecordBytes int64       // cap on one record's data; 0 or less: DefaultMaxRecordBytes
+	Size           int64       // bytes of the input, before decompression; 0 or less: unknown. OpenFile and Scan find it themselves
+	MaxRecordBytes int64       // limit for one record's data; 0 or less: DefaultMaxRecordBytes
 }
 
 // checked returns the options with defaults filled in.
@@ -36,7 +36,7 @@ func (o *ReaderOptions) checked() (ReaderOptions, error) {
 	return c, c.Compression.check()
 }
 
-// Reader reads records one after the other and checks all there is to check.
+// Reader reads records one after the other, and verifies lengths and checksums.
 type Reader struct {
 	name   string
 	opts   ReaderOptions
@@ -55,7 +55,7 @@ type Reader struct {
 // bufferSize is what a Reader reads at once.
 const bufferSize = 256 << 10
 
-// NewReader returns a Reader of r. The name stands in errors as the file.
+// NewReader returns a Reader of r. Errors give name as the file.
 func NewReader(r io.Reader, name string, o *ReaderOptions) *Reader {
 	d := &Reader{name: name}
 	d.opts, d.err = o.checked()
@@ -75,9 +75,9 @@ func NewReader(r io.Reader, name string, o *ReaderOptions) *Reader {
 	return d
 }
 
-// OpenFile returns a Reader of a regular file; anything else is refused, and
-// without blocking. Close it. At the end, and at any fault, the Reader looks
-// whether the file is still what it was, and says so if not.
+// OpenFile returns a Reader of a regular file. It refuses anything else without
+// blocking. The caller closes the Reader. At the end of the file, and at any error,
+// the Reader checks whether the file has changed, and says so.
 func OpenFile(path string, o *ReaderOptions) (*Reader, error) {
 	f, info, err := openRegular(path)
 	if err != nil {
@@ -111,9 +111,9 @@ func (d *Reader) Close() error {
 	return nil
 }
 
-// Next returns the data of the next record. It is valid until the next call.
-// The error is io.EOF at the end of the data and nowhere else; every other one
-// is a *millrace.Error, and all later calls return it again.
+// Next returns the data of the next record, which is valid until the next call. At
+// the end of the data, and only there, the error is io.EOF. Every other error is a
+// *millrace.Error, and all later calls return it again.
 func (d *Reader) Next() ([]byte, error) {
 	if d.err != nil {
 		return nil, d.err
@@ -129,7 +129,7 @@ func (d *Reader) Next() ([]byte, error) {
 	return data, nil
 }
 
-// Record returns what Next returned last, with its place.
+// Record returns the record that Next returned last, with its place.
 func (d *Reader) Record() Record { return d.last }
 
 // Count returns how many records Next has returned.

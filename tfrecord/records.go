@@ -14,8 +14,8 @@ type Record struct {
 	Data    []byte // valid until the next record is read
 }
 
-// Records reads a file from start to end. An error comes last and once; where
-// there is none the file is whole. Ranging again reads the file anew.
+// Records reads a file from start to end. An error comes last and once; without one
+// the file is complete. Ranging again reads the file again.
 func Records(path string, o *ReaderOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		d, err := OpenFile(path, o)
@@ -40,10 +40,10 @@ func Records(path string, o *ReaderOptions) iter.Seq2[Record, error] {
 	}
 }
 
-// Find reads a file until visit returns an error, and returns it with the
-// record's place, or until the file itself is found faulty. Nil means that all
-// is well: every record is whole and visit accepted each. It is how the
-// offender is found after an error that names no record.
+// Find calls visit for each record of a file until visit returns an error or the
+// file turns out to be damaged. It returns that error with the record's place. It
+// returns nil if every record is complete and visit accepted it. Find finds the bad
+// record after an error that names none.
 func Find(path string, o *ReaderOptions, visit func(Record) error) error {
 	for rec, err := range Records(path, o) {
 		if err != nil {
@@ -56,9 +56,8 @@ func Find(path string, o *ReaderOptions, visit func(Record) error) error {
 	return nil
 }
 
-// At fills in the place of an error about a record: file, ordinal and offset,
-// where err is a *millrace.Error that does not have them. Other errors are
-// returned as they are.
+// At adds the place of a record, file, ordinal and offset, to a *millrace.Error that
+// has none. It returns other errors unchanged.
 func At(err error, path string, rec Record) error {
 	e, ok := err.(*millrace.Error)
 	if !ok {

@@ -9,12 +9,12 @@ import (
 	"millrace"
 )
 
-// Scan walks the record headers of a file and counts. A plain file costs 12
-// bytes a record: the checksum of each length is verified, and that the record
-// fits the file and the cap; the data is not looked at. A compressed file has
-// to be decompressed for it, which verifies the stream's own checksums too. A
-// file that passes cannot make TensorFlow allocate more than the cap for a
-// record, and TensorFlow must deliver as many records as the Index says.
+// Scan walks the record headers of a file and counts the records. Of a plain file it
+// reads 12 bytes a record: it verifies the CRC of each length, and that the record
+// fits the file and the limit, and does not read the data. It decompresses a
+// compressed file, which also verifies the stream's checksums. A file that passes
+// cannot make TensorFlow allocate more than the limit for a record, and TensorFlow
+// must deliver as many records as the Index says.
 func Scan(ctx context.Context, path string, o *ReaderOptions) (*Index, error) {
 	opts, err := o.checked()
 	if err != nil {
@@ -36,9 +36,9 @@ type scanner struct {
 	at    int64  // where block starts in the file
 }
 
-// How a plain file is read: in blocks while records are small, so that most
-// headers cost no system call, and header by header once they are so large
-// that skipping their data is cheaper than copying it from the page cache.
+// A plain file with small records is read in blocks, so that most headers cost no
+// system call. When records are so large that skipping their data is cheaper than
+// copying it from the page cache, the scan reads header by header.
 const (
 	scanBlock  = 256 << 10
 	skipBlock  = 512
@@ -125,8 +125,8 @@ func (s *scanner) load(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// recheck has the strict reader say what is wrong with the header at offset:
-// it knows the words, and guesses what a file without records is.
+// recheck reads the header at offset with the Reader, which says what is wrong with
+// it, and guesses what a file without records may be.
 func (s *scanner) recheck(offset int64) error {
 	o := s.opts
 	o.Size = s.index.Size - offset
@@ -136,7 +136,7 @@ func (s *scanner) recheck(offset int64) error {
 	if _, err := d.Next(); err != nil && err != io.EOF {
 		return err
 	}
-	// The header is whole now: the file is being written to.
+	// The header is correct now: something writes to the file.
 	return s.place(millrace.Errorf(millrace.ErrIO, "changed during read"), offset)
 }
 
@@ -182,7 +182,7 @@ func (s *scanner) place(e *millrace.Error, offset int64) error {
 	return e
 }
 
-// canceled returns an error if the context has ended.
+// canceled returns an error if the context is done.
 func canceled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

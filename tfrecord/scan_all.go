@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// ScanAllOptions says how many files are scanned. Nil and the zero value read
-// plain files and stop at the first fault.
+// ScanAllOptions are the options of ScanAll. Nil and the zero value scan plain files
+// and stop at the first error.
 type ScanAllOptions struct {
 	ReaderOptions
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
-	AllFaults bool // scan on after a fault and return every file's
+	AllFaults bool // go on after an error, and return the errors of all files
 }
 
 func (o *ScanAllOptions) parallel(files int) int {
@@ -24,10 +24,9 @@ func (o *ScanAllOptions) parallel(files int) int {
 	return min(n, files)
 }
 
-// ScanAll scans files and returns their indexes in the order of paths. The
-// error is that of the first faulty file in that order, however the scans ran;
-// with AllFaults it is all of them, joined, and the indexes of faulty files are
-// nil.
+// ScanAll scans files in parallel and returns their indexes in the order of paths.
+// The error is that of the first bad file in that order, whichever scan ended first.
+// With AllFaults it joins the errors of all bad files, whose indexes are nil.
 func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, error) {
 	if o == nil {
 		o = &ScanAllOptions{}
@@ -64,7 +63,7 @@ func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, 
 	if o.AllFaults {
 		return indexes, errors.Join(faults...)
 	}
-	// Files are taken up in order, so that all before the first fault ran.
+	// Scans start in order, so all files before the first bad one are scanned.
 	for _, err := range faults {
 		if err != nil {
 			return nil, err

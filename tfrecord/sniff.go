@@ -12,8 +12,8 @@ import (
 // sniffLen is how much of a file's beginning is looked at for a guess.
 const sniffLen = 512
 
-// magics are beginnings of files that are mistaken for TFRecord files, and
-// what to say of them.
+// magics are the first bytes of files that people mistake for TFRecord files, and
+// what a message calls them.
 var magics = []struct{ prefix, guess string }{
 	{"PAR1", "is a Parquet file"},
 	{"ARROW1", "is an Arrow file"},
@@ -47,8 +47,8 @@ func otherwiseCompressed(guess string, c Compression) (string, bool) {
 	return guess, false
 }
 
-// sniff guesses what a file that is not what it should be is, by its
-// beginning. It returns "" if nothing is likely.
+// sniff guesses from its first bytes what a file is that is not a TFRecord file. It
+// returns "" if nothing is likely.
 func sniff(prefix []byte) string {
 	if len(prefix) >= headerSize {
 		if _, ok := parseHeader(prefix); ok {
@@ -121,8 +121,8 @@ func isZlib(b []byte) bool {
 	return len(b) >= 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 && (uint(b[0])<<8|uint(b[1]))%31 == 0
 }
 
-// holdsZlib reports whether b starts with a zlib stream of records. The two
-// bytes of the header alone prove nothing: a record of 376 bytes has them too.
+// holdsZlib reports whether b starts with a zlib stream of records. The two bytes of
+// the header prove nothing: a record of 376 bytes starts with them too.
 func holdsZlib(b []byte) bool {
 	if !isZlib(b) {
 		return false

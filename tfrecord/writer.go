@@ -11,11 +11,11 @@ import (
 	"millrace"
 )
 
-// writeBuffer is how much is written at a time. The kernel keeps what was
-// written in pieces as large, and reads large ones much faster.
+// writeBuffer is the size of one write. The page cache keeps a file in pieces of the
+// size of its writes, and large pieces are read much faster.
 const writeBuffer = 256 << 10
 
-// Writer writes records. What it wrote is a file only after Close.
+// Writer writes records. The file is complete only after Close.
 type Writer struct {
 	buf    *bufio.Writer
 	deflat io.WriteCloser // nil for no compression
@@ -25,8 +25,8 @@ type Writer struct {
 	err    error
 }
 
-// NewWriter returns a Writer to w. An unknown compression is an error of the
-// first Write.
+// NewWriter returns a Writer to w. If the compression is unknown, the first Write
+// returns an error.
 func NewWriter(w io.Writer, c Compression) *Writer {
 	x := &Writer{err: c.check()}
 	switch c {
@@ -42,7 +42,7 @@ func NewWriter(w io.Writer, c Compression) *Writer {
 	return x
 }
 
-// Write writes one record. It may have no bytes.
+// Write writes one record, which may be empty.
 func (x *Writer) Write(record []byte) error {
 	if x.err != nil {
 		return x.err
@@ -61,8 +61,8 @@ func (x *Writer) Write(record []byte) error {
 // Count returns how many records were written.
 func (x *Writer) Count() int64 { return x.count }
 
-// Close ends the file: it writes what is buffered and the compressed stream's
-// trailer. It does not close the underlying writer.
+// Close writes buffered data and the trailer of a compressed stream. It does not
+// close the underlying writer.
 func (x *Writer) Close() error {
 	if x.err != nil {
 		if c, ok := x.err.(*millrace.Error); ok && c.Class == millrace.ErrClosed {
@@ -82,7 +82,7 @@ func (x *Writer) Close() error {
 	return nil
 }
 
-// fail makes a failure of the underlying writer stick.
+// fail keeps the first error of the underlying writer.
 func (x *Writer) fail(err error) error {
 	x.err = &millrace.Error{Class: millrace.ErrIO, Op: "write", Record: x.count, Offset: -1, Msg: "write: " + err.Error(), Err: err}
 	return x.err

@@ -2,11 +2,11 @@ package image
 
 import "millrace/tfbridge"
 
-// Box is a part of an image from 0 to 1 of its height and width: the ends are
-// in either order, and may lie outside.
+// Box is a part of an image, in fractions of its height and width from 0 to 1. The
+// two ends may be in either order, and may lie outside the image.
 type Box struct{ Top, Left, Bottom, Right float32 }
 
-// boxes returns boxes as TensorFlow takes them.
+// boxes returns boxes in the form that TensorFlow takes.
 func boxes(all []Box) [][]float32 {
 	rows := make([][]float32, len(all))
 	for k, b := range all {
@@ -15,9 +15,10 @@ func boxes(all []Box) [][]float32 {
 	return rows
 }
 
-// CropAndResize adds a CropAndResize: from the image boxes, each resized to
-// height by width pixels, as a batch of float32. In a batch the boxes are of
-// its first image. It is tf.image.crop_and_resize with bilinear resizing.
+// CropAndResize adds a CropAndResize. It cuts boxes out of the image and resizes each
+// to height by width pixels. The result is a batch of float32. If the image is a
+// batch, the boxes are cut out of its first image. It is tf.image.crop_and_resize
+// with bilinear resizing.
 func (i Image) CropAndResize(parts []Box, height, width int64) Image {
 	if i.ok() && (len(parts) == 0 || height <= 0 || width <= 0 || height > 1<<30 || width > 1<<30) {
 		return i.fail("CropAndResize", "%d boxes of %d by %d", len(parts), height, width)
@@ -33,9 +34,9 @@ func (i Image) CropAndResize(parts []Box, height, width int64) Image {
 		b.constant([]int32{int32(height), int32(width)}))
 }
 
-// DrawBoundingBoxes adds a DrawBoundingBoxesV2: lines around boxes, the same in
-// every image of a batch, in colours that are taken in turn: a value for each
-// channel. Without colours TensorFlow chooses. The image is of float32.
+// DrawBoundingBoxes adds a DrawBoundingBoxesV2. It draws lines around boxes, the same
+// in every image of a batch. It uses the colours in turn; a colour has a value for
+// each channel. Without colours TensorFlow chooses them. The image must be float32.
 func (i Image) DrawBoundingBoxes(around []Box, colors [][]float32) Image {
 	if i.ok() && len(around) == 0 {
 		return i
@@ -66,9 +67,8 @@ func (i Image) batchSize() tfbridge.Output {
 // Point is a place in an image: 0 is the centre, -1 and 1 are the edges.
 type Point struct{ Y, X float32 }
 
-// ExtractGlimpse adds an ExtractGlimpseV2: a part of height by width pixels
-// around a point, with noise where it is outside of the image. The image is of
-// float32.
+// ExtractGlimpse adds an ExtractGlimpseV2. It cuts out height by width pixels around a
+// point, with noise outside of the image. The image must be float32.
 func (i Image) ExtractGlimpse(height, width int64, center Point) Image {
 	if i.ok() && (height <= 0 || width <= 0 || height > 1<<30 || width > 1<<30) {
 		return i.fail("ExtractGlimpse", "%d by %d is no size", height, width)

@@ -5,26 +5,26 @@ import (
 	"millrace/tfbridge"
 )
 
-// AdjustBrightness adds delta, of the range from 0 to 1, to every pixel. It is
+// AdjustBrightness adds delta, on a scale from 0 to 1, to every pixel. It is
 // tf.image.adjust_brightness.
 func (i Image) AdjustBrightness(delta float64) Image {
 	return i.inFloat(func(f Image) Image { return Image{f.t.Add(delta)} })
 }
 
-// AdjustContrast adds an AdjustContrastv2: each channel's distance from its
-// mean times factor.
+// AdjustContrast adds an AdjustContrastv2. It multiplies each channel's distance from
+// the channel's mean by factor.
 func (i Image) AdjustContrast(factor float32) Image {
 	return i.adjust("AdjustContrastv2", factor)
 }
 
-// AdjustHue adds an AdjustHue: the hue turned by delta, from -1 to 1, once
-// around being 1. The image is RGB.
+// AdjustHue adds an AdjustHue. It rotates the hue by delta, from -1 to 1; 1 is a full
+// turn. The image must be RGB.
 func (i Image) AdjustHue(delta float32) Image {
 	return i.colored("AdjustHue").adjust("AdjustHue", delta)
 }
 
-// AdjustSaturation adds an AdjustSaturation: the saturation times factor. The
-// image is RGB.
+// AdjustSaturation adds an AdjustSaturation. It multiplies the saturation by factor.
+// The image must be RGB.
 func (i Image) AdjustSaturation(factor float32) Image {
 	return i.colored("AdjustSaturation").adjust("AdjustSaturation", factor)
 }
@@ -57,15 +57,15 @@ func (i Image) AdjustGamma(gamma, gain float64) Image {
 	return i.inFloat(func(f Image) Image { return Image{f.t.Pow(gamma).Mul(gain)} })
 }
 
-// RGBToGrayscale makes one channel of three, weighted as the eye sees them. It
-// is tf.image.rgb_to_grayscale.
+// RGBToGrayscale converts three channels to one, weighted by how bright they appear to
+// the eye. It is tf.image.rgb_to_grayscale.
 func (i Image) RGBToGrayscale() Image {
 	return i.colored("RGBToGrayscale").inFloat(func(f Image) Image {
 		return Image{f.t.Mul(f.weights()).Sum(-1).ExpandDims(-1)}
 	})
 }
 
-// weights are the parts of red, green and blue in grey.
+// weights are the weights of red, green and blue.
 func (i Image) weights() any {
 	if i.DataType() == tfbridge.Double {
 		return []float64{0.2989, 0.5870, 0.1140}
@@ -73,7 +73,7 @@ func (i Image) weights() any {
 	return []float32{0.2989, 0.5870, 0.1140}
 }
 
-// GrayscaleToRGB makes three channels of one.
+// GrayscaleToRGB repeats one channel three times.
 func (i Image) GrayscaleToRGB() Image { return Image{i.t.Concat(-1, i.t, i.t)} }
 
 // RGBToHSV adds an RGBToHSV. The pixels are floating-point numbers from 0 to 1.
@@ -82,17 +82,15 @@ func (i Image) RGBToHSV() Image { return i.colored("RGBToHSV").op("RGBToHSV", ni
 // HSVToRGB adds an HSVToRGB. The pixels are floating-point numbers from 0 to 1.
 func (i Image) HSVToRGB() Image { return i.colored("HSVToRGB").op("HSVToRGB", nil) }
 
-// Center subtracts from each image its mean. The result is of floating-point
-// numbers.
+// Center subtracts its mean from each image. The result is floating point.
 func (i Image) Center() Image {
 	f := i.toFloat()
 	return Image{f.t.Sub(f.mean())}
 }
 
-// PerImageStandardization makes the mean of each image 0 and the variance 1. It
-// is tf.image.per_image_standardization: of floating-point numbers, and the
-// deviation is taken to be at least 1/sqrt(n), n being the number of values of
-// an image.
+// PerImageStandardization makes the mean of each image 0 and its variance 1. The
+// result is floating point. The standard deviation counts as at least 1/sqrt(n) for an
+// image of n values. It is tf.image.per_image_standardization.
 func (i Image) PerImageStandardization() Image {
 	f := i.toFloat()
 	if !f.ok() {
@@ -105,14 +103,14 @@ func (i Image) PerImageStandardization() Image {
 	return Image{centered.t.Div(deviation)}
 }
 
-// mean returns the mean of each image, with the dimensions left at size 1.
+// mean returns the mean of each image, and keeps the dimensions with size 1.
 func (i Image) mean() graph.Tensor {
 	m := i.t.Mean(-3, -2, -1)
 	return m.ExpandDims(-1).ExpandDims(-1).ExpandDims(-1)
 }
 
-// Scale spreads the values of each image from low to high. The result is of
-// floating-point numbers; an image of one colour becomes low.
+// Scale maps the values of each image linearly to the range from low to high. The
+// result is floating point. An image of one colour becomes low.
 func (i Image) Scale(low, high float64) Image {
 	f := i.toFloat()
 	extreme := func(t graph.Tensor) graph.Tensor { return t.ExpandDims(-1).ExpandDims(-1).ExpandDims(-1) }

@@ -28,10 +28,10 @@ func limits(dt tfbridge.DataType) (low, high float64, integer, ok bool) {
 	return 0, 0, false, false
 }
 
-// ConvertDType changes the data type and scales the values: integers go from 0
-// to their type's greatest value, floating-point numbers from 0 to 1. With
-// saturate values that do not fit become the nearest that does; without, they
-// wrap around or are undefined. It is tf.image.convert_image_dtype.
+// ConvertDType changes the data type and scales the values. Integers range from 0 to
+// the greatest value of their type, floating-point numbers from 0 to 1. With saturate a
+// value that does not fit becomes the nearest one that does; otherwise it wraps around
+// or is undefined. It is tf.image.convert_image_dtype.
 func (i Image) ConvertDType(dt tfbridge.DataType, saturate bool) Image {
 	from := i.DataType()
 	if !i.ok() || dt == from {
@@ -54,7 +54,7 @@ func (i Image) ConvertDType(dt tfbridge.DataType, saturate bool) Image {
 	return i.scaled(highOut + 0.5).cast(dt)
 }
 
-// rescale goes from an integer type to another.
+// rescale converts from one integer type to another.
 func (i Image) rescale(dt tfbridge.DataType, saturate bool) Image {
 	in, out := bits(i.DataType()), bits(dt)
 	to := i.cast
@@ -71,14 +71,14 @@ func (i Image) rescale(dt tfbridge.DataType, saturate bool) Image {
 	return Image{to(dt).t.Mul(uint64(1) << (out - in))}
 }
 
-// bits returns how many bits the values of an integer type above zero have.
+// bits returns the number of bits of an integer type's positive values.
 func bits(dt tfbridge.DataType) int {
 	_, high, _, _ := limits(dt)
 	return int(math.Round(math.Log2(high + 1)))
 }
 
-// SaturateCast adds operations that change the data type; values that do not
-// fit become the nearest that does. It is tf.saturate_cast.
+// SaturateCast adds operations that change the data type. A value that does not fit
+// becomes the nearest one that does. It is tf.saturate_cast.
 func (i Image) SaturateCast(dt tfbridge.DataType) Image {
 	if !i.ok() || dt == i.DataType() {
 		return i
@@ -103,8 +103,8 @@ func (i Image) cast(dt tfbridge.DataType) Image { return Image{i.t.Cast(dt)} }
 // scaled multiplies with a factor.
 func (i Image) scaled(factor float64) Image { return Image{i.t.Mul(factor)} }
 
-// inFloat does to floating-point pixels what do does, and converts other pixels
-// there and back.
+// inFloat applies do to floating-point pixels. It converts other pixels there and
+// back.
 func (i Image) inFloat(do func(Image) Image) Image {
 	if !i.ok() {
 		return i

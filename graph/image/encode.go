@@ -2,15 +2,14 @@ package image
 
 import "millrace/tfbridge"
 
-// JPEGOptions say how a JPEG is written. Nil and the zero value mean the
-// defaults.
+// JPEGOptions are the options of EncodeJPEG. Nil and the zero value mean the defaults.
 type JPEGOptions struct {
 	Quality     int64 // 1 to 100; 0: 95
 	Progressive bool
 }
 
-// EncodeJPEG adds an EncodeJpeg: the bytes of a JPEG as a string. The image is
-// one, of uint8, grey or RGB.
+// EncodeJPEG adds an EncodeJpeg. It returns the bytes of a JPEG as a string. It takes
+// one image of uint8, grey or RGB.
 func (i Image) EncodeJPEG(o *JPEGOptions) tfbridge.Output {
 	if o == nil {
 		o = &JPEGOptions{}
@@ -25,9 +24,9 @@ func (i Image) EncodeJPEG(o *JPEGOptions) tfbridge.Output {
 	return i.op("EncodeJpeg", map[string]any{"quality": quality, "progressive": o.Progressive}).Output()
 }
 
-// EncodePNG adds an EncodePng: the bytes of a PNG as a string. The image is of
-// uint8 or uint16 with 1 to 4 channels; a batch gives a vector. Compression
-// goes from 0 to 9; -1 is zlib's default.
+// EncodePNG adds an EncodePng. It returns the bytes of a PNG as a string, and a vector
+// of strings for a batch. The image is uint8 or uint16 with 1 to 4 channels.
+// Compression is from 0 to 9; -1 means zlib's default.
 func (i Image) EncodePNG(compression int64) tfbridge.Output {
 	if i.ok() && (compression < -1 || compression > 9) {
 		return i.fail("EncodePNG", "the compression is %d, and must be from -1 to 9", compression).Output()

@@ -5,24 +5,23 @@ import (
 	"millrace/tfbridge"
 )
 
-// Padding says what a filter does at the edges.
+// Padding says what a filter does at the edges of an image.
 type Padding string
 
 // The kinds of padding.
 const (
-	Same  Padding = "SAME"  // zeros around, so that a stride of 1 keeps the size
-	Valid Padding = "VALID" // only where the whole filter lies inside
+	Same  Padding = "SAME"  // pad with zeros: a stride of 1 keeps the size
+	Valid Padding = "VALID" // apply the filter only where it lies inside the image
 )
 
-// FilterOptions say how a filter moves. Nil and the zero value mean the
-// defaults.
+// FilterOptions are the options of filters. Nil and the zero value mean the defaults.
 type FilterOptions struct {
 	StrideY, StrideX int64   // default 1
-	RateY, RateX     int64   // distance of the pixels that a filter takes; default 1
+	RateY, RateX     int64   // distance between the pixels under a filter; default 1
 	Padding          Padding // default Same
 }
 
-// attrs returns the attributes of an operation, which names them its own way.
+// attrs returns the options as attributes, by an operation's own names.
 func (o *FilterOptions) attrs(strides, rates string) map[string]any {
 	if o == nil {
 		o = &FilterOptions{}
@@ -44,14 +43,14 @@ func (o *FilterOptions) attrs(strides, rates string) map[string]any {
 	}
 }
 
-// Correlate adds a Conv2D: the sums of the pixels under a filter of shape
-// [height, width, channels in, channels out], which is of the image's
-// floating-point type. It is what neural networks call a convolution.
+// Correlate adds a Conv2D. It sums the products of the pixels and a filter of shape
+// [height, width, channels in, channels out], which has the image's floating-point
+// type. Neural networks call this a convolution.
 func (i Image) Correlate(filter tfbridge.Output, o *FilterOptions) Image {
 	return i.batched("Correlate", func(b Image) Image { return b.op("Conv2D", o.attrs("strides", "dilations"), filter) })
 }
 
-// Convolve is Correlate with the filter turned around in both directions.
+// Convolve is Correlate with the filter flipped in both directions.
 func (i Image) Convolve(filter tfbridge.Output, o *FilterOptions) Image {
 	if !i.ok() {
 		return i
@@ -60,14 +59,14 @@ func (i Image) Convolve(filter tfbridge.Output, o *FilterOptions) Image {
 	return i.Correlate(s.Op1("ReverseV2", nil, filter, s.Const([]int32{0, 1})), o)
 }
 
-// Dilate adds a Dilation2D: the greatest sum of pixel and filter, of shape
-// [height, width, channels].
+// Dilate adds a Dilation2D. It computes the greatest sum of a pixel and the filter,
+// which has shape [height, width, channels].
 func (i Image) Dilate(filter tfbridge.Output, o *FilterOptions) Image {
 	return i.batched("Dilate", func(b Image) Image { return b.op("Dilation2D", o.attrs("strides", "rates"), filter) })
 }
 
-// Erode is the counterpart of Dilate: the least difference of pixel and filter.
-// It is tf.nn.erosion2d.
+// Erode is the counterpart of Dilate. It computes the least difference of a pixel and
+// the filter. It is tf.nn.erosion2d.
 func (i Image) Erode(filter tfbridge.Output, o *FilterOptions) Image {
 	if !i.ok() {
 		return i
@@ -77,14 +76,14 @@ func (i Image) Erode(filter tfbridge.Output, o *FilterOptions) Image {
 	return Image{Image{i.t.Neg()}.Dilate(turned, o).t.Neg()}
 }
 
-// SobelY returns the filter that finds edges from top to bottom, for images of
-// one channel of float32.
+// SobelY returns the filter for changes from top to bottom, for float32 images of one
+// channel.
 func SobelY(s *graph.Scope) tfbridge.Output {
 	return sobel(s, [][]float32{{-1, -2, -1}, {0, 0, 0}, {1, 2, 1}})
 }
 
-// SobelX returns the filter that finds edges from left to right, for images of
-// one channel of float32.
+// SobelX returns the filter for changes from left to right, for float32 images of one
+// channel.
 func SobelX(s *graph.Scope) tfbridge.Output {
 	return sobel(s, [][]float32{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}})
 }

@@ -19,7 +19,7 @@ func (i Image) Transpose() Image {
 	return i.batched("Transpose", func(b Image) Image { return Image{b.t.Transpose(0, 2, 1, 3)} })
 }
 
-// Rot90 turns the image counter-clockwise by quarter turns.
+// Rot90 rotates the image counter-clockwise by quarter turns.
 func (i Image) Rot90(turns int) Image {
 	switch (turns%4 + 4) % 4 {
 	case 1:
@@ -50,10 +50,9 @@ func (i Image) Crop(r Rectangle) Image {
 	})
 }
 
-// Pad puts the image into a larger one of zeros, as the part r.Top rows down
-// and r.Left columns to the right of it; r.Height and r.Width are the larger
-// image's. It is tf.image.pad_to_bounding_box. The size of the image must be
-// known while building.
+// Pad pads the image with zeros to r.Height by r.Width pixels. The image begins r.Top
+// rows down and r.Left columns to the right. Its size must be known while building. It
+// is tf.image.pad_to_bounding_box.
 func (i Image) Pad(r Rectangle) Image {
 	return i.batched("Pad", func(b Image) Image {
 		height, width := b.t.Shape().Size(1), b.t.Shape().Size(2)
@@ -68,8 +67,8 @@ func (i Image) Pad(r Rectangle) Image {
 	})
 }
 
-// CentralCrop cuts out the middle: fraction of the height and of the width,
-// above 0 and up to 1. It is tf.image.central_crop.
+// CentralCrop cuts out the middle. fraction is the share of the height and of the width
+// that remains, above 0 and up to 1. It is tf.image.central_crop.
 func (i Image) CentralCrop(fraction float64) Image {
 	if i.ok() && !(fraction > 0 && fraction <= 1) {
 		return i.fail("CentralCrop", "the fraction is %v, and must be above 0 and at most 1", fraction)
@@ -87,10 +86,10 @@ func (i Image) CentralCrop(fraction float64) Image {
 	})
 }
 
-// margin is what is cut off each end of n pixels.
+// margin returns how many of n pixels are cut off at each end.
 func margin(n int64, fraction float64) int64 { return int64((float64(n) - float64(n)*fraction) / 2) }
 
-// centralCrop crops a batch whose size is known when it runs.
+// centralCrop crops a batch whose size is known only when the graph runs.
 func (i Image) centralCrop(fraction float64) Image {
 	s := i.t.Scope()
 	size := graph.NewTensor(s, graph.Shape(s, i.Output())).Subscript(graph.Between(1, 3))
@@ -102,7 +101,7 @@ func (i Image) centralCrop(fraction float64) Image {
 	return i.op("Slice", nil, begin.Output(), rest.Output())
 }
 
-// Method is how Resize makes pixels of others.
+// Method is how Resize interpolates pixels.
 type Method string
 
 // The methods of tf.image.resize.
@@ -117,16 +116,15 @@ const (
 	MitchellCubic   Method = "mitchellcubic"
 )
 
-// ResizeOptions say how an image is resized. Nil and the zero value mean the
-// defaults.
+// ResizeOptions are the options of Resize. Nil and the zero value mean the defaults.
 type ResizeOptions struct {
 	Method    Method // default Bilinear
-	Antialias bool   // smooth when shrinking; not for NearestNeighbor and Area, which take no notice
+	Antialias bool   // smooth when shrinking; NearestNeighbor and Area ignore it
 }
 
-// Resize gives the image another size in pixels. The result is of float32, by
-// NearestNeighbor of the image's own type. It is tf.image.resize of TensorFlow
-// 2: pixels are taken at their centres.
+// Resize changes the size of the image, in pixels. The result is float32, and with
+// NearestNeighbor of the image's own type. It is tf.image.resize of TensorFlow 2, which
+// samples at pixel centres.
 func (i Image) Resize(height, width int64, o *ResizeOptions) Image {
 	if o == nil {
 		o = &ResizeOptions{}

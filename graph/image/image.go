@@ -7,7 +7,7 @@ import (
 )
 
 // Image is an image or a batch of images, with the scope that methods add to.
-// A method returns another Image and leaves its own as it was.
+// A method returns a new Image and does not change its receiver.
 type Image struct{ t graph.Tensor }
 
 // New returns an output as an Image.
@@ -15,12 +15,11 @@ func New(s *graph.Scope, output tfbridge.Output) Image {
 	return Image{graph.NewTensor(s, output)}
 }
 
-// DecodeOptions say how an image is decoded. Nil and the zero value mean the
-// defaults.
+// DecodeOptions are the options of Decode. Nil and the zero value mean the defaults.
 type DecodeOptions struct {
 	Channels  int64             // 1 grey, 3 RGB, 4 RGBA; 0: as the image has
 	DType     tfbridge.DataType // Uint8, Uint16 or Float; 0: Uint8
-	Animation bool              // all frames of a GIF, as a batch; the number of dimensions is then not known while building
+	Animation bool              // all frames of a GIF, as a batch; the number of dimensions is then unknown while building
 }
 
 // Decode adds a DecodeImage of a string that holds a JPEG, PNG, BMP or GIF.
@@ -43,8 +42,8 @@ func Decode(s *graph.Scope, contents tfbridge.Output, o *DecodeOptions) Image {
 	return New(s, graph.EnsureShape(s, output, tfbridge.MakeShape(-1, -1, channels)))
 }
 
-// ReadFile adds a ReadFile and a DecodeImage of what is in it. The file is read
-// when the graph runs.
+// ReadFile adds a ReadFile, and a DecodeImage of the file's contents. The graph reads
+// the file when it runs.
 func ReadFile(s *graph.Scope, path string, o *DecodeOptions) Image {
 	return Decode(s, s.Op1("ReadFile", nil, s.Const(path)), o)
 }
@@ -61,10 +60,10 @@ func (i Image) Err() error { return i.t.Err() }
 // DataType returns the data type of a pixel's channel.
 func (i Image) DataType() tfbridge.DataType { return i.t.DataType() }
 
-// ok tells whether there is a scope without failure to add to.
+// ok reports whether the image has a scope without a failure.
 func (i Image) ok() bool { return i.t.Scope() != nil && i.t.Scope().Err() == nil }
 
-// fail sticks a failure to the scope.
+// fail makes a new error the scope's failure.
 func (i Image) fail(method, format string, args ...any) Image {
 	i.t.Scope().UpdateErr(method, millrace.Errorf(millrace.ErrModel, format, args...))
 	return Image{graph.Tensor{}.In(i.t.Scope())}
@@ -94,7 +93,7 @@ func (i Image) constant(value any) tfbridge.Output {
 	return i.t.Scope().Const(value)
 }
 
-// batched does to a batch what do does, and to one image as to a batch of one.
+// batched applies do to a batch, and to one image as a batch of one.
 func (i Image) batched(method string, do func(Image) Image) Image {
 	if !i.ok() {
 		return i
