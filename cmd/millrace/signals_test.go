@@ -112,8 +112,9 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// spinningModel returns a copy of a model whose init operation never ends.
-func spinningModel(t *testing.T) string {
+// waitingModel returns a copy of a model whose init operation waits for ever
+// for an element of a queue.
+func waitingModel(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../testdata/models/linear")); err != nil {
@@ -132,22 +133,12 @@ func spinningModel(t *testing.T) string {
 		t.Fatal(err)
 	}
 	bools := &tfproto.AttrValue{Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: []tfproto.DataType{tfproto.DataType_DT_BOOL}}}}
-	boolean := &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_BOOL}}
-	forever := &tfproto.AttrValue{Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "forever"}}}
 	g := m.MetaGraphs[0].GraphDef
-	g.Library.Function = append(g.Library.Function, &tfproto.FunctionDef{
-		Signature: &tfproto.OpDef{Name: "forever",
-			InputArg:  []*tfproto.OpDef_ArgDef{{Name: "in", Type: tfproto.DataType_DT_BOOL}},
-			OutputArg: []*tfproto.OpDef_ArgDef{{Name: "out", Type: tfproto.DataType_DT_BOOL}}},
-		NodeDef: []*tfproto.NodeDef{{Name: "same", Op: "Identity", Input: []string{"in"}, Attr: map[string]*tfproto.AttrValue{"T": boolean}}},
-		Ret:     map[string]string{"out": "same:output:0"},
-	})
 	g.Node = append(g.Node,
-		&tfproto.NodeDef{Name: "yes", Op: "Const", Attr: map[string]*tfproto.AttrValue{"dtype": boolean, "value": {
-			Value: &tfproto.AttrValue_Tensor{Tensor: &tfproto.TensorProto{Dtype: tfproto.DataType_DT_BOOL, BoolVal: []bool{true}, TensorShape: &tfproto.TensorShapeProto{}}}}}},
-		&tfproto.NodeDef{Name: "spin", Op: "While", Input: []string{"yes"}, Attr: map[string]*tfproto.AttrValue{"T": bools, "cond": forever, "body": forever}})
-	m.MetaGraphs[0].CollectionDef["saved_model_main_op"] = &tfproto.CollectionDef{
-		Kind: &tfproto.CollectionDef_NodeList_{NodeList: &tfproto.CollectionDef_NodeList{Value: []string{"spin"}}}}
+		&tfproto.NodeDef{Name: "queue", Op: "FIFOQueueV2", Attr: map[string]*tfproto.AttrValue{"component_types": bools}},
+		&tfproto.NodeDef{Name: "wait", Op: "QueueDequeueV2", Input: []string{"queue"}, Attr: map[string]*tfproto.AttrValue{"component_types": bools}})
+	const initOp = "__saved_model_init_op"
+	m.MetaGraphs[0].SignatureDef[initOp].Outputs[initOp].Encoding = &tfproto.TensorInfo_Name{Name: "wait"}
 	if data, err = proto.Marshal(&m); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +156,7 @@ func TestSignalWhileTheModelLoads(t *testing.T) {
 			dir, temp := t.TempDir(), t.TempDir()
 			out := filepath.Join(dir, "out.npz")
 			cmd := longJob(t, out)
-			cmd.Args[slices.Index(cmd.Args, "--model")+1] = spinningModel(t)
+			cmd.Args[slices.Index(cmd.Args, "--model")+1] = waitingModel(t)
 			cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 			pipe, err := cmd.StderrPipe()
 			if err != nil {
