@@ -123,7 +123,7 @@ func (r *reader) effectsOf(m *metaGraph, fn *function) (*effects, error) {
 	for f := range fieldsOf(fn.def) {
 		if t := functionDefType().field(f.num); t.message != nil && f.num != functionNode {
 			functionsIn(f.bytes, t.message, func(name string) {
-				e.addCallee(m, r.allowed, nodeDef{name: "attribute"}, call{callee: name, caller: fn, opaque: true})
+				e.addCallee(m, r.allowed, nodeDef{}, call{callee: name, caller: fn, opaque: true})
 			})
 		}
 	}

@@ -67,13 +67,18 @@ func (f *folder) open(name string) opening {
 	return regular(path, file, err)
 }
 
-// leaves reports whether a path leads out of the folder.
+// leaves reports whether a path, or as much of it as there is, leads out of the
+// folder.
 func (f *folder) leaves(path string) bool {
 	here, err := filepath.EvalSymlinks(f.dir)
 	if err != nil {
 		return false
 	}
 	there, err := filepath.EvalSymlinks(path)
+	for err != nil && path != f.dir && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+		there, err = filepath.EvalSymlinks(path)
+	}
 	if err != nil {
 		return false
 	}

@@ -92,7 +92,7 @@ func (j *judgement) collect() error {
 	}
 	var e effects
 	for _, of := range sortedKeys(j.m.gradients) {
-		e.addCallee(j.m, j.r.allowed, nodeDef{name: "gradient of " + of}, call{callee: j.m.gradients[of], opaque: true})
+		e.addCallee(j.m, j.r.allowed, nodeDef{name: of}, call{callee: j.m.gradients[of], opaque: true})
 	}
 	j.take(&e)
 	return nil
@@ -149,7 +149,12 @@ func (r *reader) unsafe(format string, args ...any) *millrace.Error {
 
 // place says where a suspect is.
 func (s suspect) place() string {
-	if s.caller == nil {
+	switch {
+	case s.named && s.caller == nil && s.node.attrs == nil:
+		return "the gradient of " + quote(s.node.name)
+	case s.node.name == "":
+		return "an attribute of function " + quote(s.caller.name)
+	case s.caller == nil:
 		return "node " + quote(s.node.name)
 	}
 	return fmt.Sprintf("node %s of function %s", quote(s.node.name), quote(s.caller.name))

@@ -58,7 +58,7 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 
 // grace is how long a command may take to stop after the first signal. It is
 // over well before the 5 seconds that users are promised.
-const grace = 3 * time.Second
+const grace = 2 * time.Second
 
 // runOrAbandon carries out a command line and returns the exit code. A command
 // that does not stop soon after a signal is left behind, for the process to
