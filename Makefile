@@ -104,6 +104,12 @@ fuzz-decoder: runtime need-cxx ## the decoders against TensorFlow's parsers, wit
 fuzz-decoder-short:
 	@$(MAKE) fuzz-decoder N=20000
 
+# What package savedmodel reads of changed graphs beside what TensorFlow does.
+.PHONY: fuzz-models
+fuzz-models: N := 1000000
+fuzz-models: runtime ## both readers of models, with N changed graphs
+	$(WITH_RUNTIME) go test -count=1 -timeout 0 -run '^TestReadings$$' ./graph -v -mutants $(N) -mutant-seed $(SEED)
+
 .PHONY: clean
 clean: ## remove what was built; the runtime stays
 	rm -rf bin build
