@@ -8,8 +8,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Batch stacks every n elements, which must have equal shapes. Fewer are left
-// at the end; drop leaves them out, and makes the size of batches known.
+// Batch stacks every n elements, which must have equal shapes. The last batch may have
+// fewer; drop drops it, and makes the batch size known while building.
 func (d *Dataset) Batch(n int64, drop bool) *Dataset {
 	d = d.orNone()
 	limit.Between(1, limit.BatchSize(drop)).Check(d.scope, "BatchDatasetV2: batch size", n)
@@ -50,16 +50,16 @@ func (d *Dataset) batched(n int64, drop bool, elements []graph.Spec) []graph.Spe
 
 // PaddedBatchOptions are the options of [Dataset.PaddedBatch].
 type PaddedBatchOptions struct {
-	Shapes [][]int64         // to pad each component to, -1 the longest of the batch; nil, or nil for one: -1 throughout
+	Shapes [][]int64         // to pad each component to, -1: the longest of the batch; nil, or nil for a component: -1 in every dimension
 	Values []tfbridge.Output // scalars to pad each component with; nil, or one not set: 0 or ""
-	Drop   bool              // leave out a last batch of fewer elements
+	Drop   bool              // drop a last batch of fewer elements
 	Size   tfbridge.Output   // the size of batches, an int64 scalar of at most n, in place of n; may be not set
 
 	fill tfbridge.Output // what dimensions of -1 are padded to; not set: the longest
 }
 
-// PaddedBatch stacks every n elements after padding them to one shape. An
-// element larger than that is an error when it is read.
+// PaddedBatch pads every n elements to one shape and stacks them. An element larger
+// than its padding shape is an error when it is read.
 func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {
@@ -108,8 +108,8 @@ func (o *PaddedBatchOptions) filled(s *graph.Scope, dims []int64) tfbridge.Outpu
 	return s.Op1("SelectV2", nil, unknown, o.fill, shape)
 }
 
-// padding returns the shape that component i is padded to. What no element can
-// have is a failure, which TensorFlow would find with the first element.
+// padding returns the shape that component i is padded to. A shape that no element can
+// be padded to is a failure; TensorFlow would find it only with the first element.
 func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 	have := d.specs[i].Shape
 	if shapes == nil || shapes[i] == nil {
@@ -132,9 +132,9 @@ func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 	return append([]int64{}, shapes[i]...)
 }
 
-// Unbatch gives the slices of every element's components along their first
-// dimension. It wraps UnbatchDataset, or FlatMapDataset and TensorSliceDataset
-// for numbers of which a slice may hold none, by their shapes.
+// Unbatch splits every element into the slices of its components along their first
+// dimension. It wraps UnbatchDataset, or FlatMapDataset and TensorSliceDataset if a
+// slice of numbers may be empty.
 func (d *Dataset) Unbatch() *Dataset {
 	d = d.orNone()
 	d = d.sliceable("Dataset.Unbatch")
@@ -148,8 +148,8 @@ func (d *Dataset) Unbatch() *Dataset {
 	return d.then("UnbatchDataset", specs, nil).slicesOf(d)
 }
 
-// mayHaveNoBytes tells whether tensors of p may be plain memory of no bytes.
-// UnbatchDataset ends the process for such slices.
+// mayHaveNoBytes reports whether tensors of p may be empty. UnbatchDataset ends the
+// process for empty slices.
 func mayHaveNoBytes(p graph.Spec) bool {
 	dims, err := p.Shape.ToSlice()
 	return p.DType.Size() > 0 && (err != nil || slices.Min(append(dims, 1)) < 1)
@@ -167,8 +167,8 @@ func (d *Dataset) slicesOf(elements *Dataset) *Dataset {
 	return d.as(tree)
 }
 
-// likeness gives d the structure of another dataset's elements, with the
-// shapes that its own components have. All of it is dense.
+// likeness gives d the structure of another dataset's elements, with the shapes of its
+// own components. All parts are dense.
 func (d *Dataset) likeness(elements *Dataset) *Dataset {
 	if d.scope.Err() != nil || elements.structure == nil {
 		return d
@@ -188,14 +188,13 @@ func (d *Dataset) likeness(elements *Dataset) *Dataset {
 type WindowOptions struct {
 	Shift  tfbridge.Output // from one window's first element to the next one's; not set: size
 	Stride tfbridge.Output // from one element of a window to the next; not set: 1
-	Drop   bool            // leave out windows of fewer than size elements
+	Drop   bool            // drop windows of fewer than size elements
 }
 
-// Window groups elements: every component becomes a dataset, in a scalar
-// variant tensor, of that component in size consecutive elements.
-// [FromVariant] with the spec of that component makes a dataset of it in a
-// function; [MapOf], [DatasetOf] and [ZipWindow] do that themselves. Sizes are
-// scalars of int64.
+// Window groups size consecutive elements. Every component of a window is a dataset of
+// that component, in a scalar variant tensor. Inside a function, [FromVariant] with the
+// component's spec returns that dataset; [MapOf], [DatasetOf] and [ZipWindow] do this
+// themselves. Sizes are scalars of int64.
 func (d *Dataset) Window(size tfbridge.Output, o *WindowOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {

@@ -8,7 +8,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Buckets say how [Dataset.BucketByLength] batches elements.
+// Buckets are the arguments of [Dataset.BucketByLength].
 //
 // A boundary is the greatest length of its bucket: boundaries 3 and 6 make
 // buckets of the lengths up to 3, 4 to 6, and from 7. In Python's
@@ -31,8 +31,8 @@ type Buckets struct {
 	Batch func(window *Dataset, size tfbridge.Output) *Dataset
 }
 
-// BucketByLength batches elements of similar length. Batches come when they
-// are full, at the end the rest in the order of the buckets. It wraps
+// BucketByLength batches elements of similar length. It yields a batch as soon as it is
+// full, and at the end the rest in the order of the buckets. It wraps
 // GroupByWindowDataset, PaddedBatchDatasetV2 and BatchDatasetV2.
 func (d *Dataset) BucketByLength(name string, b *Buckets) *Dataset {
 	d = d.orNone()
@@ -81,7 +81,7 @@ func (d *Dataset) bucket(b *Buckets, key, size tfbridge.Output) *Dataset {
 	return d.PaddedBatch(slices.Max(b.Sizes), o)
 }
 
-// check reports buckets that cannot be.
+// check returns an error for invalid buckets.
 func (b *Buckets) check() error {
 	switch {
 	case b == nil || b.Length == nil:
@@ -100,5 +100,5 @@ func (b *Buckets) check() error {
 	return nil
 }
 
-// pads reports whether it is said how to pad.
+// pads reports whether any field for padding is set.
 func (b *Buckets) pads() bool { return b.ToBoundary || b.Shapes != nil || b.Values != nil }

@@ -21,17 +21,17 @@ type CSVOptions struct {
 	Header      bool    // leave out the first line of every file
 	Delimiter   string  // one character; default ","
 	NoQuotes    bool    // double quotes are like any other character
-	NA          string  // what stands for no value, besides nothing
+	NA          string  // a text that means no value, like an empty field
 	Columns     []int64 // which columns the fields are, from 0, ascending; nil: all, in order
 	Compression string  // "" none, "GZIP" or "ZLIB"
 	BufferBytes int64   // to read at a time; default 256 KiB
 }
 
-// CSV returns the lines of files of comma-separated values, each an element of
-// scalars: a tuple in the order of the columns or, if the fields have names,
-// fields. The filenames are a scalar or a vector of strings; files are read one
-// after the other. A line with another number of columns, or a value of
-// another type, is an error of code InvalidArgument in place of its element.
+// CSV returns the lines of files of comma-separated values. Each line is an element of
+// scalars: a tuple in the order of the columns, or fields if they have names. The
+// filenames are a scalar or a vector of strings; files are read one after the other. A
+// line with another number of columns, or a value of another type, is an error of code
+// InvalidArgument instead of an element.
 //
 // It wraps CSVDatasetV2, and a map for fields with names.
 func CSV(s *graph.Scope, filenames tfbridge.Output, fields []CSVField, o *CSVOptions) *Dataset {
@@ -94,7 +94,7 @@ func (o *CSVOptions) check(fields []CSVField) error {
 	return nil
 }
 
-// standIn returns the record_defaults input of a field: no element if it is
+// standIn returns the record_defaults input of a field. It is empty if the field is
 // required.
 func (f *CSVField) standIn(s *graph.Scope) tfbridge.Output {
 	if s.Err() != nil {
@@ -141,9 +141,9 @@ func (d *Dataset) named(fields []CSVField) *Dataset {
 	return d.as(FieldsSpec(parts))
 }
 
-// SQL returns the rows that a query to an SQLite database gives, each an
-// element of scalars of such types: a tuple in the order of the query's
-// columns. The file and the query are string scalars. It wraps SqlDataset.
+// SQL returns the rows of a query to an SQLite database. Each row is an element of
+// scalars of the given types: a tuple in the order of the query's columns. The file and
+// the query are string scalars. It wraps SqlDataset.
 func SQL(s *graph.Scope, file, query tfbridge.Output, columns ...tfbridge.DataType) *Dataset {
 	if len(columns) == 0 {
 		s.UpdateErr("SQL", millrace.Errorf(millrace.ErrModel, "there are no columns"))

@@ -13,10 +13,9 @@ import (
 // TensorFlow.
 const Autotune = -1
 
-// Dataset is a dataset in a graph. Its methods add further datasets to the
-// scope that it was made in. Those of a nil dataset, which has no scope, and of
-// the zero value give datasets without components, whose sequences are one
-// error of class millrace.ErrModel.
+// Dataset is a dataset in a graph. Its methods add further datasets to the same scope.
+// A nil dataset has no scope; its methods, and those of the zero value, return datasets
+// without components, whose sequences consist of one error of class millrace.ErrModel.
 type Dataset struct {
 	scope     *graph.Scope
 	variant   tfbridge.Output
@@ -34,8 +33,8 @@ func (d *Dataset) orNone() *Dataset {
 	return d
 }
 
-// FromVariant returns the dataset that a scalar variant tensor holds, such as
-// a component of [Dataset.Window]. The caller vouches for its components.
+// FromVariant returns the dataset that a scalar variant tensor holds, such as a component
+// of [Dataset.Window]. The caller must give the right specs of its components.
 func FromVariant(s *graph.Scope, variant tfbridge.Output, specs []graph.Spec) *Dataset {
 	return &Dataset{scope: s, variant: variant, specs: specs}
 }
@@ -46,8 +45,8 @@ func (d *Dataset) Variant() tfbridge.Output {
 	return d.variant
 }
 
-// FromVariantOf returns the dataset that a scalar variant tensor holds, of
-// elements of a structure. The caller vouches for it.
+// FromVariantOf returns the dataset that a scalar variant tensor holds. The caller must
+// give the right structure of its elements.
 func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) *Dataset {
 	if err := element.check(); err != nil {
 		s.UpdateErr("FromVariantOf", err)
@@ -77,8 +76,9 @@ func (d *Dataset) Scope() *graph.Scope {
 	return d.scope
 }
 
-// In returns the same dataset for adding to it in another scope: of the same
-// graph, to name things, or of a function's body, which captures the dataset.
+// In returns the same dataset with another scope, to which its methods then add. It may
+// be a scope of the same graph, which gives other names, or of a function's body, which
+// captures the dataset.
 func (d *Dataset) In(s *graph.Scope) *Dataset {
 	d = d.orNone()
 	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure, remote: d.remote, endless: d.endless}
@@ -130,8 +130,8 @@ func (d *Dataset) shapedAs(other *Dataset) *Dataset {
 	return d
 }
 
-// usable reports a dataset given as an argument that is nil or was not made by
-// this package. What is wrong with its scope is a failure of s too.
+// usable checks a dataset that is an argument: it must not be nil or a zero value, and a
+// failure of its scope becomes one of s.
 func usable(s *graph.Scope, what string, datasets ...*Dataset) bool {
 	for i, d := range datasets {
 		if d == nil || d.scope == nil {
@@ -143,7 +143,7 @@ func usable(s *graph.Scope, what string, datasets ...*Dataset) bool {
 	return s.Err() == nil
 }
 
-// fail sticks a failure to the scope and returns a dataset without components.
+// fail makes a new error the scope's failure and returns a dataset without components.
 func (d *Dataset) fail(op, format string, args ...any) *Dataset {
 	d.scope.UpdateErr(op, millrace.Errorf(millrace.ErrModel, format, args...))
 	return &Dataset{scope: d.scope}

@@ -63,7 +63,7 @@ func decodeLeaf(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error
 	case t.Kind == KindRagged:
 		return rows(v, t, tensors)
 	}
-	return noPlace(v, t)
+	return errMisfit(v, t)
 }
 
 // natural sets an interface to a Sparse or Ragged of the type that its values
@@ -71,7 +71,7 @@ func decodeLeaf(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error
 func natural(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error {
 	x := naturalOf(t)
 	if x == nil {
-		return noPlace(v, t)
+		return errMisfit(v, t)
 	}
 	if err := x.fill(t, tensors); err != nil {
 		return err
@@ -114,12 +114,12 @@ func rows(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error {
 	depth := v.Type()
 	for range last {
 		if depth.Kind() != reflect.Slice {
-			return noPlace(v, t)
+			return errMisfit(v, t)
 		}
 		depth = depth.Elem()
 	}
 	if depth.Kind() != reflect.Slice {
-		return noPlace(v, t)
+		return errMisfit(v, t)
 	}
 	inner := reflect.New(depth).Elem()
 	if err := scanValue(inner, tensors[last], t); err != nil {
@@ -176,7 +176,7 @@ func scanFlat[T any](v *[]T, tensor *tfbridge.Tensor, t *Structure) error {
 func scanValue(v reflect.Value, tensor *tfbridge.Tensor, t *Structure) error {
 	value := tensor.Value()
 	if value == nil {
-		return noPlace(v, t)
+		return errMisfit(v, t)
 	}
 	return set(v, reflect.ValueOf(value), t)
 }
@@ -197,7 +197,7 @@ func set(v, x reflect.Value, t *Structure) error {
 		v.Set(reflect.MakeSlice(v.Type(), x.Len(), x.Len()))
 	case x.Kind() == reflect.Slice && v.Kind() == reflect.Array && v.Len() == x.Len():
 	default:
-		return millrace.Errorf(millrace.ErrModel, "a %v has no place for %v, which is a %v", v.Type(), t, x.Type())
+		return millrace.Errorf(millrace.ErrModel, "a %v cannot hold %v, which is a %v", v.Type(), t, x.Type())
 	}
 	for i := range x.Len() {
 		if err := set(v.Index(i), x.Index(i), t); err != nil {

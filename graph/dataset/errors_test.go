@@ -145,7 +145,7 @@ func TestWrongArguments(t *testing.T) {
 func TestDecodeMismatch(t *testing.T) {
 	s := newScope(t)
 	d := dataset.Range(s, 0, 3, 1)
-	if _, err := dataset.First[string](t.Context(), d, nil); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), "a string has no place for int64[]") {
+	if _, err := dataset.First[string](t.Context(), d, nil); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), "a string cannot hold int64[]") {
 		t.Errorf("a number as a string: %v", err)
 	}
 	if _, err := dataset.First[struct {

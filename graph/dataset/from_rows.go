@@ -58,7 +58,7 @@ func (c *columns) walk(t reflect.Type, rows []reflect.Value) (*Structure, error)
 	return nil, millrace.Errorf(millrace.ErrModel, "a %v cannot be part of a row", t)
 }
 
-// indirect adds what pointers and interfaces hold, which must be of one type.
+// indirect adds the values of pointers and interfaces, which must be of one type.
 func (c *columns) indirect(t reflect.Type, rows []reflect.Value) (*Structure, error) {
 	var inner reflect.Type
 	if t.Kind() == reflect.Pointer {
@@ -131,7 +131,7 @@ func (c *columns) tensors(t reflect.Type, rows []reflect.Value) (*Structure, err
 	for e := t; e.Kind() == reflect.Slice || e.Kind() == reflect.Array; e = e.Elem() {
 		depth++
 	}
-	r := &ragger{splits: make([][]int64, depth), even: true, flat: reflect.MakeSlice(reflect.SliceOf(elemOf(t)), 0, len(rows))}
+	r := &raggedJoiner{splits: make([][]int64, depth), even: true, flat: reflect.MakeSlice(reflect.SliceOf(elemOf(t)), 0, len(rows))}
 	for i := range r.splits {
 		r.splits[i] = []int64{0}
 	}
@@ -175,14 +175,14 @@ func elemOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// ragger joins slices of slices.
-type ragger struct {
+// raggedJoiner joins slices of slices to the parts of a ragged tensor.
+type raggedJoiner struct {
 	splits [][]int64
 	flat   reflect.Value
 	even   bool // all slices of one depth are of one length
 }
 
-func (r *ragger) add(v reflect.Value, depth int) {
+func (r *raggedJoiner) add(v reflect.Value, depth int) {
 	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
 		r.flat = reflect.Append(r.flat, v)
 		return

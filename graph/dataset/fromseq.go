@@ -15,28 +15,29 @@ import (
 type SeqOptions struct {
 	// Name is the source's name in errors; default "seq".
 	Name string
-	// Spec is the type and shape of an element that is one tensor. It must be
-	// there for *tfbridge.Tensor, and makes the shape known for slices.
+	// Spec is the data type and shape of an element that is one tensor. It is
+	// required for *tfbridge.Tensor, and makes the shape of slices known.
 	Spec graph.Spec
-	// Fields are the types and shapes of named parts: they must be there for
-	// maps, and for struct fields of type *tfbridge.Tensor or any.
+	// Fields are the data types and shapes of named parts. They are required
+	// for maps, and for struct fields of type *tfbridge.Tensor or any.
 	Fields map[string]graph.Spec
-	// Buffer is how many elements the sequence may be ahead of those that the
-	// dataset has given; default 1024. Prefetch and the like add theirs.
+	// Buffer is how many elements the sequence may be ahead of the dataset;
+	// default 1024. Prefetch and similar stages buffer further elements.
 	Buffer int
-	// MaxBytes bounds the memory of those elements; default 256 MiB. One of
-	// more than half of it is an error of class millrace.ErrLimit.
+	// MaxBytes limits the memory of those elements; default 256 MiB. An element
+	// larger than half of it is an error of class millrace.ErrLimit.
 	MaxBytes int64
-	// Batch, if not 0, makes the elements batches of so many, which costs less
-	// than Batch afterwards. The last may be smaller unless Drop is set; all
-	// elements must have one shape. Then two batches at most are ahead.
+	// Batch, if not 0, is the size of batches that the elements become. It
+	// costs less than Dataset.Batch. The last batch may be smaller unless Drop
+	// is set. All elements must have one shape. The sequence is then at most
+	// two batches ahead.
 	Batch int
 	Drop  bool
 	// Empty allows values without elements, such as an empty slice.
 	Empty bool
-	// Replayable says that the sequence gives the same elements whenever it is
-	// ranged over. Iterators can then be saved; restoring skips the elements
-	// that were given before, or lets [FromFunc] begin behind them.
+	// Replayable says that the sequence yields the same elements whenever it is
+	// ranged over. Iterators can then be saved. A restored iterator skips the
+	// elements that were delivered, or [FromFunc] begins after them.
 	Replayable bool
 }
 
@@ -46,22 +47,21 @@ const (
 	defaultSeqBytes  = 256 << 20
 )
 
-// FromSeq returns the elements of a Go sequence: numbers, strings, bools,
-// slices and arrays of these, *tfbridge.Tensor, or structs and maps of them
-// with a part for every exported field or entry (the tag `tf:"name"` gives
-// another name, `tf:"-"` leaves a field out). Elements are copied. Structs and
-// maps within these, [Sparse] and [Ragged] are refused: give their tensors as
-// parts, and join them with [MapOf].
+// FromSeq returns a dataset of the elements of a Go sequence. An element is a number,
+// string or bool, a slice or array of these, a *tfbridge.Tensor, or a struct or map of
+// them. Every exported field or entry is a part; the tag `tf:"name"` gives a field another
+// name, and `tf:"-"` omits it. Elements are copied. Nested structs and maps, [Sparse] and
+// [Ragged] are refused: pass their tensors as parts, and join them with [MapOf].
 //
-// Every iterator ranges over the sequence anew, in a goroutine of its own,
-// which runs ahead as far as SeqOptions allow. The loop is left, as by a
-// break, when the iterator or its session is closed; see [FromFunc] for one
-// that waits for something and must be woken.
+// Every iterator ranges over the sequence again, in a goroutine of its own, which runs
+// ahead as far as SeqOptions allow. The loop ends, as by a break, when the iterator or its
+// session is closed. For a sequence that blocks, use [FromFunc], whose context is
+// cancelled.
 //
-// An error of the sequence ends it: those who read the dataset get it once,
-// with the source's name and the number of the element, and then the end. It
-// keeps its class; one without is of class millrace.ErrIO, a panic of
-// millrace.ErrInternal, an element of the wrong type or shape of
+// An error of the sequence ends it. The reader of the dataset gets the error once, with the
+// source's name and the number of the element, and then the end of the data. The error
+// keeps its class; without one it is of class millrace.ErrIO. A panic is of class
+// millrace.ErrInternal, and an element of the wrong data type or shape of class
 // millrace.ErrSchema.
 //
 // It wraps ScanDataset and UnbatchDataset.
@@ -84,14 +84,13 @@ func FromSeq[T any](s *graph.Scope, seq iter.Seq2[T, error], o *SeqOptions) *Dat
 	}, o)
 }
 
-// FromFunc is FromSeq for sequences that are made when an iterator begins. The
-// context ends when the iterator or its session is closed, and the sequence
-// should end then. The end of the context of one run alone does not end it: the
-// sequence goes on for the next run, though an element on its way may be lost.
-// [Iterate] and [Dataset.All] close their session when their context ends. If
-// the sequence does not end, the session closes all the same, and its
-// Close returns an error that names the source. With SeqOptions.Replayable the
-// sequence begins at element from; otherwise from is 0.
+// FromFunc is FromSeq for a sequence that is made when an iterator begins. Its context is
+// cancelled when the iterator or its session is closed; the sequence should then end. If
+// it does not, the session closes all the same, and its Close returns an error that names
+// the source. Cancelling the context of a single run does not end the sequence: it
+// goes on for the next run, but an element in flight may be lost. [Iterate] and
+// [Dataset.All] close their session when their context is done. With
+// SeqOptions.Replayable the sequence begins at element from; otherwise from is 0.
 func FromFunc[T any](s *graph.Scope, seq func(ctx context.Context, from int64) iter.Seq2[T, error], o *SeqOptions) *Dataset {
 	if o == nil {
 		o = &SeqOptions{}
@@ -111,9 +110,9 @@ func FromFunc[T any](s *graph.Scope, seq func(ctx context.Context, from int64) i
 	return src.dataset(s)
 }
 
-// FromChan returns what is received from a channel, until it is closed.
-// Iterators share the channel: each element goes to one of them, and what an
-// iterator had taken and not given is lost when it is closed.
+// FromChan returns a dataset of the elements received from a channel, until the channel is
+// closed. Iterators share the channel: each element goes to one of them. Elements that an
+// iterator has received and not delivered are lost when it is closed.
 func FromChan[T any](s *graph.Scope, ch <-chan T, o *SeqOptions) *Dataset {
 	if o != nil && o.Replayable {
 		s.UpdateErr("channel", millrace.Errorf(millrace.ErrModel, "a channel cannot be replayed"))
@@ -134,10 +133,10 @@ func FromChan[T any](s *graph.Scope, ch <-chan T, o *SeqOptions) *Dataset {
 	}, o)
 }
 
-// dataset adds the dataset. A scan over the numbers calls Go for as many
-// elements as there are at a time, and unbatching takes them apart again: a
-// call costs as much as hundreds of elements. The state of the scan is a token
-// by which the call finds its sequence, and how many elements were given.
+// dataset adds the dataset. A scan over an endless counter calls Go, and each call returns
+// all elements that are ready; Unbatch splits them again. A call costs as much as hundreds
+// of elements. The state of the scan is a token, by which a call finds its sequence, and
+// the number of elements delivered.
 func (src *source) dataset(s *graph.Scope) *Dataset {
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	results := []graph.Spec{scalar, scalar}
@@ -161,8 +160,8 @@ func (src *source) dataset(s *graph.Scope) *Dataset {
 	return chunks.then("UnbatchDataset", src.specs(), nil).as(src.structure())
 }
 
-// next is called for the next elements: with a token, or anything for a
-// sequence that is to begin, and how many elements were given.
+// next answers a call for the next elements. The call has the number of elements delivered
+// and a token; anything else than a token begins a sequence.
 func (src *source) next(c *tfbridge.Call) {
 	given, err := tfbridge.View[int64](c.Args()[1])
 	if err != nil {

@@ -231,7 +231,7 @@ func TestFromFuncCanceled(t *testing.T) {
 				}
 			}
 			isClass(t, err, millrace.ErrCanceled)
-			if ignores != strings.Contains(fmt.Sprint(err), `ignore their context: "live"`) {
+			if ignores != strings.Contains(fmt.Sprint(err), `ignore their context and still run: "live"`) {
 				t.Errorf("got %v", err)
 			}
 			if n > 2 {

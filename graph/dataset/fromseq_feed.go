@@ -9,9 +9,9 @@ import (
 	"millrace/graph"
 )
 
-// Feed takes elements from any number of goroutines, for a dataset made by
-// [FromFeed]. It is a channel that can be closed while others send, and that
-// says so. Nil and the zero value are closed.
+// Feed takes elements from any number of goroutines for a dataset made by [FromFeed]. It is
+// like a channel, but it may be closed while others send; they get an error. A nil Feed and
+// the zero value are closed.
 type Feed[T any] struct {
 	o      FeedOptions
 	room   chan struct{} // holds a value for every element
@@ -27,8 +27,8 @@ type Feed[T any] struct {
 
 // FeedOptions are the options of [NewFeed].
 type FeedOptions struct {
-	Buffer     int  // elements that wait for the dataset; default 1024
-	DropOldest bool // when there are so many, drop the oldest instead of waiting
+	Buffer     int  // how many elements may wait for the dataset; default 1024
+	DropOldest bool // when the feed is full, drop the oldest element instead of waiting
 }
 
 // NewFeed returns an open feed. It holds no resources but memory.
@@ -44,12 +44,12 @@ func NewFeed[T any](o *FeedOptions) *Feed[T] {
 	return f
 }
 
-// Push hands an element over. It waits while the feed is full, unless the feed
-// drops elements, until ctx ends: an error of class millrace.ErrCanceled. A
-// closed feed takes no elements: an error of class millrace.ErrClosed.
+// Push adds an element. If the feed is full and does not drop elements, Push waits until
+// there is room or ctx is done; then it returns an error of class millrace.ErrCanceled. If
+// the feed is closed the error is of class millrace.ErrClosed.
 //
-// The element is copied when the dataset reads it: what it refers to must not
-// change any more.
+// The dataset copies the element when it reads it, so the caller must not change memory that
+// the element refers to.
 func (f *Feed[T]) Push(ctx context.Context, v T) error {
 	if f == nil || f.room == nil {
 		return errNoFeed("push")
@@ -80,15 +80,14 @@ func (f *Feed[T]) Push(ctx context.Context, v T) error {
 	}
 }
 
-// errNoFeed says that a feed is nil or a zero value.
+// errNoFeed returns the error about a feed that is nil or a zero value.
 func errNoFeed(what string) error {
 	return millrace.Errorf(millrace.ErrClosed, "%s: the feed is nil or a zero value; NewFeed makes one", what)
 }
 
 func errFeedClosed() error { return millrace.Errorf(millrace.ErrClosed, "push: the feed is closed") }
 
-// add appends an element for which there is room, or takes the room of the
-// oldest.
+// add appends an element, and drops the oldest one if the feed is full.
 func (f *Feed[T]) add(v T, full bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +108,7 @@ func (f *Feed[T]) add(v T, full bool) error {
 	return nil
 }
 
-// wake tells a reader to look again.
+// wake signals a reader to look again.
 func (f *Feed[T]) wake() {
 	select {
 	case f.come <- struct{}{}:
@@ -117,9 +116,8 @@ func (f *Feed[T]) wake() {
 	}
 }
 
-// Close ends the dataset after the elements that were pushed. Pushes that wait
-// fail. Calls after the first do nothing. It never waits, so a producer may
-// call it.
+// Close ends the dataset after the elements that were pushed. Waiting calls of Push fail.
+// Later calls do nothing. Close never waits, so a producer may call it.
 func (f *Feed[T]) Close() error { return f.CloseWithError(nil) }
 
 // CloseWithError is Close that ends the dataset with an error.
@@ -147,7 +145,7 @@ func (f *Feed[T]) Dropped() int64 {
 	return f.dropped
 }
 
-// pop takes the oldest element. It waits for one until ctx or the feed ends.
+// pop removes the oldest element. It waits for one until ctx is done or the feed is closed.
 func (f *Feed[T]) pop(ctx context.Context) (v T, ok bool, err error) {
 	for {
 		f.mu.Lock()
@@ -177,8 +175,8 @@ func (f *Feed[T]) pop(ctx context.Context) (v T, ok bool, err error) {
 	}
 }
 
-// FromFeed returns what is pushed to a feed. Like those of [FromChan],
-// iterators share it.
+// FromFeed returns a dataset of the elements pushed to a feed. Iterators share the feed, as
+// they share the channel of [FromChan].
 func FromFeed[T any](s *graph.Scope, f *Feed[T], o *SeqOptions) *Dataset {
 	if f == nil || f.room == nil {
 		s.UpdateErr("feed", errNoFeed("FromFeed"))

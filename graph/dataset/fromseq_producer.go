@@ -12,8 +12,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// producer is a sequence that an iterator ranges over. Its goroutine lays
-// elements into rows; calls take all that are there, or wait for some.
+// producer is a sequence that an iterator ranges over. Its goroutine collects elements in
+// rows. A call takes all elements that are there, or waits for some.
 type producer struct {
 	src    *source
 	from   int64
@@ -42,8 +42,8 @@ func newProducer(src *source, from int64) *producer {
 	return p
 }
 
-// run ranges over the sequence until it or a context ends: the session's, or
-// the producer's own, which ends with the iterator.
+// run ranges over the sequence until it ends or a context is done: the session's, or the
+// producer's own, which is cancelled with the iterator.
 func (p *producer) run(session context.Context) {
 	stop := context.AfterFunc(session, p.cancel)
 	defer stop()
@@ -64,7 +64,7 @@ func (p *producer) run(session context.Context) {
 	returned = true
 }
 
-// canceled is what calls get when the iterator or its session was closed.
+// canceled returns the error of calls after the iterator or its session was closed.
 func (p *producer) canceled() error {
 	return p.src.errorAt(-1, millrace.ErrCanceled, "canceled: the iterator or its session was closed")
 }
@@ -88,8 +88,8 @@ func feed[T any](p *producer, seq iter.Seq2[T, error]) error {
 	return nil
 }
 
-// push lays an element into the rows, and waits for space if there is none. It
-// reports false when the iterator has gone.
+// push adds an element to the rows, and waits for space if there is none. It returns false
+// if the iterator is closed.
 func (p *producer) push(v reflect.Value) (bool, error) {
 	for {
 		p.mu.Lock()
@@ -112,7 +112,7 @@ func (p *producer) push(v reflect.Value) (bool, error) {
 	}
 }
 
-// add lays an element into the rows if it fits there.
+// add adds an element to the rows if there is space.
 func (p *producer) add(v reflect.Value) (bool, error) {
 	if p.done || p.flush || p.n == p.src.chunk || p.n > 0 && p.src.o.Batch == 0 && p.bytes() > p.src.bytes/2 {
 		return false, nil
@@ -145,8 +145,7 @@ func (p *producer) bytes() int64 {
 	return n
 }
 
-// addParts adds the parts of an element, and returns the name of the one that
-// does not fit.
+// addParts adds the parts of an element, and returns the name of one that does not fit.
 func (p *producer) addParts(v reflect.Value) (ok bool, part string, err error) {
 	if v.Kind() == reflect.Pointer && v.Type() != reflect.TypeFor[*tfbridge.Tensor]() {
 		if v.IsNil() {
@@ -175,15 +174,14 @@ func (p *producer) addParts(v reflect.Value) (ok bool, part string, err error) {
 	return true, "", nil
 }
 
-// wrap says at which element and part an error happened.
+// wrap adds the number of the element and the name of the part to an error.
 func (p *producer) wrap(err error, part string) error {
 	e := tfbridge.ClassifyError(err)
 	e.Loader, e.Record, e.Feature = p.src.name, p.count, part
 	return e
 }
 
-// finish ends the sequence, once. An error is told after the elements before
-// it.
+// finish ends the sequence, once. Its error is delivered after the elements before it.
 func (p *producer) finish(err error) {
 	p.mu.Lock()
 	if p.done {
@@ -197,7 +195,7 @@ func (p *producer) finish(err error) {
 	p.wakeLocked()
 }
 
-// take gives a call the elements that are there, now or when there are some.
+// take answers a call with the elements that are there, now or when there are some.
 func (p *producer) take(c *tfbridge.Call) {
 	p.mu.Lock()
 	if p.waiting != nil {
@@ -217,8 +215,8 @@ func (p *producer) ready() bool {
 	return p.done || p.n > 0
 }
 
-// wakeLocked ends the call that waits, if that can be done. The caller holds
-// the lock, which is given back: what follows a call may take it.
+// wakeLocked answers the waiting call if it can be answered. The caller holds the lock, and
+// wakeLocked releases it: code that runs after a call may need it.
 func (p *producer) wakeLocked() {
 	c := p.waiting
 	if c == nil || !p.ready() {

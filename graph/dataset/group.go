@@ -6,18 +6,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// Grouping says how [Dataset.GroupByWindow] groups elements. Outputs of the
-// graph around its functions may be used: they are captured.
+// Grouping says how [Dataset.GroupByWindow] groups elements. Its functions may use outputs
+// of the graph around them, which are captured.
 type Grouping struct {
 	Key    func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output        // group of an element, an int64 scalar
 	Size   func(s *graph.Scope, key tfbridge.Output) tfbridge.Output           // elements in a window of a group, an int64 scalar, at least 1
 	Reduce func(s *graph.Scope, key tfbridge.Output, window *Dataset) *Dataset // what becomes of a window
 }
 
-// GroupByWindow collects elements by group, and as soon as a group has a
-// window of them gives what becomes of it. At the end of the data the rest of
-// every group is a smaller window, in the order of the keys. Windows keep the
-// order of their elements.
+// GroupByWindow collects elements by group. As soon as a group has a window of elements,
+// it yields the elements of Reduce for that window. At the end of the data the rest of each
+// group is a smaller window, in the order of the keys. A window keeps the order of its
+// elements.
 func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
 	d = d.orNone()
 	if g == nil || g.Key == nil || g.Size == nil || g.Reduce == nil {

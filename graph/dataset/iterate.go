@@ -16,15 +16,15 @@ type IterateOptions struct {
 	Feeds   map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
 }
 
-// All yields the elements of d, each the list of its components, which are
-// valid until the next iteration. A sparse component is three tensors, its
-// indices, values and shape; a ragged one is its row splits, from the
-// outermost dimension inwards, and its joined rows. An error comes last and
-// once; ranging again starts anew. [Iterate] gives Go values instead.
+// All yields the elements of d as lists of components. They are valid until the next
+// iteration. A sparse component is three tensors: indices, values and shape. A ragged
+// component is its row splits, from the outermost dimension inwards, and its joined rows.
+// An error comes last and once. Ranging again starts from the beginning. [Iterate] yields
+// Go values instead.
 //
-// It adds an iterator to the graph once, and runs it in a session of its own
-// for every range over it. When ctx ends it waits for what is in flight, and
-// the error is of class millrace.ErrCanceled.
+// All adds an iterator to the graph, once. Each loop runs it in a session of its own.
+// When ctx is done the loop waits for the step in flight, and yields an error of class
+// millrace.ErrCanceled.
 func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbridge.Tensor, error] {
 	d = d.orNone()
 	if o == nil {
@@ -88,7 +88,7 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 	return ended(ctx, ctx.Err())
 }
 
-// ended says of a failure after the context's end that this was the reason.
+// ended returns the error of a loop whose context is done.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return millrace.Errorf(millrace.ErrCanceled, "iterate: %w", context.Cause(ctx))
@@ -96,22 +96,21 @@ func ended(ctx context.Context, err error) error {
 	return fmt.Errorf("iterate: %w", err)
 }
 
-// errNoContext says that a context is nil.
+// errNoContext returns the error about a nil context.
 func errNoContext(what string) error {
 	return millrace.Errorf(millrace.ErrConfig, "%s: the context is nil", what)
 }
 
-// Iterate yields the elements of d as Go values, as [Decode] makes them: a
-// struct such as
+// Iterate yields the elements of d as Go values, which [Decode] makes: a struct such as
 //
 //	type Example struct {
 //		Image []float32 `tf:"image"`
 //		Words []string  `tf:"words"`
 //	}
 //
-// Values are the caller's to keep, but a *tfbridge.Tensor in them is valid
-// until the next iteration. An element that does not fit the type is an error.
-// Otherwise it is as [Dataset.All].
+// The caller may keep the values, except a *tfbridge.Tensor in them, which is valid until
+// the next iteration. An element that does not fit the type is an error. Otherwise
+// Iterate works like [Dataset.All].
 func Iterate[T any](ctx context.Context, d *Dataset, o *IterateOptions) iter.Seq2[T, error] {
 	if d == nil || d.scope == nil {
 		return func(yield func(T, error) bool) {
@@ -133,9 +132,8 @@ func Iterate[T any](ctx context.Context, d *Dataset, o *IterateOptions) iter.Seq
 	}
 }
 
-// ToSlice returns all elements of d as Go values, as [Iterate] gives them;
-// *tfbridge.Tensor cannot be part of them. With an error come the elements
-// before it.
+// ToSlice returns all elements of d as Go values, as [Iterate] does. They cannot contain
+// *tfbridge.Tensor. With an error it returns the elements before the error too.
 func ToSlice[T any](ctx context.Context, d *Dataset, o *IterateOptions) ([]T, error) {
 	var all []T
 	for v, err := range Iterate[T](ctx, d, o) {
@@ -147,9 +145,8 @@ func ToSlice[T any](ctx context.Context, d *Dataset, o *IterateOptions) ([]T, er
 	return all, nil
 }
 
-// First returns the first element of d as a Go value, as [Iterate] gives it,
-// without *tfbridge.Tensor. No element is an error of class
-// millrace.ErrTruncated.
+// First returns the first element of d as a Go value, as [Iterate] does, without
+// *tfbridge.Tensor. If there is no element, the error is of class millrace.ErrTruncated.
 func First[T any](ctx context.Context, d *Dataset, o *IterateOptions) (T, error) {
 	for v, err := range Iterate[T](ctx, d, o) {
 		return v, err

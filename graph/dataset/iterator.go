@@ -10,12 +10,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// Iterator is an iterator in a graph. In a session, run Init, then fetch Next
-// until it fails with code OutOfRange. Running Init again starts anew, with
-// the orders of the first time where there are seeds.
+// Iterator is an iterator in a graph. In a session, run Init, then fetch Next until it
+// fails with code OutOfRange. Running Init again starts from the beginning, in the same
+// order if there are seeds.
 //
-// That failure alone does not prove that the data ended: closing the session,
-// or any failure before, has the same code.
+// OutOfRange does not prove that the data ended: closing the session and reading after
+// any failure give the same code.
 type Iterator struct {
 	Resource tfbridge.Output
 	Init     *tfbridge.Operation
@@ -30,8 +30,8 @@ type Iterator struct {
 	restore  *tfbridge.Operation
 }
 
-// failOnExternalState refuses to save an iterator whose functions keep state
-// elsewhere, such as unseeded random numbers: it would restore to others.
+// failOnExternalState refuses to save an iterator whose functions keep state outside of
+// it, such as unseeded random numbers, which a restored iterator would not repeat.
 const failOnExternalState = 2
 
 // Iterator adds an iterator over d.
@@ -61,8 +61,8 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	return it
 }
 
-// iteratorName returns the name that operations find the iterator by in every
-// run. An iterator with one cannot call functions on other devices.
+// iteratorName returns the name by which operations find the iterator in every run. An
+// iterator with a name cannot call functions on other devices.
 func (d *Dataset) iteratorName(s *graph.Scope) string {
 	if d.remote {
 		return ""
@@ -71,10 +71,10 @@ func (d *Dataset) iteratorName(s *graph.Scope) string {
 }
 
 // NextInline adds another way to fetch the next element, for runs made with
-// [tfbridge.Callable.Inline]: where Next hands the wait for the element to a
-// thread of its own and back, this waits in the calling thread, which takes
-// microseconds instead of tens of them. Other runs should use Next: this would
-// hold a thread of TensorFlow's pool, which the dataset may need.
+// [tfbridge.Callable.Inline]. Next waits for the element in a thread of its own;
+// NextInline waits in the calling thread, which saves tens of microseconds. Other runs
+// should use Next: NextInline would hold a thread of TensorFlow's pool, which the dataset
+// may need.
 func (it *Iterator) NextInline() []tfbridge.Output {
 	components := make([]tfbridge.Output, len(it.specs))
 	copy(components, it.scope.Op("IteratorGetNextSync", map[string]any{
@@ -83,8 +83,8 @@ func (it *Iterator) NextInline() []tfbridge.Output {
 	return components
 }
 
-// addState adds what saves and restores the iterator's state: a vector of
-// variants, which no fetch can give, so it passes through one string.
+// addState adds the operations that save and restore the iterator's state. The state is a
+// vector of variants, which cannot be fetched, so it is serialized to one string.
 func (it *Iterator) addState(s *graph.Scope) {
 	state := s.Op1("SerializeIterator",
 		map[string]any{"external_state_policy": int64(failOnExternalState)}, it.Resource)
@@ -96,10 +96,10 @@ func (it *Iterator) addState(s *graph.Scope) {
 	})
 }
 
-// SaveState returns the position of an iterator, with all that its datasets
-// have buffered, for [Iterator.RestoreState]. It fails if part of the dataset
-// cannot be restored. Elements fetched so far are not part of it. It waits for
-// a fetch of Next in flight.
+// SaveState returns the position of an iterator and everything that its datasets have
+// buffered, for [Iterator.RestoreState]. Elements that were fetched are not part of it.
+// SaveState fails if part of the dataset cannot be restored. It waits for a fetch of Next
+// in flight.
 func (it *Iterator) SaveState(ctx context.Context, sess *tfbridge.Session) ([]byte, error) {
 	saved, err := sess.RunContext(ctx, nil, []tfbridge.Output{it.state}, nil)
 	if err != nil && strings.Contains(err.Error(), tfbridge.OpGo+" is stateful") {
@@ -116,9 +116,9 @@ func (it *Iterator) SaveState(ctx context.Context, sess *tfbridge.Session) ([]by
 	return []byte(state), nil
 }
 
-// RestoreState puts an iterator where [Iterator.SaveState] found it, perhaps
-// in another process. The graph must be built in the same way, and Init must
-// have run. After a failure run Init again before anything else.
+// RestoreState sets an iterator to the position of a [Iterator.SaveState], which another
+// process may have made. The graph must be built in the same way, and Init must have run.
+// After a failure run Init again first.
 func (it *Iterator) RestoreState(ctx context.Context, sess *tfbridge.Session, state []byte) error {
 	t, err := tfbridge.NewStringTensor(nil, [][]byte{state})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// MapFunc makes the components of an element from those of another. Outputs
-// of the graph around it may be used: they are captured.
+// MapFunc computes the components of an element from those of another. It may use outputs
+// of the graph around it, which are captured.
 type MapFunc func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output
 
 // DatasetFunc makes a dataset from the components of an element.
@@ -27,8 +27,8 @@ type MapOptions struct {
 	Inline   bool  // run the function's operations in one thread, which is faster if they are small
 }
 
-// Map applies a function to every element. An operation of the function that
-// fails fails that element alone; reading on gives the next one.
+// Map applies a function to every element. If an operation of the function fails, only
+// that element fails; the next read returns the next element.
 func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {
@@ -38,7 +38,7 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 	f := d.function(name, fn)
 	more := attrs{
 		"f": f.Attr(),
-		// Without it an OUT_OF_RANGE in the function ends the dataset in silence.
+		// Otherwise an OUT_OF_RANGE in the function silently ends the dataset.
 		"preserve_cardinality":     true,
 		"use_inter_op_parallelism": !o.Inline,
 	}
@@ -49,22 +49,21 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 	return d.then("ParallelMapDatasetV2", f.Out, more, f.Inputs(), d.scope.Const(o.Parallel))
 }
 
-// Filter keeps the elements for which the function holds.
+// Filter keeps the elements for which the function is true.
 func (d *Dataset) Filter(name string, fn PredicateFunc) *Dataset {
 	d = d.orNone()
 	f := d.predicate("FilterDataset", name, fn)
 	return d.same("FilterDataset", attrs{"predicate": f.Attr()}, f.Inputs())
 }
 
-// TakeWhile keeps the elements before the first for which the function does
-// not hold.
+// TakeWhile keeps the elements before the first for which the function is false.
 func (d *Dataset) TakeWhile(name string, fn PredicateFunc) *Dataset {
 	d = d.orNone()
 	f := d.predicate("TakeWhileDataset", name, fn)
 	return d.same("TakeWhileDataset", attrs{"predicate": f.Attr()}, f.Inputs())
 }
 
-// FlatMap makes a dataset of every element and gives their elements, one
+// FlatMap makes a dataset of every element and yields the elements of these datasets, one
 // dataset after the other.
 func (d *Dataset) FlatMap(name string, fn DatasetFunc) *Dataset {
 	d = d.orNone()
@@ -75,8 +74,8 @@ func (d *Dataset) FlatMap(name string, fn DatasetFunc) *Dataset {
 	return d.then("FlatMapDataset", inner.specs, attrs{"f": f.Attr()}, f.Inputs()).shapedAs(inner)
 }
 
-// MapParallel is [Dataset.Map] of up to n elements at a time; n may be
-// [Autotune]. The order is kept.
+// MapParallel is [Dataset.Map] for up to n elements in parallel. n may be [Autotune]. It
+// keeps the order.
 func (d *Dataset) MapParallel(name string, n int64, fn MapFunc) *Dataset {
 	d = d.orNone()
 	if n == 0 {
@@ -143,8 +142,8 @@ type InterleaveOptions struct {
 	OutBuffer   int64 // with Parallel: elements read ahead of each dataset; default 1; [Autotune]
 }
 
-// Interleave makes a dataset of every element and gives their elements, taking
-// turns between CycleLength of them.
+// Interleave makes a dataset of every element and yields the elements of CycleLength of
+// these datasets in turn.
 func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {

@@ -9,32 +9,32 @@ import (
 	"millrace/tfbridge"
 )
 
-// Repeat gives the elements n times over, endlessly if n is negative.
+// Repeat repeats the elements n times, endlessly if n is negative.
 func (d *Dataset) Repeat(n int64) *Dataset {
 	d = d.orNone()
 	return d.same("RepeatDataset", nil, d.scope.Const(n)).neverEnds(n < 0 || d.endless)
 }
 
-// Take gives the first n elements, all if n is negative.
+// Take keeps the first n elements, all if n is negative.
 func (d *Dataset) Take(n int64) *Dataset {
 	d = d.orNone()
 	return d.same("TakeDataset", nil, d.scope.Const(n))
 }
 
-// Skip leaves out the first n elements, all if n is negative.
+// Skip drops the first n elements, all if n is negative.
 func (d *Dataset) Skip(n int64) *Dataset {
 	d = d.orNone()
 	return d.same("SkipDataset", nil, d.scope.Const(n))
 }
 
-// Shard gives every n-th element, starting with element i.
+// Shard keeps every n-th element, starting with element i.
 func (d *Dataset) Shard(n, i int64) *Dataset {
 	d = d.orNone()
 	return d.same("ShardDataset", nil, d.scope.Const(n), d.scope.Const(i))
 }
 
-// Concatenate gives the elements of d, then those of other. Components must
-// agree in type; a dimension in which they differ is unknown in the result.
+// Concatenate yields the elements of d, then those of other. Components must have the same
+// data types. A dimension in which they differ is unknown in the result.
 func (d *Dataset) Concatenate(other *Dataset) *Dataset {
 	d = d.orNone()
 	if !usable(d.scope, "Dataset.Concatenate", d, other) {
@@ -61,7 +61,7 @@ func (d *Dataset) Concatenate(other *Dataset) *Dataset {
 	return both.as(tree)
 }
 
-// mostSpecific returns what two shapes have in common.
+// mostSpecific returns the most specific shape that is compatible with both.
 func mostSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	if a.NumDimensions() < 0 || a.NumDimensions() != b.NumDimensions() {
 		return tfbridge.Shape{}
@@ -76,8 +76,8 @@ func mostSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	return tfbridge.MakeShape(dims...)
 }
 
-// Zip gives elements with the components of one element of each dataset, a
-// tuple; it ends with the shortest. There must be one dataset at least.
+// Zip joins one element of each dataset to a tuple. It ends with the shortest dataset. It
+// needs at least one dataset.
 func Zip(s *graph.Scope, datasets ...*Dataset) *Dataset {
 	if !usable(s, "Zip", datasets...) {
 		return &Dataset{scope: s}
@@ -96,8 +96,8 @@ func Zip(s *graph.Scope, datasets ...*Dataset) *Dataset {
 	return add(s, "ZipDataset", specs, nil, variants).as(TupleSpec(parts...))
 }
 
-// Enumerate puts the ordinal of each element, an int64 from start on, before
-// its components.
+// Enumerate puts a number before the components of each element: an int64 that counts from
+// start.
 func (d *Dataset) Enumerate(start int64) *Dataset {
 	d = d.orNone()
 	return Zip(d.scope, Range(d.scope, start, math.MaxInt64, 1), d)
@@ -109,9 +109,9 @@ type ShuffleOptions struct {
 	Fixed       bool  // the same order in every repetition; default another one in each
 }
 
-// Shuffle gives elements in random order: each is drawn from a buffer of the
-// next ones. Repeated after it, every repetition is shuffled by itself, and
-// the same seeds give the same orders in every process.
+// Shuffle yields elements in random order: it draws each from a buffer of the next ones. If
+// Repeat follows, every repetition is shuffled anew. The same seeds give the same orders in
+// every process.
 func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {
@@ -129,11 +129,10 @@ func (d *Dataset) shuffled(buffer tfbridge.Output, o *ShuffleOptions) *Dataset {
 		buffer, s.Const(o.Seed), s.Const(o.Seed2), generator).neverEnds(d.endless)
 }
 
-// GlobalShuffle gives elements in random order, each drawn from the whole
-// dataset without a buffer: d must be able to give any element at once, as
-// [Range], [FromSlices] and maps and batches of these are. Others fail with
-// code FailedPrecondition when an iterator is initialized. The seeds are those
-// of [Dataset.Shuffle]. It wraps GlobalShuffleDataset.
+// GlobalShuffle yields the elements of the whole dataset in random order, without a buffer.
+// d must have random access, as [Range], [FromSlices] and maps and batches of these do.
+// Other datasets fail with code FailedPrecondition when an iterator is initialized. The
+// seeds are those of [Dataset.Shuffle]. It wraps GlobalShuffleDataset.
 func (d *Dataset) GlobalShuffle(o *ShuffleOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {
@@ -144,9 +143,8 @@ func (d *Dataset) GlobalShuffle(o *ShuffleOptions) *Dataset {
 		s.Const(o.Seed), s.Const(o.Seed2), s.Op1("DummySeedGenerator", nil))
 }
 
-// ShuffleOutput is [Dataset.Shuffle] with seeds that are outputs of the graph,
-// int64 scalars that are not both 0. Repeated after it, every repetition is in
-// the same order.
+// ShuffleOutput is [Dataset.Shuffle] with seeds that are outputs of the graph: int64 scalars
+// that are not both 0. If Repeat follows, every repetition has the same order.
 func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Dataset {
 	d = d.orNone()
 	limit.Between(1, limit.ShuffleBuffer).Check(d.scope, "ShuffleDataset: buffer size", buffer)
@@ -154,9 +152,8 @@ func (d *Dataset) ShuffleOutput(buffer int64, seed, seed2 tfbridge.Output) *Data
 		d.scope.Const(buffer), seed, seed2)
 }
 
-// Unique gives the elements that did not come before. Elements have one
-// component, of int32, int64 or strings; those seen are kept in memory. It
-// wraps UniqueDataset.
+// Unique drops elements that occurred before. Elements have one component, of int32, int64
+// or string. Unique keeps all elements so far in memory. It wraps UniqueDataset.
 func (d *Dataset) Unique() *Dataset {
 	d = d.orNone()
 	if d.scope.Err() == nil {

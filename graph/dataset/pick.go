@@ -18,10 +18,9 @@ type ChooseOptions struct {
 	StopOnEmpty bool
 }
 
-// Choose gives the next element of one of the datasets at a time: choices, a
-// dataset of int64 scalars, says which, from 0. Datasets must be alike;
-// dimensions in which they differ are unknown in the result. It wraps
-// DirectedInterleaveDataset.
+// Choose takes each element from one of the datasets. choices, a dataset of int64 scalars,
+// says from which, counted from 0. The datasets must have the same structure; dimensions in
+// which they differ are unknown in the result. It wraps DirectedInterleaveDataset.
 func Choose(s *graph.Scope, choices *Dataset, datasets []*Dataset, o *ChooseOptions) *Dataset {
 	if o == nil {
 		o = &ChooseOptions{}
@@ -78,14 +77,14 @@ type SampleOptions struct {
 	StopOnEmpty bool      // end when a dataset is chosen that has no more elements; default: go on with the others
 }
 
-// Sample gives the next element of a dataset chosen at random, until all have
-// ended. The same seeds give the same order in every process. It wraps
-// DirectedInterleaveDataset, RandomDataset and StatelessMultinomial.
+// Sample takes each element from a dataset chosen at random, until all have ended. The same
+// seeds give the same order in every process. It wraps DirectedInterleaveDataset,
+// RandomDataset and StatelessMultinomial.
 //
-// Without StopOnEmpty the iterator's state has to tell which datasets ended, and
-// an element costs about three times as much. That is saved where all datasets
-// are of Repeat(-1). With WeightsOf the state does not tell it: the weights must
-// be finite; otherwise an iterator restored from a checkpoint may never end.
+// Without StopOnEmpty the iterator's state must hold which datasets have ended, and an
+// element costs about three times as much, unless every dataset ends with Repeat(-1). With
+// WeightsOf the state does not hold this. The weights must then be finite; otherwise an
+// iterator restored from a checkpoint may never end.
 func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	if o == nil {
 		o = &SampleOptions{}
@@ -96,7 +95,7 @@ func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	}
 	numbers := Random(s, &RandomOptions{Seed: o.Seed, Seed2: o.Seed2, Vary: o.Vary}).Batch(2, false)
 	if o.WeightsOf != nil {
-		// Weights may end, and then there is an end to the choices.
+		// If the weights end, so do the choices.
 		return directed(s, "Sample", o.choicesOf(s, len(datasets), numbers), datasets, o.StopOnEmpty)
 	}
 	weights, err := o.weights(len(datasets))
@@ -123,12 +122,12 @@ func Sample(s *graph.Scope, datasets []*Dataset, o *SampleOptions) *Dataset {
 	return untilAllEnd(s, choices, chosen)
 }
 
-// allEndless tells whether all datasets are known to have no end.
+// allEndless reports whether all datasets are known to be endless.
 func allEndless(datasets []*Dataset) bool {
 	return !slices.ContainsFunc(datasets, func(d *Dataset) bool { return !d.endless })
 }
 
-// choice draws the number of a dataset.
+// choice draws the index of a dataset.
 func choice(s *graph.Scope, logits, seed tfbridge.Output) tfbridge.Output {
 	drawn := s.Op1("StatelessMultinomial", map[string]any{"output_dtype": tfbridge.Int64}, logits, s.Const(int32(1)), seed)
 	return graph.Squeeze(s, drawn, 0, 1)
@@ -175,11 +174,12 @@ func (o *SampleOptions) choicesOf(s *graph.Scope, n int, numbers *Dataset) *Data
 	}, &MapOptions{Inline: true})
 }
 
-// untilAllEnd interleaves datasets as endless choices say, until all datasets
-// have ended. DirectedInterleaveDataset does so by itself, but its saved state
-// does not hold which inputs have ended: a restored one would look for more
-// elements for ever. Here its inputs never end: after its own elements each
-// gives empty optionals, and a scan's state holds which inputs have come to them.
+// untilAllEnd interleaves datasets by endless choices, until all datasets have ended.
+//
+// DirectedInterleaveDataset could do that alone, but its saved state does not hold which
+// inputs have ended. A restored iterator would look for further elements for ever. So its
+// inputs here never end: after its last element, each yields empty optionals for ever. A
+// scan counts the inputs that have reached them, and the scan's state is saved.
 func untilAllEnd(s *graph.Scope, choices *Dataset, datasets []*Dataset) *Dataset {
 	tree := alike(s, "Sample", datasets)
 	if s.Err() != nil {
@@ -213,8 +213,8 @@ func untilAllEnd(s *graph.Scope, choices *Dataset, datasets []*Dataset) *Dataset
 		}, &MapOptions{Inline: true}).as(tree)
 }
 
-// optional returns i and each element as an optional, then for ever i and an
-// empty one.
+// optional yields i and each element as an optional, and then i and an empty optional for
+// ever.
 func (d *Dataset) optional(i int64) *Dataset {
 	values := d.Map("optional", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{s.Const(i), s.Op1("OptionalFromValue", nil, tfbridge.OutputList(args))}

@@ -14,7 +14,7 @@ type placer struct {
 	next int                                                 // the leaf that comes next
 }
 
-// place gives the parts of t to v.
+// place assigns the parts of t to v.
 func (p *placer) place(v reflect.Value, t *Structure) error {
 	if t.leaf() {
 		p.next++
@@ -33,15 +33,15 @@ func (p *placer) place(v reflect.Value, t *Structure) error {
 	case reflect.Slice:
 		return p.items(v, t)
 	}
-	return noPlace(v, t)
+	return errMisfit(v, t)
 }
 
-// noPlace says that a part does not fit.
-func noPlace(v reflect.Value, t *Structure) error {
-	return millrace.Errorf(millrace.ErrModel, "a %v has no place for %v", v.Type(), t)
+// errMisfit returns the error of a Go value that cannot hold a part.
+func errMisfit(v reflect.Value, t *Structure) error {
+	return millrace.Errorf(millrace.ErrModel, "a %v cannot hold %v", v.Type(), t)
 }
 
-// fields gives parts to the fields of a struct; those without one are passed.
+// fields assigns parts to the fields of a struct, and skips parts without a field.
 func (p *placer) fields(v reflect.Value, t *Structure) error {
 	fields, err := fieldsOf(v.Type())
 	if err != nil {
@@ -69,10 +69,10 @@ func (p *placer) fields(v reflect.Value, t *Structure) error {
 	return nil
 }
 
-// entries gives parts to the entries of a map.
+// entries assigns parts to the entries of a map.
 func (p *placer) entries(v reflect.Value, t *Structure) error {
 	if t.Kind != KindFields || v.Type().Key().Kind() != reflect.String {
-		return noPlace(v, t)
+		return errMisfit(v, t)
 	}
 	v.Set(reflect.MakeMap(v.Type()))
 	for i, part := range t.Parts {
@@ -85,10 +85,10 @@ func (p *placer) entries(v reflect.Value, t *Structure) error {
 	return nil
 }
 
-// items gives parts to the elements of a slice.
+// items assigns parts to the elements of a slice.
 func (p *placer) items(v reflect.Value, t *Structure) error {
 	if t.Kind != KindTuple {
-		return noPlace(v, t)
+		return errMisfit(v, t)
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(t.Parts), len(t.Parts)))
 	for i, part := range t.Parts {
@@ -99,7 +99,7 @@ func (p *placer) items(v reflect.Value, t *Structure) error {
 	return nil
 }
 
-// anything gives parts in their natural form to an interface.
+// anything assigns parts in their natural form to an interface.
 func (p *placer) anything(v reflect.Value, t *Structure) error {
 	target := reflect.New(reflect.TypeFor[[]any]()).Elem()
 	if t.Kind == KindFields {
@@ -111,13 +111,13 @@ func (p *placer) anything(v reflect.Value, t *Structure) error {
 	return assign(v, target, t)
 }
 
-// field is a field of a Go struct that stands for a part of an element.
+// field is a field of a Go struct that holds a part of an element.
 type field struct {
 	name  string // of the part: from the tag, or else the field's own
 	index int
 }
 
-// fieldsOf returns the fields of a struct that stand for parts, in the order
+// fieldsOf returns the fields of a struct that hold parts, in the order
 // of declaration: those that are exported and not tagged `tf:"-"`.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var fields []field
@@ -151,8 +151,8 @@ func sorted(fields []field) []field {
 	return byName
 }
 
-// match returns for each field of a struct the part of t that it stands for:
-// the one of its name, or for a tuple the one at its place.
+// match returns the part of t for each field of a struct: the one of the same name,
+// or for a tuple the one at the same position.
 func (t *Structure) match(fields []field, goType reflect.Type) ([]int, error) {
 	at := make([]int, len(fields))
 	if t.Kind == KindTuple {

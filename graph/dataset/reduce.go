@@ -6,20 +6,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// The cardinalities of [Dataset.Cardinality] that are no numbers of elements.
+// The values of [Dataset.Cardinality] that are not a number of elements.
 const (
 	InfiniteCardinality = -1
 	UnknownCardinality  = -2
 )
 
-// ReduceFunc makes the next state from the state so far and the components of
-// an element.
+// ReduceFunc computes the next state from the state and the components of an element.
 type ReduceFunc func(s *graph.Scope, state, args []tfbridge.Output) []tfbridge.Output
 
-// Reduce hands a state from element to element and returns the last, as
-// outputs of the graph: fetching them reads the whole dataset. The state keeps
-// its types, and what the function's results have in common in shape. It wraps
-// ReduceDataset.
+// Reduce passes a state from element to element and returns the last state as outputs of
+// the graph. Fetching them reads the whole dataset. The state keeps its data types. A
+// dimension that the function changes is unknown in the result. It wraps ReduceDataset.
 func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) []tfbridge.Output {
 	d = d.orNone()
 	if fn == nil {
@@ -52,9 +50,9 @@ func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) 
 	return results
 }
 
-// SingleElement returns the components of the only element, as outputs of the
-// graph. No element, or more than one, is an error of code InvalidArgument
-// when they are fetched. It wraps DatasetToSingleElement.
+// SingleElement returns the components of the only element as outputs of the graph. If d
+// has no element or more than one, fetching them fails with code InvalidArgument. It wraps
+// DatasetToSingleElement.
 func (d *Dataset) SingleElement() []tfbridge.Output {
 	d = d.orNone()
 	components := make([]tfbridge.Output, len(d.specs))
@@ -67,10 +65,10 @@ func (d *Dataset) SingleElement() []tfbridge.Output {
 	return components
 }
 
-// At returns the components of element i, an int64 scalar, as outputs of the
-// graph, without reading those before it. Datasets that cannot do that, such
-// as of files, fail with code Unimplemented, and an index that there is not
-// with OutOfRange. It wraps GetElementAtIndex.
+// At returns the components of element i, an int64 scalar, as outputs of the graph, without
+// reading the elements before it. Datasets without random access, such as files, fail with
+// code Unimplemented. An index that does not exist fails with OutOfRange. It wraps
+// GetElementAtIndex.
 func (d *Dataset) At(i tfbridge.Output) []tfbridge.Output {
 	d = d.orNone()
 	components := make([]tfbridge.Output, len(d.specs))
@@ -87,8 +85,8 @@ func (d *Dataset) At(i tfbridge.Output) []tfbridge.Output {
 // state so far and the components of another.
 type ScanFunc func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output)
 
-// Scan applies a function to every element, with a state that it hands on from
-// element to element. The state keeps its types; its shapes may not change.
+// Scan applies a function to every element and passes a state from element to element. The
+// data types and shapes of the state must not change.
 func (d *Dataset) Scan(name string, initial []tfbridge.Output, fn ScanFunc) *Dataset {
 	d = d.orNone()
 	if fn == nil {

@@ -22,10 +22,10 @@ type SaveOptions struct {
 	Feeds       map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
 }
 
-// Save writes all elements to files in a local directory, which is made if
-// there is none, for [Load] and for Python's tf.data.Dataset.load. It reads
-// the dataset to its end. When ctx ends it waits for what is in flight, and the
-// error is of class millrace.ErrCanceled. It wraps SaveDataset.
+// Save writes all elements to files in a local directory, for [Load] and for Python's
+// tf.data.Dataset.load. It makes the directory if it does not exist, and reads the dataset
+// to its end. When ctx is done it waits for the step in flight and returns an error of class
+// millrace.ErrCanceled. It wraps SaveDataset.
 func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) error {
 	d = d.orNone()
 	if o == nil {
@@ -76,7 +76,7 @@ func runOnce(ctx context.Context, g *tfbridge.Graph, op *tfbridge.Operation, o *
 	return nil
 }
 
-// specFile is where saved datasets have the structure of their elements.
+// specFile is the file with the structure of a saved dataset's elements.
 const specFile = "dataset_spec.pb"
 
 // writeSpec writes a structure where Python looks for it.
@@ -105,9 +105,8 @@ type LoadOptions struct {
 	Reader      ReaderFunc // how files are read; nil: one after the other
 }
 
-// Load returns the dataset that [Dataset.Save] or Python's
-// tf.data.Dataset.save wrote to a local directory. What Python calls a
-// distributed snapshot cannot be loaded. It wraps LoadDataset.
+// Load returns the dataset that [Dataset.Save] or Python's tf.data.Dataset.save wrote to a
+// local directory. It cannot load Python's distributed snapshots. It wraps LoadDataset.
 func Load(s *graph.Scope, directory string, o *LoadOptions) *Dataset {
 	if o == nil {
 		o = &LoadOptions{}

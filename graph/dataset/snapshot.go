@@ -23,11 +23,10 @@ type SnapshotOptions struct {
 	Reader      ReaderFunc // how files are read; nil: in turns, which is the order of writing unless Shard is set
 }
 
-// Snapshot writes the elements to files in a directory while they pass, and
-// the next time, also in another process, reads them from there in place of d.
-// The first time must run to its end. Files are of the dataset that they were
-// written by: another pipeline before Snapshot writes new ones. It wraps
-// SnapshotDatasetV2.
+// Snapshot writes the elements to files in a directory while they are read. The next time,
+// in this or another process, it reads them from there instead of from d. The first pass
+// must run to its end. The files belong to the dataset that wrote them; another pipeline
+// before Snapshot writes new ones. It wraps SnapshotDatasetV2.
 func (d *Dataset) Snapshot(directory string, o *SnapshotOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {

@@ -20,8 +20,8 @@ const defaultBuffer = 256 << 10
 // TFRecords returns the records of files, each a string. The filenames are a
 // scalar or a vector of strings; files are read one after the other.
 //
-// TensorFlow ends the process for some damaged files and takes some cut ones
-// for whole: check files with package tfrecord first, and count the records
+// Some damaged files end the process in TensorFlow, and it takes some truncated files for
+// complete ones. Check files with package tfrecord first, and compare the number of records
 // with [Dataset.AssertCardinality].
 func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *Dataset {
 	if o == nil {
@@ -36,7 +36,7 @@ func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *
 	return made(s, specs, s.Op1("TFRecordDataset", nil, filenames, s.Const(o.Compression), buffer))
 }
 
-// compression reports a name that TensorFlow would take for none.
+// compression refuses a name that TensorFlow would take for no compression.
 func compression(s *graph.Scope, what, name string) {
 	switch name {
 	case "", "GZIP", "ZLIB":
@@ -78,7 +78,7 @@ func FromSlices(s *graph.Scope, components ...tfbridge.Output) *Dataset {
 		map[string]any{"output_shapes": graph.Shapes(specs)}, tfbridge.OutputList(components)))
 }
 
-// someComponents reports an element without components.
+// someComponents returns an error for an element without components.
 func someComponents(s *graph.Scope, what string, components []tfbridge.Output) bool {
 	if len(components) == 0 {
 		s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "there are no components"))
@@ -103,7 +103,7 @@ func slicesOf(specs []graph.Spec) ([]graph.Spec, error) {
 	return slices, nil
 }
 
-// Range returns the int64 numbers from start up to but without stop.
+// Range returns the int64 numbers from start up to stop, without stop itself.
 func Range(s *graph.Scope, start, stop, step int64) *Dataset {
 	if step == 0 {
 		s.UpdateErr("RangeDataset", millrace.Errorf(millrace.ErrModel, "step is 0"))

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// MapOf is [Dataset.Map] with a function of Go values: it gets every element as
-// an In, as [Bind] makes it, and gives one as an Out, as [Flatten] takes it.
+// MapOf is [Dataset.Map] with a function of Go values. The function gets each element
+// as an In, made by [Bind], and returns an Out, which [Flatten] converts.
 func MapOf[In, Out any](d *Dataset, name string, fn func(s *graph.Scope, element In) Out, o *MapOptions) *Dataset {
 	if d == nil || d.scope == nil {
 		return d
@@ -31,9 +31,8 @@ func MapOf[In, Out any](d *Dataset, name string, fn func(s *graph.Scope, element
 	return mapped.as(after)
 }
 
-// PredicateOf returns a function of d's components from one of Go values, as
-// [Bind] makes them, for [Dataset.Filter], [Dataset.TakeWhile] and the Key of
-// a [Grouping].
+// PredicateOf converts a function of Go values, made by [Bind], to a function of d's
+// components, for [Dataset.Filter], [Dataset.TakeWhile] and the Key of a [Grouping].
 func PredicateOf[In any](d *Dataset, fn func(s *graph.Scope, element In) tfbridge.Output) PredicateFunc {
 	return func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 		element, ok := bound[In](d, s, args, fn == nil)
@@ -44,8 +43,8 @@ func PredicateOf[In any](d *Dataset, fn func(s *graph.Scope, element In) tfbridg
 	}
 }
 
-// DatasetOf returns a function of d's components from one of Go values, as
-// [Bind] makes them, for [Dataset.FlatMap] and [Dataset.Interleave].
+// DatasetOf converts a function of Go values, made by [Bind], to a function of d's
+// components, for [Dataset.FlatMap] and [Dataset.Interleave].
 func DatasetOf[In any](d *Dataset, fn func(s *graph.Scope, element In) *Dataset) DatasetFunc {
 	return func(s *graph.Scope, args []tfbridge.Output) *Dataset {
 		element, ok := bound[In](d, s, args, fn == nil)
@@ -69,8 +68,8 @@ func bound[In any](d *Dataset, s *graph.Scope, args []tfbridge.Output, missing b
 	return element, s.Err() == nil
 }
 
-// ScanOf is [Dataset.Scan] with a function of Go values. The first state is a
-// value as [Flatten] takes it, of dense parts only.
+// ScanOf is [Dataset.Scan] with a function of Go values. The initial state is a value
+// for [Flatten], with dense parts only.
 func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s *graph.Scope, state State, element In) (State, Out)) *Dataset {
 	if d == nil || d.scope == nil {
 		return d
@@ -96,9 +95,8 @@ func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s 
 	return scanned.as(after)
 }
 
-// ReduceOf is [Dataset.Reduce] with a function of Go values. The first state
-// is a value as [Flatten] takes it, of dense parts only; the result is the
-// last one.
+// ReduceOf is [Dataset.Reduce] with a function of Go values. The initial state is a
+// value for [Flatten], with dense parts only. The result is the last state.
 func ReduceOf[State, In any](d *Dataset, name string, initial any, fn func(s *graph.Scope, state State, element In) State) State {
 	var none State
 	if d == nil || d.scope == nil {
@@ -124,9 +122,9 @@ func ReduceOf[State, In any](d *Dataset, name string, initial any, fn func(s *gr
 	return Bind[State](d.scope, state, last)
 }
 
-// ZipWindow returns the elements of a window: the datasets that [Dataset.Window]
-// makes of the components, zipped again. Window is an element as its
-// components come to a function, and d the dataset that was windowed.
+// ZipWindow returns the elements of a window: it zips the datasets that
+// [Dataset.Window] made of the components. window holds the components of an element
+// of the windowed dataset, and d is the dataset before Window.
 func (d *Dataset) ZipWindow(s *graph.Scope, window []tfbridge.Output) *Dataset {
 	d = d.orNone()
 	leaves := d.Spec().Leaves()
@@ -159,7 +157,7 @@ func describe(what, name string) string {
 // its fields count by their places. T may be any, too: then fields are a
 // map[string]any and tuples a []any.
 //
-// A part that T has no place for is a failure of the scope, and the result the
+// A part that T cannot hold is a failure of the scope, and the result is the
 // zero value. It wraps DeserializeSparse and RaggedTensorFromVariant.
 func Bind[T any](s *graph.Scope, t *Structure, components []tfbridge.Output) T {
 	var v T
@@ -182,7 +180,7 @@ func Bind[T any](s *graph.Scope, t *Structure, components []tfbridge.Output) T {
 	return v
 }
 
-// bindLeaf gives a component to v.
+// bindLeaf assigns a component to v.
 func bindLeaf(s *graph.Scope, v reflect.Value, t *Structure, arg tfbridge.Output) error {
 	if t.Kind == KindDataset {
 		inner := &Dataset{scope: s, variant: arg, specs: t.Parts[0].Specs(), structure: t.Parts[0]}
@@ -207,7 +205,7 @@ func bindLeaf(s *graph.Scope, v reflect.Value, t *Structure, arg tfbridge.Output
 // assign sets v to x if it can hold it.
 func assign(v, x reflect.Value, t *Structure) error {
 	if !x.Type().AssignableTo(v.Type()) {
-		return millrace.Errorf(millrace.ErrModel, "a %v has no place for %v, which is a %v", v.Type(), t, x.Type())
+		return millrace.Errorf(millrace.ErrModel, "a %v cannot hold %v, which is a %v", v.Type(), t, x.Type())
 	}
 	v.Set(x)
 	return nil

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Sparse is a sparse tensor in Go: the values that are not zero, where they
-// are, and the shape of the whole.
+// Sparse is a sparse tensor in Go: the non-zero values, their indices, and the shape of
+// the whole tensor.
 type Sparse[T any] struct {
 	Indices [][]int64 // for each value its place, in row-major order
 	Values  []T
@@ -44,7 +44,7 @@ func (x Sparse[T]) leaf(s *graph.Scope) (leafValue, error) {
 // fill sets x to a sparse component's tensors.
 func (x *Sparse[T]) fill(t *Structure, tensors []*tfbridge.Tensor) error {
 	if t.Kind != KindSparse {
-		return millrace.Errorf(millrace.ErrModel, "a %T has no place for %v", *x, t)
+		return millrace.Errorf(millrace.ErrModel, "a %T cannot hold %v", *x, t)
 	}
 	places, err := tfbridge.View[int64](tensors[0])
 	if err != nil {
@@ -65,8 +65,8 @@ func (x *Sparse[T]) fill(t *Structure, tensors []*tfbridge.Tensor) error {
 	return nil
 }
 
-// Ragged is a ragged tensor in Go: rows of rows, to any depth, whose lengths
-// differ, held as the joined values and the splits between the rows.
+// Ragged is a ragged tensor in Go: nested rows of different lengths, stored as the joined
+// values and the splits between rows.
 type Ragged[T any] struct {
 	Splits [][]int64 // from the outermost dimension inwards: where each row begins, and where the last ends
 	Values []T
@@ -102,7 +102,7 @@ func (x Ragged[T]) leaf(s *graph.Scope) (leafValue, error) {
 	return leafValue{spec, append(parts, values)}, nil
 }
 
-// check reports splits that are none.
+// check returns an error for invalid splits.
 func (x Ragged[T]) check() error {
 	if len(x.Splits) == 0 {
 		return millrace.Errorf(millrace.ErrModel, "a ragged tensor has no splits")
@@ -131,7 +131,7 @@ func (x Ragged[T]) check() error {
 // fill sets x to a ragged component's tensors.
 func (x *Ragged[T]) fill(t *Structure, tensors []*tfbridge.Tensor) error {
 	if t.Kind != KindRagged || t.RaggedRank == 0 {
-		return millrace.Errorf(millrace.ErrModel, "a %T has no place for %v", *x, t)
+		return millrace.Errorf(millrace.ErrModel, "a %T cannot hold %v", *x, t)
 	}
 	last := len(tensors) - 1
 	x.Splits = make([][]int64, last)
