@@ -3,10 +3,12 @@ package estimator
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"millrace"
 	"millrace/graph"
 	"millrace/loaders"
+	"millrace/observe"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -24,6 +26,7 @@ type ModelOptions struct {
 	SHA256     string   // of saved_model.pb, in hexadecimal; "": not pinned
 	Runtime    *tfbridge.RuntimeOptions
 	Session    *tfbridge.SessionOptions // nil: by the size of the model
+	Observe    *observe.Listener        // is told what the model and its runs do; nil: nobody
 }
 
 // signatures returns the keys of the signatures.
@@ -79,11 +82,16 @@ func ReadModel(dir string, o *ModelOptions) (*CheckedModel, error) {
 // Load loads the model. TensorFlow checks the values of the variables as it
 // restores them; they are read again only to say which one is damaged.
 func (m *CheckedModel) Load() (*Model, error) {
+	start := time.Now()
 	loaded, err := graph.LoadChecked(m.saved, m.options.graph(m.session()))
 	if err != nil {
 		return nil, err
 	}
-	return &Model{CheckedModel: m, model: loaded, building: make(chan struct{}, 1)}, nil
+	model := &Model{CheckedModel: m, model: loaded, building: make(chan struct{}, 1), opened: time.Now()}
+	if l := m.options.Observe; l != nil && l.Opened != nil {
+		l.Opened(observe.Opened{Source: m.dir, Duration: model.opened.Sub(start)})
+	}
+	return model, nil
 }
 
 // smallModel is how many bytes of variables a model may have for its

@@ -3,9 +3,12 @@ package estimator
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"millrace"
 	"millrace/graph"
+	"millrace/observe"
 )
 
 // Model is a loaded SavedModel: a graph, and a session that holds the
@@ -34,6 +37,9 @@ type Model struct {
 	variables sync.RWMutex  // held by each step, for writing if it changes variables
 	building  chan struct{} // holds an element while the graph is added to
 	joined    int           // pipelines in the graph; guarded by building
+
+	opened time.Time
+	closed atomic.Bool // whether closing was told
 }
 
 // LoadModel checks and loads the SavedModel in dir: [ReadModel], then
@@ -59,4 +65,10 @@ func (m *Model) lockGraph(ctx context.Context) error {
 func (m *Model) unlockGraph() { <-m.building }
 
 // Close frees the model and all that is joined to it. It is idempotent.
-func (m *Model) Close() error { return m.model.Close() }
+func (m *Model) Close() error {
+	err := m.model.Close()
+	if l := m.options.Observe; l != nil && l.Closed != nil && !m.closed.Swap(true) {
+		l.Closed(observe.Closed{Source: m.dir, Duration: time.Since(m.opened), Err: err})
+	}
+	return err
+}

@@ -39,6 +39,7 @@ func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, err
 	run := &steps.Options{
 		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State,
 		Gate: p.gate, Joined: p.modelError, Lock: p.model.variables.RLocker(),
+		Observe: p.model.options.Observe, Source: p.model.dir, Signature: p.signature.Name,
 	}
 	if p.changes {
 		run.OnDemand, run.Lock = true, &p.model.variables

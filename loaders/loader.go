@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
+	"time"
 
 	"millrace/graph"
 	"millrace/graph/steps"
+	"millrace/observe"
 	"millrace/tfbridge"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +21,7 @@ type Options struct {
 	Check   *CheckOptions            // how the config is checked
 	Runtime *tfbridge.RuntimeOptions // where TensorFlow is; used by the first open of the process
 	Session *tfbridge.SessionOptions // threads and devices
+	Observe *observe.Listener        // is told what the loader does; nil: nobody
 	Scan    *Scan                    // of the plan, as [Prepare] gives it with a context; nil: OpenPlan scans
 }
 
@@ -30,20 +34,23 @@ type Loader struct {
 	graph   *tfbridge.Graph
 	session *tfbridge.Session
 	pipe    *Pipeline
+	observe *observe.Listener
+	opened  time.Time
+	closed  atomic.Bool // whether closing was told
 }
 
 // Open checks a loader config and opens its dataset. The error of a config
 // with problems is a [diag.List] of all of them.
 func Open(path string, o *Options) (*Loader, error) {
-	var check *CheckOptions
-	if o != nil {
-		check = o.Check
+	if o == nil {
+		o = &Options{}
 	}
-	plan, problems := Check(path, check)
+	start := time.Now()
+	plan, problems := Check(path, o.Check)
 	if plan == nil {
 		return nil, problems
 	}
-	return OpenPlan(plan, o)
+	return openPlan(plan, o, time.Since(start))
 }
 
 // OpenPlan opens a checked plan: it looks at every local data file, opens
@@ -52,37 +59,66 @@ func OpenPlan(p *Plan, o *Options) (*Loader, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	scan := o.Scan
-	if scan == nil {
-		var err error
-		if scan, err = Prepare(context.Background(), p, o.Runtime); err != nil {
-			return nil, err
-		}
+	return openPlan(p, o, 0)
+}
+
+// openPlan opens a plan whose check took some time.
+func openPlan(p *Plan, o *Options, checked time.Duration) (*Loader, error) {
+	l := &Loader{plan: p, scan: o.Scan, observe: o.Observe, opened: time.Now()}
+	if o.Observe != nil && o.Observe.Opened != nil {
+		o.Observe.Opened(observe.Opened{Source: p.Path, Files: len(p.Files), Duration: checked})
 	}
-	l := &Loader{plan: p, scan: scan}
-	if err := l.build(o.Session); err != nil {
+	var err error
+	if l.scan == nil {
+		l.scan, err = Prepare(context.Background(), p, o)
+	}
+	if err == nil {
+		err = l.build(o.Session)
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
 // Prepare scans a plan's files while TensorFlow is being opened, which takes
-// about as long.
-func Prepare(ctx context.Context, p *Plan, runtime *tfbridge.RuntimeOptions) (*Scan, error) {
+// about as long. Of the options it uses Runtime and Observe.
+func Prepare(ctx context.Context, p *Plan, o *Options) (*Scan, error) {
+	if o == nil {
+		o = &Options{}
+	}
 	var scan *Scan
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		scan, err = p.Scan(ctx)
-		return err
+		start := time.Now()
+		if scan, err = p.Scan(ctx); err == nil {
+			observeScan(o.Observe, p, scan, time.Since(start))
+		}
+		return o.Observe.Fault(p.Path, err)
 	})
 	group.Go(func() error {
-		_, err := tfbridge.Open(runtime)
+		_, err := tfbridge.Open(o.Runtime)
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	return scan, nil
+}
+
+// observeScan tells what a scan found.
+func observeScan(l *observe.Listener, p *Plan, scan *Scan, took time.Duration) {
+	if l == nil || l.Scanned == nil {
+		return
+	}
+	e := observe.Scanned{Source: p.Path, Files: len(p.Files), Records: -1, Duration: took}
+	if records, known := scan.Records(); known {
+		e.Records = records
+	}
+	for _, f := range p.Files {
+		e.Bytes += max(f.Size, 0)
+	}
+	l.Scanned(e)
 }
 
 func (l *Loader) build(session *tfbridge.SessionOptions) error {
@@ -106,13 +142,22 @@ func (l *Loader) Scan() *Scan { return l.scan }
 // it is ranged over. A batch is valid until the next iteration; call
 // [Batch.Keep] to hold on to it. An error is yielded last, with a nil batch.
 func (l *Loader) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
-	return l.pipe.Run(ctx, l.session, nil)
+	return l.Run(ctx, nil)
 }
 
 // Run is [Loader.Batches] with options: the same batches from a saved state,
-// or with states to go on from later.
+// or with states to go on from later. The loader's own listener is told of the
+// run where the options name none.
 func (l *Loader) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error] {
-	return l.pipe.Run(ctx, l.session, o)
+	run := RunOptions{}
+	if o != nil {
+		run = *o
+	}
+	run.Source = l.plan.Path
+	if run.Observe == nil {
+		run.Observe = l.observe
+	}
+	return l.pipe.Run(ctx, l.session, &run)
 }
 
 // Pipeline builds the loader's plan into another graph, that of s: a loader is
@@ -132,5 +177,9 @@ func (l *Loader) Close() error {
 	if l.graph != nil {
 		errs = append(errs, l.graph.Close())
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if o := l.observe; o != nil && o.Closed != nil && !l.closed.Swap(true) {
+		o.Closed(observe.Closed{Source: l.plan.Path, Duration: time.Since(l.opened), Err: err})
+	}
+	return err
 }

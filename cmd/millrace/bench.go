@@ -90,7 +90,7 @@ func (p *program) runBench(ctx context.Context, config string, flags *benchFlags
 		}
 		return p.benchLoader(ctx, plan, flags.batches)
 	}
-	checked, plan, err := p.checkWithModel(config, &flags.config, &flags.model)
+	checked, plan, err := p.checkWithModel(config, &flags.config, &flags.model, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (p *program) check(path string, f *configFlags, names *loaders.ModelNames) 
 // prepare looks at the data files while TensorFlow is being opened, and prints
 // which of them are too short for a window.
 func (p *program) prepare(ctx context.Context, plan *loaders.Plan) (*loaders.Scan, error) {
-	scan, err := loaders.Prepare(ctx, plan, p.runtimeOptions())
+	scan, err := loaders.Prepare(ctx, plan, &loaders.Options{Runtime: p.runtimeOptions()})
 	if err != nil {
 		return nil, err
 	}

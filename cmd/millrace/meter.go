@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"millrace/internal/figures"
+	"millrace/observe"
 )
 
 // lineEvery is the time between two lines of progress where there is no
@@ -30,7 +32,14 @@ type meter struct {
 	printed time.Time // when the last line was
 	elapsed time.Duration
 	bars    *mpb.Progress // nil if w is no terminal
-	bar     *mpb.Bar
+
+	mu  sync.Mutex // guards bar and printed: the producer of a canceled run may still count
+	bar *mpb.Bar
+}
+
+// listener returns a listener that counts the records of a run.
+func (m *meter) listener() *observe.Listener {
+	return &observe.Listener{Batch: func(e observe.Batch) { m.add(e.Rows) }}
 }
 
 // newMeter returns a meter that has not started.
@@ -72,6 +81,11 @@ func (m *meter) startBar() {
 // add counts records that are done.
 func (m *meter) add(n int64) {
 	m.done.Add(n)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.elapsed > 0 {
+		return // stopped
+	}
 	if m.bar != nil {
 		m.bar.IncrInt64(n)
 		return
@@ -100,6 +114,8 @@ func (m *meter) status(now time.Time) string {
 // stop takes the bar away, and returns how long everything took. Calls after
 // the first only return that.
 func (m *meter) stop() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.elapsed == 0 && !m.began.IsZero() {
 		m.elapsed = time.Since(m.began)
 	}

@@ -7,6 +7,7 @@ import (
 	"millrace/estimator"
 	"millrace/loaders"
 	"millrace/loaders/spec"
+	"millrace/observe"
 
 	"github.com/spf13/cobra"
 )
@@ -30,9 +31,10 @@ func (m *modelFlags) add(c *cobra.Command, usage string) {
 	f.StringVar(&m.sha256, "model-sha256", "", "refuse a saved_model.pb that does not have this `HASH`")
 }
 
-// read reads and checks the SavedModel.
-func (m *modelFlags) read(p *program) (*estimator.CheckedModel, error) {
-	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, SHA256: m.sha256, Runtime: p.runtimeOptions()}
+// read reads and checks the SavedModel. The listener, which may be nil, is told
+// what the model does once it is loaded.
+func (m *modelFlags) read(p *program, listener *observe.Listener) (*estimator.CheckedModel, error) {
+	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, SHA256: m.sha256, Runtime: p.runtimeOptions(), Observe: listener}
 	if m.signature != "" {
 		o.Signatures = []string{m.signature}
 	}
@@ -54,7 +56,7 @@ func (m *modelFlags) names(p *program) (*loaders.ModelNames, error) {
 		}
 		return names, nil
 	}
-	checked, err := m.read(p)
+	checked, err := m.read(p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +65,8 @@ func (m *modelFlags) names(p *program) (*loaders.ModelNames, error) {
 
 // checkWithModel reads and checks the model, then checks the config against it.
 // Each file is read once, and nothing is loaded.
-func (p *program) checkWithModel(config string, f *configFlags, m *modelFlags) (*estimator.CheckedModel, *loaders.Plan, error) {
-	checked, err := m.read(p)
+func (p *program) checkWithModel(config string, f *configFlags, m *modelFlags, listener *observe.Listener) (*estimator.CheckedModel, *loaders.Plan, error) {
+	checked, err := m.read(p, listener)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -76,7 +76,9 @@ unless --allow-op names them; that is no sandbox.`,
 // predict checks what can be checked at once, before the model is loaded.
 func (p *program) predict(ctx context.Context, config string, flags *predictFlags) error {
 	p.warm()
-	checked, plan, err := p.checkWithModel(config, &flags.config, &flags.model)
+	m := p.newMeter("predict")
+	defer m.stop()
+	checked, plan, err := p.checkWithModel(config, &flags.config, &flags.model, m.listener())
 	if err != nil {
 		return err
 	}
@@ -96,8 +98,6 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	if flags.out != output.Stdout {
 		p.unfinished.Store(millrace.Quote(flags.out))
 	}
-	m := p.newMeter("predict")
-	defer m.stop()
 	job := &prediction{plan: plan, checked: checked, keep: flags.config.keep, out: out, meter: m}
 	if err := p.predictTo(ctx, job); err != nil {
 		return err
@@ -146,7 +146,6 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 		if err := j.out.Write(cols); err != nil {
 			return err
 		}
-		j.meter.add(batch.Rows())
 	}
 	return j.out.Commit()
 }

@@ -2,6 +2,8 @@ package steps
 
 import (
 	"sync"
+
+	"millrace/observe"
 )
 
 // Options says what a run fetches and when its steps are made. Nil and the
@@ -22,4 +24,9 @@ type Options struct {
 	// nil: the error as it is.
 	Gate   *Gate
 	Joined func(err error) error
+
+	// Observe is told of batches, stalls, retries and bad records; nil: nobody.
+	// Source and Signature are what it hears they belong to.
+	Observe           *observe.Listener
+	Source, Signature string
 }

@@ -63,8 +63,19 @@ func (r *run) receive(ctx context.Context) (result, error) {
 			return result{}, canceled(ctx)
 		}
 	}
+	select { // is it there already?
+	case res := <-r.results:
+		r.received++
+		return res, nil
+	default:
+	}
+	start := r.observe.waitStarts()
 	select {
 	case res := <-r.results:
+		r.received++
+		if res.err == nil && !r.o.OnDemand { // a step that is made on demand is always waited for
+			r.observe.waited(r.received, start)
+		}
 		return res, nil
 	case <-ctx.Done():
 		return result{}, canceled(ctx)
@@ -87,7 +98,7 @@ func (r *run) leave(ctx context.Context, ended <-chan struct{}) {
 // the data, or when the consumer has left.
 func (r *run) produce(ctx context.Context, ended chan<- struct{}) {
 	defer close(ended)
-	err := r.start(ctx)
+	err := r.observe.Fault(r.o.Source, r.start(ctx))
 	if r.pass != nil {
 		defer r.pass.Close()
 	}

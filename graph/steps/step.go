@@ -21,6 +21,9 @@ type run struct {
 	pass   Pass
 	steps  int64 // made
 
+	observe  *observer
+	received int64 // by the consumer
+
 	results chan result
 	asked   chan struct{} // the consumer waits for a step; nil: steps are made ahead
 	left    chan struct{} // closed when the consumer has left
@@ -36,7 +39,7 @@ type result struct {
 var errLeft = errors.New("the consumer has left")
 
 func newRun(p *Pipeline, sess *tfbridge.Session, o *Options) *run {
-	r := &run{pipe: p, sess: sess, o: o, left: make(chan struct{})}
+	r := &run{pipe: p, sess: sess, o: o, observe: newObserver(o), left: make(chan struct{})}
 	if o.OnDemand {
 		r.asked = make(chan struct{})
 		r.results = make(chan result)
@@ -104,13 +107,19 @@ func (r *run) step(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
+		start := r.observe.stepStarts()
 		tensors, err := r.compute(values)
 		if err == nil {
-			return r.batch(tensors)
+			b, err := r.batch(tensors)
+			if err == nil {
+				r.observe.gave(r.steps, b.rows, start)
+			}
+			return b, err
 		}
-		if err = r.failed(ctx, err); err != nil {
-			return nil, err
+		if final := r.failed(ctx, err); final != nil {
+			return nil, r.observe.Fault(r.o.Source, final)
 		}
+		r.observe.again(r.steps+1, err)
 	}
 }
 

@@ -16,7 +16,7 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype"},
-	{"internal", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos"},
+	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain"},
 	{"loaders/spec"},

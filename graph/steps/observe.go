@@ -1,0 +1,64 @@
+package steps
+
+import (
+	"time"
+
+	"millrace/observe"
+)
+
+// observer tells a listener of one run. Without a listener it reads no clock
+// and allocates nothing.
+type observer struct {
+	*observe.Listener
+	source, signature string
+	began             time.Time
+}
+
+func newObserver(o *Options) *observer {
+	w := &observer{Listener: o.Observe, source: o.Source, signature: o.Signature, began: time.Now()}
+	if w.Listener == nil {
+		w.Listener = &observe.Listener{}
+	}
+	return w
+}
+
+// stepStarts returns the time if somebody wants to know how long steps take.
+func (w *observer) stepStarts() (start time.Time) {
+	if w.Batch != nil {
+		start = time.Now()
+	}
+	return start
+}
+
+// gave tells of a batch that a step gave.
+func (w *observer) gave(step, rows int64, start time.Time) {
+	if w.Batch != nil {
+		now := time.Now()
+		w.Batch(observe.Batch{
+			Source: w.source, Signature: w.signature, Step: step, Rows: rows, Duration: now.Sub(start), Elapsed: now.Sub(w.began),
+		})
+	}
+}
+
+// again tells that a step is made again.
+func (w *observer) again(step int64, err error) {
+	if w.Retry != nil {
+		w.Retry(observe.Retry{Source: w.source, Signature: w.signature, Step: step, Err: err})
+	}
+}
+
+// waitStarts returns the time if somebody wants to know how long the consumer
+// waits.
+func (w *observer) waitStarts() (start time.Time) {
+	if w.Stall != nil {
+		start = time.Now()
+	}
+	return start
+}
+
+// waited tells that the consumer has waited for a batch.
+func (w *observer) waited(step int64, start time.Time) {
+	if w.Stall != nil {
+		w.Stall(observe.Stall{Source: w.source, Signature: w.signature, Step: step, Duration: time.Since(start)})
+	}
+}

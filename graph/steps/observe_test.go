@@ -1,0 +1,36 @@
+package steps
+
+import (
+	"testing"
+
+	"millrace/observe"
+)
+
+// Nobody who listens, and somebody who listens to little, cost no allocation.
+func TestNoListenerCostsNothing(t *testing.T) {
+	heard := 0
+	for name, l := range map[string]*observe.Listener{
+		"nil":  nil,
+		"deaf": {},
+		"counting": {
+			Batch: func(observe.Batch) { heard++ }, Stall: func(observe.Stall) { heard++ }, Retry: func(observe.Retry) { heard++ },
+		},
+	} {
+		w := newObserver(&Options{Observe: l})
+		allocs := testing.AllocsPerRun(100, func() {
+			w.gave(1, 2, w.stepStarts())
+			w.waited(1, w.waitStarts())
+			w.again(1, nil)
+			_ = w.Fault("", nil)
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations", name, allocs)
+		}
+		if silent := w.stepStarts().IsZero() && w.waitStarts().IsZero(); silent != (name != "counting") {
+			t.Errorf("%s: the clock is read: %v", name, !silent)
+		}
+	}
+	if heard == 0 {
+		t.Error("the listener heard nothing")
+	}
+}

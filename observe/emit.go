@@ -1,0 +1,52 @@
+package observe
+
+import (
+	"errors"
+
+	"millrace"
+)
+
+// Fault tells of a bad record if err names one, and returns err.
+func (l *Listener) Fault(source string, err error) error {
+	if l == nil || l.BadRecord == nil {
+		return err
+	}
+	var e *millrace.Error
+	if errors.As(err, &e) && e.File != "" && e.Record >= 0 {
+		l.BadRecord(BadRecord{Source: source, File: e.File, Record: e.Record, Offset: e.Offset, Feature: e.Feature, Err: err})
+	}
+	return err
+}
+
+// Join returns a listener that tells all others, in their order. Nil ones are
+// left out, and an event that none of them wants costs nothing.
+func Join(listeners ...*Listener) *Listener {
+	joined := &Listener{}
+	for _, l := range listeners {
+		if l == nil {
+			continue
+		}
+		joined.Opened = both(joined.Opened, l.Opened)
+		joined.Scanned = both(joined.Scanned, l.Scanned)
+		joined.Batch = both(joined.Batch, l.Batch)
+		joined.Stall = both(joined.Stall, l.Stall)
+		joined.BadRecord = both(joined.BadRecord, l.BadRecord)
+		joined.Retry = both(joined.Retry, l.Retry)
+		joined.Closed = both(joined.Closed, l.Closed)
+	}
+	return joined
+}
+
+// both returns a function that calls two, of which either may be nil.
+func both[E any](first, second func(E)) func(E) {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return func(e E) {
+		first(e)
+		second(e)
+	}
+}
