@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"millrace"
+	"millrace/internal/kernelfs"
 )
 
 // openRegular opens a regular file for reading. It refuses everything else without
@@ -32,7 +33,11 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 		f.Close()
 		return nil, nil, ioError("open", path, err)
 	}
-	if err := checkRegular(path, info); err != nil {
+	err = checkRegular(path, info)
+	if err == nil && kernelfs.Holds(f) {
+		err = irregular(path, "a file of the kernel's")
+	}
+	if err != nil {
 		f.Close()
 		return nil, nil, err
 	}
@@ -56,6 +61,11 @@ func checkRegular(path string, info fs.FileInfo) error {
 	case m&fs.ModeDevice != 0:
 		what = "a device"
 	}
+	return irregular(path, what)
+}
+
+// irregular says what is at a path in place of a regular file.
+func irregular(path, what string) error {
 	e := millrace.Errorf(millrace.ErrIO, "not a regular file but %s", what)
 	e.Op, e.File = "open", path
 	return e

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"millrace"
+	"millrace/internal/kernelfs"
 )
 
 // disk is how a check looks at files. With a root it follows no path out of
@@ -85,20 +87,24 @@ func (d *disk) stat(path string) (fs.FileInfo, error) {
 	return info, d.outside(path, err)
 }
 
+// open opens a file or folder. O_NONBLOCK keeps a named pipe from waiting for
+// its writer.
 func (d *disk) open(path string) (*os.File, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	if d.root == nil {
-		return os.Open(path)
+		return os.OpenFile(path, flags, 0)
 	}
 	rel, err := d.inside(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := d.root.Open(rel)
+	f, err := d.root.OpenFile(rel, flags, 0)
 	return f, d.outside(path, err)
 }
 
-// openRegular opens a file after making sure that it is one: opening a pipe
-// would wait for a writer.
+// openRegular opens a file after making sure that it is one, because opening a
+// device can have effects. It looks again afterwards: the path may lead
+// elsewhere by then.
 func (d *disk) openRegular(path string) (*os.File, error) {
 	info, err := d.stat(path)
 	if err != nil {
@@ -107,8 +113,26 @@ func (d *disk) openRegular(path string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, notRegular(info)
 	}
-	return d.open(path)
+	f, err := d.open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err = f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(info)
+	}
+	if err == nil && kernelfs.Holds(f) {
+		err = errKernelFile
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
+
+// errKernelFile is the failure to read a file like those in /proc.
+var errKernelFile = errors.New("is a file of the kernel's, not a regular file")
 
 // notRegular says what is not a regular file.
 func notRegular(info fs.FileInfo) error {
