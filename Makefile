@@ -192,6 +192,7 @@ generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
 	wheel=$$(go run ./internal/gen/fetchwheel build/wheel); go run ./internal/gen/protogen -from "$$wheel" -out internal/tfproto
 	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/gen/opgen -update
+	go test -count=1 ./loaders -run '^TestSchemaFiles$$' -update
 	go test -count=1 ./internal/gen/configdoc -update
 
 # FROM=DIR is the folder of the cases; testdata/README.md has more.
