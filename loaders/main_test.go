@@ -7,4 +7,6 @@ import (
 	"millrace/internal/test/tfmain"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(tfmain.RunMixed(m, "ExampleOpen", "ExampleLoader_Batches", "ExampleLoader_Run"))
+}

@@ -125,15 +125,16 @@ func TestLoaderTypesInOnePlace(t *testing.T) {
 	})
 }
 
-// alone is a package of thousands of functions for users: what we need of it
-// is in package graph, and a program that does not name it must not link it.
-const alone = module + "/graph/op"
+// alone are packages for users, which no program links that does not name them:
+// thousands of functions, and the client of Prometheus. Examples are users.
+var alone = []string{"graph/op", "observe/prometheus"}
 
-func TestNothingImportsOp(t *testing.T) {
+func TestNothingImportsPackagesForUsers(t *testing.T) {
 	each(t, func(s *source) {
 		for _, spec := range s.file.Imports {
 			imp, _ := strconv.Unquote(spec.Path.Value)
-			if imp == alone && s.dir() != "graph/op" && !strings.HasPrefix(s.dir(), "examples/") {
+			ours, _ := strings.CutPrefix(imp, module+"/")
+			if slices.Contains(alone, ours) && s.dir() != ours && !strings.HasPrefix(s.dir(), "examples/") {
 				t.Errorf("%s imports %s, which is for users only", s.at(spec.Pos()), imp)
 			}
 		}

@@ -42,6 +42,10 @@ type Hooks struct {
 	// run always; the others call [Need] first. When it is false and there is
 	// no runtime, no test of the package runs.
 	Mixed bool
+
+	// Examples are the Example functions of a mixed package that need the
+	// runtime, which cannot call [Need]: without one they are left out.
+	Examples []string
 }
 
 // missing is why there is no runtime, set by Main before the tests run.
@@ -62,6 +66,10 @@ func Main(m *testing.M, h Hooks) int {
 			fmt.Fprintf(os.Stderr, "SKIP: %d tests need the runtime: %v\n", count(m), missing)
 			return 0
 		}
+		if err := skipExamples(h.Examples); err != nil {
+			fmt.Fprintf(os.Stderr, "FAIL: %v\n", err)
+			return 1
+		}
 	}
 	code := m.Run()
 	if n := skipped.Load(); n > 0 {
@@ -72,6 +80,21 @@ func Main(m *testing.M, h Hooks) int {
 		return max(code, 1)
 	}
 	return code
+}
+
+// skipExamples has m.Run leave out examples, beside what the user wants left
+// out.
+func skipExamples(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	flag.Parse()
+	skip := "^(" + strings.Join(names, "|") + ")$"
+	if given := flag.Lookup("test.skip").Value.String(); given != "" {
+		skip = given + "|" + skip
+	}
+	skipped.Add(int64(len(names)))
+	return flag.Set("test.skip", skip)
 }
 
 // Need skips the test if [Main] found no runtime.

@@ -16,17 +16,17 @@ import (
 
 // Run runs the tests of a package whose tests all need the runtime, and
 // returns the exit code for os.Exit.
-func Run(m *testing.M) int { return run(m, false) }
+func Run(m *testing.M) int { return run(m, testruntime.Hooks{}) }
 
 // RunMixed is [Run] for a package with tests that do without the runtime.
-// They run always; the others call [testruntime.Need] first.
-func RunMixed(m *testing.M) int { return run(m, true) }
+// They run always; the others call [testruntime.Need] first. Example functions
+// cannot: those that need the runtime are named here.
+func RunMixed(m *testing.M, examples ...string) int {
+	return run(m, testruntime.Hooks{Mixed: true, Examples: examples})
+}
 
-func run(m *testing.M, mixed bool) int {
-	return testruntime.Main(m, testruntime.Hooks{
-		Open:  func() error { _, err := tfbridge.Open(nil); return err },
-		Live:  tfbridge.Live,
-		Kinds: tfbridge.LiveKinds,
-		Mixed: mixed,
-	})
+func run(m *testing.M, h testruntime.Hooks) int {
+	h.Open = func() error { _, err := tfbridge.Open(nil); return err }
+	h.Live, h.Kinds = tfbridge.Live, tfbridge.LiveKinds
+	return testruntime.Main(m, h)
 }
