@@ -145,8 +145,8 @@ func (s *sessionCalls) reportLate() error {
 			overdue.Add(1)
 		}
 	}
-	return millrace.Errorf(millrace.ErrInternal, "the session is closed, but %d Go functions ignore their context and still run: %s",
-		len(s.work), strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	return millrace.Errorf(millrace.ErrInternal, "the session is closed, but these Go functions ignore their context and still run: %s",
+		strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }
 
 // CallFunc is a Go function for an operation. It may block and run sessions. It
