@@ -30,11 +30,10 @@ type Model struct {
 type Options struct {
 	// Tags select the graph; nil means {"serve"}.
 	Tags []string
-	// Signatures are those that will run; nil means all. The operations that
-	// others reach are not judged.
+	// Signatures are those that the model must have.
 	Signatures []string
-	// AllowOps names operations to allow although they reach files, the
-	// network or the process, or are not TensorFlow's own.
+	// AllowOps names operations to allow, wherever they stand, although they
+	// touch files, the network or the process, or are not TensorFlow's own.
 	AllowOps []string
 	// SHA256 is what the digest of saved_model.pb has to be, in hexadecimal;
 	// "" accepts any.

@@ -48,8 +48,8 @@ The file is written under a temporary name and renamed when it is whole. If
 anything goes wrong, or on SIGINT and SIGTERM, nothing is left behind; a second
 signal ends the process at once.
 
-A model is a program. Operations that touch files or the network are refused
-unless --allow-op names them; that is no sandbox.`,
+A model is a program. One that holds operations that touch files or the network
+is refused unless --allow-op names them; that is no sandbox.`,
 		Example: `  millrace predict examples/digits/predict.json --model examples/digits/model --out digits.ndjson
   millrace predict loader.json --model model --keep label --out scores.parquet
   millrace predict loader.json --model model --signature encode --out - | head -3`,
