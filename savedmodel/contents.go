@@ -95,3 +95,39 @@ func unresolved(node []byte, declared map[string]string) string {
 	})
 	return at
 }
+
+// checkNode refuses nodes that end the process when TensorFlow imports them.
+func (j *judgement) checkNode(n nodeDef) error {
+	counts := countAttrs(n.op)
+	if fn := j.m.functions[n.op]; fn != nil {
+		counts = fn.counts
+	}
+	for _, name := range counts {
+		if v, ok := attrInt(n.attr(name)); ok && (v < 0 || v > maxOutputs) {
+			return j.r.limit("node %s (%s): attribute %s is %d: an input or output repeats at most %d times",
+				quote(n.name), quote(n.op), quote(name), v, maxOutputs)
+		}
+	}
+	return j.checkMerge(n)
+}
+
+// checkMerge refuses the head of a loop with more than one entry. TensorFlow
+// counts a single one, and a check of its own fails on the second.
+func (j *judgement) checkMerge(n nodeDef) error {
+	if n.op != "Merge" && n.op != "RefMerge" {
+		return nil
+	}
+	entries, loops := 0, 0
+	for _, in := range n.dataInputs() {
+		from, _ := j.m.node(parseRef(in).node)
+		if from.op == "NextIteration" || from.op == "RefNextIteration" {
+			loops++
+		} else {
+			entries++
+		}
+	}
+	if loops > 0 && entries > 1 {
+		return j.r.fail("node %s (%s) begins a loop that is entered in %d places, not one", quote(n.name), quote(n.op), entries)
+	}
+	return nil
+}

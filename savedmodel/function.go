@@ -19,6 +19,7 @@ type function struct {
 	outputs    []argDef
 	attrs      map[string]string // declared attributes and their types, "list(type)"
 	implements string            // interface it may be swapped for others of, "" if none
+	counts     []string          // attributes that say how often an argument repeats
 	nodes      [][]byte
 	effects    *effects          // made on demand
 	byName     map[string][]byte // nodes, made on demand
@@ -56,9 +57,9 @@ func (fn *function) parseSignature(b []byte) {
 		case signatureName:
 			fn.name = string(f.bytes)
 		case signatureInput:
-			fn.inputs = append(fn.inputs, parseArg(f.bytes))
+			fn.inputs = append(fn.inputs, fn.parseArg(f.bytes))
 		case signatureOutput:
-			fn.outputs = append(fn.outputs, parseArg(f.bytes))
+			fn.outputs = append(fn.outputs, fn.parseArg(f.bytes))
 		case signatureAttr:
 			name, _ := attrField(f.bytes, attrDefName)
 			typ, _ := attrField(f.bytes, attrDefType)
@@ -68,7 +69,7 @@ func (fn *function) parseSignature(b []byte) {
 }
 
 // parseArg reads an ArgDef.
-func parseArg(b []byte) argDef {
+func (fn *function) parseArg(b []byte) argDef {
 	var a argDef
 	for f := range fieldsOf(b) {
 		switch f.num {
@@ -78,6 +79,9 @@ func parseArg(b []byte) argDef {
 			a.typ = int32(f.number)
 		case argNumberAttr, argTypeListAttr:
 			a.list = a.list || len(f.bytes) > 0
+			if f.num == argNumberAttr {
+				fn.counts = append(fn.counts, string(f.bytes))
+			}
 		}
 	}
 	return a

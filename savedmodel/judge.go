@@ -75,12 +75,20 @@ func (j *judgement) collect() error {
 				return j.r.fail("node %s needs node %s, which the graph does not have", quote(name), quote(ref.node))
 			}
 		}
+		if err := j.checkNode(n); err != nil {
+			return err
+		}
 		var e effects
 		e.add(j.m, j.r.allowed, n, nil)
 		j.take(&e)
 	}
 	for _, name := range sortedKeys(j.m.functions) {
 		fn := j.m.functions[name]
+		for _, b := range fn.nodes {
+			if err := j.checkNode(parseNode(b)); err != nil {
+				return err
+			}
+		}
 		e, err := j.r.effectsOf(j.m, fn)
 		if err != nil {
 			return err

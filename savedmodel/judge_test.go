@@ -236,6 +236,34 @@ func TestAmbiguousGraphs(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, `needs node "nowhere"`)
 }
 
+// Nodes that end TensorFlow's process as it imports them.
+func TestLethalNodes(t *testing.T) {
+	count := func(n *tfproto.NodeDef, v int64) *tfproto.NodeDef {
+		return with(n, "N", &tfproto.AttrValue{Value: &tfproto.AttrValue_I{I: v}})
+	}
+	for _, v := range []int64{-1, 1 << 40} {
+		_, err := readGraph(t, graph([]*tfproto.NodeDef{count(node("y", "StringJoin", "x"), v)}), nil)
+		wantError(t, err, millrace.ErrLimit, `node "y" ("StringJoin"): attribute "N" is `)
+		_, err = readGraph(t, graph([]*tfproto.NodeDef{node("y", "Identity", "x")}, functionOf("f", nil, count(node("n", "Pack"), v))), nil)
+		wantError(t, err, millrace.ErrLimit, `node "n" ("Pack")`)
+		many := functionOf("f", nil)
+		many.Signature.InputArg = []*tfproto.OpDef_ArgDef{{Name: "in", Type: tfproto.DataType_DT_STRING, NumberAttr: "N"}}
+		_, err = readGraph(t, graph([]*tfproto.NodeDef{count(node("y", "f", "x"), v)}, many), nil)
+		wantError(t, err, millrace.ErrLimit, `node "y" ("f")`)
+	}
+	loop := func(inputs ...string) *tfproto.SavedModel {
+		return graph([]*tfproto.NodeDef{node("a", "Enter", "x"), node("b", "Enter", "x"), node("y", "Merge", inputs...), node("n", "NextIteration", "y")})
+	}
+	if _, err := readGraph(t, loop("a", "n"), nil); err != nil {
+		t.Errorf("a loop: %v", err)
+	}
+	if _, err := readGraph(t, loop("a", "b"), nil); err != nil {
+		t.Errorf("no loop: %v", err)
+	}
+	_, err := readGraph(t, loop("a", "n", "b"), nil)
+	wantError(t, err, millrace.ErrModel, `node "y" ("Merge") begins a loop that is entered in 2 places`)
+}
+
 // Foreign names reach a message escaped and cut.
 func TestNamesAreQuoted(t *testing.T) {
 	name := "\x1b[31m" + strings.Repeat("n", 500)

@@ -64,7 +64,7 @@ var opOutputs = sync.OnceValue(func() map[string]string {
 	return outputs
 })
 
-// maxOutputs is more outputs than any node has.
+// maxOutputs is more inputs or outputs of one kind than any node has.
 const maxOutputs = 1 << 16
 
 // outputTypes returns the type of each output of a node that runs an operation
@@ -76,6 +76,9 @@ func outputTypes(n nodeDef) (types []int32, ok bool) {
 		return nil, false
 	}
 	for _, token := range strings.Fields(spec) {
+		if token[0] == '#' {
+			continue
+		}
 		if list, found := strings.CutPrefix(token, "@"); found {
 			these, ok := attrTypes(n.attr(list))
 			if !ok {
@@ -97,6 +100,18 @@ func outputTypes(n nodeDef) (types []int32, ok bool) {
 		}
 	}
 	return types, true
+}
+
+// countAttrs returns the attributes that say how often an input or output of an
+// operation repeats.
+func countAttrs(op string) []string {
+	var names []string
+	for _, token := range strings.Fields(opOutputs()[op]) {
+		if name, found := strings.CutPrefix(token, "#"); found {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // outputCount returns how often an output repeats; attr names the attribute
