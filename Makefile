@@ -62,11 +62,13 @@ build: need-go need-cc ## build bin/millrace
 runtime: need-pip build ## install TensorFlow's library, once
 	@if [ -z "$${MILLRACE_RUNTIME:-}" ]; then $(MILLRACE) runtime install $(if $(FROM),--from '$(FROM)'); fi
 
+OPBUILD = go run ./internal/opbuild -runtime "$${MILLRACE_RUNTIME:-}"
+
 # The library of our own dataset operations goes into the runtime's directory,
 # where the program finds it; without it everything works, but slower.
 .PHONY: native
 native: runtime need-cxx ## compile cgo/datasets
-	go run ./internal/opbuild -runtime "$${MILLRACE_RUNTIME:-}" -cxx '$(CXX)'
+	$(OPBUILD) -cxx '$(CXX)'
 
 # The C++ tests of what is in it and needs no TensorFlow.
 NATIVE_TESTS = $(MAKE) -f cgo/datasets/tests.mk -j$(shell nproc)
@@ -81,13 +83,17 @@ native-asan: need-gtest ## the same under the address and the undefined behaviou
 
 .PHONY: native-tsan
 native-tsan: need-gtest ## the worker pool and the readers under the thread sanitizer
-	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*WorkerPool*:*Reader*:*NextRun*:*Large*'
+	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*WorkerPool*:*Reader*:*Walk*:*NextRun*:*Large*'
+
+.PHONY: native-ops-test
+native-ops-test: native need-gtest ## the dataset operations as TensorFlow runs them, in C++
+	@$(MAKE) -f cgo/optest/tests.mk -j$(shell nproc) RUNTIME="$$($(OPBUILD) -where runtime)" OPS="$$($(OPBUILD) -where library)"
 
 # For make test, which must run where GoogleTest is not installed. With CI=true
 # the same tests run under the sanitizers.
 .PHONY: native-test-if-gtest
-native-test-if-gtest: need-cxx
-	@if $(HAVE_GTEST); then $(MAKE) $(if $(CI),native-asan,native-test); else echo "SKIPPED: the C++ tests. $(NO_GTEST)" >&2; fi
+native-test-if-gtest: need-cxx native
+	@if $(HAVE_GTEST); then $(MAKE) $(if $(CI),native-asan,native-test) native-ops-test; else echo "SKIPPED: the C++ tests. $(NO_GTEST)" >&2; fi
 
 # Our decoders beside TensorFlow's own parsers, in one process. N mutants from
 # SEED on; SANITIZE=address or undefined watches our side.
@@ -97,7 +103,7 @@ SANITIZE :=
 .PHONY: fuzz-decoder
 fuzz-decoder: runtime need-cxx ## the decoders against TensorFlow's parsers, with N mutated records
 	@mkdir -p build/fuzz/out
-	@$(MAKE) -f cgo/fuzz/build.mk -j$(shell nproc) SANITIZE='$(SANITIZE)' RUNTIME="$$(go run ./internal/opbuild -runtime "$${MILLRACE_RUNTIME:-}" -where)"
+	@$(MAKE) -f cgo/fuzz/build.mk -j$(shell nproc) SANITIZE='$(SANITIZE)' RUNTIME="$$($(OPBUILD) -where runtime)"
 	build/fuzz/$(or $(SANITIZE),plain)/fuzz_decoder -n $(N) -seed $(SEED) -out build/fuzz/out
 
 .PHONY: fuzz-decoder-short
@@ -118,7 +124,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan native-test native-asan native-tsan stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files

@@ -66,7 +66,7 @@ int64_t Floats(std::string_view value, int64_t want, char* to) {
     const size_t n = std::min<size_t>(
         static_cast<size_t>(std::min(count, want)) * 4, list.packed_length);
     if (n > static_cast<size_t>(list.end - list.p)) return -1;
-    if (count == want) std::memcpy(to, list.p, n);
+    if (count == want && n > 0) std::memcpy(to, list.p, n);
     return count;
   }
   int64_t count = 0;

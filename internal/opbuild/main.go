@@ -5,7 +5,7 @@
 // Usage, in the top directory:
 //
 //	opbuild [-runtime DIR] [-cxx COMPILER]
-//	opbuild [-runtime DIR] -where
+//	opbuild [-runtime DIR] -where runtime|library
 package main
 
 import (
@@ -33,14 +33,14 @@ const (
 type options struct {
 	runtime  string
 	compiler string
-	where    bool
+	where    string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.runtime, "runtime", "", "the runtime's `directory`; default: the one that is installed")
 	flag.StringVar(&o.compiler, "cxx", "g++", "the C++ `compiler`")
-	flag.BoolVar(&o.where, "where", false, "print the directory with TensorFlow's library and headers, and compile nothing")
+	flag.StringVar(&o.where, "where", "", "compile nothing, print the directory of the `runtime`, or the path of our library")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "opbuild:", err)
@@ -49,13 +49,8 @@ func main() {
 }
 
 func (o *options) run() error {
-	if o.where {
-		dir, err := o.runtimeDir()
-		if err != nil {
-			return err
-		}
-		fmt.Println(dir)
-		return nil
+	if o.where != "" {
+		return o.print()
 	}
 	digest, err := oplibrary.Digest(sourceDir)
 	if err != nil {
@@ -74,13 +69,34 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(dir, oplibrary.Folder, oplibrary.Name(runtimedir.Pinned().Version))
+	to := libraryPath(dir)
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("find library: %w", err)
 	}
 	return o.build(dir, to)
+}
+
+// print prints what -where asks for.
+func (o *options) print() error {
+	dir, err := o.runtimeDir()
+	if err != nil {
+		return err
+	}
+	switch o.where {
+	case "runtime":
+		fmt.Println(dir)
+	case "library":
+		fmt.Println(libraryPath(dir))
+	default:
+		return fmt.Errorf("-where is runtime or library, not %q", o.where)
+	}
+	return nil
+}
+
+func libraryPath(dir string) string {
+	return filepath.Join(dir, oplibrary.Folder, oplibrary.Name(runtimedir.Pinned().Version))
 }
 
 // runtimeDir returns the runtime's directory, which has the headers.
