@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/internal/inspect"
 	"millrace/internal/output"
+	"millrace/internal/terminal"
 )
 
 // inspectFlags are the flags of inspect.
@@ -88,5 +89,5 @@ func (p *program) printReport(r *inspect.Report, flags *inspectFlags) error {
 	if err != nil {
 		return err
 	}
-	return p.printf("%s\n", b)
+	return p.printf("%s\n", terminal.AppendJSON(nil, b))
 }

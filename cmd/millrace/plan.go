@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
+
+	"millrace/internal/terminal"
 )
 
 func (p *program) planCommand() *cobra.Command {
@@ -29,13 +31,13 @@ optimiser rewrote or left alone, and why. No TensorFlow is needed.`,
 				return err
 			}
 			if !asJSON {
-				return p.printf("%s", plan.Explain())
+				return p.printf("%s", terminal.Text(plan.Explain()))
 			}
 			b, err := json.MarshalIndent(plan, "", "  ")
 			if err != nil {
 				return err
 			}
-			return p.printf("%s\n", b)
+			return p.printf("%s\n", terminal.AppendJSON(nil, b))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

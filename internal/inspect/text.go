@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/internal/figures"
+	"millrace/internal/terminal"
 )
 
 // maxFiles is how many files a text shows unless asked for all.
@@ -27,7 +28,7 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 		}
 		fmt.Fprintf(b, "note: %s\n", n)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
 }
 

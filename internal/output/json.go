@@ -8,6 +8,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
+	"millrace/internal/terminal"
 )
 
 // AppendBatch appends one batch as a JSON object on one line, in the form of
@@ -110,7 +111,8 @@ func appendBase64(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendName appends a JSON string holding a tensor's name.
+// appendName appends a JSON string holding a tensor's name, which may come
+// from a model that is not trusted and go to a terminal.
 func appendName(b []byte, name string) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -118,7 +120,7 @@ func appendName(b []byte, name string) []byte {
 	if err := enc.Encode(name); err != nil { // a string always encodes
 		return strconv.AppendQuote(b, name)
 	}
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	return terminal.AppendJSON(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
 }
 
 // flushAt is how many bytes of NDJSON are gathered before they are written.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
+	"millrace/internal/terminal"
 )
 
 // npz writes a zip archive with one .npy array a column, uncompressed, as
@@ -30,6 +33,13 @@ func newNPZ(w *sink) encoder { return &npz{w: w} }
 
 func (n *npz) start(cols []dtype.TensorSpec) error {
 	for _, spec := range cols {
+		if !memberName(spec.Name) {
+			e := millrace.Errorf(millrace.ErrConfig, "an archive with a member of this name could be unpacked elsewhere than it should; rename the tensor, or write NDJSON, TFRecord or Parquet")
+			e.Tensor = spec.Name
+			return e
+		}
+	}
+	for _, spec := range cols {
 		row := spec.Shape.Dims()
 		for i := range row {
 			row[i] = max(row[i], 0) // a size is unknown only where there are no rows
@@ -41,6 +51,14 @@ func (n *npz) start(cols []dtype.TensorSpec) error {
 		n.cols = append(n.cols, &npyColumn{spec: spec, row: row, file: f, buf: bufio.NewWriterSize(f, 64<<10)})
 	}
 	return nil
+}
+
+// memberName reports whether a tensor's name can be that of a member. Programs
+// that unpack archives take it for a path, on some systems with backslashes or
+// the letter of a drive.
+func memberName(name string) bool {
+	drive := len(name) > 1 && name[1] == ':'
+	return filepath.IsLocal(name) && name == path.Clean(name) && !drive && !strings.Contains(name, `\`) && name == terminal.Line(name)
 }
 
 func (n *npz) write(batch []Column, rows int) error {

@@ -254,6 +254,31 @@ func TestNPZ(t *testing.T) {
 	}
 }
 
+// Who unpacks an archive takes its members' names for paths.
+func TestNPZNames(t *testing.T) {
+	one := func(name string) []Column {
+		return []Column{{Name: name, DType: dtype.Int8, Shape: []int64{1}, Data: []byte{7}}}
+	}
+	for _, name := range []string{"../x", "/x", "a/../../x", "a/..", "", `..\x`, "C:x", "a\x1b[2J", "a\u009b2J", "a\u202egnp"} {
+		f, err := Create(filepath.Join(t.TempDir(), "out.npz"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = f.Write(one(name)); err == nil {
+			err = f.Commit()
+		}
+		if !errors.Is(err, millrace.ErrConfig) {
+			t.Errorf("a member %q: %v", name, err)
+		}
+		f.Close()
+	}
+	for _, name := range []string{"a/b", "StatefulPartitionedCall:0", "..x", "日本"} {
+		if got := readNPZ(t, save(t, "out.npz", one(name))); got[name+".npy"] == "" {
+			t.Errorf("no member %q in %v", name, got)
+		}
+	}
+}
+
 func TestWithoutRows(t *testing.T) {
 	hints := []dtype.TensorSpec{
 		{Name: "x", DType: dtype.Float, Shape: dtype.MakeShape(3, -1)}, {Name: "s", DType: dtype.String, Shape: dtype.ScalarShape()},

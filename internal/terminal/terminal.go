@@ -2,8 +2,11 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Line returns text as one line that a terminal shows as it is. Line breaks
@@ -11,16 +14,48 @@ import (
 // U+FFFD. Those are control characters, which move the cursor or worse, and
 // format characters, which change the order in which text is shown.
 func Line(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, lineBreak), "; ")
+	return strings.Map(shown, strings.Join(strings.FieldsFunc(s, lineBreak), "; "))
+}
+
+// Text returns text of several lines as [Line] does, and keeps line breaks.
+func Text(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case unicode.IsPrint(r), unicode.Is(unicode.Zs, r), joins(r):
+		if r == '\n' {
 			return r
 		}
-		return unicode.ReplacementChar
+		return shown(r)
 	}, s)
+}
+
+// AppendJSON appends JSON text to b and writes each rune in it that does not
+// print as an escape sequence, which means the same to who parses it. The text
+// must be valid: there, such runes are in strings only.
+func AppendJSON(b, text []byte) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r < ' ' || shown(r) == r: // line breaks between values
+			b = append(b, text[:size]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return b
+}
+
+// shown returns what a terminal is given for a rune.
+func shown(r rune) rune {
+	switch {
+	case r == '\t':
+		return ' '
+	case unicode.IsPrint(r), unicode.Is(unicode.Zs, r), joins(r):
+		return r
+	}
+	return unicode.ReplacementChar
 }
 
 func lineBreak(r rune) bool { return r == '\n' || r == '\r' }
