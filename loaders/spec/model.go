@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
 	"millrace/loaders/jsonpos"
@@ -128,7 +129,7 @@ func (c *checker) fitsModel(t *tensorState) {
 		d := c.inConfig.Report(at, "the model takes dtype %q, the pipeline gives %q", want.DType, t.DType)
 		d.Class = millrace.ErrModel
 	}
-	if t.shaped && want.Shape != nil && !compatible(c.batchedShape(t), want.Shape) {
+	if t.shaped && want.Shape != nil && !dtype.MakeShape(want.Shape...).IsCompatibleWith(dtype.MakeShape(c.batchedShape(t)...)) {
 		d := c.inConfig.Report(at, "the model takes shape %s, the pipeline gives %s", FormatShape(want.Shape), FormatShape(c.batchedShape(t)))
 		d.Class = millrace.ErrModel
 	}
@@ -141,18 +142,4 @@ func (c *checker) batchedShape(t *tensorState) []int64 {
 		return PaddedShape(t.Shape, c.spec.Padding[t.index].Shape)
 	}
 	return t.Shape
-}
-
-// compatible reports whether a tensor of one shape may have the other, -1
-// being any size.
-func compatible(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] >= 0 && b[i] >= 0 && a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

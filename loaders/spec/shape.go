@@ -5,17 +5,16 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"millrace/dtype"
 )
 
-// NumElements returns the number of elements of a shape, at most the largest
-// int64.
+// NumElements returns the number of elements of a shape without unknown
+// dimensions, and the largest int64 for one that [dtype.Elements] refuses.
 func NumElements(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		if d > 0 && n > math.MaxInt64/d {
-			return math.MaxInt64
-		}
-		n *= d
+	n, err := dtype.Elements(shape)
+	if err != nil {
+		return math.MaxInt64
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"millrace/dtype"
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -46,9 +47,6 @@ func (f *Feature) stored() int64 {
 	if f.Kind == Raw {
 		return max(f.Strings, 1)
 	}
-	n := int64(1)
-	for _, d := range f.Shape {
-		n *= d
-	}
+	n, _ := dtype.Elements(f.Shape) // decodeAttrs refuses a shape without a number
 	return n
 }

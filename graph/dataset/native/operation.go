@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/internal/limit"
@@ -63,11 +64,14 @@ func decodeAttrs(s *graph.Scope, op string, features []Feature) attrs {
 	var stored []int64
 	var big []bool
 	for _, f := range features {
+		_, _, err := dtype.ByteSize(f.spec(0).DType, f.Shape)
 		switch {
 		case slices.Contains(keys, f.Key):
 			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q is to be decoded twice", f.Key))
 		case slices.ContainsFunc(f.Shape, func(d int64) bool { return d < 0 || d > limit.PaddedDimension }):
 			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q: the shape %v is not known in advance", f.Key, f.Shape))
+		case err != nil:
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrLimit, "feature %q: %w", f.Key, err))
 		}
 		keys, kinds = append(keys, f.Key), append(kinds, string(f.Kind))
 		stored, big = append(stored, f.stored()), append(big, f.BigEndian)
