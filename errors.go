@@ -6,6 +6,7 @@
 package millrace
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -66,6 +67,15 @@ func Errorf(class Class, format string, args ...any) *Error {
 		e.Err = u.Unwrap()
 	}
 	return e
+}
+
+// Canceled returns the error of work that ended because ctx did, with the cause
+// of that. What names the work, as in "scan of data files"; it may be "".
+func Canceled(ctx context.Context, what string) *Error {
+	if what != "" {
+		what += " "
+	}
+	return Errorf(ErrCanceled, "%scanceled: %w", what, context.Cause(ctx))
 }
 
 // Error returns the place and the message, on one line.

@@ -1,6 +1,10 @@
 package millrace
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+)
 
 func TestQuote(t *testing.T) {
 	tests := []struct{ name, text, want string }{
@@ -15,6 +19,18 @@ func TestQuote(t *testing.T) {
 	for _, tt := range tests {
 		if got := Quote(tt.text); got != tt.want {
 			t.Errorf("%s: Quote(%q)\n got %s\nwant %s", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	cause := errors.New("the user left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	for what, want := range map[string]string{"": "canceled: the user left", "scan": "scan canceled: the user left"} {
+		err := Canceled(ctx, what)
+		if err.Error() != want || !errors.Is(err, ErrCanceled) || !errors.Is(err, cause) {
+			t.Errorf("Canceled(%q)\n got %v\nwant %s", what, err, want)
 		}
 	}
 }

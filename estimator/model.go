@@ -58,7 +58,7 @@ func (m *Model) lockGraph(ctx context.Context) error {
 	case m.building <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return millrace.Errorf(millrace.ErrCanceled, "canceled: %w", context.Cause(ctx))
+		return millrace.Canceled(ctx, "")
 	}
 }
 

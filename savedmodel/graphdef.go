@@ -3,7 +3,6 @@ package savedmodel
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 )
 
 // ReadGraph reads the GraphDef in a file, a frozen model's for example, and
@@ -18,8 +17,8 @@ func ReadGraph(file string, o *Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
-		return nil, r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
+	if err := r.checkPin(); err != nil {
+		return nil, err
 	}
 	return r.checkGraphDef(data)
 }
@@ -44,9 +43,8 @@ func (r *reader) checkGraphDef(def []byte) ([]byte, error) {
 	if err := r.parseGraphDef(m, def); err != nil {
 		return nil, err
 	}
-	if m.minConsumer > newestProducer {
-		return nil, r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
-			runtimeVersion, m.minConsumer, newestProducer)
+	if err := r.checkVersion(m); err != nil {
+		return nil, err
 	}
 	if err := r.checkCalls(m); err != nil {
 		return nil, err

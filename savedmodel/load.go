@@ -67,14 +67,15 @@ func (r *reader) loadText() ([]byte, error) {
 		return nil, e
 	}
 	var m tfproto.SavedModel
-	if err := prototext.Unmarshal(text, &m); err != nil {
+	err = prototext.Unmarshal(text, &m)
+	var data []byte
+	if err == nil {
+		data, err = proto.MarshalOptions{Deterministic: true}.Marshal(&m)
+	}
+	if err != nil {
 		e := r.fail("not a SavedModel in text form: %s", quote(err.Error()))
 		e.Err = millrace.ErrCorrupt
 		return nil, e
-	}
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(&m)
-	if err != nil {
-		return nil, r.fail("not a SavedModel in text form: %s", quote(err.Error()))
 	}
 	return data, nil
 }

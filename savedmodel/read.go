@@ -76,10 +76,27 @@ func newReader(path string, o *Options) *reader {
 	return r
 }
 
+// checkPin compares the file's digest with the one that the caller wants.
+func (r *reader) checkPin() error {
+	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
+		return r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
+	}
+	return nil
+}
+
+// checkVersion refuses a graph that only a newer TensorFlow reads.
+func (r *reader) checkVersion(m *metaGraph) error {
+	if m.minConsumer > newestProducer {
+		return r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
+			runtimeVersion, m.minConsumer, newestProducer)
+	}
+	return nil
+}
+
 // checkFile checks the protobuf: pin, form, fingerprint.
 func (r *reader) checkFile(data []byte) (fingerprinted bool, err error) {
-	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
-		return false, r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
+	if err := r.checkPin(); err != nil {
+		return false, err
 	}
 	var walk wireCheck
 	if err := r.wireError(walk.check(data, 0, savedModelType(), 0)); err != nil {
@@ -119,9 +136,8 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.minConsumer > newestProducer {
-		return nil, r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
-			runtimeVersion, m.minConsumer, newestProducer)
+	if err := r.checkVersion(m); err != nil {
+		return nil, err
 	}
 	if err := r.checkCalls(m); err != nil {
 		return nil, err

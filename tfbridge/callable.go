@@ -129,7 +129,7 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 		return errNoContext()
 	}
 	if err := ctx.Err(); err != nil {
-		return errCanceled(ctx)
+		return millrace.Canceled(ctx, "")
 	}
 	if c == nil || c.s == nil {
 		return errClosed("session")

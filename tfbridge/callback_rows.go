@@ -163,7 +163,7 @@ func (r *Rows) fits(typ reflect.Type, dims []int64) (bool, error) {
 		}
 		dt, ok := dataTypeOf(elem)
 		if !ok {
-			return false, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", elem)
+			return false, errElementType(elem)
 		}
 		r.known, r.scalar = typ, dt
 	}
@@ -282,7 +282,7 @@ func TypeSpec(t reflect.Type) (DataType, Shape, error) {
 	}
 	dt, ok := dataTypeOf(elem)
 	if !ok {
-		return 0, Shape{}, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", elem)
+		return 0, Shape{}, errElementType(elem)
 	}
 	return dt, MakeShape(dims...), nil
 }

@@ -163,7 +163,7 @@ func Blocking(fn CallFunc) func(*Call) {
 		c.keepArgs = true
 		c.Go(c.fn.name, func(ctx context.Context) {
 			defer closeAll(c.args)
-			stop := context.AfterFunc(ctx, func() { c.Fail(errCanceled(ctx)) })
+			stop := context.AfterFunc(ctx, func() { c.Fail(millrace.Canceled(ctx, "")) })
 			defer stop()
 			results, err := c.fn.try(ctx, fn, c.args)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"millrace"
 	"millrace/dtype"
 )
 
@@ -167,4 +168,14 @@ func viewableAs(d DataType, t reflect.Type) bool {
 	}
 	from, ok := dataTypeOf(t)
 	return ok && goType(from).Kind() == own.Kind()
+}
+
+// errElementType says that no data type has elements of a Go type.
+func errElementType(t reflect.Type) error {
+	return millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", t)
+}
+
+// errNoBytes says that tensors of a data type are not plain memory.
+func errNoBytes(d DataType) error {
+	return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", d)
 }

@@ -28,7 +28,7 @@ func (l limiter) acquire(ctx context.Context, closing <-chan struct{}) error {
 	case <-closing:
 		return errClosed("session")
 	case <-ctx.Done():
-		return errCanceled(ctx)
+		return millrace.Canceled(ctx, "")
 	}
 }
 
@@ -77,7 +77,7 @@ func acquireSlot(ctx context.Context, closing <-chan struct{}) (limiter, error) 
 	case <-closing:
 		return nil, errClosed("session")
 	case <-ctx.Done():
-		return nil, errCanceled(ctx)
+		return nil, millrace.Canceled(ctx, "")
 	case <-timer.C:
 	}
 	select {
@@ -88,17 +88,12 @@ func acquireSlot(ctx context.Context, closing <-chan struct{}) (limiter, error) 
 	case <-closing:
 		return nil, errClosed("session")
 	case <-ctx.Done():
-		return nil, errCanceled(ctx)
+		return nil, millrace.Canceled(ctx, "")
 	}
 }
 
 // release gives a slot back.
 func (l limiter) release() { <-l }
-
-// errCanceled is the error of a call whose context is done.
-func errCanceled(ctx context.Context) error {
-	return millrace.Errorf(millrace.ErrCanceled, "canceled: %w", context.Cause(ctx))
-}
 
 // errNoContext says that a context is nil.
 func errNoContext() error { return millrace.Errorf(millrace.ErrConfig, "the context is nil") }

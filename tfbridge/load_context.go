@@ -1,6 +1,10 @@
 package tfbridge
 
-import "context"
+import (
+	"context"
+
+	"millrace"
+)
 
 // LoadSavedModelContext is LoadSavedModel that returns when ctx is done, with an
 // error of class millrace.ErrCanceled. TensorFlow cannot stop loading: it goes
@@ -12,7 +16,7 @@ func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *Se
 		return nil, errNoContext()
 	}
 	if ctx.Err() != nil {
-		return nil, errCanceled(ctx)
+		return nil, millrace.Canceled(ctx, "")
 	}
 	type result struct {
 		m   *SavedModel
@@ -32,6 +36,6 @@ func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *Se
 		return r.m, r.err
 	case <-ctx.Done():
 		close(abandoned)
-		return nil, errCanceled(ctx)
+		return nil, millrace.Canceled(ctx, "")
 	}
 }

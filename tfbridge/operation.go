@@ -19,16 +19,18 @@ type Operation struct {
 // check returns an error if the operation is nil or its graph is closed.
 func (o *Operation) check() error {
 	if o == nil || o.c == nil {
-		return millrace.Errorf(millrace.ErrModel, "no operation: it is nil")
+		return errNoOperation()
 	}
 	return o.g.check()
 }
+
+func errNoOperation() error { return millrace.Errorf(millrace.ErrModel, "no operation: it is nil") }
 
 // hold takes a reference to the graph, which the caller gives back with
 // o.g.release.
 func (o *Operation) hold() error {
 	if o == nil || o.c == nil {
-		return millrace.Errorf(millrace.ErrModel, "no operation: it is nil")
+		return errNoOperation()
 	}
 	return o.g.hold()
 }

@@ -87,7 +87,7 @@ func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, f
 		return nil, errNoContext()
 	}
 	if ctx.Err() != nil {
-		return nil, errCanceled(ctx)
+		return nil, millrace.Canceled(ctx, "")
 	}
 	args := newCRunArgs(feeds, fetches, targets)
 	c, err := p.s.convert(args.feeds, args.fetches, args.targets)

@@ -61,7 +61,7 @@ func NewPinnedTensor[T any](shape []int64, data []T, o *PinOptions) (*Tensor, er
 	typ := reflect.TypeFor[T]()
 	dt, ok := dataTypeOf(typ)
 	if !ok || dt == String {
-		return nil, millrace.Errorf(millrace.ErrSchema, "memory of type %v cannot be shared with TensorFlow", typ)
+		return nil, errNotShared(typ)
 	}
 	if o == nil {
 		o = &PinOptions{}
@@ -119,7 +119,7 @@ func AlignedSlice[T any](n int) ([]T, error) {
 	typ := reflect.TypeFor[T]()
 	dt, ok := dataTypeOf(typ)
 	if !ok || dt == String {
-		return nil, millrace.Errorf(millrace.ErrSchema, "memory of type %v cannot be shared with TensorFlow", typ)
+		return nil, errNotShared(typ)
 	}
 	if n < 0 || n > (1<<46)/dt.Size() {
 		return nil, millrace.Errorf(millrace.ErrLimit, "cannot make a slice of %d elements", n)
@@ -128,4 +128,9 @@ func AlignedSlice[T any](n int) ([]T, error) {
 	first := unsafe.Pointer(unsafe.SliceData(raw))
 	skip := -uintptr(first) % alignment
 	return unsafe.Slice((*T)(unsafe.Add(first, skip)), n), nil
+}
+
+// errNotShared says that TensorFlow cannot use memory of a Go type in place.
+func errNotShared(t reflect.Type) error {
+	return millrace.Errorf(millrace.ErrSchema, "memory of type %v cannot be shared with TensorFlow", t)
 }

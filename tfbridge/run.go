@@ -7,6 +7,8 @@ import (
 	"context"
 	"runtime"
 	"unsafe"
+
+	"millrace"
 )
 
 // run is one run in flight. It holds references to its session and values, so
@@ -131,7 +133,7 @@ func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([
 		close(abandoned)
 		g.interrupt()
 		close(interrupted)
-		return nil, errCanceled(ctx)
+		return nil, millrace.Canceled(ctx, "")
 	}
 }
 

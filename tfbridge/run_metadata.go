@@ -53,7 +53,7 @@ func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, 
 		return nil, nil, errNoContext()
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, errCanceled(ctx)
+		return nil, nil, millrace.Canceled(ctx, "")
 	}
 	if c == nil || !c.traced {
 		return nil, nil, millrace.Errorf(millrace.ErrConfig, "the run was not prepared for tracing: set RunOptions.Trace or PartitionGraphs")

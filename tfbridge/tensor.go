@@ -74,7 +74,7 @@ func NewTensorFromSlice[T any](shape []int64, data []T) (*Tensor, error) {
 	typ := reflect.TypeFor[T]()
 	dt, ok := dataTypeOf(typ)
 	if !ok {
-		return nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", typ)
+		return nil, errElementType(typ)
 	}
 	if dt == String {
 		return newStrings(shape, len(data), func(i int) string { return reflect.ValueOf(data[i]).String() })
@@ -117,7 +117,7 @@ func (t *Tensor) checked() (*Tensor, error) {
 // checkRaw checks that a tensor has as many bytes as were given.
 func checkRaw(dt DataType, shape []int64, got int64) error {
 	if dt.Size() == 0 {
-		return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
+		return errNoBytes(dt)
 	}
 	n, want, err := dtype.ByteSize(dt, shape)
 	if err != nil {
@@ -135,7 +135,7 @@ func checkRaw(dt DataType, shape []int64, got int64) error {
 // It wraps TF_NewTensor.
 func ReadTensor(dt DataType, shape []int64, r io.Reader) (*Tensor, error) {
 	if dt.Size() == 0 {
-		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", dt)
+		return nil, errNoBytes(dt)
 	}
 	t, err := newTensor(dt, shape)
 	if err != nil {
@@ -228,7 +228,7 @@ func (t *Tensor) Bytes() ([]byte, error) {
 	}
 	defer t.h.release()
 	if t.dtype.Size() == 0 {
-		return nil, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", t.dtype)
+		return nil, errNoBytes(t.dtype)
 	}
 	return t.contents(), nil
 }
@@ -261,7 +261,7 @@ func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
 	}
 	defer t.h.release()
 	if t.dtype.Size() == 0 {
-		return 0, millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", t.dtype)
+		return 0, errNoBytes(t.dtype)
 	}
 	if w == nil {
 		return 0, errNoWriter()

@@ -67,7 +67,7 @@ func inspect(v reflect.Value) (DataType, []int64, error) {
 		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v: %v32 and %v64 have one", typ, kind, kind)
 	}
 	if !ok {
-		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", typ)
+		return 0, nil, errElementType(typ)
 	}
 	return dt, shape, nil
 }

@@ -182,10 +182,10 @@ func (s *scanner) place(e *millrace.Error, offset int64) error {
 	return e
 }
 
-// canceled returns an error if the context is done.
+// canceled returns an error if ctx has ended.
 func canceled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return &millrace.Error{Class: millrace.ErrCanceled, Op: "scan", Record: -1, Offset: -1, Msg: "scan of data files canceled", Err: context.Cause(ctx)}
+	return millrace.Canceled(ctx, "scan of data files")
 }

@@ -76,7 +76,7 @@ func (x Sparse[T]) join(rows []reflect.Value) (leafer, error) {
 		all.Values = append(all.Values, r.Values...)
 	}
 	if len(rows) == 0 {
-		return nil, millrace.Errorf(millrace.ErrModel, "no row tells the rank of a %T", x)
+		return nil, errNoRank(x)
 	}
 	return all, nil
 }
@@ -84,7 +84,7 @@ func (x Sparse[T]) join(rows []reflect.Value) (leafer, error) {
 // join returns rows as one ragged tensor of a rank more.
 func (x Ragged[T]) join(rows []reflect.Value) (leafer, error) {
 	if len(rows) == 0 {
-		return nil, millrace.Errorf(millrace.ErrModel, "no row tells the rank of a %T", x)
+		return nil, errNoRank(x)
 	}
 	var all Ragged[T]
 	for i, row := range rows {
@@ -112,4 +112,9 @@ func (x Ragged[T]) join(rows []reflect.Value) (leafer, error) {
 		all.Values = append(all.Values, r.Values...)
 	}
 	return all, nil
+}
+
+// errNoRank says that there are no rows of a sparse or ragged part.
+func errNoRank(part any) error {
+	return millrace.Errorf(millrace.ErrModel, "no row tells the rank of a %T", part)
 }

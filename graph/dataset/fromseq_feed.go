@@ -76,7 +76,7 @@ func (f *Feed[T]) Push(ctx context.Context, v T) error {
 	case <-f.closed:
 		return errFeedClosed()
 	case <-ctx.Done():
-		return millrace.Errorf(millrace.ErrCanceled, "push: %w", context.Cause(ctx))
+		return millrace.Canceled(ctx, "push")
 	}
 }
 

@@ -91,7 +91,7 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 // ended returns the error of a loop whose context is done.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return millrace.Errorf(millrace.ErrCanceled, "iterate: %w", context.Cause(ctx))
+		return millrace.Canceled(ctx, "iteration")
 	}
 	return fmt.Errorf("iterate: %w", err)
 }

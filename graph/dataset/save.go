@@ -69,7 +69,7 @@ func runOnce(ctx context.Context, g *tfbridge.Graph, op *tfbridge.Operation, o *
 	defer stop()
 	if _, err := sess.Run(o.Feeds, nil, []*tfbridge.Operation{op}); err != nil {
 		if ctx.Err() != nil {
-			return millrace.Errorf(millrace.ErrCanceled, "save: %w", context.Cause(ctx))
+			return millrace.Canceled(ctx, "save")
 		}
 		return fmt.Errorf("save: %w", err)
 	}

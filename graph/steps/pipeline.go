@@ -59,10 +59,6 @@ func (p *Pipeline) Wait(ctx context.Context) error {
 	case <-*ended:
 		return nil
 	case <-ctx.Done():
-		return canceled(ctx)
+		return millrace.Canceled(ctx, "")
 	}
-}
-
-func canceled(ctx context.Context) error {
-	return millrace.Errorf(millrace.ErrCanceled, "canceled: %w", context.Cause(ctx))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"millrace"
 	"millrace/tfbridge"
 )
 
@@ -60,7 +61,7 @@ func (r *run) receive(ctx context.Context) (result, error) {
 		select {
 		case r.asked <- struct{}{}:
 		case <-ctx.Done():
-			return result{}, canceled(ctx)
+			return result{}, millrace.Canceled(ctx, "")
 		}
 	}
 	select { // is it there already?
@@ -78,7 +79,7 @@ func (r *run) receive(ctx context.Context) (result, error) {
 		}
 		return res, nil
 	case <-ctx.Done():
-		return result{}, canceled(ctx)
+		return result{}, millrace.Canceled(ctx, "")
 	}
 }
 

@@ -103,7 +103,7 @@ func (f *findings) read(ctx context.Context, path string, o *tfrecord.ReaderOpti
 			return nil
 		}
 		if rec.Ordinal%canceledEvery == 0 && ctx.Err() != nil {
-			return millrace.Errorf(millrace.ErrCanceled, "inspection canceled: %w", context.Cause(ctx))
+			return millrace.Canceled(ctx, "inspection")
 		}
 		if sample > 0 && rec.Ordinal == sample {
 			f.file.AtLeast = true

@@ -309,7 +309,7 @@ func (in *installer) say(format string, args ...any) {
 // canceled prefers the caller's reason over what came of it.
 func canceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return millrace.Errorf(millrace.ErrCanceled, "installing the runtime: %w", context.Cause(ctx))
+		return millrace.Canceled(ctx, "installation of the runtime")
 	}
 	return err
 }

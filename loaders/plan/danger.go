@@ -61,7 +61,7 @@ func (p *Plan) refuseIn(ctx context.Context, path string) error {
 			return nil // a fault that TensorFlow survives
 		}
 		if ctx.Err() != nil {
-			return Canceled(ctx)
+			return millrace.Canceled(ctx, "")
 		}
 		if err := features.Reset(r.Data); err != nil {
 			continue // likewise

@@ -22,7 +22,7 @@ func (p *Plan) FindBadRecord(ctx context.Context) error {
 		}
 		err := tfrecord.Find(f.Path, o, func(r tfrecord.Record) error {
 			if ctx.Err() != nil {
-				return Canceled(ctx)
+				return millrace.Canceled(ctx, "")
 			}
 			return p.checkRecord(r.Data)
 		})

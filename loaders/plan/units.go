@@ -27,7 +27,7 @@ func (p *Plan) units(ctx context.Context, scan *Scan, i int, enough int64) (n in
 	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
 	for record, err := range tfrecord.Records(p.Files[i].Path, o) {
 		if err == nil && ctx.Err() != nil {
-			err = Canceled(ctx)
+			err = millrace.Canceled(ctx, "")
 		}
 		if err != nil || n >= enough {
 			return n, true, err
