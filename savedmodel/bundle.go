@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
+	"millrace/savedmodel/sigdef"
 )
 
 // Field numbers of BundleHeaderProto and BundleEntryProto.
@@ -178,7 +179,7 @@ func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
 		case entryType:
 			e.DType = dtype.DataType(int32(f.number))
 		case entryShape:
-			e.Shape = parseShape(f.bytes)
+			e.Shape = sigdef.ParseShape(f.bytes)
 		case entryShard:
 			e.shard = int32(f.number)
 		case entryOffset:

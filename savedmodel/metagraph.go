@@ -3,6 +3,8 @@ package savedmodel
 import (
 	"slices"
 	"strings"
+
+	"millrace/savedmodel/sigdef"
 )
 
 // Field numbers of SavedModel, MetaGraphDef and what is in them.
@@ -276,7 +278,8 @@ func parseAsset(b []byte) assetDef {
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case assetTensor:
-			a.tensor = parseTensorInfo(f.bytes).Node
+			info, _ := sigdef.ParseTensor(f.bytes)
+			a.tensor = info.Node
 		case assetFilename:
 			a.filename = string(f.bytes)
 		}
@@ -288,7 +291,11 @@ func parseAsset(b []byte) assetDef {
 // there is none. It looks where TensorFlow's loader looks, in the same order.
 func (r *reader) initOp(m *metaGraph) (string, error) {
 	if b, ok := m.signatures[initSignature]; ok {
-		for _, t := range parseSignature(initSignature, b).Outputs {
+		s, err := sigdef.Parse(initSignature, b)
+		if err != nil {
+			return "", r.fail("%v", err)
+		}
+		for _, t := range s.Outputs {
 			if t.Name == initSignature && t.Node != "" {
 				return t.Node, nil
 			}

@@ -64,7 +64,7 @@ func findSignature(file string, sigs map[string]*Signature, name string) (*Signa
 	}
 	var present []string
 	for _, key := range sortedKeys(sigs) {
-		present = append(present, sigs[key].describe())
+		present = append(present, describe(sigs[key]))
 	}
 	e := millrace.Errorf(millrace.ErrModel, "there is no such signature; the model has %s", shortList(present))
 	e.Op, e.File, e.Signature = "read model", file, name

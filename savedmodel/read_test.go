@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 			}
 			var sigs []string
 			for _, name := range sortedKeys(m.Signatures) {
-				sigs = append(sigs, m.Signatures[name].describe())
+				sigs = append(sigs, describe(m.Signatures[name]))
 			}
 			if diff := cmp.Diff(tt.signatures, sigs); diff != "" {
 				t.Errorf("signatures (-want +got):\n%s", diff)

@@ -1,119 +1,39 @@
 package savedmodel
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"millrace/dtype"
+	"millrace/savedmodel/sigdef"
 )
 
-// Field numbers of SignatureDef, TensorInfo and TensorShapeProto.
-const (
-	sigInputs, sigOutputs, sigMethod = 1, 2, 3
+// Signature is one way to call a model, see [sigdef.Signature].
+type Signature = sigdef.Signature
 
-	infoName, infoType, infoShape, infoSparse, infoComposite = 1, 2, 3, 4, 5
-
-	shapeDim, shapeUnknown = 2, 3
-)
-
-// Signature is one way to call a model: tensors to feed and tensors to fetch,
-// each list sorted by name.
-type Signature struct {
-	Name    string
-	Method  string
-	Inputs  []Tensor
-	Outputs []Tensor
-}
-
-// Tensor is an input or output of a signature.
-type Tensor struct {
-	dtype.TensorSpec          // Name is the key that callers use
-	Node             string   // where it is in the graph: "op:0"
-	Encoding         Encoding // other than Dense, Node is empty
-}
+// Tensor is an input or output of a signature, see [sigdef.Tensor].
+type Tensor = sigdef.Tensor
 
 // Encoding says how a tensor of a signature is put together.
-type Encoding string
+type Encoding = sigdef.Encoding
 
 // The encodings.
 const (
-	Dense     Encoding = ""          // one tensor
-	Sparse    Encoding = "sparse"    // indices, values and a shape
-	Composite Encoding = "composite" // tensors as a type of Python's says
+	Dense     = sigdef.Dense
+	Sparse    = sigdef.Sparse
+	Composite = sigdef.Composite
 )
-
-// parseSignature reads a SignatureDef.
-func parseSignature(name string, b []byte) *Signature {
-	s := &Signature{Name: name}
-	for f := range fieldsOf(b) {
-		switch f.num {
-		case sigInputs:
-			s.Inputs = append(s.Inputs, parseNamedTensor(f.bytes))
-		case sigOutputs:
-			s.Outputs = append(s.Outputs, parseNamedTensor(f.bytes))
-		case sigMethod:
-			s.Method = string(f.bytes)
-		}
-	}
-	byName := func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) }
-	slices.SortFunc(s.Inputs, byName)
-	slices.SortFunc(s.Outputs, byName)
-	return s
-}
-
-// parseNamedTensor reads one entry of a signature's inputs or outputs.
-func parseNamedTensor(b []byte) Tensor {
-	name, info := mapEntry(b)
-	t := parseTensorInfo(info)
-	t.Name = name
-	return t
-}
-
-// parseTensorInfo reads a TensorInfo.
-func parseTensorInfo(b []byte) Tensor {
-	t := Tensor{}
-	for f := range fieldsOf(b) {
-		switch f.num {
-		case infoName:
-			t.Node = string(f.bytes)
-		case infoSparse:
-			t.Encoding = Sparse
-		case infoComposite:
-			t.Encoding = Composite
-		case infoType:
-			t.DType = dtype.DataType(int32(f.number))
-		case infoShape:
-			t.Shape = parseShape(f.bytes)
-		}
-	}
-	return t
-}
-
-// parseShape reads a TensorShapeProto.
-func parseShape(b []byte) dtype.Shape {
-	dims := []int64{}
-	for f := range fieldsOf(b) {
-		switch f.num {
-		case shapeUnknown:
-			if f.number != 0 {
-				return dtype.Shape{}
-			}
-		case shapeDim:
-			size, _ := attrField(f.bytes, 1)
-			dims = append(dims, int64(size.number))
-		}
-	}
-	return dtype.MakeShape(dims...)
-}
 
 // signatures reads every signature and finds its tensors in the graph.
 func (r *reader) signatures(m *metaGraph) (map[string]*Signature, error) {
 	all := map[string]*Signature{}
 	for name, b := range m.signatures {
 		if name != initSignature && name != trainSignature {
-			all[name] = parseSignature(name, b)
+			s, err := sigdef.Parse(name, b)
+			if err != nil {
+				return nil, r.fail("%v", err)
+			}
+			all[name] = s
 		}
 	}
 	for _, name := range sortedKeys(all) {
@@ -185,7 +105,7 @@ func (m *metaGraph) outputTypes(n nodeDef) ([]int32, bool) {
 }
 
 // describe returns a signature for a message: name(inputs) -> outputs.
-func (s *Signature) describe() string {
+func describe(s *Signature) string {
 	names := func(tensors []Tensor) string {
 		var out []string
 		for _, t := range tensors {

@@ -14,6 +14,7 @@ import (
 
 	"millrace"
 	"millrace/internal/runtimedir"
+	"millrace/internal/wire"
 )
 
 // Library is a shared object that was loaded into TensorFlow. It cannot be
@@ -113,8 +114,8 @@ const (
 // opNames returns the names in an OpList message.
 func opNames(list []byte) ([]string, error) {
 	var names []string
-	ok := eachField(list, func(num protowire.Number, v []byte, _ uint64) bool {
-		return num != opListOp || eachField(v, func(num protowire.Number, v []byte, _ uint64) bool {
+	ok := wire.Each(list, func(num protowire.Number, v []byte, _ uint64) bool {
+		return num != opListOp || wire.Each(v, func(num protowire.Number, v []byte, _ uint64) bool {
 			if num == opDefName {
 				names = append(names, string(v))
 			}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
+	"millrace/internal/wire"
 )
 
 // The fields used of OpDef and OpDef.AttrDef.
@@ -49,12 +50,12 @@ func (g *Graph) attrTypes(opType string) map[string]string {
 		return nil
 	}
 	types := map[string]string{}
-	eachField(def, func(num protowire.Number, attr []byte, _ uint64) bool {
+	wire.Each(def, func(num protowire.Number, attr []byte, _ uint64) bool {
 		if num != opDefAttr {
 			return true
 		}
 		var name, typ string
-		ok := eachField(attr, func(num protowire.Number, v []byte, _ uint64) bool {
+		ok := wire.Each(attr, func(num protowire.Number, v []byte, _ uint64) bool {
 			switch num {
 			case attrDefName:
 				name = string(v)

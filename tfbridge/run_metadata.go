@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
+	"millrace/internal/wire"
 )
 
 // RunMetadata is what was recorded of a run.
@@ -119,12 +120,12 @@ const (
 // parseMetadata reads a RunMetadata message.
 func parseMetadata(raw []byte) (*RunMetadata, error) {
 	m := &RunMetadata{Raw: raw}
-	ok := eachField(raw, func(num protowire.Number, v []byte, _ uint64) bool {
+	ok := wire.Each(raw, func(num protowire.Number, v []byte, _ uint64) bool {
 		switch num {
 		case metadataPartitions:
 			m.PartitionGraphs = append(m.PartitionGraphs, v)
 		case metadataStats:
-			return eachField(v, func(num protowire.Number, v []byte, _ uint64) bool {
+			return wire.Each(v, func(num protowire.Number, v []byte, _ uint64) bool {
 				if num != statsDevice {
 					return true
 				}
@@ -143,7 +144,7 @@ func parseMetadata(raw []byte) (*RunMetadata, error) {
 
 // parseDevice reads a DeviceStepStats message.
 func parseDevice(raw []byte) (d DeviceTrace, ok bool) {
-	ok = eachField(raw, func(num protowire.Number, v []byte, _ uint64) bool {
+	ok = wire.Each(raw, func(num protowire.Number, v []byte, _ uint64) bool {
 		switch num {
 		case deviceName:
 			d.Device = string(v)
@@ -162,7 +163,7 @@ func parseDevice(raw []byte) (d DeviceTrace, ok bool) {
 func parseNode(raw []byte) (NodeTrace, bool) {
 	var t NodeTrace
 	numbers := map[protowire.Number]int64{}
-	ok := eachField(raw, func(num protowire.Number, v []byte, n uint64) bool {
+	ok := wire.Each(raw, func(num protowire.Number, v []byte, n uint64) bool {
 		switch num {
 		case nodeName:
 			t.Name = string(v)
@@ -171,7 +172,7 @@ func parseNode(raw []byte) (NodeTrace, bool) {
 		case nodeThread:
 			t.Thread = uint32(n)
 		case nodeMemory:
-			return eachField(v, func(num protowire.Number, _ []byte, n uint64) bool {
+			return wire.Each(v, func(num protowire.Number, _ []byte, n uint64) bool {
 				if num == memoryTotal {
 					t.Bytes += int64(n)
 				}

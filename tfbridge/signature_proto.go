@@ -5,6 +5,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace"
+	"millrace/savedmodel/sigdef"
 )
 
 // SignatureFromProto returns the signature that a SignatureDef message
@@ -27,14 +28,17 @@ func TensorInfoFromProto(info proto.Message) (TensorInfo, error) {
 
 // signatureDefFromProto converts a SignatureDef message.
 func signatureDefFromProto(def proto.Message) Signature {
-	s, _ := parseSignature(wireBytes(def))
-	return s
+	s, err := sigdef.Parse("", wireBytes(def))
+	if err != nil {
+		return Signature{}
+	}
+	return signatureOf(s)
 }
 
 // tensorInfoFromProto converts a TensorInfo message.
 func tensorInfoFromProto(info proto.Message) TensorInfo {
-	t, _ := parseTensorInfo(wireBytes(info))
-	return t
+	t, _ := sigdef.ParseTensor(wireBytes(info))
+	return infoOf(t)
 }
 
 // wireBytes returns a message as it is read from files.

@@ -2,6 +2,8 @@ package tfbridge
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"millrace/internal/wire"
 )
 
 // The few messages that are read and written here are handled field by field:
@@ -29,14 +31,14 @@ func funcListProto(names []FuncName) AttrProto {
 // names, or the message itself if it is something else or says more.
 func parseFuncs(raw AttrProto) any {
 	single, list := []FuncName(nil), []FuncName(nil)
-	ok := eachField(raw, func(num protowire.Number, v []byte, _ uint64) bool {
+	ok := wire.Each(raw, func(num protowire.Number, v []byte, _ uint64) bool {
 		switch num {
 		case attrFieldFunc:
 			name, ok := funcName(v)
 			single = append(single, name)
 			return ok
 		case attrFieldList:
-			return eachField(v, func(num protowire.Number, v []byte, _ uint64) bool {
+			return wire.Each(v, func(num protowire.Number, v []byte, _ uint64) bool {
 				name, ok := funcName(v)
 				list = append(list, name)
 				return ok && num == listFieldFunc
@@ -55,7 +57,7 @@ func parseFuncs(raw AttrProto) any {
 
 // funcName reads the name out of a NameAttrList that has no attributes.
 func funcName(raw []byte) (name FuncName, ok bool) {
-	ok = eachField(raw, func(num protowire.Number, v []byte, _ uint64) bool {
+	ok = wire.Each(raw, func(num protowire.Number, v []byte, _ uint64) bool {
 		name = FuncName(v)
 		return num == funcFieldName
 	})
@@ -70,31 +72,4 @@ func appendBytes(b []byte, num protowire.Number, v []byte) []byte {
 // appendVarint appends a field that holds a number.
 func appendVarint(b []byte, num protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), v)
-}
-
-// eachField calls fn with the fields of a message: their bytes, or their
-// number. It stops and returns false when fn does, or at damage.
-func eachField(b []byte, fn func(num protowire.Number, v []byte, n uint64) bool) bool {
-	for len(b) > 0 {
-		num, typ, size := protowire.ConsumeTag(b)
-		if size < 0 {
-			return false
-		}
-		b = b[size:]
-		var v []byte
-		var n uint64
-		switch typ {
-		case protowire.BytesType:
-			v, size = protowire.ConsumeBytes(b)
-		case protowire.VarintType:
-			n, size = protowire.ConsumeVarint(b)
-		default:
-			size = protowire.ConsumeFieldValue(num, typ, b)
-		}
-		if size < 0 || !fn(num, v, n) {
-			return false
-		}
-		b = b[size:]
-	}
-	return true
 }
