@@ -403,5 +403,6 @@ func stableModule(op string) string {
 		strs = append(strs, small(len(names[len(names)-1-i])+1))
 	}
 	strs = append(strs, strings.Join(names, "\x00")+"\x00"...)
-	return "ML\xefR" + string(small(6)) + "StableHLO_v1.0.0\x00" + "\x00" + string(small(len(strs))) + string(strs)
+	dialects := "\x01" + string(small(2)) + "ab"
+	return "ML\xefR" + string(small(6)) + "StableHLO_v1.0.0\x00" + dialects + "\x00" + string(small(len(strs))) + string(strs)
 }

@@ -80,7 +80,7 @@ func (w *canonicalWriter) split(b []byte, m *messageType) {
 	for f := range fieldsOf(b) {
 		p := part{num: f.num, field: m.field(f.num), value: f}
 		if p.field.mapped {
-			p.key = keyOf(f.num, f.bytes)
+			p.key = keyOf(f.num, f.bytes, p.field.message)
 		}
 		if !p.field.known {
 			if !w.orderOnly {

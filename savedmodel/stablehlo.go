@@ -18,8 +18,8 @@ import (
 // strings; in MLIR's text a name can be written in escapes. Bytecode is what
 // exporters write since 2023.
 //
-//	"ML\xefR"  version  producer\0  then sections:
-//	  kind and alignment (1 byte)  length  [alignment padding]  contents
+//	"ML\xefR"  version  producer\0  then sections, in any order:
+//	  kind (7 bits), aligned (1 bit)  length  [alignment, padding]  contents
 //	section 0, the strings:
 //	  count  lengths, of the last string first  strings, each with its \0
 
@@ -63,18 +63,42 @@ func moduleStrings(module []byte) (names [][]byte, ok bool) {
 		return nil, false
 	}
 	b.rest = b.rest[end+1:]
-	const stringSection, aligned = 0, 0x80
-	if len(b.rest) == 0 || b.rest[0]&^aligned != stringSection {
-		return nil, false // the strings come first
+	for len(b.rest) > 0 && !b.bad {
+		kind, contents := b.section(len(module))
+		if kind != 0 {
+			continue
+		}
+		if ok { // which of the two counts?
+			return nil, false
+		}
+		if names, ok = (&bytecode{rest: contents}).strings(); !ok {
+			return nil, false
+		}
 	}
-	padded := b.rest[0]&aligned != 0
+	return names, ok && !b.bad
+}
+
+// section reads one section of a module of some size. Padding brings the
+// contents to a place that their alignment divides.
+func (b *bytecode) section(size int) (kind byte, contents []byte) {
+	const kinds, aligned = 0x7f, 0x80
+	kind = b.rest[0]
 	b.rest = b.rest[1:]
-	size := b.number()
-	if b.bad || padded || size > uint64(len(b.rest)) {
-		return nil, false
+	length := b.number()
+	if kind&aligned != 0 {
+		alignment := b.number()
+		for alignment > 1 && !b.bad && uint64(size-len(b.rest))%alignment != 0 {
+			const padding = 0xcb
+			if b.bad = len(b.rest) == 0 || b.rest[0] != padding; !b.bad {
+				b.rest = b.rest[1:]
+			}
+		}
 	}
-	b.rest = b.rest[:size]
-	return b.strings()
+	if b.bad = b.bad || length > uint64(len(b.rest)); b.bad {
+		return kind & kinds, nil
+	}
+	contents, b.rest = b.rest[:length], b.rest[length:]
+	return kind & kinds, contents
 }
 
 // strings reads the contents of the section of strings.

@@ -112,7 +112,7 @@ func (c *wireCheck) checkValue(v wireValue, m *messageType, f fieldType, depth i
 			if len(c.keys) == maxMapKeys {
 				return fail("maps with more than %d keys", maxMapKeys)
 			}
-			c.keys = append(c.keys, keyOf(v.num, content))
+			c.keys = append(c.keys, keyOf(v.num, content, f.message))
 		}
 		return c.check(content, v.base, f.message, depth+1)
 	case packed:
@@ -124,12 +124,14 @@ func (c *wireCheck) checkValue(v wireValue, m *messageType, f fieldType, depth i
 	return nil
 }
 
-// keyOf reads the key of a map entry; a key left out is empty.
-func keyOf(num protowire.Number, entry []byte) mapKey {
+// keyOf reads the key of a map entry of type m; a key left out is empty. Of a
+// number it takes the bits that the key's type has, as a parser does: the others
+// do not make another key.
+func keyOf(num protowire.Number, entry []byte, m *messageType) mapKey {
 	k := mapKey{num: num}
 	for f := range fieldsOf(entry) {
 		if f.num == 1 {
-			k.text, k.number = string(f.bytes), f.number
+			k.text, k.number = string(f.bytes), narrow(m.field(1).kind, f.number)
 		}
 	}
 	return k

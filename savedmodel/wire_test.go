@@ -41,6 +41,7 @@ func TestWireCheck(t *testing.T) {
 		{"message twice", message(2, message(2), message(2)), "field 2 is there twice"},
 		{"both of a oneof", nodeOf(message(5, message(1, []byte("k")), message(2, number(3, 1), number(5, 1)))), "field 5 is there twice, or beside one"},
 		{"key twice", nodeOf(entry("a"), entry("b"), entry("a")), "in NodeDef: field 5 has a key twice"},
+		{"number as key twice", message(2, message(2, message(2, message(1, message(7, number(1, 1)), message(7, number(1, 1<<32|1)))))), "in FunctionDef: field 7 has a key twice"},
 		{"wrong type", nodeOf(number(2, 7)), "in NodeDef: field 2 has wire type 0, not 2"},
 		{"not UTF-8", nodeOf(message(1, []byte{0xff})), "in NodeDef: field 1 is not UTF-8"},
 		{"group", nodeOf(protowire.AppendTag(nil, 9, protowire.StartGroupType)), "a group"},

@@ -307,8 +307,50 @@ def graph_v1(path):
         v1.enable_control_flow_v2()
 
 
+def vocab_v1(path):
+    """TensorFlow 1 style: a table read from an asset, and two savers left over from training.
+
+    word string[?] -> id int64[?] = 2 * line number, -2 unknown.
+    """
+    os.chdir(tempfile.mkdtemp())  # the model keeps the name of the file as given
+    with open("words.txt", "w") as f:
+        f.write("mill\nrace\nwater\nwheel\n")
+    with v1.Graph().as_default(), v1.Session() as sess:
+        word = v1.placeholder(tf.string, [None], name="word")
+        table = v1.lookup.StaticHashTable(
+            v1.lookup.TextFileInitializer(
+                "words.txt", tf.string, v1.lookup.TextFileIndex.WHOLE_LINE,
+                tf.int64, v1.lookup.TextFileIndex.LINE_NUMBER), -1)
+        two = v1.get_variable("two", initializer=tf.constant(2, tf.int64), use_resource=False)
+        ids = table.lookup(word) * two
+        v1.train.Saver(sharded=True)
+        v1.train.Saver(sharded=False)
+        sess.run([v1.global_variables_initializer(), v1.tables_initializer()])
+        b = v1.saved_model.Builder(path)
+        b.add_meta_graph_and_variables(
+            sess, ["serve"], {"serving_default": v1.saved_model.predict_signature_def({"word": word}, {"id": ids})},
+            assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS), main_op=v1.tables_initializer())
+        b.save()
+
+
+def stablehlo(path):
+    """What jax2tf writes: y = tanh(x @ w) of fixed shapes, a program of StableHLO.
+
+    x float32[2, 3] -> y float32[2, 2] = tanh of sums. Needs jax.
+    """
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import jax2tf
+
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")  # no paths of this machine
+    m = tf.Module()
+    m.f = tf.function(jax2tf.convert(lambda x: {"y": jnp.tanh(x @ jnp.ones((3, 2)))}),
+                      input_signature=[spec([2, 3], tf.float32, "x")], autograph=False)
+    save(m, path, serving_default=m.f)
+
+
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
-          writes_file, python_function, recursive, graph_v1, writes_file_at_load]
+          writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo]
 
 
 def main(names):
