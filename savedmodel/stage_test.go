@@ -1,0 +1,196 @@
+package savedmodel
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"millrace"
+)
+
+// staged reads a model and stages its files in a folder of the test's.
+func staged(t *testing.T, dir string) (*Model, *Stage) {
+	t.Helper()
+	m, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Stage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return m, s
+}
+
+// TensorFlow reads what was opened, whatever becomes of its path.
+func TestStageHoldsTheFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, model := range []string{"linear", "sharded"} {
+		dir := copyModel(t, model)
+		index := readFile(t, filepath.Join(dir, indexName))
+		_, s := staged(t, dir)
+		shards, err := filepath.Glob(filepath.Join(dir, "variables", "variables.data-*"))
+		if err != nil || len(shards) == 0 {
+			t.Fatal(err)
+		}
+		for _, name := range append(shards, filepath.Join(dir, indexName)) {
+			want := readFile(t, name)
+			remove(t, name)
+			if err := syscall.Mkfifo(name, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := readFile(t, filepath.Join(filepath.Dir(s.Variables), filepath.Base(name))); !bytes.Equal(got, want) {
+				t.Errorf("%s: %d other bytes", name, len(got))
+			}
+		}
+		if got := readFile(t, s.Variables+".index"); !bytes.Equal(got, index) {
+			t.Errorf("%s: another index", model)
+		}
+	}
+}
+
+func TestStageAsset(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	m, s := staged(t, filepath.Join(models, "vocab"))
+	if len(s.Assets) != 1 || filepath.Base(s.Assets[0]) != "words.txt" || m.Program().Assets[0].Tensor != "asset_path_initializer:0" {
+		t.Fatalf("assets %v of %v", s.Assets, m.Program().Assets)
+	}
+	if got := readFile(t, s.Assets[0]); !strings.HasPrefix(string(got), "mill\n") {
+		t.Errorf("it holds %q", got)
+	}
+}
+
+// The folder is nobody else's, and goes.
+func TestStageFolder(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	_, s := staged(t, filepath.Join(models, "linear"))
+	entries, err := os.ReadDir(temp)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	if info, err := entries[0].Info(); err != nil || info.Mode() != os.ModeDir|0o700 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, err := os.ReadDir(temp); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	m, err := Read(filepath.Join(models, "constant"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.program.RestoreOp = ""
+	none, err := m.Stage()
+	if err != nil || none.dir != "" {
+		t.Errorf("a model without files: %v, %v", none, err)
+	}
+}
+
+// A folder that a killed process left is removed, one in use is not, and
+// neither is a new one, whose owner may not have locked it yet.
+func TestStageRemovesWhatIsLeft(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	old := time.Now().Add(-2 * staleAfter)
+	_, used := staged(t, filepath.Join(models, "linear"))
+	left, fresh, other := filepath.Join(temp, stagePrefix+"left"), filepath.Join(temp, stagePrefix+"new"), filepath.Join(temp, "other")
+	for _, dir := range []string{left, fresh, other} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{left, other, used.dir} {
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	staged(t, filepath.Join(models, "linear"))
+	for dir, want := range map[string]bool{left: false, fresh: true, other: true, used.dir: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: is there %v, want %v", filepath.Base(dir), err == nil, want)
+		}
+	}
+}
+
+// A file that was changed after the check is refused as it is staged.
+func TestStageRefuses(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	dir := copyModel(t, "linear")
+	m, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := filepath.Join(dir, oneShard)
+	remove(t, shard)
+	outside := filepath.Join(t.TempDir(), "outside")
+	writeFile(t, outside, nil)
+	if err := os.Symlink(outside, shard); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Stage()
+	wantError(t, err, millrace.ErrUnsafeModel, "leads out of the model's folder")
+	remove(t, shard)
+	if err := syscall.Mkfifo(shard, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Stage()
+	wantError(t, err, millrace.ErrModel, "not a regular file")
+	if entries, err := os.ReadDir(temp); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// The program is the same whatever order the file is in, and twice.
+func TestProgramIsCanonical(t *testing.T) {
+	dir := bare(t, "linear")
+	want, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, binaryName)
+	writeFile(t, name, reversed(readFile(t, name), savedModelType()))
+	got, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.SHA256 == want.SHA256 || !bytes.Equal(got.Program().MetaGraph, want.Program().MetaGraph) || len(got.Program().GraphDef) == 0 {
+		t.Error("the same model in another order is another program")
+	}
+}
+
+// reversed writes the singular fields and the entries of maps of a message
+// backwards, before the elements of lists.
+func reversed(b []byte, m *messageType) []byte {
+	var lists, rest []byte
+	for f := range fieldsOf(b) {
+		typ := m.field(f.num)
+		if typ.message != nil {
+			f.bytes = reversed(f.bytes, typ.message)
+		}
+		field := fieldBytes(f)
+		if typ.once > 0 || typ.mapped {
+			rest = append(field, rest...)
+		} else {
+			lists = append(lists, field...)
+		}
+	}
+	return append(rest, lists...)
+}
+
+// fieldBytes returns a field with its tag.
+func fieldBytes(f wireField) []byte {
+	w := &canonicalWriter{}
+	w.verbatim(f)
+	return w.out
+}
