@@ -11,6 +11,7 @@ type Model struct {
 	Dir        string
 	Tags       []string              // of the graph that was read
 	Signatures map[string]*Signature // by name
+	Unusable   map[string]error      // why the other signatures cannot be called
 	Variables  []Variable            // that the model restores, sorted by name
 
 	// TensorFlow is the version that wrote the model, "" if it does not say.
@@ -54,6 +55,9 @@ type Options struct {
 // Signature returns the signature with a name, and otherwise an error that
 // lists those there are.
 func (m *Model) Signature(name string) (*Signature, error) {
+	if err := m.Unusable[name]; err != nil {
+		return nil, err
+	}
 	return findSignature(m.Dir, m.Signatures, name)
 }
 

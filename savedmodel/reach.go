@@ -51,14 +51,17 @@ func (r *reach) has(s suspect) bool {
 // findRoots finds what runs, and what that reaches.
 func (j *judgement) findRoots(sigs map[string]*Signature) (err error) {
 	all := root{kind: rootSignature}
-	for _, name := range sortedKeys(sigs) {
-		next := root{kind: rootSignature, signature: name}
-		for _, t := range sigs[name].Inputs {
-			j.fed[t.Node] = true
+	for _, name := range sortedKeys(j.m.signatures) {
+		if name == initSignature {
+			continue
 		}
-		for _, t := range sigs[name].Outputs {
-			if t.Node != "" {
-				next.targets = append(next.targets, t.Node)
+		next := root{kind: rootSignature, signature: name}
+		for _, tensor := range signatureTensors(j.m.signatures[name], signatureInputs) {
+			j.fed[tensor] = true
+		}
+		for _, tensor := range signatureTensors(j.m.signatures[name], signatureOutputs) {
+			if j.m.nodes[parseRef(tensor).node] != nil { // else it cannot be called
+				next.targets = append(next.targets, tensor)
 			}
 		}
 		j.roots = append(j.roots, next)
@@ -168,6 +171,9 @@ func (j *judgement) enter(r *reach, calls []call) error {
 func (r *reader) usedSignatures(sigs map[string]*Signature) ([]*Signature, error) {
 	var used []*Signature
 	for _, name := range r.options.signatures() {
+		if err := r.unusable[name]; err != nil {
+			return nil, err
+		}
 		s, err := findSignature(r.file, sigs, name)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,8 @@ type reader struct {
 	sum     string // SHA-256 of file
 	kind    string // what file should hold: "SavedModel" or "GraphDef"
 
-	bundle   *bundle  // of the variables, nil if there are none
+	bundle   *bundle // of the variables, nil if there are none
+	unusable map[string]error
 	restored []string // names of the tensors that the restore operation reads
 	visits   int      // nodes of the main graph that were visited, for all roots
 }
@@ -159,7 +160,7 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Dir: r.dir, Tags: metaTags(graph), Signatures: sigs, Variables: variables,
+	return &Model{Dir: r.dir, Tags: metaTags(graph), Signatures: sigs, Unusable: r.unusable, Variables: variables,
 		TensorFlow: m.version, SHA256: r.sum, program: r.programOf(m, graph), bundle: r.bundle}, nil
 }
 

@@ -324,6 +324,41 @@ func TestReadResolve(t *testing.T) {
 	}
 }
 
+// A signature that does not fit the graph does not keep others from being called.
+func TestUnusableSignature(t *testing.T) {
+	dir := edited(t, "two_signatures", func(m *tfproto.SavedModel) {
+		m.MetaGraphs[0].SignatureDef["explain"].Inputs["x"].Dtype = tfproto.DataType_DT_INT32
+	})
+	m, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Signature("serving_default"); err != nil {
+		t.Error(err)
+	}
+	_, err = m.Signature("explain")
+	wantError(t, err, millrace.ErrModel, `signature "explain"`, "the signature says int32")
+	_, err = Read(dir, &Options{Signatures: []string{"explain"}})
+	wantError(t, err, millrace.ErrModel, `signature "explain"`, "the signature says int32")
+}
+
+// What a sparse output is made of counts as what its signature runs.
+func TestPartsOfASignature(t *testing.T) {
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("f", "/x"), node("t", "InitializeTableFromTextFileV2", "x", "f"), node("part", "Identity", "x", "^t")})
+	m.MetaGraphs[0].AssetFileDef = []*tfproto.AssetFileDef{{TensorInfo: &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: "f:0"}}, Filename: "f"}}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "assets/f"), nil)
+	writeModel(t, dir, m)
+	if _, err := Read(dir, nil); err != nil {
+		t.Errorf("a table that no signature runs: %v", err)
+	}
+	m.MetaGraphs[0].SignatureDef["serving_default"].Outputs["z"] = &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_CooSparse_{
+		CooSparse: &tfproto.TensorInfo_CooSparse{IndicesTensorName: "part:0"}}}
+	writeModel(t, dir, m)
+	_, err := Read(dir, nil)
+	wantError(t, err, millrace.ErrUnsafeModel, `signature "serving_default"`, "InitializeTable")
+}
+
 // A tensor made of several is listed, so that the other signatures can run.
 func TestReadSparse(t *testing.T) {
 	dir := edited(t, "linear", func(m *tfproto.SavedModel) {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"millrace/dtype"
 	"millrace/savedmodel/sigdef"
 )
@@ -24,7 +26,9 @@ const (
 	Composite = sigdef.Composite
 )
 
-// signatures reads every signature and finds its tensors in the graph.
+// signatures reads every signature and finds its tensors in the graph. One that
+// does not fit the graph is put aside, so that it does not keep others from
+// being called, unless there are no others.
 func (r *reader) signatures(m *metaGraph) (map[string]*Signature, error) {
 	all := map[string]*Signature{}
 	for name, b := range m.signatures {
@@ -36,21 +40,63 @@ func (r *reader) signatures(m *metaGraph) (map[string]*Signature, error) {
 			all[name] = s
 		}
 	}
+	r.unusable = map[string]error{}
 	for _, name := range sortedKeys(all) {
-		s := all[name]
-		for _, side := range []struct {
-			what    string
-			tensors []Tensor
-		}{{"input", s.Inputs}, {"output", s.Outputs}} {
-			for i := range side.tensors {
-				if err := r.resolve(m, s, side.what, &side.tensors[i]); err != nil {
-					return nil, err
-				}
-			}
+		if err := r.resolveAll(m, all[name]); err != nil {
+			r.unusable[name] = err
+			delete(all, name)
 		}
+	}
+	if len(all) == 0 && len(r.unusable) > 0 {
+		return nil, r.unusable[sortedKeys(r.unusable)[0]]
 	}
 	return all, nil
 }
+
+// resolveAll resolves the tensors of a signature.
+func (r *reader) resolveAll(m *metaGraph, s *Signature) error {
+	for i := range s.Inputs {
+		if err := r.resolve(m, s, "input", &s.Inputs[i]); err != nil {
+			return err
+		}
+	}
+	for i := range s.Outputs {
+		if err := r.resolve(m, s, "output", &s.Outputs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signatureTensors returns every tensor that one side of a SignatureDef names,
+// those included that a sparse or composite tensor is made of. Side is the
+// number of its field.
+func signatureTensors(def []byte, side protowire.Number) []string {
+	var names []string
+	add := func(f wireField) {
+		if len(f.bytes) > 0 {
+			names = append(names, parseRef(string(f.bytes)).String())
+		}
+	}
+	for entry := range fieldsOf(def) {
+		if entry.num != side {
+			continue
+		}
+		_, info := mapEntry(entry.bytes)
+		eachMessage(info, tensorInfoType(), func(b []byte, m *messageType) error { //nolint:errcheck // visit returns none
+			for f := range fieldsOf(b) {
+				if m.name == "TensorInfo" && f.num == 1 || m.name == "CooSparse" {
+					add(f)
+				}
+			}
+			return nil
+		})
+	}
+	return names
+}
+
+// Fields of SignatureDef.
+const signatureInputs, signatureOutputs = 1, 2
 
 // resolve checks that a tensor of a signature is in the graph, as described.
 func (r *reader) resolve(m *metaGraph, s *Signature, what string, t *Tensor) error {

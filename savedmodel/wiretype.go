@@ -49,6 +49,7 @@ var (
 	nodeDefType      = typeOf(&tfproto.NodeDef{})
 	functionDefType  = typeOf(&tfproto.FunctionDef{})
 	attrValueType    = typeOf(&tfproto.AttrValue{})
+	tensorInfoType   = typeOf(&tfproto.TensorInfo{})
 	assetFileType    = typeOf(&tfproto.AssetFileDef{})
 )
 
