@@ -37,21 +37,26 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	if changed := pl.Scan.Changed(); changed != nil {
 		return changed
 	}
-	e := millrace.Errorf(codeClass(failed), "%w", failed)
+	remote := remoteFiles(pl.Plan)
+	e := millrace.Errorf(codeClass(failed, len(remote) > 0), "%w", failed)
 	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
-	suspect(pl.Plan, e)
+	suspect(remote, e)
 	return e
+}
+
+// remoteFiles returns the paths of a plan's remote files, fit to print.
+func remoteFiles(p *plan.Plan) (paths []string) {
+	for _, f := range p.Files {
+		if f.Remote {
+			paths = append(paths, spec.PrintablePath(f.Path))
+		}
+	}
+	return paths
 }
 
 // suspect names the files that an error can be about when all local ones are
 // as they should be: the remote ones, which TensorFlow's message may not name.
-func suspect(p *plan.Plan, e *millrace.Error) {
-	var remote []string
-	for _, f := range p.Files {
-		if f.Remote {
-			remote = append(remote, spec.PrintablePath(f.Path))
-		}
-	}
+func suspect(remote []string, e *millrace.Error) {
 	switch len(remote) {
 	case 0:
 	case 1:
@@ -61,9 +66,16 @@ func suspect(p *plan.Plan, e *millrace.Error) {
 	}
 }
 
-// codeClass maps TensorFlow's codes of a failed step. It is used when the data
-// files are as they should be, or cannot be looked at.
-func codeClass(failed *tfbridge.Error) millrace.Class {
+// codeClass maps TensorFlow's codes of a failed step. It is used when the local
+// data files are as they should be, or cannot be looked at. remote says whether
+// the plan has remote files.
+//
+// FailedPrecondition is the one code whose meaning depends on that. Our
+// operations and AssertCardinality report with it that a local file has fewer
+// records than were counted. Nobody counts the records of remote files. There
+// the code comes from TensorFlow's file system, for example when the name of
+// the server cannot be resolved.
+func codeClass(failed *tfbridge.Error, remote bool) millrace.Class {
 	if osLimit.MatchString(failed.Msg) {
 		return millrace.ErrIO
 	}
@@ -72,7 +84,12 @@ func codeClass(failed *tfbridge.Error) millrace.Class {
 		return millrace.ErrCorrupt
 	case tfbridge.InvalidArgument:
 		return millrace.ErrSchema
-	case tfbridge.FailedPrecondition, tfbridge.OutOfRange:
+	case tfbridge.FailedPrecondition:
+		if remote {
+			return millrace.ErrIO
+		}
+		return millrace.ErrTruncated
+	case tfbridge.OutOfRange:
 		return millrace.ErrTruncated
 	case tfbridge.NotFound, tfbridge.PermissionDenied, tfbridge.Unknown, tfbridge.Unavailable:
 		return millrace.ErrIO

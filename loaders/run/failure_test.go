@@ -20,7 +20,7 @@ func TestLimitsOfTheSystem(t *testing.T) {
 	}
 	for _, test := range tests {
 		failed := &tfbridge.Error{Func: "TF_SessionRun", Code: tfbridge.ResourceExhausted, Msg: test.msg}
-		if got := codeClass(failed); got != test.want {
+		if got := codeClass(failed, false); got != test.want {
 			t.Errorf("codeClass(%q) = %q, want %q", test.msg, got, test.want)
 		}
 	}
