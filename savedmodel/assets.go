@@ -57,18 +57,36 @@ func (r *reader) checkAssets(m *metaGraph) error {
 	return nil
 }
 
-// checkAsset checks one asset.
+// checkAsset checks one asset. A missing one is an error only if something may
+// read it; see checkMissing.
 func (r *reader) checkAsset(name string) error {
 	o := r.folder.open(filepath.Join(assetsName, name))
 	if o.err == nil {
 		return o.file.Close()
 	}
 	if errors.Is(o.err, fs.ErrNotExist) {
-		return failAt(o.name, "the asset is missing")
+		r.missing = failAt(o.name, "the asset is missing")
+		return nil
 	}
 	var e *millrace.Error
 	if errors.As(o.err, &e) {
 		e.Msg = "the asset: " + e.Msg
 	}
 	return o.err
+}
+
+// checkMissing refuses a model with a missing asset that an operation may read.
+// TensorFlow loads models whose assets nothing reads.
+func (j *judgement) checkMissing() error {
+	if j.r.missing == nil {
+		return nil
+	}
+	reads := len(j.r.allowed) > 0
+	for _, s := range j.suspect {
+		reads = reads || s.class != nil && s.class.name == "asset"
+	}
+	if reads {
+		return j.r.missing
+	}
+	return nil
 }

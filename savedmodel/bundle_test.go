@@ -319,6 +319,26 @@ func TestAssetVariable(t *testing.T) {
 	}
 }
 
+// An asset that nothing reads may be missing, as in test models of TensorFlow
+// Serving.
+func TestMissingAssetThatNothingReads(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := edited(t, "linear", func(m *tfproto.SavedModel) {
+		m.MetaGraphs[0].GraphDef.Node = append(m.MetaGraphs[0].GraphDef.Node, constant("a", "foo"))
+		m.MetaGraphs[0].AssetFileDef = []*tfproto.AssetFileDef{{Filename: "foo.txt",
+			TensorInfo: &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: "a:0"}}}}
+	})
+	_, s := staged(t, dir)
+	if len(s.Assets) != 1 {
+		t.Errorf("assets %v", s.Assets)
+	}
+	if _, err := os.Lstat(s.Assets[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is something: %v", err)
+	}
+	_, err := Read(dir, &Options{AllowOps: []string{"ReadFile"}})
+	wantError(t, err, millrace.ErrModel, "foo.txt", "the asset is missing")
+}
+
 // TensorFlow's own writer of 2016 compressed the blocks.
 func TestCompressedIndex(t *testing.T) {
 	dir := copyModel(t, "linear")

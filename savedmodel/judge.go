@@ -44,7 +44,7 @@ func (r *reader) judge(m *metaGraph, sigs map[string]*Signature) error {
 		return err
 	}
 	j := &judgement{r: r, m: m, callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{}}
-	for _, check := range []func() error{j.checkNames, j.collect, j.checkTensors, j.checkPlaceholders} {
+	for _, check := range []func() error{j.checkNames, j.collect, j.checkMissing, j.checkTensors, j.checkPlaceholders} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ type reader struct {
 	kind    string // what file should hold: "SavedModel" or "GraphDef"
 
 	bundle   *bundle // of the variables, nil if there are none
+	missing  error   // of an asset, nil if all are there
 	unusable map[string]error
 	restored []string // names of the tensors that the restore operation reads
 	visits   int      // nodes of the main graph that were visited, for all roots

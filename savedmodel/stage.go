@@ -142,7 +142,11 @@ func (s *Stage) addAsset(in *folder, i int, a Asset) error {
 	}
 	path := filepath.Join(dir, filepath.Base(a.File))
 	s.Assets = append(s.Assets, path)
-	return s.link(in, a.File, path)
+	err := s.link(in, a.File, path)
+	if errors.Is(err, fs.ErrNotExist) { // nothing reads it, or the model would be refused
+		return nil
+	}
+	return err
 }
 
 // link opens a file of the model's folder and makes a link to what was opened.
