@@ -3,6 +3,7 @@ package loaders_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -185,4 +186,49 @@ func TestCloseWhileReading(t *testing.T) {
 			t.Fatalf("got %v, want ErrClosed", ended)
 		}
 	}
+}
+
+// Close may also come while a loop begins: every round ends with ErrClosed,
+// however far the loop has come.
+func TestCloseWhileLoopsBegin(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
+	d.Save(t)
+	for round := range 100 {
+		l, err := loaders.Open(d.Config(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun, ended := make(chan struct{}), make(chan error)
+		go func() {
+			close(begun)
+			var err error
+			for err == nil {
+				_, err = firstBatch(t, l)
+			}
+			ended <- err
+		}()
+		<-begun
+		for range 50 * round {
+			runtime.Gosched()
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, millrace.ErrClosed) {
+			t.Errorf("round %d: got %v, want ErrClosed", round, err)
+		}
+	}
+}
+
+// firstBatch begins a loop and leaves it after the first batch.
+func firstBatch(t *testing.T, l *loaders.Loader) (rows int64, err error) {
+	for batch, err := range l.Batches(t.Context()) {
+		if err != nil {
+			return 0, err
+		}
+		return batch.Rows(), nil
+	}
+	return 0, errors.New("the data ended before the first batch")
 }

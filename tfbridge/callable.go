@@ -4,6 +4,7 @@ package tfbridge
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -64,20 +65,33 @@ func (s *Session) convert(feeds, fetches []Output, targets []*Operation) (*Calla
 	}
 	defer s.g.release()
 	c := &Callable{s: s}
-	var err error
-	if c.in, err = s.g.outputs(feeds); err != nil {
-		return nil, millrace.Errorf(millrace.ErrModel, "feed: %w", err)
+	err := c.resolve(feeds, fetches, targets)
+	// Outputs of a closed graph have no names and no types. If Close came
+	// meanwhile, what resolve read, and the error that it made of that, means
+	// nothing.
+	if closed := cmp.Or(s.check(), s.g.check()); closed != nil {
+		return nil, closed
 	}
-	if c.out, err = s.g.outputs(fetches); err != nil {
-		return nil, millrace.Errorf(millrace.ErrModel, "fetch: %w", err)
-	}
-	if c.targets, err = s.g.operations(targets); err != nil {
-		return nil, millrace.Errorf(millrace.ErrModel, "target: %w", err)
-	}
-	if err := c.checkOutputs(feeds, fetches); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// resolve checks the outputs and operations of a run and converts them for C.
+// The caller holds a reference to the graph.
+func (c *Callable) resolve(feeds, fetches []Output, targets []*Operation) (err error) {
+	g := c.s.g
+	if c.in, err = g.outputs(feeds); err != nil {
+		return millrace.Errorf(millrace.ErrModel, "feed: %w", err)
+	}
+	if c.out, err = g.outputs(fetches); err != nil {
+		return millrace.Errorf(millrace.ErrModel, "fetch: %w", err)
+	}
+	if c.targets, err = g.operations(targets); err != nil {
+		return millrace.Errorf(millrace.ErrModel, "target: %w", err)
+	}
+	return c.checkOutputs(feeds, fetches)
 }
 
 // checkOutputs refuses an output that is fed twice, and fetches of a data type

@@ -341,6 +341,40 @@ func readUntilClosed(t *testing.T, s *Session, o Output, begun chan<- struct{}) 
 	}
 }
 
+// Runs that are prepared while session and graph are closed are prepared, or
+// fail because of Close and for no other reason.
+func TestPrepareBesideClose(t *testing.T) {
+	testruntime.Need(t)
+	rounds := 2000
+	if testing.Short() || stress {
+		rounds = 20
+	}
+	for range rounds {
+		b := &build{t: t, g: NewGraph()}
+		p := b.placeholder("p", Float, ScalarShape())
+		y := b.out("Identity", "y", nil, p)
+		s, err := NewSession(b.g, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun, ended := make(chan struct{}), make(chan error)
+		go func() {
+			_, err := s.Prepare([]Output{p}, []Output{y, p}, []*Operation{y.Op})
+			close(begun)
+			for err == nil {
+				_, err = s.Prepare([]Output{p}, []Output{y, p}, []*Operation{y.Op})
+			}
+			ended <- err
+		}()
+		<-begun
+		b.g.Close() // the graph first: the session alone would be noticed at once
+		if err := <-ended; !errors.Is(err, millrace.ErrClosed) {
+			t.Errorf("beside Close: %v", err)
+		}
+		s.Close()
+	}
+}
+
 // Values may be closed while runs use them.
 func TestTensorClosedDuringRun(t *testing.T) {
 	b := newBuild(t)
