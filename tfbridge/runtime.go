@@ -67,6 +67,10 @@ func (r *Runtime) Dir() string { return r.dir }
 // runtime. The error says why it could not be loaded.
 func (r *Runtime) Operations() (path string, err error) { return r.operations, r.operationsErr }
 
+// HasOperations reports whether the library of Millrace's own dataset
+// operations is loaded.
+func (r *Runtime) HasOperations() bool { return r.operations != "" && r.operationsErr == nil }
+
 // Version returns TensorFlow's version: "2.21.0".
 func (r *Runtime) Version() string { return r.version }
 

@@ -84,7 +84,7 @@ func (c Code) class() millrace.Class {
 type Error struct {
 	Func string // C function that failed: "TF_SessionRun"
 	Code Code   // an error itself: errors.Is(err, tfbridge.OutOfRange)
-	Msg  string // TensorFlow's own words, unchanged; may hold bytes of records
+	Msg  string // TensorFlow's own words; may hold bytes of records
 }
 
 // Error returns function, code and message, escaped and limited in length.
@@ -153,6 +153,11 @@ func statusError(fn string, st *C.TF_Status) error {
 	cause := &Error{Func: fn, Code: code, Msg: C.GoString(C.TF_Message(st))}
 	if err := recall(cause.Msg); err != nil {
 		return wrapGo(err, cause)
+	}
+	query, msg := cutFault(cause.Msg)
+	cause.Msg = msg
+	if err := placed(query, cause); err != nil {
+		return err
 	}
 	return &millrace.Error{Class: code.class(), Record: -1, Offset: -1, Code: int(code), Err: cause}
 }

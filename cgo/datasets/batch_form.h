@@ -47,13 +47,15 @@ class BatchForm {
     return std::make_unique<SequenceBatcher>(batch_, *sequence_);
   }
 
-  // AddNode adds the node of a dataset to the builder of a graph; `inputs` are
-  // those that come before the form's.
+  // AddNode adds the node of a dataset to the builder of a graph; `inputs` and
+  // `attrs` are those that the dataset has beside the form's.
   template <typename Builder, typename Dataset>
-  absl::Status AddNode(Builder* b, const Dataset* dataset,
-                       const std::vector<tensorflow::Node*>& inputs,
-                       tensorflow::Node** output) const {
-    auto attrs = batch_.Attrs();
+  absl::Status AddNode(
+      Builder* b, const Dataset* dataset,
+      const std::vector<tensorflow::Node*>& inputs,
+      std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs,
+      tensorflow::Node** output) const {
+    for (auto& attr : batch_.Attrs()) attrs.push_back(std::move(attr));
     if (!sequence_) return b->AddDataset(dataset, inputs, attrs, output);
     std::vector<std::pair<size_t, tensorflow::Node*>> numbered;
     for (tensorflow::Node* node : inputs) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "example_decoder.h"
 #include "fault.h"
+#include "status.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor_util.h"
@@ -26,39 +27,6 @@ constexpr char kOutputTypes[] = "output_types";
 constexpr char kOutputShapes[] = "output_shapes";
 constexpr char kLists[] = "lists";
 constexpr char kRecordShapes[] = "record_shapes";
-
-// ToStatus gives a fault TensorFlow's code for it.
-inline absl::Status ToStatus(const Fault& fault) {
-  absl::StatusCode code = absl::StatusCode::kUnknown;
-  switch (fault.cause) {
-    case Cause::kNone:
-      return absl::OkStatus();
-    case Cause::kDataLoss:
-      code = absl::StatusCode::kDataLoss;
-      break;
-    case Cause::kInvalidArgument:
-      code = absl::StatusCode::kInvalidArgument;
-      break;
-    case Cause::kFailedPrecondition:
-      code = absl::StatusCode::kFailedPrecondition;
-      break;
-    case Cause::kNotFound:
-      code = absl::StatusCode::kNotFound;
-      break;
-    case Cause::kPermissionDenied:
-      code = absl::StatusCode::kPermissionDenied;
-      break;
-    case Cause::kResourceExhausted:
-      code = absl::StatusCode::kResourceExhausted;
-      break;
-    case Cause::kCancelled:
-      code = absl::StatusCode::kCancelled;
-      break;
-    case Cause::kUnknown:
-      break;
-  }
-  return absl::Status(code, fault.text);
-}
 
 // BatchSpec is the attributes: which features to decode, and to what.
 class BatchSpec {
@@ -185,9 +153,6 @@ class BatchSpec {
       return absl::InvalidArgumentError(absl::StrCat(
           f.values, " values of kind ", kinds_[i], " cannot be ",
           tensorflow::DataTypeString(types_[i]), shapes_[i].DebugString()));
-    }
-    if (f.is_list && f.values < 1) {
-      return absl::InvalidArgumentError("elements of a list without values");
     }
     features_.push_back(std::move(f));
     dims_.push_back(std::move(dims));

@@ -9,74 +9,49 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "batch_form.h"
-#include "dataset_op.h"
-#include "record_reader.h"
+#include "dataset_base.h"
+#include "env_source.h"
+#include "record_walk.h"
+#include "status.h"
 
 namespace millrace {
 namespace {
 
 using namespace tensorflow;  // NOLINT
 
-constexpr char kType[] = "MillraceExampleBatch";
-constexpr char kEpoch[] = "epoch";
-constexpr char kFile[] = "file";
-constexpr char kOffset[] = "offset";
-constexpr char kOrdinal[] = "ordinal";
-constexpr char kSeen[] = "seen";
 constexpr int64_t kCancelEvery = 64;  // records
 
-class ExampleBatchDatasetOp : public data::DatasetOpKernel {
- public:
-  explicit ExampleBatchDatasetOp(OpKernelConstruction* ctx)
-      : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, form_.Read(ctx));
-  }
-
- protected:
-  void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override;
-
- private:
-  class Dataset;
-  BatchForm form_;
+// Args are the inputs of the op.
+struct Args : FileInputs {
+  int64_t batch_size = 0;
+  bool drop_remainder = false;
 };
 
-class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
+class ExampleBatchDataset : public TypedDataset {
  public:
-  Dataset(OpKernelContext* ctx, BatchForm form, FileInputs args)
-      : DatasetBase(data::DatasetContext(ctx)),
+  ExampleBatchDataset(OpKernelContext* ctx, BatchForm form, Args args)
+      : TypedDataset(ctx, "MillraceExampleBatch", form.types(), form.shapes()),
         form_(std::move(form)),
-        args_(std::move(args)) {
-    for (int64_t count : args_.counts) {
-      total_ = count < 0 || total_ < 0 ? -1 : total_ + count;
-    }
-  }
+        args_(std::move(args)),
+        total_(args_.files.Records()) {}
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
-
-  const DataTypeVector& output_dtypes() const override { return form_.types(); }
-  const std::vector<PartialTensorShape>& output_shapes() const override {
-    return form_.shapes();
+      const std::string& prefix) const override {
+    return Iterate<Iterator>(this, prefix);
   }
-  std::string DebugString() const override { return kType; }
-  absl::Status InputDatasets(
-      std::vector<const data::DatasetBase*>*) const override {
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
+    const int64_t epochs = args_.files.epochs;
     if (total_ < 0) return data::kUnknownCardinality;
-    if (args_.epochs < 0) return data::kInfiniteCardinality;
-    if (total_ > 0 && args_.epochs > INT64_MAX / 2 / total_) {
+    if (epochs < 0) return data::kInfiniteCardinality;
+    if (total_ > 0 && epochs > INT64_MAX / 2 / total_) {
       return data::kUnknownCardinality;
     }
-    const int64_t records = total_ * args_.epochs;
-    const int64_t spare = args_.drop_remainder ? 0 : args_.batch_size - 1;
-    return (records + spare) / args_.batch_size;
+    const int64_t records = total_ * epochs;
+    const int64_t batches = records / args_.batch_size;
+    const bool rest = !args_.drop_remainder && records % args_.batch_size != 0;
+    return batches + (rest ? 1 : 0);
   }
 
  protected:
@@ -84,104 +59,46 @@ class ExampleBatchDatasetOp::Dataset : public data::DatasetBase {
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in(6);
-    TF_RETURN_IF_ERROR(b->AddVector(args_.filenames, &in[0]));
-    TF_RETURN_IF_ERROR(b->AddVector(args_.counts, &in[1]));
+    TF_RETURN_IF_ERROR(args_.AddFiles(b, &in[0], &in[1]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.batch_size, &in[2]));
-    TF_RETURN_IF_ERROR(b->AddScalar(args_.epochs, &in[3]));
+    TF_RETURN_IF_ERROR(b->AddScalar(args_.files.epochs, &in[3]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[4]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[5]));
-    return form_.AddNode(b, this, in, output);
+    return form_.AddNode(b, this, in, args_.Attrs(b), output);
   }
 
  private:
   class Iterator;
   const BatchForm form_;
-  const FileInputs args_;
-  int64_t total_ = 0;  // records of an epoch, -1 if unknown
+  const Args args_;
+  const int64_t total_;  // records of an epoch, -1 if not known
 };
 
-// Position is where the next record is; the state of an iterator.
-struct Position {
-  int64_t epoch = 0;
-  int64_t file = 0;
-  int64_t offset = 0;
-  int64_t ordinal = 0;
-  int64_t seen = 0;  // records of the epoch in the files before
-};
-
-class ExampleBatchDatasetOp::Dataset::Iterator
-    : public data::DatasetIterator<ExampleBatchDatasetOp::Dataset> {
+class ExampleBatchDataset::Iterator
+    : public FileIterator<ExampleBatchDataset, WalkPosition> {
  public:
   explicit Iterator(const Params& params)
-      : DatasetIterator(params),
-        reader_(static_cast<size_t>(dataset()->args_.buffer_bytes)),
+      : FileIterator(params),
+        walk_(args().files, static_cast<size_t>(args().buffer_bytes),
+              Opener(args().format)),
         batcher_(dataset()->form_.NewBatcher()) {}
 
-  absl::Status GetNextInternal(data::IteratorContext* ctx,
-                               std::vector<Tensor>* out,
-                               bool* end_of_sequence) override {
-    absl::MutexLock lock(&mu_);
-    const Position before = at_;
-    const absl::Status s = Batch(ctx, out, end_of_sequence);
-    if (!s.ok()) {
-      // A batch is whole or was not begun: asked again, it fails again.
-      out->clear();
-      reader_.Close();
-      at_ = before;
-    }
-    return s;
-  }
-
  protected:
-  absl::Status SaveInternal(data::SerializationContext*,
-                            data::IteratorStateWriter* writer) override {
-    absl::MutexLock lock(&mu_);
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), kEpoch, at_.epoch));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), kFile, at_.file));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), kOffset, at_.offset));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), kOrdinal, at_.ordinal));
-    return writer->WriteScalar(prefix(), kSeen, at_.seen);
+  WalkPosition Tell() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return walk_.position();
+  }
+  void Seek(const WalkPosition& at) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    walk_.Seek(at);
+  }
+  bool Fits(const WalkPosition& at) const override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return walk_.Fits(at);
   }
 
-  absl::Status RestoreInternal(data::IteratorContext*,
-                               data::IteratorStateReader* reader) override {
-    absl::MutexLock lock(&mu_);
-    Position at;
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kEpoch, &at.epoch));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kFile, &at.file));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kOffset, &at.offset));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kOrdinal, &at.ordinal));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kSeen, &at.seen));
-    const auto files = static_cast<int64_t>(dataset()->args_.filenames.size());
-    if (at.epoch < 0 || at.file < 0 || at.file > files || at.offset < 0 ||
-        at.ordinal < 0 || at.seen < 0) {
-      return absl::InvalidArgumentError("the state is not one of this dataset");
-    }
-    reader_.Close();
-    at_ = at;
-    return absl::OkStatus();
-  }
-
- private:
-  // Rows returns how many rows the next batch has, or may have if the number
-  // of records is not known.
-  int64_t Rows() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const FileInputs& args = dataset()->args_;
-    const int64_t total = dataset()->total_;
-    if (total < 0 || args.epochs < 0) return args.batch_size;
-    int64_t left = total - at_.seen - at_.ordinal;
-    const int64_t epochs = args.epochs - at_.epoch - 1;
-    if (epochs < 0) return 0;
-    if (total > 0 && epochs >= args.batch_size / total + 1) {
-      return args.batch_size;
-    }
-    left = std::max<int64_t>(left, 0) + epochs * total;
-    return std::min(left, args.batch_size);
-  }
-
-  absl::Status Batch(data::IteratorContext* ctx, std::vector<Tensor>* out,
-                     bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    *end_of_sequence = false;
+  absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
+                       bool* end_of_sequence) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const int64_t rows = Rows();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
@@ -189,138 +106,89 @@ class ExampleBatchDatasetOp::Dataset::Iterator
     for (; row < std::max<int64_t>(rows, 1); ++row) {
       if (row % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
       std::string_view record;
-      bool end = false;
-      TF_RETURN_IF_ERROR(NextRecord(&record, &end));
+      bool end;
+      Fault fault;
+      if (!walk_.Next(&record, &end, &fault)) return ToStatus(fault);
       if (end) break;
       if (row >= rows) {
         return absl::FailedPreconditionError(
             "there are more records than the iterator's state says");
       }
-      Fault fault;
       if (!batcher_->Add(record, row, &fault)) {
-        reader_.Describe(&fault);
+        walk_.Describe(&fault);
         return ToStatus(fault);
       }
     }
-    if (row == 0 || (row < dataset()->args_.batch_size &&
-                     dataset()->args_.drop_remainder)) {
-      if (row > 0) TF_RETURN_IF_ERROR(Drain());
-      *end_of_sequence = true;
-    } else {
-      TF_RETURN_IF_ERROR(batcher_->Finish(ctx->allocator({}), row, out));
+    *end_of_sequence =
+        row == 0 || (row < args().batch_size && args().drop_remainder);
+    if (!*end_of_sequence) {
+      return batcher_->Finish(ctx->allocator({}), row, out);
     }
-    if (reader_.is_open()) {
-      at_.offset = reader_.offset();
-      at_.ordinal = reader_.ordinal();
+    return row > 0 ? Drain() : absl::OkStatus();
+  }
+
+ private:
+  const Args& args() const { return dataset()->args_; }
+
+  // Rows returns how many rows the next batch has, or may have if the number
+  // of records is not known.
+  int64_t Rows() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const WalkPosition at = walk_.position();
+    const int64_t total = dataset()->total_;
+    const int64_t epochs = args().files.epochs - at.epoch - 1;
+    if (total < 0 || args().files.epochs < 0) return args().batch_size;
+    if (epochs < 0) return 0;
+    if (total > 0 && epochs >= args().batch_size / total + 1) {
+      return args().batch_size;
     }
-    return absl::OkStatus();
+    const int64_t left = std::max<int64_t>(total - at.seen - at.ordinal, 0);
+    return std::min(total > 0 ? left + epochs * total : 0, args().batch_size);
   }
 
   // Drain reads on to the end, so that what is dropped was whole, too.
   absl::Status Drain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    std::string_view record;
-    bool end = false;
-    while (!end) TF_RETURN_IF_ERROR(NextRecord(&record, &end));
-    return absl::OkStatus();
-  }
-
-  // NextRecord returns the next record of all files and epochs.
-  absl::Status NextRecord(std::string_view* record, bool* end)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const FileInputs& args = dataset()->args_;
-    Fault fault;
     for (;;) {
-      if (!reader_.is_open()) {
-        TF_RETURN_IF_ERROR(NextFile(end));
-        if (*end) return absl::OkStatus();
-      }
-      switch (reader_.Next(record, &fault)) {
-        case RecordReader::Outcome::kFault:
-          return ToStatus(fault);
-        case RecordReader::Outcome::kRecord:
-          if (args.counts[at_.file] == reader_.ordinal() - 1) {
-            return Miscounted("more");
-          }
-          return absl::OkStatus();
-        case RecordReader::Outcome::kEnd:
-          break;
-      }
-      if (args.counts[at_.file] > reader_.ordinal()) {
-        return Miscounted(absl::StrCat("only ", reader_.ordinal()));
-      }
-      at_.seen += reader_.ordinal();
-      at_.offset = at_.ordinal = 0;
-      ++at_.file;
-      reader_.Close();
+      std::string_view record;
+      bool end;
+      Fault fault;
+      if (!walk_.Next(&record, &end, &fault)) return ToStatus(fault);
+      if (end) return absl::OkStatus();
     }
   }
 
-  absl::Status Miscounted(const std::string& has) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("file ", Quote(dataset()->args_.filenames[at_.file], 512),
-                     ": ", dataset()->args_.counts[at_.file],
-                     " records were counted, it has ", has));
-  }
-
-  // NextFile opens the file of the position, or of the next epoch.
-  absl::Status NextFile(bool* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const FileInputs& args = dataset()->args_;
-    if (args.epochs >= 0 && at_.epoch >= args.epochs) {
-      *end = true;
-      return absl::OkStatus();
-    }
-    if (at_.file == static_cast<int64_t>(args.filenames.size())) {
-      if (at_.seen == 0 && args.epochs < 0) {
-        return absl::FailedPreconditionError(
-            "there are no records to repeat without end");
-      }
-      at_ = Position{at_.epoch + 1};
-      if (args.epochs >= 0 && at_.epoch >= args.epochs) {
-        *end = true;
-        return absl::OkStatus();
-      }
-      if (args.filenames.empty()) return NextFile(end);
-    }
-    Fault fault;
-    if (!reader_.Open(args.filenames[at_.file], at_.offset, at_.ordinal,
-                      &fault)) {
-      return ToStatus(fault);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Mutex mu_;
-  Position at_ ABSL_GUARDED_BY(mu_);
-  RecordReader reader_ ABSL_GUARDED_BY(mu_);
+  RecordWalk walk_ ABSL_GUARDED_BY(mu_);
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
 };
 
-std::unique_ptr<data::IteratorBase>
-ExampleBatchDatasetOp::Dataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<Iterator>(
-      Iterator::Params{this, prefix + "::" + kType});
-}
+class ExampleBatchDatasetOp : public data::DatasetOpKernel {
+ public:
+  explicit ExampleBatchDatasetOp(OpKernelConstruction* ctx)
+      : DatasetOpKernel(ctx) {
+    OP_REQUIRES_OK(ctx, form_.Read(ctx));
+    OP_REQUIRES_OK(ctx, ReadFormat(ctx, &format_));
+  }
 
-void ExampleBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
-                                        data::DatasetBase** output) {
-  FileInputs args;
-  OP_REQUIRES_OK(ctx, args.Read(ctx));
-  OP_REQUIRES(ctx, args.counts.size() == args.filenames.size(),
-              absl::InvalidArgumentError(
-                  absl::StrCat(args.filenames.size(), " filenames, but ",
-                               args.counts.size(), " counts")));
-  OP_REQUIRES(ctx, args.batch_size > 0,
-              absl::InvalidArgumentError("batch_size must be at least 1"));
-  OP_REQUIRES(ctx, args.epochs >= -1,
-              absl::InvalidArgumentError("epochs must be at least -1"));
-  OP_REQUIRES(ctx, args.buffer_bytes >= 0 && args.buffer_bytes <= kMaxBuffer,
-              absl::InvalidArgumentError("buffer_bytes is out of range"));
-  BatchForm form;
-  OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
-  *output = new Dataset(ctx, std::move(form), std::move(args));
-}
+ protected:
+  void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
+    Args args;
+    OP_REQUIRES_OK(ctx, args.ReadFiles(ctx, format_));
+    OP_REQUIRES_OK(
+        ctx, data::ParseScalarArgument(ctx, kBatchSize, &args.batch_size));
+    OP_REQUIRES_OK(ctx,
+                   data::ParseScalarArgument(ctx, kEpochs, &args.files.epochs));
+    OP_REQUIRES_OK(ctx, data::ParseScalarArgument(ctx, kDropRemainder,
+                                                  &args.drop_remainder));
+    OP_REQUIRES_OK(ctx, CheckRange(kBatchSize, args.batch_size, 1, INT64_MAX));
+    OP_REQUIRES_OK(ctx, CheckRange(kEpochs, args.files.epochs, -1, INT64_MAX));
+    BatchForm form;
+    OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
+    *output = new ExampleBatchDataset(ctx, std::move(form), std::move(args));
+  }
+
+ private:
+  BatchForm form_;
+  Format format_;
+};
 
 REGISTER_KERNEL_BUILDER(Name("MillraceExampleBatchDataset").Device(DEVICE_CPU),
                         ExampleBatchDatasetOp);

@@ -121,9 +121,9 @@ int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
     if (!wire::Text(&list.p, list.end, &text)) return -1;
     if (count >= f.values) continue;
     if (text.size() != static_cast<size_t>(f.raw_bytes)) {
-      fault->Set(Cause::kInvalidArgument,
-                 "feature %s: %zu raw bytes, want %" PRId64,
-                 Quote(f.key, kMaxKey).c_str(), text.size(), f.raw_bytes);
+      fault->SetFeature(f.key, Cause::kInvalidArgument,
+                        "%zu raw bytes, want %" PRId64, text.size(),
+                        f.raw_bytes);
       return -1;
     }
     CopyRaw(f, text, to + count * f.raw_bytes);
@@ -161,9 +161,8 @@ bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
     if (feature < 0 || value.empty()) continue;
     const auto tag = static_cast<uint8_t>(value[0]);
     if (tag != wire::kBytes1 && tag != wire::kBytes2 && tag != wire::kBytes3) {
-      return fault->Set(Cause::kInvalidArgument,
-                        "feature %s: no list of bytes, floats or int64s",
-                        Quote(key, kMaxKey).c_str());
+      return fault->SetFeature(std::string(key), Cause::kInvalidArgument,
+                               "no list of bytes, floats or int64s");
     }
     found_[feature] = value;
   }
@@ -195,11 +194,7 @@ bool ExampleDecoder::Value(size_t feature, const Destination& to, int64_t row,
   const FeatureSpec& f = features_[feature];
   const std::string_view value = found_[feature];
   const auto wrong = [&](const char* format, auto... args) {
-    Fault inner;
-    inner.Set(Cause::kInvalidArgument, format, args...);
-    *fault = inner;
-    fault->text = "feature " + Quote(f.key, kMaxKey) + ": " + fault->text;
-    return false;
+    return fault->SetFeature(f.key, Cause::kInvalidArgument, format, args...);
   };
   if (value.empty()) return wrong("%s", "the record has no such feature");
   const auto tag = static_cast<uint8_t>(value[0]);

@@ -4,6 +4,7 @@
 
 #include <cstdarg>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -13,34 +14,19 @@ namespace millrace {
 // Cause is the kind of a fault; the dataset ops turn it into a status code.
 enum class Cause {
   kNone,
-  kDataLoss,            // the bytes are damaged or cut
+  kDataLoss,            // the bytes are damaged
+  kTruncated,           // the file ends too early
   kInvalidArgument,     // a record is not what was asked for
   kFailedPrecondition,  // the file is not the one that was counted
   kNotFound,
   kPermissionDenied,
-  kUnknown,  // a read failed
-  kResourceExhausted,
+  kUnknown,            // the system refused
+  kTooLarge,           // a record claims more than the cap
+  kResourceExhausted,  // there is no memory
   kCancelled,
 };
 
-// Fault says what is wrong and where.
-struct Fault {
-  Cause cause = Cause::kNone;
-  std::string text;
-
-  // Set fills the fault and returns false, so that it ends a function.
-  __attribute__((format(printf, 3, 4))) bool Set(Cause c, const char* format,
-                                                 ...) {
-    char buffer[512];
-    va_list args;
-    va_start(args, format);
-    std::vsnprintf(buffer, sizeof(buffer), format, args);
-    va_end(args);
-    cause = c;
-    text = buffer;
-    return false;
-  }
-};
+constexpr size_t kMaxPath = 512;  // of a path in a message
 
 // Quote returns data in quotes for a message, escaped and at most `limit`
 // bytes of it.
@@ -64,6 +50,74 @@ inline std::string Quote(std::string_view data, size_t limit) {
   if (data.size() > limit) out += "...";
   return out;
 }
+
+// Place is where a fault is, as far as it is known.
+struct Place {
+  std::string file;     // "": not known
+  int64_t record = -1;  // the record's ordinal in the file, from 0
+  int64_t offset = -1;  // the byte offset of the record's header, inflated
+  std::string feature;  // "": not about one
+};
+
+// Fault says what is wrong and where. The place is data: nobody has to find it
+// in the words of a message.
+struct Fault {
+  Cause cause = Cause::kNone;
+  Place place;
+  std::string what;  // what is wrong there
+  std::string text;  // place and what, for a person
+
+  // Set fills the fault and returns false, so that it ends a function.
+  __attribute__((format(printf, 3, 4))) bool Set(Cause c, const char* format,
+                                                 ...) {
+    va_list args;
+    va_start(args, format);
+    Format(c, format, args);
+    va_end(args);
+    return false;
+  }
+
+  // SetFeature is Set for what is wrong with a feature.
+  __attribute__((format(printf, 4, 5))) bool SetFeature(const std::string& key,
+                                                        Cause c,
+                                                        const char* format,
+                                                        ...) {
+    va_list args;
+    va_start(args, format);
+    Format(c, format, args);
+    va_end(args);
+    place.feature = key;
+    text = "feature " + Quote(key, kMaxKey) + ": " + what;
+    return false;
+  }
+
+  // At adds the place of a record. It returns false.
+  bool At(const std::string& file, int64_t record, int64_t offset) {
+    place.record = record;
+    place.offset = offset;
+    text = "record " + std::to_string(record) + " (offset " +
+           std::to_string(offset) + "): " + text;
+    return In(file);
+  }
+
+  // In adds the file. It returns false.
+  bool In(const std::string& file) {
+    place.file = file;
+    text = "file " + Quote(file, kMaxPath) + ": " + text;
+    return false;
+  }
+
+ private:
+  static constexpr size_t kMaxKey = 256;  // of a key in a message
+
+  void Format(Cause c, const char* format, va_list args) {
+    char buffer[512];
+    std::vsnprintf(buffer, sizeof(buffer), format, args);
+    cause = c;
+    what = text = buffer;
+    place = Place();
+  }
+};
 
 }  // namespace millrace
 

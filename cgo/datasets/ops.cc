@@ -1,8 +1,12 @@
 // The signatures of our dataset operations. What runs them is in the files
 // named after them.
+#include <vector>
+
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
 
 namespace millrace {
 namespace {
@@ -28,6 +32,10 @@ using namespace tensorflow;  // NOLINT
       .Attr("sizes: list(int) >= 1")                                       \
       .Attr("Tfills: list(type) >= 0")
 
+#define FILE_ATTRS .Attr("compression: {'', 'GZIP', 'ZLIB'} = ''")
+
+#define PLACED_ATTRS .Attr("placed: bool = false")
+
 #define OUTPUT_ATTRS \
   .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
 
@@ -51,6 +59,27 @@ of: The feature of each component.
 sizes: The size that padded lists and masks have, -1 for the longest.
 )doc";
 
+constexpr char kPlacedDoc[] =
+    R"doc(placed: Whether records carry their place, as those of MillraceRecordsDataset
+  may.
+placed_files: The names of the files that places number; empty without.
+)doc";
+
+// ComponentShapes are what the attribute says.
+absl::Status ComponentShapes(shape_inference::InferenceContext* c) {
+  std::vector<PartialTensorShape> shapes;
+  TF_RETURN_IF_ERROR(c->GetAttr("output_shapes", &shapes));
+  for (int i = 0; i < c->num_outputs(); ++i) {
+    if (static_cast<size_t>(i) >= shapes.size()) {
+      return absl::InvalidArgumentError("fewer shapes than types");
+    }
+    shape_inference::ShapeHandle shape;
+    TF_RETURN_IF_ERROR(c->MakeShapeFromPartialTensorShape(shapes[i], &shape));
+    c->set_output(i, shape);
+  }
+  return absl::OkStatus();
+}
+
 REGISTER_OP("MillraceExampleBatchDataset")
     .Input("filenames: string")
     .Input("counts: int64")
@@ -58,10 +87,11 @@ REGISTER_OP("MillraceExampleBatchDataset")
     .Input("epochs: int64")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
-    .Output("handle: variant") FEATURE_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .Output("handle: variant") FEATURE_ATTRS FILE_ATTRS OUTPUT_ATTRS
+    .SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
-Yields batches of the Examples in uncompressed local TFRecord files.
+Yields batches of the Examples in TFRecord files.
 
 filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
@@ -77,10 +107,11 @@ REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
     .Input("fills: Tfills")
-    .Output("handle: variant") SEQUENCE_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .Output("handle: variant") SEQUENCE_ATTRS FILE_ATTRS OUTPUT_ATTRS
+    .SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
-Yields batches of the SequenceExamples in uncompressed local TFRecord files.
+Yields batches of the SequenceExamples in TFRecord files.
 
 filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
@@ -93,27 +124,70 @@ REGISTER_OP("MillraceParseBatchDataset")
     .Input("input_dataset: variant")
     .Input("batch_size: int64")
     .Input("drop_remainder: bool")
-    .Output("handle: variant") FEATURE_ATTRS OUTPUT_ATTRS
+    .Input("placed_files: string")
+    .Output("handle: variant") FEATURE_ATTRS PLACED_ATTRS OUTPUT_ATTRS
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the serialized Examples that a dataset of strings yields.
 
 )doc",
-                      kFeatureDoc));
+                      kPlacedDoc, kFeatureDoc));
 
 REGISTER_OP("MillraceParseSequenceBatchDataset")
     .Input("input_dataset: variant")
     .Input("batch_size: int64")
     .Input("drop_remainder: bool")
+    .Input("placed_files: string")
     .Input("fills: Tfills")
-    .Output("handle: variant") SEQUENCE_ATTRS OUTPUT_ATTRS
+    .Output("handle: variant") SEQUENCE_ATTRS PLACED_ATTRS OUTPUT_ATTRS
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the serialized SequenceExamples of a dataset of strings.
 
 fills: What to pad each padded component with.
 )doc",
-                      kSequenceDoc));
+                      kPlacedDoc, kSequenceDoc));
+
+REGISTER_OP("MillraceDecodeExamples")
+    .Input("serialized: string")
+    .Input("placed_files: string")
+    .Output("components: output_types") FEATURE_ATTRS PLACED_ATTRS OUTPUT_ATTRS
+    .SetShapeFn(ComponentShapes)
+    .Doc(absl::StrCat(R"doc(
+Decodes a vector of serialized Examples.
+
+)doc",
+                      kPlacedDoc, kFeatureDoc));
+
+REGISTER_OP("MillraceDecodeSequences")
+    .Input("serialized: string")
+    .Input("placed_files: string")
+    .Input("fills: Tfills")
+    .Output("components: output_types") SEQUENCE_ATTRS PLACED_ATTRS OUTPUT_ATTRS
+    .SetShapeFn(ComponentShapes)
+    .Doc(absl::StrCat(R"doc(
+Decodes a vector of serialized SequenceExamples.
+
+fills: What to pad each padded component with.
+)doc",
+                      kPlacedDoc, kSequenceDoc));
+
+REGISTER_OP("MillraceRecordsDataset")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Input("first_file: int64")
+    .Input("buffer_bytes: int64")
+    .Output("handle: variant") FILE_ATTRS PLACED_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Yields the records of TFRecord files.
+
+filenames: Read one after the other. A scalar or a vector.
+counts: Records of each file, -1 if unknown. Another number is an error.
+first_file: The number of the first file in the places of records.
+compression: How the files are stored.
+placed: Whether a record carries its place.
+)doc");
 
 REGISTER_OP("MillraceWindowsDataset")
     .Input("filenames: string")
@@ -129,10 +203,10 @@ REGISTER_OP("MillraceWindowsDataset")
     .Output("handle: variant") FEATURE_ATTRS
     .Attr("record_shapes: list(shape) >= 1")
     .Attr("keep_tail: bool")
-    .Attr("whole_records: bool") OUTPUT_ATTRS.SetIsStateful()
+    .Attr("whole_records: bool") FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(R"doc(
-Yields windows of the sequences in uncompressed local files of Examples.
+Yields windows of the sequences in files of Examples.
 
 The records of a file are joined along their first axis.
 
@@ -152,6 +226,8 @@ whole_records: Whether sizes count records and not positions.
 )doc");
 
 #undef OUTPUT_ATTRS
+#undef PLACED_ATTRS
+#undef FILE_ATTRS
 #undef SEQUENCE_ATTRS
 #undef FEATURE_ATTRS
 

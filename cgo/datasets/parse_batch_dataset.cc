@@ -1,6 +1,5 @@
 // MillraceParseBatchDataset batches and decodes the serialized Examples of
 // another dataset, MillraceParseSequenceBatchDataset its SequenceExamples.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,57 +7,44 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "batch_form.h"
-#include "dataset_op.h"
+#include "dataset_base.h"
+#include "record_origin.h"
+#include "status.h"
 
 namespace millrace {
 namespace {
 
 using namespace tensorflow;  // NOLINT
 
-constexpr char kType[] = "MillraceParseBatch";
 constexpr char kOrdinal[] = "ordinal";
 constexpr char kEnded[] = "ended";
 
-class ParseBatchDatasetOp : public data::UnaryDatasetOpKernel {
- public:
-  explicit ParseBatchDatasetOp(OpKernelConstruction* ctx)
-      : UnaryDatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, form_.Read(ctx));
-  }
-
- protected:
-  void MakeDataset(OpKernelContext* ctx, data::DatasetBase* input,
-                   data::DatasetBase** output) override;
-
- private:
-  class Dataset;
-  BatchForm form_;
+// Args are the inputs of the op but for the dataset.
+struct Args {
+  int64_t batch_size = 0;
+  bool drop_remainder = false;
+  RecordOrigin origin;
 };
 
-class ParseBatchDatasetOp::Dataset : public data::DatasetBase {
+class ParseBatchDataset : public TypedDataset {
  public:
-  Dataset(OpKernelContext* ctx, const data::DatasetBase* input, BatchForm form,
-          int64_t batch_size, bool drop_remainder)
-      : DatasetBase(data::DatasetContext(ctx)),
+  ParseBatchDataset(OpKernelContext* ctx, const data::DatasetBase* input,
+                    BatchForm form, Args args)
+      : TypedDataset(ctx, "MillraceParseBatch", form.types(), form.shapes()),
         input_(input),
         form_(std::move(form)),
-        batch_size_(batch_size),
-        drop_remainder_(drop_remainder) {
+        args_(std::move(args)) {
     input_->Ref();
   }
-  ~Dataset() override { input_->Unref(); }
+  ~ParseBatchDataset() override { input_->Unref(); }
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
-
-  const DataTypeVector& output_dtypes() const override { return form_.types(); }
-  const std::vector<PartialTensorShape>& output_shapes() const override {
-    return form_.shapes();
+      const std::string& prefix) const override {
+    return Iterate<Iterator>(this, prefix);
   }
-  std::string DebugString() const override { return kType; }
+
   absl::Status InputDatasets(
       std::vector<const data::DatasetBase*>* inputs) const override {
     inputs->push_back(input_);
@@ -71,31 +57,33 @@ class ParseBatchDatasetOp::Dataset : public data::DatasetBase {
   int64_t CardinalityInternal(data::CardinalityOptions options) const override {
     const int64_t n = input_->Cardinality(options);
     if (n < 0) return n;  // unknown or infinite
-    const bool rest = !drop_remainder_ && n % batch_size_ != 0;
-    return n / batch_size_ + (rest ? 1 : 0);
+    const bool rest = !args_.drop_remainder && n % args_.batch_size != 0;
+    return n / args_.batch_size + (rest ? 1 : 0);
   }
 
  protected:
   absl::Status AsGraphDefInternal(data::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
-    std::vector<Node*> in(3);
+    std::vector<Node*> in(4);
     TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &in[0]));
-    TF_RETURN_IF_ERROR(b->AddScalar(batch_size_, &in[1]));
-    TF_RETURN_IF_ERROR(b->AddScalar(drop_remainder_, &in[2]));
-    return form_.AddNode(b, this, in, output);
+    TF_RETURN_IF_ERROR(b->AddScalar(args_.batch_size, &in[1]));
+    TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[2]));
+    TF_RETURN_IF_ERROR(b->AddVector(args_.origin.files(), &in[3]));
+    return form_.AddNode(b, this, in,
+                         {{kPlaced, b->BuildAttrValue(args_.origin.placed())}},
+                         output);
   }
 
  private:
   class Iterator;
   const data::DatasetBase* const input_;
   const BatchForm form_;
-  const int64_t batch_size_;
-  const bool drop_remainder_;
+  const Args args_;
 };
 
-class ParseBatchDatasetOp::Dataset::Iterator
-    : public data::DatasetIterator<ParseBatchDatasetOp::Dataset> {
+class ParseBatchDataset::Iterator
+    : public data::DatasetIterator<ParseBatchDataset> {
  public:
   explicit Iterator(const Params& params)
       : DatasetIterator(params), batcher_(dataset()->form_.NewBatcher()) {}
@@ -147,21 +135,19 @@ class ParseBatchDatasetOp::Dataset::Iterator
  private:
   absl::Status Batch(data::IteratorContext* ctx, std::vector<Tensor>* out,
                      bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const int64_t rows = dataset()->batch_size_;
-    TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
+    const Args& args = dataset()->args_;
+    TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), args.batch_size));
     int64_t row = 0;
-    for (; row < rows; ++row, ++ordinal_) {
+    for (; row < args.batch_size; ++row, ++ordinal_) {
       element_.clear();
       TF_RETURN_IF_ERROR(input_->GetNext(ctx, &element_, &ended_));
       if (ended_) break;
-      const tstring& record = element_[0].scalar<tstring>()();
-      Fault fault;
-      if (!batcher_->Add({record.data(), record.size()}, row, &fault)) {
-        fault.text = absl::StrCat("element ", ordinal_, ": ", fault.text);
-        return ToStatus(fault);
-      }
+      const tstring& element = element_[0].scalar<tstring>()();
+      TF_RETURN_IF_ERROR(AddRecord(args.origin,
+                                   {element.data(), element.size()}, row,
+                                   ordinal_, batcher_.get()));
     }
-    if (row == 0 || (row < rows && dataset()->drop_remainder_)) {
+    if (row == 0 || (row < args.batch_size && args.drop_remainder)) {
       *end_of_sequence = true;
       return absl::OkStatus();
     }
@@ -177,36 +163,41 @@ class ParseBatchDatasetOp::Dataset::Iterator
   absl::Status failed_ ABSL_GUARDED_BY(mu_);
 };
 
-std::unique_ptr<data::IteratorBase>
-ParseBatchDatasetOp::Dataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<Iterator>(
-      Iterator::Params{this, prefix + "::" + kType});
-}
+class ParseBatchDatasetOp : public data::UnaryDatasetOpKernel {
+ public:
+  explicit ParseBatchDatasetOp(OpKernelConstruction* ctx)
+      : UnaryDatasetOpKernel(ctx) {
+    OP_REQUIRES_OK(ctx, form_.Read(ctx));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr(kPlaced, &placed_));
+  }
 
-void ParseBatchDatasetOp::MakeDataset(OpKernelContext* ctx,
-                                      data::DatasetBase* input,
-                                      data::DatasetBase** output) {
-  int64_t batch_size = 0;
-  bool drop_remainder = false;
-  OP_REQUIRES_OK(
-      ctx, data::ParseScalarArgument<int64_t>(ctx, kBatchSize, &batch_size));
-  OP_REQUIRES_OK(ctx, data::ParseScalarArgument<bool>(ctx, kDropRemainder,
-                                                      &drop_remainder));
-  OP_REQUIRES(ctx, batch_size > 0,
-              absl::InvalidArgumentError("batch_size must be at least 1"));
-  const DataTypeVector& types = input->output_dtypes();
-  const std::vector<PartialTensorShape>& shapes = input->output_shapes();
-  OP_REQUIRES(ctx,
-              types.size() == 1 && types[0] == DT_STRING &&
-                  shapes[0].IsCompatibleWith(PartialTensorShape({})),
-              absl::InvalidArgumentError(
-                  "the input must be a dataset of one scalar string"));
-  BatchForm form;
-  OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
-  *output =
-      new Dataset(ctx, input, std::move(form), batch_size, drop_remainder);
-}
+ protected:
+  void MakeDataset(OpKernelContext* ctx, data::DatasetBase* input,
+                   data::DatasetBase** output) override {
+    Args args;
+    OP_REQUIRES_OK(
+        ctx, data::ParseScalarArgument(ctx, kBatchSize, &args.batch_size));
+    OP_REQUIRES_OK(ctx, data::ParseScalarArgument(ctx, kDropRemainder,
+                                                  &args.drop_remainder));
+    OP_REQUIRES_OK(ctx, CheckRange(kBatchSize, args.batch_size, 1, INT64_MAX));
+    OP_REQUIRES_OK(ctx, ReadOrigin(ctx, placed_, &args.origin));
+    const DataTypeVector& types = input->output_dtypes();
+    const std::vector<PartialTensorShape>& shapes = input->output_shapes();
+    OP_REQUIRES(ctx,
+                types.size() == 1 && types[0] == DT_STRING &&
+                    shapes[0].IsCompatibleWith(PartialTensorShape({})),
+                absl::InvalidArgumentError(
+                    "the input must be a dataset of one scalar string"));
+    BatchForm form;
+    OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
+    *output =
+        new ParseBatchDataset(ctx, input, std::move(form), std::move(args));
+  }
+
+ private:
+  BatchForm form_;
+  bool placed_;
+};
 
 REGISTER_KERNEL_BUILDER(Name("MillraceParseBatchDataset").Device(DEVICE_CPU),
                         ParseBatchDatasetOp);

@@ -1,6 +1,7 @@
 #include "position_reader.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 #include <utility>
 
@@ -18,11 +19,11 @@ constexpr int64_t kMaxRun = 1 << 20;  // records
 PositionReader::PositionReader(std::vector<FeatureSpec> features,
                                std::vector<int64_t> row_bytes,
                                int64_t positions, size_t buffer_bytes,
-                               int64_t threads)
+                               int64_t threads, OpenSource open)
     : decoder_(std::move(features)),
       row_bytes_(std::move(row_bytes)),
       positions_(positions),
-      reader_(buffer_bytes),
+      reader_(buffer_bytes, std::move(open)),
       workers_(threads),
       kept_(row_bytes_.size()),
       destinations_(row_bytes_.size()) {}
@@ -69,10 +70,10 @@ bool PositionReader::Decode(char* const* to, bool* end, Fault* fault) {
 }
 
 bool PositionReader::Miscounted(const std::string& has, Fault* fault) const {
-  fault->cause = Cause::kFailedPrecondition;
-  fault->text = "file " + Quote(path_, 512) + ": " + std::to_string(count_) +
-                " records were counted, it has " + has;
-  return false;
+  fault->Set(Cause::kFailedPrecondition,
+             "%" PRId64 " records were counted, it has %s", count_,
+             has.c_str());
+  return fault->In(path_);
 }
 
 // Learn keeps the layout of a record. Large records of one feature mostly are

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "byte_source.h"
 #include "example_decoder.h"
 #include "fault.h"
 #include "record_reader.h"
@@ -25,7 +26,8 @@ class PositionReader {
   // lie within one range are read by up to so many threads.
   PositionReader(std::vector<FeatureSpec> features,
                  std::vector<int64_t> row_bytes, int64_t positions,
-                 size_t buffer_bytes, int64_t threads);
+                 size_t buffer_bytes, int64_t threads,
+                 OpenSource open = OpenFile);
 
   // Open opens a file of `count` records, to go on at one of them.
   bool Open(const std::string& path, int64_t count, int64_t offset,

@@ -1,8 +1,6 @@
-// Reading of uncompressed TFRecord files.
+// Reading of TFRecord files.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_READER_H_
 #define MILLRACE_CGO_DATASETS_RECORD_READER_H_
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,31 +8,24 @@
 #include <string>
 #include <string_view>
 
+#include "byte_source.h"
 #include "fault.h"
+#include "file_source.h"
+#include "record_run.h"
 #include "worker_pool.h"
 
 namespace millrace {
 
-// Layout is what records look like in which only the values of one feature
-// change: these bytes, `values` bytes, and those bytes.
-struct Layout {
-  std::string before;
-  std::string after;
-  size_t values = 0;
-
-  size_t size() const { return before.size() + values + after.size(); }
-};
-
 // RecordReader reads the records of one file and checks both checksums of
-// each. It reads with pread, never through a mapping: a file that shrinks is
-// an error then and no signal. What a header claims is checked against what is
-// left of the file before any memory is taken. Not for several threads.
+// each. What a header claims is checked against a cap, and against what is left
+// of the file where that is known, before any memory is taken. Where it is not
+// known memory grows with the bytes that come. Not for several threads.
 class RecordReader {
  public:
   enum class Outcome { kRecord, kEnd, kFault };
 
-  explicit RecordReader(size_t buffer_bytes);
-  ~RecordReader();
+  // `open` opens the files; without it they are uncompressed local ones.
+  explicit RecordReader(size_t buffer_bytes, OpenSource open = OpenFile);
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
@@ -48,10 +39,9 @@ class RecordReader {
   // Next returns the next record, which is valid until the call after it.
   Outcome Next(std::string_view* record, Fault* fault);
 
-  // NextRun reads up to n of the next records, those that are of a layout, so
-  // that their values go from the file to `to` at once, one behind the other,
-  // shared out over a pool of workers. It returns how many there were. Next
-  // reads the one behind them, and tells what is wrong with it if anything is.
+  // NextRun is ReadRun of the next records, up to n of them. It returns 0 for
+  // what is no uncompressed local file. Next reads the record behind the run,
+  // and tells what is wrong with it if anything is.
   int64_t NextRun(const Layout& layout, int64_t n, char* to,
                   WorkerPool* workers);
 
@@ -59,30 +49,30 @@ class RecordReader {
   // NextRun.
   void ReadExactly(bool exactly) { exactly_ = exactly; }
 
-  bool is_open() const { return fd_ >= 0; }
-  // Where the next record is.
+  bool is_open() const { return source_ != nullptr; }
+  // Where the next record is, in the inflated file.
   int64_t offset() const { return next_; }
   int64_t ordinal() const { return ordinal_; }
+  // Where the last record is.
+  int64_t last_offset() const { return current_; }
 
-  // Describe puts file, record and offset of the last record before a fault.
+  // Describe adds file, record and offset of the last record to a fault.
   void Describe(Fault* fault) const;
 
  private:
   bool Fill(size_t want, size_t* got, Fault* fault);
   bool Reserve(size_t want, Fault* fault);
-  bool Load(size_t want, Fault* fault);
-  size_t ReadSlice(const Layout& layout, int64_t offset, size_t n,
-                   char* to) const;
-  bool CheckEnd(Fault* fault) const;
-  Outcome Fail(Fault* fault, Cause cause, const std::string& text) const;
+  Outcome Fail(Fault* fault) const;
   Outcome Truncated(Fault* fault, size_t got, uint64_t want,
                     const char* what) const;
+  Outcome TooLarge(Fault* fault, uint64_t length, int64_t left) const;
 
   const size_t minimum_;
+  const OpenSource open_;
   std::string path_;
-  int fd_ = -1;
+  std::unique_ptr<ByteSource> source_;
+  FileSource* file_ = nullptr;  // source_ if it is an uncompressed local file
   bool exactly_ = false;
-  int64_t size_ = 0;     // of the file when it was opened
   int64_t next_ = 0;     // offset of the next record
   int64_t current_ = 0;  // offset of the last record
   int64_t ordinal_ = 0;  // of the next record

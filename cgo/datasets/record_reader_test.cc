@@ -78,7 +78,7 @@ TEST(RecordReader, FindsEachCut) {
     if (ends[n] == cut) {
       ASSERT_EQ(fault.cause, Cause::kNone) << fault.text;
     } else {
-      ASSERT_EQ(fault.cause, Cause::kDataLoss);
+      ASSERT_EQ(fault.cause, Cause::kTruncated);
       ASSERT_NE(fault.text.find("the file is truncated"), std::string::npos)
           << fault.text;
     }
@@ -111,13 +111,13 @@ TEST(RecordReader, TakesNoMemoryForWhatAHeaderClaims) {
     Cause cause;
     const char* text;
   } tests[] = {
-      {1000, Cause::kDataLoss, "3 of 1000 data bytes"},
-      {3, Cause::kDataLoss, "0 of 4 data checksum bytes"},
-      {256 << 20, Cause::kDataLoss, "3 of 268435456 data bytes"},
-      {(256 << 20) + 1, Cause::kResourceExhausted, "it claims 268435457 bytes"},
-      {INT64_MAX, Cause::kResourceExhausted, "cap 256 MiB"},
-      {UINT64_MAX - 15, Cause::kResourceExhausted, "cap 256 MiB"},
-      {UINT64_MAX, Cause::kResourceExhausted, "3 remain"},
+      {1000, Cause::kTruncated, "3 of 1000 data bytes"},
+      {3, Cause::kTruncated, "0 of 4 data checksum bytes"},
+      {256 << 20, Cause::kTruncated, "3 of 268435456 data bytes"},
+      {(256 << 20) + 1, Cause::kTooLarge, "it claims 268435457 bytes"},
+      {INT64_MAX, Cause::kTooLarge, "cap 256 MiB"},
+      {UINT64_MAX - 15, Cause::kTooLarge, "cap 256 MiB"},
+      {UINT64_MAX, Cause::kTooLarge, "3 remain"},
   };
   for (const auto& test : tests) {
     Fault fault;

@@ -168,10 +168,9 @@ bool SequenceBatcher::Add(std::string_view record, int64_t row, Fault* fault) {
     const std::vector<int64_t>& splits = decoder_.list(i).splits();
     const int64_t n = splits.back() - splits[splits.size() - 2];
     if (n <= limit) continue;
-    return fault->Set(Cause::kInvalidArgument,
-                      "feature %s: %" PRId64 " elements, padded to %" PRId64,
-                      Quote(decoder_.features()[i].key, kMaxKey).c_str(), n,
-                      limit);
+    return fault->SetFeature(
+        decoder_.features()[i].key, Cause::kInvalidArgument,
+        "%" PRId64 " elements, padded to %" PRId64, n, limit);
   }
   return true;
 }

@@ -100,34 +100,31 @@ bool Entry(const uint8_t** p, const uint8_t* end, std::string_view* key,
 }
 
 bool WrongRaw(const FeatureSpec& f, size_t got, Fault* fault) {
-  return fault->Set(Cause::kInvalidArgument,
-                    "feature %s: %zu raw bytes, want %" PRId64,
-                    Quote(f.key, kMaxKey).c_str(), got, f.raw_bytes);
+  return fault->SetFeature(f.key, Cause::kInvalidArgument,
+                           "%zu raw bytes, want %" PRId64, got, f.raw_bytes);
 }
 
 bool NoMemory(const FeatureSpec& f, Fault* fault) {
-  return fault->Set(Cause::kResourceExhausted,
-                    "feature %s: no memory for its elements",
-                    Quote(f.key, kMaxKey).c_str());
+  return fault->SetFeature(f.key, Cause::kResourceExhausted,
+                           "no memory for its elements");
 }
 
 // Miscounted sets a fault about the values of a feature, or of one element of
 // a list.
 bool Miscounted(const FeatureSpec& f, int64_t element, int64_t count,
                 Fault* fault) {
-  const std::string key = Quote(f.key, kMaxKey);
   char where[40] = "";
   if (f.is_list) {
     std::snprintf(where, sizeof(where), "element %" PRId64 ": ", element);
   }
   if (count < 0) {
-    return fault->Set(Cause::kInvalidArgument,
-                      "feature %s: %sno %s list that can be read", key.c_str(),
-                      where, ListName(ListTag(f.kind)));
+    return fault->SetFeature(f.key, Cause::kInvalidArgument,
+                             "%sno %s list that can be read", where,
+                             ListName(ListTag(f.kind)));
   }
-  return fault->Set(Cause::kInvalidArgument,
-                    "feature %s: %s%" PRId64 " values stored, want %" PRId64,
-                    key.c_str(), where, count, f.values);
+  return fault->SetFeature(f.key, Cause::kInvalidArgument,
+                           "%s%" PRId64 " values stored, want %" PRId64, where,
+                           count, f.values);
 }
 
 // Element decodes one element of a list.
@@ -239,9 +236,8 @@ bool SequenceDecoder::Context(size_t feature, const Destination& to,
   const FeatureSpec& f = features_[feature];
   const std::string_view value = found_[feature].value;
   if (!found_[feature].present) {
-    return fault->Set(Cause::kInvalidArgument,
-                      "feature %s: the record has no such feature",
-                      Quote(f.key, kMaxKey).c_str());
+    return fault->SetFeature(f.key, Cause::kInvalidArgument,
+                             "the record has no such feature");
   }
   int64_t count = 0;
   if (!value.empty()) {
@@ -281,9 +277,8 @@ bool SequenceDecoder::List(size_t feature, Fault* fault) {
   const std::string_view value = found_[feature].value;
   Joined& to = lists_[feature];
   if (!found_[feature].present) {
-    return fault->Set(Cause::kInvalidArgument,
-                      "feature %s: the record has no such feature list",
-                      Quote(f.key, kMaxKey).c_str());
+    return fault->SetFeature(f.key, Cause::kInvalidArgument,
+                             "the record has no such feature list");
   }
   const auto* p = reinterpret_cast<const uint8_t*>(value.data());
   const uint8_t* const end = p + value.size();
@@ -291,9 +286,8 @@ bool SequenceDecoder::List(size_t feature, Fault* fault) {
   for (; p != end; ++n) {
     uint32_t length;
     if (*p++ != wire::kBytes1 || !wire::Varint32(&p, end, &length)) {
-      return fault->Set(Cause::kInvalidArgument,
-                        "feature %s: element %" PRId64 " cannot be read",
-                        Quote(f.key, kMaxKey).c_str(), n);
+      return fault->SetFeature(f.key, Cause::kInvalidArgument,
+                               "element %" PRId64 " cannot be read", n);
     }
     int64_t count = 0;
     if (length > 2) {

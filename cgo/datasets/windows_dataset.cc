@@ -1,7 +1,6 @@
 // MillraceWindowsDataset cuts windows of the sequences in files of Examples.
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "batch_spec.h"
-#include "dataset_op.h"
+#include "dataset_base.h"
+#include "env_source.h"
 #include "position_reader.h"
+#include "status.h"
 #include "window_plan.h"
 
 namespace millrace {
@@ -20,78 +21,76 @@ namespace {
 
 using namespace tensorflow;  // NOLINT
 
-constexpr char kType[] = "MillraceWindows";
 constexpr char kWindow[] = "window";
 constexpr char kSeed[] = "seed";
 constexpr char kFirst[] = "first";
 constexpr char kThreads[] = "threads";
 constexpr char kKeepTail[] = "keep_tail";
 constexpr char kWholeRecords[] = "whole_records";
-constexpr char kState[] = "state";
-constexpr int kStateSize = 8;
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kCancelEvery = 8 << 20;  // bytes
 
-class WindowsDatasetOp : public data::DatasetOpKernel {
- public:
-  explicit WindowsDatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, spec_.Read(ctx, kRecordShapes));
-    OP_REQUIRES_OK(ctx, ctx->GetAttr(kOutputShapes, &output_shapes_));
-    OP_REQUIRES_OK(ctx, ctx->GetAttr(kKeepTail, &keep_tail_));
-    OP_REQUIRES_OK(ctx, ctx->GetAttr(kWholeRecords, &whole_records_));
-    OP_REQUIRES(ctx, output_shapes_.size() == spec_.features().size(),
-                absl::InvalidArgumentError(
-                    "the attributes of features differ in length"));
-    for (size_t i = 0; i < spec_.features().size(); ++i) {
-      const auto& dims = spec_.dims(i);
-      OP_REQUIRES(ctx,
-                  spec_.features()[i].kind != Kind::kBytes && !dims.empty() &&
-                      dims[0] > 0 &&
-                      (whole_records_ || dims[0] == spec_.dims(0)[0]),
-                  absl::InvalidArgumentError(absl::StrCat(
-                      "feature ", Quote(spec_.features()[i].key, 256),
-                      ": no numbers along a first axis as the others have")));
-    }
-  }
-
- protected:
-  void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override;
-
- private:
-  class Dataset;
-  BatchSpec spec_;
-  std::vector<PartialTensorShape> output_shapes_;
-  bool keep_tail_;
-  bool whole_records_;
-};
-
 // Args are the inputs of the op.
 struct Args : FileInputs {
+  int64_t batch_size = 0;
+  bool drop_remainder = false;
   std::vector<int64_t> window;  // min, max, stride
   int64_t seed = 0;
   std::vector<int64_t> first;  // epoch, file
   int64_t threads = 0;
 };
 
-class WindowsDatasetOp::Dataset : public data::DatasetBase {
+// Attrs are the attributes of the op.
+struct Attrs {
+  BatchSpec spec;
+  std::vector<PartialTensorShape> output_shapes;
+  bool keep_tail;
+  bool whole_records;
+  Format format;
+
+  absl::Status Read(OpKernelConstruction* ctx) {
+    TF_RETURN_IF_ERROR(spec.Read(ctx, kRecordShapes));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &output_shapes));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kKeepTail, &keep_tail));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kWholeRecords, &whole_records));
+    TF_RETURN_IF_ERROR(ReadFormat(ctx, &format));
+    if (output_shapes.size() != spec.features().size()) {
+      return absl::InvalidArgumentError(
+          "the attributes of features differ in length");
+    }
+    for (size_t i = 0; i < spec.features().size(); ++i) {
+      const auto& dims = spec.dims(i);
+      if (spec.features()[i].kind != Kind::kBytes && !dims.empty() &&
+          dims[0] > 0 && (whole_records || dims[0] == spec.dims(0)[0])) {
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("feature ", Quote(spec.features()[i].key, 256),
+                       ": no numbers along a first axis as the others have"));
+    }
+    return absl::OkStatus();
+  }
+};
+
+class WindowsDataset : public TypedDataset {
  public:
-  Dataset(OpKernelContext* ctx, const WindowsDatasetOp* op, Args args)
-      : DatasetBase(data::DatasetContext(ctx)),
-        spec_(op->spec_),
-        output_shapes_(op->output_shapes_),
-        whole_records_(op->whole_records_),
+  WindowsDataset(OpKernelContext* ctx, const Attrs& attrs, Args args)
+      : TypedDataset(ctx, "MillraceWindows", attrs.spec.types(),
+                     attrs.output_shapes),
+        spec_(attrs.spec),
+        whole_records_(attrs.whole_records),
         positions_(whole_records_ ? 1 : spec_.dims(0)[0]),
         args_(std::move(args)) {
     rules_.min = args_.window[0];
     rules_.max = args_.window[1];
     rules_.stride = args_.window[2];
-    rules_.keep_tail = op->keep_tail_;
+    rules_.keep_tail = attrs.keep_tail;
     rules_.seed = static_cast<uint64_t>(args_.seed);
-    rules_.epochs = args_.epochs;
+    rules_.epochs = args_.files.epochs;
     rules_.first_epoch = args_.first[0];
     rules_.first_file = args_.first[1];
-    for (int64_t count : args_.counts) {
+    for (int64_t count : args_.files.counts) {
       rules_.sizes.push_back(count * positions_);
     }
     for (size_t i = 0; i < spec_.features().size(); ++i) {
@@ -102,18 +101,9 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
   }
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
-
-  const DataTypeVector& output_dtypes() const override { return spec_.types(); }
-  const std::vector<PartialTensorShape>& output_shapes() const override {
-    return output_shapes_;
+      const std::string& prefix) const override {
+    return Iterate<Iterator>(this, prefix);
   }
-  std::string DebugString() const override { return kType; }
-  absl::Status InputDatasets(
-      std::vector<const data::DatasetBase*>*) const override {
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
     return rules_.epochs < 0 ? data::kInfiniteCardinality
@@ -125,12 +115,11 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in(10);
-    TF_RETURN_IF_ERROR(b->AddVector(args_.filenames, &in[0]));
-    TF_RETURN_IF_ERROR(b->AddVector(args_.counts, &in[1]));
+    TF_RETURN_IF_ERROR(args_.AddFiles(b, &in[0], &in[1]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.window, &in[2]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.seed, &in[3]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.first, &in[4]));
-    TF_RETURN_IF_ERROR(b->AddScalar(args_.epochs, &in[5]));
+    TF_RETURN_IF_ERROR(b->AddScalar(args_.files.epochs, &in[5]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.batch_size, &in[6]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[7]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[8]));
@@ -139,6 +128,7 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
     attrs.emplace_back(kRecordShapes, b->BuildAttrValue(spec_.shapes()));
     attrs.emplace_back(kKeepTail, b->BuildAttrValue(rules_.keep_tail));
     attrs.emplace_back(kWholeRecords, b->BuildAttrValue(whole_records_));
+    for (auto& attr : args_.Attrs(b)) attrs.push_back(std::move(attr));
     return b->AddDataset(this, in, attrs, output);
   }
 
@@ -168,7 +158,6 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
   }
 
   const BatchSpec spec_;
-  const std::vector<PartialTensorShape> output_shapes_;
   const bool whole_records_;
   const int64_t positions_;  // of a record
   const Args args_;
@@ -176,88 +165,64 @@ class WindowsDatasetOp::Dataset : public data::DatasetBase {
   std::vector<int64_t> row_bytes_;  // of one position of each feature
 };
 
-// Place is the file that is read and the first record that is still needed.
-struct Place {
+// ReadPosition is the file that is read and the first record that is still
+// needed.
+struct ReadPosition {
   int64_t epoch = 0;
   int64_t file = 0;
   int64_t offset = 0;
   int64_t ordinal = 0;
 };
 
-class WindowsDatasetOp::Dataset::Iterator
-    : public data::DatasetIterator<WindowsDatasetOp::Dataset> {
+// Position is the state of an iterator.
+struct Position {
+  WindowPosition next;
+  ReadPosition read;
+};
+
+class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
  public:
   explicit Iterator(const Params& params)
-      : DatasetIterator(params),
+      : FileIterator(params),
         reader_(dataset()->spec_.features(), dataset()->row_bytes_,
                 dataset()->positions_,
                 static_cast<size_t>(dataset()->args_.buffer_bytes),
-                dataset()->args_.threads) {}
-
-  absl::Status GetNextInternal(data::IteratorContext* ctx,
-                               std::vector<Tensor>* out,
-                               bool* end_of_sequence) override {
-    absl::MutexLock lock(&mu_);
-    const WindowPosition before = next_;
-    const Place place = place_;
-    absl::Status s;
-    try {
-      s = Element(ctx, out, end_of_sequence);
-    } catch (const std::bad_alloc&) {
-      s = absl::ResourceExhaustedError("no memory for a window");
-    }
-    if (!s.ok()) {
-      // An element is whole or was not begun: asked again, it fails again.
-      out->clear();
-      reader_.Close();
-      next_ = before;
-      place_ = place;
-    }
-    return s;
-  }
+                dataset()->args_.threads, Opener(dataset()->args_.format)) {}
 
  protected:
-  absl::Status SaveInternal(data::SerializationContext*,
-                            data::IteratorStateWriter* writer) override {
-    absl::MutexLock lock(&mu_);
-    Tensor state(DT_INT64, TensorShape({kStateSize}));
-    const int64_t values[kStateSize] = {
-        next_.epoch,  next_.file,  next_.begin,   next_.ordinal,
-        place_.epoch, place_.file, place_.offset, place_.ordinal};
-    std::copy(values, values + kStateSize, state.flat<int64_t>().data());
-    return writer->WriteTensor(prefix(), kState, state);
+  Position Tell() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return {next_, place_};
   }
 
-  absl::Status RestoreInternal(data::IteratorContext*,
-                               data::IteratorStateReader* reader) override {
-    absl::MutexLock lock(&mu_);
-    Tensor state;
-    TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), kState, &state));
-    const auto files = static_cast<int64_t>(dataset()->args_.filenames.size());
-    bool fits = state.dtype() == DT_INT64 && state.NumElements() == kStateSize;
-    for (int i = 0; fits && i < kStateSize; ++i) {
-      fits = state.flat<int64_t>()(i) >= 0;
-    }
-    if (!fits || state.flat<int64_t>()(1) > files ||
-        state.flat<int64_t>()(5) > files) {
-      return absl::InvalidArgumentError("the state is not one of this dataset");
-    }
-    const auto v = state.flat<int64_t>();
-    next_ = {v(0), v(1), v(2), v(3)};
-    place_ = {v(4), v(5), v(6), v(7)};
+  void Seek(const Position& at) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     reader_.Close();
-    return absl::OkStatus();
+    next_ = at.next;
+    place_ = at.read;
   }
 
- private:
+  bool Fits(const Position& at) const override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto files =
+        static_cast<int64_t>(dataset()->args_.files.names.size());
+    const WindowPosition& w = at.next;
+    const ReadPosition& r = at.read;
+    return w.epoch >= 0 && w.file >= 0 && w.file <= files && w.begin >= 0 &&
+           w.ordinal >= 0 && r.epoch >= 0 && r.file >= 0 && r.file <= files &&
+           r.offset >= 0 && r.ordinal >= 0;
+  }
+
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
-                       bool* end_of_sequence)
+                       bool* end_of_sequence) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
     const WindowRules& rules = dataset()->rules_;
-    if (rules.epochs < 0 && !HasWindows(rules)) {
-      return absl::FailedPreconditionError(
-          "no file is long enough for a window, and they repeat without end");
+    if (!HasWindows(rules)) {
+      if (rules.epochs < 0) {
+        return absl::FailedPreconditionError(
+            "no file is long enough for a window, and they repeat without end");
+      }
+      *end_of_sequence = true;  // one epoch is read for its faults
+      return MoveTo(ctx, std::min<int64_t>(rules.epochs, 1), 0);
     }
     std::vector<Window> windows;
     const auto want =
@@ -294,6 +259,7 @@ class WindowsDatasetOp::Dataset::Iterator
     return absl::OkStatus();
   }
 
+ private:
   // Fill copies a range of positions, some at a time.
   absl::Status Fill(data::IteratorContext* ctx, const Window& range,
                     std::vector<char*>* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -325,10 +291,10 @@ class WindowsDatasetOp::Dataset::Iterator
   absl::Status MoveTo(data::IteratorContext* ctx, int64_t epoch, int64_t file)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
-    const auto files = static_cast<int64_t>(args.filenames.size());
+    const auto files = static_cast<int64_t>(args.files.names.size());
     if (files == 0) return absl::OkStatus();
     for (;;) {
-      if (place_.file == files) place_ = Place{place_.epoch + 1};
+      if (place_.file == files) place_ = ReadPosition{place_.epoch + 1};
       const bool there = place_.epoch == epoch && place_.file == file;
       if (place_.epoch > epoch || (there && reader_.is_open()) ||
           (there && epoch == dataset()->rules_.epochs)) {
@@ -337,34 +303,31 @@ class WindowsDatasetOp::Dataset::Iterator
       TF_RETURN_IF_ERROR(CheckCancelled(ctx));
       Fault fault;
       if (!reader_.is_open() &&
-          !reader_.Open(args.filenames[place_.file], args.counts[place_.file],
-                        place_.offset, place_.ordinal, &fault)) {
+          !reader_.Open(args.files.names[place_.file],
+                        args.files.counts[place_.file], place_.offset,
+                        place_.ordinal, &fault)) {
         return ToStatus(fault);
       }
       if (there) return absl::OkStatus();
       if (!reader_.Finish(&fault)) return ToStatus(fault);
-      place_ = Place{place_.epoch, place_.file + 1};
+      place_ = ReadPosition{place_.epoch, place_.file + 1};
     }
   }
 
-  absl::Mutex mu_;
   PositionReader reader_ ABSL_GUARDED_BY(mu_);
   WindowPosition next_ ABSL_GUARDED_BY(mu_);
-  Place place_ ABSL_GUARDED_BY(mu_);
+  ReadPosition place_ ABSL_GUARDED_BY(mu_);
 };
 
-std::unique_ptr<data::IteratorBase>
-WindowsDatasetOp::Dataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<Iterator>(
-      Iterator::Params{this, prefix + "::" + kType});
-}
-
 // ReadArgs reads the inputs.
-absl::Status ReadArgs(OpKernelContext* ctx, Args* args) {
+absl::Status ReadArgs(OpKernelContext* ctx, Format format, Args* args) {
   using data::ParseScalarArgument;
   using data::ParseVectorArgument;
-  TF_RETURN_IF_ERROR(args->Read(ctx));
+  TF_RETURN_IF_ERROR(args->ReadFiles(ctx, format));
+  TF_RETURN_IF_ERROR(ParseScalarArgument(ctx, kBatchSize, &args->batch_size));
+  TF_RETURN_IF_ERROR(ParseScalarArgument(ctx, kEpochs, &args->files.epochs));
+  TF_RETURN_IF_ERROR(
+      ParseScalarArgument(ctx, kDropRemainder, &args->drop_remainder));
   TF_RETURN_IF_ERROR(ParseVectorArgument<int64_t>(ctx, kWindow, &args->window));
   TF_RETURN_IF_ERROR(ParseScalarArgument<int64_t>(ctx, kSeed, &args->seed));
   TF_RETURN_IF_ERROR(ParseVectorArgument<int64_t>(ctx, kFirst, &args->first));
@@ -374,38 +337,41 @@ absl::Status ReadArgs(OpKernelContext* ctx, Args* args) {
 // CheckArgs reports inputs that are out of range. `positions` is what a record
 // has.
 absl::Status CheckArgs(const Args& args, int64_t positions) {
-  const auto wrong = [](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " is out of range"));
-  };
-  if (args.counts.size() != args.filenames.size()) return wrong(kCounts);
-  for (int64_t count : args.counts) {
-    if (count < 0 || count > INT64_MAX / 4 / positions) return wrong(kCounts);
+  for (int64_t count : args.files.counts) {
+    TF_RETURN_IF_ERROR(
+        CheckRange(kCounts, count, 0, INT64_MAX / 4 / positions));
   }
   const std::vector<int64_t>& w = args.window;
-  if (w.size() != 3 || w[0] < 1 || w[1] < w[0] || w[1] > kMaxSize || w[2] < 0 ||
-      w[2] > INT64_MAX / 4) {
-    return wrong(kWindow);
+  if (w.size() != 3 || args.first.size() != 2) {
+    return absl::InvalidArgumentError("window or first has another length");
   }
-  if (args.first.size() != 2) return wrong(kFirst);
-  if (args.epochs < -1) return wrong(kEpochs);
-  if (args.batch_size < 0 || args.batch_size > kMaxSize ||
-      (args.batch_size > 0 && w[0] != w[1])) {
-    return wrong(kBatchSize);
-  }
-  if (args.buffer_bytes < 0 || args.buffer_bytes > kMaxBuffer) {
-    return wrong(kBufferBytes);
-  }
-  if (args.threads < 1 || args.threads > kMaxThreads) return wrong(kThreads);
-  return absl::OkStatus();
+  TF_RETURN_IF_ERROR(CheckRange(kWindow, w[0], 1, kMaxSize));
+  TF_RETURN_IF_ERROR(CheckRange(kWindow, w[1], w[0], kMaxSize));
+  TF_RETURN_IF_ERROR(CheckRange(kWindow, w[2], 0, INT64_MAX / 4));
+  TF_RETURN_IF_ERROR(CheckRange(kEpochs, args.files.epochs, -1, INT64_MAX));
+  // Windows of several sizes make no batch.
+  TF_RETURN_IF_ERROR(
+      CheckRange(kBatchSize, args.batch_size, 0, w[0] == w[1] ? kMaxSize : 0));
+  return CheckRange(kThreads, args.threads, 1, kMaxThreads);
 }
 
-void WindowsDatasetOp::MakeDataset(OpKernelContext* ctx,
-                                   data::DatasetBase** output) {
-  Args args;
-  OP_REQUIRES_OK(ctx, ReadArgs(ctx, &args));
-  OP_REQUIRES_OK(ctx, CheckArgs(args, spec_.dims(0)[0]));
-  *output = new Dataset(ctx, this, std::move(args));
-}
+class WindowsDatasetOp : public data::DatasetOpKernel {
+ public:
+  explicit WindowsDatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
+    OP_REQUIRES_OK(ctx, attrs_.Read(ctx));
+  }
+
+ protected:
+  void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
+    Args args;
+    OP_REQUIRES_OK(ctx, ReadArgs(ctx, attrs_.format, &args));
+    OP_REQUIRES_OK(ctx, CheckArgs(args, attrs_.spec.dims(0)[0]));
+    *output = new WindowsDataset(ctx, attrs_, std::move(args));
+  }
+
+ private:
+  Attrs attrs_;
+};
 
 REGISTER_KERNEL_BUILDER(Name("MillraceWindowsDataset").Device(DEVICE_CPU),
                         WindowsDatasetOp);

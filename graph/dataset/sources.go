@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"cmp"
+
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset/internal/limit"
@@ -12,17 +14,29 @@ type TFRecordsOptions struct {
 	Compression string // "" none, "GZIP" or "ZLIB"
 	BufferBytes int64  // to read at a time; default 256 KiB
 	Unbuffered  bool   // read no more than is asked for; BufferBytes is ignored
+	TensorFlow  bool   // use TFRecordDataset even where our own operation is loaded
 }
+
+// maxOwnBuffer is how many bytes our own operation reads at a time at most. It
+// reads a few of them at least, whatever it is told.
+const maxOwnBuffer = 1 << 30
 
 // defaultBuffer is how many bytes are read at a time, as in Python.
 const defaultBuffer = 256 << 10
 
+// RecordsOp is the name of our own operation that reads records, of package
+// native.
+const RecordsOp = "MillraceRecordsDataset"
+
 // TFRecords returns the records of files, each a string. The filenames are a
 // scalar or a vector of strings; files are read one after the other.
 //
-// Some damaged files end the process in TensorFlow, and it takes some truncated files for
-// complete ones. Check files with package tfrecord first, and compare the number of records
-// with [Dataset.AssertCardinality].
+// Where the library of our own operations is loaded (package native), that reads
+// the records: whatever is in a file is an error at worst, with its place, and
+// Unbuffered makes no difference. Without it this wraps TFRecordDataset. Some
+// damaged files then end the process in TensorFlow, and it takes some truncated
+// files for complete ones. Check files with package tfrecord first, and compare
+// the number of records with [Dataset.AssertCardinality].
 func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *Dataset {
 	if o == nil {
 		o = &TFRecordsOptions{}
@@ -33,6 +47,10 @@ func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *
 		buffer = s.Const(int64(0)) // TensorFlow's word for it
 	}
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
+	if r, err := tfbridge.Open(nil); err == nil && r.HasOperations() && !o.TensorFlow {
+		return made(s, specs, s.Op1(RecordsOp, attrs{"compression": o.Compression},
+			filenames, s.Const([]int64{}), s.Const(int64(0)), s.Const(min(cmp.Or(o.BufferBytes, defaultBuffer), maxOwnBuffer))))
+	}
 	return made(s, specs, s.Op1("TFRecordDataset", nil, filenames, s.Const(o.Compression), buffer))
 }
 

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "d412c66a3eb1edfc"
+const digest = "931504311a29e78a"

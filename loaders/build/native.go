@@ -17,7 +17,7 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 		return b.nativeSequences()
 	}
 	if !b.plan.JoinFiles().Applied || !b.plan.NativeFiles() {
-		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.dropRemainder()))
+		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), &native.ParseOptions{Drop: b.dropRemainder()}))
 	}
 	paths, counts := b.countedFiles()
 	return b.nativeBatches(native.Examples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))

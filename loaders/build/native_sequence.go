@@ -23,7 +23,7 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 		paths, counts := b.countedFiles()
 		d = native.Sequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
 	} else {
-		d = native.ParseSequences(b.records(), b.plan.BatchSize, q, b.dropRemainder())
+		d = native.ParseSequences(b.records(), b.plan.BatchSize, q, &native.ParseOptions{Drop: b.dropRemainder()})
 	}
 	if tensors {
 		return d

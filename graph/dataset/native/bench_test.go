@@ -55,7 +55,7 @@ func BenchmarkExamples(b *testing.B) {
 				return dataset.TFRecords(s, s.Const([]string{path}), nil).Batch(n, false).ParseExample(general, nil)
 			},
 			"parse": func(s *graph.Scope) *dataset.Dataset {
-				return native.Parse(dataset.TFRecords(s, s.Const([]string{path}), nil), n, features, false)
+				return native.Parse(dataset.TFRecords(s, s.Const([]string{path}), nil), n, features, nil)
 			},
 			"native": func(s *graph.Scope) *dataset.Dataset {
 				o := &native.ExamplesOptions{BatchSize: n, Epochs: 1}

@@ -11,26 +11,25 @@ import (
 
 // ExamplesOptions are the options of [Examples].
 type ExamplesOptions struct {
-	BatchSize   int64 // default 1
-	Epochs      int64 // passes over the files; 0: no end
-	Drop        bool  // leave out a last batch of fewer examples
-	BufferBytes int64 // to read at a time; default 256 KiB
+	BatchSize   int64  // default 1
+	Epochs      int64  // passes over the files; 0: no end
+	Drop        bool   // leave out a last batch of fewer examples
+	Compression string // "" none, "GZIP" or "ZLIB"
+	BufferBytes int64  // to read at a time; default 256 KiB
 }
 
 // Examples returns batches of the Examples in files, the features as
 // components. It is TFRecords, Repeat, Batch and ParseExample in one, and many
 // times as fast: records go from the file's bytes straight into the batch.
 //
-// The files are local and not compressed, read one after the other. Counts are
-// the numbers of their records, -1 where it is not known: another number is an
-// error of code FailedPrecondition, so that no file ends early unseen. What is
-// wrong with a file or record is an error that names file, record, offset and
-// feature; asking again gives the same error.
+// Filenames and counts are as for [Records]. What is wrong with a file or
+// record is a *millrace.Error with its file, record, offset and feature; asking
+// again gives the same error. Epochs end at once when one has no records.
 func Examples(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *ExamplesOptions) *dataset.Dataset {
 	const op = opExampleBatch
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
-	return addDecoder(s, op, features, static, inputs...)
+	return addDecoder(s, op, features, static, o.attrs(s, op), inputs...)
 }
 
 // inputs returns the inputs of an operation that come after the files, and the
@@ -56,29 +55,52 @@ func (o *ExamplesOptions) inputs(s *graph.Scope, op string) (static int64, input
 	return static, []tfbridge.Input{s.Const(size), s.Const(epochs), s.Const(o.Drop), s.Const(buffer)}
 }
 
+// attrs returns the attributes of an operation that reads files.
+func (o *ExamplesOptions) attrs(s *graph.Scope, op string) attrs {
+	if o == nil {
+		o = &ExamplesOptions{}
+	}
+	return attrs{"compression": compression(s, op, o.Compression)}
+}
+
 // How many bytes a native dataset reads at a time: unless told, and at most.
 const (
 	defaultBuffer = 256 << 10
 	maxBuffer     = 1 << 30
 )
 
+// ParseOptions are the options of [Parse] and [ParseSequences].
+type ParseOptions struct {
+	Drop bool // leave out a last batch of fewer records
+	DecodeOptions
+}
+
 // Parse returns batches of n of the serialized Examples that d yields, the
 // features as components: Batch and ParseExample in one. After a failure every
 // further element is the same failure.
-func Parse(d *dataset.Dataset, n int64, features []Feature, drop bool) *dataset.Dataset {
+func Parse(d *dataset.Dataset, n int64, features []Feature, o *ParseOptions) *dataset.Dataset {
 	const op = opParseBatch
-	static, inputs := parseInputs(d, op, n, drop)
-	return addDecoder(d.Scope(), op, features, static, inputs...)
+	static, inputs := o.inputs(d, op, n)
+	return addDecoder(d.Scope(), op, features, static, o.decode().attrs(), inputs...)
 }
 
-// parseInputs returns the inputs of an operation that parses the records of d,
-// and the number of rows that all batches have, -1 if that is not known.
-func parseInputs(d *dataset.Dataset, op string, n int64, drop bool) (static int64, inputs []tfbridge.Input) {
+// inputs returns the inputs of an operation that parses the records of d, and
+// the number of rows that all batches have, -1 if that is not known.
+func (o *ParseOptions) inputs(d *dataset.Dataset, op string, n int64) (static int64, inputs []tfbridge.Input) {
 	s := d.Scope()
 	limit.Between(1, math.MaxInt64).Check(s, op+": batch size", n)
 	static = -1
+	drop := o != nil && o.Drop
 	if drop {
 		static = n
 	}
-	return static, []tfbridge.Input{d.Variant(), s.Const(n), s.Const(drop)}
+	return static, []tfbridge.Input{d.Variant(), s.Const(n), s.Const(drop), o.decode().files(s)}
+}
+
+// decode returns the options that are those of decoding.
+func (o *ParseOptions) decode() *DecodeOptions {
+	if o == nil {
+		return nil
+	}
+	return &o.DecodeOptions
 }

@@ -52,7 +52,7 @@ func TestGivesTheSameBatches(t *testing.T) {
 					for name, d := range map[string]*dataset.Dataset{
 						"counted":     native.Examples(s, s.Const(names), s.Const(counts), wideFeatures(), o),
 						"not counted": native.Examples(s, s.Const(names), s.Const([]int64{-1, -1, 13, 1}), wideFeatures(), o),
-						"parsed":      native.Parse(records, n, wideFeatures(), drop),
+						"parsed":      native.Parse(records, n, wideFeatures(), &native.ParseOptions{Drop: drop}),
 					} {
 						got, err := bits(t, d)
 						if err != nil {
@@ -206,7 +206,7 @@ func TestGraph(t *testing.T) {
 	numbers := wideFeatures()[:1]
 	for name, d := range map[string]*dataset.Dataset{
 		"files":   native.Examples(s, s.Const(names), s.Const([]int64{5, -1}), wideFeatures(), &native.ExamplesOptions{BatchSize: 4, Epochs: 2}),
-		"parsed":  native.Parse(dataset.TFRecords(s, s.Const(names), nil), 4, wideFeatures(), true),
+		"parsed":  native.Parse(dataset.TFRecords(s, s.Const(names), nil), 4, wideFeatures(), &native.ParseOptions{Drop: true}),
 		"lists":   native.Sequences(s, lists, s.Const([]int64{5, 6}), paddedLists(s), &native.ExamplesOptions{BatchSize: 4, Epochs: 1}),
 		"windows": native.Windows(s, s.Const(names), s.Const([]int64{5, 6}), numbers, &native.WindowsOptions{Min: 1, Max: 5, Seed: 1, Epochs: 1}),
 	} {

@@ -26,7 +26,7 @@ func TestAgreesOnOddRecords(t *testing.T) {
 		{Key: "vals", DType: tfbridge.Float, Shape: tfbridge.MakeShape(3)},
 	}}
 	general := graph.ParseExampleV2(s, graph.ExpandDims(s, record, 0), wanted).Dense
-	it := native.Parse(dataset.FromTensors(s, record), 1, features, false).Iterator("it")
+	it := native.Parse(dataset.FromTensors(s, record), 1, features, nil).Iterator("it")
 	sess, err := tfbridge.NewSession(s.Graph(), nil)
 	if err != nil {
 		t.Fatal(err)

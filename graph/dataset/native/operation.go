@@ -20,6 +20,10 @@ const (
 
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"
+
+	opRecords         = dataset.RecordsOp
+	opDecodeExamples  = "MillraceDecodeExamples"
+	opDecodeSequences = "MillraceDecodeSequences"
 )
 
 // attrs are the attributes of an operation.
@@ -46,8 +50,14 @@ func none(s *graph.Scope) *dataset.Dataset {
 }
 
 // addDecoder adds a dataset operation that decodes features to batches.
-func addDecoder(s *graph.Scope, op string, features []Feature, batch int64, inputs ...tfbridge.Input) *dataset.Dataset {
-	attrs := decodeAttrs(s, op, features)
+func addDecoder(s *graph.Scope, op string, features []Feature, batch int64, more attrs, inputs ...tfbridge.Input) *dataset.Dataset {
+	all := decodeAttrs(s, op, features)
+	maps.Copy(all, more)
+	return add(s, op, exampleSpecs(s, op, features, batch), all, inputs...)
+}
+
+// exampleSpecs returns the specs of features of Examples in batches.
+func exampleSpecs(s *graph.Scope, op string, features []Feature, batch int64) []graph.Spec {
 	var specs []graph.Spec
 	for i := range features {
 		if features[i].List {
@@ -55,7 +65,18 @@ func addDecoder(s *graph.Scope, op string, features []Feature, batch int64, inpu
 		}
 		specs = append(specs, features[i].spec(batch))
 	}
-	return add(s, op, specs, attrs, inputs...)
+	return specs
+}
+
+// compression returns the name of a compression after reporting one that is
+// not known.
+func compression(s *graph.Scope, op, name string) string {
+	switch name {
+	case "", "GZIP", "ZLIB":
+	default:
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "unknown compression %q: must be \"\", \"GZIP\" or \"ZLIB\"", name))
+	}
+	return name
 }
 
 // decodeAttrs returns the attributes that say what to decode.

@@ -1,6 +1,8 @@
 package native
 
 import (
+	"maps"
+
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
@@ -45,40 +47,50 @@ func Sequences(s *graph.Scope, filenames, counts tfbridge.Output, q *Sequence, o
 	const op = opSequenceBatch
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
-	return q.add(s, op, static, inputs...)
+	return q.add(s, op, static, o.attrs(s, op), inputs...)
 }
 
 // ParseSequences is [Parse] for SequenceExamples.
-func ParseSequences(d *dataset.Dataset, n int64, q *Sequence, drop bool) *dataset.Dataset {
+func ParseSequences(d *dataset.Dataset, n int64, q *Sequence, o *ParseOptions) *dataset.Dataset {
 	const op = opParseSequenceBatch
-	static, inputs := parseInputs(d, op, n, drop)
-	return q.add(d.Scope(), op, static, inputs...)
+	static, inputs := o.inputs(d, op, n)
+	return q.add(d.Scope(), op, static, o.decode().attrs(), inputs...)
 }
 
 // add adds a dataset operation that decodes SequenceExamples to batches.
-func (q *Sequence) add(s *graph.Scope, op string, batch int64, inputs ...tfbridge.Input) *dataset.Dataset {
-	if q == nil {
-		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "the Sequence is nil"))
+func (q *Sequence) add(s *graph.Scope, op string, batch int64, more attrs, inputs ...tfbridge.Input) *dataset.Dataset {
+	specs, all, fills := q.attrs(s, op, batch)
+	if s.Err() != nil {
 		return none(s)
 	}
-	all := decodeAttrs(s, op, q.Features)
+	maps.Copy(all, more)
+	return add(s, op, specs, all, append(inputs, fills)...)
+}
+
+// attrs returns the components in batches of n records, and the attributes and
+// the last input of an operation that makes them.
+func (q *Sequence) attrs(s *graph.Scope, op string, n int64) (specs []graph.Spec, all attrs, fills tfbridge.OutputList) {
+	if q == nil {
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "the Sequence is nil"))
+		return nil, nil, nil
+	}
+	all = decodeAttrs(s, op, q.Features)
 	var records []graph.Spec
 	var lists []bool
 	for i := range q.Features {
 		records, lists = append(records, q.Features[i].spec(-1)), append(lists, q.Features[i].List)
 	}
-	var specs []graph.Spec
 	var parts []string
 	var of, sizes []int64
-	fills := tfbridge.OutputList{}
+	fills = tfbridge.OutputList{}
 	for i := range q.Components {
 		c := &q.Components[i]
 		if c.Feature < 0 || c.Feature >= len(q.Features) {
 			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "component %d is of feature %d, there are %d", i, c.Feature, len(q.Features)))
-			return none(s)
+			return nil, nil, nil
 		}
 		limit.Between(-1, limit.PaddedDimension).Check(s, op+": padded size", c.Size)
-		specs, parts = append(specs, c.spec(&q.Features[c.Feature], batch)), append(parts, string(c.Part))
+		specs, parts = append(specs, c.spec(&q.Features[c.Feature], n)), append(parts, string(c.Part))
 		of, sizes = append(of, int64(c.Feature)), append(sizes, c.Size)
 		if c.Part == Padded {
 			fills = append(fills, c.Fill)
@@ -86,7 +98,7 @@ func (q *Sequence) add(s *graph.Scope, op string, batch int64, inputs ...tfbridg
 	}
 	all["lists"], all["record_types"], all["record_shapes"] = lists, graph.DTypes(records), graph.Shapes(records)
 	all["parts"], all["of"], all["sizes"] = parts, of, sizes
-	return add(s, op, specs, all, append(inputs, fills)...)
+	return specs, all, fills
 }
 
 // spec returns the type and shape of a component in batches of n.

@@ -169,7 +169,7 @@ func TestSequencesGiveTheSameBatches(t *testing.T) {
 			o := &native.ExamplesOptions{BatchSize: n, Epochs: 2, Drop: drop}
 			for way, d := range map[string]*dataset.Dataset{
 				"files":  native.Sequences(s, s.Const(names), s.Const(counts), paddedLists(s), o),
-				"parsed": native.ParseSequences(dataset.TFRecords(s, s.Const(names), nil).Repeat(2), n, paddedLists(s), drop),
+				"parsed": native.ParseSequences(dataset.TFRecords(s, s.Const(names), nil).Repeat(2), n, paddedLists(s), &native.ParseOptions{Drop: drop}),
 			} {
 				got, err := bits(t, d)
 				if err != nil {
@@ -244,7 +244,7 @@ func TestSequencesAgreeOnOddRecords(t *testing.T) {
 			}
 		}
 	}
-	it := native.ParseSequences(dataset.FromTensors(s, record), 1, q, false).Iterator("it")
+	it := native.ParseSequences(dataset.FromTensors(s, record), 1, q, nil).Iterator("it")
 	sess, err := tfbridge.NewSession(s.Graph(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -299,19 +299,18 @@ func TestSequenceIsChecked(t *testing.T) {
 		"no such feature":      {Features: list, Components: []native.Component{{Feature: 1, Part: native.Values}}},
 		"no feature list":      {Features: context, Components: []native.Component{{Part: native.Lengths}}},
 		"no such part":         {Features: list, Components: []native.Component{{Part: "halves"}}},
-		"elements of nothing":  {Features: []native.Feature{{Key: "i", Kind: native.Int, Shape: []int64{0}, List: true}}, Components: values},
 		"a size out of range":  {Features: list, Components: []native.Component{{Part: native.Mask, Size: -2}}},
 		"nothing to pad with":  {Features: list, Components: []native.Component{{Part: native.Padded, Size: -1}}},
 		"a feature twice":      {Features: append(list, list...), Components: values},
 		"without any features": {},
 	} {
 		s := newScope(t)
-		if _, err := tryAll(t, native.ParseSequences(dataset.TFRecords(s, s.Const([]string{}), nil), 1, q, false)); err == nil {
+		if _, err := tryAll(t, native.ParseSequences(dataset.TFRecords(s, s.Const([]string{}), nil), 1, q, nil)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	s := newScope(t)
-	native.Parse(dataset.TFRecords(s, s.Const([]string{}), nil), 1, list, false)
+	native.Parse(dataset.TFRecords(s, s.Const([]string{}), nil), 1, list, nil)
 	if s.Err() == nil {
 		t.Error("Examples with feature lists: no error")
 	}

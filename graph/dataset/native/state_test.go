@@ -21,7 +21,7 @@ func TestFailsAgain(t *testing.T) {
 	s := newScope(t)
 	source := dataset.TFRecords(s, s.Const(writeFile(t, corrupt.Frame(corrupt.Example(1), nil, corrupt.Example(2)))), nil)
 	examples := native.Examples(s, s.Const([]string{path}), s.Const([]int64{10}), corruptFeatures(), &native.ExamplesOptions{Epochs: 1})
-	for name, d := range map[string]*dataset.Dataset{"files": examples, "parsed": native.Parse(source, 1, corruptFeatures(), false)} {
+	for name, d := range map[string]*dataset.Dataset{"files": examples, "parsed": native.Parse(source, 1, corruptFeatures(), nil)} {
 		it := d.Iterator(name)
 		sess, err := tfbridge.NewSession(s.Graph(), nil)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestState(t *testing.T) {
 		s := newScope(t)
 		if kind == "parsed" {
 			d := dataset.TFRecords(s, s.Const(names), nil).Shuffle(5, &dataset.ShuffleOptions{Seed: 1, Seed2: 2}).Repeat(2)
-			return s, native.Parse(d, 4, wideFeatures(), false).Iterator("it")
+			return s, native.Parse(d, 4, wideFeatures(), nil).Iterator("it")
 		}
 		o := &native.ExamplesOptions{BatchSize: 4, Epochs: 2}
 		if kind == "lists" {

@@ -26,11 +26,12 @@ type WindowsOptions struct {
 	// for datasets of one epoch or file. They are int64 scalars; not set: 0.
 	FirstEpoch, FirstFile tfbridge.Output
 
-	Epochs      int64 // passes over the files; 0: no end
-	BatchSize   int64 // windows of one size in a batch; 0: windows one by one
-	Drop        bool  // leave out a last batch of fewer windows
-	BufferBytes int64 // to read at a time; default 256 KiB
-	Threads     int64 // that read the records of one element, no more than there are processors; default 1
+	Epochs      int64  // passes over the files; 0: no end
+	BatchSize   int64  // windows of one size in a batch; 0: windows one by one
+	Drop        bool   // leave out a last batch of fewer windows
+	Compression string // "" none, "GZIP" or "ZLIB"
+	BufferBytes int64  // to read at a time; default 256 KiB
+	Threads     int64  // that read the records of one element, no more than there are processors; default 1
 }
 
 // Windows returns windows of the sequences in files of Examples: the
@@ -62,6 +63,7 @@ func Windows(s *graph.Scope, filenames, counts tfbridge.Output, features []Featu
 	if s.Err() != nil {
 		return none(s)
 	}
+	all["compression"] = compression(s, op, o.Compression)
 	all["record_shapes"], all["keep_tail"], all["whole_records"] = records, o.KeepTail, o.WholeRecords
 	epochs, buffer := o.Epochs, o.BufferBytes
 	if epochs == 0 {

@@ -1,0 +1,66 @@
+#include "dataset_base.h"
+
+namespace millrace {
+
+using namespace tensorflow;  // NOLINT
+
+namespace {
+
+constexpr const char* kFormats[] = {"", "GZIP", "ZLIB"};  // by Format
+
+}  // namespace
+
+absl::Status FileInputs::ReadFiles(OpKernelContext* ctx, Format stored) {
+  const Tensor* names;
+  const Tensor* numbers;
+  TF_RETURN_IF_ERROR(ctx->input(kFilenames, &names));
+  TF_RETURN_IF_ERROR(ctx->input(kCounts, &numbers));
+  const bool unknown = numbers->NumElements() == 0;
+  if (names->dims() > 1 || names->dtype() != DT_STRING ||
+      numbers->dtype() != DT_INT64 ||
+      (!unknown && names->shape() != numbers->shape())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        names->NumElements(), " filenames, but ", numbers->NumElements(),
+        " counts; want a scalar or a vector of each"));
+  }
+  for (int64_t i = 0; i < names->NumElements(); ++i) {
+    files.names.emplace_back(names->flat<tstring>()(i));
+    files.counts.push_back(unknown ? -1 : numbers->flat<int64_t>()(i));
+  }
+  format = stored;
+  TF_RETURN_IF_ERROR(
+      data::ParseScalarArgument(ctx, kBufferBytes, &buffer_bytes));
+  return CheckRange(kBufferBytes, buffer_bytes, 0, kMaxBuffer);
+}
+
+absl::Status ReadFormat(OpKernelConstruction* ctx, Format* format) {
+  std::string name;
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kCompression, &name));
+  for (Format f : {Format::kPlain, Format::kGzip, Format::kZlib}) {
+    if (name != FormatName(f)) continue;
+    *format = f;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("unknown compression");
+}
+
+const char* FormatName(Format format) {
+  return kFormats[static_cast<size_t>(format)];
+}
+
+absl::Status CheckRange(const char* input, int64_t value, int64_t least,
+                        int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(input, " is ", value, ", want ", least, " to ", most));
+}
+
+absl::Status CheckCancelled(data::IteratorContext* ctx) {
+  if (ctx->cancellation_manager() != nullptr &&
+      ctx->cancellation_manager()->IsCancelled()) {
+    return absl::CancelledError("the iterator was cancelled");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millrace

@@ -1,0 +1,203 @@
+// What our dataset ops have in common: how a dataset describes itself, what
+// reads files, and how an iterator is saved, restored and kept whole when it
+// fails.
+#ifndef MILLRACE_CGO_DATASETS_DATASET_BASE_H_
+#define MILLRACE_CGO_DATASETS_DATASET_BASE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "byte_source.h"
+#include "record_walk.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace millrace {
+
+constexpr char kFilenames[] = "filenames";
+constexpr char kCounts[] = "counts";
+constexpr char kBatchSize[] = "batch_size";
+constexpr char kEpochs[] = "epochs";
+constexpr char kDropRemainder[] = "drop_remainder";
+constexpr char kBufferBytes[] = "buffer_bytes";
+constexpr char kCompression[] = "compression";
+constexpr int64_t kMaxBuffer = int64_t{1} << 30;
+
+// FormatName returns what the attribute calls a format.
+const char* FormatName(Format format);
+
+// FileInputs are the inputs and the attribute that all ops have that read
+// files.
+struct FileInputs {
+  FileList files;
+  int64_t buffer_bytes = 0;
+  Format format = Format::kPlain;
+
+  // ReadFiles reads them, but for the epochs, which not all have. Names and
+  // counts are vectors, or both scalars; an empty vector of counts means that
+  // none is known.
+  absl::Status ReadFiles(tensorflow::OpKernelContext* ctx, Format stored);
+
+  // AddFiles adds filenames and counts to a graph.
+  template <typename Builder>
+  absl::Status AddFiles(Builder* b, tensorflow::Node** filenames,
+                        tensorflow::Node** counts) const {
+    TF_RETURN_IF_ERROR(b->AddVector(files.names, filenames));
+    return b->AddVector(files.counts, counts);
+  }
+
+  // Attrs returns the attribute.
+  template <typename Builder>
+  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs(
+      Builder* b) const {
+    return {{kCompression, b->BuildAttrValue(std::string(FormatName(format)))}};
+  }
+};
+
+// ReadFormat reads the attribute of the files' compression.
+absl::Status ReadFormat(tensorflow::OpKernelConstruction* ctx, Format* format);
+
+// CheckRange fails if an input is not in a range, both ends included.
+absl::Status CheckRange(const char* input, int64_t value, int64_t least,
+                        int64_t most);
+
+// CheckCancelled fails if nobody waits for the iterator any more.
+absl::Status CheckCancelled(tensorflow::data::IteratorContext* ctx);
+
+// TypedDataset is a dataset that reads no other one.
+class TypedDataset : public tensorflow::data::DatasetBase {
+ public:
+  TypedDataset(tensorflow::OpKernelContext* ctx, const char* type,
+               tensorflow::DataTypeVector types,
+               std::vector<tensorflow::PartialTensorShape> shapes)
+      : DatasetBase(tensorflow::data::DatasetContext(ctx)),
+        type_(type),
+        types_(std::move(types)),
+        shapes_(std::move(shapes)) {}
+
+  const tensorflow::DataTypeVector& output_dtypes() const override {
+    return types_;
+  }
+  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
+      const override {
+    return shapes_;
+  }
+  std::string DebugString() const override { return type_; }
+  absl::Status InputDatasets(
+      std::vector<const tensorflow::data::DatasetBase*>*) const override {
+    return absl::OkStatus();
+  }
+  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
+
+ protected:
+  // Iterate makes an iterator over a dataset.
+  template <typename Iterator, typename Dataset>
+  std::unique_ptr<tensorflow::data::IteratorBase> Iterate(
+      const Dataset* dataset, const std::string& prefix) const {
+    return std::make_unique<Iterator>(
+        typename Iterator::Params{dataset, absl::StrCat(prefix, "::", type_)});
+  }
+
+ private:
+  const char* const type_;
+  const tensorflow::DataTypeVector types_;
+  const std::vector<tensorflow::PartialTensorShape> shapes_;
+};
+
+// FileIterator is an iterator of which the whole state is where in its files
+// it goes on: Position is a struct of int64s. An element is whole or was not
+// begun: asked again after a failure, it fails again.
+template <typename Dataset, typename Position>
+class FileIterator : public tensorflow::data::DatasetIterator<Dataset> {
+ public:
+  using Params = typename tensorflow::data::DatasetIterator<Dataset>::Params;
+
+  explicit FileIterator(const Params& params)
+      : tensorflow::data::DatasetIterator<Dataset>(params) {}
+
+  absl::Status GetNextInternal(tensorflow::data::IteratorContext* ctx,
+                               std::vector<tensorflow::Tensor>* out,
+                               bool* end_of_sequence) final {
+    absl::MutexLock lock(&mu_);
+    *end_of_sequence = false;
+    const Position before = Tell();
+    absl::Status s;
+    try {
+      s = Element(ctx, out, end_of_sequence);
+    } catch (const std::bad_alloc&) {
+      s = absl::ResourceExhaustedError("no memory for an element");
+    }
+    if (!s.ok()) {
+      out->clear();
+      Seek(before);
+    }
+    return s;
+  }
+
+ protected:
+  absl::Status SaveInternal(
+      tensorflow::data::SerializationContext*,
+      tensorflow::data::IteratorStateWriter* writer) final {
+    absl::MutexLock lock(&mu_);
+    const Position at = Tell();
+    tensorflow::Tensor state(tensorflow::DT_INT64,
+                             tensorflow::TensorShape({kNumbers}));
+    std::memcpy(state.data(), &at, sizeof(at));
+    return writer->WriteTensor(this->prefix(), kState, state);
+  }
+
+  absl::Status RestoreInternal(
+      tensorflow::data::IteratorContext*,
+      tensorflow::data::IteratorStateReader* reader) final {
+    absl::MutexLock lock(&mu_);
+    tensorflow::Tensor state;
+    TF_RETURN_IF_ERROR(reader->ReadTensor(this->prefix(), kState, &state));
+    Position at;
+    if (state.dtype() != tensorflow::DT_INT64 ||
+        state.NumElements() != kNumbers) {
+      return absl::InvalidArgumentError(kForeign);
+    }
+    std::memcpy(&at, state.data(), sizeof(at));
+    if (!Fits(at)) return absl::InvalidArgumentError(kForeign);
+    Seek(at);
+    return absl::OkStatus();
+  }
+
+  // Element makes the next element.
+  virtual absl::Status Element(tensorflow::data::IteratorContext* ctx,
+                               std::vector<tensorflow::Tensor>* out,
+                               bool* end_of_sequence)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+
+  // Tell returns where to go on, Seek goes there, and Fits reports whether a
+  // position can be one of this dataset.
+  virtual Position Tell() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+  virtual void Seek(const Position& at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+  virtual bool Fits(const Position& at) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+
+  mutable absl::Mutex mu_;
+
+ private:
+  static_assert(std::is_trivially_copyable<Position>::value &&
+                    sizeof(Position) % sizeof(int64_t) == 0,
+                "a position is a struct of int64s");
+  static constexpr int64_t kNumbers = sizeof(Position) / sizeof(int64_t);
+  static constexpr char kState[] = "position";
+  static constexpr char kForeign[] = "the state is not one of this dataset";
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_DATASET_BASE_H_

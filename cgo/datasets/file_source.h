@@ -1,0 +1,51 @@
+// Local files as sources of bytes.
+#ifndef MILLRACE_CGO_DATASETS_FILE_SOURCE_H_
+#define MILLRACE_CGO_DATASETS_FILE_SOURCE_H_
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "byte_source.h"
+#include "fault.h"
+
+namespace millrace {
+
+// FileSource reads a local file with pread, never through a mapping: a file
+// that shrinks is a fault then, and no signal.
+class FileSource : public ByteSource {
+ public:
+  // Open opens a regular file. It returns nothing if it cannot.
+  static std::unique_ptr<FileSource> Open(const std::string& path,
+                                          Fault* fault);
+  ~FileSource() override;
+
+  bool Read(char* to, size_t n, size_t* got, Fault* fault) override;
+  bool Skip(int64_t n, Fault* fault) override;
+  int64_t left() const override { return size_ - at_; }
+  bool CheckEnd(Fault* fault) override;
+
+  // ReadParts fills all of n parts from an offset on. It leaves where Read goes
+  // on as it is. Several threads may call it.
+  bool ReadParts(struct iovec* parts, size_t n, int64_t offset) const;
+
+  // SeekTo has Read go on at an offset within the file.
+  void SeekTo(int64_t offset) { at_ = offset; }
+
+  // at is where Read goes on.
+  int64_t at() const { return at_; }
+
+ private:
+  FileSource(int fd, int64_t size) : fd_(fd), size_(size) {}
+
+  const int fd_;
+  const int64_t size_;  // of the file when it was opened
+  int64_t at_ = 0;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_FILE_SOURCE_H_

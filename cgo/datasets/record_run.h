@@ -1,0 +1,39 @@
+// Records that are all alike but for the values of one feature.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_RUN_H_
+#define MILLRACE_CGO_DATASETS_RECORD_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "file_source.h"
+#include "worker_pool.h"
+
+namespace millrace {
+
+// Layout is what records look like in which only the values of one feature
+// change: these bytes, `values` bytes, and those bytes.
+struct Layout {
+  std::string before;
+  std::string after;
+  size_t values = 0;
+
+  size_t size() const { return before.size() + values + after.size(); }
+};
+
+// ReadRun reads up to n records from an offset of a file on, those that are of
+// a layout, so that their values go from the file to `to` at once, one behind
+// the other, shared out over a pool of workers. It returns how many there were.
+// The file has n such records at least by its size.
+int64_t ReadRun(const FileSource& file, const Layout& layout, int64_t offset,
+                int64_t n, char* to, WorkerPool* pool);
+
+// RunBytes returns the bytes of a record of a layout with what frames it.
+inline int64_t RunBytes(const Layout& layout) {
+  constexpr int64_t kFrame = 16;
+  return static_cast<int64_t>(layout.size()) + kFrame;
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_RUN_H_

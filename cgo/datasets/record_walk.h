@@ -1,0 +1,76 @@
+// The records of several files, read one file after the other.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_WALK_H_
+#define MILLRACE_CGO_DATASETS_RECORD_WALK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "byte_source.h"
+#include "fault.h"
+#include "record_reader.h"
+
+namespace millrace {
+
+// FileList is which files to read and how often.
+struct FileList {
+  std::vector<std::string> names;
+  std::vector<int64_t> counts;  // the records of each file, -1 if not known
+  int64_t epochs = 1;           // passes over all files, -1 for no end
+
+  // Records returns how many records a pass has, -1 if that is not known.
+  int64_t Records() const;
+};
+
+// WalkPosition is where the next record is: the state of an iterator.
+struct WalkPosition {
+  int64_t epoch = 0;
+  int64_t file = 0;
+  int64_t offset = 0;
+  int64_t ordinal = 0;
+  int64_t seen = 0;  // records of the epoch in the files before
+};
+
+// RecordWalk reads the records of a list of files, epoch after epoch. Another
+// number of records in a file than was counted is a fault. Not for several
+// threads.
+class RecordWalk {
+ public:
+  // The list must outlive the walk.
+  RecordWalk(const FileList& files, size_t buffer_bytes, OpenSource open);
+
+  // Next returns the next record, which is valid until the call after it, or
+  // that there is none.
+  bool Next(std::string_view* record, bool* end, Fault* fault);
+
+  // position returns where the next record is.
+  WalkPosition position() const;
+
+  // Seek has Next go on at a position.
+  void Seek(const WalkPosition& at);
+
+  // Fits reports whether a position is one of this list of files.
+  bool Fits(const WalkPosition& at) const;
+
+  // Describe adds file, record and offset of the last record to a fault.
+  void Describe(Fault* fault) const { reader_.Describe(fault); }
+
+  // The place of the last record.
+  int64_t file() const { return at_.file; }
+  int64_t ordinal() const { return reader_.ordinal() - 1; }
+  int64_t offset() const { return reader_.last_offset(); }
+
+ private:
+  bool NextFile(bool* end, Fault* fault);
+  bool Miscounted(const std::string& has, Fault* fault) const;
+
+  const FileList& files_;
+  WalkPosition at_;  // of the open file's begin, or where the next one goes on
+  RecordReader reader_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_WALK_H_
