@@ -50,6 +50,25 @@ func remoteDataset(t *testing.T, paths ...string) *fixture.Dataset {
 	return d
 }
 
+// readBoth returns how a dataset ends with our own operations, where they are
+// built, and without them.
+func readBoth(t *testing.T, d *fixture.Dataset) (own, general error) {
+	t.Helper()
+	d.Save(t)
+	plan, problems := loaders.Check(d.Config(), nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	built := plan.NativeLibrary
+	plan.NativeLibrary = ""
+	_, general = readPlan(t, plan)
+	if plan.NativeLibrary = built; built == "" {
+		return general, general
+	}
+	_, own = readPlan(t, plan)
+	return own, general
+}
+
 // A path with a scheme is TensorFlow's to open, and what it finds wrong there
 // is said with its class.
 func TestRemoteFiles(t *testing.T) {
@@ -64,14 +83,24 @@ func TestRemoteFiles(t *testing.T) {
 		t.Errorf("ids (-want +got)\n%s", diff)
 	}
 	writeRAM(t, "ram://d/flipped", corrupt.Flip(file, 8*(len(file)-1)))
-	if _, err := read(t, remoteDataset(t, "ram://d/flipped")); !errors.Is(err, millrace.ErrCorrupt) || !strings.Contains(err.Error(), "ram://d/flipped") {
-		t.Errorf("a flipped bit: %v", err)
+	tests := []struct {
+		name            string
+		paths           []string
+		class           millrace.Class
+		native, general string // what the error says with and without our own operations
+	}{
+		{"a flipped bit", []string{"ram://d/flipped"}, millrace.ErrCorrupt, "ram://d/flipped: record 4 (offset ", "ram://d/flipped"},
+		{"no such file", []string{"ram://d/nothing"}, millrace.ErrIO, "ram://d/nothing", "ram://d/nothing"},
+		{"one of two", []string{"ram://d/good", "ram://d/nothing"}, millrace.ErrIO, "ram://d/nothing", "one of 2 remote files"},
 	}
-	if _, err := read(t, remoteDataset(t, "ram://d/nothing")); !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "ram://d/nothing") {
-		t.Errorf("no such file: %v", err)
-	}
-	if _, err := read(t, remoteDataset(t, "ram://d/good", "ram://d/nothing")); !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "one of 2 remote files") {
-		t.Errorf("one of two: %v", err)
+	for _, tt := range tests {
+		own, general := readBoth(t, remoteDataset(t, tt.paths...))
+		if !errors.Is(general, tt.class) || !strings.Contains(general.Error(), tt.general) {
+			t.Errorf("%s, without our operations: %v", tt.name, general)
+		}
+		if own != general && (!errors.Is(own, tt.class) || !strings.Contains(own.Error(), tt.native)) {
+			t.Errorf("%s: %v", tt.name, own)
+		}
 	}
 	d := remoteDataset(t, "ram://a", "gs://b/c")
 	d.Save(t)
@@ -91,11 +120,13 @@ func TestUnreachableServer(t *testing.T) {
 	} {
 		t.Setenv(key, value)
 	}
-	_, err := read(t, remoteDataset(t, "gs://bucket/songs.tfrecords"))
-	if !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "gs://bucket/songs.tfrecords") {
-		t.Errorf("got %v, want an i/o error that names the file", err)
+	own, general := readBoth(t, remoteDataset(t, "gs://bucket/songs.tfrecords"))
+	for _, err := range []error{own, general} {
+		if !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "gs://bucket/songs.tfrecords") {
+			t.Errorf("got %v, want an i/o error that names the file", err)
+		}
 	}
-	if !errors.Is(err, tfbridge.FailedPrecondition) {
-		t.Errorf("TensorFlow's code has changed, the test has become easy: %v", err)
+	if !errors.Is(general, tfbridge.FailedPrecondition) {
+		t.Errorf("TensorFlow's code has changed, the test has become easy: %v", general)
 	}
 }

@@ -41,12 +41,9 @@ import (
 // units, whether it is the end, the joined values of every sorted feature and,
 // for the feature lists of a discrete sequence, their length in every record.
 
-// blocks reads a file.
-func (b *windowBuilder) blocks(s *graph.Scope, name, count tfbridge.Output) *dataset.Dataset {
-	d := dataset.TFRecords(s, name, b.recordOptions())
-	if _, ok := b.scan.Records(); ok {
-		d = d.AssertCardinality(count)
-	}
+// blocks reads one of [builder.files].
+func (b *windowBuilder) blocks(s *graph.Scope, file []tfbridge.Output) *dataset.Dataset {
+	d := b.readFile(s, file)
 	d = d.BatchOutput(b.group, false).Map("parse", b.parseBlock, b.mapOptions())
 	return d.Concatenate(b.endBlock(s, d.Specs()))
 }

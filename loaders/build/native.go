@@ -16,8 +16,8 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 	if b.plan.Manifest.AllowVarLen {
 		return b.nativeSequences()
 	}
-	if !b.plan.JoinFiles().Applied || !b.plan.NativeFiles() {
-		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), &native.ParseOptions{Drop: b.dropRemainder()}))
+	if !b.plan.JoinFiles().Applied {
+		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.parseOptions()))
 	}
 	paths, counts := b.countedFiles()
 	return b.nativeBatches(native.Examples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
@@ -25,8 +25,14 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 
 func (b *builder) nativeOptions() *native.ExamplesOptions {
 	return &native.ExamplesOptions{
-		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(), BufferBytes: b.plan.ReadBufferBytes,
+		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(),
+		Compression: b.plan.Manifest.Compression.TensorFlow(), BufferBytes: b.plan.ReadBufferBytes,
 	}
+}
+
+// parseOptions returns the options for decoding the records of [builder.records].
+func (b *builder) parseOptions() *native.ParseOptions {
+	return &native.ParseOptions{Drop: b.dropRemainder(), DecodeOptions: b.placedFiles(b.scope)}
 }
 
 // countedFiles returns the paths of the files and the numbers of their records.
@@ -58,7 +64,6 @@ func (b *builder) nativeFeatures() []native.Feature {
 
 // nativeBatches turns decoded batches into the plan's tensors.
 func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
-	b.decodedRaw = true
 	if order, ok := b.plan.ParsingSuffices(true); ok {
 		b.order = order
 		return d
@@ -70,7 +75,7 @@ func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
 
 // needNative checks that the library that the plan was made with is there.
 func needNative(p *plan.Plan) error {
-	if !p.Native().Applied {
+	if !p.OwnOperations() {
 		return nil
 	}
 	path, err := native.Library()

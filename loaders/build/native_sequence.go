@@ -19,16 +19,15 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 		q.Components = b.nativeComponents()
 	}
 	var d *dataset.Dataset
-	if b.plan.JoinFiles().Applied && b.plan.NativeFiles() {
+	if b.plan.JoinFiles().Applied {
 		paths, counts := b.countedFiles()
 		d = native.Sequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
 	} else {
-		d = native.ParseSequences(b.records(), b.plan.BatchSize, q, &native.ParseOptions{Drop: b.dropRemainder()})
+		d = native.ParseSequences(b.records(), b.plan.BatchSize, q, b.parseOptions())
 	}
 	if tensors {
 		return d
 	}
-	b.decodedRaw = true
 	return d.Map("assemble", b.assembleNative, b.mapOptions())
 }
 
@@ -81,15 +80,23 @@ func (b *builder) nativeColumns() []native.Component {
 
 // assembleNative makes the plan's tensors of the native operation's columns.
 func (b *builder) assembleNative(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	return b.assemble(s, b.decodeColumns(s, b.columnsOf(args)))
+}
+
+// columnsOf returns the columns of the sorted features, given what
+// [builder.nativeColumns] asks for.
+func (b *builder) columnsOf(components []tfbridge.Output) []column {
 	var columns []column
 	for _, f := range b.plan.SortedFeatures() {
-		c, lead := column{values: args[0]}, []int64{-1}
-		args = args[1:]
-		if f.VarLen {
-			c.splits, args, lead = args[0], args[1:], nil
+		if len(components) == 0 {
+			return nil // the scope has failed
 		}
-		c.values = b.decode(s, f, c.values, lead)
+		c := column{values: components[0]}
+		components = components[1:]
+		if f.VarLen && len(components) > 0 {
+			c.splits, components = components[0], components[1:]
+		}
 		columns = append(columns, c)
 	}
-	return b.assemble(s, columns)
+	return columns
 }

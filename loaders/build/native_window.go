@@ -62,6 +62,7 @@ func (b *windowBuilder) nativeWindowOptions() *native.WindowsOptions {
 	w := b.plan.Window
 	return &native.WindowsOptions{
 		Min: w.Min, Max: w.Max, Stride: w.Stride, KeepTail: w.Tail != spec.TailDrop,
-		WholeRecords: w.Unit == spec.Records, Seed: b.plan.Seed, BufferBytes: b.plan.ReadBufferBytes,
+		WholeRecords: w.Unit == spec.Records, Seed: b.plan.Seed,
+		Compression: b.plan.Manifest.Compression.TensorFlow(), BufferBytes: b.plan.ReadBufferBytes,
 	}
 }

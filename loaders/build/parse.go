@@ -33,6 +33,9 @@ func (b *builder) exampleFeatures() *graph.ExampleFeatures {
 
 // parseRecord parses one serialized SequenceExample.
 func (b *builder) parseRecord(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	if b.plan.OwnOperations() {
+		return b.finish(s, b.nativeRow(s, args[0]), nil)
+	}
 	parsed := graph.ParseSingleSequenceExample(s, args[0], b.sequenceFeatures())
 	columns := b.inOrder(parsed, func(_ *spec.Feature, i int) column { return column{values: parsed.Lists[i]} })
 	var stored []tfbridge.Output
@@ -40,6 +43,18 @@ func (b *builder) parseRecord(s *graph.Scope, args []tfbridge.Output) []tfbridge
 		stored = append(stored, c.values)
 	}
 	return b.finish(s, stored, nil)
+}
+
+// nativeRow parses one serialized record with our own operations.
+func (b *builder) nativeRow(s *graph.Scope, serialized tfbridge.Output) []tfbridge.Output {
+	var row []tfbridge.Output
+	for _, c := range b.nativeRows(s, graph.ExpandDims(s, serialized, 0)) {
+		if !c.ragged() {
+			c.values = graph.Subscript(s, c.values, graph.At(0))
+		}
+		row = append(row, c.values)
+	}
+	return row
 }
 
 // denseFeature asks a parser for a feature.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"millrace/graph"
+	"millrace/graph/dataset/native"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
 )
@@ -9,9 +10,15 @@ import (
 // parseRecords parses a vector of serialized records at once. It returns a
 // column of each sorted feature, decoded: a ragged one of a feature list.
 func (b *builder) parseRecords(s *graph.Scope, serialized tfbridge.Output) []column {
+	return b.decodeColumns(s, b.storedRows(s, serialized))
+}
+
+// decodeColumns turns what records store of the sorted features into their
+// tensors.
+func (b *builder) decodeColumns(s *graph.Scope, stored []column) []column {
 	features := b.plan.SortedFeatures()
-	columns := make([]column, len(features))
-	for i, c := range b.storedRows(s, serialized) {
+	columns := make([]column, len(stored))
+	for i, c := range stored {
 		lead := []int64{-1}
 		if c.ragged() {
 			lead = nil // its shape has an axis for the joined elements
@@ -30,6 +37,8 @@ func (b *builder) parseLists(s *graph.Scope, args []tfbridge.Output) []tfbridge.
 // storedRows parses records to what they store.
 func (b *builder) storedRows(s *graph.Scope, serialized tfbridge.Output) []column {
 	switch {
+	case b.plan.OwnOperations():
+		return b.nativeRows(s, serialized)
 	case !b.plan.Manifest.AllowVarLen:
 		var columns []column
 		for _, x := range graph.ParseExampleV2(s, serialized, b.exampleFeatures()).Dense {
@@ -43,6 +52,17 @@ func (b *builder) storedRows(s *graph.Scope, serialized tfbridge.Output) []colum
 	return b.inOrder(parsed, func(f *spec.Feature, i int) column {
 		return joinList(s, parsed.Lists[i], parsed.Lengths[i], f.StoredShape())
 	})
+}
+
+// nativeRows parses records with our own operations, which decode raw features
+// as well. TensorFlow's parsers never see the bytes of a file then.
+func (b *builder) nativeRows(s *graph.Scope, serialized tfbridge.Output) []column {
+	o := b.placedFiles(s)
+	if b.plan.Manifest.AllowVarLen {
+		q := &native.Sequence{Features: b.nativeFeatures(), Components: b.nativeColumns()}
+		return b.columnsOf(native.DecodeSequences(s, serialized, q, &o))
+	}
+	return b.columnsOf(native.Decode(s, serialized, b.nativeFeatures(), &o))
 }
 
 // storedRow parses a vector of one record.

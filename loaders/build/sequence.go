@@ -69,7 +69,7 @@ func (b *windowBuilder) fileWindows(s *graph.Scope, epoch tfbridge.Output, file 
 	if b.plan.Native().Applied {
 		return b.nativeFileWindows(s, epoch, file)
 	}
-	d := b.blocks(s, file[0], file[1])
+	d := b.blocks(s, file)
 	c := &cutter{plan: b.plan, unit: b.unit}
 	if b.plan.Window.Min != b.plan.Window.Max {
 		c.sizes = b.newDraws(s, epoch, file[2])

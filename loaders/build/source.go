@@ -3,6 +3,7 @@ package build
 import (
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/tfbridge"
 )
 
@@ -15,20 +16,22 @@ func (b *builder) records() *dataset.Dataset {
 	return b.epochs(b.shuffledPass)
 }
 
-// joined reads one file after another with one reader. The number of records
-// is asserted for all files together: TensorFlow takes many truncated files
-// for shorter ones (see docs/robustness.md).
+// joined reads one file after another with one reader. Our own operation holds
+// each file to the number of its records. TensorFlow takes many truncated files
+// for shorter ones (see docs/robustness.md), so the number is asserted for all
+// files together.
 func (b *builder) joined() *dataset.Dataset {
-	paths := make([]string, len(b.plan.Files))
-	for i, f := range b.plan.Files {
-		paths[i] = f.Path
+	s := b.scope
+	paths, counts := b.countedFiles()
+	if b.plan.OwnOperations() {
+		return native.Records(s, s.Const(paths), s.Const(counts), b.placedOptions(tfbridge.Output{}))
 	}
-	d := dataset.TFRecords(b.scope, b.scope.Const(paths), b.recordOptions())
+	d := dataset.TFRecords(s, s.Const(paths), b.recordOptions())
 	total, ok := b.scan.Records()
 	if !ok {
 		return d
 	}
-	return d.AssertCardinality(b.scope.Const(total))
+	return d.AssertCardinality(s.Const(total))
 }
 
 // shuffledPass reads MixFiles files in turns, one record of each at a time,
@@ -40,13 +43,35 @@ func (b *builder) shuffledPass(s *graph.Scope, epoch tfbridge.Output) *dataset.D
 	return b.shuffle(d, sh.Elements, streamRecords, epoch)
 }
 
-// readFile is the body of the interleave: the records of one file.
-func (b *builder) readFile(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
-	d := dataset.TFRecords(s, args[0], b.recordOptions())
+// readFile returns the records of one of [builder.files].
+func (b *builder) readFile(s *graph.Scope, file []tfbridge.Output) *dataset.Dataset {
+	name, count, ordinal := file[0], file[1], file[2]
+	if b.plan.OwnOperations() {
+		return native.Records(s, name, count, b.placedOptions(ordinal))
+	}
+	d := dataset.TFRecords(s, name, b.recordOptions())
 	if _, ok := b.scan.Records(); !ok {
 		return d
 	}
-	return d.AssertCardinality(args[1])
+	return d.AssertCardinality(count)
+}
+
+// placedOptions returns the options for records that carry their places, so
+// that [builder.placedFiles] can name the place of a bad one. The number of the
+// first file is 0 if first is not set.
+func (b *builder) placedOptions(first tfbridge.Output) *native.RecordsOptions {
+	return &native.RecordsOptions{
+		Compression: b.plan.Manifest.Compression.TensorFlow(),
+		BufferBytes: b.plan.ReadBufferBytes,
+		Placed:      true,
+		FirstFile:   first,
+	}
+}
+
+// placedFiles returns the options for decoding records that carry their places.
+func (b *builder) placedFiles(s *graph.Scope) native.DecodeOptions {
+	paths, _ := b.countedFiles()
+	return native.DecodeOptions{PlacedFiles: s.Const(paths)}
 }
 
 func (b *builder) recordOptions() *dataset.TFRecordsOptions {
@@ -54,6 +79,7 @@ func (b *builder) recordOptions() *dataset.TFRecordsOptions {
 		Compression: b.plan.Manifest.Compression.TensorFlow(),
 		BufferBytes: b.plan.ReadBufferBytes,
 		Unbuffered:  b.plan.ReadBufferBytes == 0,
+		TensorFlow:  true,
 	}
 }
 

@@ -24,7 +24,7 @@ const checkedBytes = 64 << 20
 // checksRecords reports whether every record is looked at before TensorFlow
 // sees it. The native operations survive any record.
 func (p *Plan) checksRecords(scan *Scan) bool {
-	return !p.Manifest.AllowVarLen && !p.Native().Applied && (p.CheckRecords || scan.bytes() <= checkedBytes)
+	return !p.Manifest.AllowVarLen && !p.OwnOperations() && (p.CheckRecords || scan.bytes() <= checkedBytes)
 }
 
 // refuseDangerous looks at the requested features of every record of the

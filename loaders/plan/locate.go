@@ -33,6 +33,39 @@ func (p *Plan) FindBadRecord(ctx context.Context) error {
 	return nil
 }
 
+// Reread looks again at the record that an error of our own operations is
+// about. The error has its place already; this finds the words that the manifest
+// gives for what is wrong, such as a key that is nearly the same. It returns nil
+// if it finds nothing, and reads no other file.
+func (p *Plan) Reread(ctx context.Context, place *millrace.Error) error {
+	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
+	for _, f := range p.Files {
+		if f.Path != place.File || f.Remote {
+			continue
+		}
+		err := tfrecord.Find(f.Path, o, func(r tfrecord.Record) error {
+			if ctx.Err() != nil {
+				return millrace.Canceled(ctx, "")
+			}
+			if place.Record < 0 || r.Ordinal < place.Record {
+				return nil
+			}
+			if err := p.checkRecord(r.Data); err != nil {
+				return err
+			}
+			return errNothing
+		})
+		if err == nil || errors.Is(err, errNothing) {
+			return nil
+		}
+		return p.blame(err)
+	}
+	return nil
+}
+
+// errNothing ends the reading of a file behind a record that is as it should be.
+var errNothing = errors.New("nothing is wrong with the record")
+
 // blame names the loader's config in an error about one of its data files.
 func (p *Plan) blame(err error) error {
 	var e *millrace.Error

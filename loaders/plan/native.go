@@ -12,24 +12,29 @@ import (
 func (p *Plan) Native() Rewrite {
 	r := Rewrite{Name: rewriteNative}
 	switch {
+	case !p.OwnOperations():
+		r.Why = "the library of dataset operations is not built for this runtime (make native)"
 	case p.Bucket != nil:
 		r.Why = "examples are put into buckets one by one"
-	case p.NativeLibrary == "":
-		r.Why = "the library of dataset operations is not built for this runtime (make native)"
 	case p.Window != nil:
 		r.Applied, r.Why = p.nativeWindows()
-	case p.HasEmptyElements():
-		r.Why = "the elements of a feature list have no values"
 	default:
 		r.Applied, r.Why = true, p.nativeWork()
 	}
 	return r
 }
 
+// OwnOperations reports whether Millrace's own operations read and decode the
+// records: then none of TensorFlow's sees the bytes of a file. They do so in
+// every plan for a runtime that has their library. What [Plan.Native] decides is
+// whether they make whole batches, too, or what comes between the files and the
+// batches is left to tf.data.
+func (p *Plan) OwnOperations() bool { return p.NativeLibrary != "" }
+
 // nativeWork says what one of our operations does for batches of records.
 func (p *Plan) nativeWork() string {
 	padded := p.Manifest.AllowVarLen && p.Padding != nil && p.NativeTensors()
-	switch all := p.JoinFiles().Applied && p.NativeFiles(); {
+	switch all := p.JoinFiles().Applied; {
 	case all && padded:
 		return "files are read, checked, decoded and padded to batches by one operation"
 	case all:
@@ -47,8 +52,8 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 	switch {
 	case p.Manifest.AllowVarLen:
 		return false, "windows of SequenceExamples are cut by TensorFlow's operations"
-	case !p.NativeFiles():
-		return false, "windows are cut natively from local files that are not compressed, with a read buffer"
+	case p.HasRemoteFiles():
+		return false, "windows are cut natively from files whose records are counted, so not from remote ones"
 	case p.Window.Tail == spec.TailPad:
 		return false, "windows are padded by TensorFlow's operations"
 	case slices.ContainsFunc(p.Features, isString):
@@ -57,10 +62,4 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 		return false, "windows of several sizes are cast and processed batch by batch"
 	}
 	return true, "files are read, checked and cut into windows by one operation"
-}
-
-// NativeFiles reports whether the native operations can read the files
-// themselves.
-func (p *Plan) NativeFiles() bool {
-	return p.Manifest.Compression == "" && !p.HasRemoteFiles() && p.ReadBufferBytes > 0
 }

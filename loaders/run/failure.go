@@ -13,15 +13,16 @@ import (
 	"millrace/tfbridge"
 )
 
-// explain turns a failed step into an error that names its place. TensorFlow
-// names neither file nor record, so after a failure of the data the files are
-// read again, strictly, up to the first record that the plan cannot take.
+// explain turns a failed step into an error that names its place. The errors of
+// our own operations have one. TensorFlow's name neither file nor record, so
+// after a failure of those the files are read again, strictly, up to the first
+// record that the plan cannot take.
 func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	var failed *tfbridge.Error
 	if !errors.As(err, &failed) {
 		return err // cancelled or closed
 	}
-	if found := pl.Plan.FindBadRecord(ctx); found != nil {
+	if found := pl.find(ctx, err); found != nil {
 		var place *millrace.Error
 		if errors.As(found, &place) && place.Code == 0 {
 			place.Code = int(failed.Code)
@@ -52,6 +53,24 @@ func remoteFiles(p *plan.Plan) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// find returns an error about the place of a failure, nil if it finds none. Our
+// own operations say where it is.
+func (pl *Pipeline) find(ctx context.Context, err error) error {
+	var place *millrace.Error
+	if !errors.As(err, &place) || place.File == "" {
+		return pl.Plan.FindBadRecord(ctx)
+	}
+	if changed := pl.Scan.Changed(); changed != nil {
+		return changed
+	}
+	if found := pl.Plan.Reread(ctx, place); found != nil {
+		return found
+	}
+	placed := *place
+	placed.Loader, placed.File = pl.Plan.Path, spec.PrintablePath(place.File)
+	return &placed
 }
 
 // suspect names the files that an error can be about when all local ones are
