@@ -29,9 +29,9 @@ type benchFlags struct {
 type benchResult struct {
 	Records     int64   `json:"records"`
 	Batches     int64   `json:"batches"`
-	Seconds     float64 `json:"seconds"` // of the loop over the batches
+	Seconds     float64 `json:"seconds"` // duration of the loop over the batches
 	RecordsPerS float64 `json:"records_per_s"`
-	BytesPerS   float64 `json:"bytes_per_s"`   // of the data files, as they are on disk
+	BytesPerS   float64 `json:"bytes_per_s"`   // size of the data files on disk, per second
 	FirstBatchS float64 `json:"first_batch_s"` // from the start of the process
 	PeakRSS     int64   `json:"peak_rss_bytes"`
 
@@ -42,17 +42,18 @@ func (p *program) benchCommand() *cobra.Command {
 	var flags benchFlags
 	c := &cobra.Command{
 		Use:   "bench CONFIG",
-		Short: "Measure how fast a loader, or a model over it, is",
-		Long: `Read a whole pass of a loader config, all its epochs, and print records and
-bytes a second, the time from the start of the process to the first batch, and
-the most memory that the process held. With epochs null one epoch's worth of
-records is read. With --model the signature runs on every batch, and nothing is
-written. Of a loader that pads, it prints how much of each tensor is padding: of
-the whole pass where shapes are known in advance, else of the first 1,000
-batches, which it reads once more when the time is taken.
+		Short: "Measure the speed of a loader, or of a model over it",
+		Long: `Read all epochs of a loader config and print records and bytes per second, the
+time from the start of the process to the first batch, and the peak memory of
+the process. If epochs is null, bench reads one epoch. With --model it runs the
+signature on every batch and writes nothing.
 
-Bytes are those of the data files on disk. The process's start is the kernel's
-own note of it, to a hundredth of a second.`,
+For a loader that pads, bench also prints how much of each tensor is padding.
+Where shapes are known in advance, the share covers the whole pass. Otherwise it
+covers the first 1,000 batches, which bench reads again after the measurement.
+
+Bytes per second counts the data files as they are on disk. The start of the
+process is the kernel's time stamp, exact to a hundredth of a second.`,
 		Example: `  millrace bench examples/digits/predict.json
   millrace bench loader.json --model model --json
   millrace bench loader.json -n 100`,
@@ -65,7 +66,7 @@ own note of it, to a hundredth of a second.`,
 		},
 	}
 	flags.config.add(c)
-	flags.config.addKeep("also fetch the loader's tensor `NAME` beside the model's outputs; may be repeated")
+	flags.config.addKeep("also fetch the loader's tensor `NAME` besides the model's outputs; may be repeated")
 	flags.model.add(c, "run the SavedModel in `DIR`")
 	c.Flags().Int64VarP(&flags.batches, "batches", "n", 0, "stop after `N` batches")
 	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
@@ -112,12 +113,12 @@ func (p *program) benchLoader(ctx context.Context, plan *loaders.Plan, batches i
 	return r, err
 }
 
-// mostMeasured is how many batches are read once more to measure padding.
+// mostMeasured is how many batches are read again to measure padding.
 const mostMeasured = 1000
 
-// measurePadding tells how much of each tensor is padding in the first n
-// batches. It reads them again where that is not known, so that counting takes
-// no part of the time that is measured.
+// measurePadding returns how much of each tensor is padding in the first n
+// batches. Unless the plan knows, it reads the batches again: counting during
+// the measured pass would cost time.
 func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int64) ([]loaders.TensorWaste, error) {
 	plan, waste := loaders.MeasurePadding(plan)
 	if waste.Known() || n == 0 {
@@ -157,12 +158,12 @@ func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, checked *e
 	return measure(plan, scan, flags.batches, m.Predict(ctx, &loaders.Source{Plan: plan, Scan: scan}, keep))
 }
 
-// measure reads n batches, or if n is 0 all, or of an endless loader as many
-// records as one pass has.
+// measure reads n batches. If n is 0, it reads all of them, or one epoch's
+// records of a loader that repeats without end.
 func measure(plan *loaders.Plan, scan *loaders.Scan, n int64, batches iter.Seq2[*loaders.Batch, error]) (*benchResult, error) {
 	perPass, known := scan.Records()
 	if plan.Epochs == 0 && !known && n == 0 {
-		e := millrace.Errorf(millrace.ErrConfig, "null has no end, and remote files are not counted: say with -n how many batches to read")
+		e := millrace.Errorf(millrace.ErrConfig, "null repeats without end, and the records of remote files are not counted: set -n to the number of batches to read")
 		e.File, e.Key = plan.Path, "args.epochs"
 		return nil, e
 	}
@@ -185,8 +186,7 @@ func measure(plan *loaders.Plan, scan *loaders.Scan, n int64, batches iter.Seq2[
 	return r, nil
 }
 
-// finish works out what follows from the counts. One pass has perPass
-// records.
+// finish computes the rates from the counts. One pass has perPass records.
 func (r *benchResult) finish(plan *loaders.Plan, perPass int64, took time.Duration) {
 	var size int64
 	for _, f := range plan.Files {

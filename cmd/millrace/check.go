@@ -21,9 +21,10 @@ that is wrong with them in one pass, each problem with its place:
 
   songs.json:14:17: args.padding[0].tensor: no tensor named "audoi"; did you mean "audio"?
 
-With --model, also whether the config feeds the model: every input of the
-signature, and nothing that the model does not have. No TensorFlow is needed;
-the data files are looked at from outside only.`,
+With --model, also check that the config feeds every input of the model's
+signature and gives no tensor that the signature does not take. The check needs
+no TensorFlow. It looks up the data files and their sizes, but does not read
+them.`,
 		Example: `  millrace check examples/digits/predict.json
   millrace check loader.json --model examples/digits/model
   millrace check loader.json --model names.json   # {"inputs": ["x"], "outputs": ["y"]}`,
@@ -46,7 +47,7 @@ the data files are looked at from outside only.`,
 	return c
 }
 
-// summary says in a line what a config that is all right does.
+// summary describes a correct config in one line.
 func summary(plan *loaders.Plan) string {
 	var size int64
 	remote := int64(0)

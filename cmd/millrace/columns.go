@@ -7,8 +7,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// columns returns a batch's tensors for writing, in the memory of an earlier
-// batch's. Their data is the tensors' own.
+// columns returns a batch's tensors as columns to write. It reuses the slice of
+// an earlier batch. The columns share the tensors' memory.
 func columns(reuse []output.Column, b *loaders.Batch) ([]output.Column, error) {
 	cols := reuse[:0]
 	for _, name := range b.Names() {
@@ -27,7 +27,7 @@ func column(name string, t *tfbridge.Tensor) (output.Column, error) {
 	switch {
 	case c.DType == dtype.String:
 		c.Strings, err = t.Strings()
-	case c.DType.Size() > 0: // others cannot be written, and output says so
+	case c.DType.Size() > 0: // package output refuses the others
 		c.Data, err = t.Bytes()
 	}
 	return c, err

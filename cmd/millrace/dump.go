@@ -17,17 +17,17 @@ func (p *program) dumpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump CONFIG",
 		Short: "Print the batches of a loader as JSON",
-		Long: `Print the batches that a loader config describes, one JSON object a batch, one
-batch a line:
+		Long: `Print the batches of a loader config, one JSON object per batch, one batch per
+line:
 
   {"x": {"dtype": "int32", "shape": [2, 3], "values": [1, 2, 3, 4, 5, 6]}, ...}
 
-Shapes include the batch dimension, values are flat in row-major order. 64-bit
-integers are exact, floats read back as the same value of their dtype, or are
-the strings "NaN", "Infinity" and "-Infinity"; strings are base64 of their
-bytes, complex numbers [real, imaginary].
+Shapes include the batch dimension. Values are a flat list in row-major order:
+64-bit integers are exact; floats read back as the same value of their dtype, or
+are the strings "NaN", "Infinity" and "-Infinity"; strings are in base64; a
+complex number is [real, imaginary].
 
-With epochs null the output has no end: take -n batches.`,
+If epochs is null, the output has no end: limit it with -n.`,
 		Example: `  millrace dump examples/digits/predict.json -n 1
   millrace dump loader.json | jq -c '.label.values'
   millrace dump loader.json --seed 7 --model names.json`,
@@ -50,7 +50,7 @@ With epochs null the output has no end: take -n batches.`,
 	}
 	c.Flags().Int64VarP(&n, "batches", "n", 0, "stop after `N` batches (default all)")
 	config.add(c)
-	model.add(c, "check against the model too: `DIR` of a SavedModel, or a JSON file of names")
+	model.add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
 	return c
 }
 

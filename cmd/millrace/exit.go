@@ -33,7 +33,7 @@ var exitCodes = map[millrace.Class]int{
 	millrace.ErrCanceled:    130,
 }
 
-// exitCode returns the code of a failure: that of the first class in it.
+// exitCode returns the exit code for the first class in err.
 func exitCode(err error) int {
 	var usage *usageError
 	if errors.As(err, &usage) {
@@ -48,15 +48,16 @@ func exitCode(err error) int {
 	return exitInternal
 }
 
-// silent is a failure whose description the command has printed already.
+// silent is an error that the command has already printed.
 type silent struct{ err error }
 
 func (s silent) Error() string { return s.err.Error() }
 func (s silent) Unwrap() error { return s.err }
 
-// finish prints what is wrong and returns the exit code. After a signal it is
-// the signal's, whatever the command made of being stopped. When the reader of
-// standard output has left, it is that of SIGPIPE, without a word.
+// finish prints the problems and returns the exit code. After a signal, the
+// exit code is the signal's, whatever error the canceled command returned. If
+// the reader of standard output has closed the pipe, finish prints nothing and
+// returns the code of SIGPIPE.
 func (p *program) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
@@ -86,7 +87,7 @@ func (p *program) printProblems(err error) {
 	}
 }
 
-// problems takes an error apart into the lines to print.
+// problems splits an error into the lines to print.
 func problems(err error) []string {
 	var done silent
 	if errors.As(err, &done) {

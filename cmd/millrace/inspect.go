@@ -25,16 +25,17 @@ func (p *program) inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect DATASET_DIR",
 		Short: "Show what is in a dataset, and propose a manifest",
-		Long: `Show the TFRecord files of a dataset: how many records, how large, how
-compressed; and of every feature its kind, in how many records it is, how many
-values it has and their range. No manifest and no runtime are needed.
+		Long: `Show the TFRecord files of a dataset: the number of records, the size and the
+compression of each. For each feature, show its kind, how many records have it,
+how many values it has, and their range. inspect needs no manifest and no
+TensorFlow.
 
-Damaged files are reported with their place, the rest is shown all the same,
-and the exit code is 3.
+Damaged files are reported with the place of the damage. inspect shows the rest
+of the dataset as usual, and exits with code 3.
 
---write-manifest writes a first manifest: the features that every record has
-with one kind and one number of values. Shapes of more than one dimension and
-raw tensors are for you to put in.`,
+--write-manifest writes a first manifest. It has the features that are in every
+record with the same kind and the same number of values. Add shapes of more than
+one dimension and raw tensors yourself.`,
 		Example: `  millrace inspect examples/digits/data
   millrace inspect data --sample 1000
   millrace inspect data --write-manifest data/__manifest__.json
@@ -47,7 +48,7 @@ raw tensors are for you to put in.`,
 	f.BoolVar(&flags.overwrite, "overwrite", false, "let --write-manifest replace a file")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.all, "all", false, "list every file")
-	f.Int64Var(&flags.sample, "sample", 0, "look into the first `N` records of each file only (default all)")
+	f.Int64Var(&flags.sample, "sample", 0, "parse only the first `N` records of each file (default all)")
 	return c
 }
 
@@ -73,7 +74,7 @@ func (p *program) inspect(c *cobra.Command, dir string, flags *inspectFlags) err
 		if err := output.WriteFile(flags.manifest, manifest, flags.overwrite); err != nil {
 			return err
 		}
-		p.note("wrote %s; look through it before you use it", millrace.Quote(flags.manifest))
+		p.note("wrote %s; review it before you use it", millrace.Quote(flags.manifest))
 	}
 	if report.Problems != nil {
 		return silent{report.Problems[0]}

@@ -1,7 +1,7 @@
 // Command millrace runs TensorFlow input pipelines and models.
 //
-// Each subcommand is a file of its own here, which parses flags and prints;
-// what it does is in the packages below.
+// Each subcommand has a file, which parses flags and prints. The packages below
+// do the work.
 package main
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func main() {
 	endCrashesBySignal()
-	// With SIGPIPE caught, a write to a closed standard output is an error
-	// like any other and does not end the process in the middle of things.
+	// With SIGPIPE caught, a write to a closed standard output returns an error
+	// and does not kill the process half-way.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background())
 	p := &program{stdout: &standardOutput{w: os.Stdout}, stderr: ownStderr()}
@@ -26,13 +26,15 @@ func main() {
 	os.Exit(code)
 }
 
-// endCrashesBySignal has a crash of Go end the process by SIGABRT, as a crash
-// of TensorFlow does. Go's own exit code would be 2, that of a wrong config. A
-// panic of a command is no crash: [program.run] turns it into exit code 70.
+// endCrashesBySignal makes a crash of Go end the process with SIGABRT, as a
+// crash of TensorFlow does. Go's default exit code is 2, which here means a
+// wrong config. A panic in a command is not a crash: [program.run] turns it
+// into exit code 70.
 func endCrashesBySignal() { debug.SetTraceback("crash") }
 
-// ownStderr returns standard error by a descriptor of its own: while TensorFlow
-// is being opened, which may be in the background, descriptor 2 is held back.
+// ownStderr returns a duplicate of standard error. While TensorFlow opens,
+// maybe in the background, its output to descriptor 2 is held back; the
+// duplicate is not affected.
 func ownStderr() *os.File {
 	fd, err := unix.FcntlInt(os.Stderr.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 	"millrace/observe"
 )
 
-// lineEvery is the time between two lines of progress where there is no
+// lineEvery is the time between two progress lines when the output is not a
 // terminal.
 const lineEvery = 5 * time.Second
 
-// meter shows how far a command is: a bar on a terminal, a line now and then
-// elsewhere.
+// meter shows the progress of a command: a bar on a terminal, a line every
+// [lineEvery] elsewhere.
 type meter struct {
 	what    string
 	w       io.Writer
-	total   int64 // records in all, 0 if unknown
+	total   int64 // total number of records, 0 if unknown
 	done    atomic.Int64
 	began   time.Time
-	printed time.Time // when the last line was
+	printed time.Time // time of the last line
 	elapsed time.Duration
-	bars    *mpb.Progress // nil if w is no terminal
+	bars    *mpb.Progress // nil if w is not a terminal
 
 	mu  sync.Mutex // guards bar and printed: the producer of a canceled run may still count
 	bar *mpb.Bar
@@ -45,7 +45,7 @@ func (m *meter) listener() *observe.Listener {
 // newMeter returns a meter that has not started.
 func (p *program) newMeter(what string) *meter { return &meter{what: what, w: p.stderr} }
 
-// start begins to show progress and to take the time.
+// start starts the clock and shows the progress.
 func (m *meter) start(total int64) {
 	m.total, m.began = total, time.Now()
 	if isTerminal(m.w) {
@@ -53,7 +53,7 @@ func (m *meter) start(total int64) {
 	}
 }
 
-// minWidth is how wide a terminal must be for a bar.
+// minWidth is the width, in columns, that a bar needs.
 const minWidth = 40
 
 // isTerminal reports whether w is a terminal that can move its cursor and
@@ -78,7 +78,7 @@ func (m *meter) startBar() {
 	m.bar = m.bars.New(0, mpb.SpinnerStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
 }
 
-// add counts records that are done.
+// add counts n more records as done.
 func (m *meter) add(n int64) {
 	m.done.Add(n)
 	m.mu.Lock()
@@ -96,7 +96,8 @@ func (m *meter) add(n int64) {
 	}
 }
 
-// status is "1,024 of 1,797 records, 45,012/s, 2 s left".
+// status returns the progress as text: "1,024 of 1,797 records, 45,012/s, 2 s
+// left".
 func (m *meter) status(now time.Time) string {
 	done := m.done.Load()
 	rate := figures.Rate(done, now.Sub(m.began))
@@ -111,8 +112,8 @@ func (m *meter) status(now time.Time) string {
 	return s
 }
 
-// stop takes the bar away, and returns how long everything took. Calls after
-// the first only return that.
+// stop removes the bar and returns the time since start. Later calls only
+// return that time.
 func (m *meter) stop() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

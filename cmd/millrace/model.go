@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// modelFlags are the flags that say which model and which part of it.
+// modelFlags are the flags that choose a model, its MetaGraph and its
+// signature.
 type modelFlags struct {
 	path      string
 	signature string
@@ -27,12 +28,12 @@ func (m *modelFlags) add(c *cobra.Command, usage string) {
 	f.StringVar(&m.path, "model", "", usage)
 	f.StringVar(&m.signature, "signature", "", "`KEY` of the model's signature (default "+estimator.DefaultSignature+")")
 	f.StringSliceVar(&m.tags, "tag", nil, "`TAG` of the model's graph (default serve)")
-	f.StringArrayVar(&m.allow, "allow-op", nil, "operation `NAME` that touches the host and is allowed all the same")
+	f.StringArrayVar(&m.allow, "allow-op", nil, "allow the operation `NAME` although it touches the host; may be repeated")
 	f.StringVar(&m.sha256, "model-sha256", "", "refuse a saved_model.pb that does not have this `HASH`")
 }
 
-// read reads and checks the SavedModel. The listener, which may be nil, is told
-// what the model does once it is loaded.
+// read reads and checks the SavedModel. The listener, which may be nil, hears
+// the events of the model once it is loaded.
 func (m *modelFlags) read(p *program, listener *observe.Listener) (*estimator.CheckedModel, error) {
 	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, SHA256: m.sha256, Runtime: p.runtimeOptions(), Observe: listener}
 	if m.signature != "" {
@@ -41,9 +42,9 @@ func (m *modelFlags) read(p *program, listener *observe.Listener) (*estimator.Ch
 	return estimator.ReadModel(m.path, o)
 }
 
-// names returns what the model takes and gives, from a SavedModel's signature
-// or from a JSON file of names, without running anything; nil without a
-// model.
+// names returns the names of the model's inputs and outputs, from a
+// SavedModel's signature or from a JSON file. It runs nothing. It returns nil
+// without --model.
 func (m *modelFlags) names(p *program) (*loaders.ModelNames, error) {
 	if m.path == "" {
 		return nil, nil

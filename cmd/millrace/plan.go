@@ -14,10 +14,10 @@ func (p *program) planCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "plan CONFIG",
-		Short: "Show what a loader config comes down to",
-		Long: `Check a loader config and print the plan that it comes down to: the files, the
-stages in order with dtype and shape of every tensor, the seed, and what the
-optimiser rewrote or left alone, and why. No TensorFlow is needed.`,
+		Short: "Show how a loader config will run",
+		Long: `Check a loader config and print its plan: the files, the stages in order with
+the dtype and shape of every tensor, the seed, and which rewrites the optimiser
+applied or skipped, and why. plan needs no TensorFlow.`,
 		Example: `  millrace plan examples/digits/predict.json
   millrace plan loader.json --json | jq '.stages[].name'`,
 		Args: exactly("CONFIG"),
@@ -43,6 +43,6 @@ optimiser rewrote or left alone, and why. No TensorFlow is needed.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	config.add(c)
 	config.addKeep(keepToCheck)
-	model.add(c, "check against the model too: `DIR` of a SavedModel, or a JSON file of names")
+	model.add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
 	return c
 }

@@ -29,27 +29,27 @@ func (p *program) predictCommand() *cobra.Command {
 		Use:   "predict CONFIG --model DIR --out FILE",
 		Short: "Run a model over a dataset and write its outputs",
 		Long: `Run a SavedModel's signature over the batches of a loader config and write its
-outputs, one row a record, in the order of the records. The pipeline is joined
-to the model's graph: data goes from disk to the model without a detour.
+outputs, one row per record, in the order of the records. The pipeline and the
+model run in one TensorFlow graph: batches do not pass through Go.
 
 The extension of --out chooses the format:
-  .ndjson, .jsonl  one JSON object a record: {"digit":3,"scores":[0.1,0.9]};
-                   nested arrays; "NaN", "Infinity", "-Infinity" for what JSON
-                   has no number for; strings as base64 of their bytes
-  .tfrecord        one tf.Example a record, flat lists: integers and bools as
+  .ndjson, .jsonl  one JSON object per record: {"digit":3,"scores":[0.1,0.9]};
+                   nested arrays; the strings "NaN", "Infinity" and "-Infinity"
+                   for floats that JSON lacks; strings in base64
+  .tfrecord        one tf.Example per record, flat lists: integers and bools as
                    int64, floats as float (float64 rounded), strings as bytes
-  .npz             NumPy arrays, one a tensor; strings of fixed width; rows
-                   must have one shape; needs room for the output twice
-  .parquet         a column a tensor, nested lists for the dimensions of a row
+  .npz             one NumPy array per tensor; all rows must have one shape;
+                   strings of fixed width; needs disk space for two copies
+  .parquet         one column per tensor, nested lists for the row's dimensions
 bfloat16 becomes float32 in .npz and .parquet. --out - writes NDJSON to standard
 output.
 
-The file is written under a temporary name and renamed when it is whole. If
-anything goes wrong, or on SIGINT and SIGTERM, nothing is left behind; a second
-signal ends the process at once.
+predict writes a temporary file and renames it when it is complete. After an
+error, SIGINT or SIGTERM it removes the temporary file. A second signal ends the
+process at once.
 
-A model is a program. One that holds operations that touch files or the network
-is refused unless --allow-op names them; that is no sandbox.`,
+A model is a program. predict refuses models with operations that touch files
+or the network, unless --allow-op names them. This check is not a sandbox.`,
 		Example: `  millrace predict examples/digits/predict.json --model examples/digits/model --out digits.ndjson
   millrace predict loader.json --model model --keep label --out scores.parquet
   millrace predict loader.json --model model --signature encode --out - | head -3`,
@@ -69,11 +69,12 @@ is refused unless --allow-op names them; that is no sandbox.`,
 	flags.model.add(c, "`DIR` of a SavedModel")
 	f := c.Flags()
 	f.StringVar(&flags.out, "out", "", "`FILE` to write, or - for standard output")
-	f.BoolVar(&flags.overwrite, "overwrite", false, "replace FILE if it is there")
+	f.BoolVar(&flags.overwrite, "overwrite", false, "replace FILE if it exists")
 	return c
 }
 
-// predict checks what can be checked at once, before the model is loaded.
+// predict makes all checks that need no TensorFlow, then loads the model and
+// runs it.
 func (p *program) predict(ctx context.Context, config string, flags *predictFlags) error {
 	p.warm()
 	m := p.newMeter("predict")
@@ -83,7 +84,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 		return err
 	}
 	if plan.Epochs == 0 && flags.out != output.Stdout {
-		e := millrace.Errorf(millrace.ErrConfig, "null has no end, and the output would never be whole; give a number, or --out -")
+		e := millrace.Errorf(millrace.ErrConfig, "null repeats without end, so the output file would never be complete; set a number, or write to --out -")
 		e.File, e.Key = plan.Path, "args.epochs"
 		return e
 	}
@@ -108,7 +109,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	return nil
 }
 
-// prediction is a model over a plan, and where its outputs go.
+// prediction is a model, the plan that feeds it, and the place for its outputs.
 type prediction struct {
 	plan    *loaders.Plan
 	checked *estimator.CheckedModel
@@ -133,7 +134,7 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 		return err
 	}
 	j.out.Expect(specs)
-	rows, _ := j.plan.Rows(scan) // 0 if that is not known
+	rows, _ := j.plan.Rows(scan) // 0 if the number is not known
 	j.meter.start(rows)
 	var cols []output.Column
 	for batch, err := range model.Predict(ctx, &loaders.Source{Plan: j.plan, Scan: scan}, &estimator.PredictOptions{Keep: j.keep}) {
@@ -150,7 +151,8 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 	return j.out.Commit()
 }
 
-// inputs are the files and folders that an output must not be in.
+// inputs returns the files and folders that the output must not overwrite or
+// lie in.
 func inputs(plan *loaders.Plan, model string) []string {
 	list := []string{plan.Path, plan.ManifestPath, model}
 	if plan.ListPath == "" {
@@ -165,7 +167,8 @@ func inputs(plan *loaders.Plan, model string) []string {
 	return list
 }
 
-// expected are the columns of the output as far as they are known.
+// expected returns the columns of the output, as far as the model's signature
+// tells them.
 func (j *prediction) expected() ([]dtype.TensorSpec, error) {
 	signature, err := j.checked.Signature("")
 	if err != nil {
@@ -189,7 +192,7 @@ func (j *prediction) expected() ([]dtype.TensorSpec, error) {
 	return specs, nil
 }
 
-// outName is how a message calls the output.
+// outName returns the name of the output for messages.
 func outName(path string) string {
 	if path == output.Stdout {
 		return "standard output"

@@ -17,12 +17,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// program is one run of millrace: what its subcommands share.
+// program is one run of millrace. Its fields are shared by all subcommands.
 type program struct {
 	stdout, stderr io.Writer
 	runtimeDir     string
 	verbose        bool
-	unfinished     atomic.Value // string: the output that stays unwritten if the command is stopped now
+	unfinished     atomic.Value // string: the output that is incomplete if the command stops now
 }
 
 const rootLong = `Millrace runs TensorFlow input pipelines and models. A JSON config says which
@@ -31,8 +31,8 @@ Python in the process.
 
 Start with:
   millrace runtime install              get TensorFlow's library, once
-  millrace inspect DATASET_DIR          see what is in a dataset
-  millrace check CONFIG                 find what is wrong with a config
+  millrace inspect DATASET_DIR          show the files and features of a dataset
+  millrace check CONFIG                 find every problem in a config
   millrace predict CONFIG --model DIR --out FILE`
 
 const rootExit = `
@@ -40,17 +40,17 @@ const rootExit = `
 Exit codes:
   0   done
   2   the command line, a config, a manifest or a list file is wrong
-  3   data is corrupt, truncated or not what the manifest says
-  4   the model is missing, broken, unsafe or does not fit
+  3   data is corrupt or truncated, or does not match the manifest
+  4   the model is missing, broken or unsafe, or does not match the config
   5   a checkpoint is missing or broken
   6   a limit is exceeded
-  7   the operating system refused (i/o), or the TensorFlow runtime is missing
+  7   an i/o error, or the TensorFlow runtime is missing or broken
   70  internal error
   130, 143  stopped by SIGINT, SIGTERM (129: SIGHUP)
   134       a crash of Go or TensorFlow (SIGABRT)
-  141       the reader of what is printed left (SIGPIPE)`
+  141       the reader of standard output closed it (SIGPIPE)`
 
-// root returns the whole command.
+// root returns the command with all its subcommands.
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "millrace",
@@ -65,14 +65,14 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then where runtime install puts it)")
+	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
 	root.PersistentFlags().BoolVar(&p.verbose, "verbose", false, "show TensorFlow's own log")
 	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.dumpCommand(), p.predictCommand(),
 		p.benchCommand(), p.runtimeCommand(), p.schemaCommand(), p.versionCommand())
 	return root
 }
 
-// names returns the subcommands that a user can name.
+// names returns the names of the visible subcommands.
 func names(c *cobra.Command) []string {
 	var list []string
 	for _, sub := range c.Commands() {
@@ -83,8 +83,8 @@ func names(c *cobra.Command) []string {
 	return list
 }
 
-// run carries out a command line and returns the exit code. All that is wrong
-// goes to stderr, one line a problem.
+// run runs a command line and returns the exit code. It prints all problems to
+// stderr, one per line.
 func (p *program) run(ctx context.Context, args []string) int {
 	return p.guard(func() int {
 		root := p.root()
@@ -94,7 +94,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	})
 }
 
-// guard turns a panic of what it runs into a message and an exit code.
+// guard turns a panic in run into a message and an exit code.
 func (p *program) guard(run func() int) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -108,14 +108,14 @@ func (p *program) guard(run func() int) (code int) {
 	return run()
 }
 
-// runtimeOptions says which runtime to open.
+// runtimeOptions returns the options to open the runtime with.
 func (p *program) runtimeOptions() *tfbridge.RuntimeOptions {
 	return &tfbridge.RuntimeOptions{Dir: p.runtimeDir, Verbose: p.verbose}
 }
 
-// warm begins to open TensorFlow, which takes longer than all else before the
-// first batch, while the config is checked. Whoever needs it then waits for it
-// and gets its error.
+// warm starts to open TensorFlow in the background while the config is checked:
+// opening takes longer than everything else before the first batch. The first
+// call that needs TensorFlow waits for it and gets its error.
 func (p *program) warm() {
 	go tfbridge.Open(p.runtimeOptions())
 }
@@ -126,7 +126,7 @@ func (p *program) printf(format string, args ...any) error {
 	return stdoutError(err)
 }
 
-// note tells the user on stderr what is no failure.
+// note prints a remark for the user to stderr. A remark is not a failure.
 func (p *program) note(format string, args ...any) {
 	fmt.Fprintf(p.stderr, "note: %s\n", terminal.Line(fmt.Sprintf(format, args...)))
 }

@@ -39,13 +39,13 @@ func (p *program) runtimeInstallCommand() *cobra.Command {
 	var cuda bool
 	c := &cobra.Command{
 		Use:   "install",
-		Short: "Get TensorFlow's library, once",
-		Long: `Get TensorFlow's library from its own wheel: pip downloads it by name, its hash
-is checked against the one kept in millrace, and the libraries and headers are
-unpacked into your cache folder. An installed runtime that is in order is left
-as it is; a killed install leaves nothing half-done.
+		Short: "Install TensorFlow's library",
+		Long: `Install TensorFlow's library from TensorFlow's own wheel. pip downloads the
+wheel; millrace checks it against a pinned hash and unpacks the libraries and
+headers into your cache folder. A runtime that is already installed and intact
+is kept. An install that is killed leaves no incomplete runtime behind.
 
-Needs pip, or --from, and about 1.5 GB of disk while it unpacks.`,
+install needs pip, or --from, and about 1.5 GB of disk space while it unpacks.`,
 		Example: `  millrace runtime install
   millrace runtime install --cuda
   millrace runtime install --from tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl
@@ -61,11 +61,11 @@ Needs pip, or --from, and about 1.5 GB of disk while it unpacks.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&cuda, "cuda", false, "the library that uses NVIDIA GPUs")
-	f.StringVar(&o.From, "from", "", "take a local wheel, tarball or folder: `FILE|DIR`")
+	f.BoolVar(&cuda, "cuda", false, "install the variant for NVIDIA GPUs")
+	f.StringVar(&o.From, "from", "", "install from a local wheel, tarball or folder: `FILE|DIR`")
 	f.StringVar(&o.Dir, "dir", "", "install under `DIR` (default your cache folder)")
-	f.BoolVar(&o.Force, "force", false, "install even if a sound runtime is there")
-	f.BoolVar(&o.Unpinned, "unpinned", false, "with --from: accept a library whose hash is not known")
+	f.BoolVar(&o.Force, "force", false, "install again even if an intact runtime is installed")
+	f.BoolVar(&o.Unpinned, "unpinned", false, "with --from: accept libraries whose hashes are not pinned")
 	return c
 }
 
@@ -73,21 +73,21 @@ Needs pip, or --from, and about 1.5 GB of disk while it unpacks.`,
 type runtimeInfo struct {
 	Path      string               `json:"path"`
 	Version   string               `json:"version"`
-	Variant   string               `json:"variant,omitempty"` // of an installed runtime, as what follows
+	Variant   string               `json:"variant,omitempty"` // this field and those down to Libraries describe an installed runtime
 	Source    string               `json:"source,omitempty"`
 	Pinned    bool                 `json:"pinned"`
 	Libraries []runtimedir.Library `json:"libraries,omitempty"`
-	Verified  bool                 `json:"verified"` // the hashes were computed again
+	Verified  bool                 `json:"verified"` // the libraries were hashed again and match
 	Devices   []tfbridge.Device    `json:"devices"`
 	Ops       int                  `json:"ops"`
-	OpLibs    []string             `json:"op_libraries"` // loaded besides TensorFlow's own operations
+	OpLibs    []string             `json:"op_libraries"` // libraries of additional operations
 }
 
 func (p *program) runtimeInfoCommand() *cobra.Command {
 	var asJSON, verify bool
 	c := &cobra.Command{
 		Use:   "info",
-		Short: "Show the runtime in use: where, which, on what devices",
+		Short: "Show the runtime in use: its folder, version, libraries and devices",
 		Example: `  millrace runtime info
   millrace runtime info --verify
   millrace runtime info --json --runtime /opt/tensorflow`,
@@ -108,11 +108,11 @@ func (p *program) runtimeInfoCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&verify, "verify", false, "hash the libraries again, which takes a second or two")
+	c.Flags().BoolVar(&verify, "verify", false, "hash the libraries again, which takes one or two seconds")
 	return c
 }
 
-// runtimeInfo opens the runtime and asks it.
+// runtimeInfo opens the runtime and describes it.
 func (p *program) runtimeInfo(verify bool) (*runtimeInfo, error) {
 	r, err := tfbridge.Open(p.runtimeOptions())
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *program) runtimeInfo(verify bool) (*runtimeInfo, error) {
 	info := &runtimeInfo{Path: r.Dir(), Version: r.Version(), Verified: verify, OpLibs: []string{}}
 	installed, err := runtimedir.Read(r.Dir())
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // someone else's copy
+	case errors.Is(err, fs.ErrNotExist): // not installed by millrace
 		info.Verified = false
 	case err != nil:
 		return nil, err
@@ -192,8 +192,8 @@ func (p *program) printRuntime(info *runtimeInfo) error {
 	return stdoutError(w.Flush())
 }
 
-// runtimeVersion is a line about the runtime that a command would open. It
-// only looks at files.
+// runtimeVersion returns a line about the runtime that a command would open. It
+// reads files and opens no library.
 func (p *program) runtimeVersion() string {
 	dir := p.runtimeDir
 	if dir == "" {

@@ -23,14 +23,15 @@ func (p *program) runtimeDoctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find out why TensorFlow does not run here, or not well",
-		Long: `Check step by step what TensorFlow needs: the processor, the files and their
-hashes, the library of our own operations, open files and memory that the
-system allows, and whether the libraries open, a graph runs and which devices
-there are. The last ones are tried in a process of their own, so that even
-libraries that crash are reported.
+		Short: "Find out why TensorFlow does not run, or runs badly",
+		Long: `Check step by step what TensorFlow needs: the processor, the runtime's files and
+their hashes, the limits on open files and memory, and millrace's library of
+operations. Then open the libraries, run a small graph and list the devices.
+This happens in a second process, so that doctor can report libraries that
+crash.
 
-Each line is ok, warn or fail, with what to do. The exit code is 7 if one fails.`,
+Each line starts with ok, warn or fail. A line below it says what to do. The
+exit code is 7 if a check fails.`,
 		Example: `  millrace runtime doctor
   millrace runtime doctor --json --runtime /opt/tensorflow`,
 		Args: exactly(),
@@ -80,8 +81,9 @@ func (p *program) printFinding(f doctor.Finding) error {
 	return p.printf("%-4s  %-12s  -> %s\n", "", "", f.Remedy)
 }
 
-// probe starts this program again to try a runtime. It is verbose, else the
-// last words of a library that crashes are lost.
+// probe returns a command that starts this program again to try a runtime. The
+// command is verbose: otherwise the last messages of a library that crashes are
+// lost.
 func (p *program) probe(ctx context.Context, dir string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {

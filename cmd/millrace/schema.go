@@ -12,8 +12,8 @@ func (p *program) schemaCommand() *cobra.Command {
 		Use:   "schema KIND",
 		Short: "Print the JSON Schema of a kind of file",
 		Long: `Print the JSON Schema of loader configs (loader), of dataset manifests
-(manifest) or of files with a model's names (model). Editors complete and check
-with it.`,
+(manifest) or of files with a model's input and output names (model). Editors
+use it to check such files and to complete keys.`,
 		Example: `  millrace schema loader > loader.schema.json
   millrace schema manifest > manifest.schema.json`,
 		ValidArgs: kinds,

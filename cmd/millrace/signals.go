@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// signalError is why a context ended: the user or the system asked for it.
+// signalError is the cause of a context that a signal canceled.
 type signalError struct{ signal syscall.Signal }
 
 // Error returns the signal's usual name.
@@ -28,15 +28,16 @@ func (s signalError) Error() string {
 
 func (s signalError) exitCode() int { return 128 + int(s.signal) }
 
-// untilSignal returns a context that ends with the first SIGINT, SIGTERM or
-// SIGHUP, so that the command can stop cleanly. A second one, or a command that
-// does not stop, ends the process at once; what is written under a temporary
-// name stays behind then, and the next run over the same output takes it over.
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP
+// cancels, so that the command can stop cleanly. A second signal ends the
+// process at once, and so does a command that does not stop. A temporary output
+// file then stays behind; the next command that writes the same output reuses
+// it.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores SIGHUP
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
@@ -56,14 +57,14 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// grace is how long a command may take to stop after the first signal. It is
-// over well before the 5 seconds that users are promised.
+// grace is how long a command may take to stop after the first signal. The
+// documentation promises 5 seconds, which leaves a margin.
 const grace = 2 * time.Second
 
-// runOrAbandon carries out a command line and returns the exit code. A command
-// that does not stop soon after a signal is left behind, for the process to
-// end: TensorFlow cannot be interrupted while it loads a model, nor the kernel
-// while it opens a file.
+// runOrAbandon runs a command line and returns the exit code. If the command
+// does not stop within [grace] after a signal, runOrAbandon returns while the
+// command still runs, and the end of the process ends it: TensorFlow cannot be
+// interrupted while it loads a model, and some system calls cannot either.
 func (p *program) runOrAbandon(ctx context.Context, args []string) int {
 	done := make(chan int, 1)
 	go func() { done <- p.run(ctx, args) }()
@@ -80,8 +81,7 @@ func (p *program) runOrAbandon(ctx context.Context, args []string) int {
 	}
 }
 
-// stopped says on stderr that a signal stopped the command, and returns the
-// exit code.
+// stopped prints which signal stopped the command, and returns the exit code.
 func (p *program) stopped(ctx context.Context) int {
 	var by signalError
 	if !errors.As(context.Cause(ctx), &by) {

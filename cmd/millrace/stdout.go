@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// standardOutput notes when its reader has left, as head does after ten lines.
-// That is no failure worth a message: the program ends, and says nothing.
+// standardOutput notices when its reader has closed the pipe, as head does
+// after ten lines. The program then ends without a message: this is not a
+// failure.
 type standardOutput struct {
 	w    io.Writer
 	left atomic.Bool
@@ -23,8 +24,9 @@ func (o *standardOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// predictions returns where predictions go that are written to standard output.
-// There a reader that leaves early is a failure: it has not got all of them.
+// predictions returns the writer for predictions that go to standard output. A
+// reader that closes the pipe early is a failure here, because predictions are
+// lost.
 func (p *program) predictions() io.Writer {
 	if o, ok := p.stdout.(*standardOutput); ok {
 		return o.w
@@ -32,7 +34,7 @@ func (p *program) predictions() io.Writer {
 	return p.stdout
 }
 
-// readerLeft reports whether the reader of standard output has left.
+// readerLeft reports whether the reader has closed standard output.
 func (p *program) readerLeft() bool {
 	o, ok := p.stdout.(*standardOutput)
 	return ok && o.left.Load()

@@ -11,13 +11,13 @@ import (
 	"millrace/loaders/diag"
 )
 
-// usageError is a command line that cannot be carried out.
+// usageError is a mistake in the command line.
 type usageError struct {
 	command string
 	msg     string
 }
 
-// Error returns the problem and where to read more.
+// Error returns the problem and names the help page.
 func (e *usageError) Error() string {
 	return fmt.Sprintf("%s; see %s --help", e.msg, e.command)
 }
@@ -41,8 +41,8 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef(c, "%s", msg)
 }
 
-// cobraError turns cobra's own complaint of an unknown command, which takes
-// several lines, into a usage error.
+// cobraError turns cobra's error for an unknown command, which has several
+// lines, into a usage error of one line.
 func cobraError(root *cobra.Command, err error) error {
 	if err == nil || !strings.HasPrefix(err.Error(), "unknown command ") {
 		return err
@@ -56,7 +56,7 @@ func cobraError(root *cobra.Command, err error) error {
 	return usagef(root, "%s%s", what, meant(strings.Fields(near)))
 }
 
-// meant asks whether one of some names was meant.
+// meant returns a "did you mean" for the near names, "" without any.
 func meant(near []string) string {
 	if len(near) == 0 {
 		return ""
@@ -64,8 +64,8 @@ func meant(near []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// exactly checks that a command has its arguments, which are named for the
-// message.
+// exactly checks that a command has exactly these arguments. Messages use their
+// names.
 func exactly(args ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, got []string) error {
 		switch {
@@ -78,7 +78,7 @@ func exactly(args ...string) cobra.PositionalArgs {
 	}
 }
 
-// group makes a command that only has subcommands.
+// group makes c a command that only holds subcommands.
 func group(c *cobra.Command) *cobra.Command {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -86,7 +86,7 @@ func group(c *cobra.Command) *cobra.Command {
 		}
 		return usagef(c, "name a command: %s", strings.Join(names(c), ", "))
 	}
-	c.RunE = func(*cobra.Command, []string) error { return nil } // Args has refused by then
+	c.RunE = func(*cobra.Command, []string) error { return nil } // never reached: Args refuses every argument list
 	c.SuggestionsMinimumDistance = 2
 	return c
 }

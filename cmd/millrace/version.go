@@ -12,7 +12,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the versions of millrace, Go and the TensorFlow runtime",
 		Long: `Print the versions of millrace, of the Go that built it, and of the TensorFlow
-runtime if one is installed. The runtime is looked at, not opened.`,
+runtime if one is installed. The runtime is not opened.`,
 		Example: "  millrace version",
 		Args:    exactly(),
 		RunE: func(*cobra.Command, []string) error {
