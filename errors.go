@@ -1,8 +1,8 @@
 // Package millrace runs TensorFlow input pipelines and models from Go.
 //
-// This root package holds what all others share: how a failure is described.
-// Start with package loaders (datasets from a JSON config), package estimator
-// (models over loaders), or packages graph and tfbridge (TensorFlow itself).
+// This root package defines how all packages describe failures. Start with
+// package loaders (datasets from a JSON config), package estimator (models over
+// loaders), or packages graph and tfbridge (TensorFlow itself).
 package millrace
 
 import (
@@ -12,26 +12,26 @@ import (
 	"strings"
 )
 
-// Class says what kind of thing went wrong, so that callers can branch with
-// errors.Is(err, millrace.ErrCorrupt) and commands can choose an exit code.
+// Class is the kind of a failure. Callers branch on it with errors.Is(err,
+// millrace.ErrCorrupt), and commands choose an exit code by it.
 type Class string
 
 // The classes of failure.
 const (
 	ErrConfig      Class = "config"       // a manifest, loader config, list file or flag is wrong
-	ErrSchema      Class = "schema"       // a record is well-formed but not what the manifest says
+	ErrSchema      Class = "schema"       // a record is well-formed but does not match the manifest
 	ErrCorrupt     Class = "corrupt data" // bytes are damaged
 	ErrTruncated   Class = "truncated"    // a file or stream ends too early
-	ErrLimit       Class = "limit"        // a size exceeds a cap or the memory there is
-	ErrModel       Class = "model"        // a model or signature is missing, broken or does not fit
-	ErrUnsafeModel Class = "unsafe model" // a model holds operations that touch the host and were not allowed
-	ErrCheckpoint  Class = "checkpoint"   // saved state is missing, broken or of another job
+	ErrLimit       Class = "limit"        // a size exceeds a limit or the available memory
+	ErrModel       Class = "model"        // a model or signature is missing or broken, or does not match the config
+	ErrUnsafeModel Class = "unsafe model" // a model holds operations that touch the host and are not allowed
+	ErrCheckpoint  Class = "checkpoint"   // saved state is missing, broken or from another job
 	ErrIO          Class = "i/o"          // the operating system refused
 	ErrTransient   Class = "transient"    // trying again may help
 	ErrCanceled    Class = "canceled"     // the caller's context ended
 	ErrClosed      Class = "closed"       // the object was closed
 	ErrRuntime     Class = "runtime"      // libtensorflow is missing, of another version, or broken
-	ErrInternal    Class = "internal"     // a surprise: please report it
+	ErrInternal    Class = "internal"     // a bug in millrace: please report it
 )
 
 // Error makes a Class a target for errors.Is.
@@ -42,7 +42,7 @@ func (c Class) Error() string { return string(c) }
 // that do not apply are zero; Record and Offset are -1 where they do not.
 type Error struct {
 	Class     Class
-	Op        string // what was being done: "read", "parse", "load model"
+	Op        string // the operation that failed: "read", "parse", "load model"
 	Loader    string // path of the loader config
 	Key       string // key path in a JSON file: "args.padding[0].tensor"
 	File      string // data file, JSON file or model file
@@ -54,7 +54,7 @@ type Error struct {
 	Signature string // signature of the model
 	Tensor    string // tensor of the batch or the model
 	Code      int    // TensorFlow's status code, 0 if none
-	Msg       string // what is wrong and what to do
+	Msg       string // the problem, and what to do
 	Err       error  // the cause
 }
 
@@ -135,12 +135,12 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Class, e.Err}
 }
 
-// maxPath is how much of a path a message shows, in bytes.
+// maxPath is the longest part of a path that a message shows, in bytes.
 const maxPath = 4096
 
-// Quote returns a path or name as it is when every rune prints, and quoted
-// and escaped otherwise. Control characters and characters that change the
-// order of text reach neither a terminal nor a log that way.
+// Quote returns a path or name unchanged if every rune is printable, and quoted
+// and escaped otherwise. So control characters and characters that change the
+// order of text reach neither a terminal nor a log.
 func Quote(s string) string {
 	if len(s) > maxPath {
 		s = s[:maxPath]

@@ -17,13 +17,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// State is how a check came out.
+// State is the outcome of a check.
 type State string
 
 // The states of a check.
 const (
 	OK   State = "ok"
-	Warn State = "warn" // TensorFlow works, but not as well as it could
+	Warn State = "warn" // TensorFlow works, but slower or with less
 	Fail State = "fail"
 )
 
@@ -35,9 +35,9 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"` // what to do
 }
 
-// Options say what to examine.
+// Options says what to examine.
 type Options struct {
-	// Runtime says which runtime. Its Verbose is ignored.
+	// Runtime chooses the runtime. Examine ignores its field Verbose.
 	Runtime *tfbridge.RuntimeOptions
 
 	// Probe returns a command, not yet started, that calls [Try] for the
@@ -51,12 +51,12 @@ type Options struct {
 type examination struct {
 	*Options
 	yield   func(Finding) bool
-	stopped bool // the caller wants no more
+	stopped bool // the caller has left the loop
 }
 
-// Examine makes every check that makes sense after the ones before it, and
-// yields each result at once: a later check may take seconds. The probe ends
-// with ctx.
+// Examine makes the checks and yields each result at once, because later checks
+// may take seconds. It skips checks that cannot succeed after earlier failures.
+// Canceling ctx kills the probe.
 func Examine(ctx context.Context, o *Options) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		e := &examination{Options: o, yield: yield}
@@ -78,7 +78,8 @@ func (e *examination) add(check string, s State, remedy, format string, args ...
 	e.stopped = !e.yield(Finding{Check: check, State: s, Detail: detail, Remedy: remedy})
 }
 
-// fail yields an error, and the remedy unless the error names it.
+// fail yields an error and its remedy. It leaves the remedy out if the error
+// already names it.
 func (e *examination) fail(check string, err error, remedy string) {
 	if strings.Contains(err.Error(), remedy) {
 		remedy = ""

@@ -20,10 +20,10 @@ func (e *examination) processor() {
 		e.fail("processor", err, "use a machine with a newer processor, or a TensorFlow compiled for this one: --runtime DIR")
 		return
 	}
-	e.add("processor", OK, "", "%s, %d of them, has what TensorFlow is compiled for", runtime.GOARCH, runtime.NumCPU())
+	e.add("processor", OK, "", "%d processors (%s) with the instructions that TensorFlow needs", runtime.NumCPU(), runtime.GOARCH)
 }
 
-// files looks for the runtime.
+// files finds the runtime's directory.
 func (e *examination) files() (dir string, ok bool) {
 	dir, err := tfbridge.FindRuntime(e.Runtime)
 	if err != nil {
@@ -39,7 +39,7 @@ func (e *examination) hashes(dir string) bool {
 	const check, again = "hashes", runtimedir.Remedy + " --force"
 	in, err := runtimedir.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		e.add(check, Warn, "nothing, if you trust it; or "+runtimedir.Remedy, "not installed by millrace: nobody knows what these libraries should be")
+		e.add(check, Warn, "nothing, if you trust it; or "+runtimedir.Remedy, "not installed by millrace, so there are no hashes to compare these libraries with")
 		return true
 	}
 	if err == nil {
@@ -50,9 +50,9 @@ func (e *examination) hashes(dir string) bool {
 		e.fail(check, err, again)
 		return false
 	case !in.Pinned:
-		e.add(check, Warn, "nothing, if you trust it; or "+again, "the libraries are those that were installed, but not ones that this millrace was tested with")
+		e.add(check, Warn, "nothing, if you trust it; or "+again, "the libraries are unchanged since they were installed, but this millrace was not tested with them")
 	default:
-		e.add(check, OK, "", "the libraries of TensorFlow %s (%s) are those that this millrace was tested with", in.Version, in.Variant)
+		e.add(check, OK, "", "the libraries of TensorFlow %s (%s) are the ones that this millrace was tested with", in.Version, in.Variant)
 	}
 	return true
 }
@@ -68,21 +68,21 @@ func (e *examination) opens(ctx context.Context, dir string) {
 		e.fail("libraries", err, again)
 		return
 	}
-	e.add("libraries", OK, "", "both open and have every function that is used; TensorFlow %s", trial.Version)
+	e.add("libraries", OK, "", "both libraries open and have every function that millrace calls; TensorFlow %s", trial.Version)
 	e.operations(dir, trial)
 	if trial.GraphError != "" {
 		e.fail("graph", errors.New(trial.GraphError), again)
 		return
 	}
-	e.add("graph", OK, "", "a graph of three operations gives what it should")
+	e.add("graph", OK, "", "a graph of three operations gives the right result")
 	e.devices(dir, trial.Devices)
 }
 
 // operations checks the library of our own operations.
 func (e *examination) operations(dir string, trial *Trial) {
-	const check, remedy = "operations", "build it: make native in millrace's sources"
+	const check, remedy = "operations", "build it: run make native in millrace's sources"
 	if trial.OperationsError != "" {
-		e.add(check, Warn, remedy, "our own dataset operations do not load, everything works but slower: %s", trial.OperationsError)
+		e.add(check, Warn, remedy, "millrace's dataset operations do not load; everything works, but slower: %s", trial.OperationsError)
 		return
 	}
 	if trial.Operations != "" {
@@ -91,13 +91,13 @@ func (e *examination) operations(dir string, trial *Trial) {
 	}
 	others, _ := filepath.Glob(filepath.Join(dir, oplibrary.Folder, "libmillrace_datasets-*.so"))
 	if len(others) > 0 {
-		e.add(check, Warn, remedy, "%s is of another version; without ours everything works, but slower", millrace.Quote(others[0]))
+		e.add(check, Warn, remedy, "%s belongs to another version of millrace or TensorFlow; everything works without the operations, but slower", millrace.Quote(others[0]))
 		return
 	}
-	e.add(check, Warn, remedy, "no library of our own dataset operations: everything works, but slower")
+	e.add(check, Warn, remedy, "there is no library of millrace's dataset operations; everything works, but slower")
 }
 
-// devices names them, and warns if a runtime for GPUs finds none.
+// devices lists the devices. It warns if a runtime for GPUs finds no GPU.
 func (e *examination) devices(dir string, devices []tfbridge.Device) {
 	var names []string
 	gpus := 0
@@ -108,7 +108,7 @@ func (e *examination) devices(dir string, devices []tfbridge.Device) {
 		names = append(names, strings.TrimPrefix(device.Name, "/job:localhost/replica:0/task:0/device:"))
 	}
 	if in, err := runtimedir.Read(dir); err == nil && in.Variant == runtimedir.CUDA && gpus == 0 {
-		e.add("devices", Warn, "install NVIDIA's driver and check it with nvidia-smi; --verbose shows TensorFlow's own words", "the runtime is for GPUs, but finds none")
+		e.add("devices", Warn, "install NVIDIA's driver and check it with nvidia-smi; --verbose shows TensorFlow's log", "the runtime is for GPUs, but finds no GPU")
 		return
 	}
 	e.add("devices", OK, "", "%s", strings.Join(names, ", "))

@@ -11,9 +11,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// Trial is what happened when a runtime was opened and used.
+// Trial is the result of opening and using a runtime.
 type Trial struct {
-	Error           string            `json:"error,omitempty"` // of opening it; all else is empty then
+	Error           string            `json:"error,omitempty"` // of opening the runtime; the other fields are empty then
 	Version         string            `json:"version"`
 	Operations      string            `json:"operations"` // path of the library of our own operations
 	OperationsError string            `json:"operations_error,omitempty"`
@@ -40,7 +40,7 @@ func Try(o *tfbridge.RuntimeOptions) *Trial {
 	return trial
 }
 
-// Devices asks a session of an empty graph which devices there are.
+// Devices returns the devices that a session of an empty graph lists.
 func Devices() ([]tfbridge.Device, error) {
 	g := tfbridge.NewGraph()
 	defer g.Close()
@@ -52,7 +52,7 @@ func Devices() ([]tfbridge.Device, error) {
 	return s.ListDevices()
 }
 
-// probe has another process try the runtime.
+// probe tries the runtime in another process.
 func (e *examination) probe(ctx context.Context, dir string) (*Trial, error) {
 	cmd, err := e.Probe(ctx, dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func tryGraph() error {
 	}
 	defer out[0].Close()
 	if got := out[0].Value(); got != float32(7) {
-		return millrace.Errorf(millrace.ErrRuntime, "3 + 4 is %v here", got)
+		return millrace.Errorf(millrace.ErrRuntime, "TensorFlow computed 3 + 4 = %v", got)
 	}
 	return nil
 }

@@ -13,24 +13,24 @@ import (
 // maxFeatures is how many features a dataset may have, as in a manifest.
 const maxFeatures = 65536
 
-// Feature is what all records together hold under one name.
+// Feature describes the values that all records hold under one name.
 type Feature struct {
 	Name    string   `json:"name"`
 	List    bool     `json:"list"`             // a feature list of SequenceExamples
-	Kinds   []string `json:"kinds"`            // "int", "float", "bytes": more than one contradict each other
-	Records int64    `json:"records"`          // how many have it
-	Steps   *Range   `json:"steps,omitempty"`  // of a list: features in it
-	Values  Range    `json:"values"`           // in a record, or in each feature of a list
-	Ints    *Range   `json:"ints,omitempty"`   // the values themselves
-	Floats  *Floats  `json:"floats,omitempty"` // likewise
-	Bytes   *Range   `json:"bytes,omitempty"`  // lengths of byte strings
+	Kinds   []string `json:"kinds"`            // "int", "float", "bytes"; more than one if records disagree
+	Records int64    `json:"records"`          // how many records have it
+	Steps   *Range   `json:"steps,omitempty"`  // the number of steps of a feature list
+	Values  Range    `json:"values"`           // the number of values in a record, or in each step of a feature list
+	Ints    *Range   `json:"ints,omitempty"`   // the range of the integers
+	Floats  *Floats  `json:"floats,omitempty"` // the range of the floats
+	Bytes   *Range   `json:"bytes,omitempty"`  // the range of the byte strings' lengths
 	Text    bool     `json:"text,omitempty"`   // every byte string is UTF-8 without control characters
 
 	kinds [4]int64 // by example.Kind
 	seen  bool     // Values has been set
 }
 
-// Range is the smallest and largest of some integers.
+// Range holds the smallest and the largest of some integers.
 type Range struct {
 	Min int64 `json:"min"`
 	Max int64 `json:"max"`
@@ -38,14 +38,15 @@ type Range struct {
 
 // Floats is the range of some floats.
 type Floats struct {
-	Min    float32 `json:"min"` // of those that are finite
+	Min    float32 `json:"min"` // the smallest of the finite values
 	Max    float32 `json:"max"`
 	Finite int64   `json:"finite"`
 	NaNs   int64   `json:"nans"`
 	Infs   int64   `json:"infinities"`
 }
 
-// include widens a range, which may be nil before the first value.
+// include widens a range so that it includes v. The range is nil before the
+// first value.
 func include(r *Range, v int64) *Range {
 	if r == nil {
 		return &Range{v, v}
@@ -54,7 +55,7 @@ func include(r *Range, v int64) *Range {
 	return r
 }
 
-// stats gathers features.
+// stats collects the statistics of features.
 type stats struct {
 	records  int64
 	sequence bool
@@ -75,7 +76,7 @@ func (s *stats) at(name string, list bool) (*Feature, error) {
 		return f, nil
 	}
 	if len(s.features) == maxFeatures {
-		return nil, millrace.Errorf(millrace.ErrLimit, "more than %d features: are their names data?", maxFeatures)
+		return nil, millrace.Errorf(millrace.ErrLimit, "more than %d features: does the dataset store data in the names of features?", maxFeatures)
 	}
 	f := &Feature{Name: name, List: list, Text: true}
 	s.features[key] = f
@@ -90,7 +91,7 @@ func (s *stats) add(context []example.Named, lists []example.NamedList) error {
 		if err != nil {
 			return err
 		}
-		if n.Feature.Kind != example.None { // without a list it counts as missing
+		if n.Feature.Kind != example.None { // a feature without a list of values counts as missing
 			f.Records++
 			f.add(n.Feature)
 		}
@@ -129,7 +130,7 @@ func (f *Feature) add(v example.Feature) {
 	}
 }
 
-// count widens Values.
+// count widens the range of the number of values.
 func (f *Feature) count(n Range) {
 	if !f.seen {
 		f.Values, f.seen = n, true
@@ -153,7 +154,7 @@ func (f *Floats) add(x float32) {
 	f.Finite++
 }
 
-// isText reports whether b is UTF-8 that can be shown.
+// isText reports whether b is UTF-8 without control characters.
 func isText(b []byte) bool {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
@@ -205,7 +206,7 @@ func (f *Feature) merge(g *Feature) {
 	f.Floats.Infs += g.Floats.Infs
 }
 
-// join returns the range around two that may be nil.
+// join returns the smallest range that includes a and b, which may be nil.
 func join(a, b *Range) *Range {
 	if b == nil {
 		return a
@@ -213,11 +214,12 @@ func join(a, b *Range) *Range {
 	return include(include(a, b.Min), b.Max)
 }
 
-// kindNames are the manifest's words for the lists of an Example, but for
-// bytes, which may be strings or raw tensors.
+// kindNames are the manifest's words for the lists of an Example. A manifest
+// has no word for bytes, which hold strings or raw tensors.
 var kindNames = [4]string{example.Int64: "int", example.Float: "float", example.Bytes: "bytes"}
 
-// sorted finishes the statistics and returns the features, context first.
+// sorted completes the statistics and returns the features, context features
+// first.
 func (s *stats) sorted() []*Feature {
 	list := make([]*Feature, 0, len(s.features))
 	for _, f := range s.features {

@@ -12,20 +12,20 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// maxProblems is how many bad records of one file are described; the others
-// are counted.
+// maxProblems is how many bad records of one file the report describes. It only
+// counts the others.
 const maxProblems = 3
 
-// findings are what one file holds.
+// findings are the results of one file.
 type findings struct {
 	file     File
 	stats    *stats
 	problems []error
-	bad      int64 // records that are no Example
+	bad      int64 // records that are not a tf.Example
 }
 
-// inspectFile reads a file. What is wrong with it is among the findings; the
-// error is for what ends the whole inspection.
+// inspectFile reads a file. The findings include the file's problems. An error
+// ends the whole inspection.
 func inspectFile(ctx context.Context, path string, o *Options) (*findings, error) {
 	f := &findings{file: File{Path: path}, stats: newStats()}
 	if info, err := os.Stat(path); err == nil {
@@ -43,7 +43,7 @@ func inspectFile(ctx context.Context, path string, o *Options) (*findings, error
 		}
 	}
 	if more := f.bad - maxProblems; more > 0 {
-		e := millrace.Errorf(millrace.ErrCorrupt, "%d more records that cannot be read", more)
+		e := millrace.Errorf(millrace.ErrCorrupt, "%d more records cannot be read", more)
 		e.File = path
 		f.problems = append(f.problems, e)
 	}
@@ -51,22 +51,22 @@ func inspectFile(ctx context.Context, path string, o *Options) (*findings, error
 	return f, nil
 }
 
-// compression finds out how a file is compressed: the way in which its first
-// record can be read, or that of its first bytes.
+// compression returns how a file is compressed. It tries to read the first
+// record in each way, then looks at the file's first bytes.
 func compression(path string, o *tfrecord.ReaderOptions) tfrecord.Compression {
 	if readable(path, o, tfrecord.None) {
 		return tfrecord.None
 	}
 	if startsGzip(path) {
-		return tfrecord.GZIP // even where it is damaged
+		return tfrecord.GZIP // a damaged gzip file
 	}
 	if readable(path, o, tfrecord.ZLIB) {
 		return tfrecord.ZLIB
 	}
-	return tfrecord.None // the reader says what it looks like
+	return tfrecord.None // the reader's error describes the file
 }
 
-// startsGzip reports whether a file begins as gzip files do.
+// startsGzip reports whether a file starts with the magic number of gzip.
 func startsGzip(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,15 +91,15 @@ func readable(path string, o *tfrecord.ReaderOptions, c tfrecord.Compression) bo
 	return err == nil || err == io.EOF
 }
 
-// canceledEvery is how many records are read between two looks at the context.
+// canceledEvery is how many records are read between two checks of the context.
 const canceledEvery = 256
 
-// read reads the records, or the first of them.
+// read reads all records, or the first sample records.
 func (f *findings) read(ctx context.Context, path string, o *tfrecord.ReaderOptions, sample int64) error {
 	for rec, err := range tfrecord.Records(path, o) {
 		if err != nil {
 			f.problems = append(f.problems, err)
-			f.file.AtLeast = false // what follows the damage cannot be told
+			f.file.AtLeast = false // the number of records after the damage is unknown
 			return nil
 		}
 		if rec.Ordinal%canceledEvery == 0 && ctx.Err() != nil {
@@ -145,8 +145,8 @@ func (f *findings) parse(rec tfrecord.Record) error {
 	return f.stats.add(context, lists)
 }
 
-// count takes the numbers of a plain file that was read in part from the
-// headers of its records, which is fast.
+// count counts the records of an uncompressed file that was only read in part.
+// It reads the headers of the records and skips their data, which is fast.
 func (f *findings) count(ctx context.Context, path string, o *tfrecord.ReaderOptions) error {
 	index, err := tfrecord.Scan(ctx, path, o)
 	if errors.Is(err, millrace.ErrCanceled) {

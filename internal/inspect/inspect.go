@@ -1,7 +1,7 @@
-// Package inspect looks through the TFRecord files of a dataset and tells
-// what is in them: files, record counts, sizes, compression, and for every
-// feature its kind, how many records have it, how many values, and their
-// range. It needs no manifest, and can propose one.
+// Package inspect reads the TFRecord files of a dataset and reports the number
+// of records, the size and the compression of each file. For every feature it
+// reports the kind, how many records have it, how many values it has, and their
+// range. It needs no manifest and can propose one.
 package inspect
 
 import (
@@ -21,17 +21,16 @@ import (
 	"millrace/tfrecord"
 )
 
-// Extension is that of a dataset's data files.
+// Extension is the extension of a dataset's data files.
 const Extension = spec.DataExtension
 
-// Options says how thoroughly a dataset is inspected. Nil and the zero value
-// read everything.
+// Options limits an inspection. Nil and the zero value inspect everything.
 type Options struct {
-	Sample         int64 // records of each file whose contents are looked at; 0: all
+	Sample         int64 // the number of records to parse in each file; 0: all
 	MaxRecordBytes int64 // cap on one record; 0: the reader's default
 }
 
-// Report is what a dataset holds.
+// Report describes the contents of a dataset.
 type Report struct {
 	Path        string     `json:"path"`
 	HasManifest bool       `json:"manifest"` // the folder has one
@@ -40,11 +39,11 @@ type Report struct {
 	Records     int64      `json:"records"`
 	AtLeast     bool       `json:"at_least,omitempty"` // Records counts only what was read
 	Bytes       int64      `json:"bytes"`
-	Parsed      int64      `json:"parsed"`   // records whose contents were looked at
+	Parsed      int64      `json:"parsed"`   // the number of records that were parsed
 	Sequence    bool       `json:"sequence"` // some record has feature lists: they are SequenceExamples
 	Features    []*Feature `json:"features"` // context features, then feature lists, by name
-	Notes       []string   `json:"notes"`    // what the user should know
-	Problems    []error    `json:"-"`        // what is damaged
+	Notes       []string   `json:"notes"`    // remarks for the user
+	Problems    []error    `json:"-"`        // damaged files and records
 	Messages    []string   `json:"problems"` // Problems as text
 }
 
@@ -55,14 +54,14 @@ type File struct {
 	Compression tfrecord.Compression `json:"compression"`
 	Records     int64                `json:"records"`
 	AtLeast     bool                 `json:"at_least,omitempty"` // Records counts only what was read
-	DataBytes   int64                `json:"data_bytes"`         // of the records, uncompressed
+	DataBytes   int64                `json:"data_bytes"`         // total size of the records, uncompressed
 	MaxRecord   int64                `json:"max_record_bytes"`
 	Damaged     bool                 `json:"damaged,omitempty"`
 }
 
 // Dataset inspects the data files in a folder, at any depth, or one file.
-// Damaged files are reported as problems, and the rest is read all the same;
-// the error is for what makes a report impossible.
+// Damaged files become problems of the report, and the other files are still
+// read. An error means that no report is possible.
 func Dataset(ctx context.Context, path string, o *Options) (*Report, error) {
 	if o == nil {
 		o = &Options{}
@@ -123,7 +122,7 @@ func (r *Report) list() ([]string, error) {
 	}
 	slices.Sort(names)
 	if len(near) > 0 {
-		r.note("a dataset of type dir reads files ending in %s only; not %s%s", Extension, millrace.Quote(near[0]), more(len(near)-1))
+		r.note("a dataset of type dir only reads files that end in %s; it ignores %s%s", Extension, millrace.Quote(near[0]), more(len(near)-1))
 	}
 	if names == nil {
 		e := millrace.Errorf(millrace.ErrConfig, "no file in this folder ends in %s", Extension)
@@ -136,7 +135,7 @@ func (r *Report) list() ([]string, error) {
 	return names, nil
 }
 
-// merge puts what was found in the files together.
+// merge combines the findings of all files.
 func (r *Report) merge(found []*findings) error {
 	all := newStats()
 	for _, f := range found {

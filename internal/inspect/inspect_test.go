@@ -110,7 +110,7 @@ image    float        3       4  -12 to 16
 label    int          3       1  7 to 12
 name     bytes        3       1  7-8 bytes of text
 
-note: a dataset of type dir reads files ending in .tfrecords only; not other.tfrecord
+note: a dataset of type dir only reads files that end in .tfrecords; it ignores other.tfrecord
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
@@ -154,7 +154,7 @@ func TestSequences(t *testing.T) {
 		" B  gzip\n",
 		"\nid       bytes             3         1  2 bytes\n",
 		"\naudio    float list        3  0-12 x 2  0 to 11, 15 NaN\n",
-		`note: feature "id": byte strings of 2 bytes each; if they are tensors, make it "raw" in the manifest`,
+		`note: feature "id": byte strings of 2 bytes each; if they are serialized tensors, set deserialize_type to "raw" in the manifest`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -222,7 +222,7 @@ func TestDamaged(t *testing.T) {
 		"6-junk.tfrecords: record 1 (offset 86): ",
 		"6-junk.tfrecords: record 3 (offset ",
 		"6-junk.tfrecords: record 4 (offset ",
-		"6-junk.tfrecords: 2 more records that cannot be read",
+		"6-junk.tfrecords: 2 more records cannot be read",
 	}
 	if len(problems) != len(wants) {
 		t.Fatalf("problems:\n%s", strings.Join(problems, "\n"))
@@ -237,7 +237,7 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if _, err := r.Manifest(); !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), "compression is none in 1-good.tfrecords and gzip in 4-gzip.tfrecords") {
+	if _, err := r.Manifest(); !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), "compression is none in 1-good.tfrecords, but gzip in 4-gzip.tfrecords") {
 		t.Errorf("Manifest: %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestSample(t *testing.T) {
 	plain, zip := pack(t, tfrecord.None, records...), pack(t, tfrecord.GZIP, records...)
 	dir := dataset(t, map[string][]byte{"plain.tfrecords": plain, "zip.tfrecords": zip, "cut.tfrecords": plain[:len(plain)-1]})
 	r, got := text(t, dir, &Options{Sample: 4})
-	for _, want := range []string{"data: 3 files, at least 18 records", "; looked into 12\n", "plain.tfrecords       10", "zip.tfrecords         4+", "label    int         12       1  0 to 3\n"} {
+	for _, want := range []string{"data: 3 files, at least 18 records", "; parsed 12\n", "plain.tfrecords       10", "zip.tfrecords         4+", "label    int         12       1  0 to 3\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -9,7 +9,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// remark notes what the user should know before writing a manifest.
+// remark adds the notes that help to write a manifest.
 func (r *Report) remark() {
 	if _, err := r.compression(); err != nil {
 		r.note("%v", err)
@@ -18,7 +18,7 @@ func (r *Report) remark() {
 		if why := f.unfit(r.Parsed); why != "" {
 			r.note("%s: %s, so no manifest can describe it", f.label(), why)
 		} else if f.Kinds[0] == "bytes" && !f.Text && f.Bytes.Min == f.Bytes.Max {
-			r.note("%s: byte strings of %d bytes each; if they are tensors, make it %q in the manifest", f.label(), f.Bytes.Min, "raw")
+			r.note("%s: byte strings of %d bytes each; if they are serialized tensors, set deserialize_type to %q in the manifest", f.label(), f.Bytes.Min, "raw")
 		}
 	}
 }
@@ -31,8 +31,9 @@ func (f *Feature) label() string {
 	return "feature " + millrace.QuoteData([]byte(f.Name))
 }
 
-// unfit says why the feature cannot be in a manifest, "" if it can. A
-// manifest gives each feature one kind and one shape, and each record has it.
+// unfit says why the feature cannot be in a manifest. It returns "" if the
+// feature can. In a manifest, each feature has one kind and one shape and is in
+// every record.
 func (f *Feature) unfit(records int64) string {
 	switch {
 	case len(f.Kinds) == 0:
@@ -56,13 +57,13 @@ func (r *Report) compression() (tfrecord.Compression, error) {
 	var first *File
 	for _, f := range r.Files {
 		if f.Records == 0 {
-			continue // fits any
+			continue // an empty file fits any compression
 		}
 		if first == nil {
 			first = f
 		}
 		if f.Compression != first.Compression {
-			return "", millrace.Errorf(millrace.ErrConfig, "the compression is %s in %s and %s in %s: one dataset has one",
+			return "", millrace.Errorf(millrace.ErrConfig, "the compression is %s in %s, but %s in %s; all files of a dataset must have the same compression",
 				first.Compression, millrace.Quote(first.Path), f.Compression, millrace.Quote(f.Path))
 		}
 	}
@@ -78,9 +79,10 @@ var guesses = map[string]struct {
 	stored spec.Kind
 }{"int": {"int64", spec.Int}, "float": {"float32", spec.Float}, "bytes": {"string", spec.String}}
 
-// Manifest returns a first manifest, as JSON: the features that every
-// record has with one kind and one number of values, which is their shape.
-// What it is about (an image of 8 by 8, a raw tensor) is for the user to say.
+// Manifest returns a first manifest as JSON. It has the features that are in
+// every record with the same kind and the same number of values, which becomes
+// their shape. The user adds what the data does not tell: an image of 8 by 8, a
+// raw tensor.
 func (r *Report) Manifest() ([]byte, error) {
 	c, err := r.compression()
 	if err != nil {
@@ -106,7 +108,7 @@ func (r *Report) Manifest() ([]byte, error) {
 		m.Features = append(m.Features, entry)
 	}
 	if len(m.Features) == 0 {
-		e := millrace.Errorf(millrace.ErrSchema, "no feature is in every record with one kind and one number of values")
+		e := millrace.Errorf(millrace.ErrSchema, "no feature is in every record with the same kind and the same number of values")
 		e.File = r.Path
 		return nil, e
 	}

@@ -12,11 +12,11 @@ import (
 	"millrace/internal/terminal"
 )
 
-// maxFiles is how many files a text shows unless asked for all.
+// maxFiles is how many files the text lists unless all are asked for.
 const maxFiles = 20
 
-// WriteText writes the report as tables of at most 80 columns, as long as the
-// names in them allow. With all, no file is left out.
+// WriteText writes the report as tables. They are at most 80 columns wide
+// unless names are long. With all, it lists every file.
 func (r *Report) WriteText(w io.Writer, all bool) error {
 	b := &strings.Builder{}
 	r.summary(b)
@@ -42,7 +42,7 @@ func (r *Report) summary(b *strings.Builder) {
 		b.WriteString(", no manifest")
 	}
 	if r.Sample > 0 && r.Parsed < r.Records {
-		fmt.Fprintf(b, "; looked into %s", figures.Count(r.Parsed))
+		fmt.Fprintf(b, "; parsed %s", figures.Count(r.Parsed))
 	}
 	b.WriteString("\n\n")
 }
@@ -95,8 +95,8 @@ func (r *Report) featureTable(b *strings.Builder) {
 	t.flush()
 }
 
-// valuesText is how many values there are: "64", "1-5", or "2-9 x 3" for a
-// list of 2 to 9 steps with 3 values each.
+// valuesText returns the number of values: "64", "1-5", or "2-9 x 3" for a list
+// of 2 to 9 steps with 3 values each.
 func (f *Feature) valuesText() string {
 	if f.Steps == nil {
 		return f.Values.String()
@@ -115,7 +115,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.Min, r.Max)
 }
 
-// rangeText is what the values are.
+// rangeText describes the range of the values.
 func (f *Feature) rangeText() string {
 	var parts []string
 	if f.Ints != nil {
@@ -151,7 +151,7 @@ func between(low, high string) string {
 
 func floatText(v float32) string { return strconv.FormatFloat(float64(v), 'g', 6, 32) }
 
-// more is ", and 3 more", or nothing.
+// more returns " and 3 more" for 3, and "" for 0.
 func more(n int) string {
 	if n <= 0 {
 		return ""
@@ -159,8 +159,8 @@ func more(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
-// shorten makes a name fit a column and safe to print; what is cut out is in
-// the middle, as both ends tell more.
+// shorten makes a name short enough for a column and safe to print. It cuts out
+// the middle, because the ends of names differ most.
 func shorten(name string, width int) string {
 	name = strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(name), `"`), `"`)
 	if utf8.RuneCountInString(name) <= width {
@@ -176,7 +176,8 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// table aligns columns; a column whose title starts with > goes to the right.
+// table aligns columns. A column whose title starts with > is aligned to the
+// right.
 type table struct {
 	b     *strings.Builder
 	right []bool

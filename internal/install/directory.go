@@ -13,13 +13,14 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// nests are where libraries lie below a directory that someone points at:
-// itself, an unpacked wheel or Python's site-packages, an unpacked tarball.
-var nests = []string{".", "tensorflow", "lib"}
+// libraryFolders are the places to look for libraries below a directory: the
+// directory itself; tensorflow, in an unpacked wheel or in Python's
+// site-packages; lib, in an unpacked tarball.
+var libraryFolders = []string{".", "tensorflow", "lib"}
 
-// directory looks at a directory that holds the libraries.
+// directory returns the source for a directory that holds the libraries.
 func directory(dir string) (*source, error) {
-	for _, nest := range nests {
+	for _, nest := range libraryFolders {
 		at := filepath.Join(dir, nest)
 		files := libraries(at)
 		if len(files) != len(runtimedir.Libraries) {
@@ -40,7 +41,7 @@ func directory(dir string) (*source, error) {
 		s.unpack = func(ctx context.Context, t *tree) error { return copyDirectory(ctx, t, files, include) }
 		return s, nil
 	}
-	return nil, problem(millrace.ErrRuntime, dir, "holds no %s and %s", runtimedir.LibraryCC, runtimedir.LibraryFramework)
+	return nil, problem(millrace.ErrRuntime, dir, "does not hold %s and %s", runtimedir.LibraryCC, runtimedir.LibraryFramework)
 }
 
 // libraries returns the libraries in a directory, by the runtime's names.
@@ -52,7 +53,7 @@ func libraries(dir string) map[string]string {
 	found := map[string]string{}
 	for name, files := range candidates {
 		for _, file := range files {
-			info, err := os.Stat(filepath.Join(dir, file)) // follows the links that tarballs have
+			info, err := os.Stat(filepath.Join(dir, file)) // Stat follows the symbolic links of tarballs
 			if err == nil && info.Mode().IsRegular() {
 				found[name] = filepath.Join(dir, file)
 				break

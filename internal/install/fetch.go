@@ -8,9 +8,9 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// Fetch downloads the pinned wheel of a variant into dir, checks it and
-// returns its path. One that is there already is only checked. Of the options
-// it takes Variant, Pip and Progress.
+// Fetch downloads the pinned wheel of a variant into dir, checks it and returns
+// its path. If the wheel is already there, Fetch only checks it. Fetch uses the
+// options Variant, Pip and Progress.
 func Fetch(ctx context.Context, dir string, o *Options) (string, error) {
 	in, err := newInstaller(&Options{Variant: o.Variant, Pip: o.Pip, Progress: o.Progress, Dir: dir, pins: o.pins})
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package install gets TensorFlow's libraries and headers: it downloads the
-// pinned wheel with pip, or takes a local one, checks it, unpacks what is
-// needed beside its final place and renames it there in one step. A runtime
-// is there whole or not at all, whenever the process dies.
+// Package install installs TensorFlow's libraries and headers. It downloads the
+// pinned wheel with pip, or takes a local one, checks it, unpacks it into a
+// temporary directory and renames that directory in one step. Whenever the
+// process dies, a runtime is either complete or absent.
 package install
 
 import (
@@ -21,11 +21,12 @@ import (
 // Options say what to install and where. The zero value downloads the CPU
 // wheel into the user's cache directory.
 type Options struct {
-	// Variant is runtimedir.CPU or runtimedir.CUDA. "": CPU, or what From is.
+	// Variant is runtimedir.CPU or runtimedir.CUDA. "": CPU, or the variant
+	// that From holds.
 	Variant string
 
 	// From is a local wheel, an official libtensorflow tarball, or a directory
-	// with the libraries, to take in place of a download.
+	// with the libraries, to install from instead of downloading.
 	From string
 
 	// Unpinned accepts libraries in From whose hashes are not pinned.
@@ -37,10 +38,10 @@ type Options struct {
 	// Pip is the command to download with. nil: python3 -m pip, pip3 or pip.
 	Pip []string
 
-	// Progress gets a line for each step. nil: silence.
+	// Progress gets a line for each step. nil: no progress.
 	Progress io.Writer
 
-	// Force installs even if a sound runtime is there.
+	// Force installs even if an intact runtime is installed.
 	Force bool
 
 	pins    *runtimedir.Pins   // for tests; nil: runtimedir.Pinned
@@ -51,12 +52,12 @@ type Options struct {
 // Result is an installed runtime.
 type Result struct {
 	*runtimedir.Installed
-	Already bool // it was there before
+	Already bool // it was installed before
 }
 
-// Install makes sure that a runtime is installed. Two that run at once for
-// one directory wait for each other, and what a killed one left behind is
-// removed.
+// Install makes sure that a runtime is installed. Concurrent installs into the
+// same directory, also by other processes, wait for each other. Install removes
+// what a killed install left behind.
 func Install(ctx context.Context, o *Options) (*Result, error) {
 	in, err := newInstaller(o)
 	if err != nil {
@@ -76,7 +77,7 @@ func Install(ctx context.Context, o *Options) (*Result, error) {
 		return nil, err
 	}
 	defer unlock()
-	if have := in.existing(); have != nil { // by the one that we waited for
+	if have := in.existing(); have != nil { // installed while we waited for the lock
 		return in.already(have), nil
 	}
 	if err := sweep(in.root); err != nil {
@@ -132,19 +133,20 @@ func (in *installer) defaults() {
 	}
 }
 
-// choose finds the wheel to download.
+// choose chooses the wheel to download.
 func (in *installer) choose() error {
 	if in.Variant == "" {
 		in.Variant = runtimedir.CPU
 	}
 	in.pin = in.pins.Wheel(in.Variant, in.machine)
 	if in.pin == nil || runtime.GOOS != "linux" {
-		return millrace.Errorf(millrace.ErrRuntime, "TensorFlow %s is not available as %s for %s/%s; want linux on amd64 (cpu, cuda) or arm64 (cpu), or a library of your own (--from)", in.pins.Version, in.Variant, runtime.GOOS, in.machine)
+		return millrace.Errorf(millrace.ErrRuntime, "TensorFlow %s is not available as %s for %s/%s; want linux on amd64 (cpu, cuda) or arm64 (cpu), or your own build of the library (--from)", in.pins.Version, in.Variant, runtime.GOOS, in.machine)
 	}
 	return nil
 }
 
-// existing returns the sound runtime that makes downloading needless.
+// existing returns the intact runtime that makes a download unnecessary, or
+// nil.
 func (in *installer) existing() *runtimedir.Installed {
 	if in.Force || in.From != "" {
 		return nil
@@ -152,7 +154,8 @@ func (in *installer) existing() *runtimedir.Installed {
 	return in.sound(in.Variant)
 }
 
-// sound returns the runtime of a variant if it is there and as it should be.
+// sound returns the runtime of a variant if it is installed and intact, nil
+// otherwise.
 func (in *installer) sound(variant string) *runtimedir.Installed {
 	have, err := runtimedir.Read(in.target(variant))
 	if err != nil || have.Verify(false) != nil {
@@ -161,7 +164,7 @@ func (in *installer) sound(variant string) *runtimedir.Installed {
 	return have
 }
 
-// holds returns the sound runtime that src would give again.
+// holds returns the intact runtime that was installed from src, or nil.
 func (in *installer) holds(src *source) *runtimedir.Installed {
 	if in.Force {
 		return nil
@@ -179,7 +182,7 @@ func (in *installer) already(have *runtimedir.Installed) *Result {
 	return &Result{have, true}
 }
 
-// target returns the directory that a variant ends up in.
+// target returns the directory of a variant.
 func (in *installer) target(variant string) string {
 	return filepath.Join(in.root, in.pins.Version+"-"+variant)
 }
@@ -243,7 +246,7 @@ func (in *installer) describe(dir string, src *source, t *tree) (*runtimedir.Ins
 	for _, name := range runtimedir.Libraries {
 		sum, ok := t.sum(name)
 		if !ok {
-			return nil, problem(millrace.ErrRuntime, src.path, "holds no %s", name)
+			return nil, problem(millrace.ErrRuntime, src.path, "does not hold %s", name)
 		}
 		l, err := runtimedir.Stamp(filepath.Join(dir, name))
 		if err != nil {
@@ -264,9 +267,9 @@ func (in *installer) match(made *runtimedir.Installed, src *source) error {
 	pin := in.pins.ByLibraries(sums)
 	switch {
 	case pin != nil && pin.GOARCH != in.machine:
-		return problem(millrace.ErrRuntime, src.path, "for %s, this machine is %s", pin.GOARCH, in.machine)
+		return problem(millrace.ErrRuntime, src.path, "is for %s, but this machine is %s", pin.GOARCH, in.machine)
 	case pin != nil && in.Variant != "" && pin.Variant != in.Variant:
-		return problem(millrace.ErrConfig, src.path, "holds the %s variant, asked for %s", pin.Variant, in.Variant)
+		return problem(millrace.ErrConfig, src.path, "holds the %s variant, but the %s variant was asked for", pin.Variant, in.Variant)
 	case pin != nil:
 		made.Variant, made.Pinned = pin.Variant, true
 		return nil
@@ -284,7 +287,7 @@ func (in *installer) match(made *runtimedir.Installed, src *source) error {
 	return nil
 }
 
-// unpinned says what is wrong with libraries that match no pin.
+// unpinned returns the error for libraries that match no pin.
 func (in *installer) unpinned(made *runtimedir.Installed, src *source) error {
 	want := in.pin
 	if want == nil {
@@ -306,7 +309,8 @@ func (in *installer) say(format string, args ...any) {
 	fmt.Fprintf(in.Progress, format+"\n", args...)
 }
 
-// canceled prefers the caller's reason over what came of it.
+// canceled returns the cause of a canceled context in place of the error that
+// the cancellation led to.
 func canceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return millrace.Canceled(ctx, "installation of the runtime")
@@ -320,7 +324,7 @@ func problem(class millrace.Class, file, format string, args ...any) error {
 	return e
 }
 
-// ioError gives an error of package os its class and place.
+// ioError turns an error of package os into one with a class and a place.
 func ioError(err error) error {
 	var known *millrace.Error
 	var p *fs.PathError

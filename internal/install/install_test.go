@@ -173,7 +173,7 @@ func TestInstallRefuses(t *testing.T) {
 		class millrace.Class
 		want  string
 	}{
-		{"cut", good[:len(good)/2], millrace.ErrCorrupt, "the file is damaged or not the one it claims to be"},
+		{"cut", good[:len(good)/2], millrace.ErrCorrupt, "the file is damaged, or is not the wheel that its name says"},
 		{"flipped", flipped, millrace.ErrCorrupt, "SHA-256 " + sumOf(flipped) + ", want"},
 		{"html", html, millrace.ErrCorrupt, `neither a wheel nor a tarball: it starts with "<!DOCTYPE html>`},
 		{"empty", nil, millrace.ErrCorrupt, `it starts with ""`},
@@ -200,10 +200,10 @@ func TestInstallOptions(t *testing.T) {
 		want   string
 	}{
 		{"variant", func(o *Options) { o.Variant = "tpu" }, millrace.ErrConfig, `no variant "tpu" of the runtime; want cpu or cuda`},
-		{"other variant", func(o *Options) { o.Variant = "cuda" }, millrace.ErrConfig, "holds the cpu variant, asked for cuda"},
+		{"other variant", func(o *Options) { o.Variant = "cuda" }, millrace.ErrConfig, "holds the cpu variant, but the cuda variant was asked for"},
 		{"no wheel for machine", func(o *Options) { o.From, o.machine = "", "riscv64" }, millrace.ErrRuntime, "is not available as cpu for linux/riscv64; want linux on amd64"},
 		{"no wheel for variant", func(o *Options) { o.From, o.Variant = "", "cuda" }, millrace.ErrRuntime, "is not available as cuda"},
-		{"wheel of other machine", func(o *Options) { o.machine = "mips" }, millrace.ErrRuntime, ", this machine is mips"},
+		{"wheel of other machine", func(o *Options) { o.machine = "mips" }, millrace.ErrRuntime, ", but this machine is mips"},
 		{"no such file", func(o *Options) { o.From = "/no/such.whl" }, millrace.ErrIO, "/no/such.whl: stat: no such file or directory"},
 		{"not a directory", func(o *Options) { o.Dir = o.From }, millrace.ErrIO, "not a directory"},
 		{"cannot be written", func(o *Options) { o.Dir = "/proc/millrace/runtime" }, millrace.ErrIO, "/proc/millrace"},

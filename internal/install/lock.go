@@ -13,19 +13,19 @@ import (
 	"millrace"
 )
 
-// lockFile is locked while something below its directory changes. It stays:
-// removing it would let two hold locks on two files of one name.
+// lockFile is locked while the contents of its directory change. It is never
+// removed: otherwise two processes could lock two different files of that name.
 const lockFile = ".lock"
 
-// workPrefix starts the names of temporary directories. While the lock is
-// held every other such directory is litter.
+// workPrefix starts the names of temporary directories. While we hold the lock,
+// every other such directory is left over from a killed install.
 const workPrefix = ".install-"
 
-// poll is how often a lock that is held is tried again. A blocking flock
-// could not be given up when the context ends.
+// poll is the time between two attempts to take a lock. We do not use a
+// blocking flock, because a context cannot interrupt it.
 const poll = 100 * time.Millisecond
 
-// lock takes the lock of a directory, waiting for whoever has it.
+// lock locks a directory. It waits for another process that holds the lock.
 func lock(ctx context.Context, dir string, say func(string, ...any)) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -54,7 +54,7 @@ func lock(ctx context.Context, dir string, say func(string, ...any)) (unlock fun
 	}
 }
 
-// sweep removes what killed installs left in dir, with the lock held.
+// sweep removes what killed installs left in dir. The caller holds the lock.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -71,8 +71,8 @@ func sweep(dir string) error {
 	return nil
 }
 
-// publish moves the directory made to final in one step. What was there
-// before ends up in work, to be removed.
+// publish renames the directory made to final in one step. A previous directory
+// final ends up in work, which the caller removes.
 func publish(made, final, work string) error {
 	if err := flush(made); err != nil {
 		return ioError(err)
@@ -84,7 +84,7 @@ func publish(made, final, work string) error {
 	return ioError(err)
 }
 
-// replace moves final aside and made into its place.
+// replace renames final to aside, and then made to final.
 func replace(made, final, aside string) error {
 	if err := os.Rename(final, aside); err != nil {
 		return err

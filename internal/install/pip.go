@@ -16,7 +16,7 @@ import (
 	"millrace"
 )
 
-// pips are the commands that pip goes by.
+// pips are the commands under which pip may be installed.
 var pips = [][]string{{"python3", "-m", "pip"}, {"pip3"}, {"pip"}, {"python", "-m", "pip"}}
 
 // findPip returns the first command of pips that works here.
@@ -29,11 +29,12 @@ func findPip(ctx context.Context) ([]string, error) {
 			return pip, nil
 		}
 	}
-	return nil, millrace.Errorf(millrace.ErrRuntime, "pip is missing, and TensorFlow is downloaded with it: install Python 3 with pip (Debian: apt install python3-pip), or pass a local wheel with --from")
+	return nil, millrace.Errorf(millrace.ErrRuntime, "pip is missing, which downloads TensorFlow: install Python 3 with pip (Debian: apt install python3-pip), or pass a local wheel with --from")
 }
 
-// download has pip fetch the pinned wheel and returns where it is. pip knows
-// of mirrors, proxies and certificates; we only say which file must come.
+// download lets pip download the pinned wheel and returns the wheel's path. pip
+// handles mirrors, proxies and certificates; the hash says which file to
+// accept.
 func (in *installer) download(ctx context.Context) (string, error) {
 	pip, err := in.Pip, error(nil)
 	if pip == nil {
@@ -52,7 +53,7 @@ func (in *installer) download(ctx context.Context) (string, error) {
 	}
 	path := filepath.Join(dir, in.pin.File)
 	if _, err := os.Stat(path); err != nil {
-		return "", millrace.Errorf(millrace.ErrRuntime, "pip downloaded no %s", in.pin.File)
+		return "", millrace.Errorf(millrace.ErrRuntime, "pip did not download %s", in.pin.File)
 	}
 	return path, nil
 }
@@ -98,10 +99,10 @@ func platform(file string) string {
 	return tag[strings.LastIndexByte(tag, '-')+1:]
 }
 
-// maxTail is how much of what pip said an error repeats.
+// maxTail is how much of pip's output an error repeats, in bytes.
 const maxTail = 1000
 
-// tail returns the end of pip's complaint, indented, without control codes.
+// tail returns the end of pip's output, indented and without control codes.
 func tail(said []byte) string {
 	said = bytes.TrimSpace(said)
 	if len(said) > maxTail {
@@ -121,14 +122,15 @@ func printable(r rune) rune {
 	return r
 }
 
-// room reports a disk that is too full, before minutes of downloading.
+// room returns an error if the disk has too little free space, before a
+// download of minutes.
 func (in *installer) room() error {
-	need := 3 * in.pin.Size // headers, and what pip keeps twice while it moves the wheel
+	need := 3 * in.pin.Size // room for the wheel, for its copy while pip moves it, and for the headers
 	for _, l := range in.pin.Libraries {
 		need += l.Size
 	}
 	if have, ok := free(in.root); ok && have < need {
-		return problem(millrace.ErrIO, in.root, "%d MB are free, installing needs %d MB", have/1e6, need/1e6)
+		return problem(millrace.ErrIO, in.root, "%d MB are free, but installing needs %d MB", have/1e6, need/1e6)
 	}
 	return nil
 }

@@ -96,11 +96,11 @@ func TestFetch(t *testing.T) {
 // Whatever pip delivers is hashed again before it is opened.
 func TestDownloadRefused(t *testing.T) {
 	tests := []struct{ name, script, want string }{
-		{"cut", `head -c 1000 %s > $dest/` + fakeName, "the file is damaged or not the one it claims to be"},
+		{"cut", `head -c 1000 %s > $dest/` + fakeName, "the file is damaged, or is not the wheel that its name says"},
 		{"flipped", `sed s/eigen/egien/ %s > $dest/` + fakeName, "the file is damaged"},
 		{"html", `echo '<html>' %s > $dest/` + fakeName, `neither a wheel nor a tarball: it starts with "<html>`},
-		{"nothing", `: %s`, "pip downloaded no " + fakeName},
-		{"other name", `cp %s $dest/other.whl`, "pip downloaded no " + fakeName},
+		{"nothing", `: %s`, "pip did not download " + fakeName},
+		{"other name", `cp %s $dest/other.whl`, "pip did not download " + fakeName},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

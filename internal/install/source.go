@@ -11,7 +11,7 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// source is something that holds a runtime: a wheel, a tarball, a directory.
+// source is a wheel, a tarball or a directory that holds a runtime.
 type source struct {
 	path   string
 	name   string            // base name of path
@@ -20,7 +20,7 @@ type source struct {
 	unpack func(ctx context.Context, t *tree) error
 }
 
-// source downloads the wheel or looks at what From is.
+// source downloads the wheel, or examines From.
 func (in *installer) source(ctx context.Context) (*source, error) {
 	if in.From != "" {
 		return in.local(ctx)
@@ -39,7 +39,7 @@ func (in *installer) source(ctx context.Context) (*source, error) {
 	return s, nil
 }
 
-// local looks at what From is.
+// local returns the source that From names.
 func (in *installer) local(ctx context.Context) (*source, error) {
 	path, err := filepath.Abs(in.From)
 	if err != nil {
@@ -62,7 +62,7 @@ func (in *installer) local(ctx context.Context) (*source, error) {
 	return s, nil
 }
 
-// file looks at a file: a wheel or a tarball.
+// file returns the source for a file: a wheel or a tarball.
 func (in *installer) file(path string) (*source, error) {
 	head, err := start(path)
 	if err != nil {
@@ -81,16 +81,17 @@ func (in *installer) file(path string) (*source, error) {
 	return s, err
 }
 
-// tampered says that a file is not the one of its name.
+// tampered returns the error for a file that has the name of a pinned wheel but
+// other contents.
 func (in *installer) tampered(s *source, want *runtimedir.Wheel) error {
 	size := int64(0)
 	if info, err := os.Stat(s.path); err == nil {
 		size = info.Size()
 	}
-	return problem(millrace.ErrCorrupt, s.path, "has %d bytes and SHA-256 %s, want %d and %s: the file is damaged or not the one it claims to be", size, s.sha256, want.Size, want.SHA256)
+	return problem(millrace.ErrCorrupt, s.path, "has %d bytes and SHA-256 %s, want %d and %s: the file is damaged, or is not the wheel that its name says", size, s.sha256, want.Size, want.SHA256)
 }
 
-// start returns the first bytes of a file, enough to tell what it is.
+// start returns the first bytes of a file, which tell its format.
 func start(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -105,7 +106,8 @@ func start(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// made says whether an installed runtime came from s, or from its like.
+// made reports whether the runtime have was installed from s, or from a source
+// with the same hashes.
 func (s *source) made(have *runtimedir.Installed) bool {
 	if s.libs == nil {
 		return s.sha256 == have.SourceSHA256

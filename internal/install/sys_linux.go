@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two directories so that final never is absent; where the
-// file system cannot, the old one is moved aside first.
+// exchange swaps two directories, so that final always exists. If the file
+// system cannot swap, exchange first renames final to aside.
 func exchange(made, final, aside string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, final, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
@@ -45,8 +45,9 @@ func free(dir string) (int64, bool) {
 	return int64(st.Bavail) * st.Bsize, true
 }
 
-// leash makes a command die with us, and its children with it when it is
-// canceled. The caller must stay on its thread until the command has ended.
+// leash makes the kernel kill a command when this process dies. Canceling the
+// command also kills its children. The caller must lock its goroutine to its
+// thread until the command has ended.
 func leash(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

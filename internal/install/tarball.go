@@ -15,12 +15,12 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// libraryName matches what TensorFlow's builds call the libraries. The
-// official tarball's libtensorflow.so is the wheel's libtensorflow_cc.so: it,
-// too, exports the whole C API.
+// libraryName matches the file names of the libraries in TensorFlow's builds.
+// The official tarball's libtensorflow.so is the wheel's libtensorflow_cc.so:
+// it, too, exports the whole C API.
 var libraryName = regexp.MustCompile(`^libtensorflow(_cc|_framework)?\.so(\.[0-9.]+)?$`)
 
-// libraryOf returns the runtime's name of a library, "" for other files.
+// libraryOf returns the name of a library in a runtime, "" for other files.
 func libraryOf(base string) string {
 	m := libraryName.FindStringSubmatch(base)
 	switch {
@@ -51,7 +51,7 @@ func (s *source) unpackTarball(ctx context.Context, t *tree) error {
 			return nil
 		}
 		if err != nil {
-			return problem(millrace.ErrCorrupt, s.path, "not a whole tarball: %w", err)
+			return problem(millrace.ErrCorrupt, s.path, "the tarball is incomplete: %w", err)
 		}
 		if err := s.tarMember(t, h, members); err != nil {
 			return err
@@ -59,8 +59,8 @@ func (s *source) unpackTarball(ctx context.Context, t *tree) error {
 	}
 }
 
-// tarMember writes one member. Links are left out: each library is one file
-// with links to it.
+// tarMember writes one member. It skips links: each library is one file, and
+// the links lead to it.
 func (s *source) tarMember(t *tree, h *tar.Header, r io.Reader) error {
 	if h.Typeflag != tar.TypeReg {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// Caps on what is unpacked. The largest pinned wheel has 21,366 headers and
-// libraries of 1.1 GB.
+// Limits on the files to unpack. The largest pinned wheel has 21,366 headers
+// and libraries of 1.1 GB.
 const (
 	maxLibrary = 4 << 30
 	maxHeader  = 64 << 20
@@ -25,8 +25,8 @@ const (
 	maxName    = 1024
 )
 
-// tree is a directory being filled. Files are written once, below it, and
-// never larger than allowed. Several goroutines may write.
+// tree is a directory that an install fills. Each file is written once, lies
+// below the directory, and has a limited size. Several goroutines may write.
 type tree struct {
 	root *os.Root
 	bufs sync.Pool
@@ -76,7 +76,7 @@ func (t *tree) write(name string, r io.Reader, limit int64) (string, error) {
 		err = ioError(cerr)
 	}
 	if err == nil && n > limit {
-		err = millrace.Errorf(millrace.ErrLimit, "%s is larger than the %d bytes it may have", millrace.Quote(name), limit)
+		err = millrace.Errorf(millrace.ErrLimit, "%s is larger than the allowed %d bytes", millrace.Quote(name), limit)
 	}
 	if err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func (t *tree) copy(f *os.File, h hash.Hash, r io.Reader) (int64, error) {
 	}
 }
 
-// admit checks a name and makes the directory that it needs.
+// admit checks a file name and makes the file's directory.
 func (t *tree) admit(name string) error {
 	if !fs.ValidPath(name) || !filepath.IsLocal(name) || strings.ContainsAny(name, "\\\x00") || len(name) > maxName {
 		return millrace.Errorf(millrace.ErrCorrupt, "refuse to unpack a file named %s", millrace.QuoteData([]byte(name)))
@@ -135,7 +135,7 @@ func isLibrary(name string) bool {
 	return name == runtimedir.LibraryCC || name == runtimedir.LibraryFramework
 }
 
-// limitOf returns how large a file of a name may be.
+// limitOf returns the largest allowed size of a file, by its name.
 func limitOf(name string) int64 {
 	if isLibrary(name) {
 		return maxLibrary

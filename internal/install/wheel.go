@@ -18,20 +18,21 @@ import (
 	"millrace/internal/runtimedir"
 )
 
-// workers is how many goroutines unpack headers. The largest library takes
-// one for itself for as long as all the rest needs.
+// workers is how many goroutines unpack headers. Unpacking the largest library
+// takes another goroutine about as long as all headers together take.
 const workers = 4
 
-// maxRecord caps the wheel's own list of its files, which has 1.7 MB.
+// maxRecord limits the size of the wheel's list of its files. In the pinned
+// wheels it has 1.7 MB.
 const maxRecord = 32 << 20
 
-// listed is what the wheel's RECORD says of a file.
+// listed is a file's entry in the wheel's RECORD.
 type listed struct {
 	sum  string // SHA-256 in hexadecimal
 	size int64
 }
 
-// wheel is an open wheel on its way into a tree.
+// wheel is an open wheel that is being unpacked into a tree.
 type wheel struct {
 	src    *source
 	tree   *tree
@@ -73,7 +74,7 @@ func (s *source) unpackWheel(ctx context.Context, t *tree) error {
 	return g.Wait()
 }
 
-// feed sends the wanted members that are no libraries.
+// feed sends all wanted members except the libraries.
 func feed(ctx context.Context, files []*zip.File, small chan<- *zip.File) {
 	defer close(small)
 	for _, f := range files {
@@ -88,7 +89,8 @@ func feed(ctx context.Context, files []*zip.File, small chan<- *zip.File) {
 	}
 }
 
-// wanted returns where a wheel's member goes, "" if it is not taken.
+// wanted returns the path of a wheel's member in the runtime, "" if a runtime
+// does not need it.
 func wanted(member string) string {
 	name, ok := strings.CutPrefix(member, "tensorflow/")
 	if !ok || strings.HasSuffix(member, "/") {
@@ -139,12 +141,12 @@ func (w *wheel) extract(ctx context.Context, f *zip.File, name string) error {
 	return nil
 }
 
-// bad is a problem with one member.
+// bad returns the error for one member.
 func (w *wheel) bad(f *zip.File, format string, args ...any) error {
 	return problem(millrace.ErrCorrupt, w.src.path, "%s "+format, append([]any{millrace.QuoteData([]byte(f.Name))}, args...)...)
 }
 
-// unpacking gives an error met while unpacking its class and place.
+// unpacking gives an error of unpacking its class and place.
 func (s *source) unpacking(err error) error {
 	if e, ok := err.(*millrace.Error); ok {
 		if e.File == "" {
@@ -193,7 +195,7 @@ func (s *source) parseRecord(r io.Reader) (map[string]listed, error) {
 	}
 }
 
-// canceling is a reader that ends with its context.
+// canceling is a reader that returns an error once its context is canceled.
 type canceling struct {
 	ctx context.Context
 	r   io.Reader

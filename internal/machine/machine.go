@@ -1,5 +1,5 @@
-// Package machine says what the system allows this process: memory, open
-// files, threads; and what it has used so far.
+// Package machine reports the memory, open files and threads that the system
+// allows this process, and the memory and time that the process has used.
 package machine
 
 import (
@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unlimited is the amount of something that has no limit.
+// Unlimited stands for the absence of a limit.
 const Unlimited = math.MaxInt64
 
-// soft returns a soft limit of the process, Unlimited if there is none or it
-// is not known.
+// soft returns a soft limit of the process. It returns Unlimited if there is no
+// limit or the limit is not known.
 func soft(resource int) int64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(resource, &limit) != nil {
@@ -25,8 +25,8 @@ func soft(resource int) int64 {
 	return int64(min(limit.Cur, Unlimited))
 }
 
-// status returns a number of /proc/self/status, or of a file like it, and
-// whether it is there.
+// status returns the number of a key in /proc/self/status, or in a file of that
+// format, and whether the file has the key.
 func status(file, key string) (n int64, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Memory is how many bytes of memory the process can have.
+// A Memory is how much memory the process can allocate.
 type Memory struct {
-	Bytes int64  // Unlimited where it is not known
+	Bytes int64  // Unlimited if not known
 	Bound string // what sets the bound: "the container allows"
 }
 
@@ -22,13 +22,13 @@ func AvailableMemory() Memory {
 		least = Memory{n, "the container allows"}
 	}
 	if n := AddressSpace(); n < least.Bytes {
-		least = Memory{n, "ulimit -v leaves, which counts addresses that are never used"}
+		least = Memory{n, "ulimit -v leaves (it also counts addresses that are never used)"}
 	}
 	return least
 }
 
-// AddressSpace returns how many bytes of addresses ulimit -v leaves the
-// process, Unlimited without such a limit.
+// AddressSpace returns how many bytes of address space ulimit -v leaves the
+// process. It returns Unlimited if there is no such limit.
 func AddressSpace() int64 {
 	limit := soft(unix.RLIMIT_AS)
 	if limit == Unlimited {
@@ -38,15 +38,15 @@ func AddressSpace() int64 {
 	return max(limit-used, 0)
 }
 
-// PeakMemory returns the most memory that this process has held, in bytes, 0
-// if that is not known. What getrusage says would include the process that
+// PeakMemory returns the peak resident memory of this process in bytes, 0 if it
+// is not known. We do not use getrusage, whose figure includes the process that
 // started this one.
 func PeakMemory() int64 {
 	n, _ := status("/proc/self/status", "VmHWM")
 	return n
 }
 
-// machineMemory returns what the machine has left.
+// machineMemory returns the available memory of the machine in bytes.
 func machineMemory() int64 {
 	if n, ok := status("/proc/meminfo", "MemAvailable"); ok {
 		return n
@@ -54,8 +54,9 @@ func machineMemory() int64 {
 	return Unlimited
 }
 
-// containerMemory returns the smallest limit of the process's control group
-// and of those that contain it. It reads both versions of control groups.
+// containerMemory returns the smallest memory limit of the process's control
+// group and of the groups that contain it. It reads both versions of control
+// groups.
 func containerMemory(self, root string) int64 {
 	least := int64(Unlimited)
 	groups, err := os.ReadFile(self)

@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initialized is when the Go runtime reached this package: later than the
-// process's start by the loading of the program, some milliseconds.
+// initialized is the time when this package was initialized, some milliseconds
+// after the process started.
 var initialized = time.Now()
 
-// ticksPerSecond is the unit of times in /proc, which Linux fixes for user
-// space.
+// ticksPerSecond is the resolution of times in /proc. Linux has this constant
+// for all user programs.
 const ticksPerSecond = 100
 
-// SinceStart returns how long this process has been running. The kernel notes
-// its start in ticks of 10 ms, rounded down, so that the result is too long by
-// up to that.
+// SinceStart returns how long this process has been running. The kernel records
+// the start in ticks of 10 ms, rounded down, so the result is too large by up
+// to 10 ms.
 func SinceStart() time.Duration {
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return time.Since(initialized)
 	}
-	// The fields after the command's name, which is in parentheses and can
-	// hold anything; starttime is the 22nd of all, the 20th after the name.
+	// The command's name is in parentheses and can contain anything, so count
+	// fields from its end. starttime is field 22, the 20th after the name.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	var now unix.Timespec
 	if len(fields) < 20 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {

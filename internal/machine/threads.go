@@ -13,12 +13,12 @@ import (
 // A ThreadLimit is how many more threads the process can start.
 type ThreadLimit struct {
 	Free  int64  // Unlimited where there is no limit
-	Bound string // what sets the limit: "ulimit -u"
+	Bound string // the source of the limit: "ulimit -u"
 }
 
-// Threads returns the smaller of what ulimit -u and the process's control
-// groups leave. ulimit -u counts all threads of the user, and does not hold
-// for root.
+// Threads returns how many more threads ulimit -u and the process's control
+// groups allow, whichever is less. ulimit -u counts all threads of the user and
+// does not apply to root.
 func Threads() ThreadLimit {
 	least := ThreadLimit{Unlimited, ""}
 	if limit := soft(unix.RLIMIT_NPROC); limit != Unlimited && os.Geteuid() != 0 {
@@ -43,7 +43,7 @@ func userThreads(proc string, uid int) int64 {
 		}
 		info, err := os.Stat(filepath.Join(proc, e.Name()))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != uid {
 			continue
@@ -54,8 +54,8 @@ func userThreads(proc string, uid int) int64 {
 	return n
 }
 
-// groupThreads returns how many threads the process's control group and those
-// that contain it leave, in either version of control groups.
+// groupThreads returns how many more threads the process's control group and
+// the groups that contain it allow, in either version of control groups.
 func groupThreads(self, root string) int64 {
 	least := int64(Unlimited)
 	groups, err := os.ReadFile(self)
@@ -89,5 +89,5 @@ func number(file string) (n int64, ok bool) {
 		return 0, false
 	}
 	n, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return n, err == nil // "max" is no limit
+	return n, err == nil // "max" is not a number: there is no limit
 }

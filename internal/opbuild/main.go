@@ -1,6 +1,6 @@
 // Opbuild compiles our own dataset operations to a shared object in the
-// runtime's directory, and keeps the digest of their sources up to date. What
-// is there already is not compiled again.
+// runtime's directory, and keeps the digest of their sources up to date. It
+// does nothing if the shared object is already there.
 //
 // Usage, in the top directory:
 //
@@ -60,7 +60,7 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
-	if changed { // this program was compiled with the old one
+	if changed { // this program was compiled with the old digest
 		again := exec.Command("go", append([]string{"run", "./internal/opbuild"}, os.Args[1:]...)...)
 		again.Stdout, again.Stderr = os.Stdout, os.Stderr
 		return again.Run()
@@ -146,7 +146,7 @@ func (o *options) build(dir, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	// Whoever looks for the library finds it whole or not at all.
+	// The rename makes the library appear complete or not at all.
 	part := fmt.Sprintf("%s.%d.part", to, os.Getpid())
 	defer os.Remove(part)
 	link := append([]string{"-shared", "-o", part}, objects...)
@@ -165,7 +165,7 @@ func flags(dir string) []string {
 		"-Wall", "-Wextra", "-Werror", "-isystem", filepath.Join(dir, runtimedir.IncludeDir)}
 }
 
-// framework returns the one library to link against.
+// framework returns the path of the library to link against.
 func framework(dir string) string {
 	path := filepath.Join(dir, runtimedir.LibraryFramework)
 	if _, err := os.Stat(path); err != nil {

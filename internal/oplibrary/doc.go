@@ -1,11 +1,10 @@
-// Package oplibrary knows what the shared object of our own dataset operations
-// is called and where it lies. Its sources are in cgo/datasets, package main in
-// internal/opbuild compiles them.
+// Package oplibrary names and finds the shared object of our own dataset
+// operations. Its sources are in cgo/datasets; internal/opbuild compiles them.
 //
 // A name carries a digest of the sources and the version of TensorFlow, whose
-// C++ interface changes with every version: a library of other sources or for
-// another TensorFlow is never found, let alone loaded. Without the library
-// everything works, through TensorFlow's own operations.
+// C++ interface changes with every version: Find never finds a library of other
+// sources or for another TensorFlow. Without the library everything works, but
+// slower, with TensorFlow's own operations.
 package oplibrary
 
 import (

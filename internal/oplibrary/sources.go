@@ -14,11 +14,11 @@ import (
 // DigestFile is the file of this package that holds the digest.
 const DigestFile = "digest_gen.go"
 
-// digestBytes is how much of the hash a name carries.
+// digestBytes is how many bytes of the hash are in a name.
 const digestBytes = 8
 
-// Sources returns the source files of the library in dir that are compiled:
-// those of C++ but the tests.
+// Sources returns the C++ source files in dir that make up the library. Tests
+// are left out.
 func Sources(dir string) ([]string, error) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.cc"))
 	if err != nil {
@@ -31,8 +31,8 @@ func Sources(dir string) ([]string, error) {
 	return all, nil
 }
 
-// Digest returns the digest of the sources in dir, headers included but for
-// those of tests.
+// Digest returns the digest of the library's sources and headers in dir. Tests
+// and their headers are left out.
 func Digest(dir string) (string, error) {
 	files, err := Sources(dir)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 type Column struct {
 	Name    string
 	DType   dtype.DataType
-	Shape   []int64  // with the batch dimension
+	Shape   []int64  // includes the batch dimension
 	Data    []byte   // the elements, row-major, little endian; nil for strings
 	Strings []string // the elements of a string tensor, row-major
 }
 
-// elements returns how many elements a shape holds that [Column.valid] has
-// checked.
+// elements returns the number of elements of a shape. [Column.valid] must have
+// checked the shape.
 func elements(shape []int64) int64 {
 	n, _ := dtype.Elements(shape)
 	return n
@@ -39,7 +39,7 @@ func (c *Column) rowStrings(i int) []string {
 	return c.Strings[i*n : (i+1)*n]
 }
 
-// writable reports whether there is a format for elements of a data type.
+// writable reports whether formats can hold elements of a data type.
 func writable(d dtype.DataType) bool {
 	switch d {
 	case dtype.Bool, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64,
@@ -65,7 +65,7 @@ func (c *Column) valid() error {
 		have, want = int64(len(c.Data)), bytes
 	}
 	if have != want {
-		return c.fail(millrace.ErrInternal, "shape %d asks for %d, the data holds %d", c.Shape, want, have)
+		return c.fail(millrace.ErrInternal, "shape %d needs %d elements, but the data holds %d", c.Shape, want, have)
 	}
 	return nil
 }
@@ -77,24 +77,23 @@ func (c *Column) fail(class millrace.Class, format string, args ...any) error {
 	return err
 }
 
-// batchRows checks the columns of a batch that is to be cut into rows, and
-// returns their number.
+// batchRows checks the columns of a batch and returns its number of rows.
 func batchRows(batch []Column) (int64, error) {
 	rows, seen := int64(-1), map[string]bool{}
 	for i := range batch {
 		c := &batch[i]
 		if seen[c.Name] {
-			return 0, c.fail(millrace.ErrConfig, "two tensors of the output have this name")
+			return 0, c.fail(millrace.ErrConfig, "two tensors of the output have the same name")
 		}
 		seen[c.Name] = true
 		if err := c.valid(); err != nil {
 			return 0, err
 		}
 		if len(c.Shape) == 0 {
-			return 0, c.fail(millrace.ErrModel, "a scalar for the whole batch cannot be written as one value a record")
+			return 0, c.fail(millrace.ErrModel, "is one scalar for the whole batch; the output needs a value for each record")
 		}
 		if rows >= 0 && rows != c.rows() {
-			return 0, c.fail(millrace.ErrModel, "holds %d rows where %q holds %d: rows cannot be told apart", c.rows(), batch[0].Name, rows)
+			return 0, c.fail(millrace.ErrModel, "has %d rows, but %q has %d; all tensors must have a row for each record", c.rows(), batch[0].Name, rows)
 		}
 		rows = c.rows()
 	}

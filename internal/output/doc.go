@@ -1,12 +1,12 @@
 // Package output writes batches of named tensors to files: NDJSON, TFRecord,
-// NumPy .npz and Parquet, chosen by the file's extension, and the one-object-
-// a-batch form of `millrace dump`.
+// NumPy .npz and Parquet, chosen by the file's extension. It also formats the
+// batches of `millrace dump`.
 //
-// A file is written under a temporary name beside its final one, synced, and
-// renamed when it is whole, so that a reader sees the old file, the new one or
-// none, never a part. The temporary file is also the lock that keeps a second
-// job away from the same output.
+// A file is written under a temporary name in the folder of its final name. It
+// is synced and renamed when it is complete, so a reader never sees a part of
+// it. The temporary file also serves as a lock: a second job cannot write the
+// same output at the same time.
 //
-// Memory is bounded by a batch, or by a row group for Parquet, whatever the
-// length of the output.
+// The package keeps at most one batch in memory, or one row group for Parquet,
+// however long the output is.
 package output

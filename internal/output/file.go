@@ -16,12 +16,12 @@ import (
 // Stdout is the path that stands for standard output.
 const Stdout = "-"
 
-// Options says how a file is written. The zero value is what most want.
+// Options says how to write a file. The zero value suits most callers.
 type Options struct {
-	Overwrite bool         // replace a file that is there; by rename, when the new one is whole
-	Inputs    []string     // files and folders that are read: the output must not be in them
+	Overwrite bool         // replace an existing file, by a rename when the new one is complete
+	Inputs    []string     // files and folders that the job reads; the output must not be one of them or lie in one
 	Stdout    io.Writer    // what the path "-" stands for; nil: os.Stdout
-	Note      func(string) // gets what the user should know of what the format cannot hold; may be nil
+	Note      func(string) // called with remarks for the user, such as values that the format rounds; may be nil
 }
 
 // File is an output being written. It is not safe for concurrent use.
@@ -32,14 +32,15 @@ type File struct {
 	sink      *sink
 	enc       encoder
 	hints     []dtype.TensorSpec
-	cols      []dtype.TensorSpec // of the first batch; nil before it
+	cols      []dtype.TensorSpec // the columns of the first batch; nil before the first batch
 	done      bool
 }
 
-// Create begins an output: it finds out whether the folder is there and can
-// be written, refuses what must not be overwritten, and locks the output
-// against other jobs. The path's extension chooses the format; "-" writes
-// NDJSON to standard output. Close the file whatever happens.
+// Create starts an output. It checks that the folder exists and is writable,
+// refuses to overwrite inputs and, without Options.Overwrite, existing files,
+// and locks the output against other jobs. The path's extension chooses the
+// format; "-" writes NDJSON to standard output. The caller closes the File in
+// any case.
 func Create(path string, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
@@ -79,8 +80,8 @@ func (f *File) open(o *Options) error {
 	return nil
 }
 
-// Expect says which columns there will be, as far as it is known, so that a
-// file without rows has them too.
+// Expect declares the columns as far as they are known, so that a file without
+// rows has them too.
 func (f *File) Expect(cols []dtype.TensorSpec) { f.hints = cols }
 
 // Rows returns the number of rows written so far.
@@ -123,25 +124,26 @@ func (f *File) start(batch []Column) error {
 	return f.enc.start(f.cols)
 }
 
-// sameColumns reports a batch whose columns are not those of the first.
+// sameColumns returns an error if the columns of a batch differ from those of
+// the first batch.
 func (f *File) sameColumns(batch []Column) error {
 	if len(batch) != len(f.cols) {
-		return millrace.Errorf(millrace.ErrInternal, "a batch of %d tensors after batches of %d", len(batch), len(f.cols))
+		return millrace.Errorf(millrace.ErrInternal, "this batch has %d tensors, the batches before it have %d", len(batch), len(f.cols))
 	}
 	for i := range batch {
 		c, want := &batch[i], f.cols[i]
 		if c.Name != want.Name || c.DType != want.DType {
-			return c.fail(millrace.ErrInternal, "%v after batches with %v of %q", c.DType, want.DType, want.Name)
+			return c.fail(millrace.ErrInternal, "is %v, after batches with %v for %q", c.DType, want.DType, want.Name)
 		}
 		if rank := want.Shape.NumDimensions(); len(c.Shape)-1 != rank {
-			return c.fail(millrace.ErrModel, "rank %d in this batch, %d in those before", len(c.Shape), rank+1)
+			return c.fail(millrace.ErrModel, "has rank %d in this batch, but rank %d in the batches before it", len(c.Shape), rank+1)
 		}
 	}
 	return nil
 }
 
-// Commit finishes the file and gives it its name. After an error nothing is
-// left under that name but what was there before.
+// Commit finishes the file and gives it its name. After an error, a file that
+// had the name before is unchanged.
 func (f *File) Commit() error {
 	if f.done {
 		return millrace.Errorf(millrace.ErrClosed, "the output is closed")
@@ -160,13 +162,13 @@ func (f *File) Commit() error {
 		return err
 	}
 	f.done = true
-	defer f.file.Close() // everything is synced: nothing can fail any more
+	defer f.file.Close() // the data is synced, so closing cannot lose any
 	return syncFolder(f.path)
 }
 
-// finish writes what ends the format.
+// finish writes the end of the format, such as an index.
 func (f *File) finish() error {
-	if f.cols == nil { // no batch came: the file has no rows, but columns if they are known
+	if f.cols == nil { // there was no batch: the file has no rows, but it has the expected columns
 		cols := slices.DeleteFunc(slices.Clone(f.hints), func(s dtype.TensorSpec) bool {
 			return s.Shape.NumDimensions() < 0 || !writable(s.DType)
 		})
@@ -177,8 +179,8 @@ func (f *File) finish() error {
 	return f.enc.finish()
 }
 
-// rename gives the file its final name, and does not replace a file that has
-// appeared there in the meantime unless that is allowed.
+// rename gives the file its final name. Without Overwrite it does not replace a
+// file that was created in the meantime.
 func (f *File) rename() error {
 	from := temporary(f.path)
 	if f.overwrite {
@@ -188,7 +190,7 @@ func (f *File) rename() error {
 		return nil
 	}
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // a file system without it
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system lacks this kind of rename
 		if _, stat := os.Lstat(f.path); stat == nil {
 			return exists(f.path)
 		}
@@ -214,7 +216,7 @@ func (f *File) Close() error {
 	if f.file == nil {
 		return nil
 	}
-	defer f.file.Close() // last, as it gives the lock away
+	defer f.file.Close() // closed last, because closing releases the lock
 	if err := os.Remove(f.file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return f.sink.fail("remove", -1, err)
 	}
@@ -228,7 +230,7 @@ func syncFolder(path string) error {
 		return ioError(path, "open folder", -1, 0, err)
 	}
 	defer dir.Close()
-	// Some file systems cannot sync a folder, and say EINVAL.
+	// Some file systems cannot sync a folder and return EINVAL.
 	if err := dir.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
 		return ioError(path, "sync folder", -1, 0, err)
 	}

@@ -15,8 +15,7 @@ type Format struct {
 	new        func(*sink) encoder
 }
 
-// formats lists what can be written; the first extension of each is the usual
-// one.
+// formats lists the formats. The first extension of each is the usual one.
 var formats = []Format{
 	{Name: "NDJSON", Extensions: []string{".ndjson", ".jsonl"}, new: newNDJSON},
 	{Name: "TFRecord", Extensions: []string{".tfrecord", ".tfrecords"}, new: newRecords},
@@ -28,8 +27,8 @@ var formats = []Format{
 type encoder interface {
 	start(cols []dtype.TensorSpec) error  // once, before the first write
 	write(batch []Column, rows int) error // batches of the columns given to start
-	finish() error                        // what comes after the last batch
-	discard()                             // frees what finish would have freed
+	finish() error                        // writes what follows the last batch
+	discard()                             // frees resources in place of finish
 }
 
 // FormatOf returns the format that a path's extension stands for; the path
@@ -48,7 +47,7 @@ func FormatOf(path string) (Format, error) {
 		}
 		known = append(known, f.Extensions[0])
 	}
-	err := millrace.Errorf(millrace.ErrConfig, "extension %q stands for no format that can be written; use one of %s",
+	err := millrace.Errorf(millrace.ErrConfig, "no output format has the extension %q; use one of %s",
 		ext, strings.Join(known, ", "))
 	err.File = path
 	return Format{}, err

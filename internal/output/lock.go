@@ -12,12 +12,13 @@ import (
 	"millrace"
 )
 
-// maxBase is the length of a file name that leaves room for what temporary
-// names add: file systems take 255 bytes.
+// maxBase is the longest file name that a temporary name can extend: file
+// systems allow 255 bytes.
 const maxBase = 200
 
-// temporary returns the name under which path is written. It is always the
-// same for a path: what a killed job left behind is found and used again.
+// temporary returns the name under which path is written. It depends on the
+// path only, so that a job reuses the temporary file that a killed job left
+// behind.
 func temporary(path string) string {
 	dir, base := filepath.Split(path)
 	if len(base) > maxBase {
@@ -71,12 +72,12 @@ func isAt(f *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(here, there), err
 }
 
-// openError describes why an output cannot be begun.
+// openError describes why the temporary file of an output cannot be opened.
 func openError(path string, cause error) error {
 	dir := filepath.Dir(path)
 	what := "cannot be created"
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		what = fmt.Sprintf("folder %s is not there; make it first", millrace.Quote(dir))
+		what = fmt.Sprintf("folder %s does not exist; make it first", millrace.Quote(dir))
 	}
 	var pe *os.PathError
 	if errors.As(cause, &pe) {

@@ -21,9 +21,10 @@ import (
 )
 
 // npz writes a zip archive with one .npy array a column, uncompressed, as
-// numpy.savez does. An array's header holds its length and the columns come
-// one after the other, so each column goes to a nameless temporary file
-// first: the disk needs room for the output twice, memory for none of it.
+// numpy.savez does. An array's header holds its length, and the arrays follow
+// each other in the archive. So each column goes to a nameless temporary file
+// first: the disk needs space for two copies of the output, but memory for
+// none.
 type npz struct {
 	w    *sink
 	cols []*npyColumn
@@ -42,7 +43,7 @@ func (n *npz) start(cols []dtype.TensorSpec) error {
 	for _, spec := range cols {
 		row := spec.Shape.Dims()
 		for i := range row {
-			row[i] = max(row[i], 0) // a size is unknown only where there are no rows
+			row[i] = max(row[i], 0) // a size is only unknown if there are no rows
 		}
 		f, err := nameless(n.w.dir)
 		if err != nil {
@@ -64,7 +65,7 @@ func memberName(name string) bool {
 func (n *npz) write(batch []Column, rows int) error {
 	for i, col := range n.cols {
 		if !slices.Equal(batch[i].Shape[1:], col.row) {
-			return batch[i].fail(millrace.ErrConfig, "rows of shape %d after rows of shape %d, and a NumPy array holds one shape; write %s instead",
+			return batch[i].fail(millrace.ErrConfig, "has rows of shape %d after rows of shape %d, but all rows of a NumPy array have the same shape; write %s instead",
 				batch[i].Shape[1:], col.row, "NDJSON, TFRecord or Parquet, or pad")
 		}
 		if err := col.add(&batch[i]); err != nil {
@@ -95,12 +96,12 @@ func (n *npz) finish() error {
 
 func (n *npz) discard() {
 	for _, col := range n.cols {
-		col.file.Close() // nameless: this frees its blocks, and nothing in it is wanted
+		col.file.Close() // the file has no name, so closing it frees its blocks
 	}
 }
 
-// nameless opens a file in dir that has no name, and goes away with the
-// process even if that is killed.
+// nameless opens a file in dir that has no name. The kernel frees it when the
+// process ends, even if the process is killed.
 func nameless(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err == nil {
@@ -113,7 +114,7 @@ func nameless(dir string) (*os.File, error) {
 	return f, os.Remove(f.Name())
 }
 
-// npyColumn gathers one column.
+// npyColumn collects one column.
 type npyColumn struct {
 	spec    dtype.TensorSpec
 	row     []int64 // the dimensions of one row
@@ -156,8 +157,8 @@ func widen(b, data []byte) []byte {
 	return b
 }
 
-// addStrings appends strings, each with its length before it: how wide the
-// array's elements are is known only at the end.
+// addStrings appends strings, each after its length. The width of the array's
+// elements is only known at the end.
 func (c *npyColumn) addStrings(col *Column) error {
 	for _, s := range col.Strings {
 		if strings.HasSuffix(s, "\x00") {
@@ -202,15 +203,15 @@ func (c *npyColumn) copyTo(w io.Writer) error {
 	return err
 }
 
-// Strings of one array take the room of the longest. More than maxPadding
-// bytes of fill, and more than maxPadFactor times the strings themselves, is
-// no file that anybody wants.
+// All strings of a NumPy array take as much space as the longest. We refuse an
+// array that needs more than maxPadding bytes of padding and more than
+// maxPadFactor times the size of the strings.
 const (
 	maxPadding   = 1 << 30
 	maxPadFactor = 64
 )
 
-// checkPadded refuses strings whose lengths differ too much for an array.
+// checkPadded refuses strings whose lengths differ too much for a NumPy array.
 func (c *npyColumn) checkPadded() error {
 	n := c.rows * elements(c.row)
 	if n == 0 || c.longest == 0 {
@@ -222,13 +223,14 @@ func (c *npyColumn) checkPadded() error {
 			return nil
 		}
 	}
-	err := millrace.Errorf(millrace.ErrLimit, "%d strings of up to %d bytes hold %d bytes in all: a NumPy array makes each as wide as the longest; write NDJSON, TFRecord or Parquet instead",
+	err := millrace.Errorf(millrace.ErrLimit, "%d strings of up to %d bytes hold %d bytes in all: a NumPy array pads each to the longest; write NDJSON, TFRecord or Parquet instead",
 		n, c.longest, c.bytes)
 	err.Tensor = c.spec.Name
 	return err
 }
 
-// copyStrings writes the strings, each filled up to the longest with NULs.
+// copyStrings writes the strings, each padded with NULs to the length of the
+// longest.
 func (c *npyColumn) copyStrings(w io.Writer) error {
 	r := bufio.NewReaderSize(c.file, 64<<10)
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -248,8 +250,8 @@ func (c *npyColumn) copyStrings(w io.Writer) error {
 	return out.Flush()
 }
 
-// npyHeader returns what comes before an array's elements in version 1.0 of
-// the format, or 2.0 where the description is too long for that.
+// npyHeader returns the header of an array in version 1.0 of the format, or in
+// version 2.0 if the description is too long for 1.0.
 func npyHeader(descr string, shape []int64) []byte {
 	var dims strings.Builder
 	for _, d := range shape {
@@ -267,7 +269,7 @@ func npyHeader(descr string, shape []int64) []byte {
 	if len(dict)+1+64 > math.MaxUint16 {
 		magic, size = "\x93NUMPY\x02\x00", 4
 	}
-	// The elements start at a multiple of 64.
+	// The elements start at a multiple of 64 bytes.
 	used := len(magic) + size + len(dict) + 1
 	dict += strings.Repeat(" ", (64-used%64)%64) + "\n"
 	h := []byte(magic)

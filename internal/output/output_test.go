@@ -317,17 +317,17 @@ func TestRefusedBatches(t *testing.T) {
 		class      millrace.Class
 		want       string
 	}{
-		{"scalar", "o.ndjson", [][]Column{{numeric[int32]("loss", dtype.Int32, nil, 1)}}, millrace.ErrModel, `tensor "loss": a scalar for the whole batch`},
-		{"rows", "o.ndjson", [][]Column{{one, numeric[int32]("y", dtype.Int32, []int64{3}, 1, 2, 3)}}, millrace.ErrModel, `tensor "y": holds 3 rows where "x" holds 2`},
-		{"twice", "o.ndjson", [][]Column{{one, one}}, millrace.ErrConfig, `tensor "x": two tensors of the output have this name`},
+		{"scalar", "o.ndjson", [][]Column{{numeric[int32]("loss", dtype.Int32, nil, 1)}}, millrace.ErrModel, `tensor "loss": is one scalar for the whole batch`},
+		{"rows", "o.ndjson", [][]Column{{one, numeric[int32]("y", dtype.Int32, []int64{3}, 1, 2, 3)}}, millrace.ErrModel, `tensor "y": has 3 rows, but "x" has 2`},
+		{"twice", "o.ndjson", [][]Column{{one, one}}, millrace.ErrConfig, `tensor "x": two tensors of the output have the same name`},
 		{"none", "o.ndjson", [][]Column{{}}, millrace.ErrModel, "there is no tensor to write"},
 		{"dtype", "o.ndjson", [][]Column{{{Name: "q", DType: dtype.Qint8, Shape: []int64{1}, Data: []byte{1}}}}, millrace.ErrModel, "dtype qint8 cannot be written"},
 		{"short", "o.ndjson", [][]Column{{{Name: "q", DType: dtype.Int32, Shape: []int64{1}, Data: []byte{1}}}}, millrace.ErrInternal, `tensor "q"`},
-		{"rank", "o.ndjson", [][]Column{{one}, {numeric[int32]("x", dtype.Int32, []int64{1, 1}, 1)}}, millrace.ErrModel, "rank 2 in this batch, 1 in those before"},
-		{"another dtype", "o.ndjson", [][]Column{{one}, {numeric[int64]("x", dtype.Int64, []int64{1}, 1)}}, millrace.ErrInternal, "int64 after batches with int32"},
+		{"rank", "o.ndjson", [][]Column{{one}, {numeric[int32]("x", dtype.Int32, []int64{1, 1}, 1)}}, millrace.ErrModel, "has rank 2 in this batch, but rank 1 in the batches before it"},
+		{"another dtype", "o.ndjson", [][]Column{{one}, {numeric[int64]("x", dtype.Int64, []int64{1}, 1)}}, millrace.ErrInternal, "is int64, after batches with int32"},
 		{"fewer", "o.ndjson", [][]Column{{one}, {}}, millrace.ErrModel, "no tensor"},
 		{"npz lengths", "o.npz", [][]Column{{numeric[int8]("v", dtype.Int8, []int64{1, 2}, 1, 2)}, {numeric[int8]("v", dtype.Int8, []int64{1, 3}, 1, 2, 3)}},
-			millrace.ErrConfig, `tensor "v": rows of shape [3] after rows of shape [2]`},
+			millrace.ErrConfig, `tensor "v": has rows of shape [3] after rows of shape [2]`},
 		{"npz NUL", "o.npz", [][]Column{{text("s", []int64{1}, "a\x00")}}, millrace.ErrConfig, `tensor "s": the string "a\x00" ends in a NUL byte`},
 	}
 	for _, test := range tests {

@@ -12,13 +12,13 @@ import (
 	"millrace/dtype"
 )
 
-// groupBytes is how much of the columns, uncompressed, a row group holds. A
-// row group is kept in memory until it is whole.
+// groupBytes is the size of a row group, uncompressed. A row group stays in
+// memory until it is complete.
 const groupBytes = 64 << 20
 
 // table writes a Parquet file: a column for each tensor, a LIST for each
-// dimension of a row. It stands on arrow-go's column writers and not on its
-// Arrow tables, which would add 14 MB (gRPC among them) to the program.
+// dimension of a row. It uses arrow-go's column writers. The Arrow tables of
+// arrow-go would add 14 MB to the program, gRPC among them.
 type table struct {
 	w     *sink
 	file  *file.Writer
@@ -54,8 +54,8 @@ func (t *table) start(cols []dtype.TensorSpec) error {
 	return t.fail(err)
 }
 
-// plain reports whether a dictionary of the values is a waste of time:
-// floating-point results hardly ever repeat.
+// plain reports whether to write the values without a dictionary, which only
+// helps when values repeat. Floating-point results hardly ever do.
 func plain(d dtype.DataType) bool {
 	return strings.Contains(d.String(), "float") || strings.HasPrefix(d.String(), "complex")
 }
@@ -87,7 +87,7 @@ func (t *table) write(batch []Column, rows int) error {
 	return nil
 }
 
-// closeGroup writes out the row group that is gathered in memory.
+// closeGroup writes the row group from memory to the file.
 func (t *table) closeGroup() error {
 	if t.group == nil {
 		return nil
@@ -108,8 +108,8 @@ func (t *table) finish() error {
 
 func (t *table) discard() {}
 
-// fail prefers the sink's own description of a failure to what the Parquet
-// library made of it.
+// fail returns the sink's description of a failure if there is one, instead of
+// the Parquet library's error.
 func (t *table) fail(err error) error {
 	if err == nil {
 		return nil

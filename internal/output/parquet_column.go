@@ -16,7 +16,7 @@ import (
 // value belongs to which list.
 type tableColumn struct {
 	spec dtype.TensorSpec
-	rank int16 // of a row, with the pair of a complex number
+	rank int16 // rank of a row; the pair of a complex number adds a dimension
 
 	defs, reps []int16
 	ints       []int32
@@ -26,8 +26,8 @@ type tableColumn struct {
 	bools      []bool
 }
 
-// tableNode returns a column's place in the schema. Rows are lists of lists
-// as deep as their rank; nothing is ever null.
+// tableNode returns a column's place in the schema. A row is nested lists, as
+// deep as its rank. No value is null.
 func tableNode(spec dtype.TensorSpec) (schema.Node, error) {
 	leaf, err := tableLeaf(spec)
 	if err != nil {
@@ -52,8 +52,8 @@ func complexShape(d dtype.DataType) []int64 {
 	return nil
 }
 
-// tableLeaf returns the node of a column's elements. bfloat16 is not known to
-// Parquet: as float32 its values are the same.
+// tableLeaf returns the node of a column's elements. Parquet has no bfloat16;
+// float32 holds the same values.
 func tableLeaf(spec dtype.TensorSpec) (schema.Node, error) {
 	required := parquet.Repetitions.Required
 	integer := func(t parquet.Type, bits int8, signed bool) (schema.Node, error) {
@@ -103,9 +103,10 @@ func (t *tableColumn) write(w file.ColumnChunkWriter, c *Column, rows int) error
 	return err
 }
 
-// levels computes the definition and repetition levels of rows of a shape:
-// the level of a value's definition is how many lists around it exist, that
-// of its repetition which of them it goes on in.
+// levels computes the definition and repetition levels of rows of a shape. The
+// definition level of a value is the number of lists around the value that
+// exist. Its repetition level is the number of those lists that the value
+// continues, rather than starts.
 func (t *tableColumn) levels(shape []int64, rows int) {
 	t.defs, t.reps = t.defs[:0], t.reps[:0]
 	if len(shape) == 0 {

@@ -10,8 +10,9 @@ import (
 	"millrace"
 )
 
-// refuse reports why path may not be written: it is, or lies in, one of the
-// inputs; it is there already and overwrite is false; or it is no plain file.
+// refuse returns an error if path must not be written: path is one of the
+// inputs or lies in one; or it exists and Overwrite is false; or it is not a
+// regular file.
 func refuse(path string, o *Options) error {
 	for _, in := range o.Inputs {
 		if within(path, in) {
@@ -27,14 +28,14 @@ func refuse(path string, o *Options) error {
 	case info.IsDir():
 		return refused(path, "is a folder; name a file in it")
 	case !info.Mode().IsRegular():
-		return refused(path, "is no plain file; use - for standard output")
+		return refused(path, "is not a regular file; use - for standard output")
 	case !o.Overwrite:
 		return exists(path)
 	}
 	return nil
 }
 
-// exists is the failure of writing over a file.
+// exists returns the error for a file that exists.
 func exists(path string) error {
 	return refused(path, "exists already; name another file, or allow overwriting (--overwrite)")
 }
@@ -52,8 +53,8 @@ func within(path, root string) bool {
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
-// resolve returns path absolute and without symbolic links. What is not there
-// yet is taken as written.
+// resolve returns path absolute and without symbolic links. Parts of the path
+// that do not exist stay as written.
 func resolve(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

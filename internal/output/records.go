@@ -9,11 +9,11 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// records writes a TFRecord file with one tf.train.Example a row, a feature
-// for each column, flat in row-major order. An Example has three kinds of
-// list: integers and booleans become int64s, floating-point numbers floats,
-// strings bytes. What those cannot hold is rounded (float64), keeps its bits
-// (uint64 from 2^63 on) or becomes two floats (complex).
+// records writes a TFRecord file with one tf.train.Example a row, a feature for
+// each column, flat in row-major order. An Example has three kinds of list:
+// integers and booleans become int64s, floating-point numbers floats, strings
+// bytes. A float64 is rounded. A uint64 from 2^63 on keeps its bits, and so
+// reads as a negative int64. A complex number becomes two floats.
 type records struct {
 	w   *sink
 	out *tfrecord.Writer
@@ -26,7 +26,7 @@ func newRecords(w *sink) encoder {
 func (r *records) start(cols []dtype.TensorSpec) error {
 	for _, c := range cols {
 		if c.DType == dtype.Double || c.DType == dtype.Complex128 {
-			r.w.say("tensor %q is %s: a tf.Example has 32-bit floats only, its values are rounded", c.Name, c.DType)
+			r.w.say("tensor %q is %s: a tf.Example only has 32-bit floats, so the values are rounded", c.Name, c.DType)
 		}
 	}
 	return nil
@@ -50,7 +50,8 @@ func (r *records) finish() error { return r.fail(r.out.Close()) }
 
 func (r *records) discard() {}
 
-// fail prefers the sink's own description of a failure, which has the place.
+// fail returns the sink's description of a failure if there is one, because
+// that has the place.
 func (r *records) fail(err error) error {
 	if err != nil && r.w.err != nil {
 		return r.w.err
@@ -58,8 +59,8 @@ func (r *records) fail(err error) error {
 	return err
 }
 
-// feature returns a row as the list that holds its values, in the memory of
-// an earlier one.
+// feature returns a row as a list of values. It reuses the memory of an earlier
+// feature.
 func (c *Column) feature(row int, reuse example.Feature) example.Feature {
 	switch c.DType {
 	case dtype.String:

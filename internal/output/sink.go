@@ -9,14 +9,14 @@ import (
 	"millrace"
 )
 
-// sink is where an encoder writes to: it counts bytes, and the first failure
-// sticks and carries file, offset and cause.
+// sink is the writer of an encoder. It counts bytes. It keeps the first
+// failure, with file, offset and cause, and returns it from then on.
 type sink struct {
 	w    io.Writer
 	dir  string // where an encoder may keep temporary files
 	name string // of the file, for messages
 	off  int64
-	rows int64 // handed to the encoder so far
+	rows int64 // number of rows given to the encoder so far
 	err  error
 	note func(string)
 }
@@ -37,7 +37,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, s.err
 }
 
-// say passes on what the user should know and is no failure.
+// say passes a remark to the user. A remark is not a failure.
 func (s *sink) say(format string, args ...any) {
 	if s.note != nil {
 		s.note(fmt.Sprintf(format, args...))
@@ -49,8 +49,8 @@ func (s *sink) fail(op string, offset int64, cause error) error {
 	return ioError(s.name, op, offset, s.rows, cause)
 }
 
-// ioError describes a failure of the operating system while writing a file
-// that had been given rows records.
+// ioError describes a failure of the operating system after rows records of a
+// file.
 func ioError(file, op string, offset, rows int64, cause error) error {
 	var no syscall.Errno
 	if errors.As(cause, &no) {
@@ -61,8 +61,8 @@ func ioError(file, op string, offset, rows int64, cause error) error {
 	return err
 }
 
-// failed turns any failure while encoding into one with a place: those of the
-// output itself stay as they are, those of temporary files get the name.
+// failed gives a failure of an encoder a place. A failure of the output itself
+// has one already; a failure of a temporary file gets the name of the output.
 func (s *sink) failed(err error) error {
 	var placed *millrace.Error
 	if errors.As(err, &placed) {

@@ -2,8 +2,8 @@ package output
 
 import "millrace/dtype"
 
-// WriteFile writes a file of bytes the way [Create] writes predictions: under
-// a temporary name, synced, and renamed when it is whole.
+// WriteFile writes data to a file in the way of [Create]: under a temporary
+// name, synced, and renamed when it is complete.
 func WriteFile(path string, data []byte, overwrite bool) error {
 	f := &File{path: path, overwrite: overwrite, enc: raw{}}
 	if err := f.open(&Options{Overwrite: overwrite}); err != nil {

@@ -12,18 +12,18 @@ import (
 	"millrace"
 )
 
-// maxFlagFile is how much of a file of flags is read, in bytes.
+// maxFlagFile is the largest part of a file of flags to read, in bytes.
 const maxFlagFile = 1 << 20
 
 // flagVariable is an environment variable that holds flags, or the name of a
-// file of flags. TensorFlow ends the process at the first that it does not
+// file of flags. TensorFlow ends the process at the first flag that it does not
 // know or cannot parse.
 type flagVariable struct {
 	name  string
 	flags map[string]flagType
 }
 
-// flagType is what values a flag takes.
+// flagType is the type of a flag's values.
 type flagType string
 
 const (
@@ -33,13 +33,14 @@ const (
 	stringFlag flagType = "string"
 )
 
-// check reports a value that TensorFlow would end the process for.
+// check returns an error if TensorFlow would end the process because of the
+// value.
 func (v *flagVariable) check(value string) error {
 	flags := strings.TrimLeft(value, blanks)
 	if value != "" && !strings.HasPrefix(flags, "-") {
 		text, err := readFlags(value)
 		if err != nil {
-			return v.problem("it does not start with --, so that TensorFlow takes it for the name of a file of flags: %w", err)
+			return v.problem("it does not start with --, so TensorFlow reads it as the name of a file of flags: %w", err)
 		}
 		flags = text
 	}
@@ -51,7 +52,7 @@ func (v *flagVariable) check(value string) error {
 	return nil
 }
 
-// problem describes what is wrong with the variable.
+// problem returns an error about the variable.
 func (v *flagVariable) problem(format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrConfig, format, args...)
 	e.Key = "environment variable " + v.name
@@ -61,7 +62,7 @@ func (v *flagVariable) problem(format string, args ...any) error {
 
 // readFlags reads a file of flags.
 func readFlags(name string) (string, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe is not waited for
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: do not wait for the writer of a named pipe
 	if err != nil {
 		return "", err
 	}
@@ -74,8 +75,8 @@ func readFlags(name string) (string, error) {
 const blanks = " \t\r\n"
 
 // splitFlags cuts flags apart as TensorFlow does: at blanks, except in quotes
-// that come right after the equals sign. What does not start with a dash, and
-// all after it, is left out.
+// that come right after the equals sign. It ignores everything from the first
+// word that does not start with a dash.
 func splitFlags(s string) []string {
 	var list []string
 	for s = strings.TrimLeft(s, blanks); strings.HasPrefix(s, "-"); s = strings.TrimLeft(s, blanks) {
@@ -102,8 +103,8 @@ func flagRune(r rune) bool {
 	return r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// unquoteFlag returns what is in the quotes that s starts with, and what comes
-// after them. Double quotes know the backslash.
+// unquoteFlag returns the text in the quotes that s starts with, and the text
+// after them. In double quotes, a backslash escapes the next character.
 func unquoteFlag(s string) (value, after string) {
 	var b strings.Builder
 	quote := s[0]
@@ -119,7 +120,8 @@ func unquoteFlag(s string) (value, after string) {
 	return b.String(), ""
 }
 
-// autoJIT are the values of tf_xla_auto_jit, a string to TensorFlow's parser.
+// autoJIT matches the values of tf_xla_auto_jit, which TensorFlow parses as a
+// string.
 var autoJIT = regexp.MustCompile(`^(-?[0-9]+|fusible|single-gpu\(-?[0-9]+\))$`)
 
 // checkFlag checks one flag: its name and, by its type, its value.

@@ -8,30 +8,30 @@ import (
 	"millrace/internal/machine"
 )
 
-// What TensorFlow takes at least until a small graph has run, measured with
-// TensorFlow 2.21 on two processors: with 1.3 GB of addresses it aborts as its
-// threads start, with 1.8 GB it works. Each thread of its pools, two for each
-// processor, takes a stack and an arena of malloc.
+// The least that TensorFlow needs to run a small graph, measured with
+// TensorFlow 2.21 on two processors. With 1.3 GB of address space it aborts
+// when its threads start; with 1.8 GB it works. It has two threads for each
+// processor, and each takes a stack and an arena of malloc.
 const (
 	baseAddresses      = 1280 << 20
 	processorAddresses = 128 << 20
 	baseThreads        = 16
-	fewestFiles        = 4 // the libraries are read, and the processors counted
+	fewestFiles        = 4 // to read the libraries and to count the processors
 )
 
-// checkLimits compares what the system leaves with what TensorFlow takes.
+// checkLimits compares the limits of the system with what TensorFlow needs.
 func checkLimits() error {
 	processors := int64(runtime.NumCPU())
 	if have, need := machine.AddressSpace(), baseAddresses+processors*processorAddresses; have < need {
-		return millrace.Errorf(millrace.ErrLimit, "ulimit -v leaves this process %s of addresses, and TensorFlow ends it with less than %s; raise the limit, or remove it: ulimit -v unlimited",
+		return millrace.Errorf(millrace.ErrLimit, "ulimit -v leaves this process %s of address space, but TensorFlow needs %s and would end the process; raise the limit, or remove it: ulimit -v unlimited",
 			figures.Size(have), figures.Size(need))
 	}
 	if have, need := machine.Threads(), baseThreads+2*processors; have.Free < need {
-		return millrace.Errorf(millrace.ErrLimit, "%s leaves this process %s, and TensorFlow ends it when it cannot start %d; raise the limit",
+		return millrace.Errorf(millrace.ErrLimit, "%s leaves this process %s, but TensorFlow starts %d and would end the process; raise the limit",
 			have.Bound, figures.Of(have.Free, "thread"), need)
 	}
 	if free, limit := machine.OpenFiles(); free < fewestFiles {
-		return millrace.Errorf(millrace.ErrLimit, "this process may open %s more, of %d, and TensorFlow ends it when it may open none; raise the limit: ulimit -n 4096",
+		return millrace.Errorf(millrace.ErrLimit, "this process may open only %s more, of %d, and TensorFlow would end the process without any; raise the limit: ulimit -n 4096",
 			figures.Of(free, "file"), limit)
 	}
 	return nil

@@ -1,11 +1,11 @@
-// Package preflight finds what would end the process when TensorFlow is opened
-// or first used: limits of the system that leave too little, and environment
-// variables that TensorFlow cannot parse. TensorFlow aborts where a caller
-// would want an error, so the look comes first.
+// Package preflight finds conditions under which TensorFlow would abort the
+// process when it is opened or first used: limits of the system that are too
+// low, and environment variables that TensorFlow cannot parse. The caller gets
+// an error instead.
 package preflight
 
-// Check reports the first thing that would end the process. getenv looks up an
-// environment variable, "" if it is not set.
+// Check returns an error for the first condition that would end the process.
+// getenv looks up an environment variable, "" if it is not set.
 func Check(getenv func(string) string) error {
 	if err := checkLimits(); err != nil {
 		return err

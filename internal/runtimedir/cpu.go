@@ -25,7 +25,7 @@ func features() []feature {
 	return []feature{
 		{"SSE4.2", cpu.X86.HasSSE42},
 		{"POPCNT", cpu.X86.HasPOPCNT},
-		{"AVX", cpu.X86.HasAVX}, // and the system saves its registers
+		{"AVX", cpu.X86.HasAVX}, // and the operating system saves its registers
 	}
 }
 

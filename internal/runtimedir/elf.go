@@ -9,7 +9,7 @@ import (
 	"millrace"
 )
 
-// machines is what ELF calls the architectures that runtimes exist for.
+// machines maps the architectures of runtimes to their names in ELF.
 var machines = map[string]elf.Machine{
 	"amd64": elf.EM_X86_64,
 	"arm64": elf.EM_AARCH64,
@@ -27,10 +27,10 @@ func CheckELF(path string) error {
 	}
 	defer f.Close()
 	if f.Type != elf.ET_DYN {
-		return problem(millrace.ErrRuntime, path, "not a shared library but of type %v; type %s", f.Type, Remedy)
+		return problem(millrace.ErrRuntime, path, "not a shared library, but a file of type %v; type %s", f.Type, Remedy)
 	}
 	if want, ok := machines[runtime.GOARCH]; ok && f.Machine != want {
-		return problem(millrace.ErrRuntime, path, "for another machine: %v, want %v; type %s", f.Machine, want, Remedy)
+		return problem(millrace.ErrRuntime, path, "is for another machine: %v, want %v; type %s", f.Machine, want, Remedy)
 	}
 	return nil
 }

@@ -10,10 +10,10 @@ import (
 //go:embed pins.json
 var pinsJSON []byte
 
-// Pins says which wheels of which TensorFlow are accepted.
+// Pins lists the accepted wheels of one version of TensorFlow.
 type Pins struct {
 	Version string  `json:"version"` // of TensorFlow: "2.21.0"
-	Python  string  `json:"python"`  // whose wheels are taken: "311"; the libraries do not need it
+	Python  string  `json:"python"`  // the Python version of the wheels: "311"; the libraries do not need Python
 	Wheels  []Wheel `json:"wheels"`
 }
 
@@ -38,7 +38,7 @@ type Pin struct {
 var Pinned = sync.OnceValue(func() *Pins {
 	p := new(Pins)
 	if err := json.Unmarshal(pinsJSON, p); err != nil {
-		panic(fmt.Sprintf("runtimedir: pins.json: %v", err)) // a test reads it
+		panic(fmt.Sprintf("runtimedir: pins.json: %v", err)) // a test checks that the file is valid
 	}
 	return p
 })

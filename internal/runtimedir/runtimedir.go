@@ -1,7 +1,7 @@
-// Package runtimedir knows what an installed TensorFlow runtime looks like:
-// which wheels and libraries are pinned, where a runtime lies, what its
-// runtime.json says, and whether the libraries are still those that were
-// installed. Package install fills such a directory; tfbridge opens it.
+// Package runtimedir describes installed TensorFlow runtimes: the pinned wheels
+// and libraries, where runtimes are installed, what their runtime.json says,
+// and whether their libraries have changed since. Package install fills such a
+// directory; tfbridge opens it.
 package runtimedir
 
 import (
@@ -19,7 +19,7 @@ import (
 // The files of a runtime directory.
 const (
 	LibraryCC        = "libtensorflow_cc.so.2"        // the whole C API
-	LibraryFramework = "libtensorflow_framework.so.2" // what LibraryCC stands on; opened first
+	LibraryFramework = "libtensorflow_framework.so.2" // LibraryCC depends on it; opened first
 	IncludeDir       = "include"                      // headers that C++ ops compile against
 	InfoFile         = "runtime.json"                 // an Installed as JSON
 )
@@ -33,23 +33,23 @@ const (
 	CUDA = "cuda"
 )
 
-// Remedy is the command that mends a missing or broken runtime.
+// Remedy is the command that repairs a missing or broken runtime.
 const Remedy = "millrace runtime install"
 
 // Installed describes a runtime directory that package install filled.
 type Installed struct {
-	Dir          string    `json:"-"`             // where it lies
+	Dir          string    `json:"-"`             // the runtime directory
 	Version      string    `json:"version"`       // of TensorFlow: "2.21.0"
 	Variant      string    `json:"variant"`       // CPU or CUDA
 	Arch         string    `json:"arch"`          // as GOARCH: "amd64"
 	Source       string    `json:"source"`        // base name of the wheel, tarball or directory it came from
 	SourceSHA256 string    `json:"source_sha256"` // of the wheel or tarball; "" of a directory
 	Pinned       bool      `json:"pinned"`        // the libraries are those of pins.json
-	Libraries    []Library `json:"libraries"`     // as Libraries
+	Libraries    []Library `json:"libraries"`     // in the order of Libraries
 }
 
-// Library is one shared object and what identifies it. While size, time and
-// inode are as they were, the contents are believed to be so, too.
+// Library is one shared object with its hash. While the file's size, time and
+// inode are unchanged, we take its contents as unchanged too.
 type Library struct {
 	Name    string `json:"name"`
 	SHA256  string `json:"sha256"`
@@ -70,8 +70,8 @@ func Root() (string, error) {
 // Name returns the name of a variant's directory below the root.
 func Name(variant string) string { return Pinned().Version + "-" + variant }
 
-// Read returns what the runtime.json of dir says. The error is
-// fs.ErrNotExist if dir has none, as a directory that something else filled.
+// Read returns what the runtime.json of dir says. The error is fs.ErrNotExist
+// if dir has none, as in a directory that another program filled.
 func Read(dir string) (*Installed, error) {
 	path := filepath.Join(dir, InfoFile)
 	b, err := os.ReadFile(path)
@@ -96,8 +96,8 @@ func Read(dir string) (*Installed, error) {
 	return in, nil
 }
 
-// Find returns the runtimes below root that package install put there, the
-// CPU variant first. None is not an error.
+// Find returns the runtimes below root that package install put there, the CPU
+// variant first. An empty result is not an error.
 func Find(root string) ([]*Installed, error) {
 	var found []*Installed
 	for _, variant := range []string{CPU, CUDA} {
@@ -135,14 +135,15 @@ func (in *Installed) String() string {
 	return fmt.Sprintf("TensorFlow %s (%s, %s)", in.Version, in.Variant, in.Arch)
 }
 
-// checkPlatform reports a runtime that is of another version or machine.
+// checkPlatform returns an error for a runtime of another version or for
+// another machine.
 func (in *Installed) checkPlatform() error {
 	path := filepath.Join(in.Dir, InfoFile)
 	if want := Pinned().Version; in.Version != want {
 		return problem(millrace.ErrRuntime, path, "TensorFlow %s is installed, want %s; type %s", in.Version, want, Remedy)
 	}
 	if in.Arch != runtime.GOARCH {
-		return problem(millrace.ErrRuntime, path, "the libraries are for %s, this machine is %s; type %s", in.Arch, runtime.GOARCH, Remedy)
+		return problem(millrace.ErrRuntime, path, "the libraries are for %s, but this machine is %s; type %s", in.Arch, runtime.GOARCH, Remedy)
 	}
 	return nil
 }

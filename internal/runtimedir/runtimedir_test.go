@@ -137,10 +137,10 @@ func TestVerify(t *testing.T) {
 		{"as installed, full", func(t *testing.T, in *Installed) {}, true, ""},
 		{"copied", func(t *testing.T, in *Installed) { renew(t, cc(in), right) }, false, ""},
 		{"missing", func(t *testing.T, in *Installed) { os.Remove(cc(in)) }, false, "no such file or directory; type millrace runtime install"},
-		{"cut", func(t *testing.T, in *Installed) { os.Truncate(cc(in), 3) }, false, "has 3 bytes, 33 were installed"},
+		{"cut", func(t *testing.T, in *Installed) { os.Truncate(cc(in), 3) }, false, "has 3 bytes, but 33 were installed"},
 		{"other", func(t *testing.T, in *Installed) { renew(t, cc(in), strings.ToUpper(right)) }, false, "has SHA-256 "},
 		{"other version", func(t *testing.T, in *Installed) { in.Version = "2.20.0" }, false, "TensorFlow 2.20.0 is installed, want 2.21.0"},
-		{"other machine", func(t *testing.T, in *Installed) { in.Arch = "mips" }, false, "the libraries are for mips, this machine is "},
+		{"other machine", func(t *testing.T, in *Installed) { in.Arch = "mips" }, false, "the libraries are for mips, but this machine is "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

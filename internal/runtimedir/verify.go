@@ -12,11 +12,12 @@ import (
 	"millrace"
 )
 
-// Verify reports libraries that are not those that were installed.
+// Verify returns an error if a library has changed since it was installed.
 //
-// A library whose size, time and inode are as they were is believed, unless
-// full is set: hashing takes about a second. When only time or inode differ,
-// as after a copy, it is hashed and, if right, noted under its new inode.
+// Hashing takes about a second. So unless full is set, a library whose size,
+// time and inode are unchanged is taken as unchanged. If only time or inode
+// differ, as after a copy, Verify hashes the library and, if the hash matches,
+// records the new time and inode.
 func (in *Installed) Verify(full bool) error {
 	if err := in.checkPlatform(); err != nil {
 		return err
@@ -30,12 +31,12 @@ func (in *Installed) Verify(full bool) error {
 		moved = moved || changed
 	}
 	if moved {
-		in.Write() // only saves the next one the hashing; the directory may be read-only
+		in.Write() // only saves the next call the hashing; may fail, as in a read-only directory
 	}
 	return nil
 }
 
-// verify checks one library and says whether its stamp had to be renewed.
+// verify checks one library and reports whether its stamp had to be renewed.
 func (l *Library) verify(dir string, full bool) (moved bool, err error) {
 	path := filepath.Join(dir, l.Name)
 	now, err := Stamp(path)
@@ -43,7 +44,7 @@ func (l *Library) verify(dir string, full bool) (moved bool, err error) {
 		return false, err
 	}
 	if now.Size != l.Size {
-		return false, problem(millrace.ErrRuntime, path, "has %d bytes, %d were installed; type %s", now.Size, l.Size, Remedy)
+		return false, problem(millrace.ErrRuntime, path, "has %d bytes, but %d were installed; type %s", now.Size, l.Size, Remedy)
 	}
 	moved = now.ModTime != l.ModTime || now.Inode != l.Inode
 	if !moved && !full {
@@ -87,10 +88,10 @@ func HashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// onlyReader hides WriteTo, which would ignore our larger buffer.
+// onlyReader hides the method WriteTo, which would not use our larger buffer.
 type onlyReader struct{ io.Reader }
 
-// cause takes the path out of an error whose place is already said.
+// cause removes the path from an error. The caller states the place itself.
 func cause(err error) error {
 	if p, ok := err.(*fs.PathError); ok {
 		return p.Err

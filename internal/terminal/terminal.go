@@ -10,9 +10,9 @@ import (
 )
 
 // Line returns text as one line that a terminal shows as it is. Line breaks
-// become "; " and tabs blanks; every other rune that does not print becomes
-// U+FFFD. Those are control characters, which move the cursor or worse, and
-// format characters, which change the order in which text is shown.
+// become "; " and tabs become spaces. Every other rune that is not printable
+// becomes U+FFFD: control characters, which move the cursor or worse, and
+// format characters, which change the order of the text.
 func Line(s string) string {
 	return strings.Map(shown, strings.Join(strings.FieldsFunc(s, lineBreak), "; "))
 }
