@@ -105,11 +105,14 @@ char *mr_open(const char *framework, const char *cc, int now);
 
 // mr_info is what Go wants to know of a tensor, fetched in one call.
 enum { MR_INFO_DIMS = 8 };
+// TensorFlow stores a string from this length on outside of its TF_TString.
+enum { MR_LONG_STRING = 23 };
 typedef struct mr_info {
   TF_DataType dtype;
   int rank;
   int64_t elements;
   size_t bytes;
+  size_t long_strings;  // bytes of strings outside of data
   void *data;
   int64_t dims[MR_INFO_DIMS];  // the first ones
 } mr_info;

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { STRING = 7 };  // TF_STRING
+
 void mr_describe(const TF_Tensor *t, mr_info *info) {
   info->dtype = TF_TensorType(t);
   info->rank = TF_NumDims(t);
@@ -12,6 +14,14 @@ void mr_describe(const TF_Tensor *t, mr_info *info) {
   info->data = TF_TensorData(t);
   for (int i = 0; i < info->rank && i < MR_INFO_DIMS; i++) {
     info->dims[i] = TF_Dim(t, i);
+  }
+  info->long_strings = 0;
+  if (info->dtype == STRING) {
+    const TF_TString *s = info->data;
+    for (int64_t i = 0; i < info->elements; i++) {
+      size_t len = TF_StringGetSize(&s[i]);
+      if (len >= MR_LONG_STRING) info->long_strings += len;
+    }
   }
 }
 
@@ -47,7 +57,6 @@ TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n) {
   TF_TString *s = aligned(len);
   if (!s) return NULL;
   for (int64_t i = 0; i < n; i++) TF_StringInit(&s[i]);
-  enum { STRING = 7 };
   return TF_NewTensor(STRING, dims, rank, s, len, free_strings, NULL);
 }
 

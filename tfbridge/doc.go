@@ -13,7 +13,9 @@
 // A [Tensor], [Graph], [Function], [Session], [SavedModel], [Context],
 // [TensorHandle] or [PartialRun] owns C memory, which the garbage collector does
 // not see: call Close. The collector frees a value that is unreachable and was
-// not closed, at some later time; [Leaked] counts those. [Live] counts open
+// not closed, at some later time; [Leaked] counts those. This package starts a
+// collection when the memory of tensors exceeds 256 MiB and has doubled since the
+// last one; [LiveBytes] tells how much there is. [Live] counts open
 // objects, [LiveKinds] counts them by kind, and [ProfileHandles] records where
 // they were made. An [Operation] or [Output] borrows from its graph and keeps it
 // alive.

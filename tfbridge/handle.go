@@ -88,6 +88,7 @@ type handle[P any] struct {
 	refs    atomic.Int64 // 1 for the owner until Close
 	cleanup runtime.Cleanup
 	id      uint64 // in the profile of handles; 0: not recorded
+	bytes   int64  // of C memory that LiveBytes counts; 0 except for tensors
 }
 
 // freer frees a C object. It is an interface and not a function, because
@@ -141,6 +142,13 @@ func (h *handle[P]) markClosed() bool {
 	return h.isOpen() && h.closed.CompareAndSwap(false, true)
 }
 
+// account makes LiveBytes count n more bytes for the object until it is freed. A
+// negative n takes bytes back. The caller is the only one who uses the object.
+func (h *handle[P]) account(n int64) {
+	h.bytes += n
+	native.add(n)
+}
+
 // isOpen reports whether the object exists and is not closed.
 func (h *handle[P]) isOpen() bool { return h != nil && h.free != nil && !h.closed.Load() }
 
@@ -179,5 +187,8 @@ func (h *handle[P]) release() {
 		h.free.free(h.p)
 		forgetHandle(h.id)
 		live[h.kind].Add(-1)
+		if h.bytes != 0 {
+			native.add(-h.bytes)
+		}
 	}
 }

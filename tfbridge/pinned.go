@@ -89,7 +89,9 @@ func NewPinnedTensor[T any](shape []int64, data []T, o *PinOptions) (*Tensor, er
 	if c == nil { // out of memory: C has released the pin
 		return nil, errNoMemory(dt, shape)
 	}
-	return adoptTensor(c), nil
+	t := adoptTensor(c)
+	t.h.account(-int64(size)) // the collector sees Go memory by itself
+	return t, nil
 }
 
 // pin is pinned Go memory that TensorFlow uses.

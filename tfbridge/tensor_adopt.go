@@ -32,6 +32,7 @@ func adoptTensor(p *C.TF_Tensor) *Tensor {
 		}
 	}
 	t.h.start(kindTensor, p, freeTensor{})
+	t.h.account(int64(info.bytes + info.long_strings))
 	runtime.SetFinalizer(t, reapTensor)
 	return t
 }
@@ -45,6 +46,7 @@ func (freeTensor) free(p *C.TF_Tensor) { C.TF_DeleteTensor(p) }
 func reapTensor(t *Tensor) {
 	if t.h.markClosed() {
 		leaked.Add(1)
+		native.reaped(t.h.bytes)
 		t.h.release()
 	}
 }

@@ -46,6 +46,7 @@ func newStrings(shape []int64, n int, at func(i int) string) (*Tensor, error) {
 		p.add(at(i))
 	}
 	p.flush()
+	t.h.account(p.long)
 	return t, nil
 }
 
@@ -56,12 +57,20 @@ type packer struct {
 	first  int64 // the element of the first packed string
 	packed []byte
 	ends   []int64
+	long   int64 // bytes of the strings that TensorFlow stores outside the tensor
 }
+
+// longString is the length from which TensorFlow stores a string outside of its
+// 24 bytes in the tensor.
+const longString = C.MR_LONG_STRING
 
 // add appends one string.
 func (p *packer) add(s string) {
 	if len(p.ends) > 0 && (len(p.packed)+len(s) > packSize || len(p.ends) == cap(p.ends)) {
 		p.flush()
+	}
+	if len(s) >= longString {
+		p.long += int64(len(s))
 	}
 	p.packed = append(p.packed, s...)
 	p.ends = append(p.ends, int64(len(p.packed)))
