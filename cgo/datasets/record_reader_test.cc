@@ -19,7 +19,7 @@ using Outcome = RecordReader::Outcome;
 // ReadAll returns the records of a file up to its end or the first fault.
 std::vector<std::string> ReadAll(const std::string& path, Fault* fault,
                                  size_t buffer_bytes = 1) {
-  RecordReader reader(buffer_bytes);
+  RecordReader reader(buffer_bytes, OpenFile);
   std::vector<std::string> records;
   if (!reader.Open(path, 0, 0, fault)) return records;
   std::string_view record;
@@ -101,6 +101,8 @@ TEST(RecordReader, FindsEachFlippedBit) {
     const std::string place = "record " + std::to_string(n) + " (offset " +
                               std::to_string(ends[n]) + "): ";
     ASSERT_NE(fault.text.find(place), std::string::npos) << fault.text;
+    ASSERT_EQ(fault.place.record, static_cast<int64_t>(n));
+    ASSERT_EQ(fault.place.offset, static_cast<int64_t>(ends[n]));
   }
 }
 
@@ -145,7 +147,7 @@ TEST(RecordReader, SaysWhichFileCannotBeOpened) {
   };
   for (const auto& test : tests) {
     Fault fault;
-    RecordReader reader(1);
+    RecordReader reader(1, OpenFile);
     EXPECT_FALSE(reader.Open(test.path, 0, 0, &fault));
     EXPECT_EQ(fault.cause, test.cause) << fault.text;
     EXPECT_NE(fault.text.find(test.path), std::string::npos) << fault.text;
@@ -157,14 +159,14 @@ TEST(RecordReader, SaysWhichFileCannotBeOpened) {
 TEST(RecordReader, GoesOnFromAnyRecord) {
   const std::vector<std::string> records = Numbered(20);
   const TempFile file(Framed(records));
-  RecordReader reader(1);
+  RecordReader reader(1, OpenFile);
   Fault fault;
   ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
   std::string_view record;
   for (size_t i = 0; i < records.size(); ++i) {
     const int64_t offset = reader.offset(), ordinal = reader.ordinal();
     EXPECT_EQ(ordinal, static_cast<int64_t>(i));
-    RecordReader other(1);
+    RecordReader other(1, OpenFile);
     ASSERT_TRUE(other.Open(file.path(), offset, ordinal, &fault));
     for (size_t k = i; k < records.size(); ++k) {
       ASSERT_EQ(other.Next(&record, &fault), Outcome::kRecord);
@@ -178,7 +180,7 @@ TEST(RecordReader, GoesOnFromAnyRecord) {
 TEST(RecordReader, RefusesOffsetsOutsideTheFile) {
   const TempFile file(Frame("abc"));
   for (const int64_t offset : {int64_t{-1}, int64_t{20}, INT64_MAX}) {
-    RecordReader reader(1);
+    RecordReader reader(1, OpenFile);
     Fault fault;
     EXPECT_FALSE(reader.Open(file.path(), offset, 0, &fault));
     EXPECT_EQ(fault.cause, Cause::kFailedPrecondition) << fault.text;
@@ -201,7 +203,7 @@ TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
   };
   for (const auto& test : tests) {
     TempFile file(bytes);
-    RecordReader reader(1);
+    RecordReader reader(1, OpenFile);
     Fault fault;
     ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
     std::string_view got;
@@ -219,7 +221,7 @@ TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
 
 TEST(RecordReader, OpensAnotherFileAfterClose) {
   const TempFile one(Frame("one")), two(Frame("two"));
-  RecordReader reader(1);
+  RecordReader reader(1, OpenFile);
   Fault fault;
   std::string_view record;
   for (const TempFile* file : {&one, &two, &one}) {
@@ -231,99 +233,6 @@ TEST(RecordReader, OpensAnotherFileAfterClose) {
     reader.Close();
   }
 }
-
-// Records of one layout: "<", eight values and ">".
-class NextRunTest : public ::testing::TestWithParam<int> {
- protected:
-  static constexpr int64_t kRecords = 100;
-
-  static std::string Values(int64_t i) {
-    std::string s = std::to_string(i);
-    return s + std::string(8 - s.size(), '_');
-  }
-  static std::string Record(int64_t i) { return "<" + Values(i) + ">"; }
-
-  static Layout TheLayout() {
-    Layout layout;
-    layout.before = "<";
-    layout.after = ">";
-    layout.values = 8;
-    return layout;
-  }
-
-  // Bytes returns a file in which record `odd`, if there is one, is `other`.
-  static std::string Bytes(int64_t odd, const std::string& other) {
-    std::string bytes;
-    for (int64_t i = 0; i < kRecords; ++i) {
-      bytes += i == odd ? other : Frame(Record(i));
-    }
-    return bytes;
-  }
-
-  WorkerPool workers_{GetParam()};
-};
-
-TEST_P(NextRunTest, ReadsValuesUpToTheNumberWanted) {
-  const TempFile file(Bytes(-1, ""));
-  RecordReader reader(1);
-  Fault fault;
-  ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
-  for (int64_t begin = 0, step = 1; begin < kRecords; ++step) {
-    const int64_t want = std::min(step, kRecords - begin);
-    std::string got(static_cast<size_t>(8 * want), '?');
-    ASSERT_EQ(reader.NextRun(TheLayout(), step, got.data(), &workers_), want);
-    for (int64_t i = 0; i < want; ++i) {
-      ASSERT_EQ(got.substr(8 * i, 8), Values(begin + i));
-    }
-    begin += want;
-    EXPECT_EQ(reader.ordinal(), begin);
-    EXPECT_EQ(reader.offset(), begin * 26);
-  }
-  std::string_view record;
-  EXPECT_EQ(reader.Next(&record, &fault), Outcome::kEnd);
-}
-
-// The run ends before a record that is not of the layout, or is damaged. Next
-// reads that one and tells what is wrong with it.
-TEST_P(NextRunTest, EndsBeforeAnOddRecord) {
-  std::string damaged = Frame(Record(1));
-  damaged[15] ^= 1;
-  std::string bad_header = Frame(Record(1));
-  bad_header[9] ^= 1;
-  const std::pair<std::string, bool> odd[] = {
-      {Frame("[12345678]"), true},
-      {Frame("<12345678"), true},
-      {Frame("<123456789>"), true},
-      {Frame(""), true},
-      {damaged, false},
-      {bad_header, false},
-  };
-  for (const auto& [bytes, sound] : odd) {
-    for (const int64_t at : {0, 1, 7, 8, 63, 99}) {
-      const TempFile file(Bytes(at, bytes));
-      RecordReader reader(1);
-      Fault fault;
-      ASSERT_TRUE(reader.Open(file.path(), 0, 0, &fault));
-      std::string got(8 * kRecords, '?');
-      int64_t run = 0;
-      while (run < at) {
-        const int64_t n =
-            reader.NextRun(TheLayout(), kRecords, got.data(), &workers_);
-        if (n == 0) break;
-        run += n;
-      }
-      ASSERT_EQ(run, at);
-      std::string_view record;
-      ASSERT_EQ(reader.Next(&record, &fault),
-                sound ? Outcome::kRecord : Outcome::kFault);
-      if (sound) continue;
-      const std::string place = ": record " + std::to_string(at) + " (";
-      EXPECT_NE(fault.text.find(place), std::string::npos) << fault.text;
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Threads, NextRunTest, ::testing::Values(1, 2, 3));
 
 }  // namespace
 }  // namespace millrace
