@@ -37,6 +37,7 @@
 // class millrace.ErrCanceled at once. The run goes on in the background, unless it
 // was prepared with RunOptions.Interrupt; then TensorFlow stops it. Closing a
 // session cancels its runs, and the contexts of the Go functions that they call.
+// TensorFlow has operations that ignore this: [Session.Close] says what then.
 //
 // Of eager execution this package has tensors on devices: [Context] and
 // [TensorHandle].

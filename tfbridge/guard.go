@@ -59,7 +59,8 @@ import (
 // "abort" and the removal run in the calling thread and acquire no slot of the
 // limiter: all slots may be taken by runs that wait to be interrupted.
 //
-// What it cannot do: a kernel that computes is not stopped, only waited for. A
+// What it cannot do: a kernel that computes is not stopped, only waited for, and
+// Unstage ignores every cancellation (session_close.go says what Close does). A
 // run that reads an iterator must not be interrupted at all, because that
 // spoils the iterator for good (guard_auto.go decides when nobody says so).
 // TensorFlow's queues confuse two runs of a thread whose stack addresses are

@@ -18,6 +18,8 @@ type run struct {
 	values []*Tensor
 	ptrs   []*C.TF_Tensor // of the values, then of the results
 	slot   limiter        // the limiter that gave it a slot
+
+	next, previous *run // in the session's list of runs in flight
 }
 
 // begin takes references to the session and the values.
@@ -30,6 +32,7 @@ func (c *Callable) begin(values []*Tensor) (*run, error) {
 		r = new(run)
 	}
 	r.c = c
+	c.s.inFlight.add(r)
 	if n := len(values) + len(c.out); cap(r.ptrs) >= n {
 		r.ptrs = r.ptrs[:n]
 	} else {
@@ -53,7 +56,9 @@ func (r *run) end() {
 		t.h.release()
 	}
 	r.values = nil
-	r.c.s.h.release()
+	s := r.c.s
+	s.inFlight.remove(r)
+	s.h.release()
 }
 
 // execute makes the run and stores the results in out, which has their number.

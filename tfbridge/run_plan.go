@@ -35,7 +35,7 @@ type plannedArgs struct {
 // millrace.ErrCanceled. The session stays usable. If the run may wait for
 // another run, or for ever, and reads no iterator, TensorFlow stops it: see
 // RunOptions.Interrupt. Any other run goes on in the background, its results
-// are freed, and Close waits for it.
+// are freed, and Close waits for it as long as SessionOptions.CloseTimeout says.
 //
 // It wraps TF_SessionRun.
 func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {

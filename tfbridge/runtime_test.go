@@ -17,6 +17,7 @@ import (
 
 // children are what the test binary can do in place of its tests.
 var children = map[string]func(){
+	"unstage": unstageChild,
 	"open": func() {
 		_, err := Open(nil)
 		report(err)

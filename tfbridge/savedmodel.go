@@ -83,7 +83,7 @@ func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*Sa
 	if err != nil {
 		return nil, errLoad(dir, err)
 	}
-	m := &SavedModel{Session: adoptSession(p, g), Graph: g, MetaGraph: meta}
+	m := &SavedModel{Session: adoptSession(p, g, o), Graph: g, MetaGraph: meta}
 	if m.Signatures, err = parseSignatures(meta); err != nil {
 		m.Session.Close()
 		return nil, errLoad(dir, err)

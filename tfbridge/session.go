@@ -5,8 +5,8 @@ import "C"
 
 import (
 	"context"
-	"runtime"
 	"sync"
+	"time"
 
 	"millrace"
 )
@@ -21,6 +21,11 @@ type Session struct {
 	freed   chan struct{} // closed when the C object is gone
 	calls   *sessionCalls
 	runs    sync.Pool // of *run, between runs
+
+	inFlight     runList       // runs that hold a reference
+	closeTimeout time.Duration // how long Close waits for them
+	blocked      error         // of the first Close, about runs that have not ended
+
 	guards  guardPool // operations that interrupt runs
 	planner planner   // runs that Run has prepared
 }
@@ -43,15 +48,18 @@ func NewSession(g *Graph, o *SessionOptions) (*Session, error) {
 	if err := check("TF_NewSession", func(st *C.TF_Status) { p = C.TF_NewSession(g.ptr(), opts, st) }); err != nil {
 		return nil, err
 	}
-	return adoptSession(p, g), nil
+	return adoptSession(p, g, o), nil
 }
 
-// adoptSession makes a Session that owns p.
-func adoptSession(p *C.TF_Session, g *Graph) *Session {
+// adoptSession makes a Session that owns p, which TensorFlow made with options o.
+func adoptSession(p *C.TF_Session, g *Graph, o *SessionOptions) *Session {
 	freed := make(chan struct{})
 	calls := newSessionCalls()
 	sessionsByPtr.Store(sessionToken(p), calls)
-	s := &Session{g: g, closing: make(chan struct{}), freed: freed, calls: calls}
+	s := &Session{g: g, closing: make(chan struct{}), freed: freed, calls: calls, closeTimeout: closeTimeout}
+	if o != nil && o.CloseTimeout > 0 {
+		s.closeTimeout = o.CloseTimeout
+	}
 	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
 		calls.stop()    // otherwise a run that waits for a Go function would go on
 		closeSession(p) // TF_DeleteSession alone does not cancel runs
@@ -62,39 +70,6 @@ func adoptSession(p *C.TF_Session, g *Graph) *Session {
 		close(freed)
 	})
 	return s
-}
-
-// closeSession cancels the runs of a session. It ignores the status, on which
-// no caller could act.
-func closeSession(p *C.TF_Session) {
-	st := C.TF_NewStatus()
-	C.TF_CloseSession(p, st)
-	C.TF_DeleteStatus(st)
-}
-
-// Close cancels the runs in flight, waits for them and frees the session. Their
-// callers get an error of class millrace.ErrClosed. Concurrent and later calls
-// of Close wait too. If a Go function that the session called ignores its
-// context and does not return, the error names it; the session is closed all
-// the same.
-//
-// It wraps TF_CloseSession and TF_DeleteSession.
-func (s *Session) Close() error {
-	if s == nil || s.h == nil {
-		return nil
-	}
-	s.once.Do(func() {
-		close(s.closing)
-		s.calls.stop()
-		if s.h.hold() { // a Close of the handle alone may have freed it
-			closeSession(s.h.p)
-			s.h.release()
-		}
-		s.h.Close()
-	})
-	<-s.freed
-	runtime.KeepAlive(s)
-	return s.calls.wait()
 }
 
 // Run runs the part of the graph that fetches and targets need, and returns the

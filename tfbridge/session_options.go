@@ -60,6 +60,10 @@ type SessionOptions struct {
 	// milliseconds; 0 means no timeout. Do not use it for runs that read an
 	// iterator: stopping such a run spoils the iterator for good.
 	Timeout time.Duration
+	// CloseTimeout is how long Session.Close waits for runs in flight, which
+	// it has cancelled. An operation that computes is not stopped, only waited
+	// for. 0 means 5 seconds.
+	CloseTimeout time.Duration
 }
 
 // JITLevel is how eagerly XLA compiles.
@@ -118,6 +122,9 @@ func (o *SessionOptions) check() error {
 	}
 	if o.JIT < JITOff || o.JIT > JITEager {
 		return millrace.Errorf(millrace.ErrConfig, "a session with JIT level %d", o.JIT)
+	}
+	if o.CloseTimeout < 0 {
+		return millrace.Errorf(millrace.ErrConfig, "a session with a timeout of Close of %v", o.CloseTimeout)
 	}
 	if o.Timeout < 0 {
 		return millrace.Errorf(millrace.ErrConfig, "a session with a timeout of %v", o.Timeout)
