@@ -119,10 +119,19 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	r := &Runtime{dir: lib.dir, version: C.GoString(C.TF_Version())}
 	registerErr = registerOps()
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
-		_, r.operationsErr = loadLibrary(r.operations) // before anyone else can use TensorFlow
+		r.operationsErr = loadOperations(r.operations) // before anyone else can use TensorFlow
 	}
 	opened.Store(r)
 	return r, nil
+}
+
+// loadOperations loads the library of our own operations if it is what was built.
+func loadOperations(path string) error {
+	if err := oplibrary.Verify(path); err != nil {
+		return millrace.Errorf(millrace.ErrRuntime, "%w", err)
+	}
+	_, err := loadLibrary(path)
+	return err
 }
 
 // FindRuntime returns the directory that Open would open the libraries from,

@@ -9,10 +9,8 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,10 +68,8 @@ func (o *options) run() error {
 		return err
 	}
 	to := libraryPath(dir)
-	if _, err := os.Stat(to); err == nil {
+	if oplibrary.Verify(to) == nil {
 		return nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("find library: %w", err)
 	}
 	return o.build(dir, to)
 }
@@ -151,6 +147,9 @@ func (o *options) build(dir, to string) error {
 	defer os.Remove(part)
 	link := append([]string{"-shared", "-o", part}, objects...)
 	if err := o.compile(append(link, framework(dir))); err != nil {
+		return err
+	}
+	if err := oplibrary.Stamp(part, to); err != nil {
 		return err
 	}
 	if err := os.Rename(part, to); err != nil {
