@@ -10,17 +10,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Does a step change variables? What depends on the answer is whether steps of
-// a signature may run at the same time as others, and ahead of the loop. The
-// graph says it: TensorFlow's registry marks each operation that has state, and
-// each input through which a variable of TensorFlow 1 is changed. Few of the
-// operations with state only read; they are listed here. All others count as
-// changing something, so that an operation we do not know costs speed and no
-// correctness.
+// Does a step change variables? If it does not, it may run at the same time as
+// other steps and ahead of the loop. TensorFlow's registry of operations gives
+// the answer: it marks each operation that has state, and each input through
+// which an operation changes a variable of TensorFlow 1. A few operations with
+// state only read it; they are listed here. All other operations with state
+// count as changing it. So an operation that we do not know costs speed, but
+// not correctness.
 
-// readers are operations that TensorFlow's registry calls stateful and that
-// change nothing another step could see. Calls are among them: what counts is
-// the function.
+// readers are the operations that TensorFlow's registry marks as stateful, but
+// that change nothing that another step could see. Calls of functions are among
+// them, because the functions are examined themselves.
 var readers = map[string]bool{
 	"VarHandleOp": true, "ReadVariableOp": true, "ResourceGather": true, "ResourceGatherNd": true,
 	"VariableShape": true, "VarIsInitializedOp": true,
@@ -33,8 +33,8 @@ var readers = map[string]bool{
 	"RandomShuffle": true, "Multinomial": true, "RandomGammaGrad": true, "RandomGamma": true, "RandomPoissonV2": true,
 }
 
-// changing returns the nodes by which computing outputs may change variables,
-// tables or other state of a graph.
+// changing returns the nodes that may change variables, tables or other state
+// of a graph when the outputs are computed.
 func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []tensorName) []string {
 	w := &stateWalk{graph: g, nodes: map[string]*tfproto.NodeDef{}, functions: map[string]*tfproto.FunctionDef{}, effects: map[string]bool{}, types: map[string]bool{}}
 	for _, n := range def.GetNode() {
@@ -71,11 +71,12 @@ type stateWalk struct {
 	graph     *tfbridge.Graph
 	nodes     map[string]*tfproto.NodeDef
 	functions map[string]*tfproto.FunctionDef
-	effects   map[string]bool // functions that were looked at, and whether they change state
-	types     map[string]bool // operations, and whether they change state
+	effects   map[string]bool // whether a function changes state, for the functions examined so far
+	types     map[string]bool // whether an operation type changes state
 }
 
-// changes reports whether a node changes state, itself or by what it calls.
+// changes reports whether a node changes state, itself or in a function that it
+// calls.
 func (w *stateWalk) changes(n *tfproto.NodeDef) bool {
 	if w.typeChanges(n.GetOp()) || w.functionChanges(n.GetOp()) {
 		return true
@@ -94,8 +95,9 @@ func (w *stateWalk) changes(n *tfproto.NodeDef) bool {
 	return false
 }
 
-// functionChanges reports whether a function changes state; a function runs all
-// its operations that have state. A name that is no function changes nothing.
+// functionChanges reports whether a function changes state. A function runs all
+// its operations that have state. A name that is not a function's changes
+// nothing.
 func (w *stateWalk) functionChanges(name string) bool {
 	f := w.functions[name]
 	if f == nil {
@@ -104,7 +106,7 @@ func (w *stateWalk) functionChanges(name string) bool {
 	if changes, known := w.effects[name]; known {
 		return changes
 	}
-	w.effects[name] = false // a function that calls itself is judged by the rest
+	w.effects[name] = false // for a recursive function, the rest of its body decides
 	w.effects[name] = slices.ContainsFunc(f.GetNodeDef(), w.changes)
 	return w.effects[name]
 }
@@ -122,7 +124,8 @@ func (w *stateWalk) typeChanges(op string) bool {
 	return changes
 }
 
-// hasEffect asks TensorFlow's registry about an operation.
+// hasEffect reports whether TensorFlow's registry says that an operation type
+// may change state.
 func hasEffect(g *tfbridge.Graph, op string) bool {
 	data, err := g.OpDef(op)
 	if err != nil {
@@ -133,7 +136,7 @@ func hasEffect(g *tfbridge.Graph, op string) bool {
 		return true
 	}
 	for _, in := range def.GetInputArg() {
-		if in.GetIsRef() && !strings.HasPrefix(op, "Ref") { // RefIdentity and its like pass a variable on
+		if in.GetIsRef() && !strings.HasPrefix(op, "Ref") { // RefIdentity and similar operations only pass a variable on
 			return true
 		}
 	}

@@ -13,20 +13,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// DefaultSignature is the signature that a model is run by unless told
-// otherwise.
+// DefaultSignature is the key of the signature that a model runs by default.
 const DefaultSignature = graph.DefaultSignature
 
-// ModelOptions says which part of a SavedModel is loaded and how. Nil and the
+// ModelOptions says which part of a SavedModel to load, and how. Nil and the
 // zero value mean the defaults.
 type ModelOptions struct {
-	Signatures []string // keys of the signatures that will be run, the first unless told otherwise; nil: DefaultSignature
-	Tags       []string // of the MetaGraph; nil: "serve"
-	AllowOps   []string // operations that touch the host and are allowed all the same
-	SHA256     string   // of saved_model.pb, in hexadecimal; "": not pinned
+	Signatures []string // keys of the signatures to run; the first is the default; nil: DefaultSignature
+	Tags       []string // tags of the MetaGraph; nil: "serve"
+	AllowOps   []string // operations to allow although they touch the host
+	SHA256     string   // expected hash of saved_model.pb, in hexadecimal; "": any
 	Runtime    *tfbridge.RuntimeOptions
-	Session    *tfbridge.SessionOptions // nil: by the size of the model
-	Observe    *observe.Listener        // is told what the model and its runs do; nil: nobody
+	Session    *tfbridge.SessionOptions // nil: chosen by the size of the model
+	Observe    *observe.Listener        // hears the events of the model and its runs; nil: no listener
 }
 
 // signatures returns the keys of the signatures.
@@ -54,10 +53,10 @@ type CheckedModel struct {
 }
 
 // ReadModel reads and checks the SavedModel in dir without loading it. It needs
-// no TensorFlow, and does not look at the values of variables.
+// no TensorFlow and does not read the values of variables.
 //
-// Who checks a config against a model reads the model first, then checks, then
-// loads: so the model's file is read once.
+// To check a config against a model, read the model first, then check the
+// config, then load the model. The model's file is then read only once.
 func ReadModel(dir string, o *ModelOptions) (*CheckedModel, error) {
 	if o == nil {
 		o = &ModelOptions{}
@@ -80,7 +79,7 @@ func ReadModel(dir string, o *ModelOptions) (*CheckedModel, error) {
 }
 
 // Load loads the model. TensorFlow checks the values of the variables as it
-// restores them; they are read again only to say which one is damaged.
+// restores them; if one is damaged, Load reads them again to say which.
 func (m *CheckedModel) Load() (*Model, error) {
 	start := time.Now()
 	loaded, err := graph.LoadChecked(m.saved, m.options.graph(m.session()))
@@ -94,14 +93,14 @@ func (m *CheckedModel) Load() (*Model, error) {
 	return model, nil
 }
 
-// smallModel is how many bytes of variables a model may have for its
-// operations to run on one thread each: handing parts of so little work to
-// other threads costs more than it saves (docs/performance.md). The input
-// pipeline keeps the others busy.
+// smallModel is the largest size of a model's variables, in bytes, at which
+// each operation runs on a single thread. Splitting so little work over several
+// threads costs more than it saves (docs/performance.md). The input pipeline
+// uses the other threads.
 const smallModel = 1 << 20
 
-// session returns the options of the session, chosen by the size of the model
-// where the caller left them open.
+// session returns the session options. If the caller set none, the size of the
+// model decides.
 func (m *CheckedModel) session() *tfbridge.SessionOptions {
 	if m.options.Session != nil {
 		return m.options.Session
@@ -116,16 +115,17 @@ func (m *CheckedModel) session() *tfbridge.SessionOptions {
 	return &tfbridge.SessionOptions{IntraOpThreads: 1}
 }
 
-// validateTensors refuses a signature with tensors that are made of several, or
-// that stand for something inside the model.
+// validateTensors refuses a signature with composite tensors (sparse, ragged)
+// or with tensors that refer to something inside the model (resources,
+// variants).
 func validateTensors(dir string, s *savedmodel.Signature) error {
 	for _, t := range slices.Concat(s.Inputs, s.Outputs) {
 		var e *millrace.Error
 		switch dt := t.DType; {
 		case t.Encoding != savedmodel.Dense:
-			e = millrace.Errorf(millrace.ErrModel, "a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
+			e = millrace.Errorf(millrace.ErrModel, "is a %s tensor; only dense tensors can be fed and fetched", t.Encoding)
 		case dt == tfbridge.Resource || dt == tfbridge.Variant:
-			e = millrace.Errorf(millrace.ErrModel, "a tensor of dtype %s can be neither fed nor fetched", dt)
+			e = millrace.Errorf(millrace.ErrModel, "has dtype %s; such a tensor can be neither fed nor fetched", dt)
 		default:
 			continue
 		}
@@ -135,8 +135,8 @@ func validateTensors(dir string, s *savedmodel.Signature) error {
 	return nil
 }
 
-// Signature returns one of the signatures of ModelOptions, with its inputs and
-// outputs; "" is the first.
+// Signature returns one of the signatures of ModelOptions.Signatures, with its
+// inputs and outputs. The key "" stands for the first.
 func (m *CheckedModel) Signature(key string) (*savedmodel.Signature, error) {
 	keys := m.options.signatures()
 	key = cmp.Or(key, keys[0])
@@ -148,9 +148,10 @@ func (m *CheckedModel) Signature(key string) (*savedmodel.Signature, error) {
 	return m.saved.Signature(key)
 }
 
-// Names returns the inputs and outputs of a signature, "" for the first, for
-// [loaders.CheckOptions]: every input must be fed by a tensor of the loader, of
-// its dtype and a shape that fits.
+// Names returns the inputs and outputs of a signature for
+// [loaders.CheckOptions]. The signature "" stands for the first. The check
+// requires, for every input, a tensor of the loader with the same dtype and a
+// matching shape.
 func (m *CheckedModel) Names(signature string) (*loaders.ModelNames, error) {
 	s, err := m.Signature(signature)
 	if err != nil {
@@ -167,7 +168,8 @@ func (m *CheckedModel) Names(signature string) (*loaders.ModelNames, error) {
 	return names, nil
 }
 
-// specOf drops the batch dimension, which a loader's specs do not have.
+// specOf returns the spec of a tensor without its batch dimension, as in a
+// loader's specs.
 func specOf(t savedmodel.Tensor) loaders.TensorSpec {
 	spec := loaders.TensorSpec{Name: t.Name, DType: t.DType}
 	if dims := t.Shape.Dims(); len(dims) > 0 {

@@ -13,10 +13,11 @@ import (
 
 // FromDataset returns the source of a tf.data dataset. The function build adds
 // the dataset to the graph of s, which is the model's; its elements are
-// batches. The names are those of the components in their order; without
-// names, those of the elements' fields. All components are dense tensors.
+// batches. The names are the names of the components, in order. Without names,
+// the components have the names of the elements' fields. All components must be
+// dense tensors.
 //
-// Each run starts the dataset anew. Its position cannot be saved.
+// Each run starts the dataset from the beginning. Its position cannot be saved.
 func FromDataset(build func(s *graph.Scope) *dataset.Dataset, names ...string) Source {
 	return sourceFunc(func(_ context.Context, s *graph.Scope) (*steps.Pipeline, error) {
 		d := build(s)

@@ -16,20 +16,20 @@ import (
 
 // Outputs are tensors of a graph that feed a model.
 type Outputs struct {
-	// Tensors are the tensors of the next batch by name. Each step computes
-	// them once. When an operation behind them fails with code
-	// tfbridge.OutOfRange the data has ended, as with a queue that is closed.
+	// Tensors are the tensors of a batch by name. Each step computes them once.
+	// An operation among them that fails with code tfbridge.OutOfRange ends the
+	// data, as a closed queue does.
 	Tensors map[string]tfbridge.Output
 
 	// Init runs at the start of each run, with Feeds for the placeholders that
-	// it needs: to start an iterator, to fill a variable. Nil: nothing.
+	// it needs: to start an iterator or to set a variable. Nil: nothing runs.
 	Init  []*tfbridge.Operation
 	Feeds map[tfbridge.Output]*tfbridge.Tensor
 }
 
-// FromOutputs returns the source of any tensors: a constant, a variable, what a
-// queue or a reader gives. The function build adds what computes them to the
-// graph of s, which is the model's.
+// FromOutputs returns a source of arbitrary tensors of the graph: a constant, a
+// variable, the elements of a queue or a reader. The function build adds the
+// operations that compute them to the graph of s, which is the model's.
 //
 // Many such sources have no end; RunOptions.Steps ends a run over them. Their
 // position cannot be saved.
@@ -76,7 +76,7 @@ func namedOutputs(names []string, outputs map[string]tfbridge.Output) []steps.Na
 // refuseState refuses to save or restore a position.
 func refuseState(o *steps.Options) error {
 	if o.SaveEvery > 0 || o.State != nil {
-		return millrace.Errorf(millrace.ErrCheckpoint, "the position of this source cannot be saved; that of a loader can")
+		return millrace.Errorf(millrace.ErrCheckpoint, "the position of this source cannot be saved; use a loader, whose position can")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func refuseState(o *steps.Options) error {
 // graphPass is a pass over data that comes from the graph.
 type graphPass struct {
 	sess  *tfbridge.Session
-	alive tfbridge.Output // a constant
+	alive tfbridge.Output // a constant, to test whether the session is open
 }
 
 // Next returns no values.
@@ -93,8 +93,9 @@ func (p *graphPass) Next(context.Context) ([]*tfbridge.Tensor, error) { return n
 // Taken saves nothing.
 func (p *graphPass) Taken(int64) ([]byte, error) { return nil, nil }
 
-// Failed tells the end of the data from a failure. A session that was closed
-// ends its iterators with the same code, so that a constant is fetched too.
+// Failed tells the end of the data from a failure. A closed session ends its
+// iterators with the same status code as the end of the data, so Failed also
+// fetches a constant, which fails only if the session is closed.
 func (p *graphPass) Failed(_ context.Context, err error) error {
 	if !errors.Is(err, tfbridge.OutOfRange) {
 		return fmt.Errorf("read the source: %w", err)

@@ -14,18 +14,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// FromValues returns the source of values of the program. Each element of
-// batches holds the tensors of one step by name: a *tfbridge.Tensor, which
-// stays the caller's and must be valid until the next element is asked for, or
-// a Go value as [tfbridge.NewTensor] takes it. The specs say which tensors there
-// are, and of which data type and shape; a dimension of -1 varies.
+// FromValues returns a source of values that the program makes. Each element of
+// batches holds the tensors of one step by name. A tensor is a *tfbridge.Tensor
+// or a Go value for [tfbridge.NewTensor]. The caller keeps ownership of a
+// *tfbridge.Tensor, which must stay valid until the next element is requested.
+// The specs declare the names, data types and shapes of the tensors; a
+// dimension of -1 may vary.
 //
-// Each run ranges over batches anew, in a goroutine of its own and ahead of the
-// model. A sequence that waits should end when the run's context does. Its
-// position cannot be saved.
+// Each run ranges over batches from the beginning, in a goroutine of its own
+// and ahead of the model. A sequence that waits should stop when the run's
+// context is done. Its position cannot be saved.
 //
-// The values are copied into tensors. A dataset of [millrace/graph/dataset]
-// does better where data comes from files.
+// The values are copied into tensors. For data in files, a dataset of
+// [millrace/graph/dataset] is faster.
 func FromValues(specs map[string]graph.Spec, batches iter.Seq2[map[string]any, error]) Source {
 	return sourceFunc(func(_ context.Context, s *graph.Scope) (*steps.Pipeline, error) {
 		if len(specs) == 0 {
@@ -36,7 +37,7 @@ func FromValues(specs map[string]graph.Spec, batches iter.Seq2[map[string]any, e
 		for _, name := range names {
 			placeholder := s.Placeholder(specs[name].DType, specs[name].Shape)
 			in.Placeholders = append(in.Placeholders, placeholder)
-			// TensorFlow does not fetch what is fed.
+			// TensorFlow cannot fetch a placeholder that is fed.
 			in.Tensors = append(in.Tensors, steps.NamedOutput{Name: name, Output: graph.Identity(s, placeholder)})
 		}
 		in.Open = func(_ context.Context, _ *tfbridge.Session, run *steps.Options) (steps.Pass, error) {
@@ -56,7 +57,7 @@ type valuesPass struct {
 	names []string
 	next  func() (map[string]any, error, bool)
 	stop  func()
-	made  []*tfbridge.Tensor // of the last step, to be closed
+	made  []*tfbridge.Tensor // the tensors of the last step that free closes
 }
 
 // Next returns the tensors of the next element.
@@ -76,7 +77,7 @@ func (p *valuesPass) Next(context.Context) (_ []*tfbridge.Tensor, err error) {
 	}
 	for name := range element {
 		if !slices.Contains(p.names, name) {
-			return nil, millrace.Errorf(millrace.ErrModel, "the source gives a tensor %q that it has no spec of; it has %q", name, p.names)
+			return nil, millrace.Errorf(millrace.ErrModel, "the source gives a tensor %q without a spec; it has specs for %q", name, p.names)
 		}
 	}
 	values := make([]*tfbridge.Tensor, len(p.names))
@@ -115,8 +116,8 @@ func (p *valuesPass) free() {
 // Taken saves nothing.
 func (p *valuesPass) Taken(int64) ([]byte, error) { return nil, nil }
 
-// Failed returns the error: values that are fed do not fail by themselves, so
-// it is that of the feeding.
+// Failed returns err. Fed values cannot fail in the graph, so err comes from
+// feeding them.
 func (p *valuesPass) Failed(_ context.Context, err error) error { return err }
 
 // Close ends the sequence.

@@ -34,24 +34,24 @@ func parseTensorName(s string) tensorName {
 	return tensorName{s, 0}
 }
 
-// fusionOptions says what is copied.
+// fusionOptions says what to copy.
 type fusionOptions struct {
-	feeds   map[tensorName]tfbridge.Output // what takes the place of which tensor
-	outputs []tensorName                   // what the copy computes
-	prefix  string                         // of the copies' names
+	feeds   map[tensorName]tfbridge.Output // the replacement of each fed tensor
+	outputs []tensorName                   // the tensors that the copy computes
+	prefix  string                         // prefix of the copies' names
 
-	// changing are nodes that change state. They are copied even where they
-	// depend on no feed, and run after an operation: a step without a batch,
-	// at the end of the data, must change nothing.
+	// changing are nodes that change state. They are copied even if they depend
+	// on no feed. They run after the operation after, so that the last step,
+	// which finds the data at its end, changes nothing.
 	changing []string
-	after    *tfbridge.Operation // nil if there are none
+	after    *tfbridge.Operation // nil if changing is empty
 }
 
-// fuse copies the part of a graph, given with its description, that computes
-// outputs from feeds. The feeds are replaced by other tensors of the same
-// graph. Only nodes that depend on a feed are copied; everything else,
-// variables and tables above all, is shared with the original. It returns the
-// copied outputs.
+// fuse copies the part of a graph that computes outputs from feeds, and returns
+// the copied outputs. In the copy, other tensors of the same graph replace the
+// feeds. Only nodes that depend on a feed are copied. The copy shares
+// everything else with the original, most of all variables and tables. def
+// describes g.
 func fuse(g *tfbridge.Graph, def *tfproto.GraphDef, o *fusionOptions) ([]tfbridge.Output, error) {
 	f := &fusion{graph: g, fusionOptions: o, nodes: map[string]*tfproto.NodeDef{}}
 	for _, n := range def.GetNode() {
@@ -92,8 +92,8 @@ type fusion struct {
 	copied map[string]bool
 }
 
-// fed returns what takes the place of a node's input. A control edge from a fed
-// node waits for any of its feeds.
+// fed returns the replacement of a node's input, if the input is fed. A control
+// edge from a fed node waits for the replacement of any output of that node.
 func (f *fusion) fed(t tensorName) (tfbridge.Output, bool) {
 	if dst, ok := f.feeds[t]; ok || t.index >= 0 {
 		return dst, ok
@@ -107,8 +107,8 @@ func (f *fusion) fed(t tensorName) (tfbridge.Output, bool) {
 }
 
 // markDependents finds every node that depends on a feed or on a node that
-// changes state. Loops make a graph cyclic, so it goes forward and visits each
-// node once.
+// changes state. Loops make a graph cyclic, so the walk follows edges forward
+// and visits each node once.
 func (f *fusion) markDependents(def *tfproto.GraphDef) {
 	consumers := map[string][]string{}
 	f.copied = map[string]bool{}
@@ -172,7 +172,7 @@ func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 		if err := f.mapInputs(n, &opts); err != nil {
 			return err
 		}
-		delete(n.Attr, "_class") // a wish to be placed beside a node that may not be in the copy
+		delete(n.Attr, "_class") // it asks for the device of a node that may not be in the copy
 		part.Node = append(part.Node, n)
 	}
 	if len(part.Node) == 0 {
@@ -185,8 +185,8 @@ func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 	return f.graph.ImportWithOptions(data, opts)
 }
 
-// mapInputs points the inputs of a copied node that come from outside the
-// copy to what stands there in the graph.
+// mapInputs connects the inputs of a copied node that come from outside the
+// copy: to the replacement of a feed, or to the original node.
 func (f *fusion) mapInputs(n *tfproto.NodeDef, opts *tfbridge.GraphImportOptions) error {
 	for _, in := range n.GetInput() {
 		t := parseTensorName(in)
@@ -214,7 +214,8 @@ func (f *fusion) mapInputs(n *tfproto.NodeDef, opts *tfbridge.GraphImportOptions
 	return nil
 }
 
-// resolve finds an output after the copy.
+// resolve returns the copy of an output, or the output itself if it was not
+// copied.
 func (f *fusion) resolve(out tensorName) (tfbridge.Output, error) {
 	if dst, fed := f.feeds[out]; fed {
 		return dst, nil

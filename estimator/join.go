@@ -12,16 +12,17 @@ import (
 	"millrace/tfbridge"
 )
 
-// JoinOptions says what is joined to a source. Nil and the zero value mean the
-// model's first signature, and its outputs.
+// JoinOptions says which signature to join to a source and which tensors to
+// yield. Nil and the zero value mean the outputs of the model's first
+// signature.
 type JoinOptions struct {
 	Signature string   // key of the signature; "": the first of ModelOptions.Signatures
-	Keep      []string // tensors of the source to yield beside the outputs
+	Keep      []string // tensors of the source to yield besides the outputs
 }
 
 // Pipeline is a source joined to a signature in the model's graph: each step
-// takes a batch of the source and computes the signature's outputs. It lives
-// as long as the model. One run at a time may be ranged over.
+// takes a batch of the source and computes the signature's outputs. It lives as
+// long as the model. Only one run of a pipeline at a time may be ranged over.
 type Pipeline struct {
 	model     *Model
 	signature *savedmodel.Signature
@@ -31,19 +32,19 @@ type Pipeline struct {
 	changes   bool // a step changes variables
 }
 
-// Join adds a source to the model's graph and joins a signature to it: the
-// signature's operations are copied with the source's tensors in the place of
-// its inputs; variables and tables are shared. Names, dtypes and shapes are
-// compared first.
+// Join adds a source to the model's graph and joins a signature to it: it
+// copies the signature's operations, with the source's tensors in the place of
+// the inputs. The copy shares variables and tables with the model. Join first
+// checks that names, dtypes and shapes match.
 //
-// What is added stays until the model is closed. To run over the same data
-// again, run the pipeline again.
+// The operations stay in the graph until the model is closed. To run over the
+// same data again, run the pipeline again instead of joining again.
 func (m *Model) Join(ctx context.Context, src Source, o *JoinOptions) (*Pipeline, error) {
 	if o == nil {
 		o = &JoinOptions{}
 	}
 	if src == nil {
-		return nil, millrace.Errorf(millrace.ErrModel, "there is no source: it is nil")
+		return nil, millrace.Errorf(millrace.ErrModel, "the source is nil")
 	}
 	signature, err := m.Signature(o.Signature)
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *Pipeline) joinSignature(s *graph.Scope) error {
 	}
 	gate := inputs
 	if len(gate) == 0 {
-		gate = p.input.Tensors()[:1] // the signature takes nothing; a step is counted all the same
+		gate = p.input.Tensors()[:1] // the signature has no inputs; the gate still counts the steps
 	}
 	p.gate = steps.NewGate(s, gate)
 	if err := s.Err(); err != nil {
@@ -111,8 +112,8 @@ func (p *Pipeline) joinSignature(s *graph.Scope) error {
 	return nil
 }
 
-// inputs returns the source's tensors for the signature's inputs, in their
-// order.
+// inputs returns the source's tensors for the signature's inputs, in the order
+// of the inputs.
 func (p *Pipeline) inputs() ([]steps.NamedOutput, error) {
 	var inputs []steps.NamedOutput
 	for _, in := range p.signature.Inputs {
@@ -138,7 +139,7 @@ func (p *Pipeline) misfit(input, format string, args ...any) error {
 	return e
 }
 
-// kept finds the tensors that are yielded beside the outputs.
+// kept returns the source's tensors to yield besides the outputs.
 func (p *Pipeline) kept(names []string) ([]steps.NamedOutput, error) {
 	var kept []steps.NamedOutput
 	for i, name := range names {

@@ -12,34 +12,34 @@ import (
 )
 
 // Model is a loaded SavedModel: a graph, and a session that holds the
-// variables. All its signatures and everything that is joined to them share the
-// two. [Model.Close] frees them.
+// variables. All its signatures and pipelines share the graph and the session.
+// [Model.Close] frees them.
 //
-// A model is a program: it is checked before TensorFlow sees it, and operations
-// that touch files or the network are refused unless allowed, but that is no
-// sandbox.
+// A model is a program. It is checked before TensorFlow loads it: operations
+// that touch files or the network are refused unless they are allowed. This
+// check is not a sandbox.
 //
 // Methods may be called concurrently, and pipelines of one model may run at the
 // same time, under these rules:
 //
-//   - Joins take turns, since a join changes the graph. Runs go on meanwhile.
-//   - One pipeline is run by one loop at a time; a second loop gets an error.
+//   - Joins run one after the other, because a join changes the graph. Pipelines may run during a join.
+//   - Only one loop at a time may run a pipeline; a second loop gets an error.
 //   - Steps of signatures that only read variables run at the same time.
 //   - A step of a signature that changes variables runs alone: it waits for the
-//     other steps, and others wait for it. Such steps are never made ahead of
-//     the loop, so that between two iterations the variables are those of the
-//     steps that the loop has seen.
-//   - Close may come at any time: loops end with an error.
+//     other steps, and others wait for it. Such steps never run ahead of
+//     the loop, so that between two iterations the variables are as the
+//     steps that the loop has seen left them.
+//   - Close may be called at any time: running loops end with an error.
 type Model struct {
 	*CheckedModel
 	model *graph.Model
 
 	variables sync.RWMutex  // held by each step, for writing if it changes variables
-	building  chan struct{} // holds an element while the graph is added to
-	joined    int           // pipelines in the graph; guarded by building
+	building  chan struct{} // a lock: holds an element while a join changes the graph
+	joined    int           // number of pipelines in the graph; guarded by building
 
 	opened time.Time
-	closed atomic.Bool // whether closing was told
+	closed atomic.Bool // Close has told the listener
 }
 
 // LoadModel checks and loads the SavedModel in dir: [ReadModel], then
@@ -52,7 +52,7 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	return checked.Load()
 }
 
-// lockGraph makes the caller the only one who adds to the graph.
+// lockGraph locks the graph for changes. It fails when ctx is done.
 func (m *Model) lockGraph(ctx context.Context) error {
 	select {
 	case m.building <- struct{}{}:
@@ -64,7 +64,7 @@ func (m *Model) lockGraph(ctx context.Context) error {
 
 func (m *Model) unlockGraph() { <-m.building }
 
-// Close frees the model and all that is joined to it. It is idempotent.
+// Close frees the model and its pipelines. It is idempotent.
 func (m *Model) Close() error {
 	err := m.model.Close()
 	if l := m.options.Observe; l != nil && l.Closed != nil && !m.closed.Swap(true) {

@@ -11,27 +11,27 @@ import (
 	"millrace/tfbridge"
 )
 
-// predictAhead is how many steps Predict makes before they are asked for:
-// enough for the model to work while the last results are written.
+// predictAhead is how many steps Predict runs ahead of its loop: enough for the
+// model to work while the loop writes the last results.
 const predictAhead = 2
 
-// RunOptions says how a pipeline is run. Nil and the zero value run over all
-// of the source's data, one step ahead of the loop.
+// RunOptions says how to run a pipeline. Nil and the zero value run over all
+// data of the source, one step ahead of the loop.
 type RunOptions struct {
-	Ahead int   // steps made before the loop asks for them; 0: 1; those that change variables are never made ahead
-	Steps int64 // the run ends after so many; 0: when the source ends
+	Ahead int   // number of steps to run ahead of the loop; 0: 1; steps that change variables never run ahead
+	Steps int64 // the run ends after this many steps; 0: at the end of the source
 
-	SaveEvery int64  // every so many steps [Batch.State] tells where in the source they end; 0: never
-	State     []byte // such a state, to go on from; nil: the start of the source
+	SaveEvery int64  // interval, in steps, at which [Batch.State] holds the position in the source; 0: never
+	State     []byte // the position to continue from; nil: the start of the source
 }
 
-// Run runs the signature over the batches of the source, in order, by one
-// session run a step. A batch holds the signature's outputs by name, then the
-// kept tensors. It is valid until the next iteration; call [Batch.Keep] to hold
-// on to it. An error comes last and once, with a nil batch. Ranging again starts
-// anew, with the variables as they are.
+// Run runs the signature over the batches of the source, in order, one session
+// run per step. A batch holds the signature's outputs by name, then the kept
+// tensors. It is valid until the next iteration; call [Batch.Keep] to hold on
+// to it. An error comes last and once, with a nil batch. Ranging again starts
+// at the beginning of the data, with the current values of the variables.
 //
-// See [Model] for what may run at the same time.
+// [Model] says what may run at the same time.
 func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error] {
 	if o == nil {
 		o = &RunOptions{}
@@ -56,13 +56,13 @@ func (p *Pipeline) modelError(err error) error {
 	return graph.ModelError(p.model.dir, p.signature.Name, failed)
 }
 
-// PredictOptions says what Predict yields. Nil and the zero value mean the
-// outputs of the model's first signature.
+// PredictOptions says what Predict runs and yields. Nil and the zero value mean
+// the outputs of the model's first signature.
 type PredictOptions = JoinOptions
 
 // Predict joins a signature to a source and runs it over all of the source's
-// data: [Model.Join] and [Pipeline.Run] in one, for one pass. Ranging again
-// starts anew and adds nothing to the graph.
+// data: [Model.Join] and [Pipeline.Run] in one call. Ranging again starts at
+// the beginning of the data and adds nothing to the graph.
 func (m *Model) Predict(ctx context.Context, src Source, o *PredictOptions) iter.Seq2[*Batch, error] {
 	join := sync.OnceValues(func() (*Pipeline, error) { return m.Join(ctx, src, o) })
 	return func(yield func(*Batch, error) bool) {

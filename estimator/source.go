@@ -7,21 +7,21 @@ import (
 	"millrace/graph/steps"
 )
 
-// Source is what feeds a model: something that can stand in the model's graph
-// and hand out a batch for each step. The loaders of package loaders are
-// sources, checked plans too.
+// Source feeds a model: it adds operations to the model's graph that give a
+// batch for each step. The loaders and the checked plans of package loaders are
+// sources.
 type Source interface {
-	// Pipeline adds the source to the graph of s. What it adds stays in the
-	// graph until the model is closed. The names of the pipeline's tensors are
-	// those of the signature's inputs, and of what is to be kept beside the
-	// outputs.
+	// Pipeline adds the source to the graph of s. The operations stay in the
+	// graph until the model is closed. The pipeline has a tensor for each input
+	// of the signature, under the input's name, and for each name in
+	// JoinOptions.Keep.
 	Pipeline(ctx context.Context, s *graph.Scope) (*steps.Pipeline, error)
 }
 
-// Batch is what one step gave: tensors by name; see [steps.Batch].
+// Batch is the result of one step: tensors by name; see [steps.Batch].
 type Batch = steps.Batch
 
-// sourceFunc is a source that is a function.
+// sourceFunc makes a function a [Source].
 type sourceFunc func(ctx context.Context, s *graph.Scope) (*steps.Pipeline, error)
 
 // Pipeline calls the function.

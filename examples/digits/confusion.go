@@ -8,9 +8,9 @@ import (
 
 const classes = 10
 
-// confusion counts how often each digit was read as which.
+// confusion counts, for each label, how often the model read it as each digit.
 type confusion struct {
-	counts [classes][classes]int // by label, then by what was read
+	counts [classes][classes]int // by label, then by the digit that was read
 }
 
 // add counts one picture.
@@ -22,7 +22,8 @@ func (c *confusion) add(label, read int64) error {
 	return nil
 }
 
-// totals returns how many pictures were read right, and of how many.
+// totals returns the number of pictures that were read right, and of all
+// pictures.
 func (c *confusion) totals() (right, all int) {
 	for label, row := range c.counts {
 		right += row[label]

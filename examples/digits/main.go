@@ -3,8 +3,8 @@
 //
 //	go run ./examples/digits
 //
-// It is also the shortest whole program over this module: check a loader
-// config against a model, run the model over it, look at the batches.
+// It is also the shortest complete program with this module: it checks a loader
+// config against a model, runs the model over the data, and reads the batches.
 package main
 
 import (
@@ -50,8 +50,8 @@ func evaluate(ctx context.Context, config, dir string) (score *confusion, err er
 		return nil, err
 	}
 
-	// The config feeds "image", the model's input. Its "label" is none of the
-	// model's tensors and is kept beside the outputs.
+	// The config gives "image", the model's input, and "label", which the model
+	// does not know. Keep yields "label" besides the outputs.
 	keep := []string{"label"}
 	loader, err := loaders.Open(config, &loaders.Options{Check: &loaders.CheckOptions{Model: names, Keep: keep}})
 	if err != nil {

@@ -5,8 +5,8 @@
 //	go run ./examples/genesis
 //
 // The windows are the loader's: three to five verses, joined, padded to the
-// longest of the batch. What is padding, verse_lengths tells. Each window is a
-// text of its own: no context reaches from one into the next.
+// longest of the batch. The tensor verse_lengths tells text from padding. Each
+// window is a separate text: no context reaches from one window into the next.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// run counts in one part of the book, measures on the other and prints the
+// run counts in one part of the book, measures on the other part and prints the
 // result.
 func run(ctx context.Context, dir string, out io.Writer) error {
 	counted, err := count(ctx, filepath.Join(dir, "train.json"))
@@ -45,7 +45,7 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 	return report(out, counted, tested)
 }
 
-// counts is what train.json's windows gave.
+// counts is the result of reading the windows of train.json.
 type counts struct {
 	seen  tally
 	table *table
@@ -64,13 +64,14 @@ func count(ctx context.Context, config string) (*counts, error) {
 	return c, nil
 }
 
-// measured is how well a table did on heldback.json's windows.
+// measured is how well a table predicts the windows of heldback.json.
 type measured struct {
 	seen tally
-	bits [longest + 1]float64 // the sum, by the length of the context
+	bits [longest + 1]float64 // the sum of bits, by the length of the context
 }
 
-// measure reads every window of a config with a table at hand.
+// measure reads every window of a config and sums the bits that the table needs
+// for it.
 func measure(ctx context.Context, config string, t *table) (*measured, error) {
 	m := &measured{}
 	for w, err := range windows(ctx, config) {
@@ -113,7 +114,8 @@ func windows(ctx context.Context, config string) iter.Seq2[window, error] {
 	}
 }
 
-// unpad yields the windows of a batch and tells whether more are wanted.
+// unpad yields the windows of a batch. It reports whether the caller wants
+// more.
 func unpad(batch *loaders.Batch, yield func(window, error) bool) bool {
 	texts, err := tfbridge.View[uint8](batch.Tensor("text"))
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// contexts are those of which the report shows what follows.
+// contexts are the contexts for which the report shows the next characters.
 var contexts = []string{" t", "th", "the ", "q", "LOR", "unto", "bega"}
 
-// report writes what was read, bits a character, and a few rows of the table.
+// report writes the amount of text, the bits per character, and a few rows of
+// the table.
 func report(out io.Writer, c *counts, m *measured) error {
 	var b strings.Builder
 	b.WriteString("           windows  verses  characters\n")

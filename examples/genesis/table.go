@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// longest is the number of characters of context that a table knows.
+// longest is the length of the longest context in a table, in characters.
 const longest = 4
 
-// characters is how many there could be.
+// characters is the number of different characters.
 const characters = 256
 
-// table counts what follows each context of up to longest characters.
+// table counts the characters that follow each context of up to longest
+// characters.
 type table struct {
 	after [longest + 1]map[string]*followers // by the context's length
 }
@@ -21,7 +22,7 @@ type table struct {
 type followers struct {
 	counts [characters]int
 	total  int
-	kinds  int // how many different ones
+	kinds  int // number of different characters
 }
 
 // add counts a window's characters.
@@ -52,23 +53,24 @@ func (t *table) count(context []byte, c byte) {
 	f.total++
 }
 
-// probability of a character after a context. It mixes the counts of the whole
-// context with those of ever shorter ones, as Witten and Bell do: the more
-// kinds of character were seen after a context, the less its own counts weigh.
+// probability returns the probability of a character after a context. It mixes
+// the counts of the whole context with the counts of ever shorter contexts
+// (Witten-Bell smoothing): the more different characters were seen after a
+// context, the less its own counts weigh.
 func (t *table) probability(context []byte, c byte) float64 {
 	p := 1.0 / characters
 	for length := 0; length <= len(context); length++ {
 		f := t.after[length][string(context[len(context)-length:])]
 		if f == nil {
-			break // then no longer one was seen either
+			break // longer contexts were not seen either
 		}
 		p = (float64(f.counts[c]) + float64(f.kinds)*p) / float64(f.total+f.kinds)
 	}
 	return p
 }
 
-// bits is what it costs to tell a text's characters one by one, each from up
-// to length characters before it.
+// bits returns the number of bits that encode a text, if each character is
+// predicted from up to length characters before it.
 func (t *table) bits(text []byte, length int) float64 {
 	sum := 0.0
 	for i, c := range text {
@@ -77,7 +79,7 @@ func (t *table) bits(text []byte, length int) float64 {
 	return sum
 }
 
-// next is a character with its share among those after a context.
+// next is a character with its share among the characters after a context.
 type next struct {
 	character byte
 	share     float64
@@ -99,7 +101,7 @@ func (t *table) likeliest(context string, n int) []next {
 	return all[:min(n, len(all))]
 }
 
-// tally counts what was read.
+// tally counts windows, verses and characters.
 type tally struct {
 	windows, verses, characters int
 }

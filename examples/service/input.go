@@ -15,7 +15,7 @@ import (
 )
 
 // tensors returns the tensors of a request by the names of a signature's
-// inputs. What it returns beside an error is to be closed too.
+// inputs. The caller closes them, also those that come with an error.
 func (q *request) tensors(infos map[string]tfbridge.TensorInfo) (map[string]any, error) {
 	columns, err := q.columns(infos)
 	if err != nil {
@@ -25,7 +25,7 @@ func (q *request) tensors(infos map[string]tfbridge.TensorInfo) (map[string]any,
 	for name, column := range columns {
 		info, ok := infos[name]
 		if !ok {
-			return tensors, fmt.Errorf("there is no input %q; the signature has %q", name, sortedNames(infos))
+			return tensors, fmt.Errorf("the signature has no input %q; its inputs are %q", name, sortedNames(infos))
 		}
 		t, err := newTensor(info.DType, column)
 		if err != nil {
@@ -76,7 +76,8 @@ func (q *request) columns(infos map[string]tfbridge.TensorInfo) (map[string]any,
 	return columns, nil
 }
 
-// only is the values of a signature's single input, which needs no name.
+// only returns the values for the single input of a signature. With one input,
+// a request may leave out its name.
 func only(infos map[string]tfbridge.TensorInfo, value any, err error) (map[string]any, error) {
 	if err == nil && len(infos) != 1 {
 		err = fmt.Errorf("name the inputs: the signature has %q", sortedNames(infos))
@@ -88,14 +89,14 @@ func only(infos map[string]tfbridge.TensorInfo, value any, err error) (map[strin
 	return columns, err
 }
 
-// decode reads JSON with numbers as they are written.
+// decode reads JSON and keeps numbers as text.
 func decode(text []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	return value, d.Decode(&value)
 }
 
-// isBytes tells whether an object is bytes in base64: {"b64": "..."}.
+// isBytes reports whether an object holds bytes in base64: {"b64": "..."}.
 func isBytes(v map[string]any) bool {
 	_, ok := v["b64"].(string)
 	return ok && len(v) == 1
@@ -147,7 +148,8 @@ func newTensor(dt tfbridge.DataType, value any) (*tfbridge.Tensor, error) {
 	return nil, fmt.Errorf("values of %v cannot be given in JSON", dt)
 }
 
-// flatten appends the values in nested lists, which must all be of one shape.
+// flatten appends the values in nested lists. All lists at one depth must have
+// the same length.
 func flatten(value any, shape []int64, flat *[]any) error {
 	list, ok := value.([]any)
 	switch {
@@ -167,12 +169,13 @@ func flatten(value any, shape []int64, flat *[]any) error {
 	return nil
 }
 
-// number is what JSON's numbers become.
+// number is the type of a tensor's element that a JSON number can become.
 type number interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// numbers returns a tensor of numbers, none of them out of range.
+// numbers returns a tensor of numbers. A number out of the type's range is an
+// error.
 func numbers[T number](shape []int64, flat []any) (*tfbridge.Tensor, error) {
 	values := make([]T, len(flat))
 	for i, v := range flat {
@@ -183,7 +186,7 @@ func numbers[T number](shape []int64, flat []any) (*tfbridge.Tensor, error) {
 	return tfbridge.NewTensorFromSlice(shape, values)
 }
 
-// set sets a number to one of JSON's.
+// set sets a number to the value of a JSON number.
 func set(to reflect.Value, value any) error {
 	text := fmt.Sprint(value)
 	bits := to.Type().Bits()
@@ -240,13 +243,13 @@ func texts(shape []int64, flat []any) (*tfbridge.Tensor, error) {
 			}
 			values[i] = string(raw)
 		default:
-			return nil, fmt.Errorf("%.40q is no string", fmt.Sprint(v))
+			return nil, fmt.Errorf("%.40q is not a string", fmt.Sprint(v))
 		}
 	}
 	return tfbridge.NewStringTensor(shape, values)
 }
 
-// special is a number that JSON has no form for, as text.
+// special returns the name of a number that JSON cannot express.
 func special(f float64) (string, bool) {
 	switch {
 	case math.IsNaN(f):

@@ -3,10 +3,10 @@
 //	go run . -model ../digits/model -name digits
 //	curl -d '{"instances": [...]}' localhost:8501/v1/models/digits:predict
 //
-// It is a module of its own, as a program that uses millrace is, and speaks
-// the REST interface of TensorFlow Serving as far as one model needs. Every
-// request has a deadline; on SIGINT or SIGTERM those in flight are answered
-// before the program ends.
+// It is a module of its own, like any program that uses millrace. It implements
+// the part of TensorFlow Serving's REST interface that one model needs. Every
+// request has a deadline; on SIGINT or SIGTERM the program answers the requests
+// in flight before it ends.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run loads the model and serves it until ctx ends.
+// run loads the model and serves it until ctx is done.
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	addr := flags.String("addr", "localhost:8501", "address to listen on")
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if *dir == "" {
-		return errors.New("say with -model which SavedModel to serve")
+		return errors.New("-model is missing: name the SavedModel to serve")
 	}
 	model, err := graph.LoadModel(*dir, nil)
 	if err != nil {
@@ -66,7 +66,8 @@ func run(ctx context.Context, args []string) (err error) {
 	return serve(ctx, listener, s.handler(), *grace)
 }
 
-// serve answers requests until ctx ends and then those in flight.
+// serve answers requests until ctx ends. It then waits for the requests in
+// flight.
 func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
 	web := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	ended := make(chan error, 1)

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// byColumn returns the outputs as JSON takes them: by name, or the values alone
-// where there is one.
+// byColumn returns the outputs for JSON: by name, or the values alone if there
+// is only one output.
 func byColumn(outputs map[string]*tfbridge.Tensor) (any, error) {
 	columns := map[string]any{}
 	for name, t := range outputs {
@@ -52,8 +52,9 @@ func byRow(outputs map[string]*tfbridge.Tensor) (any, error) {
 	return list, nil
 }
 
-// plain returns a tensor's value with what JSON has no form for as text: bytes
-// that are no UTF-8 as {"b64": "..."}, numbers that are not finite by name.
+// plain returns a tensor's value for JSON. Values that JSON cannot express
+// become text: bytes that are not UTF-8 become {"b64": "..."}, and numbers that
+// are not finite become their names.
 func plain(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Slice:

@@ -17,12 +17,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// server answers from one model.
+// server answers requests with one model.
 type server struct {
 	name    string
 	model   *graph.Model
-	timeout time.Duration // of a request
-	maxBody int64         // bytes
+	timeout time.Duration // the longest time for a request
+	maxBody int64         // the largest request body, in bytes
 }
 
 // request is the body of a prediction.
@@ -41,7 +41,7 @@ func (s *server) handler() http.Handler {
 	return mux
 }
 
-// status says that the model is there.
+// status answers that the model is available.
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	if !s.named(w, r.PathValue("name")) {
 		return
@@ -51,7 +51,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// metadata says what the model's signatures take and give.
+// metadata answers with the inputs and outputs of the model's signatures.
 func (s *server) metadata(w http.ResponseWriter, r *http.Request) {
 	if !s.named(w, r.PathValue("name")) {
 		return
@@ -63,7 +63,7 @@ func (s *server) metadata(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"model_spec": map[string]string{"name": s.name}, "signatures": signatures})
 }
 
-// describe turns tensors into what JSON shows of them.
+// describe returns the dtypes and shapes of tensors for JSON.
 func describe(infos map[string]tfbridge.TensorInfo) map[string]any {
 	all := map[string]any{}
 	for name, info := range infos {
@@ -87,7 +87,7 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if verb != "predict" {
-		refuse(w, http.StatusNotFound, "the models here can only :predict")
+		refuse(w, http.StatusNotFound, "models on this server only support :predict")
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
@@ -107,7 +107,7 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, result)
 }
 
-// answer runs what a request asks for.
+// answer runs the signature that a request names.
 func (s *server) answer(ctx context.Context, q *request) (result any, err error) {
 	key := cmp.Or(q.Signature, graph.DefaultSignature)
 	sig, ok := s.model.Signatures()[key]
@@ -140,13 +140,13 @@ func (s *server) answer(ctx context.Context, q *request) (result any, err error)
 	return map[string]any{"outputs": values}, err
 }
 
-// badRequest is what the client did wrong.
+// badRequest is an error that the client made.
 type badRequest struct{ error }
 
 // Unwrap returns the cause.
 func (b badRequest) Unwrap() error { return b.error }
 
-// fail answers with what went wrong, and logs what is not the client's doing.
+// fail answers with the error. It logs the error unless the client made it.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var bad badRequest
 	var long *http.MaxBytesError
@@ -158,7 +158,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &bad):
 		status = http.StatusBadRequest
 	case errors.As(err, &failed) && (failed.Class == millrace.ErrModel && failed.Code == 0 || failed.Code == int(tfbridge.InvalidArgument)):
-		status = http.StatusBadRequest // the values do not fit the model
+		status = http.StatusBadRequest // the values do not match the model
 	case errors.Is(err, millrace.ErrCanceled) && r.Context().Err() == nil:
 		status = http.StatusGatewayTimeout
 	case errors.Is(err, millrace.ErrClosed), errors.Is(err, millrace.ErrLimit), errors.Is(err, millrace.ErrCanceled):
@@ -180,13 +180,13 @@ func reply(w http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {
 		slog.Error("reply", "error", err)
-		http.Error(w, `{"error": "the reply is no JSON"}`, http.StatusInternalServerError)
+		http.Error(w, `{"error": "the reply cannot be written as JSON"}`, http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if _, err := w.Write(append(body, '\n')); err != nil {
-		slog.Debug("reply", "error", err) // the client is gone
+		slog.Debug("reply", "error", err) // the client has closed the connection
 	}
 }
 

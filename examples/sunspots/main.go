@@ -1,12 +1,12 @@
 // Command sunspots forecasts each month's sunspot number of 1953 to 2008 from
-// the 48 months before it, with the model in examples/sunspots, and prints how
-// far off it is, beside two forecasts that need no model.
+// the 48 months before it, with the model in examples/sunspots, and prints its
+// error beside the errors of two forecasts that need no model.
 //
 //	go run ./examples/sunspots
 //
-// The windows are the loader's: 49 months long, one starting each month.
-// Config predict.json cuts them into what the model sees and what it should
-// say.
+// The windows are the loader's: 49 months long, one starting each month. Config
+// predict.json splits them into the model's input and the value that the model
+// should forecast.
 package main
 
 import (
@@ -40,7 +40,7 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 	return score.print(out)
 }
 
-// evaluate compares the model's forecasts with what came.
+// evaluate compares the model's forecasts with the observed numbers.
 func evaluate(ctx context.Context, config, dir string) (*score, error) {
 	model, err := estimator.LoadModel(dir, nil)
 	if err != nil {
@@ -52,9 +52,9 @@ func evaluate(ctx context.Context, config, dir string) (*score, error) {
 		return nil, err
 	}
 
-	// The model's input is "history". The two others are none of its tensors and
-	// are kept beside its output. So is "history" itself, for the forecasts
-	// without a model.
+	// The model's input is "history". The model does not know "actual" and
+	// "month"; Keep yields them besides its output. It also yields "history",
+	// for the forecasts without a model.
 	keep := []string{"history", "actual", "month"}
 	loader, err := loaders.Open(config, &loaders.Options{Check: &loaders.CheckOptions{Model: names, Keep: keep}})
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// forecasts are the ways to tell the next month, in the order of printing.
+// forecasts are the ways to forecast the next month, in the order of printing.
 var forecasts = [...]string{"model", "last month again", "mean of the last 12"}
 
-// misses sums up how far off each forecast was.
+// misses sums the squared error of each forecast.
 type misses struct {
 	months  int
 	squares [len(forecasts)]float64
@@ -24,7 +24,7 @@ func (m *misses) add(guesses [len(forecasts)]float64, actual float64) {
 	}
 }
 
-// rms is the root of a forecast's mean squared error, in sunspots.
+// rms returns a forecast's root mean squared error, in sunspots.
 func (m *misses) rms(forecast int) float64 {
 	return math.Sqrt(m.squares[forecast] / float64(m.months))
 }
@@ -35,14 +35,14 @@ type score struct {
 	all     misses
 }
 
-// decade is the misses of the months of ten years.
+// decade holds the misses of the months of ten years.
 type decade struct {
-	year int32 // its first
+	year int32 // the first year
 	misses
 }
 
-// add counts one window: the months that the model saw, its forecast, and
-// what came. month is YYYYMM, and months come in order.
+// add counts one window: the months that the model saw, its forecast, and the
+// observed number. month is YYYYMM, and months come in order.
 func (s *score) add(month int32, history []float32, next, actual float32) {
 	var year float64
 	for _, v := range history[len(history)-12:] {
@@ -58,8 +58,8 @@ func (s *score) add(month int32, history []float32, next, actual float32) {
 	s.all.add(guesses, float64(actual))
 }
 
-// gain is by how much smaller the model's error is than that of the last month
-// said again.
+// gain returns how much smaller the model's error is than the error of
+// repeating the last month's number, as a fraction.
 func (s *score) gain() float64 {
 	return 1 - s.all.rms(0)/s.all.rms(1)
 }
