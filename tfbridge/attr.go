@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// The kinds of attribute that a description of one tells apart.
+// The kinds of attribute that TF_AttrMetadata distinguishes.
 const (
 	attrString C.TF_AttrType = iota
 	attrInt
@@ -23,7 +23,7 @@ const (
 
 // Attr returns the value of an attribute: a string, int64, float32, bool,
 // DataType, Shape or *Tensor, which the caller closes, a FuncName, or a slice
-// of these. Whatever else there is comes as an AttrProto.
+// of these. An attribute of any other type is returned as an AttrProto.
 //
 // It wraps TF_OperationGetAttrMetadata and the functions for each type.
 func (o *Operation) Attr(name string) (any, error) {
@@ -79,7 +79,7 @@ type attrReader struct {
 	meta C.TF_AttrMetadata
 }
 
-// single reads an attribute that is no list.
+// single reads an attribute that is not a list.
 func (r *attrReader) single() (any, error) {
 	op := r.op.ptr()
 	switch r.meta._type {
@@ -137,7 +137,8 @@ func (r *attrReader) tensor() (any, error) {
 	return adoptTensor(p), nil
 }
 
-// proto reads an attribute as a message, and functions' names out of it.
+// proto reads an attribute as a serialized AttrValue. It returns the name of a
+// function as a FuncName.
 func (r *attrReader) proto() (any, error) {
 	raw, err := bufferBytes("TF_OperationGetAttrValueProto", func(b *C.TF_Buffer, st *C.TF_Status) {
 		C.TF_OperationGetAttrValueProto(r.op.ptr(), r.name, b, st)
@@ -154,8 +155,8 @@ var emptyLists = map[string]any{
 	"list(type)": []DataType(nil), "list(shape)": []Shape(nil), "list(tensor)": []*Tensor(nil), "list(func)": []FuncName(nil),
 }
 
-// empty reads a list in which TensorFlow sees nothing: of functions, or an
-// empty one, of which it does not always say the type.
+// empty reads a list that TensorFlow describes as empty: an empty list, whose
+// element type TensorFlow does not always give, or a list of functions.
 func (r *attrReader) empty() (any, error) {
 	v, err := r.proto()
 	if _, ok := v.([]FuncName); ok || err != nil {
@@ -213,7 +214,7 @@ func (r *attrReader) list() (any, error) {
 func (r *attrReader) strings() (any, error) {
 	n := int(r.meta.list_size)
 	out := make([]string, n)
-	// C fills in pointers to storage, so all of it is C's memory.
+	// C writes pointers into storage, so both are C memory.
 	ptrs := (*unsafe.Pointer)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0)))))
 	defer C.free(unsafe.Pointer(ptrs))
 	storage := C.calloc(C.size_t(r.meta.total_size+1), 1)

@@ -14,7 +14,7 @@ import (
 type FuncName string
 
 // AttrProto is an attribute's value as a serialized AttrValue message, for
-// those that have no Go type of their own.
+// values without a Go type.
 type AttrProto []byte
 
 // desc shortens the signatures below.
@@ -67,7 +67,8 @@ func (b *opBuilder) attrValue(a *C.char, value any) error {
 	return nil
 }
 
-// errAttrSize refuses a value for which a graph has no room: it is a message.
+// errAttrSize returns the error for a value too large for a graph: a graph is a
+// protobuf message, whose size is limited.
 func errAttrSize(n int) error {
 	return millrace.Errorf(millrace.ErrLimit, "a value of %d bytes; a graph holds at most %d", n, maxProto)
 }
@@ -101,7 +102,7 @@ func (b *opBuilder) attrList(a *C.char, value any) error {
 	case []*Tensor:
 		return b.tensorList(a, v, true)
 	default:
-		return millrace.Errorf(millrace.ErrModel, "values of type %T have no place in a graph", value)
+		return millrace.Errorf(millrace.ErrModel, "a graph cannot hold values of type %T", value)
 	}
 	return nil
 }
@@ -118,10 +119,11 @@ func listLen(value any) int {
 	case []bool:
 		return len(v)
 	}
-	return 0 // those of the others are looked at one by one
+	return 0 // attrList checks lists of other types element by element
 }
 
-// bytes returns a string's bytes for one call, pinned or copied until free.
+// bytes returns the bytes of a string for one call. They are pinned or copied
+// until free.
 func (b *opBuilder) bytes(s string) unsafe.Pointer {
 	if len(s) == 0 {
 		return nil
@@ -151,7 +153,7 @@ func (b *opBuilder) proto(a *C.char, v []byte) {
 	})
 }
 
-// try makes a call of a step and remembers its failure.
+// try makes a C call and keeps its failure.
 func (b *opBuilder) try(fn string, call func(*C.TF_Status)) {
 	if err := check(fn, call); err != nil {
 		b.attrErrors = append(b.attrErrors, err)
@@ -162,7 +164,7 @@ func (b *opBuilder) try(fn string, call func(*C.TF_Status)) {
 func (b *opBuilder) types(a *C.char, v []DataType, list bool) error {
 	for _, dt := range v {
 		if !dt.Base().Known() {
-			return millrace.Errorf(millrace.ErrModel, "%d is no data type", int32(dt))
+			return millrace.Errorf(millrace.ErrModel, "%d is not a data type", int32(dt))
 		}
 	}
 	if !list {

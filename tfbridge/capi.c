@@ -14,7 +14,7 @@
 
 struct mr_capi mr_tf;
 
-// The functions of MR_CAPI and where their addresses go.
+// The functions of MR_CAPI and the pointers that get their addresses.
 #define MR_SLOT(ret, name, params, args) {#name, (void **)&mr_tf.name},
 static const struct {
   const char *name;

@@ -99,11 +99,12 @@ struct mr_capi {
 extern struct mr_capi mr_tf;
 
 // mr_open opens both libraries and finds every function. It returns NULL, or
-// what went wrong in memory for the caller to free. With now, a function that
-// one library lacks and the other needs is an error here, not a death later.
+// an error message that the caller frees. With now, the dynamic linker resolves
+// all functions at once: if one library lacks a function that the other needs,
+// that is an error here and does not abort the process later.
 char *mr_open(const char *framework, const char *cc, int now);
 
-// mr_info is what Go wants to know of a tensor, fetched in one call.
+// mr_info holds a tensor's properties, which Go gets in one call.
 enum { MR_INFO_DIMS = 8 };
 // TensorFlow stores a string from this length on outside of its TF_TString.
 enum { MR_LONG_STRING = 23 };
@@ -119,54 +120,54 @@ typedef struct mr_info {
 
 void mr_describe(const TF_Tensor *t, mr_info *info);
 
-// mr_run is TF_SessionRun that returns NULL, or the status of its failure.
-// The options are a RunOptions message, or empty; metadata may be NULL.
+// mr_run calls TF_SessionRun. It returns NULL, or the status of a failure. The
+// options are a RunOptions message, or empty; metadata may be NULL.
 TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
                   const TF_Output *in, TF_Tensor *const *in_values, int nin,
                   const TF_Output *out, TF_Tensor **out_values, int nout,
                   TF_Operation *const *targets, int ntargets,
                   TF_Buffer *metadata);
 
-// mr_run_bare is TF_SessionRun n times in a row, without anything of ours in
-// between: what the binding's own benchmark compares with. It returns NULL, or
-// the status of the first failure.
+// mr_run_bare calls TF_SessionRun n times in a row with nothing in between. The
+// benchmark of the binding compares itself with this function. It returns NULL,
+// or the status of the first failure.
 TF_Status *mr_run_bare(int64_t n, TF_Session *s, const void *options,
                        size_t options_len, const TF_Output *in,
                        TF_Tensor *const *in_values, int nin,
                        const TF_Output *out, int nout);
 
 // mr_new_tensor makes a tensor of len bytes, and mr_new_strings one of n empty
-// strings. They are NULL at once when there is no memory; TF_AllocateTensor
-// would try for ten seconds.
+// strings. Both return NULL at once if there is no memory; TF_AllocateTensor
+// would retry for ten seconds.
 TF_Tensor *mr_new_tensor(TF_DataType dt, const int64_t *dims, int rank,
                          size_t len);
 TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n);
 
 // mr_new_pinned makes a tensor over memory that is not copied. It calls
-// millrace_unpin with the handle when TensorFlow has let go of the memory.
+// millrace_unpin with the handle when TensorFlow no longer uses the memory.
 TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
                          void *data, size_t len, uintptr_t handle);
 
-// mr_reshape_strings makes a tensor of another shape over the strings of t,
-// which it takes over. TF_TensorBitcastFrom is not for strings.
+// mr_reshape_strings makes a tensor of another shape over the strings of t, and
+// takes ownership of t. TF_TensorBitcastFrom does not support strings.
 TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank);
 
-// mr_set_strings copies n strings that lie end to end in packed to the
-// tensor's elements from first on; ends[i] is where string i ends.
+// mr_set_strings copies n strings, which are contiguous in packed, to the
+// tensor's elements from first on. ends[i] is the end of string i in packed.
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
                     const int64_t *ends);
 
-// mr_string_ends writes where each of the tensor's strings would end if they
-// lay end to end.
+// mr_string_ends writes the offset at which each string of the tensor ends when
+// the strings are packed one after the other.
 void mr_string_ends(const TF_Tensor *t, int64_t n, int64_t *ends);
 
-// mr_pack_strings writes the tensor's strings end to end to packed.
+// mr_pack_strings copies the tensor's strings to packed, one after the other.
 void mr_pack_strings(const TF_Tensor *t, int64_t n, char *packed);
 
 // mr_string returns the bytes of one string, owned by the tensor.
 const char *mr_string(const TF_Tensor *t, int64_t i, size_t *len);
 
-// mr_free_buffer frees what a TF_Buffer returned by value holds.
+// mr_free_buffer frees the memory of a TF_Buffer that was returned by value.
 void mr_free_buffer(TF_Buffer b);
 
 #pragma GCC visibility pop

@@ -14,7 +14,7 @@ type Context struct {
 	h *handle[*C.TFE_Context]
 }
 
-// ContextOptions say how a context is made. Nil and the zero value are the
+// ContextOptions says how to make a context. Nil and the zero value mean the
 // defaults.
 type ContextOptions struct {
 	// Config is a serialized ConfigProto message.
@@ -23,7 +23,7 @@ type ContextOptions struct {
 	Async bool
 }
 
-// c checks the options and makes C ones, which the caller frees.
+// c checks the options and returns them as a C object, which the caller frees.
 func (o *ContextOptions) c() (*C.TFE_ContextOptions, error) {
 	opts := C.TFE_NewContextOptions()
 	if o == nil {
@@ -73,7 +73,7 @@ func (c *Context) hold() error {
 	return nil
 }
 
-// Close frees the context, when the tensors on its devices are closed too.
+// Close frees the context once the tensors on its devices are closed too.
 //
 // It wraps TFE_DeleteContext.
 func (c *Context) Close() error {

@@ -65,8 +65,8 @@ func NewFloat16(f float32) Float16 { return dtype.NewFloat16(f) }
 // NewBFloat16 returns the bfloat16 nearest to f, see [dtype.NewBFloat16].
 func NewBFloat16(f float32) BFloat16 { return dtype.NewBFloat16(f) }
 
-// goTypes holds the Go type of an element of each data type. Those whose
-// contents Go cannot read are not in it.
+// goTypes holds the Go type of an element of each data type. It lacks the types
+// whose contents Go cannot read.
 var goTypes = [...]reflect.Type{
 	Float:             reflect.TypeFor[float32](),
 	Double:            reflect.TypeFor[float64](),
@@ -109,9 +109,9 @@ func goType(d DataType) reflect.Type {
 	return goTypes[d]
 }
 
-// TypeOf returns the Go type of a tensor's Value: of an element, or of slices
-// nested as deep as there are dimensions. It is nil for a type that has no
-// contents Go could read.
+// TypeOf returns the Go type of a tensor's Value: the type of an element for a
+// scalar, otherwise slices nested as deep as the tensor has dimensions. It is
+// nil for a type whose contents Go cannot read.
 func TypeOf(dt DataType, shape []int64) reflect.Type {
 	typ := goType(dt)
 	if typ == nil {
@@ -123,8 +123,7 @@ func TypeOf(dt DataType, shape []int64) reflect.Type {
 	return typ
 }
 
-// plainTypes are the data types that a Go kind stands for when nothing more
-// is said.
+// plainTypes are the data types of Go kinds.
 var plainTypes = map[reflect.Kind]DataType{
 	reflect.Bool: Bool, reflect.String: String,
 	reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,

@@ -16,12 +16,12 @@ import (
 // those with respect to each x are returned (the chain rule).
 //
 // The names of the new operations begin with prefix and a "/"; an empty prefix
-// means "gradients", with a number if the graph has that already. A prefix
-// that the graph has is an error. So is an x that no y depends on, or only
-// through an operation without a derivative, as Floor; and an operation in
-// between whose derivative TensorFlow's C++ library does not know, as it knows
-// fewer than Python. After an error the graph may hold some of the new
-// operations.
+// means "gradients", with a number if the graph already has that name. It is an
+// error if the graph already has the prefix. It is an error if no y depends on
+// an x, or depends on it only through an operation without a derivative, such
+// as Floor. It is also an error if TensorFlow's C++ library does not know the
+// derivative of an operation between x and y; it knows fewer derivatives than
+// Python. After an error the graph may hold some of the new operations.
 //
 // It wraps TF_AddGradientsWithPrefix.
 func (g *Graph) AddGradients(prefix string, y, x, dx []Output) ([]Output, error) {
@@ -50,7 +50,7 @@ func (g *Graph) AddGradients(prefix string, y, x, dx []Output) ([]Output, error)
 	if prefix != "" {
 		cPrefix = cs.add(prefix)
 	}
-	unique, where := distinct(cx) // of one that comes twice TensorFlow fills in the first only
+	unique, where := distinct(cx) // for a repeated x, TensorFlow only sets the first result
 	dy := make([]C.TF_Output, len(unique))
 	g.edges.Lock()
 	err = check("TF_AddGradientsWithPrefix", func(st *C.TF_Status) {
@@ -72,7 +72,8 @@ func (g *Graph) AddGradients(prefix string, y, x, dx []Output) ([]Output, error)
 	return out, nil
 }
 
-// distinct returns a list without repetitions, and where each element went.
+// distinct returns a list without repetitions, and for each element of the list
+// its index there.
 func distinct(list []C.TF_Output) (unique []C.TF_Output, where []int) {
 	for _, o := range list {
 		i := slices.Index(unique, o)
@@ -85,8 +86,8 @@ func distinct(list []C.TF_Output) (unique []C.TF_Output, where []int) {
 	return unique, where
 }
 
-// first returns a pointer to the elements, nil if there are none: TensorFlow
-// takes any other for a list as long as y.
+// first returns a pointer to the elements, nil if there are none. TensorFlow
+// takes a pointer that is not nil for a list as long as y.
 func first(list []C.TF_Output) *C.TF_Output {
 	if len(list) == 0 {
 		return nil
@@ -94,11 +95,11 @@ func first(list []C.TF_Output) *C.TF_Output {
 	return &list[0]
 }
 
-// checkGradients refuses what TensorFlow does not look at.
+// checkGradients checks the arguments that TensorFlow does not check.
 func checkGradients(prefix string, y, x, dx []Output) error {
 	switch {
 	case prefix != "" && !validName.MatchString(prefix):
-		return millrace.Errorf(millrace.ErrModel, "gradients: %q is no name for operations", prefix)
+		return millrace.Errorf(millrace.ErrModel, "gradients: %q is not a valid prefix for the names of operations", prefix)
 	case len(y) == 0 || len(x) == 0:
 		return millrace.Errorf(millrace.ErrModel, "gradients of %d outputs with respect to %d", len(y), len(x))
 	case len(dx) != 0 && len(dx) != len(y):
@@ -112,7 +113,7 @@ func checkGradients(prefix string, y, x, dx []Output) error {
 	return nil
 }
 
-// errGradients says which of the lists has an output that cannot be used.
+// errGradients returns an error that names the list with an invalid output.
 func errGradients(list string, err error) error {
 	return millrace.Errorf(millrace.ErrModel, "gradients: %s: %w", list, err)
 }

@@ -103,8 +103,8 @@ func TestGradientsRefuse(t *testing.T) {
 		{"not reached", "", []Output{y}, []Output{z}, nil, "unreachable"},
 		{"no derivative", "", []Output{floor}, []Output{x}, nil, "no derivative with respect to x[0], x:0"},
 		{"taken prefix", "taken", []Output{y}, []Output{x}, nil, "taken"},
-		{"bad prefix", "a b", []Output{y}, []Output{x}, nil, `"a b" is no name`},
-		{"NUL prefix", "a\x00b", []Output{y}, []Output{x}, nil, "is no name"},
+		{"bad prefix", "a b", []Output{y}, []Output{x}, nil, `"a b" is not a valid prefix`},
+		{"NUL prefix", "a\x00b", []Output{y}, []Output{x}, nil, "is not a valid prefix"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

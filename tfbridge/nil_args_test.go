@@ -42,7 +42,7 @@ func TestNilArguments(t *testing.T) {
 
 func TestIntHasNoDataType(t *testing.T) {
 	_, err := NewTensor([]int{1})
-	if err == nil || !strings.Contains(err.Error(), "type int: int32 and int64 have one") {
+	if err == nil || !strings.Contains(err.Error(), "type int; use int32 or int64") {
 		t.Error(err)
 	}
 }

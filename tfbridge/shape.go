@@ -10,5 +10,5 @@ type Shape = dtype.Shape
 func ScalarShape() Shape { return dtype.ScalarShape() }
 
 // MakeShape returns a shape with dimensions dims, -1 for an unknown one. The
-// zero Shape is the one of which nothing is known.
+// zero Shape is an unknown shape.
 func MakeShape(dims ...int64) Shape { return dtype.MakeShape(dims...) }

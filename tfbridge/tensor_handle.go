@@ -10,8 +10,8 @@ import (
 	"millrace"
 )
 
-// TensorHandle is a tensor on some device, that need not be there yet: what
-// asks for more than its type waits until it is. It may be used by many
+// TensorHandle is a tensor on a device. The tensor may not be computed yet:
+// every method except DataType and Close waits for it. It may be used by many
 // goroutines at a time. Close frees it.
 type TensorHandle struct {
 	h *handle[*C.TFE_TensorHandle]
@@ -34,8 +34,8 @@ func NewTensorHandle(t *Tensor) (*TensorHandle, error) {
 	return adoptTensorHandle(p, nil), nil
 }
 
-// adoptTensorHandle makes a TensorHandle that owns p, and a reference to the
-// context that p is on a device of, if any.
+// adoptTensorHandle makes a TensorHandle that owns p. It also owns a reference
+// to c, the context of p's device, if c is not nil.
 func adoptTensorHandle(p *C.TFE_TensorHandle, c *handle[*C.TFE_Context]) *TensorHandle {
 	th := &TensorHandle{}
 	th.h = own(th, kindTensorHandle, p, func(p *C.TFE_TensorHandle) {
@@ -143,13 +143,13 @@ func (th *TensorHandle) BackingDeviceName() (name string, err error) {
 	return name, err
 }
 
-// ToTensor returns the tensor in the memory of this machine, copied there if
-// it is elsewhere and otherwise shared with the handle. The caller closes it.
+// ToTensor returns the tensor in the memory of this machine, copied if it is on
+// another device, and otherwise shared with the handle. The caller closes it.
 //
 // It wraps TFE_TensorHandleResolve.
 func (th *TensorHandle) ToTensor() (*Tensor, error) {
 	if dt := th.DataType(); dt != 0 && goType(dt) == nil {
-		return nil, millrace.Errorf(millrace.ErrModel, "a tensor of type %v has no contents that Go could read", dt)
+		return nil, millrace.Errorf(millrace.ErrModel, "Go cannot read the contents of a tensor of type %v", dt)
 	}
 	var t *C.TF_Tensor
 	err := th.call("TFE_TensorHandleResolve", func(p *C.TFE_TensorHandle, st *C.TF_Status) {
@@ -162,8 +162,9 @@ func (th *TensorHandle) ToTensor() (*Tensor, error) {
 }
 
 // CopyToDevice returns a handle on a copy in the memory of a device of c, named
-// as in ListDevices; if th is there already the two share it. One of the two
-// devices has to be a CPU. The copy keeps the context until it is closed.
+// as in ListDevices. If th is already there, the two handles share the memory.
+// One of the two devices has to be a CPU. The copy keeps the context until it
+// is closed.
 //
 // It wraps TFE_TensorHandleCopyToDevice.
 func (th *TensorHandle) CopyToDevice(c *Context, device string) (*TensorHandle, error) {

@@ -84,7 +84,7 @@ func TestNewTensorRefuses(t *testing.T) {
 		value any
 		want  string
 	}{
-		{nil, "nil is no tensor"},
+		{nil, "nil is not a value for a tensor"},
 		{struct{}{}, "no data type for elements of type struct {}"},
 		{[]any{1}, "no data type for elements of type interface {}"},
 		{map[string]int{}, "no data type"},

@@ -19,7 +19,7 @@ import (
 // It wraps TF_NewTensor, and TF_StringCopy for strings.
 func NewTensor(value any) (*Tensor, error) {
 	if value == nil {
-		return nil, millrace.Errorf(millrace.ErrSchema, "nil is no tensor")
+		return nil, millrace.Errorf(millrace.ErrSchema, "nil is not a value for a tensor")
 	}
 	v := reflect.ValueOf(value)
 	dt, shape, err := inspect(v)
@@ -38,12 +38,13 @@ func NewTensor(value any) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.raw = t.raw()[:0] // is filled in place: the lengths have been checked
+	f.raw = t.raw()[:0] // the tensor is filled in place; the lengths have been checked
 	f.numbers(v, 0)
 	return t, nil
 }
 
-// inspect finds out type and shape of a value, along its first elements.
+// inspect returns the type and shape of a value. It follows the first element
+// at each depth.
 func inspect(v reflect.Value) (DataType, []int64, error) {
 	shape := []int64{}
 	typ := v.Type()
@@ -58,13 +59,13 @@ func inspect(v reflect.Value) (DataType, []int64, error) {
 		if v.IsValid() && n > 0 {
 			v = v.Index(0)
 		} else {
-			v = reflect.Value{} // from here on only the type tells
+			v = reflect.Value{} // there are no elements; from here on only the type is known
 		}
 		typ = typ.Elem()
 	}
 	dt, ok := dataTypeOf(typ)
 	if kind := typ.Kind(); kind == reflect.Int || kind == reflect.Uint {
-		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v: %v32 and %v64 have one", typ, kind, kind)
+		return 0, nil, millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v; use %v32 or %v64", typ, kind, kind)
 	}
 	if !ok {
 		return 0, nil, errElementType(typ)
@@ -75,12 +76,13 @@ func inspect(v reflect.Value) (DataType, []int64, error) {
 // flattener lays the elements of a nested value end to end.
 type flattener struct {
 	shape []int64
-	index []int // where it is, for messages
+	index []int // index of the current element, for messages
 	raw   []byte
 }
 
-// check fails unless all slices at one depth are of one length. That is known
-// before anything is allocated, for the first ones may promise any size.
+// check returns an error unless all slices at one depth have the same length.
+// It runs before the tensor is allocated, because the lengths of the first
+// slices may multiply to any size.
 func (f *flattener) check(v reflect.Value, depth int) error {
 	if err := f.checkLen(v, depth); err != nil {
 		return err
@@ -91,7 +93,7 @@ func (f *flattener) check(v reflect.Value, depth int) error {
 	return f.each(v, func(e reflect.Value) error { return f.check(e, depth+1) })
 }
 
-// numbers appends the elements of v, which is at a depth.
+// numbers appends the elements of v, which is a value at depth.
 func (f *flattener) numbers(v reflect.Value, depth int) {
 	if depth >= len(f.shape)-1 || v.Kind() == reflect.Array && flat(v.Type()) {
 		f.raw = append(f.raw, memory(v)...)
@@ -102,7 +104,8 @@ func (f *flattener) numbers(v reflect.Value, depth int) {
 	}
 }
 
-// strings returns the strings of v, in place if they lie end to end.
+// strings returns the strings of v. If they are contiguous in memory, it
+// returns them without a copy.
 func (f *flattener) strings(v reflect.Value) []string {
 	if len(f.shape) == 0 {
 		return []string{v.String()}
@@ -110,7 +113,7 @@ func (f *flattener) strings(v reflect.Value) []string {
 	if len(f.shape) == 1 || v.Kind() == reflect.Array && flat(v.Type()) {
 		return stringsIn(v)
 	}
-	n, _ := dtype.Elements(f.shape) // newStrings says what is wrong with a shape
+	n, _ := dtype.Elements(f.shape) // newStrings returns the error for a bad shape
 	out := make([]string, 0, n)
 	var collect func(v reflect.Value, depth int)
 	collect = func(v reflect.Value, depth int) {
@@ -157,7 +160,7 @@ func (f *flattener) checkLen(v reflect.Value, depth int) error {
 	return nil
 }
 
-// flat reports whether an array's memory is nothing but its elements.
+// flat reports whether an array's memory consists of its elements only.
 func flat(t reflect.Type) bool {
 	for t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -181,9 +184,9 @@ func memory(v reflect.Value) []byte {
 }
 
 // Value returns the contents as a Go value: a scalar, or slices nested as deep
-// as the tensor has dimensions, copied. It is nil for a type that has no
-// contents Go could read, and after Close. Half and Bfloat16 come as Float16 and
-// BFloat16. Its type is that of TypeOf.
+// as the tensor has dimensions, copied. It is nil after Close, and for a type
+// whose contents Go cannot read. Elements of Half and Bfloat16 become Float16
+// and BFloat16. TypeOf returns the type of the result.
 func (t *Tensor) Value() any {
 	if t == nil || !t.h.hold() {
 		return nil
@@ -199,8 +202,8 @@ func (t *Tensor) Value() any {
 	return nest(flat, t.dims()).Interface()
 }
 
-// flatValue returns a slice with a copy of the elements of a tensor that is
-// held, and nothing for one without contents.
+// flatValue returns a slice with a copy of the tensor's elements, and an empty
+// slice for a tensor without contents. The caller holds the tensor.
 func (t *Tensor) flatValue(typ reflect.Type) reflect.Value {
 	switch {
 	case typ == nil:
@@ -234,8 +237,8 @@ func nest(flat reflect.Value, dims []int64) reflect.Value {
 	return out
 }
 
-// String returns the data type and the shape, such as "float32 [2 3]"; Value
-// returns what is in the tensor.
+// String returns the data type and the shape, such as "float32 [2 3]". Value
+// returns the contents.
 func (t *Tensor) String() string {
 	if !t.isOpen() {
 		return "closed tensor"

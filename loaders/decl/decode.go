@@ -9,8 +9,8 @@ import (
 )
 
 // Decode reads an object into the struct that into points to, and reports
-// everything that breaks its declarations. What could be read is in the
-// struct even then; [Object.Bad] tells what could not.
+// everything that breaks its declarations. The struct gets the values that
+// could be read. [Object.Bad] reports the keys that could not.
 func (r *Reporter) Decode(n *jsonpos.Node, into any) {
 	r.value(n, reflect.ValueOf(into).Elem(), &rules{})
 }
@@ -116,8 +116,8 @@ func (r *Reporter) list(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 // maxMembers is how many keys an object may have, known ones and others.
 const maxMembers = 10_000
 
-// object reads a struct. Keys that the siblings of a variant declare are not
-// reported as unknown if the variant itself is only a guess.
+// object reads a struct. If the variant is only a guess, keys that its sibling
+// variants declare are not reported as unknown.
 func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) bool {
 	s := r.structure(v.Type())
 	o := &Object{At: n}
@@ -138,7 +138,7 @@ func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) b
 		m := members[f.key]
 		switch {
 		case f.variant != "":
-			continue // after the key that chooses it
+			continue // read later, after the key that chooses the variant
 		case m != nil:
 			if !r.value(m, v.FieldByIndex(f.index), r.chooser(f, s, v)) {
 				o.bad = append(o.bad, f.key)
@@ -154,8 +154,8 @@ func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) b
 	return r.counts[diag.Error] == before
 }
 
-// chooser returns the rules of a field; the values of one that chooses a
-// variant are the variants' names.
+// chooser returns the rules of a field. For a field that chooses a variant, the
+// allowed values are the names of the variants.
 func (r *Reporter) chooser(f *field, s *structure, v reflect.Value) *rules {
 	varied := s.chosenBy(f.key)
 	if varied == nil {
@@ -244,7 +244,8 @@ func (r *Reporter) setLabel(n *jsonpos.Node, s *structure) {
 	}
 }
 
-// structure returns the declarations of a struct, read once.
+// structure returns the declarations of a struct. It parses them once and
+// caches them.
 func (r *Reporter) structure(t reflect.Type) *structure {
 	if s, ok := r.types[t]; ok {
 		return s

@@ -13,8 +13,8 @@ type Declaration struct {
 	Required bool
 	Default  string // as JSON; "" without a default
 
-	Objects  []any     // a pointer to a new struct for each type of object that the value, or an element of it, may be
-	Variants []Variant // the structs that the value may be
+	Objects  []any     // for each type of object that the value or its elements may have: a pointer to a new struct
+	Variants []Variant // the structs that may declare the value
 	Chooser  string    // the key whose value chooses the variant
 }
 
@@ -49,7 +49,8 @@ func Describe(v any) []Declaration {
 	return out
 }
 
-// describe sets what follows from a field's type and rules.
+// describe sets the parts of the declaration that follow from a field's type
+// and rules.
 func (d *Declaration) describe(t reflect.Type, u *rules) {
 	var sides []string
 	for _, side := range alternatives(t) {
@@ -73,7 +74,8 @@ func alternatives(t reflect.Type) []reflect.Type {
 	return []reflect.Type{t}
 }
 
-// objectIn returns the struct that a type is, or is a list of; otherwise nil.
+// objectIn returns a struct type itself, or the element type of a list of
+// structs, and nil for other types.
 func objectIn(t reflect.Type) reflect.Type {
 	if t == nodeType {
 		return nil
@@ -133,7 +135,7 @@ func listText(t reflect.Type, u *rules) string {
 	return text
 }
 
-// rangeText returns " from 1 to 1000", with open ends as they are.
+// rangeText returns " from 1 to 1000", or " of at least 1" if one end is open.
 func rangeText(u *rules) string {
 	high := u.max
 	if high == nil || u.limit != nil && *u.limit < *high {

@@ -1,5 +1,6 @@
-// Package decl reads JSON objects into Go structs by what the structs
-// declare, and writes the same declarations as JSON Schemas.
+// Package decl reads JSON objects into Go structs. The tags of a struct declare
+// the keys and their rules. The package also writes these declarations as JSON
+// Schemas.
 //
 // A struct declares an object, a field one of its keys. The tag "json" holds
 // the key, the tag "doc" a sentence about it, and the tag "decl" its rules,
@@ -29,8 +30,8 @@ import (
 	"millrace/loaders/jsonpos"
 )
 
-// Object is embedded in each struct that declares an object. It tells where
-// the object is written, for messages about it.
+// Object is embedded in each struct that declares an object. It holds the place
+// of the object in its file, for messages.
 type Object struct {
 	At  *jsonpos.Node `json:"-"`
 	bad []string
@@ -42,9 +43,9 @@ func (o *Object) Key(name string) *jsonpos.Node { return o.At.Key(name) }
 // Has reports whether the key is there.
 func (o *Object) Has(name string) bool { return o.At.Key(name).Kind() != jsonpos.Missing }
 
-// Bad reports whether something is wrong with a key and was reported, so that
-// a check of its value would only repeat it: it is missing although required,
-// or breaks the rules of its declaration.
+// Bad reports whether a problem with one of the keys was already reported: the
+// key is required but missing, or its value breaks the rules of its
+// declaration. A further check of the value would only repeat the problem.
 func (o *Object) Bad(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(o.bad, n) })
 }
@@ -56,7 +57,7 @@ type Either[A, B any] struct {
 	B *B
 }
 
-// MarshalJSON writes the value that is there.
+// MarshalJSON writes the field that is not nil.
 func (e Either[A, B]) MarshalJSON() ([]byte, error) {
 	if e.A != nil {
 		return json.Marshal(e.A)

@@ -41,8 +41,8 @@ var (
 	nodeType   = reflect.TypeFor[*jsonpos.Node]()
 )
 
-// structureOf reads the declarations of a struct. It panics on a declaration
-// that cannot be understood: that is a bug of the program, not of its input.
+// structureOf reads the declarations of a struct. It panics on an invalid
+// declaration, which is a bug in the program and not in its input.
 func structureOf(t reflect.Type) *structure {
 	s := &structure{}
 	s.add(t, nil)
@@ -148,8 +148,8 @@ func variants(v reflect.Value, f *field) []Variant {
 	return v.Interface().(Varied).Variants(f.key)
 }
 
-// chosenBy returns the field tagged "variant" that the string under key
-// chooses the struct of, nil if there is none.
+// chosenBy returns the field tagged "variant" whose struct depends on the
+// string under key, nil if there is none.
 func (s *structure) chosenBy(key string) *field {
 	for i := range s.fields {
 		if s.fields[i].variant == key {

@@ -18,13 +18,13 @@ const (
 // Reporter collects the problems of one JSON file.
 type Reporter struct {
 	File  string
-	Class error // of a problem unless it is told otherwise
-	Limit error // the class of what is too much
+	Class error // the class of problems, by default
+	Limit error // the class of values above a limit
 	List  diag.List
 
-	labels map[int]label // of objects, by where they start
+	labels map[int]label // labels of objects, by the offset of the object
 	types  map[reflect.Type]*structure
-	counts [2]int // of problems by severity, those beyond maxProblems too
+	counts [2]int // number of problems by severity, including those beyond maxProblems
 }
 
 // label names an object in messages: a noun, a name, and the key of the name.
@@ -53,8 +53,8 @@ func (r *Reporter) add(s diag.Severity, at *jsonpos.Node, msg string) *diag.Diag
 	return d
 }
 
-// Finish returns the problems; the last ones say how many more there are
-// beyond those that were kept.
+// Finish returns the problems. If there were more than maxProblems, the last
+// entries say how many are left out.
 func (r *Reporter) Finish() diag.List {
 	list := slices.Clip(r.List)
 	for s, n := range r.counts {
@@ -69,7 +69,7 @@ func (r *Reporter) Finish() diag.List {
 }
 
 // Many reports whether there are so many problems that hints, which take time
-// to find, would be of no use.
+// to find, would not help.
 func (r *Reporter) Many() bool { return r.counts[diag.Error] > manyProblems }
 
 // subject returns `feature "x": ` for a place inside an object that has a
@@ -91,7 +91,8 @@ func (r *Reporter) subject(at *jsonpos.Node) string {
 // maxQuote is how much of a user's text a message shows, in bytes.
 const maxQuote = 64
 
-// Quote returns a text of the user's, quoted, escaped and cut for a message.
+// Quote returns a text from the user's file for a message: quoted, escaped and
+// shortened.
 func Quote(s string) string {
 	if len(s) > maxQuote {
 		cut := strings.ToValidUTF8(s[:maxQuote], "")
@@ -100,8 +101,8 @@ func Quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Show returns a value as it is written, cut, or its kind if it is a list or
-// an object.
+// Show returns a value as it is written, shortened if it is long. For a list or
+// an object it returns the kind.
 func Show(n *jsonpos.Node) string {
 	switch n.Kind() {
 	case jsonpos.String:
@@ -118,7 +119,8 @@ func Show(n *jsonpos.Node) string {
 	return n.Kind().String()
 }
 
-// series returns words as "a, b or c", with the given last word.
+// series joins words as in "a, b or c". The parameter or is the last
+// conjunction.
 func series(words []string, or string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

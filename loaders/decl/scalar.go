@@ -28,7 +28,8 @@ func wanted(t reflect.Type, u *rules) string {
 	return series(words, "or")
 }
 
-// unquoted proposes to drop the quotes around a number or a boolean.
+// unquoted returns a hint to drop the quotes around a number, a boolean or
+// null.
 func unquoted(n *jsonpos.Node, want string) string {
 	text := n.Text()
 	_, err := strconv.ParseInt(text, 10, 64)
@@ -42,8 +43,8 @@ func unquoted(n *jsonpos.Node, want string) string {
 }
 
 // Integer returns the value of a number that is written as an integer: no
-// fraction, no exponent. What does not fit an int64 is cut to its ends, which
-// is enough to find it out of range.
+// fraction, no exponent. A number that does not fit an int64 becomes the
+// nearest int64, which is still out of the declared range.
 func Integer(n *jsonpos.Node) (int64, bool) {
 	text := string(n.Number())
 	if text == "" || strings.ContainsAny(text, ".eE") {
@@ -58,7 +59,7 @@ func Integer(n *jsonpos.Node) (int64, bool) {
 	return math.MaxInt64, true
 }
 
-// fits reports whether an integer's text is that of an int64.
+// fits reports whether an integer fits an int64.
 func fits(n *jsonpos.Node) bool {
 	_, err := strconv.ParseInt(string(n.Number()), 10, 64)
 	return err == nil
@@ -76,10 +77,11 @@ func (r *Reporter) integer(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 // Range is the range of an integer. A nil end is open.
 type Range struct {
 	Min, Max *int64
-	Limit    *int64 // as Max, but more is too much rather than wrong
+	Limit    *int64 // as Max, but a larger value has the class Reporter.Limit
 }
 
-// InRange reports an integer that is out of its range, and whether it is in.
+// InRange returns whether an integer is in its range, and reports a problem if
+// it is not.
 func (r *Reporter) InRange(n *jsonpos.Node, i int64, in Range) bool {
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
 	if in.Min != nil {

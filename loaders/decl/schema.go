@@ -14,8 +14,8 @@ type SchemaOptions struct {
 	ID, Title, Description string
 }
 
-// Extender is implemented by a pointer to a struct to add to its schema what
-// its fields cannot declare.
+// Extender is implemented by a pointer to a struct that adds rules to its
+// schema that its fields cannot declare.
 type Extender interface{ ExtendSchema(*jsonschema.Schema) }
 
 // Schema returns the JSON Schema of the struct that v points to.
@@ -32,7 +32,8 @@ func Schema(v any, o SchemaOptions) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// generator makes the schemas of structs; each is a definition of its own.
+// generator makes the schemas of structs. Each struct becomes a definition
+// under $defs.
 type generator struct {
 	defs jsonschema.Definitions
 }
@@ -41,7 +42,7 @@ type generator struct {
 func (g *generator) ref(t reflect.Type) *jsonschema.Schema {
 	name := t.Name()
 	if _, ok := g.defs[name]; !ok {
-		g.defs[name] = nil // a struct may hold itself
+		g.defs[name] = nil // set first, because a struct may contain its own type
 		g.defs[name] = g.object(t)
 	}
 	return &jsonschema.Schema{Ref: "#/$defs/" + name}
@@ -101,7 +102,8 @@ func fallback(f *field) any {
 	return *f.fallback
 }
 
-// branch says which struct a variant of a field has.
+// branch returns the part of the schema that gives a field the struct of a
+// variant.
 func (g *generator) branch(f *field, v Variant) *jsonschema.Schema {
 	when := jsonschema.NewProperties()
 	when.Set(f.variant, &jsonschema.Schema{Const: v.Name})

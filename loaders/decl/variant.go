@@ -6,11 +6,11 @@ import (
 	"millrace/loaders/jsonpos"
 )
 
-// variety is what a variant knows about those it was chosen from.
+// variety describes how the variant of an object was chosen.
 type variety struct {
 	name    string // of the variant
 	all     []Variant
-	guessed bool // the key that chooses is wrong; the variant is the likeliest
+	guessed bool // the key that chooses the variant is wrong; this is the likeliest variant
 }
 
 // owners returns the names of the other variants that declare a key.
@@ -27,8 +27,8 @@ func (y *variety) owners(r *Reporter, key string) []string {
 	return names
 }
 
-// varied reads the fields whose struct depends on another key, and returns
-// those that are required and absent.
+// varied reads the fields whose struct depends on another key. It returns the
+// keys of required fields that are absent.
 func (r *Reporter) varied(n *jsonpos.Node, v reflect.Value, s *structure, o *Object, members map[string]*jsonpos.Node) []string {
 	var missing []string
 	for i := range s.fields {
@@ -47,7 +47,7 @@ func (r *Reporter) varied(n *jsonpos.Node, v reflect.Value, s *structure, o *Obj
 			choice = v.FieldByIndex(s.field(f.variant).index).String()
 		}
 		if m == nil && !known {
-			continue // nothing to read, and nothing known to miss
+			continue // the key is absent and no variant requires it
 		}
 		if m == nil {
 			m = n.Key(f.key)
@@ -78,7 +78,8 @@ func (r *Reporter) variant(n *jsonpos.Node, v reflect.Value, all []Variant, choi
 	return true
 }
 
-// likeliest returns the variant that declares the most of an object's keys.
+// likeliest returns the name of the variant that declares most of an object's
+// keys.
 func (r *Reporter) likeliest(n *jsonpos.Node, all []Variant) string {
 	best, most := "", -1
 	for _, v := range all {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Severity says whether a problem stops the work.
+// Severity says whether a problem makes a file unusable.
 type Severity int
 
 // The severities. The zero value is Error.
 const (
 	Error   Severity = iota // the file cannot be used
-	Warning                 // it can, but perhaps not as meant
+	Warning                 // the file can be used, but maybe not as intended
 )
 
 // String returns "error" or "warning".
@@ -24,7 +24,7 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// MarshalText makes a Severity its name in JSON.
+// MarshalText makes JSON show a Severity by its name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Diagnostic is one problem in one file.
@@ -34,13 +34,13 @@ type Diagnostic struct {
 	Column   int      `json:"column,omitempty"` // from 1, in bytes; 0 if it has no column
 	Key      string   `json:"key,omitempty"`    // key path: "args.padding[0].tensor"
 	Msg      string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"` // what to do, as in "did you mean \"audio\"?"
+	Hint     string   `json:"hint,omitempty"` // advice, such as "did you mean \"audio\"?"
 	Severity Severity `json:"severity"`
-	Class    error    `json:"class,omitempty"` // what errors.Is finds; its text is the class's name
-	Cause    error    `json:"-"`               // what errors.As finds besides: an operating system's error
+	Class    error    `json:"class,omitempty"` // the class for errors.Is; its text is the class's name
+	Cause    error    `json:"-"`               // the cause for errors.As, such as an error of the operating system
 }
 
-// Place returns file, line and column as far as there are: "a.json:3:7".
+// Place returns file, line and column, as far as they are known: "a.json:3:7".
 func (d *Diagnostic) Place() string {
 	switch {
 	case d.Line > 0 && d.Column > 0:
@@ -82,8 +82,8 @@ func (d *Diagnostic) Unwrap() []error {
 	return errs
 }
 
-// printable returns s as it is when every rune prints, and quoted otherwise,
-// so that nothing in a file's name reaches a terminal as a command.
+// printable returns s unchanged if every rune is printable, and quoted
+// otherwise. So a file's name cannot send control codes to a terminal.
 func printable(s string) string {
 	for _, r := range s {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' || (r >= 0x80 && r < 0xa0) {

@@ -6,16 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxNear bounds how long a name may be to be compared, and maxKnown with how
-// many: the distance takes time in the product of the lengths.
+// maxNear limits the length of the names to compare, and maxKnown limits their
+// number: computing a distance takes time proportional to the product of the
+// lengths.
 const (
 	maxNear  = 64 // bytes
 	maxKnown = 1024
 )
 
-// DidYouMean returns `did you mean "audio"?` for the known name that is
-// nearest to name, or "" if none is near enough to be a slip of the keyboard.
-// A name that differs only in case is always near.
+// DidYouMean returns `did you mean "audio"?` for the known name that is nearest
+// to name, or "" if no name is near enough for a typing mistake. A name that
+// differs only in case is always near.
 func DidYouMean(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -47,8 +48,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// allowed is how many edits a slip may have: one in a short name, a third of
-// a longer one.
+// allowed returns how many edits a typing mistake in name may have: one in a
+// short name, a third of the length of a longer one.
 func allowed(name string) int {
 	return max(1, len([]rune(name))/3)
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// List is the problems of one or more files. As an error it is all of them,
-// one a line.
+// List is the problems of one or more files. Its text as an error has a line
+// for each problem.
 type List []*Diagnostic
 
-// Error returns the problems, one a line, without a final newline.
+// Error returns the problems, one per line, without a final newline.
 func (l List) Error() string {
 	lines := make([]string, len(l))
 	for i, d := range l {
@@ -30,15 +30,15 @@ func (l List) Unwrap() []error {
 	return errs
 }
 
-// HasErrors reports whether one of the problems stops the work.
+// HasErrors reports whether a problem has severity Error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d *Diagnostic) bool { return d.Severity == Error })
 }
 
-// Errors returns the problems that stop the work.
+// Errors returns the problems of severity Error.
 func (l List) Errors() List { return l.only(Error) }
 
-// Warnings returns the problems that do not.
+// Warnings returns the problems of severity Warning.
 func (l List) Warnings() List { return l.only(Warning) }
 
 func (l List) only(s Severity) List {
@@ -51,8 +51,8 @@ func (l List) only(s Severity) List {
 	return part
 }
 
-// Err returns l as an error if it holds one, and nil otherwise. It avoids an
-// error value that is not nil but holds an empty list.
+// Err returns l as an error if l holds a problem of severity Error, and nil
+// otherwise. An empty List stored in an error would not be nil.
 func (l List) Err() error {
 	if l.HasErrors() {
 		return l
@@ -60,9 +60,9 @@ func (l List) Err() error {
 	return nil
 }
 
-// Sort puts the problems in file order: those of files[0] first, and those of
-// files not named last in the order of their names. Problems at one place
-// keep their order.
+// Sort sorts the problems by file, then by place. The order of files is the
+// order of the arguments; other files follow, sorted by name. Problems at the
+// same place keep their order.
 func (l List) Sort(files ...string) {
 	rank := func(d *Diagnostic) int {
 		if i := slices.Index(files, d.File); i >= 0 {

@@ -1,5 +1,5 @@
-// Package jsonpos parses JSON into a tree that remembers where everything
-// is, so that whoever reads the tree can point at what is wrong.
+// Package jsonpos parses JSON into a tree whose nodes know their place in the
+// text, so that messages can point at the place of a problem.
 //
 // It is stricter than encoding/json: text must be UTF-8, a string holds no
 // NUL and no half of a surrogate pair, and size, depth and number of values
@@ -7,8 +7,8 @@
 // as they are written. It imports only the standard library.
 package jsonpos
 
-// The bounds of a document. They keep a hostile one from taking more than a
-// moment and a few times its size in memory.
+// The limits of a document. They limit the time and memory that a hostile
+// document takes: the memory is a few times its size.
 const (
 	MaxBytes  = 16 << 20 // length of the text
 	MaxDepth  = 64       // lists and objects inside one another

@@ -1,10 +1,10 @@
 package jsonpos
 
-// Kind is what kind of value a Node is.
+// Kind is the kind of a Node's value.
 type Kind uint8
 
-// The kinds. Missing is the kind of what [Node.Key] and [Node.Elem] return
-// for something that is not there.
+// The kinds. Missing is the kind of the node that [Node.Key] and [Node.Elem]
+// return for an absent key or element.
 const (
 	Missing Kind = iota
 	Null
@@ -34,11 +34,11 @@ func (k Kind) String() string {
 	return "nothing"
 }
 
-// cell is a value or key. The cells of a document lie in the order of their
-// text: after a list its elements, after an object key, value, key, value.
+// cell is a value or key. The cells of a document are in the order of the text:
+// a list is followed by its elements, an object by key, value, key, value.
 type cell struct {
 	start, end int32 // in the text
-	next       int32 // the cell after this value and all inside it
+	next       int32 // the cell after this value and all cells inside it
 	kind       Kind
 }
 

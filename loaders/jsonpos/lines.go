@@ -2,8 +2,8 @@ package jsonpos
 
 import "slices"
 
-// position returns line and column of an offset. It looks the lines up once
-// for all nodes, because a document may have very many problems.
+// position returns line and column of an offset. It finds the starts of the
+// lines once for all nodes, because a document may have many problems.
 func (t *tree) position(offset int) (line, column int) {
 	t.once.Do(func() {
 		t.lines = []int32{0}

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// tree is what the nodes of a document share.
+// tree is shared by all nodes of a document.
 type tree struct {
 	src   []byte
 	cells []cell
-	lines []int32 // where the lines start, worked out when first asked
+	lines []int32 // offsets of the lines, computed on first use
 	once  sync.Once
 }
 
-// Node is a value of a document, and the way to it from the top. It is
-// read-only and may be shared between goroutines.
+// Node is a value of a document, with its path from the top. It is read-only
+// and may be shared between goroutines.
 type Node struct {
 	tree    *tree
 	cell    int32
@@ -35,8 +35,8 @@ func (n *Node) Kind() Kind {
 	return n.tree.cells[n.cell].kind
 }
 
-// Offset returns where n's text starts, in bytes. What is missing starts
-// where the object or list starts that it is missing in.
+// Offset returns where n's text starts, in bytes. A missing value has the
+// offset of the object or list that lacks it.
 func (n *Node) Offset() int { return int(n.tree.cells[n.cell].start) }
 
 // Raw returns n's text, "" if it is missing. Strings are in quotes.
@@ -132,8 +132,8 @@ func (n *Node) Elem(i int) *Node {
 	return &Node{tree: n.tree, cell: n.cell, missing: true, up: n, elem: i}
 }
 
-// Members yields the members of an Object in the order they are written:
-// first the key, a String, then the value. A key that is repeated comes again.
+// Members yields the members of an Object in the order they are written: first
+// the key, a String, then the value. It also yields repeated keys.
 func (n *Node) Members() iter.Seq2[*Node, *Node] {
 	return func(yield func(*Node, *Node) bool) {
 		if n.Kind() != Object {
@@ -164,14 +164,14 @@ func (n *Node) Key(name string) *Node {
 	return &Node{tree: n.tree, cell: n.cell, missing: true, up: n, name: name, elem: -1}
 }
 
-// Path returns the way to n from the top: "args.padding[0].tensor".
+// Path returns the path to n from the top: "args.padding[0].tensor".
 func (n *Node) Path() string {
 	var b strings.Builder
 	n.writePath(&b)
 	return b.String()
 }
 
-// maxName is how much of a key a path shows, in bytes.
+// maxName is the longest part of a key that a path shows, in bytes.
 const maxName = 64
 
 func (n *Node) writePath(b *strings.Builder) {
@@ -192,7 +192,7 @@ func (n *Node) writePath(b *strings.Builder) {
 	}
 }
 
-// isName reports whether a key can stand in a path as it is.
+// isName reports whether a path shows a key without quotes.
 func isName(s string) bool {
 	for i := range len(s) {
 		if !isWord(s[i]) {

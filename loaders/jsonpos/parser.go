@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Error says why a text is no JSON, or too large, and where.
+// Error says why a text is not JSON, or is too large, and where.
 type Error struct {
 	Offset int // in bytes
 	Line   int // from 1
 	Column int // from 1, in bytes
 	Msg    string
-	Limit  bool // a bound of this package is exceeded; the text may be JSON
+	Limit  bool // a limit of this package is exceeded; the text may be valid JSON
 }
 
 // Error returns the place and the message: "3:7: expected a comma".
@@ -69,7 +69,8 @@ func (p *parser) document() *Error {
 	return nil
 }
 
-// checkStart refuses encodings other than UTF-8 in words that help.
+// checkStart refuses encodings other than UTF-8, with a message that names the
+// encoding.
 func (p *parser) checkStart() *Error {
 	if bytes.HasPrefix(p.src, []byte("\xef\xbb\xbf")) {
 		if len(bytes.TrimSpace(p.src[3:])) == 0 {
@@ -141,7 +142,7 @@ var literals = []struct {
 	kind Kind
 }{{"null", Null}, {"true", Bool}, {"false", Bool}}
 
-// word reports whether text is next and no longer word is.
+// word reports whether text comes next, followed by the end of the word.
 func (p *parser) word(text string) bool {
 	rest := p.src[p.at:]
 	if !bytes.HasPrefix(rest, []byte(text)) {
@@ -220,12 +221,12 @@ func (p *parser) member() *Error {
 	return p.value()
 }
 
-// unexpected says what stands where something else was expected.
+// unexpected returns the error for text where something else was expected.
 func (p *parser) unexpected(want string) *Error {
 	if p.at == len(p.src) {
 		return p.ended()
 	}
-	for _, w := range strangers {
+	for _, w := range foreignWords {
 		if p.word(w.text) {
 			return p.fail(p.at, "%s is not JSON; %s", w.text, w.advice)
 		}
@@ -239,8 +240,8 @@ func (p *parser) unexpected(want string) *Error {
 	return p.fail(p.at, "expected %s, got %s", want, p.seen())
 }
 
-// strangers are words of other languages that end up in JSON.
-var strangers = []struct{ text, advice string }{
+// foreignWords are words of programming languages that are not JSON.
+var foreignWords = []struct{ text, advice string }{
 	{"NaN", "it has only finite numbers"},
 	{"nan", "it has only finite numbers"},
 	{"Infinity", "it has only finite numbers"},
@@ -251,7 +252,8 @@ var strangers = []struct{ text, advice string }{
 	{"undefined", `write "null", without quotes`},
 }
 
-// ended says that the text is cut off, and what is not closed.
+// ended returns the error for a text that ends too early. It names the list or
+// object that is not closed.
 func (p *parser) ended() *Error {
 	if len(p.open) == 0 {
 		return p.fail(p.at, "the text ends too early")
@@ -269,7 +271,7 @@ func definite(k Kind) string {
 	return "the object"
 }
 
-// seen describes what is next, for a message.
+// seen describes the next character or byte, for a message.
 func (p *parser) seen() string {
 	rest := p.src[p.at:]
 	r, n := utf8.DecodeRune(rest)

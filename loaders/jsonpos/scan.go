@@ -53,7 +53,7 @@ func (p *parser) digits() int {
 	return p.at - start
 }
 
-// string scans a string with its quotes and checks what is in it.
+// string scans a string with its quotes and checks its contents.
 func (p *parser) string() *Error {
 	start := p.at
 	p.at++
@@ -91,7 +91,7 @@ func (p *parser) column(offset int) int {
 	return column
 }
 
-// escape scans one escape sequence, or two that make a surrogate pair.
+// escape scans one escape sequence, or the two that form a surrogate pair.
 func (p *parser) escape() *Error {
 	start := p.at
 	p.at++

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// unquote returns the text of a string that the parser has accepted.
+// unquote returns the value of a string that the parser has accepted.
 func unquote(src []byte) string {
 	body := src[1 : len(src)-1]
 	for i, c := range body {
@@ -46,7 +46,7 @@ func unescape(body []byte, i int) []byte {
 	return out
 }
 
-// hexRune returns the number that four hexadecimal digits write.
+// hexRune returns the value of four hexadecimal digits.
 func hexRune(digits []byte) rune {
 	n, err := strconv.ParseUint(string(digits[:4]), 16, 16)
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"millrace"
 )
 
-// verifyEnd decides whether the data ended where it should, given how many rows
-// were delivered. TensorFlow reports the same end for data that ran out, for a
-// file that was cut between two records and for an iterator that was cancelled.
-// So the rows are counted, and the files compared with what the scan found.
+// verifyEnd returns an error if the data ended too early. rows is the number of
+// rows delivered. TensorFlow reports the same end for complete data, for a file
+// that was cut between two records, and for an iterator that was cancelled. So
+// verifyEnd compares the number of rows with the expected number, and the files
+// with the result of the scan.
 func (pl *Pipeline) verifyEnd(ctx context.Context, rows int64) error {
 	if pl.Plan.Epochs == 0 {
 		return pl.Plan.NoRecords()

@@ -73,8 +73,8 @@ func (pl *Pipeline) find(ctx context.Context, err error) error {
 	return &placed
 }
 
-// suspect names the files that an error can be about when all local ones are
-// as they should be: the remote ones, which TensorFlow's message may not name.
+// suspect adds the remote files to an error if all local files are intact.
+// TensorFlow's message may not name the file.
 func suspect(remote []string, e *millrace.Error) {
 	switch len(remote) {
 	case 0:
@@ -122,8 +122,8 @@ func codeClass(failed *tfbridge.Error, remote bool) millrace.Class {
 	return millrace.ErrInternal
 }
 
-// osLimit matches limits of the operating system, which TensorFlow does not
-// tell from a lack of memory.
+// osLimit matches messages about limits of the operating system. TensorFlow's
+// status code is the same as for a lack of memory.
 var osLimit = regexp.MustCompile(`(?i)too many open files|no space left on device|disk quota exceeded`)
 
 // differentShapes is TensorFlow's message for a batch of unequal elements.

@@ -9,35 +9,35 @@ import (
 )
 
 // pass is one pass over the data of a pipeline. [steps.Pipeline.Run] makes the
-// steps and tells the pass what came of them.
+// steps and calls the pass with their results.
 //
 // # A bad record
 //
 // Records are parsed several at once: several batches of them, or a block that
 // windows are cut from. If one record is bad, the whole group fails, and the
-// good batches of the group would be lost with it. Which batches a user gets
-// must not depend on such a group. So after a failure that may be a record's,
-// the pass starts the iterator once more, with the smallest group, and skips the
-// batches that were delivered. The good batches come, one by one, and then the
-// failure again. That failure is final. Where files overtake one another
-// (sloppy_interleave) the second reading may come in another order, so the first
-// failure is final there.
+// good batches of the group would be lost with it. The size of the group must
+// not decide which batches a user gets. So after a failure that a record may
+// have caused, the pass starts the iterator again, with the smallest group, and
+// skips the batches that were delivered. It delivers the good batches one by
+// one until the failure comes again, which is final. With sloppy_interleave the
+// order of records may differ in the second reading, so there the first failure
+// is final.
 type pass struct {
 	pipe      *Pipeline
 	session   *tfbridge.Session
 	saveEvery int64 // batches from one saved state to the next; 0: none
 	init      *tfbridge.Callable
-	batches   int64 // delivered
-	rows      int64 // delivered
+	batches   int64 // number of batches delivered
+	rows      int64 // number of rows delivered
 	group     int64 // records parsed at once
-	skip      int64 // batches left out at the start
-	retrying  bool  // after a failure: as few records as can be are parsed at once
+	skip      int64 // batches to skip at the start
+	retrying  bool  // the iterator was started again after a failure, with the smallest group
 }
 
 // Next returns no values: the iterator is in the graph.
 func (p *pass) Next(context.Context) ([]*tfbridge.Tensor, error) { return nil, nil }
 
-// Taken counts a batch and saves the state where it is asked for.
+// Taken counts a batch and saves the state if one is due.
 func (p *pass) Taken(rows int64) ([]byte, error) {
 	p.rows += rows
 	p.batches++
@@ -47,11 +47,11 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 	return nil, nil
 }
 
-// Close does nothing: the next pass starts the iterator anew.
+// Close does nothing: the next pass starts the iterator again.
 func (p *pass) Close() {}
 
-// start puts the iterator at a batch of the data. group is how many records
-// are parsed at once.
+// start starts the iterator and skips the first skip batches. group is how many
+// records are parsed at once.
 func (p *pass) start(group, skip int64) error {
 	feeds, err := scalars(group, skip)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 	return p.start(p.pipe.retryGroupSize, p.batches)
 }
 
-// dataFault reports whether a failure may be that of a record.
+// dataFault reports whether a bad record may have caused a failure.
 func dataFault(err error) bool {
 	return errors.Is(err, tfbridge.InvalidArgument) || errors.Is(err, tfbridge.DataLoss) ||
 		errors.Is(err, tfbridge.FailedPrecondition)
@@ -109,7 +109,7 @@ func (p *pass) saveState() ([]byte, error) {
 	return encodeState(p.pipe.Plan, &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip}, state)
 }
 
-// restoreState puts the iterator where a state was saved.
+// restoreState sets the iterator to the position of a saved state.
 func (p *pass) restoreState(saved []byte) error {
 	header, state, err := decodeState(p.pipe.Plan, saved)
 	if err != nil {

@@ -9,6 +9,6 @@ import (
 type Pipeline struct {
 	*build.Parts
 	GroupSize      int64           // records parsed at once
-	retryGroupSize int64           // likewise, after a failure
+	retryGroupSize int64           // records parsed at once after a failure
 	steps          *steps.Pipeline // the same for [steps.Pipeline.Run]
 }

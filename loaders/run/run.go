@@ -19,8 +19,8 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 // Steps returns the pipeline as a model's input.
 func (pl *Pipeline) Steps() *steps.Pipeline { return pl.steps }
 
-// Run yields the batches of a pipeline from the start or a saved state, by one
-// session run a batch. See [steps.Pipeline.Run].
+// Run yields the batches of a pipeline from the start or a saved state, one
+// session run per batch. See [steps.Pipeline.Run].
 //
 // Only one Run of a pipeline may be ranged over at a time; a second one yields
 // an error.
@@ -28,9 +28,8 @@ func (pl *Pipeline) Run(ctx context.Context, sess *tfbridge.Session, o *steps.Op
 	return pl.steps.Run(ctx, sess, o)
 }
 
-// Wait waits until nothing of an earlier run is in flight. A run that ended
-// because its context did leaves its last step running; closing the session
-// ends that.
+// Wait waits until no step of an earlier run is in flight. When a context ends
+// a run, the run's last step may continue; closing the session ends it.
 func (pl *Pipeline) Wait(ctx context.Context) error { return pl.steps.Wait(ctx) }
 
 // open starts a pass over the data.

@@ -11,9 +11,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// A saved state is the state of tf.data's iterator behind a header that says
-// what it belongs to. TensorFlow restores any bytes into any iterator: a state
-// that is damaged, or of another plan, would give other batches without a word.
+// A saved state is a header followed by the state of tf.data's iterator. The
+// header identifies the plan that the state belongs to. TensorFlow restores any
+// bytes into any iterator: without the header, a damaged state or the state of
+// another plan would silently give wrong batches.
 //
 //	millrace loader state 1\n
 //	{"plan": ..., "seed": ..., ..., "sha256": of the rest}\n
@@ -22,20 +23,21 @@ import (
 // stateMagic is the first line of a saved state.
 const stateMagic = "millrace loader state 1\n"
 
-// stateHeader says what a saved state belongs to, and how far its run was.
+// stateHeader identifies the plan of a saved state, and the position of its
+// run.
 type stateHeader struct {
 	Plan    string `json:"plan"` // digest of the plan without its seed
 	Seed    int64  `json:"seed"`
 	Runtime string `json:"runtime"` // TensorFlow's version
-	Batches int64  `json:"batches"` // delivered before
-	Rows    int64  `json:"rows"`    // delivered before
+	Batches int64  `json:"batches"` // number of batches delivered before
+	Rows    int64  `json:"rows"`    // number of rows delivered before
 	Group   int64  `json:"group"`   // records parsed at once
-	Skip    int64  `json:"skip"`    // batches left out at the start
+	Skip    int64  `json:"skip"`    // batches to skip at the start
 	SHA256  string `json:"sha256"`  // of the iterator's state
 }
 
-// encodeState puts a header before the state of an iterator. It fills in what
-// the header says about the plan, the runtime and the state.
+// encodeState puts a header before the state of an iterator. It sets the
+// header's fields about the plan, the runtime and the state.
 func encodeState(p *plan.Plan, header *stateHeader, state []byte) ([]byte, error) {
 	var err error
 	if header.Plan, err = p.Digest(); err != nil {
@@ -49,13 +51,13 @@ func encodeState(p *plan.Plan, header *stateHeader, state []byte) ([]byte, error
 	return bytes.Join([][]byte{[]byte(stateMagic), line, []byte("\n"), state}, nil), nil
 }
 
-// decodeState takes a saved state apart. It checks that the state is whole and
-// belongs to the plan.
+// decodeState splits a saved state into header and iterator state. It checks
+// that the state is complete and belongs to the plan.
 func decodeState(p *plan.Plan, saved []byte) (*stateHeader, []byte, error) {
 	rest, ok := bytes.CutPrefix(saved, []byte(stateMagic))
 	line, state, found := bytes.Cut(rest, []byte("\n"))
 	if !ok || !found {
-		return nil, nil, stateError(p, "this is no saved state of a loader")
+		return nil, nil, stateError(p, "this is not a saved state of a loader")
 	}
 	header := &stateHeader{}
 	if err := json.Unmarshal(line, header); err != nil {
@@ -69,11 +71,11 @@ func decodeState(p *plan.Plan, saved []byte) (*stateHeader, []byte, error) {
 	case err != nil:
 		return nil, nil, err
 	case header.Plan != digest:
-		return nil, nil, stateError(p, "the saved state is of another loader config, manifest or list of files")
+		return nil, nil, stateError(p, "the saved state belongs to another loader config, manifest or list of files")
 	case header.Seed != p.Seed:
-		return nil, nil, stateError(p, "the state was saved with seed %d, the plan has %d; set args.seed", header.Seed, p.Seed)
+		return nil, nil, stateError(p, "the state was saved with seed %d, but the plan has seed %d; set args.seed", header.Seed, p.Seed)
 	case header.Runtime != tfbridge.Version():
-		return nil, nil, stateError(p, "the state was saved with TensorFlow %s, this is %s", header.Runtime, tfbridge.Version())
+		return nil, nil, stateError(p, "the state was saved with TensorFlow %s, but this is TensorFlow %s", header.Runtime, tfbridge.Version())
 	}
 	return header, state, nil
 }

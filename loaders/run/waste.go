@@ -9,20 +9,21 @@ import (
 	"millrace/tfbridge"
 )
 
-// Waste adds up how much of padded tensors is padding.
+// Waste sums how much of each padded tensor is padding.
 type Waste struct {
 	tensors []wasted
 }
 
-// wasted is one padded tensor with what its batches held so far.
+// wasted holds the sums of one padded tensor over its batches so far.
 type wasted struct {
 	plan.PaddedTensor
-	elements int64 // padding included
-	data     int64 // padding left out
+	elements int64 // number of elements, with padding
+	data     int64 // number of elements, without padding
 }
 
-// NewWaste adds up the padding of the tensors that [plan.Plan.MeasurePadding]
-// returned, together with the plan whose batches [Waste.Add] takes.
+// NewWaste returns a Waste for the tensors that [plan.Plan.MeasurePadding]
+// returned. [Waste.Add] takes the batches of the plan that MeasurePadding
+// returned with them.
 func NewWaste(tensors []plan.PaddedTensor) *Waste {
 	w := &Waste{}
 	for _, t := range tensors {
@@ -34,10 +35,10 @@ func NewWaste(tensors []plan.PaddedTensor) *Waste {
 // TensorWaste is how much of a tensor is padding.
 type TensorWaste struct {
 	Tensor string  `json:"tensor"`
-	Share  float64 `json:"share"` // of its elements in all batches, from 0 to 1
+	Share  float64 `json:"share"` // padding as a part of its elements in all batches, from 0 to 1
 }
 
-// Known reports whether all shares are known without a batch.
+// Known reports whether all shares are known without reading batches.
 func (w *Waste) Known() bool {
 	return !slices.ContainsFunc(w.tensors, func(x wasted) bool { return x.Counter != "" })
 }
@@ -62,7 +63,7 @@ func (w *Waste) Add(b *steps.Batch) error {
 }
 
 // Tensors returns the share of padding in each padded tensor, in the order of
-// the config; nothing without padding.
+// the config; nil if no tensor is padded.
 func (w *Waste) Tensors() []TensorWaste {
 	var list []TensorWaste
 	for _, x := range w.tensors {
