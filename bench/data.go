@@ -19,9 +19,9 @@ const (
 	readBuffer = 256 << 10
 )
 
-// files says where everything lies.
+// files holds the paths of a benchmark's files.
 type files struct {
-	dir     string // of all
+	dir     string // folder of all files
 	data    string // records and manifest
 	read    string // loader config of the reading benchmark
 	predict string // loader config of the predicting one
@@ -29,7 +29,7 @@ type files struct {
 	model   string // SavedModel
 }
 
-// layout names the files for a number of records.
+// layout returns the paths for a number of records.
 func layout(dir string, records int) files {
 	return files{
 		dir:     dir,
@@ -41,7 +41,7 @@ func layout(dir string, records int) files {
 	}
 }
 
-// make writes the records, unless they are there, and the configs.
+// make writes the configs, and the records unless they exist.
 func (f files) make(records, epochs int) error {
 	manifest := filepath.Join(f.data, "__manifest__.json")
 	if _, err := os.Stat(manifest); err != nil { // it is written last
@@ -129,7 +129,7 @@ func (f files) config(epochs int, features ...string) object {
 	return object{"type": "independent", "args": loaderArgs(f.data, batchSize, epochs, features...)}
 }
 
-// loaderArgs returns the arguments of a loader, but for those of its type.
+// loaderArgs returns the arguments that every type of loader has.
 func loaderArgs(folder string, batch, epochs int, features ...string) object {
 	var primary []object
 	for _, name := range features {

@@ -11,12 +11,12 @@ import (
 	"millrace/graph/dataset"
 )
 
-// Elements that a Go sequence makes, beside those of a Python generator.
+// Elements from a Go sequence, compared with elements from a Python generator.
 const (
 	seqScript  = "bench/bench_python_fromseq.py"
 	seqBatch   = 128
 	seqWarm    = 20   // batches
-	seqBatches = 5000 // ours; Python reads a fiftieth of them
+	seqBatches = 5000 // batches that we read; Python reads a fiftieth of them
 )
 
 // seqVector is an element of the larger kind.

@@ -13,7 +13,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// What is predicted live: one image at a time, with a model of the examples.
+// Live predictions: one image at a time, with a model of the examples.
 const (
 	liveModel  = "examples/digits/model"
 	liveKey    = "serving_default"
@@ -21,7 +21,7 @@ const (
 	liveScript = "bench/bench_python_live.py"
 	liveWarm   = 500
 	liveCalls  = 3000
-	liveTurns  = 3 // of each side, of which the best counts
+	liveTurns  = 3 // turns of each side; the best one counts
 )
 
 var liveShape = []int64{1, 8, 8}
@@ -36,7 +36,7 @@ type liveRound struct {
 	Ours, Bare, Python latency
 }
 
-// live measures them.
+// live measures small live predictions.
 type live struct {
 	model  *tfbridge.SavedModel
 	bare   []string // the program that calls TF_SessionRun, and its arguments
@@ -50,8 +50,8 @@ func prepareLive(ctx context.Context, s sides) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As a service would for small models: in the calling thread. The bare call
-	// does the same.
+	// Run in the calling thread, as a service does for small models. The bare
+	// call does the same.
 	m, err := tfbridge.LoadSavedModel(liveModel, []string{"serve"}, &tfbridge.SessionOptions{IntraOpThreads: 1, InterOpThreads: -1})
 	if err != nil {
 		return nil, err
@@ -78,7 +78,8 @@ func prepareLive(ctx context.Context, s sides) (*live, error) {
 	return l, nil
 }
 
-// liveArguments are how often to call, what more there is, and the shape.
+// liveArguments returns the arguments of a measuring program: the number of
+// calls, more, and the shape.
 func liveArguments(more ...string) []string {
 	args := append([]string{strconv.Itoa(liveWarm), strconv.Itoa(liveCalls)}, more...)
 	for _, d := range liveShape {
@@ -87,7 +88,7 @@ func liveArguments(more ...string) []string {
 	return args
 }
 
-// values is how many elements a shape has.
+// values returns the number of elements of a shape.
 func values(shape []int64) int64 {
 	n := int64(1)
 	for _, d := range shape {
@@ -150,7 +151,7 @@ func (l *live) call(data []float32) error {
 	}
 	for name, y := range out {
 		if b, err := y.Bytes(); err != nil || len(b) == 0 {
-			return fmt.Errorf("%s predicts no %s: %w", liveModel, name, err)
+			return fmt.Errorf("%s does not predict %s: %w", liveModel, name, err)
 		}
 		y.Close()
 	}
@@ -159,7 +160,7 @@ func (l *live) call(data []float32) error {
 
 func microseconds(v float64) string { return fmt.Sprintf("%.1f us", v*1e6) }
 
-// liveRows are the comparisons of live predictions. The bare call stands in
+// liveRows are the comparisons of live predictions. The bare call is in
 // Python's column.
 func liveRows() []row {
 	ours := func(r round) float64 { return r.Live.Ours.P50S }

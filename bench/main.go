@@ -2,8 +2,8 @@
 // files, in one run, and prints ratios. It makes the files, a virtual
 // environment with the same TensorFlow release and a small model under
 // build/bench, then measures both sides in turn, round by round, each in a
-// process of its own. Figures depend on the machine; the ratios are what is
-// judged.
+// process of its own. Figures depend on the machine, so the targets are for
+// ratios.
 //
 //	go run ./bench            what "make bench" runs
 //	go run ./bench -rounds 1  a quick look
@@ -22,7 +22,7 @@ import (
 	"strconv"
 )
 
-// settings is what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	dir      string // everything that is made goes here
 	millrace string // the program; "" = built from this tree
@@ -42,7 +42,7 @@ func main() {
 	flag.StringVar(&s.python, "python", os.Getenv(pythonEnv), "a Python with TensorFlow (a virtual environment by default); also $"+pythonEnv)
 	flag.IntVar(&s.records, "records", 100_000, "records to read")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
-	flag.IntVar(&s.passes, "passes", 5, "warm passes of which Python's best counts; epochs that Millrace reads")
+	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
 	flag.Parse()
 
@@ -58,7 +58,7 @@ func main() {
 	}
 }
 
-// run prepares, measures and reports. It says whether every target is met.
+// run prepares, measures and reports. It returns whether every target is met.
 func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.records < 1 || s.rounds < 1 || s.passes < 1 {
 		return false, errors.New("-records, -rounds and -passes must be at least 1")
@@ -125,7 +125,7 @@ func prepare(ctx context.Context, s settings) (sides, error) {
 	return sides{millrace: m, python: p}, nil
 }
 
-// writeResults keeps every figure of every round.
+// writeResults writes all figures of all rounds to a file.
 func writeResults(path string, rounds []round) error {
 	text, err := json.MarshalIndent(rounds, "", "  ")
 	if err != nil {

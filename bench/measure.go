@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// sides are the two that are compared.
+// sides are the two programs to compare.
 type sides struct {
 	millrace millrace
 	python   python
@@ -18,7 +18,7 @@ type sides struct {
 // round is one measurement of everything.
 type round struct {
 	Read         figures     `json:"read"`
-	First        figures     `json:"first"` // a single pass, as Python's start
+	First        figures     `json:"first"` // a single pass, as in Python's start
 	Predict      figures     `json:"predict"`
 	PerRecord    pythonRate  `json:"python_per_record"`
 	Vectorised   pythonRate  `json:"python_vectorised"`
@@ -54,7 +54,7 @@ func measure(ctx context.Context, s sides) (r round, err error) {
 	return r, r.check()
 }
 
-// check sees that both sides did the work.
+// check returns an error unless both sides read all records.
 func (r *round) check() error {
 	if r.First.Records == 0 || r.First.Records != r.Start.Records {
 		return fmt.Errorf("millrace read %d records in a pass, Python %d", r.First.Records, r.Start.Records)
@@ -66,8 +66,8 @@ func (r *round) check() error {
 	return nil
 }
 
-// sameBatches compares the first batches of both sides: a benchmark of
-// something else would be worth nothing.
+// sameBatches compares the first batches of both sides, because a benchmark is
+// only valid if both give the same.
 func sameBatches(ctx context.Context, s sides) error {
 	out, err := exec.CommandContext(ctx, s.millrace.program, "dump", s.millrace.first, "-n", "3").Output()
 	if err != nil {

@@ -20,10 +20,11 @@ const (
 type python struct {
 	files
 	program string
-	extra   []string // arguments of every measurement
+	extra   []string // arguments for every measurement
 }
 
-// prepare sees to an interpreter with TensorFlow, and has it make the model.
+// prepare finds or makes an interpreter with TensorFlow, and lets it make the
+// model.
 func (p *python) prepare(ctx context.Context) error {
 	if p.program == "" {
 		program, err := environment(ctx, filepath.Join(p.dir, "venv"))
@@ -40,8 +41,8 @@ func (p *python) prepare(ctx context.Context) error {
 	return p.run(ctx, &made, "model", p.model)
 }
 
-// environment returns the Python of a virtual environment, which it makes
-// first if it isn't there. The file "ready" is written last.
+// environment returns the Python of a virtual environment. It makes the
+// environment if it does not exist. The file "ready" is written last.
 func environment(ctx context.Context, dir string) (string, error) {
 	program, ready := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "ready")
 	if _, err := os.Stat(ready); err == nil {
@@ -79,14 +80,14 @@ func (p *python) run(ctx context.Context, result any, args ...string) error {
 	return runJSON(ctx, result, p.program, append(append([]string{script}, args...), p.extra...)...)
 }
 
-// pythonRate is how fast the fastest of several ways is.
+// pythonRate is the speed of the fastest of several ways.
 type pythonRate struct {
 	RecordsPerS float64            `json:"records_per_s"`
 	Way         string             `json:"way"`
 	Ways        map[string]float64 `json:"ways"`
 }
 
-// pythonStart is what starting costs.
+// pythonStart is the time and memory of a start.
 type pythonStart struct {
 	Records      int64   `json:"records"`
 	FirstBatchS  float64 `json:"first_batch_s"`
@@ -103,12 +104,12 @@ func runJSON(ctx context.Context, result any, program string, args ...string) er
 		return fmt.Errorf("%s %v: %w\n%s", program, args, err, stderr.text)
 	}
 	if err := json.Unmarshal(out, result); err != nil {
-		return fmt.Errorf("%s %v printed no JSON: %w", program, args, err)
+		return fmt.Errorf("%s %v did not print JSON: %w", program, args, err)
 	}
 	return nil
 }
 
-// tail keeps the last bytes of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

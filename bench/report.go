@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// row is one comparison: a figure of ours and of Python's in every round.
+// row is one comparison: a figure of Millrace and one of Python in every round.
 type row struct {
 	name   string
 	ours   func(r round) float64
@@ -16,7 +16,7 @@ type row struct {
 	target target
 }
 
-// target is what a row must reach; the zero value judges nothing.
+// target is the target of a row. The zero value is no target.
 type target struct {
 	atLeast float64 // ours / theirs; 0 = none
 	atMost  float64 // ours / theirs; 0 = none
@@ -59,9 +59,9 @@ var rows = []row{
 		func(r round) float64 { return float64(r.StartPredict.PeakRSSBytes) }, megabyte, target{}},
 }
 
-// report prints the table and says whether every target is met. Figures are
-// medians over the rounds; a ratio is the median of each round's own, so that
-// a machine that slows down meanwhile slows both sides.
+// report prints the table and returns whether every target is met. Figures are
+// medians over the rounds; a ratio is the median of the ratios of all rounds,
+// so that a machine that slows down affects both sides.
 func report(out io.Writer, rounds []round) bool {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tmillrace\tpython\tratio\ttarget\t")
@@ -79,7 +79,7 @@ func report(out io.Writer, rounds []round) bool {
 	return all
 }
 
-// over is the median of a figure.
+// over returns the median of a figure over all rounds.
 func over(rounds []round, figure func(r round) float64) float64 {
 	values := make([]float64, len(rounds))
 	for i, r := range rounds {
@@ -93,14 +93,14 @@ func over(rounds []round, figure func(r round) float64) float64 {
 	return values[middle]
 }
 
-// met says whether a figure and its ratio reach the target.
+// met reports whether a figure and its ratio reach the target.
 func (t target) met(ours, ratio float64) bool {
 	return (t.atLeast == 0 || ratio >= t.atLeast) &&
 		(t.atMost == 0 || ratio <= t.atMost) &&
 		(t.limit == 0 || ours <= t.limit)
 }
 
-// verdict is "" when nothing is judged.
+// verdict returns the outcome for the table, "" without a target.
 func (t target) verdict(met bool) string {
 	switch {
 	case t == target{}:

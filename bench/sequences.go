@@ -36,7 +36,7 @@ type sequenceFiles struct {
 	floats string // Examples of lists of floats
 	raw    string // Examples of the bytes of float32s
 	padded string // SequenceExamples of lists of several lengths
-	dir    string // of the configs
+	dir    string // folder of the configs
 }
 
 func sequenceLayout(dir string) sequenceFiles {
@@ -46,8 +46,8 @@ func sequenceLayout(dir string) sequenceFiles {
 	}
 }
 
-// windowConfig is the config of windows of a size of a folder, read for some
-// epochs.
+// windowConfig returns the path of the config for windows of a size over a
+// folder and a number of epochs.
 func (f sequenceFiles) windowConfig(folder string, size, epochs int) string {
 	return filepath.Join(f.dir, fmt.Sprintf("%s-%d-%d.json", filepath.Base(folder), size, epochs))
 }
@@ -56,7 +56,7 @@ func (f sequenceFiles) paddedConfig(epochs int) string {
 	return filepath.Join(f.dir, fmt.Sprintf("lists-%d.json", epochs))
 }
 
-// make writes the records, unless they are there, and the configs.
+// make writes the configs, and the records unless they exist.
 func (f sequenceFiles) make() error {
 	for _, folder := range []struct {
 		path           string
@@ -76,7 +76,7 @@ func (f sequenceFiles) make() error {
 	return f.makeConfigs()
 }
 
-// makeFolder writes the files of a folder, and last its manifest.
+// makeFolder writes the files of a folder and then its manifest.
 func makeFolder(folder string, files, records int, manifest object, record func(rng *rand.Rand) []byte) error {
 	path := filepath.Join(folder, "__manifest__.json")
 	if _, err := os.Stat(path); err == nil {
@@ -138,7 +138,7 @@ func rawChunk(rng *rand.Rand) []byte {
 	})
 }
 
-// lists returns a SequenceExample of tokens and as many frames.
+// lists returns a SequenceExample with tokens and the same number of frames.
 func lists(rng *rand.Rand) []byte {
 	var tokens, frames []example.Feature
 	for range shortestList + rng.IntN(longestList-shortestList+1) {

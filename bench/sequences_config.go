@@ -1,7 +1,7 @@
 package main
 
-// makeConfigs writes the loader configs: of one pass, whose values are
-// compared, and of as many as are measured.
+// makeConfigs writes the loader configs: one with a single epoch, to compare
+// values, and one with the epochs to measure.
 func (f sequenceFiles) makeConfigs() error {
 	configs := map[string]object{
 		f.paddedConfig(1):         f.paddedLoader(1),
@@ -22,7 +22,7 @@ func (f sequenceFiles) makeConfigs() error {
 	return nil
 }
 
-// windowLoader cuts windows that follow one another.
+// windowLoader returns the config of a loader that cuts consecutive windows.
 func windowLoader(folder string, size, epochs int) object {
 	args := loaderArgs(folder, windowBatch, epochs, "x")
 	args["min_window"], args["max_window"] = size, size
@@ -30,7 +30,8 @@ func windowLoader(folder string, size, epochs int) object {
 	return object{"type": "continuous_sequence", "args": args}
 }
 
-// paddedLoader pads whole records to the longest of their batch.
+// paddedLoader returns the config of a loader that pads records to the longest
+// in their batch.
 func (f sequenceFiles) paddedLoader(epochs int) object {
 	args := loaderArgs(f.padded, padBatch, epochs, "tokens", "frames")
 	args["padding"] = true

@@ -17,7 +17,7 @@ const sequenceScript = "bench/bench_python_sequences.py"
 type sequences struct {
 	sequenceFiles
 	sides
-	fastest []string // Python's way of each job, known after the first round
+	fastest []string // Python's fastest way for each job, known after the first round
 }
 
 // sequenceRound is one measurement of the sequence loaders.
@@ -45,8 +45,8 @@ type form struct{ name, folder string }
 
 func (f sequenceFiles) forms() []form { return []form{{"float", f.floats}, {"raw", f.raw}} }
 
-// prepareSequences makes the files and sees that both sides make the same of
-// them.
+// prepareSequences makes the files and checks that both sides give the same
+// batches.
 func prepareSequences(ctx context.Context, s sides) (*sequences, error) {
 	q := &sequences{sequenceFiles: sequenceLayout(s.millrace.dir), sides: s}
 	if err := q.make(); err != nil {
@@ -91,7 +91,8 @@ func (q *sequences) same(ctx context.Context, config, folder string, args ...str
 	return nil
 }
 
-// sameSequences says where two sides' batches differ.
+// sameSequences returns an error that names the first difference between the
+// batches of both sides.
 func sameSequences(ours, theirs []map[string]tensor) error {
 	if len(ours) != len(theirs) || len(ours) == 0 {
 		return fmt.Errorf("millrace has %d batches, Python %d", len(ours), len(theirs))
@@ -106,8 +107,8 @@ func sameSequences(ours, theirs []map[string]tensor) error {
 	return nil
 }
 
-// measure takes one round. Python measures everything in one process, as
-// starting it takes longer than that.
+// measure takes one round. Python measures everything in one process, because
+// starting Python takes longer than the measurements.
 func (q *sequences) measure(ctx context.Context) (r sequenceRound, err error) {
 	r.Windows = map[string]*windowRound{}
 	for _, f := range q.forms() {
@@ -128,8 +129,8 @@ func (q *sequences) measure(ctx context.Context) (r sequenceRound, err error) {
 	return r, q.theirs(ctx, &r)
 }
 
-// windows measures windows of a size. The copy comes right before and after
-// ours, and the faster one counts.
+// windows measures windows of a size. It measures the copy right before and
+// right after Millrace, and takes the faster one.
 func (q *sequences) windows(ctx context.Context, f form, size int) (*windowRound, error) {
 	w := &windowRound{}
 	var err error
@@ -148,7 +149,7 @@ func (q *sequences) windows(ctx context.Context, f form, size int) (*windowRound
 // samplesPerSecond turns windows into samples.
 func samplesPerSecond(f figures, size int) float64 { return f.RecordsPerS * float64(size) }
 
-// job is something that Python measures.
+// job is one measurement for Python.
 type job struct {
 	Mode   string `json:"mode"`
 	Folder string `json:"folder"`
@@ -157,8 +158,8 @@ type job struct {
 	Way    string `json:"way,omitempty"` // the only one to measure
 }
 
-// theirs measures Python: every way in the first round, then the fastest of
-// each job.
+// theirs measures Python: every way in the first round, and then only the
+// fastest way of each job.
 func (q *sequences) theirs(ctx context.Context, r *sequenceRound) error {
 	jobs := []job{{Mode: "per_record", Folder: q.padded}, {Mode: "batched", Folder: q.padded}}
 	results := []*pythonRate{&r.Single, &r.Batched}
@@ -195,13 +196,13 @@ func (q *sequences) theirs(ctx context.Context, r *sequenceRound) error {
 }
 
 // copyRate copies windows out of memory into batches, on this one thread, and
-// returns samples/s. As many samples are copied as ours reads.
+// returns samples/s. It copies as many samples as Millrace reads.
 func copyRate(size int) float64 {
 	from := make([]float32, passSamples)
 	for i := range from {
 		from[i] = float32(i)
 	}
-	var to [prefetch][]float32 // batches that wait to be taken
+	var to [prefetch][]float32 // batches in the prefetch buffer
 	for i := range to {
 		to[i] = make([]float32, windowBatch*size)
 	}

@@ -4,8 +4,8 @@ import "fmt"
 
 func samplesRate(v float64) string { return fmt.Sprintf("%.4g Msamples/s", v/1e6) }
 
-// sequenceRows are the comparisons of the sequence loaders. What copies from
-// memory stands in Python's column.
+// sequenceRows are the comparisons of the sequence loaders. The copies in
+// memory are in Python's column.
 func sequenceRows() []row {
 	var judged, told []row
 	for _, form := range []string{"float", "raw"} {

@@ -6,7 +6,7 @@ import (
 	"millrace"
 )
 
-// Fault tells of a bad record if err names one, and returns err.
+// Fault calls l.BadRecord if err names a bad record. It returns err.
 func (l *Listener) Fault(source string, err error) error {
 	if l == nil || l.BadRecord == nil {
 		return err
@@ -18,8 +18,8 @@ func (l *Listener) Fault(source string, err error) error {
 	return err
 }
 
-// Join returns a listener that tells all others, in their order. Nil ones are
-// left out, and an event that none of them wants costs nothing.
+// Join returns a listener that calls all listeners in order. Nil listeners are
+// skipped. An event that no listener handles costs nothing.
 func Join(listeners ...*Listener) *Listener {
 	joined := &Listener{}
 	for _, l := range listeners {
@@ -37,7 +37,7 @@ func Join(listeners ...*Listener) *Listener {
 	return joined
 }
 
-// both returns a function that calls two, of which either may be nil.
+// both returns a function that calls first and second. Either may be nil.
 func both[E any](first, second func(E)) func(E) {
 	switch {
 	case first == nil:

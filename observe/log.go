@@ -7,8 +7,8 @@ import (
 )
 
 // Log returns a listener that writes to a logger: batches and stalls at level
-// debug, bad records and retries as warnings, the rest as information. A level
-// that the logger leaves out costs no attributes.
+// debug, bad records and retries as warnings, other events at level info. A
+// disabled level costs no attributes.
 func Log(logger *slog.Logger) *Listener {
 	ctx := context.Background()
 	say := func(level slog.Level, msg, source string, d time.Duration, more ...slog.Attr) {

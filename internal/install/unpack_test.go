@@ -62,7 +62,7 @@ func TestWheelWithout(t *testing.T) {
 		}
 		o := &Options{From: save(t, "local.whl", build(t, members)), Dir: t.TempDir(), Unpinned: true}
 		_, err := Install(t.Context(), o)
-		check(t, err, millrace.ErrRuntime, o.From, "does not hold " +missing)
+		check(t, err, millrace.ErrRuntime, o.From, "does not hold "+missing)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package prometheus counts for Prometheus what loaders and models tell:
+// Package prometheus counts the events of loaders and models for Prometheus:
 //
 //	listener, err := prometheus.New(registry)
 //	if err != nil {
@@ -20,12 +20,12 @@ import (
 
 // New registers the metrics and returns a listener that counts in them. The
 // listener may serve many loaders and models at a time: the label "source" is
-// the path of the loader config or the model's folder, "signature" is that of a
-// model and empty for a loader alone. A second listener of one registry is an
-// error.
+// the path of the loader config or the model's folder; the label "signature" is
+// the model's signature, empty for a loader alone. A second listener for the
+// same registry is an error.
 //
 //	millrace_opened_total, millrace_closed_total   loaders and models
-//	millrace_scan_seconds_total                    looking at data files
+//	millrace_scan_seconds_total                    scanning data files
 //	millrace_step_seconds                          histogram of session runs
 //	millrace_rows_total                            examples in batches
 //	millrace_stall_seconds_total, millrace_stalls_total   waiting for a batch
@@ -33,13 +33,13 @@ import (
 func New(registry prometheus.Registerer) (*observe.Listener, error) {
 	m := &metrics{registry: registry}
 	opened, closed := m.counter("opened_total", "Loaders and models opened.", "source"), m.counter("closed_total", "Loaders and models closed.", "source")
-	scans := m.counter("scan_seconds_total", "Time spent looking at data files before the first batch.", "source")
+	scans := m.counter("scan_seconds_total", "Time spent scanning data files before the first batch.", "source")
 	steps := m.histogram("step_seconds", "Duration of the session runs that gave a batch.", "source", "signature")
 	rows := m.counter("rows_total", "Examples in batches.", "source", "signature")
 	waited := m.counter("stall_seconds_total", "Time that loops waited for a batch.", "source", "signature")
 	stalls := m.counter("stalls_total", "Batches that a loop had to wait for.", "source", "signature")
 	bad := m.counter("bad_records_total", "Records that could not be read.", "source")
-	retries := m.counter("retries_total", "Steps that were made again.", "source", "signature")
+	retries := m.counter("retries_total", "Steps that were repeated after a failure.", "source", "signature")
 	if m.err != nil {
 		return nil, m.err
 	}
@@ -60,7 +60,7 @@ func New(registry prometheus.Registerer) (*observe.Listener, error) {
 	}, nil
 }
 
-// metrics registers metrics; the first failure sticks.
+// metrics registers metrics and keeps the first failure.
 type metrics struct {
 	registry prometheus.Registerer
 	err      error

@@ -34,7 +34,7 @@ millrace_bad_records_total{source="a.json"} 1
 # HELP millrace_rows_total Examples in batches.
 # TYPE millrace_rows_total counter
 millrace_rows_total{signature="",source="a.json"} 15
-# HELP millrace_scan_seconds_total Time spent looking at data files before the first batch.
+# HELP millrace_scan_seconds_total Time spent scanning data files before the first batch.
 # TYPE millrace_scan_seconds_total counter
 millrace_scan_seconds_total{source="a.json"} 2
 # HELP millrace_stall_seconds_total Time that loops waited for a batch.

@@ -56,7 +56,7 @@ func TestPackIsDeterministic(t *testing.T) {
 
 func TestPackRefusesLinks(t *testing.T) {
 	tree := fstest.MapFS{"case/link": {Mode: os.ModeSymlink, Data: []byte("/etc/passwd")}}
-	if err := pack(new(bytes.Buffer), tree); err == nil || !strings.Contains(err.Error(), "case/link is no regular file") {
+	if err := pack(new(bytes.Buffer), tree); err == nil || !strings.Contains(err.Error(), "case/link is not a regular file") {
 		t.Errorf("pack of a link: %v", err)
 	}
 }

@@ -1,6 +1,5 @@
 // Casearchive packs the cases of the config format into the archive that
-// package internal/test/cases reads. The same files give the same bytes,
-// whoever packs them and when.
+// package internal/test/cases reads. The same files always give the same bytes.
 //
 //	go run ./internal/gen/casearchive -from DIR -out testdata/cases.tar.gz
 package main
@@ -30,8 +29,8 @@ func main() {
 	}
 }
 
-// write packs a folder into the archive of that name. A failure leaves the
-// archive that was there.
+// write packs a folder into an archive. After a failure, the previous archive
+// is unchanged.
 func write(name, dir string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".casearchive-*")
 	if err != nil {
@@ -64,7 +63,7 @@ func pack(w io.Writer, tree fs.FS) error {
 			return err
 		}
 		if !e.Type().IsRegular() {
-			return fmt.Errorf("%s is no regular file", name)
+			return fmt.Errorf("%s is not a regular file", name)
 		}
 		return add(archive, tree, name)
 	})

@@ -27,7 +27,7 @@ var documents = []document{
 type entry struct {
 	decl.Declaration
 	path     string   // "args.dataset.args.data_dir"; [] stands for the elements of a list
-	variants []string // the types it belongs to; nil if to all
+	variants []string // the loader types that have this key; nil if all have it
 	chooser  string   // the path of the key that holds the type
 
 	examples []example
@@ -52,7 +52,8 @@ type object struct {
 	variants []decl.Variant
 }
 
-// entries lists the keys of a kind of file, each object's after it.
+// entries lists the keys of a kind of file. The keys of an object follow the
+// object.
 func entries(d document) []*entry {
 	return collect(object{variants: []decl.Variant{{New: func() any { return d.root }}}})
 }

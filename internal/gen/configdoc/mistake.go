@@ -19,8 +19,8 @@ import (
 // mostErrors is how many messages an entry shows.
 const mostErrors = 6
 
-// addErrors gives each entry the messages that the checker has for it: those
-// of its first example, broken on purpose, and those of the golden files.
+// addErrors gives each entry the messages of the checker: the messages for its
+// first example, broken on purpose, and the messages in the golden files.
 func addErrors(kind string, all []*entry, golden map[string][]string) error {
 	for _, e := range all {
 		if len(e.examples) == 0 {
@@ -38,8 +38,8 @@ func addErrors(kind string, all []*entry, golden map[string][]string) error {
 	return nil
 }
 
-// mistakes returns values that break what the declaration says: one of another
-// type, and those just outside of the range.
+// mistakes returns values that break the declaration: one of another type, and
+// the ones just outside of the range.
 func mistakes(e *entry) []any {
 	if strings.HasPrefix(e.Type, "number, boolean") || len(e.Variants) > 0 {
 		return nil
@@ -150,7 +150,7 @@ func readGolden(pattern string) (map[string][]string, error) {
 		for line := range strings.Lines(string(a.Files[len(a.Files)-1].Data)) {
 			m := goldenLine.FindStringSubmatch(strings.TrimSpace(line))
 			if m == nil || strings.Contains(m[3], `\`) {
-				continue // bytes that only a test needs
+				continue // control characters, which only a test needs
 			}
 			key := kindOf(m[1]) + " " + strings.TrimSuffix(elementless(m[2]), "[]")
 			out[key] = append(out[key], m[3])
@@ -159,13 +159,14 @@ func readGolden(pattern string) (map[string][]string, error) {
 	return out, nil
 }
 
-// alike maps messages to what is the same in all that differ in values only.
+// alike matches the parts of a message that differ between messages of the same
+// kind: quoted text and numbers.
 var alike = regexp.MustCompile(`"[^"]*"|-?\d+`)
 
 // subject matches the name of what a message is about.
 var subject = regexp.MustCompile(`^(tensor|feature) "[^"]*": `)
 
-// addMessages adds messages of which the entry has none alike.
+// addMessages adds the messages of a kind that the entry does not have yet.
 func (e *entry) addMessages(messages []string) {
 	for _, m := range messages {
 		m = subject.ReplaceAllString(m, "")

@@ -71,7 +71,7 @@ func (s *sample) write(name string, data []byte) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// decode reads JSON with its numbers as they are written.
+// decode reads JSON and keeps numbers as text.
 func decode(data []byte) (any, error) {
 	var v any
 	d := json.NewDecoder(strings.NewReader(string(data)))
@@ -89,7 +89,7 @@ func kindOf(name string) string {
 	return "loader"
 }
 
-// findExamples notes for each entry where the samples have its key.
+// findExamples records, for each entry, the places of its key in the samples.
 func findExamples(kind string, all []*entry, samples []*sample) {
 	for _, s := range samples {
 		for name, doc := range s.docs {

@@ -1,5 +1,5 @@
-// Fetchwheel puts the pinned TensorFlow wheel into a directory, for what is
-// generated from it and for measurements beside Python.
+// Fetchwheel downloads the pinned TensorFlow wheel into a directory, for the
+// generators and for benchmarks against Python.
 //
 // Usage:
 //

@@ -7,11 +7,11 @@ import (
 	"millrace/internal/tfproto"
 )
 
-// width is how long the lines of a comment get, if their words allow.
+// width is the longest line of a comment, unless a word is longer.
 const width = 100
 
-// comment returns the comment of a function: what the operation does, what
-// goes in and comes out, and which types and options there are.
+// comment returns the comment of a function: what the operation does, its
+// inputs and outputs, their types, and the options.
 func (f *function) comment() string {
 	c := &commentWriter{}
 	c.wrap("", f.op.Name+" "+f.summary)
@@ -95,8 +95,8 @@ func attrKind(a *tfproto.OpDef_AttrDef) string {
 	return attrKinds[a.Type]
 }
 
-// constraint says how the values of an attribute are limited, "" if they are
-// not.
+// constraint describes the limits on the values of an attribute, "" if there
+// are none.
 func constraint(a *tfproto.OpDef_AttrDef) string {
 	list := strings.HasPrefix(a.Type, "list(")
 	var text string

@@ -1,10 +1,11 @@
 // Package opgen writes package graph/op: one Go function for each public
-// operation of the runtime. Its test compares the committed files with what
-// the runtime's operations give, and writes them with -update.
+// operation of the runtime. Its test generates the files from the runtime's
+// operations, compares them with the committed files, and writes them with
+// -update.
 //
 // Where TensorFlow's own Go package op has a function, ours has its name, its
-// parameters and its results. What the runtime does not tell, because it comes
-// from TensorFlow's API definitions, is in names.txt: see [ParseNames]. The
+// parameters and its results. The names that TensorFlow's API definitions add,
+// which the runtime does not know, are in names.txt: see [ParseNames]. The
 // first sentence of each function's comment is in summaries.txt: see
 // [ParseSummaries].
 package opgen
@@ -19,17 +20,18 @@ import (
 	"millrace/internal/tfproto"
 )
 
-// Tables are what the generator needs beside the operations.
+// Tables are the inputs of the generator besides the operations.
 type Tables struct {
 	Names     *Names
 	Summaries map[string]string
 }
 
-// handWritten are operations whose functions are not generated: the type of
-// Const's argument says more than its attributes.
+// handWritten are the operations whose functions are written by hand. Const is
+// one because the type of its argument determines its attributes.
 const handWritten = "Const"
 
-// own begins the names of our own operations, which may be loaded too.
+// own is the prefix of the names of our own operations, which may be loaded
+// too.
 const own = "Millrace"
 
 // Public returns the public operations of a serialized OpList, by name: those
@@ -71,7 +73,7 @@ func Generate(public []*tfproto.OpDef, t *Tables) (map[string][]byte, error) {
 	}
 	for op := range t.Summaries {
 		if !known[op] {
-			return nil, fmt.Errorf("summaries.txt describes %s, which is no public operation", op)
+			return nil, fmt.Errorf("summaries.txt describes %s, which is not a public operation", op)
 		}
 	}
 	return files(functions)

@@ -70,7 +70,7 @@ func newFunction(op *tfproto.OpDef, names *Names) (*function, error) {
 	return f, nil
 }
 
-// free returns an identifier for an output that is none of the parameters'.
+// free returns an identifier for an output that differs from all parameters.
 func (f *function) free(id string) string {
 	taken := func(a arg) bool { return a.id == id }
 	if slices.ContainsFunc(f.inputs, taken) || slices.ContainsFunc(f.required, func(a attr) bool { return a.id == id }) {
@@ -79,7 +79,7 @@ func (f *function) free(id string) string {
 	return id
 }
 
-// implied says whether an attribute follows from the inputs.
+// implied reports whether the inputs determine an attribute.
 func implied(op *tfproto.OpDef, attr string) bool {
 	return slices.ContainsFunc(op.InputArg, func(in *tfproto.OpDef_ArgDef) bool {
 		return in.TypeAttr == attr || in.TypeListAttr == attr || in.NumberAttr == attr
@@ -98,8 +98,8 @@ var goTypes = map[string]string{
 	"func": "tf.FuncName", "list(func)": "[]tf.FuncName",
 }
 
-// reserved are identifiers that mean something else in generated functions.
-// TensorFlow's generator avoids those before the keywords.
+// reserved are identifiers that mean something else in generated functions. The
+// ones before the keywords are the ones that TensorFlow's generator avoids.
 const reserved = " tf scope err op " +
 	"break default func interface select case defer go map struct chan else goto package switch const fallthrough if range type continue for import return var "
 
@@ -111,7 +111,7 @@ func identifier(name string) string {
 	return name
 }
 
-// camelCase returns the name of an attribute as it ends a function's name.
+// camelCase returns the name of an attribute for the end of a function's name.
 func camelCase(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words {

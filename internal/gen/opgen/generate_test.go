@@ -97,7 +97,7 @@ func TestGenerateMistakes(t *testing.T) {
 		want      string
 	}{
 		{"no summary", sample(), nil, "summaries.txt has no line for Sample"},
-		{"too many", sample(), map[string]string{"Sample": "does.", "Gone": "did."}, "Gone, which is no public operation"},
+		{"too many", sample(), map[string]string{"Sample": "does.", "Gone": "did."}, "Gone, which is not a public operation"},
 		{"strange attribute", strange, map[string]string{"Sample": "does."}, `attribute f of Sample is of type "list(any)"`},
 	}
 	for _, tt := range tests {

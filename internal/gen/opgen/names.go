@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Names are the names that the operations' definitions do not tell.
+// Names are the Go names that differ from the names in the operations'
+// definitions.
 type Names struct {
 	args  map[[2]string]string
 	attrs map[[2]string]string
@@ -16,7 +17,7 @@ type Names struct {
 //	arg OP NAME NEW    what an input or output is called in Go
 //	attr OP NAME NEW   what an attribute is called in Go
 //
-// Empty lines and those that begin with # say nothing.
+// Empty lines and lines that begin with # are ignored.
 func ParseNames(text string) (*Names, error) {
 	n := &Names{map[[2]string]string{}, map[[2]string]string{}}
 	for i, line := range strings.Split(text, "\n") {
@@ -30,7 +31,7 @@ func ParseNames(text string) (*Names, error) {
 		case len(f) == 4 && f[0] == "attr":
 			n.attrs[[2]string{f[1], f[2]}] = f[3]
 		default:
-			return nil, fmt.Errorf("names.txt:%d: %q is no entry", i+1, line)
+			return nil, fmt.Errorf("names.txt:%d: %q is not an entry", i+1, line)
 		}
 	}
 	return n, nil

@@ -13,11 +13,11 @@ package op
 import tf "millrace/tfbridge"
 `
 
-// maxLines is how long a generated file may get.
+// maxLines is the largest number of lines in a generated file.
 const maxLines = 2500
 
-// files puts functions into files by their first letter, and those of a letter
-// into several where they are many.
+// files groups functions into files by their first letter. It splits a letter
+// with many functions into several files.
 func files(functions []function) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for letter := 'A'; letter <= 'Z'; letter++ {

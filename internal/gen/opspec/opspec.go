@@ -21,7 +21,8 @@ import (
 	"millrace/internal/tfproto"
 )
 
-// own begins the names of our own operations, which may be loaded too.
+// own is the prefix of the names of our own operations, which may be loaded
+// too.
 const own = "Millrace"
 
 // Table returns the table for TensorFlow's operations in a serialized OpList.

@@ -26,7 +26,8 @@ import (
 // goPackage is the import path of the generated package.
 const goPackage = "millrace/internal/tfproto"
 
-// roots are the files whose messages we use; what they import comes along.
+// roots are the files whose messages we use. The files that they import are
+// generated too.
 var roots = []string{
 	"tensorflow/core/example/example.proto",
 	"tensorflow/core/framework/dataset_options.proto",

@@ -15,7 +15,7 @@ import (
 	_ "google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// prefix is the proto package everything moves below.
+// prefix is the proto package that becomes the parent of all others.
 const prefix = "millrace"
 
 // wellKnown reports whether a proto file belongs to protobuf itself.
@@ -58,7 +58,7 @@ func closure(all map[string]*descriptorpb.FileDescriptorProto, names []string) (
 	return out, nil
 }
 
-// movedPath is where a proto file goes.
+// movedPath returns the new path of a proto file.
 func movedPath(name string) string {
 	if wellKnown(name) {
 		return name
@@ -66,8 +66,9 @@ func movedPath(name string) string {
 	return path.Join(prefix, name)
 }
 
-// flatName is the Go file for a moved proto file, without extension: its last
-// two elements, because base names alone repeat.
+// flatName returns the name of the Go file for a moved proto file, without
+// extension. It joins the last two elements of the path, because base names
+// alone are not unique.
 func flatName(name string) string {
 	dir, base := path.Split(strings.TrimSuffix(name, ".proto"))
 	parent := path.Base(dir)
@@ -78,7 +79,7 @@ func flatName(name string) string {
 }
 
 // move returns a copy of f below the proto package millrace, as a file of the
-// Go package tfproto. Files of protobuf itself stay.
+// Go package tfproto. Files of protobuf itself are not moved.
 func move(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
 	f = proto.CloneOf(f)
 	if wellKnown(f.GetName()) {

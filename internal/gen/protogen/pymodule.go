@@ -118,7 +118,8 @@ func unquotePython(s string) ([]byte, error) {
 	return nil, errors.New("bytes literal without an end")
 }
 
-// unescapePython decodes the escape that s starts with, and says how long it is.
+// unescapePython decodes the escape sequence that s starts with, and returns
+// its length.
 func unescapePython(s string) (c byte, n int, err error) {
 	if len(s) < 2 {
 		return 0, 0, errors.New("backslash at the end")

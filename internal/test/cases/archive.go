@@ -14,17 +14,17 @@ import (
 	"testing/fstest"
 )
 
-// archive is where the cases lie, below the folder of go.mod: 660 folders of
-// small files, a twentieth of the size in one file. internal/gen/casearchive
-// writes it.
+// archive is the path of the archive of the cases, below the folder of go.mod.
+// It replaces 660 folders of small files and has a twentieth of their size.
+// internal/gen/casearchive writes it.
 const archive = "testdata/cases.tar.gz"
 
 // maxUnpacked is more than the cases will ever need, in bytes.
 const maxUnpacked = 64 << 20
 
-// tree returns the files of all cases. They stay in memory, 2 MB of them: what
-// is never on disk needs no removal, also when a test process is killed, and
-// no name in the archive can lead out of a folder.
+// tree returns the files of all cases. They are 2 MB and stay in memory. So no
+// files are left on disk when a test process is killed, and no name in the
+// archive can lead outside of a folder.
 func tree(t testing.TB) fstest.MapFS {
 	t.Helper()
 	files, err := unpacked()
@@ -62,14 +62,14 @@ func Unpack(r io.Reader) (fstest.MapFS, error) {
 	for in := tar.NewReader(zip); ; {
 		head, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			_, err := io.Copy(io.Discard, zip) // as far as the checksum
+			_, err := io.Copy(io.Discard, zip) // read on to the checksum
 			return files, err
 		}
 		if err != nil {
 			return nil, err
 		}
 		if head.Typeflag != tar.TypeReg || !fs.ValidPath(head.Name) || head.Name == "." {
-			return nil, fmt.Errorf("%q is no regular file below the top", head.Name)
+			return nil, fmt.Errorf("%q is not a regular file below the top", head.Name)
 		}
 		if total += head.Size; total > maxUnpacked {
 			return nil, fmt.Errorf("more than %d bytes", maxUnpacked)

@@ -41,7 +41,7 @@ func TestUnpackRefuses(t *testing.T) {
 		{Name: "case/link", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"},
 		{Name: "case/pipe", Typeflag: tar.TypeFifo},
 	} {
-		if files, err := cases.Unpack(packed(t, head, "")); err == nil || !strings.Contains(err.Error(), "no regular file below the top") {
+		if files, err := cases.Unpack(packed(t, head, "")); err == nil || !strings.Contains(err.Error(), "not a regular file below the top") {
 			t.Errorf("Unpack(%s, type %c) gives %v, %v", head.Name, head.Typeflag, files, err)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package cases gives tests the cases of the config format: folders with a
-// loader config, its data and what must come out. It judges an output as the
-// script check.py in the archive of the cases does.
+// Package cases gives tests the cases of the config format. A case is a folder
+// with a loader config, its data and the expected output. The package compares
+// outputs by the same rules as the script check.py in the archive of the cases.
 package cases
 
 import (
@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// Case is what a case expects, from its expect.json.
+// Case is the expected result of a case, from its expect.json.
 type Case struct {
-	Name          string            `json:"-"`    // of its folder
+	Name          string            `json:"-"`    // name of its folder
 	Mode          string            `json:"mode"` // "exact", "multiset", "windows" or "error"
 	About         string            `json:"about"`
 	Batches       []json.RawMessage `json:"batches"`
@@ -105,8 +105,8 @@ func Text(t testing.TB, name, file string) ([]byte, bool) {
 	return f.Data, true
 }
 
-// Prepare copies a case to a temporary folder, puts the folder's path where
-// ${CASE} stands, and returns the path. Its last element is the case's name.
+// Prepare copies a case to a temporary folder, replaces ${CASE} with the
+// folder's path, and returns the path. Its last element is the case's name.
 func Prepare(t testing.TB, name string) string {
 	t.Helper()
 	dst := filepath.Join(t.TempDir(), name)

@@ -26,7 +26,8 @@ func (t *tensor) rows() []rowTensor {
 	return out
 }
 
-// key returns a text that two rows share exactly if they are equal.
+// key returns a text that is the same for two rows if and only if the rows are
+// equal.
 func (r row) key() string {
 	var b strings.Builder
 	for _, k := range names(r) {
@@ -139,7 +140,8 @@ func epochs(want, got []string) ([][]string, error) {
 			}
 		}
 		if len(part) == n {
-			// As many rows as wanted and none too often: the same rows.
+			// The number of rows is right and no row comes too often, so the
+			// rows are the same.
 			seen = append(seen, part)
 		}
 	}
@@ -149,7 +151,7 @@ func epochs(want, got []string) ([][]string, error) {
 	return seen, nil
 }
 
-// compareFiles checks in which order the files of the first epoch come.
+// compareFiles checks the order of the files in the first epoch.
 func compareFiles(p *Properties, epoch, rows []row) error {
 	files := func(rows []row) []any {
 		out := make([]any, len(rows))

@@ -125,7 +125,7 @@ func readReal(raw json.RawMessage, dtype string) (any, error) {
 	if !strings.ContainsAny(text[:1], "-0123456789") {
 		return nil, fmt.Errorf("%s is not a number", text)
 	}
-	v, _ := strconv.ParseFloat(text, 64) // out of range gives infinity, which is meant
+	v, _ := strconv.ParseFloat(text, 64) // a number out of range becomes infinity, as it should
 	return round(v, dtype) + 0, nil      // -0 + 0 is 0
 }
 
@@ -171,8 +171,8 @@ func round(v float64, dtype string) float64 {
 	return v
 }
 
-// roundMantissa rounds v to bits significant bits but no finer than 2^least.
-// What rounds to more than largest becomes infinite.
+// roundMantissa rounds v to bits significant bits, but to no finer multiple
+// than 2^least. A result above largest becomes infinite.
 func roundMantissa(v float64, bits, least int, largest float64) float64 {
 	if v == 0 || math.IsInf(v, 0) {
 		return v
@@ -186,12 +186,12 @@ func roundMantissa(v float64, bits, least int, largest float64) float64 {
 	return r
 }
 
-// isZero reports whether v is what padding fills a number with.
+// isZero reports whether v is the zero that pads numbers.
 func isZero(v any) bool {
 	return v == any(int64(0)) || v == any(uint64(0)) || v == any(0.0) || v == any(false)
 }
 
-// zero returns the value that padding fills a tensor of dtype with.
+// zero returns the padding value of a tensor of dtype.
 func zero(dtype string) any {
 	switch dtype {
 	case "bool":

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// unit is what windows are made of: an element (continuous_sequence) or a
-// record (discrete_sequence), as rows by tensor name.
+// unit is the smallest part of a window, as rows by tensor name: an element
+// (continuous_sequence) or a record (discrete_sequence).
 type unit map[string][]rowTensor
 
 // sourceFile is the data of one file, cut into units.
@@ -18,7 +18,7 @@ type sourceFile struct {
 	key   string
 }
 
-// spot is where a window was found: a file, its first unit, its units.
+// spot is the place of a window: its file, its first unit, its number of units.
 type spot struct{ file, start, count int }
 
 func readSource(p *Properties, records []json.RawMessage, where string) (*sourceFile, error) {
@@ -48,7 +48,8 @@ func readSource(p *Properties, records []json.RawMessage, where string) (*source
 	return s, nil
 }
 
-// find returns how many units from start on hold n elements in all, or 0.
+// find returns how many units from start on hold exactly n elements together, 0
+// if no number of units does.
 func (s *sourceFile) find(n, start int) int {
 	total := 0
 	for i := start; i < len(s.units); i++ {
@@ -63,13 +64,13 @@ func (s *sourceFile) find(n, start int) int {
 	return 0
 }
 
-// windows is a comparison of random windows under way.
+// windows is the state of a comparison of random windows.
 type windows struct {
 	p        *Properties
 	files    []*sourceFile
 	index    map[any]spot // by the unique number a unit starts with; count is unused
 	found    []spot
-	leftOver bool          // a file had units enough for one more window
+	leftOver bool          // a file had enough units for one more window
 	ends     map[spot]bool // windows that stopped at the end of a file: their length may be cut
 }
 
@@ -253,12 +254,13 @@ func (w *windows) walkUnordered() error {
 }
 
 // walk follows the windows of file f from spots[i] on and returns the index
-// after the last. cut says that the output may end anywhere.
+// after the last. With cut, the output may end anywhere.
 func (w *windows) walk(spots []spot, f, i int, cut bool) (int, error) {
 	start, total := 0, len(w.files[f].units)
 	for total-start >= w.p.MinWindow {
 		here := i < len(spots) && spots[i].file == f && spots[i].start == start
-		// With "tail": "drop" nothing comes where more was drawn than is left.
+		// With "tail": "drop", a window longer than the rest of the file is
+		// dropped.
 		if w.p.Tail == "drop" && total-start < w.p.MaxWindow && !here {
 			w.leftOver = true
 			return i, nil
@@ -289,9 +291,9 @@ func (w *windows) walk(spots []spot, f, i int, cut bool) (int, error) {
 	return i, nil
 }
 
-// next returns where the window after s starts in a file of total units.
-// follower is where the next window of the output starts, -1 if it is of
-// another file.
+// next returns the start of the window after s in a file of total units.
+// follower is the start of the next window in the output, -1 if that window is
+// in another file.
 func (w *windows) next(s spot, total, follower int) (int, error) {
 	left := total - s.start
 	if s.count < w.p.MinWindow || s.count > w.p.MaxWindow {

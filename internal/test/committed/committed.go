@@ -1,5 +1,5 @@
 // Package committed checks, for the tests of the examples, that the data files
-// in the repository are those that each example's make.py makes.
+// in the repository are the ones that each example's make.py makes.
 package committed
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Files returns the data files of the example in the current directory, sorted
-// by name, of which there must be n.
+// by name. It fails the test unless there are n.
 func Files(t testing.TB, n int) []string {
 	t.Helper()
 	paths, err := filepath.Glob("data/*/*.tfrecords")
@@ -21,8 +21,7 @@ func Files(t testing.TB, n int) []string {
 	return paths
 }
 
-// Checksum fails the test if the files, one after the other, have another
-// SHA-256.
+// Checksum fails the test unless the concatenated files have the SHA-256 want.
 func Checksum(t testing.TB, paths []string, want string) {
 	t.Helper()
 	sum := sha256.New()

@@ -7,28 +7,28 @@ import (
 	"millrace"
 )
 
-// Case is a file and what a strict reader must make of it.
+// Case is a file and the expected result of a strict reader.
 type Case struct {
 	Row         string // of the catalogue of faults: "C06"
 	Name        string
-	Compression string // what the reader is told: "", "gzip" or "zlib"
+	Compression string // the compression that the reader expects: "", "gzip" or "zlib"
 	Data        []byte
 
 	Good   int64          // records delivered before the fault or the end
 	Class  millrace.Class // of the fault; "" for none
-	Record int64          // ordinal the fault names; -1: it is in no record
+	Record int64          // ordinal in the error; -1: the fault is not in a record
 	Offset int64          // offset of that record, or -1
 	Text   string         // part of its message
-	InData bool           // the fault is in data bytes, which a walk of headers does not look at
+	InData bool           // the fault is in data bytes, which a scan of the headers does not read
 }
 
-// Cases returns the files of rows C04 to C20 and C30 to C40, as far as one
-// file and the reader alone are concerned.
+// Cases returns the files of rows C04 to C20 and C30 to C40, except for the
+// rows that need more than one file and a reader.
 func Cases() []Case {
 	return slices.Concat(wholeCases(), plainCases(), lengthCases(), compressedCases(), foreignCases())
 }
 
-// wholeCases are files without a fault, odd ones among them.
+// wholeCases are files without a fault, some of them unusual.
 func wholeCases() []Case {
 	file := File()
 	one := Frame(Example(0))
@@ -58,7 +58,7 @@ func wholeCases() []Case {
 	return cases
 }
 
-// swallow makes record 5 one with record 6, all checksums right.
+// swallow extends record 5 over record 6, with correct checksums.
 func swallow(file []byte) []byte {
 	f := Split(file)
 	f[5] = Frame(slices.Concat(f[5][HeaderSize:], f[6][:len(f[6])-4]))
@@ -93,8 +93,8 @@ func plainCases() []Case {
 	return cases
 }
 
-// lengthCases are lengths that cannot be, with the right checksum, in a file
-// of 304 bytes.
+// lengthCases are impossible lengths with a correct checksum, in a file of 304
+// bytes.
 func lengthCases() []Case {
 	base := Cut(File(), 304)
 	at := func(row, name string, n uint64, class millrace.Class, text string) Case {
@@ -145,7 +145,7 @@ func compressedCases() []Case {
 	}
 }
 
-// foreignCases are files that are something else.
+// foreignCases are files of other formats.
 func foreignCases() []Case {
 	file := File()
 	at := func(row, name, kind string, data []byte, text string) Case {

@@ -1,8 +1,8 @@
 // Package corrupt damages TFRecord files in known ways, for tests. The same
 // call gives the same bytes.
 //
-// It frames records by itself instead of through package tfrecord, so that the
-// two check each other.
+// It has its own code for the record format and does not use package tfrecord,
+// so that the two check each other.
 package corrupt
 
 import (
@@ -44,7 +44,7 @@ func Frame(records ...[]byte) []byte {
 	return b
 }
 
-// Split returns the records of a file that is whole, each with its frame.
+// Split returns the records of an intact file, each with its frame.
 func Split(file []byte) [][]byte {
 	var frames [][]byte
 	for len(file) > 0 {
@@ -75,9 +75,10 @@ func Examples(n int) [][]byte {
 	return records
 }
 
-// Unpacked returns Example(id) with n zeros for "vals", not packed. Where a
-// fixed number of floats is asked for and n is larger, TensorFlow writes behind
-// the tensor's memory before it says so; with 2,000,000 it does not survive.
+// Unpacked returns Example(id) with n zeros for "vals", not packed. If a fixed
+// number of floats is requested and n is larger, TensorFlow writes past the end
+// of the tensor's memory before it reports the error. With n = 2,000,000 it
+// crashes.
 func Unpacked(id, n int) []byte {
 	list := bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), n)
 	vals := slices.Concat([]byte("\x0a\x04vals"), tagged(0x12, tagged(0x12, list)))
@@ -86,8 +87,8 @@ func Unpacked(id, n int) []byte {
 }
 
 // HugeString returns an Example whose feature, a list of one byte string,
-// claims 2^31 bytes and holds one. TensorFlow's process ends when it is asked
-// for the feature.
+// claims 2^31 bytes and holds one. TensorFlow crashes when it parses the
+// feature.
 func HugeString(feature string) []byte {
 	value := tagged(0x0a, []byte("\x0a\x80\x80\x80\x80\x08x"))
 	return tagged(0x0a, tagged(0x0a, slices.Concat(tagged(0x0a, []byte(feature)), tagged(0x12, value))))
@@ -113,28 +114,28 @@ func Flip(file []byte, bit int) []byte {
 	return b
 }
 
-// SetLen returns the file with the length in the header at offset replaced and
-// its checksum made right again.
+// SetLen returns the file with another length, and its correct checksum, in the
+// header at offset.
 func SetLen(file []byte, offset int, n uint64) []byte {
 	b := slices.Clone(file)
 	copy(b[offset:], Header(n))
 	return b
 }
 
-// Swap returns the file with records i and j exchanged. It is a whole file.
+// Swap returns the file with records i and j exchanged. The result is an intact file.
 func Swap(file []byte, i, j int) []byte {
 	f := Split(file)
 	f[i], f[j] = f[j], f[i]
 	return slices.Concat(f...)
 }
 
-// Dup returns the file with record i twice in a row. It is a whole file.
+// Dup returns the file with record i twice in a row. The result is an intact file.
 func Dup(file []byte, i int) []byte {
 	f := Split(file)
 	return slices.Concat(slices.Insert(f, i, f[i])...)
 }
 
-// Drop returns the file without record i. It is a whole file.
+// Drop returns the file without record i. The result is an intact file.
 func Drop(file []byte, i int) []byte {
 	f := Split(file)
 	return slices.Concat(slices.Delete(f, i, i+1)...)
@@ -154,7 +155,7 @@ func Zlib(data []byte) []byte {
 	return b.Bytes()
 }
 
-// deflate writes all of r to w. Nothing can fail in memory.
+// deflate writes all of r to w. In memory, no write can fail.
 func deflate(w io.WriteCloser, r io.Reader) {
 	_, err := io.Copy(w, r)
 	if err == nil {
@@ -187,7 +188,7 @@ func Bomb(n int64) []byte {
 }
 
 // ZeroBomb returns a gzip file of about n/1000 bytes that holds n zeros, which
-// are no records.
+// are not records.
 func ZeroBomb(n int64) []byte {
 	var b bytes.Buffer
 	deflate(gzip.NewWriter(&b), io.LimitReader(zeros{}, n))
@@ -200,7 +201,7 @@ func copyZeros(w io.Writer, n int64) {
 	}
 }
 
-// zeros is an endless row of zeros.
+// zeros is a reader of zeros without end.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

@@ -2,13 +2,13 @@ package leak
 
 import "testing"
 
-// Growth watches the process's memory while something is repeated.
+// Growth measures the growth of the process's memory over many rounds.
 type Growth struct {
 	rounds  int
 	settled int64 // resident size after the first fifth of the rounds
 }
 
-// NewGrowth returns a Growth for so many rounds.
+// NewGrowth returns a Growth for a number of rounds.
 func NewGrowth(rounds int) *Growth { return &Growth{rounds: rounds} }
 
 // Round is called after each round, from 0 on. Allocators settle in the first

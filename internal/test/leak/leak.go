@@ -1,4 +1,4 @@
-// Package leak tells tests what stayed behind: C objects, goroutines, threads,
+// Package leak finds what a test leaves behind: C objects, goroutines, threads,
 // open files, temporary files, memory.
 package leak
 
@@ -17,10 +17,10 @@ import (
 // that blocked; a leak shows over many rounds.
 const moreThreads = 16
 
-// patience is how long what ends by itself may take to end.
+// patience is how long goroutines, threads and files may take to go away.
 const patience = 30 * time.Second
 
-// counts is what a process holds.
+// counts are the numbers of objects that a process holds.
 type counts struct {
 	live       int64
 	goroutines int
@@ -28,9 +28,10 @@ type counts struct {
 	files      int
 }
 
-// Check notes what the process holds and fails the test at its end if it
-// holds more then, or if a temporary file is left. live counts C objects; it
-// may be nil. What is set up once for the whole process must be there already.
+// Check counts the objects of the process, now and at the end of the test. It
+// fails the test if there are more at the end, or if a temporary file is left.
+// live counts C objects; it may be nil. Objects that are set up once for the
+// whole process must exist before the call.
 func Check(t testing.TB, live func() int64) {
 	t.Helper()
 	tmp := t.TempDir()
@@ -47,7 +48,8 @@ func Check(t testing.TB, live func() int64) {
 	})
 }
 
-// exceeded says what there is more of, after waiting for it to go.
+// exceeded returns an error if, after some patience, the process still holds
+// more than c.
 func (c counts) exceeded(live func() int64) error {
 	for end := time.Now().Add(patience); ; {
 		now := count(live)
@@ -70,7 +72,8 @@ func count(live func() int64) counts {
 	return c
 }
 
-// entries counts what is in a folder, nothing where there is none.
+// entries returns the number of entries of a folder, 0 if the folder does not
+// exist.
 func entries(dir string) int {
 	names, err := os.ReadDir(dir)
 	if err != nil {
@@ -84,8 +87,8 @@ func stacks() []byte {
 	return b[:runtime.Stack(b, true)]
 }
 
-// Resident returns the process's resident size in bytes. The test is skipped
-// where the system does not tell.
+// Resident returns the process's resident size in bytes. It skips the test on
+// systems without /proc.
 func Resident(t testing.TB) int64 {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/statm")

@@ -1,4 +1,5 @@
-// Package soak lets one test run briefly in "go test" and long in "make soak".
+// Package soak lets a test run briefly in "go test" and for long in "make
+// soak".
 package soak
 
 import "os"
@@ -11,9 +12,9 @@ const Env = "MILLRACE_SOAK"
 // Long reports whether tests run long.
 func Long() bool { return os.Getenv(Env) != "" }
 
-// Rounds returns how often a test repeats what it watches: brief in "go test",
-// long in "make soak". The brief count must be enough to find the fault that
-// the test is for, if not its rarest form.
+// Rounds returns the number of rounds of a test: brief in "go test", long in
+// "make soak". The brief count must be enough to find the fault that the test
+// is for, if not its rarest form.
 func Rounds(brief, long int) int {
 	if Long() {
 		return long

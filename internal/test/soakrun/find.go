@@ -73,8 +73,8 @@ func functions(files []*ast.File) map[string]*ast.FuncDecl {
 	return all
 }
 
-// callers returns the functions that name package soak, or a function that
-// does.
+// callers returns the functions that use package soak, directly or through
+// other functions.
 func callers(files []*ast.File) map[string]bool {
 	all, long := functions(files), map[string]bool{}
 	for grown := true; grown; {
@@ -88,7 +88,7 @@ func callers(files []*ast.File) map[string]bool {
 	return long
 }
 
-// names reports whether a function's body names package soak or one of some
+// names reports whether a function's body mentions package soak or one of the
 // functions.
 func names(body *ast.BlockStmt, functions map[string]bool) bool {
 	found := false

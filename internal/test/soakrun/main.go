@@ -1,11 +1,11 @@
-// Soakrun runs what takes too long for "make test", one after the other: the
-// tests that call package internal/test/soak with their long counts, and then
-// each fuzz target for an equal share of the time that is left.
+// Soakrun runs the tests that take too long for "make test", one after the
+// other: the tests that call package internal/test/soak with their long counts,
+// and then each fuzz target for an equal share of the time that is left.
 //
 //	go run ./internal/test/soakrun -for 1h
 //
-// It reports each as it ends, goes on after a failure, and exits with 1 if
-// there was one.
+// It reports each test when it ends, goes on after a failure, and exits with 1
+// if a test failed.
 package main
 
 import (
@@ -22,11 +22,11 @@ import (
 	"millrace/internal/test/soak"
 )
 
-// leastFuzzing is how long a fuzz target runs though no time is left.
+// leastFuzzing is the shortest time for a fuzz target, even if no time is left.
 const leastFuzzing = 10 * time.Second
 
 func main() {
-	total := flag.Duration("for", time.Hour, "how long to take in all; the tests with long counts run to their end")
+	total := flag.Duration("for", time.Hour, "total time; the tests with long counts always run to their end")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// run does everything and returns how much failed.
+// run runs all tests and returns the number of failures.
 func run(ctx context.Context, total time.Duration) (failed int, err error) {
 	began := time.Now()
 	tests, targets, err := find(".")
@@ -62,7 +62,8 @@ func run(ctx context.Context, total time.Duration) (failed int, err error) {
 	return failed, ctx.Err()
 }
 
-// report runs the go command, prints how it went, and returns 1 if it failed.
+// report runs the go command and prints its result. It returns 1 if the command
+// failed, otherwise 0.
 func report(ctx context.Context, name string, args ...string) (failed int) {
 	if ctx.Err() != nil {
 		return 0

@@ -27,7 +27,7 @@ const Env = "MILLRACE_TEST_RUNTIME"
 // Required is the value of [Env] under which nothing may be skipped.
 const Required = "required"
 
-// Hooks tell [Main] how to reach what is tested.
+// Hooks are the functions of package tfbridge that [Main] calls.
 type Hooks struct {
 	// Open opens the runtime; its error says why there is none.
 	Open func() error
@@ -35,20 +35,22 @@ type Hooks struct {
 	// Live counts the C objects that are open. nil: not checked.
 	Live func() int64
 
-	// Kinds names what is open, for the message. nil: the count alone.
+	// Kinds counts the open objects by kind, for the message. nil: the message
+	// only has the number.
 	Kinds func() map[string]int64
 
-	// Mixed says that the package has tests that do without the runtime. They
-	// run always; the others call [Need] first. When it is false and there is
-	// no runtime, no test of the package runs.
+	// Mixed says that some tests of the package need no runtime. They always
+	// run; the other tests call [Need] first. If Mixed is false and there is no
+	// runtime, no test of the package runs.
 	Mixed bool
 
 	// Examples are the Example functions of a mixed package that need the
-	// runtime, which cannot call [Need]: without one they are left out.
+	// runtime. They cannot call [Need], so without a runtime they are skipped.
 	Examples []string
 }
 
-// missing is why there is no runtime, set by Main before the tests run.
+// missing is the reason why there is no runtime. Main sets it before the tests
+// run.
 var missing error
 
 // skipped counts the tests that Need skipped.
@@ -82,8 +84,8 @@ func Main(m *testing.M, h Hooks) int {
 	return code
 }
 
-// skipExamples has m.Run leave out examples, beside what the user wants left
-// out.
+// skipExamples makes m.Run skip examples, in addition to the tests that the
+// user skips.
 func skipExamples(names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -106,11 +108,13 @@ func Need(t testing.TB) {
 	}
 }
 
-// collections is how often the collector runs before an object still open
-// counts as leaked: an owner may be reachable only from another owner.
+// collections is how often the garbage collector runs before an open object
+// counts as leaked. One run is not enough, because an owner may be reachable
+// from another owner only.
 const collections = 20
 
-// leaked collects garbage until nothing is open and reports what remains.
+// leaked collects garbage until no object is open, and returns an error if some
+// remain.
 func leaked(h Hooks) error {
 	if h.Live == nil {
 		return nil
@@ -124,7 +128,7 @@ func leaked(h Hooks) error {
 	return fmt.Errorf("%d C objects still open after the tests%s", h.Live(), kinds(h))
 }
 
-// collect runs the collector and waits until cleanups have had their turn.
+// collect runs the garbage collector and waits for cleanups to run.
 func collect() {
 	ran := make(chan struct{})
 	var once sync.Once
@@ -132,7 +136,7 @@ func collect() {
 	runtime.GC()
 	select {
 	case <-ran:
-	case <-time.After(time.Second): // a cleanup is a promise without a date
+	case <-time.After(time.Second): // Go does not say when a cleanup runs
 	}
 }
 

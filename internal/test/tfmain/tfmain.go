@@ -2,9 +2,9 @@
 //
 //	func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 //
-// It opens the runtime, skips loudly or fails when there is none, and fails
-// the package if a test leaves C objects open. Package tfbridge cannot import
-// it, and its own tests call [testruntime.Main] themselves.
+// It opens the runtime, skips loudly or fails when there is none, and fails the
+// package if a test leaves C objects open. Package tfbridge cannot import it:
+// the tests of tfbridge call [testruntime.Main] themselves.
 package tfmain
 
 import (
@@ -18,9 +18,9 @@ import (
 // returns the exit code for os.Exit.
 func Run(m *testing.M) int { return run(m, testruntime.Hooks{}) }
 
-// RunMixed is [Run] for a package with tests that do without the runtime.
-// They run always; the others call [testruntime.Need] first. Example functions
-// cannot: those that need the runtime are named here.
+// RunMixed is [Run] for a package with tests that need no runtime. These tests
+// always run; the others call [testruntime.Need] first. Example functions
+// cannot call it, so examples names the ones that need the runtime.
 func RunMixed(m *testing.M, examples ...string) int {
 	return run(m, testruntime.Hooks{Mixed: true, Examples: examples})
 }
