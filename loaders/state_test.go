@@ -158,7 +158,7 @@ func TestStateIsChecked(t *testing.T) {
 		state []byte
 		want  string
 	}{
-		{"empty", l, []byte{}, "no saved state"},
+		{"empty", l, []byte{}, "not a saved state"},
 		{"damaged", l, damaged, "damaged"},
 		{"cut", l, state[:len(state)-9], "damaged"},
 		{"another seed", reseeded, state, "seed 11"},
