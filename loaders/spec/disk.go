@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"millrace"
@@ -66,10 +65,14 @@ func (d *disk) inside(path string) (string, error) {
 	return rel, nil
 }
 
-// outside replaces an error of os.Root for a link that leads out of it; the
-// package has no value to compare with.
+// outside replaces the error of os.Root for a link that leads out of it. Package
+// os does not export that error, but a root returns it for its own parent.
 func (d *disk) outside(path string, err error) error {
-	if err != nil && strings.Contains(err.Error(), "escapes") {
+	if err == nil {
+		return nil
+	}
+	_, escape := d.root.Lstat("..")
+	if errors.Is(err, reason(escape)) {
 		return &outsideError{path, d.dir}
 	}
 	return err
