@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"strings"
 
 	"millrace"
@@ -41,16 +40,26 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 	err := s.derivable(y, x)
 	var grads []tfbridge.Output
 	if err == nil {
-		grads, err = s.graph.AddGradients(s.prefix+what, y, x, dx)
+		grads, err = s.addGradients(s.prefix+what, y, x, dx)
 	}
 	if err != nil {
-		if strings.Contains(err.Error(), "conflicts with existing node") {
-			err = fmt.Errorf("%w; a second call needs a scope of its own, from SubScope", err)
-		}
 		s.UpdateErr(what, err)
 		return nil
 	}
 	return grads
+}
+
+// addGradients adds the gradients under a prefix that the graph must not have
+// yet. TensorFlow refuses such a prefix with the code of many other failures, so
+// addGradients looks at the graph itself, before the call adds operations.
+func (s *Scope) addGradients(prefix string, y, x, dx []tfbridge.Output) ([]tfbridge.Output, error) {
+	for _, op := range s.graph.Operations() {
+		if name := op.Name(); name == prefix || strings.HasPrefix(name, prefix+"/") {
+			return nil, millrace.Errorf(millrace.ErrModel,
+				"the graph already has the operation %q; a second call needs a scope of its own, from SubScope", name)
+		}
+	}
+	return s.graph.AddGradients(prefix, y, x, dx)
 }
 
 // locals returns outputs in the scope's graph; see local.
