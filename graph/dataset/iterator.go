@@ -2,8 +2,8 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"millrace"
 	"millrace/graph"
@@ -102,8 +102,9 @@ func (it *Iterator) addState(s *graph.Scope) {
 // in flight.
 func (it *Iterator) SaveState(ctx context.Context, sess *tfbridge.Session) ([]byte, error) {
 	saved, err := sess.RunContext(ctx, nil, []tfbridge.Output{it.state}, nil)
-	if err != nil && strings.Contains(err.Error(), tfbridge.OpGo+" is stateful") {
-		return nil, millrace.Errorf(millrace.ErrModel, "save iterator: it calls Go, and nobody said that the calls can be repeated: see SeqOptions.Replayable and graph.GoFunc.Pure: %w", err)
+	if errors.Is(err, tfbridge.FailedPrecondition) {
+		return nil, millrace.Errorf(millrace.ErrModel,
+			"save iterator: Init has not run, or the dataset has an operation that cannot be repeated (for calls of Go, see SeqOptions.Replayable and graph.GoFunc.Pure): %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("save iterator: %w", err)
