@@ -147,9 +147,3 @@ func (in *Installed) checkPlatform() error {
 	}
 	return nil
 }
-
-func problem(class millrace.Class, file, format string, args ...any) error {
-	e := millrace.Errorf(class, format, args...)
-	e.File = file
-	return e
-}

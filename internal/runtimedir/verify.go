@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -90,11 +89,3 @@ func HashFile(path string) (string, error) {
 
 // onlyReader hides the method WriteTo, which would not use our larger buffer.
 type onlyReader struct{ io.Reader }
-
-// cause removes the path from an error. The caller states the place itself.
-func cause(err error) error {
-	if p, ok := err.(*fs.PathError); ok {
-		return p.Err
-	}
-	return err
-}
