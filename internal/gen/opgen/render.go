@@ -100,7 +100,7 @@ func (f *function) resultList() string {
 
 // body returns the statements.
 func (f *function) body() string {
-	args := []string{"scope", fmt.Sprintf("%q", f.op.Name), f.attrs()}
+	args := []string{"scope", fmt.Sprintf("%q", f.op.Name), f.attrList()}
 	for _, a := range f.inputs {
 		if a.list() {
 			args = append(args, "tf.OutputList("+a.id+")")
@@ -130,8 +130,8 @@ func result(a arg) string {
 	return "one()"
 }
 
-// attrs returns the expression of the attributes.
-func (f *function) attrs() string {
+// attrList returns the expression of the attributes.
+func (f *function) attrList() string {
 	var required []string
 	for _, a := range f.required {
 		required = append(required, fmt.Sprintf("attr{%q, %s}", a.def.Name, a.id))
