@@ -171,11 +171,6 @@ func shorten(name string, width int) string {
 	return string(runes[:width-tail-3]) + "..." + string(runes[len(runes)-tail:])
 }
 
-// note adds a note to the report.
-func (r *Report) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
-}
-
 // table aligns columns. A column whose title starts with > is aligned to the
 // right.
 type table struct {
