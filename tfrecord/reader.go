@@ -36,6 +36,13 @@ func (o *ReaderOptions) checked() (ReaderOptions, error) {
 	return c, c.Compression.check()
 }
 
+// Record is one record of a file.
+type Record struct {
+	Ordinal int64  // in the file, from 0
+	Offset  int64  // of the header, in the decompressed bytes
+	Data    []byte // valid until the next record is read
+}
+
 // Reader reads records one after the other, and verifies lengths and checksums.
 type Reader struct {
 	name   string

@@ -7,13 +7,6 @@ import (
 	"millrace"
 )
 
-// Record is one record of a file.
-type Record struct {
-	Ordinal int64  // in the file, from 0
-	Offset  int64  // of the header, in the decompressed bytes
-	Data    []byte // valid until the next record is read
-}
-
 // Records reads a file from start to end. An error comes last and once; without one
 // the file is complete. Ranging again reads the file again.
 func Records(path string, o *ReaderOptions) iter.Seq2[Record, error] {
