@@ -43,16 +43,6 @@ The result is an upper bound of the best order's share, and the same each time.
 // upwardLimit is the share of references that may point upward.
 const upwardLimit = 0.10
 
-// upwardCeilings are packages above the limit, with what they may have until
-// someone untangles them. Lower a ceiling when a package gets better.
-var upwardCeilings = map[string]float64{
-	"internal/gen/opgen":  0.115,
-	"internal/inspect":    0.206,
-	"internal/install":    0.155,
-	"internal/runtimedir": 0.134,
-	"tfrecord":            0.11,
-}
-
 // fewReferences is a number of references below which a share says nothing.
 const fewReferences = 20
 
@@ -71,14 +61,10 @@ func TestFewReferencesPointUpward(t *testing.T) {
 		}
 		order := g.order()
 		share := float64(g.upward(order)) / float64(total)
-		ceiling, listed := upwardCeilings[dir]
 		t.Logf("%-28s %3d files %5d references %5.1f%% upward", dir, len(g), total, 100*share)
-		switch {
-		case share > max(upwardLimit, ceiling):
+		if share > upwardLimit {
 			t.Errorf("%s: %.1f%% of %d references between its files point upward, at most %.1f%% are allowed; the heaviest:\n%s",
-				dir, 100*share, total, 100*max(upwardLimit, ceiling), g.heaviest(order))
-		case listed && share <= upwardLimit:
-			t.Errorf("%s: %.1f%% is within the limit: take it off upwardCeilings", dir, 100*share)
+				dir, 100*share, total, 100*upwardLimit, g.heaviest(order))
 		}
 	}
 }
