@@ -111,7 +111,6 @@ func TestRecordsThatAreNoProtobuf(t *testing.T) {
 		"a number without end": "\x0a" + strings.Repeat("\x80", 100),
 		"groups in groups":     strings.Repeat("\x23", 10_000) + strings.Repeat("\x24", 10_000),
 		"a group without end":  strings.Repeat("\x23", 10_000),
-		"a length without end": "\x0a\xff\xff\xff\xff\x0f",
 		"an odd wire type":     "\x0f\x00",
 	}
 	for name, bad := range tests {
@@ -125,6 +124,36 @@ func TestRecordsThatAreNoProtobuf(t *testing.T) {
 			}
 			if diff := cmp.Diff([]int64{0, 1, 2, 3}, ids); diff != "" {
 				t.Errorf("delivered (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// Without the native library, a record that Go cannot parse and that could end
+// the process in TensorFlow's parsers is refused before the first batch.
+func TestRecordThatCouldEndTheProcess(t *testing.T) {
+	testruntime.Need(t)
+	floats := strings.Repeat("\x0d\x00\x00\x80\x3f", 100) // unpacked, in a field that claims more than there is
+	for name, bad := range map[string]string{
+		"a length without end":                                "\x0a\xff\xff\xff\xff\x0f",
+		"a long list of floats behind a length that is wrong": "\x12\xff\x7f" + floats,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := fixture.New(t)
+			d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4)...)
+			badRecord([]byte(bad))(t, d)
+			d.Save(t)
+			plan, problems := loaders.Check(d.Config(), nil)
+			if plan == nil {
+				t.Fatal(problems)
+			}
+			plan.NativeLibrary = ""
+			ids, err := readPlan(t, plan)
+			if !errors.Is(err, millrace.ErrCorrupt) && !errors.Is(err, millrace.ErrSchema) || !strings.Contains(err.Error(), "b.tfrecords: record 1 ") {
+				t.Errorf("got %v", err)
+			}
+			if len(ids) > 0 {
+				t.Errorf("%d records were delivered, want none", len(ids))
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package loaders_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -127,7 +128,13 @@ func TestEndlessWithoutWindowsRemotely(t *testing.T) {
 	window{min: 4, max: 6, tail: "drop"}.set(f)
 	list := ""
 	for i := range 2 {
-		list += fmt.Sprintf("file://%s\n", f.Path(fmt.Sprintf("%02d.tfrecords", i)))
+		file, err := os.ReadFile(f.Path(fmt.Sprintf("%02d.tfrecords", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("ram://short/%02d", i)
+		writeRAM(t, name, file)
+		list += name + "\n"
 	}
 	f.Write(t, "files.txt", []byte(list))
 	f.Args["epochs"] = nil

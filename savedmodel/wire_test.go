@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace/internal/tfproto"
 )
@@ -122,7 +121,7 @@ func TestCanonicalForms(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			typ := typeOf(tt.message.(protoreflect.ProtoMessage))()
+			typ := typeOf(tt.message)()
 			if got := canonical(tt.in, typ); !bytes.Equal(got, tt.want) {
 				t.Errorf("canonical(%x)\n got %x\nwant %x", tt.in, got, tt.want)
 			}

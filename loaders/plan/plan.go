@@ -9,9 +9,9 @@ import "millrace/loaders/spec"
 type Plan struct {
 	*spec.Spec
 
-	// CheckRecords has every record looked at before TensorFlow sees it, for
-	// data that is not trusted: some bytes end TensorFlow's process although
-	// all checksums are right. Data of up to 64 MiB is always looked at.
+	// CheckRecords has Go look at every record before the first batch: some
+	// bytes end TensorFlow's process although all checksums are right. Without
+	// the native library Go does so in any case.
 	CheckRecords bool
 
 	// NativeLibrary is the path of the library of Millrace's own dataset

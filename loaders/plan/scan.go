@@ -37,7 +37,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 			scan.Indexes[i], found = found[0], found[1:]
 		}
 	}
-	if p.checksRecords(scan) {
+	if p.checksRecords() {
 		if err := p.refuseDangerous(ctx, scan); err != nil {
 			return nil, err
 		}

@@ -126,6 +126,7 @@ func (l *listReader) path(path string) {
 	} else {
 		l.paths[path] = l.line
 	}
+	path = withoutFileScheme(path)
 	f := DataFile{Path: path, ListLine: l.line, Size: -1}
 	if scheme, ok := schemeOf(path); ok {
 		f.Remote = true

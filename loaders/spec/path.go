@@ -12,6 +12,16 @@ func schemeOf(path string) (string, bool) {
 	return scheme, ok && scheme != "" && !strings.ContainsAny(scheme, "/ ")
 }
 
+// withoutFileScheme returns the local path of a "file://" path, with or without
+// a host, which TensorFlow ignores. Other paths stay as they are.
+func withoutFileScheme(path string) string {
+	rest, ok := strings.CutPrefix(path, "file://")
+	if slash := strings.IndexByte(rest, '/'); ok && slash >= 0 {
+		return rest[slash:]
+	}
+	return path
+}
+
 // PrintablePath returns a path to print: without a user's name and password, and
 // without what follows a question mark, which may be a key.
 func PrintablePath(path string) string {
