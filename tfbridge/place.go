@@ -30,6 +30,39 @@ func cutFault(msg string) (query, rest string) {
 	return query, msg[:begin] + behind
 }
 
+// checkBegin begins the mark of a check of our own in a graph. TensorFlow's
+// Assert writes its data into the message, each value in brackets:
+//
+//	[millrace.check 3] [5] [7]
+const checkBegin = "[millrace.check "
+
+// CheckMark returns what an Assert has to have as its first datum, so that
+// [Error.Check] finds the number of the check, and the integers that follow the
+// mark in the data.
+func CheckMark(number int) string {
+	return strings.TrimPrefix(checkBegin, "[") + strconv.Itoa(number)
+}
+
+// Check returns the number and the integers of the check that failed; see
+// [CheckMark]. It reports false if the error comes from something else.
+func (e *Error) Check() (number int, values []int64, ok bool) {
+	_, rest, _ := strings.Cut(e.Msg, checkBegin)
+	digits, rest, ok := strings.Cut(rest, "]")
+	number, err := strconv.Atoi(digits)
+	if !ok || err != nil || number < 0 {
+		return 0, nil, false
+	}
+	for {
+		after, more := strings.CutPrefix(rest, " [")
+		digits, after, ok := strings.Cut(after, "]")
+		value, err := strconv.ParseInt(digits, 10, 64)
+		if !more || !ok || err != nil {
+			return number, values, true
+		}
+		values, rest = append(values, value), after
+	}
+}
+
 // placed returns the error that the data of a fault describes, nil if it is
 // none.
 func placed(query string, cause *Error) *millrace.Error {

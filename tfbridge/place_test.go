@@ -1,6 +1,7 @@
 package tfbridge
 
 import (
+	"slices"
 	"testing"
 
 	"millrace"
@@ -40,5 +41,31 @@ func TestPlaced(t *testing.T) {
 	}
 	if got := placed("class=schema&record=99999999999999999999", cause); got.Record != -1 || got.Offset != -1 {
 		t.Errorf("got record %d, offset %d, want -1", got.Record, got.Offset)
+	}
+}
+
+// TestCheck: the mark of a check comes back from a message of Assert with the
+// integers behind it, and other messages hold no check.
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		msg    string
+		number int
+		values []int64
+		ok     bool
+	}{
+		{"some words: [" + CheckMark(12) + "] [5] [-7]\n\t [[{{node Assert}}]]", 12, []int64{5, -7}, true},
+		{"[" + CheckMark(0) + "] [5] [[{{node Assert}}]]", 0, []int64{5}, true},
+		{"[" + CheckMark(0) + "] [5] [7", 0, []int64{5}, true},
+		{"[" + CheckMark(1) + "]", 1, nil, true},
+		{"[" + CheckMark(1), 0, nil, false},
+		{"[" + CheckMark(-1) + "] [5]", 0, nil, false},
+		{"assertion failed: [5] [7]", 0, nil, false},
+		{"", 0, nil, false},
+	}
+	for _, tt := range tests {
+		number, values, ok := (&Error{Msg: tt.msg}).Check()
+		if number != tt.number || !slices.Equal(values, tt.values) || ok != tt.ok {
+			t.Errorf("%q: got %d, %v, %v", tt.msg, number, values, ok)
+		}
 	}
 }

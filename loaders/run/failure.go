@@ -126,7 +126,9 @@ func codeClass(failed *tfbridge.Error, remote bool) millrace.Class {
 // status code is the same as for a lack of memory.
 var osLimit = regexp.MustCompile(`(?i)too many open files|no space left on device|disk quota exceeded`)
 
-// differentShapes is TensorFlow's message for a batch of unequal elements.
+// differentShapes is TensorFlow's message for a batch of unequal elements. It
+// decides nothing: without it the error has the same class, by its code, and
+// TensorFlow's own words. With it the error names the tensor and what to do.
 var differentShapes = regexp.MustCompile(`different shapes in component (\d+)\. First element had shape (\[[^\]]*\]) and element (\d+) had shape (\[[^\]]*\])`)
 
 // ragged names the tensor of a batch whose elements differ in shape.
