@@ -175,7 +175,7 @@ func TestSourceFaults(t *testing.T) {
 		class  error
 		words  string
 	}{
-		{"nil", nil, millrace.ErrModel, "it is nil"},
+		{"nil", nil, millrace.ErrModel, "the source is nil"},
 		{"no such tensor", estimator.FromValues(map[string]graph.Spec{"z": vector["x"]}, valueBatches), millrace.ErrModel, "the source has no tensor of this name"},
 		{"no specs", estimator.FromValues(nil, valueBatches), millrace.ErrModel, "no tensors"},
 		{"another name", estimator.FromValues(vector, values(map[string]any{"z": 1}, nil)), millrace.ErrModel, `"z"`},
