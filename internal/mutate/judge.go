@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,11 +12,7 @@ import (
 // together is how much the tests take that run in one process. Starting one
 // costs half a second with TensorFlow, and the first failure ends the judging
 // of a mutant.
-const together = 3 * time.Second
-
-// limitOf returns how long tests may run that took so much without a mutant.
-// The machine may be busy with other things.
-func limitOf(took time.Duration) time.Duration { return 30*time.Second + 20*took }
+const together = 5 * time.Second
 
 // judge runs the tests that reach each mutant until one fails.
 func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, error) {
@@ -73,31 +68,30 @@ func (w *workshop) judgeOne(ctx context.Context, m *mutant) error {
 }
 
 // run runs tests of one program with a mutant on, and returns what failed: ""
-// if nothing did.
+// if nothing did. Tests that run out of time fail unless the machine was busy:
+// then they run again, with more of it.
 func (w *workshop) run(ctx context.Context, m *mutant, tests []*test, limit time.Duration) (killer string, err error) {
-	p := w.start(ctx, tests[0].program, "-test.run", pattern(tests), "-test.failfast", "-test.timeout", limit.String())
-	p.Env = append(p.Env, "MILLRACE_MUTANT="+strconv.Itoa(m.id))
-	// The program ends itself at the limit, unless it hangs in C.
-	late := time.AfterFunc(limit+30*time.Second, func() {
-		if p.Process != nil {
-			_ = p.Cancel()
+	for range patience {
+		out, v, err := w.attempt(ctx, m.id, tests, limit)
+		switch {
+		case err != nil:
+			return "", err
+		case v == passed:
+			return "", nil
+		case v == failed:
+			return tests[0].ImportPath + "." + failing(out, tests), nil
 		}
-	})
-	defer late.Stop()
-	out, err := p.output()
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case p.ProcessState == nil:
-		return "", err
-	case p.ProcessState.Success():
-		return "", nil
+		busy, err := w.busy(ctx, tests, limit)
+		if err != nil || !busy {
+			return tests[0].ImportPath + "." + failing(nil, tests) + ", out of time", err
+		}
+		limit *= 2
 	}
-	return tests[0].ImportPath + "." + failed(out, tests), nil
+	return "", nil // nobody knows
 }
 
-// failed returns which test failed, as far as the output says.
-func failed(out []byte, tests []*test) string {
+// failing returns which test failed, as far as the output says.
+func failing(out []byte, tests []*test) string {
 	if len(tests) == 1 {
 		return tests[0].name
 	}

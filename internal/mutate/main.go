@@ -22,7 +22,7 @@
 //	              there (edit.go)
 //	3. build.go   compile each test program with the changed files laid over the
 //	              tree, which stays as it is
-//	4. trace.go   run the tests, a few at a time, noting which switches they ask
+//	4. trace.go   run each test alone, noting which switches it asks
 //	5. judge.go   turn on one mutant after the other, and run the tests that
 //	              asked for it, the quick ones first, until one fails
 //
@@ -32,7 +32,8 @@
 // The tests of a package are its own, and those of the packages in the same
 // top folder that depend on it: package loaders tests loaders/build.
 //
-// A test that hangs, or takes more memory than -memory, counts as failed.
+// A test that takes more memory than -memory counts as failed, and so does one
+// that hangs while the same test without the mutant is soon done.
 package main
 
 import (

@@ -8,15 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
-// traced is how many tests are traced in one process. A mutant that one of them
-// reaches is judged by all: more tests run than need to, but opening TensorFlow
-// for each test alone takes longer.
-const traced = 8
-
-// trace runs the tests, a few at a time, and notes which mutants they reach.
+// trace runs each test alone, and notes which mutants it reaches. Opening
+// TensorFlow for each takes half a second; tests that ran together would each
+// judge the mutants of all.
 func (w *workshop) trace(ctx context.Context, programs []*program, packages []*loaded) error {
 	mutants := map[int]*mutant{}
 	for _, p := range packages {
@@ -24,24 +20,24 @@ func (w *workshop) trace(ctx context.Context, programs []*program, packages []*l
 			mutants[m.id] = m
 		}
 	}
-	var groups [][]*test
+	var tests []*test
 	for _, p := range programs {
-		tests, err := w.testsIn(ctx, p)
+		more, err := w.testsIn(ctx, p)
 		if err != nil {
 			return err
 		}
-		groups = slices.AppendSeq(groups, slices.Chunk(tests, traced))
+		tests = append(tests, more...)
 	}
-	w.say("trace %d groups of tests", len(groups))
+	w.say("trace %d tests", len(tests))
 	var lock sync.Mutex
-	err := w.each(ctx, len(groups), func(i int) error {
-		return w.traceGroup(ctx, groups[i], func(tests []*test, reached []int) {
-			lock.Lock()
-			defer lock.Unlock()
-			for _, id := range reached {
-				mutants[id].tests = append(mutants[id].tests, tests...)
-			}
-		})
+	err := w.each(ctx, len(tests), func(i int) error {
+		reached, err := w.traceOne(ctx, tests[i])
+		lock.Lock()
+		defer lock.Unlock()
+		for _, id := range reached {
+			mutants[id].tests = append(mutants[id].tests, tests[i])
+		}
+		return err
 	})
 	for _, m := range mutants {
 		m.order()
@@ -60,43 +56,32 @@ func (w *workshop) testsIn(ctx context.Context, p *program) (tests []*test, err 
 	return tests, err
 }
 
-// traceGroup calls note with tests and the mutants they reach. If one of the
-// tests fails as things are, the others are traced without it.
-func (w *workshop) traceGroup(ctx context.Context, tests []*test, note func(tests []*test, reached []int)) error {
+// traceOne returns the mutants that a test reaches: none of a test that fails
+// as things are.
+func (w *workshop) traceOne(ctx context.Context, t *test) (reached []int, err error) {
 	file, err := os.CreateTemp(w.dir, "trace")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	file.Close()
-	p := w.start(ctx, tests[0].program, "-test.run", pattern(tests), "-test.timeout", "20m")
+	p := w.start(ctx, t.program, "-test.run", pattern([]*test{t}), "-test.timeout", "20m")
 	p.Env = append(p.Env, "MILLRACE_MUTANT_TRACE="+file.Name())
 	out, err := p.output()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil && len(tests) == 1:
-		w.say("%v fails without a mutant, and is left out:\n%s", tests[0], lastLines(out, 20))
-		return nil
-	case err != nil:
-		for _, t := range tests {
-			if err := w.traceGroup(ctx, []*test{t}, note); err != nil {
-				return err
-			}
-		}
-		return nil
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	for _, t := range tests {
-		t.took = (p.ProcessState.UserTime() + p.ProcessState.SystemTime()) / time.Duration(len(tests))
+	if err != nil {
+		w.say("%v fails without a mutant, and is left out:\n%s", t, lastLines(out, 20))
+		return nil, nil
 	}
+	t.took = p.ProcessState.UserTime() + p.ProcessState.SystemTime()
 	text, err := os.ReadFile(file.Name())
-	var ids []int
 	for _, word := range strings.Fields(string(text)) {
 		id, _ := strconv.Atoi(word)
-		ids = append(ids, id)
+		reached = append(reached, id)
 	}
-	slices.Sort(ids) // processes that a test starts write the same file
-	note(tests, slices.Compact(ids))
-	return err
+	slices.Sort(reached) // processes that a test starts write the same file
+	return slices.Compact(reached), err
 }
 
 // pattern returns what selects tests in their program.
