@@ -1,0 +1,120 @@
+package queue
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// checkComponents returns what is wrong with the components of a queue. Dense
+// components have fully defined shapes, or unknown ones.
+func checkComponents(components []graph.Spec, dense bool) error {
+	if len(components) == 0 {
+		return millrace.Errorf(millrace.ErrModel, "there are no components; an element needs at least one")
+	}
+	seen := map[string]bool{}
+	for i, c := range components {
+		at, first := describe(i, c.Name), components[0]
+		switch {
+		case c.DType <= 0 || c.DType != c.DType.Base():
+			return millrace.Errorf(millrace.ErrModel, "%s has data type %v; it must be one that a tensor can have", at, c.DType)
+		case (c.Name == "") != (first.Name == ""):
+			return millrace.Errorf(millrace.ErrModel, "%s has the name %q and component 0 has %q; name all components or none", at, c.Name, first.Name)
+		case c.Name != "" && seen[c.Name]:
+			return millrace.Errorf(millrace.ErrModel, "two components have the name %q", c.Name)
+		case (c.Shape.NumDimensions() < 0) != (first.Shape.NumDimensions() < 0):
+			return millrace.Errorf(millrace.ErrModel, "%s has shape %v and component 0 has %v; give all components a shape or none", at, c.Shape, first.Shape)
+		case dense && c.Shape.NumDimensions() >= 0 && !c.Shape.IsFullySpecified():
+			return millrace.Errorf(millrace.ErrModel, "%s has shape %v; it must be fully defined, or not be given for any component", at, c.Shape)
+		}
+		if err := c.Shape.Check(); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+// describe names a component in messages.
+func describe(i int, name string) string {
+	if name == "" {
+		return fmt.Sprintf("component %d", i)
+	}
+	return fmt.Sprintf("component %d %q", i, name)
+}
+
+// FromMap returns the values of a map in the order of the components, as
+// [Queue.Enqueue] and [Queue.EnqueueMany] take them. The map must have the names of
+// the components and no other.
+func (q *Queue) FromMap(s *graph.Scope, values map[string]tfbridge.Output) []tfbridge.Output {
+	if s.Err() != nil {
+		return nil
+	}
+	names := map[string]bool{}
+	list := make([]tfbridge.Output, len(q.components))
+	for i, c := range q.components {
+		v, ok := values[c.Name]
+		if !ok || !q.named {
+			q.fail(s, millrace.Errorf(millrace.ErrModel, "%s is not among the values %q", describe(i, c.Name), slices.Sorted(maps.Keys(values))))
+			return nil
+		}
+		list[i], names[c.Name] = v, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !names[name] {
+			q.fail(s, millrace.Errorf(millrace.ErrModel, "no component is called %q", name))
+			return nil
+		}
+	}
+	return list
+}
+
+// ToMap returns the values of one dequeue by the names of the components. After a
+// failure, and for a queue whose components have no names, it returns nil.
+func (q *Queue) ToMap(values []tfbridge.Output) map[string]tfbridge.Output {
+	if !q.named || len(values) != len(q.components) {
+		return nil
+	}
+	byName := map[string]tfbridge.Output{}
+	for i, c := range q.components {
+		byName[c.Name] = values[i]
+	}
+	return byName
+}
+
+// checkValues returns what is wrong with values for the queue. If rows is true,
+// each has one dimension more than its component.
+func (q *Queue) checkValues(values []tfbridge.Output, rows bool) error {
+	if len(values) != len(q.components) {
+		return millrace.Errorf(millrace.ErrModel, "%d values for %d components", len(values), len(q.components))
+	}
+	for i, c := range q.components {
+		v, want := graph.SpecOf(values[i]), c.Shape
+		if rows {
+			want = stack(-1, want)
+			if v.Shape.NumDimensions() == 0 {
+				return millrace.Errorf(millrace.ErrModel, "%s gets a scalar; many elements need a first dimension that counts them", describe(i, c.Name))
+			}
+		}
+		if v.DType.Base() != c.DType {
+			return millrace.Errorf(millrace.ErrModel, "%s is of type %v, got %v", describe(i, c.Name), c.DType, v.DType)
+		}
+		if !want.IsCompatibleWith(v.Shape) {
+			return millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", describe(i, c.Name), want, v.Shape)
+		}
+	}
+	return nil
+}
+
+// stack returns the shape of n tensors of a shape, stacked; n is -1 if it is not
+// known.
+func stack(n int64, shape tfbridge.Shape) tfbridge.Shape {
+	if shape.NumDimensions() < 0 {
+		return shape
+	}
+	return tfbridge.MakeShape(append([]int64{n}, shape.Dims()...)...)
+}

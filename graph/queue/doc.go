@@ -1,0 +1,21 @@
+// Package queue has TensorFlow's queues: what one run of a graph enqueues, another
+// run dequeues, in the same session. [NewFIFO] makes one:
+//
+//	q := queue.NewFIFO(s, 32, []graph.Spec{
+//		{Name: "image", DType: tfbridge.Float, Shape: tfbridge.MakeShape(28, 28)},
+//		{Name: "label", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()},
+//	}, nil)
+//	enqueue := q.Enqueue(s, image, label)
+//	batch := q.DequeueMany(s, s.Const(int32(16)))
+//	end := q.Close(s, false)
+//
+// An enqueue waits while the queue is full, a dequeue while it has too few
+// elements. [tfbridge.Session.RunContext] ends such a wait with its context. A
+// dequeue from a closed queue that has too few elements fails with code OutOfRange,
+// an enqueue to a closed queue with code Cancelled.
+//
+// The methods of a queue add operations to a graph. They return nil or the zero
+// Output after a failure, and [graph.Scope.Err] tells it. Building is for one
+// goroutine at a time. The operations may run concurrently. A queue lives in a
+// session and ends with it.
+package queue

@@ -1,0 +1,74 @@
+package queue_test
+
+import (
+	"os"
+	"testing"
+
+	"millrace/graph"
+	"millrace/internal/test/tfmain"
+	"millrace/tfbridge"
+)
+
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
+
+// newScope returns a scope whose graph is closed with the test.
+func newScope(t testing.TB) *graph.Scope {
+	t.Helper()
+	s := graph.NewScope()
+	t.Cleanup(func() { s.Graph().Close() })
+	return s
+}
+
+// newSession returns a session on the scope's graph that is closed with the test.
+func newSession(t testing.TB, s *graph.Scope) *tfbridge.Session {
+	t.Helper()
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	session, err := tfbridge.NewSession(s.Graph(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+// fetch runs outputs and returns their values.
+func fetch(t testing.TB, session *tfbridge.Session, outputs ...tfbridge.Output) ([]any, error) {
+	t.Helper()
+	tensors, err := session.RunContext(t.Context(), nil, outputs, nil)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]any, len(tensors))
+	for i, tensor := range tensors {
+		values[i] = tensor.Value()
+		tensor.Close()
+	}
+	return values, nil
+}
+
+// mustFetch is fetch for what must not fail.
+func mustFetch(t testing.TB, session *tfbridge.Session, outputs ...tfbridge.Output) []any {
+	t.Helper()
+	values, err := fetch(t, session, outputs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// do runs a target.
+func do(t testing.TB, session *tfbridge.Session, op *tfbridge.Operation) error {
+	t.Helper()
+	_, err := session.RunContext(t.Context(), nil, nil, []*tfbridge.Operation{op})
+	return err
+}
+
+// mustDo is do for what must not fail.
+func mustDo(t testing.TB, session *tfbridge.Session, op *tfbridge.Operation) {
+	t.Helper()
+	if err := do(t, session, op); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Unbounded is the capacity of a queue that no enqueue waits at.
+const Unbounded = -1
+
+// Queue is a queue in a graph, of whatever type.
+type Queue struct {
+	name       string
+	handle     tfbridge.Output
+	opType     string
+	components []graph.Spec
+	named      bool // components have names
+	shaped     bool // components have shapes
+}
+
+// Options are the options that all queues have. Nil and the zero value mean the
+// defaults.
+type Options struct {
+	Name       string // of the queue's operation; "": the operation's type
+	SharedName string // queues of one session with the same SharedName are one queue; "": none is shared
+	Container  string // the resource container that holds the queue; "": the session's default
+}
+
+// NewFIFO adds a queue that returns elements in the order in which they came. It
+// has room for capacity elements, or for any number if capacity is [Unbounded].
+//
+// The components say what an element consists of. All of them have names, or none
+// has. All of them have fully defined shapes, or all have the zero Shape. In the
+// latter case each element may have other shapes, and the queue has no
+// [Queue.DequeueMany] and [Queue.DequeueUpTo].
+//
+// It wraps FIFOQueueV2.
+func NewFIFO(s *graph.Scope, capacity int, components []graph.Spec, o *Options) *Queue {
+	return newQueue(s, spec{opType: "FIFOQueueV2", capacity: capacity, components: components, dense: true}, o)
+}
+
+// spec is what a queue is made of.
+type spec struct {
+	opType     string
+	capacity   int
+	components []graph.Spec
+	dense      bool           // shapes must be fully defined
+	attrs      map[string]any // of the operation, beside those that all queues have
+}
+
+// newQueue checks a spec and adds the queue.
+func newQueue(s *graph.Scope, p spec, o *Options) *Queue {
+	if o == nil {
+		o = &Options{}
+	}
+	q := &Queue{name: cmp.Or(o.Name, p.opType), opType: p.opType, components: p.components}
+	if s.Err() != nil {
+		return q
+	}
+	if err := p.check(); err != nil {
+		q.fail(s, err)
+		return q
+	}
+	q.named = p.components[0].Name != ""
+	q.shaped = p.components[0].Shape.NumDimensions() >= 0
+	attrs := map[string]any{
+		"component_types": graph.DTypes(p.components), "capacity": int64(p.capacity),
+		"shared_name": o.SharedName, "container": o.Container,
+	}
+	if q.shaped {
+		attrs["shapes"] = graph.Shapes(p.components)
+	}
+	for name, value := range p.attrs {
+		attrs[name] = value
+	}
+	op := s.AddOperation(tfbridge.OpSpec{Type: p.opType, Name: q.name, Attrs: attrs})
+	if op != nil {
+		q.handle, q.name = op.Output(0), op.Name()
+	}
+	return q
+}
+
+// check returns what is wrong with a spec.
+func (p spec) check() error {
+	if p.capacity != Unbounded && (p.capacity < 1 || p.capacity > math.MaxInt32) {
+		return millrace.Errorf(millrace.ErrModel, "capacity is %d, must be from 1 to %d, or Unbounded", p.capacity, math.MaxInt32)
+	}
+	return checkComponents(p.components, p.dense)
+}
+
+// Name returns the name of the queue's operation in the graph.
+func (q *Queue) Name() string { return q.name }
+
+// Handle returns the queue's resource handle, for operations that take one.
+func (q *Queue) Handle() tfbridge.Output { return q.handle }
+
+// Components returns what an element consists of. The caller must not change it.
+func (q *Queue) Components() []graph.Spec { return q.components }
+
+// String names the queue in messages.
+func (q *Queue) String() string { return fmt.Sprintf("queue %q (%s)", q.name, q.opType) }
+
+// fail makes err, about this queue, the scope's failure.
+func (q *Queue) fail(s *graph.Scope, err error) { s.UpdateErr(q.String(), err) }
+
+// Size adds an operation that counts the elements, a scalar int32. It never waits.
+//
+// It wraps QueueSizeV2.
+func (q *Queue) Size(s *graph.Scope) tfbridge.Output { return s.Op1("QueueSizeV2", nil, q.handle) }
+
+// IsClosed adds an operation that reports whether the queue is closed, a scalar
+// bool. It never waits.
+//
+// It wraps QueueIsClosedV2.
+func (q *Queue) IsClosed(s *graph.Scope) tfbridge.Output {
+	return s.Op1("QueueIsClosedV2", nil, q.handle)
+}
+
+// Close adds an operation that closes the queue. From then on enqueues fail with
+// code Cancelled. Dequeues go on as long as there are enough elements, and then
+// fail with code OutOfRange.
+//
+// What becomes of enqueues that wait for room depends on cancelPendingEnqueues. If
+// it is true they fail with code Cancelled at once. Otherwise the queue closes when
+// they have succeeded, and the run that closes it waits for them. Then closing a
+// closed queue fails with code Cancelled.
+//
+// It wraps QueueCloseV2.
+func (q *Queue) Close(s *graph.Scope, cancelPendingEnqueues bool) *tfbridge.Operation {
+	return s.AddOperation(tfbridge.OpSpec{
+		Type: "QueueCloseV2", Attrs: map[string]any{"cancel_pending_enqueues": cancelPendingEnqueues},
+		Input: []tfbridge.Input{q.handle},
+	})
+}
