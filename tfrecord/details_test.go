@@ -2,8 +2,10 @@ package tfrecord_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -112,6 +114,24 @@ func TestGzipFlags(t *testing.T) {
 		_, err := drain(t, tfrecord.NewReader(bytes.NewReader(header(flag, "")), "FILE", o))
 		if !errors.Is(err, millrace.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("reserved flags %#02x", flag)) {
 			t.Errorf("flag %#x: %v", flag, err)
+		}
+	}
+}
+
+// The checksum of a gzip header is that of the header's bytes.
+func TestGzipHeaderChecksum(t *testing.T) {
+	plain := corrupt.Gzip(corrupt.File())
+	head := append(bytes.Clone(plain[:10]), "name\x00"...)
+	head[3] = 2 | 8
+	sum := uint16(crc32.ChecksumIEEE(head))
+	for _, tt := range []struct {
+		sum  uint16
+		want millrace.Class
+	}{{sum, ""}, {sum + 1, millrace.ErrCorrupt}, {sum + 1<<8, millrace.ErrCorrupt}} {
+		data := append(binary.LittleEndian.AppendUint16(bytes.Clone(head), tt.sum), plain[10:]...)
+		n, err := drain(t, tfrecord.NewReader(bytes.NewReader(data), "FILE", &tfrecord.ReaderOptions{Compression: tfrecord.GZIP}))
+		if tt.want == "" && (n != 10 || err != nil) || tt.want != "" && !errors.Is(err, tt.want) {
+			t.Errorf("checksum %04x, of the header %04x: %d records, %v", tt.sum, sum, n, err)
 		}
 	}
 }

@@ -240,6 +240,7 @@ func TestSniff(t *testing.T) {
 		{"lists only", example.MarshalSequence(nil, list), example.LikeSequence},
 		{"context only", example.MarshalSequence([]example.Named{ints("a", 1)}, nil), example.LikeExample},
 		{"Example with an unknown field 2", append(corrupt.Example(1), "\x12\x02zz"...), example.LikeExample},
+		{"Example with an unknown field 2 like a list", append(corrupt.Example(1), "\x12\x0b\x0a\x09\x0a\x01l\x12\x04\x0a\x02\x2a\x00"...), example.LikeExample},
 		{"text", []byte("hello"), example.Neither},
 	}
 	for _, tt := range tests {
