@@ -28,6 +28,7 @@ type state struct {
 	underivable  underivable
 	session      tfbridge.Output // see Scope.session
 	initializers []*tfbridge.Operation
+	collections  map[string][]any
 }
 
 // NewScope returns a scope of a new graph. The caller closes the graph:
@@ -233,6 +234,32 @@ func (s *Scope) Initializers() []*tfbridge.Operation {
 		return nil
 	}
 	return slices.Clone(s.state.initializers)
+}
+
+// AddToCollection keeps a value with the graph, under a key such as "queue_runners".
+// It is for packages that add operations which a program asks for later.
+// TensorFlow's runtime does not know collections. A function's body has none.
+func (s *Scope) AddToCollection(key string, value any) {
+	if s.Err() != nil {
+		return
+	}
+	if s.InFunction() {
+		s.fail(key, "a function's body has no collections; add it outside of the function")
+		return
+	}
+	if s.state.collections == nil {
+		s.state.collections = map[string][]any{}
+	}
+	s.state.collections[key] = append(s.state.collections[key], value)
+}
+
+// Collection returns the values of [Scope.AddToCollection], in the order in which
+// they were added.
+func (s *Scope) Collection(key string) []any {
+	if s == nil || s.state == nil {
+		return nil
+	}
+	return slices.Clone(s.state.collections[key])
 }
 
 // Op adds an operation named after its type and returns its outputs, nil

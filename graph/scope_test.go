@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,27 @@ import (
 	"millrace/graph"
 	"millrace/tfbridge"
 )
+
+// Scopes of a graph share its collections; a function's body has none.
+func TestCollections(t *testing.T) {
+	s := newScope(t)
+	s.AddToCollection("words", "mill")
+	s.SubScope("sub").AddToCollection("words", "race")
+	s.Collection("words")[0] = "changed"
+	if got, want := s.Collection("words"), []any{"mill", "race"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := s.Collection("other"); len(got) != 0 {
+		t.Errorf("an empty collection is %v", got)
+	}
+	s.Func("body", nil, nil, func(s *graph.Scope, _, _ []tfbridge.Output) []tfbridge.Output {
+		s.AddToCollection("words", "lost")
+		return []tfbridge.Output{s.Const(int32(1))}
+	})
+	if err := s.Err(); !errors.Is(err, millrace.ErrModel) {
+		t.Errorf("a collection in a function: %v", err)
+	}
+}
 
 func TestNames(t *testing.T) {
 	s := newScope(t)

@@ -21,8 +21,9 @@ type Callable struct {
 	options []byte  // a RunOptions message; empty for none
 	guards  *guards // makes runs interruptible; nil: they are not
 
-	anyShape bool // accept values of another shape than the feed's
-	traced   bool // the options ask for metadata
+	anyShape  bool // accept values of another shape than the feed's
+	traced    bool // the options ask for metadata
+	unlimited bool // runs acquire no slot
 }
 
 // Inline makes runs of c execute their operations in the calling thread instead
@@ -163,7 +164,7 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 	if err != nil {
 		return err
 	}
-	slot, err := acquireSlot(ctx, c.s.closing)
+	slot, err := c.acquireSlot(ctx)
 	if err != nil {
 		r.end()
 		return err
@@ -172,6 +173,15 @@ func (c *Callable) RunInto(ctx context.Context, values, fetches []*Tensor) error
 	slot.release()
 	c.s.runs.Put(r)
 	return err
+}
+
+// acquireSlot waits for a slot for a run, and returns the limiter to release, nil
+// if the run needs no slot.
+func (c *Callable) acquireSlot(ctx context.Context) (limiter, error) {
+	if c.unlimited {
+		return nil, nil
+	}
+	return acquireSlot(ctx, c.s.closing)
 }
 
 // runCancelable begins a run, calls execute for it in a goroutine, and waits
@@ -191,7 +201,7 @@ func (c *Callable) runCancelable(ctx context.Context, values []*Tensor, execute 
 		g.release(false)
 		return nil, err
 	}
-	if r.slot, err = acquireSlot(ctx, c.s.closing); err != nil {
+	if r.slot, err = c.acquireSlot(ctx); err != nil {
 		r.end()
 		g.release(false)
 		return nil, err

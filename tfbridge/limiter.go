@@ -94,8 +94,12 @@ func acquireSlot(ctx context.Context, closing <-chan struct{}) (limiter, error) 
 	}
 }
 
-// release gives a slot back.
-func (l limiter) release() { <-l }
+// release gives a slot back. A nil limiter has none.
+func (l limiter) release() {
+	if l != nil {
+		<-l
+	}
+}
 
 // errNoContext says that a context is nil.
 func errNoContext() error { return millrace.Errorf(millrace.ErrConfig, "the context is nil") }

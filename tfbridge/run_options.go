@@ -29,6 +29,11 @@ type RunOptions struct {
 	// rounded up to milliseconds; 0 means no timeout. The rules for iterators
 	// are those of Interrupt.
 	Timeout time.Duration
+	// Unlimited makes the run outside the limit of RuntimeOptions.MaxBlocking. It
+	// is for the runs of a fixed number of goroutines that wait for other runs,
+	// such as those that fill a queue: if they had taken the whole limit, the run
+	// that empties the queue could not begin.
+	Unlimited bool
 	// Trace is what RunTraced records.
 	Trace TraceLevel
 	// PartitionGraphs makes RunTraced return the graphs that were executed: one
@@ -94,6 +99,7 @@ func (s *Session) PrepareRun(feeds, fetches []Output, targets []*Operation, o *R
 		return nil, err
 	}
 	c.options = o.encode()
+	c.unlimited = o.Unlimited
 	c.traced = o.Trace != NoTrace || o.PartitionGraphs
 	if o.Interrupt {
 		c.guards = s.newGuards(fetches, targets)

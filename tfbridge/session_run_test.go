@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -414,7 +415,7 @@ func blockedChild() {
 		return
 	}
 	b := &build{t: &testing.T{}, g: NewGraph()}
-	_, get := emptyQueue(b)
+	queue, get := emptyQueue(b)
 	s, err := NewSession(b.g, &SessionOptions{IntraOpThreads: 1, InterOpThreads: limit})
 	if err != nil {
 		report(err)
@@ -441,6 +442,7 @@ func blockedChild() {
 	_, err = s.RunContext(ctx, nil, []Output{get}, nil)
 	fmt.Println("waiting canceled:", errors.Is(err, millrace.ErrCanceled))
 	fmt.Println("few threads:", threads()-before <= limit+32)
+	fmt.Println("unlimited:", runUnlimited(s, b.out("QueueSizeV2", "size", nil, queue)))
 	s.Close()
 	wg.Wait()
 	closed := 0
@@ -451,6 +453,24 @@ func blockedChild() {
 	}
 	b.g.Close()
 	fmt.Println("closed:", closed, "live:", Live())
+}
+
+// runUnlimited makes a run outside the limit and returns its error.
+func runUnlimited(s *Session, fetch Output) error {
+	c, err := s.PrepareRun(nil, []Output{fetch}, nil, &RunOptions{Unlimited: true})
+	if err != nil {
+		return err
+	}
+	for _, ctx := range []context.Context{context.Background(), context.WithValue(context.Background(), calling{}, true)} {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute) // a run that waits for a slot waits for ever
+		out, err := c.Run(ctx, nil)
+		cancel()
+		if err != nil {
+			return err
+		}
+		out[0].Close()
+	}
+	return nil
 }
 
 // threads returns how many threads the process has.
@@ -465,7 +485,7 @@ func threads() int {
 func TestManyBlockedCallers(t *testing.T) {
 	testruntime.Need(t)
 	out, ok := child(t, "blocked")
-	if want := "waiting canceled: true\nfew threads: true\nclosed: 20000 live: 0\n"; !ok || out != want {
+	if want := "waiting canceled: true\nfew threads: true\nunlimited: <nil>\nclosed: 20000 live: 0\n"; !ok || out != want {
 		t.Errorf("child\n got %s\nwant %s", out, want)
 	}
 }
