@@ -137,3 +137,12 @@ func (q *Queue) Close(s *graph.Scope, cancelPendingEnqueues bool) *tfbridge.Oper
 		Input: []tfbridge.Input{q.handle},
 	})
 }
+
+// WithHandle returns the queue as an operation's output passes it on, such as an
+// Identity that has control dependencies. What is added by its methods runs after
+// that operation.
+func (q *Queue) WithHandle(handle tfbridge.Output) *Queue {
+	passed := *q
+	passed.handle = handle
+	return &passed
+}

@@ -1,0 +1,302 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/queue"
+	"millrace/tfbridge"
+)
+
+// # A stage of a pipeline, and how it ends
+//
+// A QueueRunner fills one queue. Each of its enqueue operations is run again and
+// again by a goroutine of its own:
+//
+//	goroutine 1: enqueue, enqueue, enqueue, ... --+
+//	goroutine 2: enqueue, enqueue, ...          --+--> [ queue ] --> dequeue
+//	goroutine 3: enqueue, enqueue, enqueue, ... --+
+//
+// A stage ends in one of three ways:
+//
+//  1. The data ends. An enqueue operation fails with code OutOfRange, because the
+//     queue that it reads from is closed and empty. Its goroutine ends, and the
+//     others go on: each may still hold the rest of a file. The last one closes the
+//     queue, which hands the end on to the next stage when the queue is empty.
+//  2. An enqueue operation fails otherwise. That error stops the coordinator.
+//  3. The coordinator stops, for whatever reason. The goroutines may wait in
+//     TensorFlow for room in the queue, where no context reaches them. So the runner
+//     closes its queue and cancels the pending enqueues. As every runner does that,
+//     a wait for elements of the stage before ends too.
+//
+// # Forgetting to start it
+//
+// In Python a dequeue from a queue whose runner was not started waits for ever. Here
+// it fails. [QueueRunner.Queue] is the same queue behind an Assert, whose condition is
+// that a variable of the session is initialized. Start initializes the variable.
+//
+//	VarIsInitializedOp(started) -> Assert ......> Identity(queue) -> dequeue, read
+//
+// The alternatives were a type of session that always starts the runners, which does
+// not help who runs the graph in another one, and a deadline, which cannot tell a
+// slow disk from a runner that is missing.
+
+// QueueRunner fills a queue of a graph: it holds the operations that are to be run by
+// goroutines. [NewQueueRunner] makes one. Its methods may be called concurrently.
+type QueueRunner struct {
+	name       string
+	queue      *queue.Queue // nil for a runner of a MetaGraphDef
+	enqueueOps []*tfbridge.Operation
+	closeOp    *tfbridge.Operation
+	cancelOp   *tfbridge.Operation
+	started    *tfbridge.Operation // marks the runner as started; nil for a runner of a MetaGraphDef
+	closed     []tfbridge.Code
+
+	mu      sync.Mutex
+	running map[*tfbridge.Session]bool
+}
+
+// QueueRunnerOptions are the options of a QueueRunner. Nil and the zero value mean
+// the defaults.
+type QueueRunnerOptions struct {
+	CloseOp  *tfbridge.Operation // closes the queue at the end of the data; nil: one is added
+	CancelOp *tfbridge.Operation // closes the queue and cancels pending enqueues, at a stop; nil: one is added
+	// QueueClosedCodes are the codes by which an enqueue operation says that the data
+	// has ended. Nil means OutOfRange.
+	QueueClosedCodes []tfbridge.Code
+}
+
+// queueRunners is the key of the collection, as in TensorFlow.
+const queueRunners = "queue_runners"
+
+// NewQueueRunner returns a runner that runs each of the operations in a goroutine of
+// its own. An operation may occur several times. All are expected to enqueue to q.
+// Hand the runner to [AddQueueRunner], or start it yourself. Consumers dequeue from
+// [QueueRunner.Queue].
+func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Operation, o *QueueRunnerOptions) *QueueRunner {
+	if o == nil {
+		o = &QueueRunnerOptions{}
+	}
+	r := &QueueRunner{
+		enqueueOps: slices.Clone(enqueueOps), closeOp: o.CloseOp, cancelOp: o.CancelOp, closed: slices.Clone(o.QueueClosedCodes),
+		running: map[*tfbridge.Session]bool{},
+	}
+	if s.Err() != nil {
+		return r
+	}
+	if err := checkRunner(q, enqueueOps); err != nil {
+		s.UpdateErr("QueueRunner", err)
+		return r
+	}
+	r.name = q.Name()
+	if len(r.closed) == 0 {
+		r.closed = []tfbridge.Code{tfbridge.OutOfRange}
+	}
+	s = s.SubScope(path.Base(r.name) + "_runner")
+	if r.closeOp == nil {
+		r.closeOp = q.Close(s, false)
+	}
+	if r.cancelOp == nil {
+		r.cancelOp = q.Close(s, true)
+	}
+	r.queue = q.WithHandle(r.guard(s, q.Handle()))
+	return r
+}
+
+// checkRunner returns what is wrong with the arguments of a runner.
+func checkRunner(q *queue.Queue, enqueueOps []*tfbridge.Operation) error {
+	if q == nil {
+		return millrace.Errorf(millrace.ErrModel, "the queue is nil")
+	}
+	if len(enqueueOps) == 0 {
+		return millrace.Errorf(millrace.ErrModel, "%v: there are no enqueue operations", q)
+	}
+	if slices.Contains(enqueueOps, nil) {
+		return millrace.Errorf(millrace.ErrModel, "%v: enqueue operation %d is nil", q, slices.Index(enqueueOps, nil))
+	}
+	return nil
+}
+
+// guard returns a handle of the queue that fails until the runner is started.
+func (r *QueueRunner) guard(s *graph.Scope, handle tfbridge.Output) tfbridge.Output {
+	started := s.Op1("VarHandleOp", map[string]any{
+		"dtype": tfbridge.Bool, "shape": tfbridge.ScalarShape(), "shared_name": s.Prefix() + "started",
+	})
+	r.started = s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{started, s.Const(true)}})
+	message := fmt.Sprintf("nothing fills the queue %q: its QueueRunner was not started in this session. "+
+		"NewMonitoredSession starts it, and so does StartQueueRunners.", r.name)
+	check := graph.Assert(s, s.Op1("VarIsInitializedOp", nil, started), []tfbridge.Output{s.Const(message)}, nil)
+	return graph.Identity(s.WithControlDependencies(check), handle)
+}
+
+// AddQueueRunner adds a runner to those of the graph, which [StartQueueRunners]
+// starts.
+func AddQueueRunner(s *graph.Scope, r *QueueRunner) { s.AddToCollection(queueRunners, r) }
+
+// QueueRunners returns the runners of the graph, in the order in which they were
+// added.
+func QueueRunners(s *graph.Scope) []*QueueRunner {
+	var runners []*QueueRunner
+	for _, r := range s.Collection(queueRunners) {
+		runners = append(runners, r.(*QueueRunner))
+	}
+	return runners
+}
+
+// Name returns the name of the queue's operation.
+func (r *QueueRunner) Name() string { return r.name }
+
+// Queue returns the queue for its consumers: a dequeue fails with code
+// InvalidArgument in a session in which the runner was not started. It is nil for a
+// runner that [ImportMetaGraph] made.
+func (r *QueueRunner) Queue() *queue.Queue { return r.queue }
+
+// EnqueueOps returns the operations that the goroutines run.
+func (r *QueueRunner) EnqueueOps() []*tfbridge.Operation { return slices.Clone(r.enqueueOps) }
+
+// maxGoroutines is how many enqueue operations a runner may have. Each holds a thread
+// of the operating system, and Go ends a process that has 10,000.
+const maxGoroutines = 1000
+
+// StartQueueRunners starts all runners of the graph in a session of it. Variables,
+// such as those that count epochs, are initialized before: see
+// [graph.Scope.Initializers]. After an error the coordinator is told to stop.
+//
+// The goroutines end with the data, or when the coordinator stops. Join waits for
+// them; close the session afterwards.
+func StartQueueRunners(c *Coordinator, session *tfbridge.Session, s *graph.Scope) error {
+	for _, r := range QueueRunners(s) {
+		if err := r.Start(c, session); err != nil {
+			c.RequestStop(err)
+			return err
+		}
+	}
+	return nil
+}
+
+// Start starts a goroutine for each enqueue operation. While those of an earlier call
+// for the same session are running, it does nothing.
+func (r *QueueRunner) Start(c *Coordinator, session *tfbridge.Session) error {
+	if len(r.enqueueOps) > maxGoroutines {
+		return millrace.Errorf(millrace.ErrLimit, "queue %q has %d enqueue operations, at most %d are allowed", r.name, len(r.enqueueOps), maxGoroutines)
+	}
+	runs, err := r.prepare(session)
+	if err != nil {
+		return fmt.Errorf("start the runner of queue %q: %w", r.name, err)
+	}
+	if !r.claim(session) {
+		return nil
+	}
+	stage := &stage{runner: r, session: session, runs: runs, live: len(r.enqueueOps), canceled: make(chan struct{})}
+	stage.keep = context.AfterFunc(c.Context(), stage.cancel)
+	for i, enqueue := range runs.enqueue {
+		name := fmt.Sprintf("queue %q, enqueue operation %d of %d (%s)", r.name, i+1, len(runs.enqueue), r.enqueueOps[i].Name())
+		c.Go(name, func(ctx context.Context) error { return stage.fill(ctx, name, enqueue) })
+	}
+	return nil
+}
+
+// claim reports whether the runner was not running in the session, and marks it as
+// running.
+func (r *QueueRunner) claim(session *tfbridge.Session) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running[session] {
+		return false
+	}
+	r.running[session] = true
+	return true
+}
+
+// prepared are the runs of a runner in a session.
+type prepared struct {
+	enqueue       []*tfbridge.Callable
+	close, cancel *tfbridge.Callable
+}
+
+// prepare checks the runs, and marks the runner as started.
+func (r *QueueRunner) prepare(session *tfbridge.Session) (p prepared, err error) {
+	callable := func(op *tfbridge.Operation) (c *tfbridge.Callable) {
+		if err == nil {
+			c, err = session.PrepareRun(nil, nil, []*tfbridge.Operation{op}, &tfbridge.RunOptions{Unlimited: true})
+		}
+		return c
+	}
+	for _, op := range r.enqueueOps {
+		p.enqueue = append(p.enqueue, callable(op))
+	}
+	p.close, p.cancel = callable(r.closeOp), callable(r.cancelOp)
+	if err == nil && r.started != nil {
+		_, err = session.Run(nil, nil, []*tfbridge.Operation{r.started})
+	}
+	return p, err
+}
+
+// stage is a runner that runs in one session.
+type stage struct {
+	runner   *QueueRunner
+	session  *tfbridge.Session
+	runs     prepared
+	keep     func() bool   // keeps cancel from being called; false if it was called
+	canceled chan struct{} // closed when cancel has ended
+
+	mu   sync.Mutex
+	live int // goroutines that go on
+}
+
+// fill runs an enqueue operation until the data ends, it fails, or ctx is done.
+func (g *stage) fill(ctx context.Context, name string, enqueue *tfbridge.Callable) (err error) {
+	ended := false
+	defer func() { g.leave(ended) }()
+	for ctx.Err() == nil {
+		// With ctx, Run would return while the run goes on. The cancel operation
+		// ends a run that waits.
+		if _, err := enqueue.Run(context.Background(), nil); err != nil {
+			if ended = g.runner.isClosed(err); ended {
+				return nil
+			}
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// isClosed reports whether an enqueue operation failed because the data has ended.
+func (r *QueueRunner) isClosed(err error) bool {
+	return slices.ContainsFunc(r.closed, func(c tfbridge.Code) bool { return errors.Is(err, c) })
+}
+
+// leave counts a goroutine that ends. The last one closes the queue if the data ended
+// for it, and waits until a cancellation has ended.
+func (g *stage) leave(ended bool) {
+	g.mu.Lock()
+	g.live--
+	last := g.live == 0
+	g.mu.Unlock()
+	if !last {
+		return
+	}
+	if ended {
+		// It fails if the queue is closed already, which is as well.
+		_, _ = g.runs.close.Run(context.Background(), nil)
+	}
+	if !g.keep() {
+		<-g.canceled
+	}
+	g.runner.mu.Lock()
+	delete(g.runner.running, g.session)
+	g.runner.mu.Unlock()
+}
+
+// cancel closes the queue so that no enqueue waits. It fails if the queue is closed
+// already, or the session, which is as well.
+func (g *stage) cancel() {
+	defer close(g.canceled)
+	_, _ = g.runs.cancel.Run(context.Background(), nil)
+}
