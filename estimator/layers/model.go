@@ -17,10 +17,15 @@ type Model struct {
 	Labels   []TensorSpec // further inputs of the signatures train and evaluate
 	Function Function     // builds the model
 	Seed     int64        // of initial values and dropout
+
+	// Modes are the modes that the saved model is for; none: all. A model for Predict
+	// alone needs neither loss nor optimizer: a run config or an estimator.Objective
+	// trains it.
+	Modes []Mode
 }
 
 // Function builds a model in the mode of a net, as the model function of TensorFlow's
-// Estimator. It is called once for each mode. labels are nil in mode Predict. It must
+// Estimator. It is called once for each of the model's modes. labels are nil in mode Predict. It must
 // add the same layers in all modes.
 type Function func(n *Net, features, labels Tensors) *Spec
 
@@ -41,7 +46,7 @@ type signature struct {
 type built struct {
 	scope      *graph.Scope
 	store      *store
-	count      *Variable // the number of updates
+	count      *Variable // the number of updates; nil for a model without mode Train
 	signatures map[string]signature
 }
 
@@ -56,16 +61,29 @@ func (m *Model) build(s *graph.Scope) (*built, error) {
 	if m.Function == nil || len(m.Features) == 0 {
 		return nil, millrace.Errorf(millrace.ErrConfig, "a model needs a function and features")
 	}
+	for _, mode := range m.Modes {
+		if mode != Train && mode != Evaluate && mode != Predict {
+			return nil, millrace.Errorf(millrace.ErrConfig, "a model has no mode %q; there are %q, %q and %q", mode, Train, Evaluate, Predict)
+		}
+	}
 	b := &built{scope: s, store: &store{root: s, seed: m.Seed, byName: map[string]*Variable{}}, signatures: map[string]signature{}}
-	b.count = &Variable{Name: "iteration", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
-	b.store.add(b.count, func(s *graph.Scope) tfbridge.Output { return s.Const(int64(0)) })
+	if m.has(Train) {
+		b.count = &Variable{Name: "iteration", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
+		b.store.add(b.count, func(s *graph.Scope) tfbridge.Output { return s.Const(int64(0)) })
+	}
 	for _, k := range keys {
+		if !m.has(k.mode) {
+			continue
+		}
 		if err := b.mode(m, k.key, k.mode); err != nil {
 			return nil, err
 		}
 	}
 	return b, s.Err()
 }
+
+// has reports whether the model is for a mode.
+func (m *Model) has(mode Mode) bool { return len(m.Modes) == 0 || slices.Contains(m.Modes, mode) }
 
 // mode builds the model in one mode.
 func (b *built) mode(m *Model, key string, mode Mode) error {

@@ -18,10 +18,11 @@ import (
 //	evaluate         features and labels; outputs loss and the predictions
 //	serving_default  features; outputs the predictions
 //
-// The variables have their initial values, and the optimizer's slots are among them.
-// estimator.Train trains the model with signature train. Python's tf.saved_model.load
-// and TensorFlow Serving load it; it has the form of a SavedModel of TensorFlow 1,
-// which describes no Python objects.
+// These are the signatures of the modes Train, Evaluate and Predict; a model has those
+// of its modes. The variables have their initial values, and the optimizer's slots are
+// among them. estimator.Train trains the model with signature train. Python's
+// tf.saved_model.load and TensorFlow Serving load it; it has the form of a SavedModel
+// of TensorFlow 1, which describes no Python objects.
 //
 // The folder appears when it is complete. It must not exist yet. Errors are of class
 // ErrModel, ErrConfig or ErrIO.

@@ -136,6 +136,7 @@ func TestSaveErrors(t *testing.T) {
 			}
 		},
 		"needs a function and features": func(m *layers.Model) { m.Features = nil },
+		`no mode "predict"`:             func(m *layers.Model) { m.Modes = []layers.Mode{layers.Train, "predict"} },
 	}
 	for want, edit := range tests {
 		m := sums()
