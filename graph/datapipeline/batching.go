@@ -1,0 +1,43 @@
+package datapipeline
+
+import (
+	"millrace"
+)
+
+// Batching says how chunks, or whole sequences, are put together to batches. Rows
+// join a batch in their order until one does not fit.
+type Batching struct {
+	// BatchSize is the budget of frames: for each key with a time axis, the longest
+	// row of a batch times the number of its rows is at most so much, context and
+	// padding counted. A row that exceeds it alone is a batch of its own.
+	BatchSize int
+	MaxSeqs   int // the most rows of a batch; 0: no limit
+}
+
+// check returns what is wrong with the batching.
+func (b *Batching) check() error {
+	if b.BatchSize < 1 {
+		return millrace.Errorf(millrace.ErrModel, "the batch size is %d frames, must be at least 1", b.BatchSize)
+	}
+	if b.MaxSeqs < 0 {
+		return millrace.Errorf(millrace.ErrModel, "the most rows of a batch are %d, must not be negative", b.MaxSeqs)
+	}
+	return nil
+}
+
+// fits reports whether so many rows, of which the longest have these lengths, are
+// within the limits.
+func (b *Batching) fits(rows int, longest []int) bool {
+	if rows <= 1 {
+		return true
+	}
+	if b.MaxSeqs > 0 && rows > b.MaxSeqs {
+		return false
+	}
+	for _, n := range longest {
+		if n*rows > b.BatchSize {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,82 @@
+package datapipeline
+
+import (
+	"maps"
+	"slices"
+
+	"millrace"
+)
+
+// Chunking says how sequences are cut into chunks. The zero value leaves them
+// whole.
+//
+// Chunk k covers the frames from k * Step up to, but without, k * Step + Size, or
+// up to the end of the sequence, for every k whose first frame is in the sequence.
+// So the last chunks may be short. A sequence without frames has no chunk.
+//
+// Context adds the sequence's own frames on both sides of a chunk, and zeros only
+// beyond the two ends of the sequence. A whole sequence gets zeros on both sides. So
+// a convolution without padding over context frames returns a frame for each frame
+// of the sequence, in chunks as in whole sequences.
+type Chunking struct {
+	Size int // frames of a chunk; 0: sequences stay whole
+	Step int // frames from the start of a chunk to that of the next; 0: Size
+	// Context is how many frames each key gets on both sides. Keys that are not in it
+	// get none.
+	Context map[string]Context
+}
+
+// Context is a number of frames before and after a chunk.
+type Context struct{ Left, Right int }
+
+// maxContext is the largest context.
+const maxContext = 1_000_000
+
+// check returns what is wrong with the chunking of some data.
+func (c *Chunking) check(e *ExternData) error {
+	if c.Size < 0 || c.Step < 0 {
+		return millrace.Errorf(millrace.ErrModel, "the chunk size is %d and the step %d; neither may be negative", c.Size, c.Step)
+	}
+	if c.Size == 0 && c.Step > 0 {
+		return millrace.Errorf(millrace.ErrModel, "the chunk step is %d without a chunk size", c.Step)
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Context)) {
+		d, ok := e.Data[key]
+		switch context := c.Context[key]; {
+		case !ok:
+			return millrace.Errorf(millrace.ErrModel, "the context is for key %q, which is not among the keys %q", key, e.Keys())
+		case !d.HasTimeAxis():
+			return millrace.Errorf(millrace.ErrModel, "the context is for key %q, which has no time axis", key)
+		case min(context.Left, context.Right) < 0 || max(context.Left, context.Right) > maxContext:
+			return millrace.Errorf(millrace.ErrModel, "key %q has a context of %d and %d frames; both must be from 0 to %d", key, context.Left, context.Right, maxContext)
+		}
+	}
+	return nil
+}
+
+// step returns the frames from the start of a chunk to that of the next.
+func (c *Chunking) step() int {
+	if c.Step == 0 {
+		return c.Size
+	}
+	return c.Step
+}
+
+// whole returns the chunking that leaves sequences whole, with the same context.
+func (c *Chunking) whole() Chunking { return Chunking{Context: c.Context} }
+
+// checkAligned checks that the data of a sequence that is cut into chunks has one
+// number of frames.
+func (c *Chunking) checkAligned(e *ExternData, element Element) error {
+	if c.Size == 0 {
+		return nil
+	}
+	key := e.defaultInput()
+	want := element[key].Shape()[0]
+	for _, other := range e.timeKeys() {
+		if got := element[other].Shape()[0]; got != want {
+			return millrace.Errorf(millrace.ErrSchema, "key %q has %d frames and key %q has %d; to cut sequences into chunks all must have one length, or be declared Whole", other, got, key, want)
+		}
+	}
+	return nil
+}

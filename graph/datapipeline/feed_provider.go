@@ -1,0 +1,197 @@
+package datapipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"math/rand/v2"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// FeedDictDataProvider is a [DataProvider] that reads, cuts and batches sequences in
+// Go, in a goroutine, and feeds placeholders. [NewFeedDictDataProvider] makes one.
+type FeedDictDataProvider struct {
+	progress
+	externData   *ExternData
+	options      FeedDictOptions
+	placeholders *Placeholders
+	epoch        *Epoch
+	source       feedSource    // nil: nothing runs
+	lock         chan struct{} // holds a token while nobody uses the fields below
+	waiting      *fedBatch     // the next batch, which HaveMoreData saw
+	taken        *fedBatch     // the batch that is fed
+	told         bool          // HaveMoreData or FeedDict returned the error of the source
+}
+
+// FeedDictOptions are the options of a FeedDictDataProvider.
+type FeedDictOptions struct {
+	Options
+	// SingleThreaded makes a batch when it is asked for, without a goroutine. The
+	// batches are the same.
+	SingleThreaded bool
+}
+
+// NewFeedDictDataProvider adds placeholders to a graph and returns the provider that
+// feeds them. The options must have a Batching.
+func NewFeedDictDataProvider(s *graph.Scope, externData *ExternData, o *FeedDictOptions) (*FeedDictDataProvider, error) {
+	if o == nil {
+		o = &FeedDictOptions{}
+	}
+	if err := o.check(externData); err != nil {
+		return nil, err
+	}
+	p := &FeedDictDataProvider{externData: externData, options: *o, lock: make(chan struct{}, 1)}
+	p.lock <- struct{}{}
+	p.placeholders = MakePlaceholders(s, externData, true, SeqTag, SeqIdx)
+	return p, s.Err()
+}
+
+// Data returns the placeholders; see [DataProvider]. TensorFlow cannot fetch a
+// placeholder that is fed, only an Identity of it.
+func (p *FeedDictDataProvider) Data() map[string]tfbridge.Output { return p.placeholders.Data() }
+
+// InitDataset chooses dataset and epoch; see [DataProvider].
+func (p *FeedDictDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error {
+	if err := checkInit(p.source != nil, dataset, epoch); err != nil {
+		return err
+	}
+	p.epoch = epoch
+	p.begin(dataset)
+	return nil
+}
+
+// checkInit returns what is wrong with a call of InitDataset.
+func checkInit(running bool, dataset Dataset, epoch *Epoch) error {
+	if running {
+		return millrace.Errorf(millrace.ErrModel, "the threads are running; call StopThreads before InitDataset")
+	}
+	if dataset == nil || epoch == nil {
+		return millrace.Errorf(millrace.ErrModel, "the dataset or the epoch is nil")
+	}
+	return nil
+}
+
+// checkStart returns what is wrong with a call of StartThreads.
+func checkStart(running bool, epoch *Epoch) error {
+	if epoch == nil {
+		return millrace.Errorf(millrace.ErrModel, "there is no dataset; call InitDataset before StartThreads")
+	}
+	if running {
+		return millrace.Errorf(millrace.ErrModel, "the threads are running; call StopThreads before StartThreads")
+	}
+	return nil
+}
+
+// StartThreads starts reading the epoch from its beginning; see [DataProvider]. The
+// session is not used and may be nil.
+func (p *FeedDictDataProvider) StartThreads(ctx context.Context, _ *tfbridge.Session) error {
+	if err := checkStart(p.source != nil, p.epoch); err != nil {
+		return err
+	}
+	p.begin(p.dataset)
+	p.told = false
+	if p.options.SingleThreaded {
+		p.source = startPull(ctx, p.batches)
+	} else {
+		p.source = startThread(ctx, p.options.capacity(), p.batches)
+	}
+	return nil
+}
+
+// batches yields the batches of the epoch.
+func (p *FeedDictDataProvider) batches(ctx context.Context) iter.Seq2[*fedBatch, error] {
+	o := p.options.of(p.epoch)
+	random := rand.New(rand.NewPCG(uint64(o.Seed), uint64(p.epoch.Number)))
+	sequences := shuffled(p.sequences(ctx), o.ShuffleSeqs, random)
+	rows := shuffled(o.Chunking.cut(sequences, p.externData.defaultInput()), o.ShuffleChunks, random)
+	b := &batcher{p.externData, &o.Chunking, &o.Batching}
+	return b.batches(rows)
+}
+
+// StopThreads stops reading; see [DataProvider].
+func (p *FeedDictDataProvider) StopThreads() error {
+	if p.source == nil {
+		return nil
+	}
+	err := p.source.stop()
+	<-p.lock
+	defer func() { p.lock <- struct{}{} }()
+	p.drop()
+	p.source = nil
+	if p.told || errors.Is(err, millrace.ErrCanceled) {
+		return nil
+	}
+	return err
+}
+
+// drop closes the batches that the provider holds.
+func (p *FeedDictDataProvider) drop() {
+	for _, batch := range []*fedBatch{p.waiting, p.taken} {
+		if batch != nil {
+			batch.Close()
+		}
+	}
+	p.waiting, p.taken = nil, nil
+}
+
+// HaveMoreData reports whether there is another batch; see [DataProvider].
+func (p *FeedDictDataProvider) HaveMoreData(ctx context.Context) (bool, error) {
+	select {
+	case <-p.lock:
+		defer func() { p.lock <- struct{}{} }()
+	case <-ctx.Done():
+		return false, millrace.Canceled(ctx, "wait for a batch")
+	}
+	err := p.peek(ctx)
+	if err == io.EOF {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// peek makes the next batch wait. It returns io.EOF at the end. The caller holds the
+// lock.
+func (p *FeedDictDataProvider) peek(ctx context.Context) (err error) {
+	if p.waiting != nil {
+		return nil
+	}
+	if p.source == nil {
+		return io.EOF
+	}
+	p.waiting, err = p.source.next(ctx)
+	switch {
+	case err == io.EOF:
+		p.end()
+	case err != nil && ctx.Err() == nil:
+		p.told = true
+	}
+	return err
+}
+
+// FeedDict takes the next batch and returns the values of the placeholders; see
+// [DataProvider].
+func (p *FeedDictDataProvider) FeedDict(ctx context.Context) (map[tfbridge.Output]*tfbridge.Tensor, error) {
+	<-p.lock
+	defer func() { p.lock <- struct{}{} }()
+	if err := p.peek(ctx); err == io.EOF {
+		return nil, errNoData()
+	} else if err != nil {
+		return nil, err
+	}
+	waiting := p.waiting
+	p.waiting = nil
+	p.drop()
+	p.taken = waiting
+	p.took(waiting.info)
+	return p.placeholders.FeedDict(waiting.Element)
+}
+
+// errNoData is the error of FeedDict when there is no batch.
+func errNoData() error {
+	return &millrace.Error{Class: millrace.ErrClosed, Record: -1, Offset: -1, Code: int(tfbridge.OutOfRange),
+		Msg: "there is no batch: the epoch has ended, or the threads do not run; HaveMoreData tells", Err: tfbridge.OutOfRange}
+}

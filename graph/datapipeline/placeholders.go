@@ -1,0 +1,61 @@
+package datapipeline
+
+import (
+	"maps"
+	"slices"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Placeholders are the placeholders of the data and of the sizes that vary.
+// [MakePlaceholders] adds them.
+type Placeholders struct {
+	specs   []graph.Spec
+	outputs map[string]tfbridge.Output
+}
+
+// MakePlaceholders adds a placeholder for each of the keys, for each of their
+// dimensions that varies ([Size]), and for the special keys. With withBatch they
+// have a batch dimension in front: a size is then a vector.
+func MakePlaceholders(s *graph.Scope, externData *ExternData, withBatch bool, special ...string) *Placeholders {
+	p := &Placeholders{outputs: map[string]tfbridge.Output{}}
+	if err := externData.check(); err != nil {
+		s.UpdateErr("placeholders", err)
+		return p
+	}
+	for _, spec := range externData.components(special...) {
+		if withBatch {
+			spec.Shape = batched(spec.Shape)
+		}
+		p.specs = append(p.specs, spec)
+		p.outputs[spec.Name] = s.Placeholder(spec.DType, spec.Shape)
+	}
+	return p
+}
+
+// Data returns the placeholders by name.
+func (p *Placeholders) Data() map[string]tfbridge.Output { return maps.Clone(p.outputs) }
+
+// FeedDict returns values by the placeholders that they are fed to. The values must
+// be those of all placeholders and no others, of their data types and shapes.
+func (p *Placeholders) FeedDict(values map[string]*tfbridge.Tensor) (map[tfbridge.Output]*tfbridge.Tensor, error) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, ok := p.outputs[name]; !ok {
+			return nil, millrace.Errorf(millrace.ErrModel, "there is no placeholder %q; there are %q", name, slices.Sorted(maps.Keys(p.outputs)))
+		}
+	}
+	feeds := map[tfbridge.Output]*tfbridge.Tensor{}
+	for _, spec := range p.specs {
+		t := values[spec.Name]
+		switch {
+		case t == nil:
+			return nil, millrace.Errorf(millrace.ErrModel, "placeholder %q gets no value", spec.Name)
+		case t.DataType() != spec.DType || !spec.Shape.Accepts(t.Shape()):
+			return nil, millrace.Errorf(millrace.ErrModel, "placeholder %q takes %v %v, got %v", spec.Name, spec.DType, spec.Shape, t)
+		}
+		feeds[p.outputs[spec.Name]] = t
+	}
+	return feeds, nil
+}
