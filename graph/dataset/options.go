@@ -88,9 +88,6 @@ func (o *Options) check() error {
 			return millrace.Errorf(millrace.ErrLimit, "%s is %d, which is more than %d", name, n, limit.Parallel)
 		}
 	}
-	if o.PrivateThreads > limit.Parallel {
-		return millrace.Errorf(millrace.ErrLimit, "PrivateThreads is %d, more than %d", o.PrivateThreads, limit.Parallel)
-	}
 	return nil
 }
 
