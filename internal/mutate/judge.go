@@ -27,8 +27,9 @@ func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, er
 	defer log.Close()
 	var lock sync.Mutex
 	judged := 0
+	k := &killers{kills: map[kill]int{}}
 	err = w.each(ctx, len(all), func(i int) error {
-		err := w.judgeOne(ctx, all[i])
+		err := w.judgeOne(ctx, all[i], k)
 		lock.Lock()
 		defer lock.Unlock()
 		if judged++; judged%50 == 0 {
@@ -42,10 +43,10 @@ func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, er
 	return all, err
 }
 
-// judgeOne runs the tests that reach a mutant, those first that were quick.
-func (w *workshop) judgeOne(ctx context.Context, m *mutant) error {
+// judgeOne runs the tests that reach a mutant until one fails.
+func (w *workshop) judgeOne(ctx context.Context, m *mutant, k *killers) error {
 	total := time.Duration(0)
-	for rest := m.tests; len(rest) > 0; {
+	for rest := k.order(m); len(rest) > 0; {
 		n, sum := 1, rest[0].took
 		for n < len(rest) && rest[n].program == rest[0].program && sum+rest[n].took < together {
 			sum += rest[n].took
@@ -60,6 +61,7 @@ func (w *workshop) judgeOne(ctx context.Context, m *mutant) error {
 		}
 		if killer != "" {
 			m.killer = killer
+			k.note(m)
 			return nil
 		}
 		rest = rest[n:]

@@ -24,7 +24,8 @@
 //	              tree, which stays as it is
 //	4. trace.go   run each test alone, noting which switches it asks
 //	5. judge.go   turn on one mutant after the other, and run the tests that
-//	              asked for it, the quick ones first, until one fails
+//	              asked for it until one fails: first those that found other
+//	              mutants of the file, then the quick ones (order.go)
 //
 // A switch takes no line of its own, so lines in messages are those of the
 // source. A line that does not compile with its switches goes without.

@@ -216,6 +216,32 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// The tests that found most of a file's mutants for their time come first, then
+// those of the mutant's package, then the quick ones.
+func TestOrder(t *testing.T) {
+	own, other := &program{listed: &listed{ImportPath: "tiny"}}, &program{listed: &listed{ImportPath: "other"}}
+	m := &mutant{pkg: &loaded{listed: own.listed}, src: &source{name: "tiny.go"}}
+	for _, tt := range []*test{
+		{other, "TestQuick", 1}, {own, "TestSlow", 9e9}, {own, "TestOwn", 2e9}, {other, "TestOften", 1e9}, {own, "TestOnce", 1e9},
+	} {
+		m.tests = append(m.tests, tt)
+	}
+	k := &killers{kills: map[kill]int{}}
+	for _, found := range []mutant{
+		{src: m.src, killer: "tiny.TestSlow"}, {src: m.src, killer: "tiny.TestOnce"}, {src: &source{name: "else.go"}, killer: "tiny.TestOwn"},
+		{src: m.src, killer: "other.TestOften"}, {src: m.src, killer: "other.TestOften"},
+	} {
+		k.note(&found)
+	}
+	var got []string
+	for _, one := range k.order(m) {
+		got = append(got, one.name)
+	}
+	if diff := cmp.Diff([]string{"TestOften", "TestOnce", "TestSlow", "TestOwn", "TestQuick"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // A change has the mutants of its lines.
 func TestChange(t *testing.T) {
 	dir := tiny(t)

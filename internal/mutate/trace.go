@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -30,7 +29,7 @@ func (w *workshop) trace(ctx context.Context, programs []*program, packages []*l
 	}
 	w.say("trace %d tests", len(tests))
 	var lock sync.Mutex
-	err := w.each(ctx, len(tests), func(i int) error {
+	return w.each(ctx, len(tests), func(i int) error {
 		reached, err := w.traceOne(ctx, tests[i])
 		lock.Lock()
 		defer lock.Unlock()
@@ -39,10 +38,6 @@ func (w *workshop) trace(ctx context.Context, programs []*program, packages []*l
 		}
 		return err
 	})
-	for _, m := range mutants {
-		m.order()
-	}
-	return err
 }
 
 // testsIn returns the top-level tests of a program.
@@ -91,20 +86,6 @@ func pattern(tests []*test) string {
 		names = append(names, t.name)
 	}
 	return "^(" + strings.Join(names, "|") + ")$"
-}
-
-// order puts the tests first that are likely to fail soon: those of the
-// mutant's own package, and of these the quick ones.
-func (m *mutant) order() {
-	foreign := func(t *test) int {
-		if t.ImportPath == m.pkg.ImportPath {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(m.tests, func(a, b *test) int {
-		return cmp.Or(cmp.Compare(foreign(a), foreign(b)), cmp.Compare(a.took, b.took), strings.Compare(a.name, b.name))
-	})
 }
 
 func lastLines(text []byte, n int) string {
