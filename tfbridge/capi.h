@@ -161,6 +161,12 @@ void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
 // the strings are packed one after the other.
 void mr_string_ends(const TF_Tensor *t, int64_t n, int64_t *ends);
 
+// mr_copy_strings copies n strings of one tensor to another, which may be the
+// same if the elements are not. It returns how many bytes more the target's
+// strings hold outside of their 24 bytes.
+int64_t mr_copy_strings(TF_Tensor *to, int64_t at, const TF_Tensor *from,
+                        int64_t start, int64_t n);
+
 // mr_pack_strings copies the tensor's strings to packed, one after the other.
 void mr_pack_strings(const TF_Tensor *t, int64_t n, char *packed);
 

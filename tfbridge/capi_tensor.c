@@ -94,6 +94,25 @@ void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
   }
 }
 
+// outside returns how many bytes of a string are not in its 24 bytes.
+static int64_t outside(const TF_TString *s) {
+  size_t len = TF_StringGetSize(s);
+  return len >= MR_LONG_STRING ? (int64_t)len : 0;
+}
+
+int64_t mr_copy_strings(TF_Tensor *to, int64_t at, const TF_Tensor *from,
+                        int64_t start, int64_t n) {
+  TF_TString *target = (TF_TString *)TF_TensorData(to) + at;
+  const TF_TString *source = (const TF_TString *)TF_TensorData(from) + start;
+  int64_t more = 0;
+  for (int64_t i = 0; i < n; i++) {
+    more += outside(&source[i]) - outside(&target[i]);
+    TF_StringCopy(&target[i], TF_StringGetDataPointer(&source[i]),
+                  TF_StringGetSize(&source[i]));
+  }
+  return more;
+}
+
 void mr_string_ends(const TF_Tensor *t, int64_t n, int64_t *ends) {
   const TF_TString *s = TF_TensorData(t);
   int64_t at = 0;

@@ -1,0 +1,56 @@
+package tfbridge
+
+// #include "capi.h"
+import "C"
+
+import (
+	"millrace"
+)
+
+// AllocateTensor returns a tensor of any data type with contents in Go: numbers,
+// bools and strings. Strings are empty. Other elements are not initialized: fill
+// them by CopyElements, or through [Tensor.Bytes] or [View], before anything else
+// uses the tensor.
+//
+// It wraps TF_NewTensor.
+func AllocateTensor(dt DataType, shape []int64) (*Tensor, error) {
+	return newTensor(dt, shape)
+}
+
+// CopyElements copies n elements of from, beginning with element start, over the
+// elements of t that begin with element at, both in row-major order. The tensors
+// have the same data type, and may be one tensor if the elements do not overlap.
+// Nothing else may use the elements of t meanwhile. Other goroutines may read
+// from, and close either.
+//
+// It wraps TF_StringCopy for strings.
+func (t *Tensor) CopyElements(at int64, from *Tensor, start, n int64) error {
+	if t == nil || !t.h.hold() {
+		return errUnusable("tensor", t)
+	}
+	defer t.h.release()
+	if from == nil || !from.h.hold() {
+		return errUnusable("tensor", from)
+	}
+	defer from.h.release()
+	switch {
+	case t.dtype != from.dtype:
+		return millrace.Errorf(millrace.ErrSchema, "elements of type %v cannot be copied to a tensor of type %v", from.dtype, t.dtype)
+	case n < 0 || start < 0 || start > from.n-n:
+		return millrace.Errorf(millrace.ErrSchema, "no elements %d to %d in a tensor of %d", start, start+n, from.n)
+	case at < 0 || at > t.n-n:
+		return millrace.Errorf(millrace.ErrSchema, "no elements %d to %d in a tensor of %d", at, at+n, t.n)
+	case t == from && at < start+n && start < at+n:
+		return millrace.Errorf(millrace.ErrSchema, "elements %d to %d overlap with elements %d to %d", start, start+n, at, at+n)
+	}
+	if t.dtype == String {
+		t.h.account(int64(C.mr_copy_strings(t.h.p, C.int64_t(at), from.h.p, C.int64_t(start), C.int64_t(n))))
+		return nil
+	}
+	size := int64(t.dtype.Size())
+	if size == 0 {
+		return errNoBytes(t.dtype)
+	}
+	copy(t.contents()[at*size:], from.contents()[start*size:(start+n)*size])
+	return nil
+}
