@@ -21,7 +21,7 @@ BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo fals
 WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
 NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/...
-RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./loaders/diag ./loaders/jsonpos ./internal/install ./internal/terminal
+RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./loaders/diag ./loaders/jsonpos ./internal/install ./internal/terminal ./serving/batching
 FUZZTIME := 20000x
 SOAK := 1h
 # Versions of clang-format break lines in different ways, so one of them decides.

@@ -28,6 +28,7 @@ const (
 	ErrCheckpoint  Class = "checkpoint"   // saved state is missing, broken or from another job
 	ErrIO          Class = "i/o"          // the operating system refused
 	ErrTransient   Class = "transient"    // trying again may help
+	ErrOverloaded  Class = "overloaded"   // a server has too much to do and refuses work; trying again later may help
 	ErrCanceled    Class = "canceled"     // the caller's context ended
 	ErrClosed      Class = "closed"       // the object was closed
 	ErrRuntime     Class = "runtime"      // libtensorflow is missing, of another version, or broken

@@ -284,15 +284,21 @@ func (m *Model) tensor(key, name string, value any) (*tfbridge.Tensor, error) {
 	if !ok {
 		return nil, nil // whoever compares the names says what is wrong with it
 	}
-	value, err := inputOf(info.DType, value)
-	var t *tfbridge.Tensor
-	if err == nil {
-		t, err = tfbridge.NewTensor(value)
-	}
+	t, err := InputTensor(info, value)
 	if err != nil {
 		return nil, &millrace.Error{Class: millrace.ErrModel, File: m.path, Signature: key, Tensor: name, Record: -1, Offset: -1, Err: err}
 	}
 	return t, nil
+}
+
+// InputTensor returns the tensor of a Go value for an input of a signature, with
+// the conversions of [Model.Call]. The caller closes it.
+func InputTensor(info tfbridge.TensorInfo, value any) (*tfbridge.Tensor, error) {
+	value, err := inputOf(info.DType, value)
+	if err != nil {
+		return nil, err
+	}
+	return tfbridge.NewTensor(value)
 }
 
 // check fails if there is nothing to run any more.

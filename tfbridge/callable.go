@@ -218,7 +218,7 @@ func (c *Callable) checkValues(values []*Tensor) error {
 	for i, t := range values {
 		f := &c.feeds[i]
 		switch {
-		case !t.isOpen():
+		case !t.IsOpen():
 			return millrace.Errorf(millrace.ErrClosed, "value for %s: %w", f.name, errUnusable("tensor", t))
 		case t.dtype != f.dtype:
 			return millrace.Errorf(millrace.ErrModel, "%s takes type %v, got %v", f.name, f.dtype, t.dtype)

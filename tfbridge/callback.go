@@ -249,7 +249,7 @@ func (c *Callback) checkResults(results []*Tensor) error {
 	}
 	for i, t := range results {
 		switch {
-		case !t.isOpen():
+		case !t.IsOpen():
 			return fail("result %d: %v", i, errUnusable("tensor", t))
 		case t.dtype != c.dtypes[i]:
 			return fail("result %d is of type %v, want %v", i, t.dtype, c.dtypes[i])

@@ -200,7 +200,7 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 		switch {
 		case !ok:
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "the input is missing"))
-		case !t.isOpen():
+		case !t.IsOpen():
 			return nil, errSignature(key, name, errUnusable("tensor", t))
 		case t.dtype != info.DType:
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes type %v, got %v", info.DType, t.dtype))

@@ -250,8 +250,8 @@ func View[T any](t *Tensor) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(t.data)), t.n), nil
 }
 
-// isOpen reports whether t is not nil and not closed.
-func (t *Tensor) isOpen() bool { return t != nil && t.h.isOpen() }
+// IsOpen reports whether t is neither nil nor closed.
+func (t *Tensor) IsOpen() bool { return t != nil && t.h.isOpen() }
 
 // WriteContentsTo writes the contents in row-major order and the machine's byte
 // order. ReadTensor reads them. Strings cannot be written.

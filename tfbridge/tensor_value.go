@@ -245,7 +245,7 @@ func (t *Tensor) String() string {
 	switch {
 	case t == nil:
 		return "nil tensor"
-	case !t.isOpen():
+	case !t.IsOpen():
 		return "closed tensor"
 	}
 	return fmt.Sprintf("%v %v", t.DataType(), t.Shape())

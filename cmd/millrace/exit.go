@@ -29,6 +29,7 @@ var exitCodes = map[millrace.Class]int{
 	millrace.ErrLimit:       6,
 	millrace.ErrIO:          7,
 	millrace.ErrTransient:   7,
+	millrace.ErrOverloaded:  7,
 	millrace.ErrRuntime:     7,
 	millrace.ErrCanceled:    130,
 }

@@ -28,6 +28,7 @@ var layers = [][]string{
 	{"loaders"},
 	{"internal/output", "internal/inspect", "internal/doctor"},
 	{"estimator"},
+	{"serving"},
 	{"internal/report"},
 	{"cmd", "examples", "bench", "docs", "internal/gen"},
 }

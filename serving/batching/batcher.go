@@ -1,0 +1,176 @@
+package batching
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Batcher runs one signature of a model on batches of requests. Many goroutines
+// may use it. [Batcher.Close] ends it; the model stays the caller's.
+type Batcher struct {
+	signature *signature
+	options   Options
+	queue     *queue
+}
+
+// New returns a Batcher of a signature; "" stands for [graph.DefaultSignature].
+// Each input and output must have the rows of a batch as its first dimension: a
+// signature that says otherwise is an error of class millrace.ErrModel.
+func New(m Model, signature string, o *Options) (*Batcher, error) {
+	options, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	if options.Scheduler == nil {
+		options.Scheduler = NewScheduler(0)
+	}
+	sig, err := newSignature(m, cmp.Or(signature, graph.DefaultSignature))
+	if err != nil {
+		return nil, err
+	}
+	b := &Batcher{signature: sig, options: options}
+	b.queue = &queue{signature: sig, options: &b.options, groups: map[string]*group{}, drained: make(chan struct{})}
+	return b, nil
+}
+
+// Predict runs the signature on the rows of inputs, together with those of other
+// goroutines. outputs names the outputs to return; none stands for all. Inputs and
+// results are as those of [graph.Model.Call]. The inputs have the same first
+// dimension, the number of rows; the results have it too. The caller closes the
+// results, and keeps the inputs.
+//
+// When ctx is done Predict returns at once, with an error of class
+// millrace.ErrCanceled, and what was not computed by then is not computed. When
+// too many rows wait, Predict returns at once, with an error of class
+// millrace.ErrOverloaded.
+func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error) {
+	if b == nil || b.queue == nil {
+		return nil, millrace.Errorf(millrace.ErrClosed, "there is no batcher: it is nil or a zero value")
+	}
+	if ctx.Err() != nil {
+		return nil, millrace.Canceled(ctx, "")
+	}
+	for _, name := range outputs {
+		if !slices.Contains(b.signature.outputs, name) {
+			return nil, b.signature.tensorErrorf(name, "no such output; the signature has %q", b.signature.outputs)
+		}
+	}
+	r, made, err := b.newRequest(inputs)
+	defer closeAll(made)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if b.leave(r) {
+			return nil, millrace.Canceled(ctx, "")
+		}
+	}
+	return b.answer(r, outputs)
+}
+
+// newRequest checks the inputs and returns their request. The caller closes the
+// tensors that were made of Go values.
+func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridge.Tensor, err error) {
+	r = &request{rows: -1, enqueued: time.Now(), done: make(chan struct{})}
+	for name := range inputs {
+		if _, ok := b.signature.infos.Inputs[name]; !ok {
+			return nil, made, b.signature.tensorErrorf(name, "no such input; the signature has %q", b.signature.inputs)
+		}
+	}
+	for _, name := range b.signature.inputs {
+		value, ok := inputs[name]
+		if !ok {
+			return nil, made, b.signature.tensorErrorf(name, "the input is missing")
+		}
+		t, isTensor := value.(*tfbridge.Tensor)
+		if !isTensor {
+			if t, err = graph.InputTensor(b.signature.infos.Inputs[name], value); err != nil {
+				return nil, made, b.signature.tensorErrorf(name, "%w", err)
+			}
+			made = append(made, t)
+		}
+		if err := b.signature.checkInput(r, name, t); err != nil {
+			return nil, made, err
+		}
+		r.inputs = append(r.inputs, t)
+	}
+	if most := int64(b.options.MaxBatchSize); r.rows > most {
+		return nil, made, b.signature.errorf("the request has %d rows, a batch has at most %d (max_batch_size)", r.rows, most)
+	}
+	r.key = shapeKey(r.inputs, b.options.PadVariableLengthInputs)
+	return r, made, nil
+}
+
+// leave gives up a request. It reports false if the request is done. When it
+// returns nothing reads the request's tensors any more.
+func (b *Batcher) leave(r *request) bool {
+	s := b.options.Scheduler
+	s.mu.Lock()
+	batches, left := b.queue.leave(r)
+	s.mu.Unlock()
+	for _, in := range batches {
+		<-in.joined
+	}
+	return left
+}
+
+// answer returns the results of a request that is done.
+func (b *Batcher) answer(r *request, outputs []string) (map[string]*tfbridge.Tensor, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	defer r.drop()
+	results := make(map[string]*tfbridge.Tensor, len(b.signature.outputs))
+	for i, name := range b.signature.outputs {
+		if len(outputs) > 0 && !slices.Contains(outputs, name) {
+			continue
+		}
+		if len(r.parts) == 1 {
+			results[name], r.parts[0].outputs[i] = r.parts[0].outputs[i], nil
+			continue
+		}
+		t, err := joinParts(r.parts, i)
+		if err != nil {
+			closeAll(slices.Collect(maps.Values(results)))
+			return nil, b.signature.tensorErrorf(name, "%w", err)
+		}
+		results[name] = t
+	}
+	return results, nil
+}
+
+// Waiting returns how many requests wait for a batch, and how many rows they have.
+func (b *Batcher) Waiting() (requests, rows int) {
+	s := b.options.Scheduler
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return b.queue.waiting, int(b.queue.rows)
+}
+
+// Close refuses new requests, waits until those that were accepted are answered,
+// and returns. It is idempotent.
+func (b *Batcher) Close() error {
+	if b == nil || b.queue == nil {
+		return nil
+	}
+	s := b.options.Scheduler
+	s.mu.Lock()
+	b.queue.closed = true
+	b.queue.checkDrained()
+	s.dispatch() // groups no longer wait for others
+	s.mu.Unlock()
+	<-b.queue.drained
+	return nil
+}

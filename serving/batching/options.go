@@ -1,0 +1,114 @@
+package batching
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"millrace"
+)
+
+// Options are the options of a Batcher. Nil and the zero value mean the defaults,
+// which are TensorFlow Serving's.
+type Options struct {
+	// MaxBatchSize is how many rows a batch has at most, and how many a request
+	// may have. 0: 1000.
+	MaxBatchSize int
+	// BatchTimeout is how long a request may wait for others while a thread is
+	// free. 0: not at all.
+	BatchTimeout time.Duration
+	// MaxEnqueuedBatches limits the requests that wait: they have at most as many
+	// rows as this many batches of MaxBatchSize. Predict refuses what is more
+	// with an error of class millrace.ErrOverloaded. 0: 10.
+	MaxEnqueuedBatches int
+	// AllowedBatchSizes are the sizes that the model is run with, in increasing
+	// order; the last one is the largest batch. A batch of another size is filled
+	// up with copies of a row, whose results are dropped. Nil: any size.
+	AllowedBatchSizes []int
+	// PadVariableLengthInputs joins tensors that differ in other dimensions than
+	// the first. Each is padded with its first element to the longest of the
+	// batch. Without it only requests of equal shape share a batch.
+	PadVariableLengthInputs bool
+	// EnableLargeBatchSplitting lets a request continue in the next batch when it
+	// does not fit into one.
+	EnableLargeBatchSplitting bool
+	// MaxExecutionBatchSize is how many rows a batch has at most if
+	// EnableLargeBatchSplitting is set; MaxBatchSize then only limits the
+	// request. 0: MaxBatchSize.
+	MaxExecutionBatchSize int
+
+	// Scheduler runs the batches. Batchers of one scheduler share its threads.
+	// Nil: one of its own, with a thread for each processor.
+	Scheduler *Scheduler
+	// OnBatch is told of each batch when it is done, in the goroutine that ran
+	// it. Nil: nobody is.
+	OnBatch func(BatchInfo)
+}
+
+// BatchInfo describes a batch that was run.
+type BatchInfo struct {
+	Requests int           // that shared the batch
+	Rows     int           // of the requests
+	Padding  int           // rows added to reach an allowed batch size
+	Waited   time.Duration // of the oldest request, from Predict until the batch was formed
+	Took     time.Duration // to join, run and split
+	Err      error         // nil if it succeeded
+}
+
+// The defaults of TensorFlow Serving.
+const (
+	defaultMaxBatchSize       = 1000
+	defaultMaxEnqueuedBatches = 10
+)
+
+// complete returns the options with defaults filled in, or an error of class
+// millrace.ErrConfig that names an option that cannot be.
+func (o *Options) complete() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.MaxBatchSize = cmp.Or(c.MaxBatchSize, defaultMaxBatchSize)
+	c.MaxEnqueuedBatches = cmp.Or(c.MaxEnqueuedBatches, defaultMaxEnqueuedBatches)
+	c.MaxExecutionBatchSize = cmp.Or(c.MaxExecutionBatchSize, c.MaxBatchSize)
+	c.AllowedBatchSizes = slices.Clone(c.AllowedBatchSizes)
+	return c, c.check()
+}
+
+// check returns an error for an option that cannot be.
+func (o *Options) check() error {
+	wrong := func(format string, args ...any) error { return millrace.Errorf(millrace.ErrConfig, format, args...) }
+	switch {
+	case o.MaxBatchSize < 1:
+		return wrong("max_batch_size is %d, it must be at least 1", o.MaxBatchSize)
+	case o.BatchTimeout < 0:
+		return wrong("batch_timeout is %v, it must not be negative", o.BatchTimeout)
+	case o.MaxEnqueuedBatches < 1:
+		return wrong("max_enqueued_batches is %d, it must be at least 1", o.MaxEnqueuedBatches)
+	case o.MaxExecutionBatchSize < 1 || o.MaxExecutionBatchSize > o.MaxBatchSize:
+		return wrong("max_execution_batch_size is %d, it must be from 1 to max_batch_size (%d)", o.MaxExecutionBatchSize, o.MaxBatchSize)
+	case !o.EnableLargeBatchSplitting && o.MaxExecutionBatchSize != o.MaxBatchSize:
+		return wrong("max_execution_batch_size is %d, which needs enable_large_batch_splitting", o.MaxExecutionBatchSize)
+	}
+	last := 0
+	for _, size := range o.AllowedBatchSizes {
+		if size <= last {
+			return wrong("allowed_batch_sizes has %d after %d, the sizes must increase and be at least 1", size, last)
+		}
+		last = size
+	}
+	if last != 0 && last != o.MaxExecutionBatchSize {
+		return wrong("allowed_batch_sizes ends with %d, it must end with the largest batch (%d)", last, o.MaxExecutionBatchSize)
+	}
+	return nil
+}
+
+// allowed returns the number of rows with which a batch of rows is run.
+func (o *Options) allowed(rows int64) int64 {
+	for _, size := range o.AllowedBatchSizes {
+		if int64(size) >= rows {
+			return int64(size)
+		}
+	}
+	return rows
+}

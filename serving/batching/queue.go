@@ -1,0 +1,190 @@
+package batching
+
+import (
+	"time"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// queue holds the requests of one Batcher that wait. The scheduler's lock guards
+// it.
+type queue struct {
+	signature *signature
+	options   *Options
+	groups    map[string]*group // by shape
+	order     []*group          // the same, the oldest first
+	waiting   int               // requests
+	rows      int64             // of the requests that wait
+	running   int               // batches
+	inRing    bool
+	closed    bool
+	drained   chan struct{} // closed when the queue is closed and nothing waits or runs
+}
+
+// add appends a request to the group of its shape.
+func (q *queue) add(r *request) error {
+	o := q.options
+	if q.closed {
+		return millrace.Errorf(millrace.ErrClosed, "the batcher is closed")
+	}
+	if most := int64(o.MaxEnqueuedBatches) * int64(o.MaxBatchSize); q.rows+r.rows > most {
+		return millrace.Errorf(millrace.ErrOverloaded, "the queue of batches is full: requests with %d rows wait, %d are allowed; try again later", q.rows, most)
+	}
+	g := q.groups[string(r.key)]
+	if g == nil {
+		g = &group{key: string(r.key)}
+		q.groups[g.key] = g
+		q.order = append(q.order, g)
+	}
+	r.group, r.place = g, g.requests.PushBack(r)
+	g.rows += r.rows
+	q.rows += r.rows
+	q.waiting++
+	return nil
+}
+
+// form takes the next batch out of the queue. If no group is ready it returns how
+// long it takes until one is.
+func (q *queue) form(now time.Time) (*batch, time.Duration) {
+	o := q.options
+	var soonest time.Duration
+	var oldest *group
+	for _, g := range q.order {
+		wait := o.BatchTimeout - now.Sub(g.head().enqueued)
+		if q.closed || g.rows >= int64(o.MaxExecutionBatchSize) {
+			wait = 0
+		}
+		if wait > 0 {
+			if soonest == 0 || wait < soonest {
+				soonest = wait
+			}
+			continue
+		}
+		if oldest == nil || g.head().enqueued.Before(oldest.head().enqueued) {
+			oldest = g
+		}
+	}
+	if oldest == nil {
+		return nil, soonest
+	}
+	return q.take(oldest, now), 0
+}
+
+// take makes a batch of the oldest requests of a group.
+func (q *queue) take(g *group, now time.Time) *batch {
+	o := q.options
+	b := newBatch(q, now.Sub(g.head().enqueued))
+	for room := int64(o.MaxExecutionBatchSize); g.requests.Len() > 0; {
+		r := g.head()
+		rows := r.rows - r.taken
+		if rows > room {
+			if !o.EnableLargeBatchSplitting || room == 0 {
+				break
+			}
+			rows = room
+		}
+		b.add(r, rows)
+		g.rows -= rows
+		q.rows -= rows
+		room -= rows
+		if r.taken == r.rows {
+			q.remove(r)
+		}
+	}
+	q.running++
+	return b
+}
+
+// remove takes a request out of its group.
+func (q *queue) remove(r *request) {
+	g := r.group
+	if g == nil {
+		return
+	}
+	g.requests.Remove(r.place)
+	left := r.rows - r.taken
+	g.rows -= left
+	q.rows -= left
+	q.waiting--
+	r.group, r.place = nil, nil
+	if g.requests.Len() > 0 {
+		return
+	}
+	delete(q.groups, g.key)
+	for i, other := range q.order {
+		if other == g {
+			q.order = append(q.order[:i], q.order[i+1:]...)
+			break
+		}
+	}
+}
+
+// ended hands out the results of a batch.
+func (q *queue) ended(b *batch) {
+	for i, p := range b.parts {
+		var outputs []*tfbridge.Tensor
+		if b.err == nil {
+			outputs = b.results[i]
+		}
+		q.finish(p, outputs, b.err)
+	}
+	q.running--
+	q.checkDrained()
+}
+
+// finish notes the end of one part of a request. After an error nothing more of
+// the request is computed.
+func (q *queue) finish(p *part, outputs []*tfbridge.Tensor, err error) {
+	r := p.request
+	r.pending--
+	p.outputs = outputs
+	if r.err == nil {
+		r.err = err
+	}
+	if r.err != nil {
+		q.remove(r)
+	}
+	if r.pending > 0 || r.group != nil {
+		return
+	}
+	if r.left || r.err != nil {
+		r.drop()
+	}
+	if !r.left {
+		close(r.done)
+	}
+}
+
+// leave gives up a request, and returns the batches that it is in. It reports
+// false if the request is done.
+func (q *queue) leave(r *request) ([]*batch, bool) {
+	select {
+	case <-r.done:
+		return nil, false
+	default:
+	}
+	r.left = true
+	q.remove(r)
+	q.checkDrained()
+	if r.pending == 0 {
+		r.drop()
+	}
+	var batches []*batch
+	for _, p := range r.parts {
+		p.batch.leave()
+		batches = append(batches, p.batch)
+	}
+	return batches, true
+}
+
+// checkDrained tells who closes the queue that nothing waits or runs any more.
+func (q *queue) checkDrained() {
+	if q.closed && q.waiting == 0 && q.running == 0 {
+		select {
+		case <-q.drained:
+		default:
+			close(q.drained)
+		}
+	}
+}

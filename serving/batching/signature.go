@@ -1,0 +1,124 @@
+package batching
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// Model is what a Batcher runs. [graph.Model] is one.
+type Model interface {
+	Signatures() map[string]tfbridge.Signature
+	Call(ctx context.Context, key string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error)
+}
+
+// signature is a signature of a model whose requests can be joined.
+type signature struct {
+	model   Model
+	key     string
+	infos   tfbridge.Signature
+	inputs  []string // sorted
+	outputs []string // sorted: those that can be fetched
+}
+
+// newSignature returns a signature of a model, or an error if it has none of this
+// key or requests cannot be joined.
+func newSignature(m Model, key string) (*signature, error) {
+	s := &signature{model: m, key: key}
+	all := m.Signatures()
+	infos, ok := all[key]
+	if !ok {
+		return nil, s.errorf("no such signature; the model has %q", slices.Sorted(maps.Keys(all)))
+	}
+	s.infos = infos
+	s.inputs = slices.Sorted(maps.Keys(infos.Inputs))
+	for _, name := range slices.Sorted(maps.Keys(infos.Outputs)) {
+		if dt := infos.Outputs[name].DType; tfbridge.TypeOf(dt, nil) != nil {
+			s.outputs = append(s.outputs, name)
+		}
+	}
+	return s, s.check()
+}
+
+// check returns an error if requests cannot be joined.
+func (s *signature) check() error {
+	switch {
+	case len(s.inputs) == 0:
+		return s.errorf("a signature without inputs cannot be batched")
+	case len(s.outputs) == 0:
+		return s.errorf("a signature without outputs cannot be batched")
+	}
+	for _, infos := range []map[string]tfbridge.TensorInfo{s.infos.Inputs, s.infos.Outputs} {
+		for name, info := range infos {
+			if n := info.Shape.NumDimensions(); n == 0 || n > 0 && info.Shape.Size(0) >= 0 {
+				return s.tensorErrorf(name, "shape %v has no first dimension of any length, so the signature cannot be batched", info.Shape)
+			}
+		}
+	}
+	return nil
+}
+
+// call runs the signature and returns the outputs in the order of their names.
+func (s *signature) call(ctx context.Context, inputs []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	named := make(map[string]any, len(inputs))
+	for i, name := range s.inputs {
+		named[name] = inputs[i]
+	}
+	results, err := s.model.Call(ctx, s.key, named, s.outputs...)
+	if err != nil {
+		return nil, err
+	}
+	if got := slices.Sorted(maps.Keys(results)); !slices.Equal(got, s.outputs) {
+		closeAll(slices.Collect(maps.Values(results)))
+		return nil, s.errorf("the call returned the outputs %q, want %q", got, s.outputs)
+	}
+	outputs := make([]*tfbridge.Tensor, len(s.outputs))
+	for i, name := range s.outputs {
+		outputs[i] = results[name]
+	}
+	return outputs, nil
+}
+
+// checkInput compares a tensor with the signature and with the request's others.
+func (s *signature) checkInput(r *request, name string, t *tfbridge.Tensor) error {
+	info, shape := s.infos.Inputs[name], t.Shape()
+	switch {
+	case !t.IsOpen():
+		return s.tensorErrorf(name, "the tensor is nil or closed")
+	case t.DataType() != info.DType:
+		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, t)
+	case !info.Shape.Accepts(shape):
+		return s.tensorErrorf(name, "takes shape %v, got %v", info.Shape, shape)
+	case len(shape) == 0:
+		return s.tensorErrorf(name, "the first dimension is the rows of a batch, got a scalar")
+	case r.rows >= 0 && shape[0] != r.rows:
+		return s.tensorErrorf(name, "has %d rows, others have %d", shape[0], r.rows)
+	}
+	r.rows = shape[0]
+	return nil
+}
+
+// checkOutputs returns an error unless each output has the rows of the batch.
+func (s *signature) checkOutputs(outputs []*tfbridge.Tensor, rows int64) error {
+	for i, t := range outputs {
+		if shape := t.Shape(); len(shape) == 0 || shape[0] != rows {
+			return s.tensorErrorf(s.outputs[i], "has shape %v for a batch of %d rows, so the signature cannot be batched", shape, rows)
+		}
+	}
+	return nil
+}
+
+// errorf returns an error of class ErrModel about the signature.
+func (s *signature) errorf(format string, args ...any) error {
+	return s.tensorErrorf("", format, args...)
+}
+
+// tensorErrorf returns an error of class ErrModel about a tensor of the signature.
+func (s *signature) tensorErrorf(tensor, format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrModel, format, args...)
+	e.Signature, e.Tensor = s.key, tensor
+	return e
+}
