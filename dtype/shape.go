@@ -77,6 +77,21 @@ func (s Shape) IsCompatibleWith(other Shape) bool {
 	return slices.EqualFunc(s.dims, other.dims, func(a, b int64) bool { return a < 0 || b < 0 || a == b })
 }
 
+// MostSpecificCompatible returns what two shapes have in common: a dimension in
+// which they differ is unknown in the result.
+func (s Shape) MostSpecificCompatible(other Shape) Shape {
+	if s.dims == nil || other.dims == nil || len(s.dims) != len(other.dims) {
+		return Shape{}
+	}
+	dims := s.Dims()
+	for i, d := range other.dims {
+		if dims[i] != d {
+			dims[i] = -1
+		}
+	}
+	return Shape{dims: dims}
+}
+
 // Accepts reports whether a tensor with dimensions dims, all of them known, can
 // have shape s.
 func (s Shape) Accepts(dims []int64) bool {

@@ -136,3 +136,22 @@ func TestTensorSpecText(t *testing.T) {
 		}
 	}
 }
+
+func TestMostSpecificCompatible(t *testing.T) {
+	unknown := Shape{}
+	tests := []struct{ a, b, want Shape }{
+		{MakeShape(2, 3), MakeShape(2, 3), MakeShape(2, 3)},
+		{MakeShape(2, 3), MakeShape(2, 4), MakeShape(2, -1)},
+		{MakeShape(-1, 3), MakeShape(2, 3), MakeShape(-1, 3)},
+		{ScalarShape(), ScalarShape(), ScalarShape()},
+		{ScalarShape(), MakeShape(1), unknown},
+		{unknown, MakeShape(2), unknown},
+	}
+	for _, tt := range tests {
+		for _, got := range []Shape{tt.a.MostSpecificCompatible(tt.b), tt.b.MostSpecificCompatible(tt.a)} {
+			if !got.Equal(tt.want) {
+				t.Errorf("MostSpecificCompatible of %v and %v is %v, want %v", tt.a, tt.b, got, tt.want)
+			}
+		}
+	}
+}

@@ -163,23 +163,8 @@ func common(drafts []*draft) ([]Spec, error) {
 			if p.DType != out[i].DType {
 				return nil, millrace.Errorf(millrace.ErrModel, "result %d is %v in branch 0 and %v in branch %d", i, out[i].DType, p.DType, b+1)
 			}
-			out[i].Shape = commonShape(out[i].Shape, p.Shape)
+			out[i].Shape = out[i].Shape.MostSpecificCompatible(p.Shape)
 		}
 	}
 	return out, nil
-}
-
-// commonShape returns the shape of which both are.
-func commonShape(a, b tfbridge.Shape) tfbridge.Shape {
-	n := a.NumDimensions()
-	if n < 0 || n != b.NumDimensions() {
-		return tfbridge.Shape{}
-	}
-	dims := make([]int64, n)
-	for i := range dims {
-		if dims[i] = a.Size(i); dims[i] != b.Size(i) {
-			dims[i] = -1
-		}
-	}
-	return tfbridge.MakeShape(dims...)
 }

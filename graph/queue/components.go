@@ -11,8 +11,9 @@ import (
 )
 
 // checkComponents returns what is wrong with the components of a queue. Dense
-// components have fully defined shapes, or unknown ones.
-func checkComponents(components []graph.Spec, dense bool) error {
+// components have fully defined shapes, or unknown ones. Ranked components have
+// shapes.
+func checkComponents(components []graph.Spec, dense, ranked bool) error {
 	if len(components) == 0 {
 		return millrace.Errorf(millrace.ErrModel, "there are no components; an element needs at least one")
 	}
@@ -30,9 +31,11 @@ func checkComponents(components []graph.Spec, dense bool) error {
 			return millrace.Errorf(millrace.ErrModel, "%s has shape %v and component 0 has %v; give all components a shape or none", at, c.Shape, first.Shape)
 		case dense && c.Shape.NumDimensions() >= 0 && !c.Shape.IsFullySpecified():
 			return millrace.Errorf(millrace.ErrModel, "%s has shape %v; it must be fully defined, or not be given for any component", at, c.Shape)
+		case ranked && c.Shape.NumDimensions() < 0:
+			return millrace.Errorf(millrace.ErrModel, "%s has no shape; give one, with -1 for what differs between elements", at)
 		}
 		if err := c.Shape.Check(); err != nil {
-			return fmt.Errorf("%s: %w", at, err)
+			return millrace.Errorf(millrace.ErrModel, "%s: %w", at, err)
 		}
 		seen[c.Name] = true
 	}

@@ -1,8 +1,11 @@
 package queue_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"millrace/graph"
 	"millrace/internal/test/tfmain"
@@ -71,4 +74,17 @@ func mustDo(t testing.TB, session *tfbridge.Session, op *tfbridge.Operation) {
 	if err := do(t, session, op); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// stays reports whether a run that fetches an output is still waiting after
+// everything else in the process had a chance to run, and cancels it.
+func stays(t testing.TB, session *tfbridge.Session, output tfbridge.Output) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	out, err := session.RunContext(ctx, nil, []tfbridge.Output{output}, nil)
+	if err == nil {
+		out[0].Close()
+	}
+	return errors.Is(err, context.DeadlineExceeded)
 }

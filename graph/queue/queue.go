@@ -21,6 +21,7 @@ type Queue struct {
 	components []graph.Spec
 	named      bool // components have names
 	shaped     bool // components have shapes
+	limits     limits
 }
 
 // Options are the options that all queues have. Nil and the zero value mean the
@@ -49,8 +50,10 @@ type spec struct {
 	opType     string
 	capacity   int
 	components []graph.Spec
-	dense      bool           // shapes must be fully defined
-	attrs      map[string]any // of the operation, beside those that all queues have
+	dense      bool           // shapes must be fully defined, if they are given
+	ranked     bool           // shapes must be given
+	attrs      map[string]any // of the operation, beside or instead of those that all queues have
+	err        error          // what is wrong with the attributes
 }
 
 // newQueue checks a spec and adds the queue.
@@ -66,6 +69,7 @@ func newQueue(s *graph.Scope, p spec, o *Options) *Queue {
 		q.fail(s, err)
 		return q
 	}
+	q.limits = newLimits(p.components)
 	q.named = p.components[0].Name != ""
 	q.shaped = p.components[0].Shape.NumDimensions() >= 0
 	attrs := map[string]any{
@@ -90,7 +94,10 @@ func (p spec) check() error {
 	if p.capacity != Unbounded && (p.capacity < 1 || p.capacity > math.MaxInt32) {
 		return millrace.Errorf(millrace.ErrModel, "capacity is %d, must be from 1 to %d, or Unbounded", p.capacity, math.MaxInt32)
 	}
-	return checkComponents(p.components, p.dense)
+	if p.err != nil {
+		return p.err
+	}
+	return checkComponents(p.components, p.dense, p.ranked)
 }
 
 // Name returns the name of the queue's operation in the graph.

@@ -33,7 +33,7 @@ func (q *Queue) enqueue(s *graph.Scope, opType string, values []tfbridge.Output,
 		q.fail(s, err)
 		return nil
 	}
-	return s.AddOperation(tfbridge.OpSpec{
+	return q.guardValues(s, values, rows).AddOperation(tfbridge.OpSpec{
 		Type: opType, Attrs: map[string]any{"Tcomponents": graph.DTypes(q.components)},
 		Input: []tfbridge.Input{q.handle, tfbridge.OutputList(values)},
 	})
@@ -78,6 +78,11 @@ func (q *Queue) dequeueRows(s *graph.Scope, opType string, n tfbridge.Output, ex
 		q.fail(s, err)
 		return nil
 	}
+	if count > q.limits.rows {
+		q.fail(s, millrace.Errorf(millrace.ErrLimit, "%d elements are too many for a batch; at most %d fit in a tensor", count, q.limits.rows))
+		return nil
+	}
+	n = q.guardRows(s, n, count)
 	if !exactly {
 		count = -1
 	}
