@@ -4,7 +4,8 @@
 //
 //	go run ./internal/mutate -base main          # in the lines that differ from a revision
 //	go run ./internal/mutate ./tfrecord/...      # in whole packages
-//	go run ./internal/mutate -sample 100 -seed 7 ./loaders/...
+//	go run ./internal/mutate -sample 100 -seed 7 -log FILE ./loaders/...
+//	go run ./internal/mutate -again FILE ./loaders/...   # what survived then
 //
 // # How it works
 //
@@ -56,6 +57,7 @@ func main() {
 	flag.IntVar(&o.memory, "memory", 6<<10, "`MiB` of memory that a test process may use")
 	flag.DurationVar(&o.budget, "budget", 0, "processor time for the tests of one mutant; one that outlives them survives; 0: all tests")
 	flag.Float64Var(&o.least, "least", 0, "the `percentage` of mutants that tests must find in each package, else exit with 1")
+	flag.StringVar(&o.again, "again", "", "mutate only what survived according to this `log` of an earlier run")
 	flag.StringVar(&o.log, "log", "", "append a line for every mutant to this `file`")
 	flag.Parse()
 	o.packages = flag.Args()
@@ -86,6 +88,28 @@ func run(ctx context.Context, module string, o options) error {
 	return enough(results, o.least)
 }
 
+// mutate makes and draws the mutants of packages.
+func (w *workshop) mutate(packages []*loaded, lines changes) error {
+	var again []survivor
+	if w.again != "" {
+		var err error
+		if again, err = survivors(w.again); err != nil {
+			return err
+		}
+	}
+	ids := 0
+	for _, p := range packages {
+		if err := p.mutate(lines, &ids); err != nil {
+			return err
+		}
+		if w.again != "" {
+			p.keep(again)
+		}
+		p.draw(w.sample, w.seed)
+	}
+	return nil
+}
+
 // results makes, draws and judges the mutants.
 func (w *workshop) results(ctx context.Context) ([]*mutant, error) {
 	lines, err := w.changedLines(ctx)
@@ -96,12 +120,8 @@ func (w *workshop) results(ctx context.Context) ([]*mutant, error) {
 	if err != nil || len(packages) == 0 {
 		return nil, err
 	}
-	ids := 0
-	for _, p := range packages {
-		if err := p.mutate(lines, &ids); err != nil {
-			return nil, err
-		}
-		p.draw(w.sample, w.seed)
+	if err := w.mutate(packages, lines); err != nil {
+		return nil, err
 	}
 	programs, err := w.build(ctx, packages)
 	if err != nil {

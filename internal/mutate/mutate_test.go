@@ -194,6 +194,30 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// What survived is mutated again, where the code is now.
+func TestAgain(t *testing.T) {
+	dir, log := tiny(t), filepath.Join(t.TempDir(), "log")
+	judged(t, dir, options{packages: []string{"./..."}, log: log})
+	moved := map[string]string{"tiny.go": "// Package tiny has moved.\n" + code, "tiny_test.go": strings.Replace(codeTest, "Below(5)", "Below(3)", 1)}
+	for name, text := range moved {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		"odd.go:6 | never | no test runs it | if false { return b }",
+		"odd.go:6 | negated | no test runs it | if !(!bool(a)) { return b }",
+		"tiny.go:11 | boundary | killed by tiny.TestBelow | func Below(n int) bool { return n <= limit }",
+		"tiny.go:11 | constant | killed by tiny.TestBelow | func Below(n int) bool { return n < 4 }",
+		"tiny.go:15 | never | survived | if false {",
+		"tiny.go:28 | field | survived | return &box{Name: zero,",
+		"tiny.go:34 | constant | no test runs it | return false",
+	}
+	if diff := cmp.Diff(want, judged(t, dir, options{packages: []string{"./..."}, again: log})); diff != "" {
+		t.Errorf("mutants (-want +got)\n%s", diff)
+	}
+}
+
 // A draw depends on the seed alone.
 func TestDraw(t *testing.T) {
 	drawn := func(seed uint64) (places []string) {
