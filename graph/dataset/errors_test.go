@@ -95,6 +95,9 @@ func TestWrongArguments(t *testing.T) {
 		{"csv default", func(s *graph.Scope) {
 			dataset.CSV(s, name(s), []dataset.CSVField{{DType: tfbridge.Int64, Default: "x"}}, nil)
 		}, "its default x a string[]"},
+		{"csv default of no type", func(s *graph.Scope) {
+			dataset.CSV(s, name(s), []dataset.CSVField{{DType: tfbridge.Int64, Default: struct{}{}}}, nil)
+		}, "struct {}"},
 		{"csv columns", func(s *graph.Scope) {
 			dataset.CSV(s, name(s), []dataset.CSVField{{DType: tfbridge.Int64}}, &dataset.CSVOptions{Columns: []int64{1, 2}})
 		}, "2 columns for 1 fields"},
@@ -125,6 +128,23 @@ func TestWrongArguments(t *testing.T) {
 		{"an output not set", func(s *graph.Scope) {
 			dataset.MapOf(ten(s), "m", func(s *graph.Scope, e out) out { return out{} }, nil)
 		}, "not set"},
+		{"reduce by nil", func(s *graph.Scope) { dataset.ReduceOf[out, out](ten(s), "r", int64(0), nil) }, `function "r" is nil`},
+		{"scan by nil", func(s *graph.Scope) { dataset.ScanOf[out, out, out](ten(s), "r", int64(0), nil) }, `function "r" is nil`},
+		{"rows of maps without rows", func(s *graph.Scope) { dataset.FromRows(s, []map[string]int64{}) }, "0 rows of map[string]int64"},
+		{"rows of maps of numbers", func(s *graph.Scope) { dataset.FromRows(s, []map[int]int64{{1: 1}}) }, "1 rows of map[int]int64"},
+		{"rows with an index outside", func(s *graph.Scope) {
+			dataset.FromRows(s, []dataset.Sparse[int32]{{Indices: [][]int64{{9}}, Values: []int32{1}, Shape: []int64{3}}})
+		}, "index 0"},
+		{"a failed dataset", func(s *graph.Scope) { dataset.Flatten(s, ten(s).Batch(0, true)) }, "batch size"},
+		{"a dataset that is nil", func(s *graph.Scope) { dataset.Flatten(s, (*dataset.Dataset)(nil)) }, "nil"},
+		{"a failed dataset on a device", func(s *graph.Scope) { ten(s).Batch(0, true).CopyToDevice("/cpu:0").Take(1) }, "batch size"},
+		{"resample to less than nothing", func(s *graph.Scope) { ten(s).RejectionResample("r", tenth, []float64{1, -1}, nil) }, "at least 0"},
+		{"resample from nothing", func(s *graph.Scope) {
+			ten(s).RejectionResample("r", tenth, []float64{1, 1}, &dataset.ResampleOptions{Initial: []float64{1, 0}})
+		}, "above 0"},
+		{"resample from others", func(s *graph.Scope) {
+			ten(s).RejectionResample("r", tenth, []float64{1, 1}, &dataset.ResampleOptions{Initial: []float64{1}})
+		}, "2 classes in the target, 1 to begin with"},
 		{"snapshot nowhere", func(s *graph.Scope) { ten(s).Snapshot("", nil) }, "Snapshot"},
 		{"load nothing", func(s *graph.Scope) { dataset.Load(s, t.TempDir(), nil) }, "Load: no saved dataset"},
 		{"load of nil", func(s *graph.Scope) { dataset.Load(s, "x", &dataset.LoadOptions{Spec: dataset.TupleSpec(nil)}) }, "nil"},

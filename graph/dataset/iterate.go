@@ -114,12 +114,6 @@ func errNoContext(what string) error {
 // the next iteration. An element that does not fit the type is an error. Otherwise
 // Iterate works like [Dataset.All].
 func Iterate[T any](ctx context.Context, d *Dataset, o *IterateOptions) iter.Seq2[T, error] {
-	if d == nil || d.scope == nil {
-		return func(yield func(T, error) bool) {
-			var none T
-			yield(none, millrace.Errorf(millrace.ErrModel, "iterate: the dataset is nil"))
-		}
-	}
 	elements, t := d.All(ctx, o), d.Spec()
 	return func(yield func(T, error) bool) {
 		for element, err := range elements {

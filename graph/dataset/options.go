@@ -95,7 +95,6 @@ func (o *Options) proto() *tfproto.Options {
 	p := &tfproto.Options{
 		OptionalDeterministic: &tfproto.Options_Deterministic{Deterministic: !o.Sloppy},
 		AutotuneOptions:       o.autotune(),
-		DistributeOptions:     &tfproto.DistributeOptions{},
 		OptimizationOptions:   o.optimization(),
 		ThreadingOptions:      o.threading(),
 		// Symbolic checkpoints hang after a restore with a parallel interleave.

@@ -47,11 +47,7 @@ func basic(k reflect.Kind) reflect.Type {
 func plainValue(v reflect.Value) reflect.Value {
 	elem := elemOf(v.Type())
 	to := basic(elem.Kind())
-	switch elem {
-	case to, reflect.TypeFor[dtype.Float16](), reflect.TypeFor[dtype.BFloat16](): // which are data types of their own
-		return v
-	}
-	if to == nil {
+	if to == nil || to == elem || isHalf(elem) { // numbers of half precision are data types of their own
 		return v
 	}
 	return converted(v, to)
@@ -115,15 +111,15 @@ func holdEach(v, x reflect.Value) bool {
 // them numbers, or bools or strings.
 func widens(from, to reflect.Type) bool {
 	a, b := from.Kind(), to.Kind()
-	switch from {
-	case reflect.TypeFor[dtype.Float16](), reflect.TypeFor[dtype.BFloat16]():
+	switch {
+	case isHalf(to):
+		return false // Go keeps its bits in a uint16, whose values are others
+	case isHalf(from):
 		return a == b || isFloat(b)
 	}
 	switch {
 	case a == b:
 		return a >= reflect.Bool && a <= reflect.Complex128 || a == reflect.String
-	case to == reflect.TypeFor[dtype.Float16]() || to == reflect.TypeFor[dtype.BFloat16]():
-		return false
 	case isInt(a) && isInt(b), isUint(a) && isUint(b), isFloat(a) && isFloat(b), isComplex(a) && isComplex(b):
 		return from.Bits() <= to.Bits()
 	case isUint(a) && isInt(b):
@@ -134,6 +130,11 @@ func widens(from, to reflect.Type) bool {
 		return from.Bits() <= 32
 	}
 	return false
+}
+
+// isHalf reports whether a Go type is a number of 16 bits with a point.
+func isHalf(t reflect.Type) bool {
+	return t == reflect.TypeFor[dtype.Float16]() || t == reflect.TypeFor[dtype.BFloat16]()
 }
 
 func isInt(k reflect.Kind) bool     { return k >= reflect.Int && k <= reflect.Int64 }

@@ -39,9 +39,6 @@ func Records(s *graph.Scope, filenames, counts tfbridge.Output, o *RecordsOption
 		o = &RecordsOptions{}
 	}
 	limit.Between(0, maxBuffer).Check(s, op+": buffer", o.BufferBytes)
-	if s.Err() != nil {
-		return none(s)
-	}
 	buffer, first := o.BufferBytes, o.FirstFile
 	if buffer == 0 {
 		buffer = defaultBuffer

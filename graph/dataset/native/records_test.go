@@ -171,14 +171,17 @@ func TestPlaceTravels(t *testing.T) {
 		d := files.Interleave("read", func(s *graph.Scope, args outs) *dataset.Dataset {
 			return native.Records(s, args[0], args[1], &native.RecordsOptions{Placed: true, FirstFile: args[2]})
 		}, &dataset.InterleaveOptions{CycleLength: 2, BlockLength: 1, Parallel: 2})
-		d = decode(d.Shuffle(16, &dataset.ShuffleOptions{Seed: 1}), s.Const(names))
-		_, err := tryAll(t, d.Prefetch(2))
-		var got *millrace.Error
-		if !errors.As(err, &got) || !errors.Is(err, millrace.ErrSchema) {
-			t.Fatalf("%s: got %v", name, err)
-		}
-		if got.File != want.File || got.Record != want.Record || got.Offset != want.Offset {
-			t.Errorf("%s: got %v, want record %d of %s", name, got, want.Record, want.File)
+		inTurn := native.Records(s, s.Const(names), s.Const([]int64{10, 10}), &native.RecordsOptions{Placed: true})
+		for _, d := range []*dataset.Dataset{d, inTurn} {
+			d = decode(d.Shuffle(16, &dataset.ShuffleOptions{Seed: 1}), s.Const(names))
+			_, err := tryAll(t, d.Prefetch(2))
+			var got *millrace.Error
+			if !errors.As(err, &got) || !errors.Is(err, millrace.ErrSchema) {
+				t.Fatalf("%s: got %v", name, err)
+			}
+			if got.File != want.File || got.Record != want.Record || got.Offset != want.Offset {
+				t.Errorf("%s: got %v, want record %d of %s", name, got, want.Record, want.File)
+			}
 		}
 	}
 }

@@ -189,7 +189,7 @@ func TestWindows(t *testing.T) {
 }
 
 // TestWindowsOfOneFile numbers epoch and file as they are in a larger
-// dataset.
+// dataset; without a number they are the first.
 func TestWindowsOfOneFile(t *testing.T) {
 	needLibrary(t)
 	names := sequenceNames(t)
@@ -201,7 +201,13 @@ func TestWindowsOfOneFile(t *testing.T) {
 	for epoch := range int64(3) {
 		for file, n := range sequenceCounts {
 			s := newScope(t)
-			o.FirstEpoch, o.FirstFile = s.Const(epoch), s.Const(int64(file))
+			o := o
+			if epoch > 0 {
+				o.FirstEpoch = s.Const(epoch)
+			}
+			if file > 0 {
+				o.FirstFile = s.Const(int64(file))
+			}
 			d := native.Windows(s, s.Const(names[file:file+1]), s.Const([]int64{n}), sequenceFeatures(), &o)
 			got = append(got, all(t, d)...)
 		}
