@@ -12,8 +12,9 @@ type EmbeddingOptions struct {
 	Initializer Initializer // nil: RandomUniform
 }
 
-// Embedding is keras.layers.Embedding: a row of a matrix for each index in x, an
-// integer tensor of any shape.
+// Embedding is keras.layers.Embedding: a row of a matrix for each index in x, an int32
+// or int64 tensor of any shape. A step of training with SGD or Adagrad takes as long
+// for many rows as for few: it reads and changes those of the batch only.
 func Embedding(n *Net, x tfbridge.Output, rows, size int64, o *EmbeddingOptions) tfbridge.Output {
 	if o == nil {
 		o = &EmbeddingOptions{}
@@ -22,8 +23,11 @@ func Embedding(n *Net, x tfbridge.Output, rows, size int64, o *EmbeddingOptions)
 	if init == nil {
 		init = RandomUniform{}
 	}
-	table := n.Variable(n.layer(o.Name, "embedding")+"/embeddings", []int64{rows, size}, &VariableOptions{Initializer: init})
-	return graph.GatherV2(n.Scope, table, x, 0)
+	v := n.variable(n.layer(o.Name, "embedding")+"/embeddings", []int64{rows, size}, &VariableOptions{Initializer: init})
+	if v == nil {
+		return tfbridge.Output{}
+	}
+	return n.f("ResourceGather", map[string]any{"dtype": v.DType}, v.handle, x)
 }
 
 // Dropout is keras.layers.Dropout: in mode Train, it sets a share of the elements to

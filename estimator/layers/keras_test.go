@@ -158,7 +158,7 @@ type builtModel struct {
 	session *tfbridge.Session
 }
 
-func newBuilt(t *testing.T, m *Model) *builtModel {
+func newBuilt(t testing.TB, m *Model) *builtModel {
 	t.Helper()
 	s := graph.NewScope()
 	t.Cleanup(func() { s.Graph().Close() })

@@ -195,8 +195,9 @@ func (b *built) gradients(opened *gradients.Opened, loss tfbridge.Output) []opti
 	}
 	var pairs []optimizer.Gradient
 	for i, d := range opened.Gradients([]tfbridge.Output{loss}, trained, nil) {
-		if v := trained[i]; d.Op != nil {
-			pairs = append(pairs, optimizer.Gradient{Variable: optimizer.Variable{Name: v.Name, Handle: v.Handle, DType: v.DType, Shape: v.Shape}, Value: d})
+		if v := trained[i]; d.Value.Op != nil {
+			own := optimizer.Variable{Name: v.Name, Handle: v.Handle, DType: v.DType, Shape: v.Shape}
+			pairs = append(pairs, optimizer.Gradient{Variable: own, Value: d.Value, Indices: d.Indices})
 		}
 	}
 	return pairs

@@ -38,9 +38,23 @@ func (o *Adagrad) slots() []slotKind {
 }
 
 func (o *Adagrad) update(u *updater, v *state) *tfbridge.Operation {
+	if v.rows() {
+		return o.updateRows(u, v)
+	}
 	s := u.after
 	sum := graph.Add(s, read(s, v.slots[0].Variable), square(s, v.gradient))
 	assigned := assign(s, "AssignVariableOp", v.slots[0].Handle, sum)
 	change := div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, sum, u.number(v, o.Epsilon))))
 	return assign(s.WithControlDependencies(assigned), "AssignSubVariableOp", v.Handle, change)
+}
+
+// updateRows adds the rule for the rows that have a gradient. Nothing is as large as
+// the variable.
+func (o *Adagrad) updateRows(u *updater, v *state) *tfbridge.Operation {
+	added := u.scatter("ResourceScatterAdd", v.slots[0].Handle, v, square(u.after, v.gradient))
+	later := u.then(added)
+	s := later.after
+	sum := later.gather(v.slots[0].Handle, v)
+	change := div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, sum, u.number(v, o.Epsilon))))
+	return later.scatter("ResourceScatterSub", v.Handle, v, change)
 }

@@ -1,6 +1,9 @@
 package optimizer
 
-import "millrace/tfbridge"
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
 
 // Adam is keras.optimizers.Adam or AdamW.
 //
@@ -58,6 +61,9 @@ func (o *Adam) slots() []slotKind {
 }
 
 func (o *Adam) update(u *updater, v *state) *tfbridge.Operation {
+	if v.rows() {
+		return o.updateRows(u, v)
+	}
 	op := "ResourceApplyAdam"
 	if o.AMSGrad {
 		op = "ResourceApplyAdamWithAmsgrad"
@@ -69,4 +75,27 @@ func (o *Adam) update(u *updater, v *state) *tfbridge.Operation {
 	inputs = append(inputs, u.power(v, o.Beta1), u.power(v, o.Beta2), v.rate,
 		u.number(v, o.Beta1), u.number(v, o.Beta2), u.number(v, o.Epsilon), v.gradient)
 	return u.apply(op, nil, inputs...)
+}
+
+// updateRows adds the rule for a gradient of rows.
+func (o *Adam) updateRows(u *updater, v *state) *tfbridge.Operation {
+	s := u.after
+	var assigned []*tfbridge.Operation
+	set := func(slot Slot, value tfbridge.Output) tfbridge.Output {
+		assigned = append(assigned, assign(s, "AssignVariableOp", slot.Handle, value))
+		return value
+	}
+	average := func(slot Slot, beta float64, of tfbridge.Output) tfbridge.Output {
+		kept := graph.Mul(s, read(s, slot.Variable), u.number(v, beta))
+		return set(slot, graph.Add(s, kept, u.whole(v, graph.Mul(s, of, u.number(v, 1-beta)))))
+	}
+	momentum := average(v.slots[0], o.Beta1, v.gradient)
+	velocity := average(v.slots[1], o.Beta2, square(s, v.gradient))
+	if o.AMSGrad {
+		velocity = set(v.slots[2], s.Op1("Maximum", nil, read(s, v.slots[2].Variable), velocity))
+	}
+	one := u.number(v, 1)
+	rate := div(s, graph.Mul(s, v.rate, sqrt(s, graph.Sub(s, one, u.power(v, o.Beta2)))), graph.Sub(s, one, u.power(v, o.Beta1)))
+	change := div(s, graph.Mul(s, momentum, rate), graph.Add(s, sqrt(s, velocity), u.number(v, o.Epsilon)))
+	return assign(s.WithControlDependencies(assigned...), "AssignSubVariableOp", v.Handle, change)
 }

@@ -41,6 +41,8 @@ func check(o Optimizer, gradients []Gradient, opts *ApplyOptions) error {
 			return errorf("variable %q has no gradient", v.Name)
 		case g.Value.DataType() != v.DType:
 			return errorf("variable %q is %v and its gradient %v", v.Name, v.DType, g.Value.DataType())
+		case g.Indices.Op != nil && v.Shape.NumDimensions() == 0:
+			return errorf("variable %q is a scalar; its gradient cannot have rows", v.Name)
 		case !fullyDefined(v.Shape):
 			return errorf("variable %q has the shape %v; it must be fully defined", v.Name, v.Shape)
 		}

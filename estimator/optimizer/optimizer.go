@@ -45,11 +45,14 @@ type Variable struct {
 	Shape  tfbridge.Shape // fully defined
 }
 
-// Gradient is a variable and the derivative of the loss with respect to it, of
-// the variable's data type and shape.
+// Gradient is a variable and the derivative of the loss with respect to it.
 type Gradient struct {
 	Variable Variable
-	Value    tfbridge.Output
+	Value    tfbridge.Output // of the variable's data type and shape; with Indices, rows of it
+
+	// Indices is a vector of int32 or int64 that names the row of the variable for each
+	// row of Value. Other rows have no derivative. It is TensorFlow's IndexedSlices.
+	Indices tfbridge.Output
 }
 
 // Slot is a variable that an optimizer keeps beside a variable of the model, such

@@ -14,7 +14,8 @@ import (
 //	w := w - m
 //
 // TensorFlow's ResourceApplyRMSProp always keeps m. Keras keeps it only if there is
-// momentum, so without momentum the rule consists of operations.
+// momentum, so without momentum the rule consists of operations; and so it does for
+// gradients of rows, see [Gradient].
 type RMSprop struct {
 	Common
 	Rho, Momentum, Epsilon float64
@@ -53,8 +54,8 @@ func (o *RMSprop) slots() []slotKind {
 }
 
 func (o *RMSprop) update(u *updater, v *state) *tfbridge.Operation {
-	if o.Momentum == 0 {
-		return o.withoutMomentum(u, v)
+	if o.Momentum == 0 || v.rows() {
+		return o.byOperations(u, v)
 	}
 	hyper := []tfbridge.Output{v.rate, u.number(v, o.Rho), u.number(v, o.Momentum), u.number(v, o.Epsilon), v.gradient}
 	velocity, momentum := v.slots[0].Handle, v.slots[1].Handle
@@ -64,20 +65,28 @@ func (o *RMSprop) update(u *updater, v *state) *tfbridge.Operation {
 	return u.apply("ResourceApplyRMSProp", nil, append([]tfbridge.Output{v.Handle, velocity, momentum}, hyper...)...)
 }
 
-// withoutMomentum adds the rule as operations.
-func (o *RMSprop) withoutMomentum(u *updater, v *state) *tfbridge.Operation {
+// byOperations adds the rule as operations.
+func (o *RMSprop) byOperations(u *updater, v *state) *tfbridge.Operation {
 	s := u.after
 	var assigned []*tfbridge.Operation
-	average := func(slot Slot, of tfbridge.Output) tfbridge.Output {
-		kept := graph.Mul(s, u.number(v, o.Rho), read(s, slot.Variable))
-		value := graph.Add(s, kept, graph.Mul(s, u.number(v, 1-o.Rho), of))
+	set := func(slot Slot, value tfbridge.Output) tfbridge.Output {
 		assigned = append(assigned, assign(s, "AssignVariableOp", slot.Handle, value))
 		return value
 	}
-	denominator := average(v.slots[0], square(s, v.gradient))
-	if o.Centered {
-		denominator = graph.Sub(s, denominator, square(s, average(v.slots[1], v.gradient)))
+	kept := func(slot Slot, share float64) tfbridge.Output {
+		return graph.Mul(s, u.number(v, share), read(s, slot.Variable))
 	}
-	change := div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, denominator, u.number(v, o.Epsilon))))
+	average := func(slot Slot, of tfbridge.Output) tfbridge.Output {
+		return set(slot, graph.Add(s, kept(slot, o.Rho), graph.Mul(s, u.number(v, 1-o.Rho), of)))
+	}
+	gradient := u.whole(v, v.gradient)
+	denominator := average(v.slots[0], u.whole(v, square(s, v.gradient)))
+	if o.Centered {
+		denominator = graph.Sub(s, denominator, square(s, average(v.slots[len(v.slots)-1], gradient)))
+	}
+	change := div(s, graph.Mul(s, v.rate, gradient), sqrt(s, graph.Add(s, denominator, u.number(v, o.Epsilon))))
+	if o.Momentum != 0 {
+		change = set(v.slots[1], graph.Add(s, kept(v.slots[1], o.Momentum), change))
+	}
 	return assign(s.WithControlDependencies(assigned...), "AssignSubVariableOp", v.Handle, change)
 }

@@ -1,6 +1,9 @@
 package optimizer
 
-import "millrace/tfbridge"
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
 
 // SGD is gradient descent, with momentum unless that is 0, as keras.optimizers.SGD.
 //
@@ -28,9 +31,12 @@ func (o *SGD) slots() []slotKind {
 }
 
 func (o *SGD) update(u *updater, v *state) *tfbridge.Operation {
-	if o.Momentum == 0 {
-		return u.apply("ResourceApplyGradientDescent", nil, v.Handle, v.rate, v.gradient)
+	switch {
+	case o.Momentum != 0:
+		return u.apply("ResourceApplyKerasMomentum", map[string]any{"use_nesterov": o.Nesterov},
+			v.Handle, v.slots[0].Handle, v.rate, u.whole(v, v.gradient), u.number(v, o.Momentum))
+	case v.rows():
+		return u.scatter("ResourceScatterSub", v.Handle, v, graph.Mul(u.after, v.gradient, v.rate))
 	}
-	return u.apply("ResourceApplyKerasMomentum", map[string]any{"use_nesterov": o.Nesterov},
-		v.Handle, v.slots[0].Handle, v.rate, v.gradient, u.number(v, o.Momentum))
+	return u.apply("ResourceApplyGradientDescent", nil, v.Handle, v.rate, v.gradient)
 }

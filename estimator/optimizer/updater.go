@@ -28,6 +28,9 @@ func (u *updater) barrier(gradients []Gradient, after []*tfbridge.Operation) {
 	all := append([]*tfbridge.Operation(nil), after...)
 	for _, g := range gradients {
 		all = append(all, g.Value.Op)
+		if g.Indices.Op != nil {
+			all = append(all, g.Indices.Op)
+		}
 	}
 	u.after = u.s.WithControlDependencies(graph.NoOp(u.s, all...))
 }
@@ -50,7 +53,8 @@ func (u *updater) clip(gradients []Gradient, norm tfbridge.Output, limit float64
 	scale := graph.Add(s, graph.Mul(s, scalar(s, tfbridge.Float, limit), most), graph.Sub(s, norm, norm))
 	clipped := make([]Gradient, len(gradients))
 	for i, g := range gradients {
-		clipped[i] = Gradient{g.Variable, graph.Mul(s, g.Value, graph.Cast(s, scale, g.Variable.DType))}
+		g.Value = graph.Mul(s, g.Value, graph.Cast(s, scale, g.Variable.DType))
+		clipped[i] = g
 	}
 	return clipped
 }
@@ -58,14 +62,15 @@ func (u *updater) clip(gradients []Gradient, norm tfbridge.Output, limit float64
 // state is what an update rule works on.
 type state struct {
 	Variable
-	gradient tfbridge.Output
+	gradient tfbridge.Output // of the variable's shape; with indices, rows of it
+	indices  tfbridge.Output // unset: the gradient is whole
 	rate     tfbridge.Output // of the variable's data type
 	slots    []Slot          // in the order of the optimizer's slots
 }
 
 // state makes the slots of a variable.
 func (u *updater) state(o Optimizer, g Gradient) *state {
-	st := &state{Variable: g.Variable, gradient: g.Value, rate: graph.Cast(u.s, u.rate, g.Variable.DType)}
+	st := &state{Variable: g.Variable, gradient: g.Value, indices: g.Indices, rate: graph.Cast(u.s, u.rate, g.Variable.DType)}
 	for _, kind := range o.slots() {
 		name := slotName(g.Variable.Name, kind.name)
 		sub := u.s.SubScope(name)
@@ -95,9 +100,7 @@ func (u *updater) decayed(o Optimizer, v *state) *tfbridge.Operation {
 		return o.update(u, v)
 	}
 	taken := graph.Mul(u.after, graph.Mul(u.after, read(u.after, v.Variable), u.number(v, decay)), v.rate)
-	later := *u
-	later.after = u.after.WithControlDependencies(assign(u.after, "AssignSubVariableOp", v.Handle, taken))
-	return o.update(&later, v)
+	return o.update(u.then(assign(u.after, "AssignSubVariableOp", v.Handle, taken)), v)
 }
 
 // number returns a constant of a variable's data type.

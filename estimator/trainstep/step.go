@@ -43,7 +43,7 @@ type Step struct {
 	Outputs   map[string]tfbridge.Output // of the signature, before the update
 	Loss      tfbridge.Output            // a scalar, before the update
 	Variables []gradients.Variable       // that are trained
-	Gradients []tfbridge.Output          // of the loss with respect to them
+	Gradients []tfbridge.Output          // of the loss with respect to them, of their shapes
 	Update    *optimizer.Update          // its Op changes the variables, after everything above
 	Count     optimizer.Variable         // an int64 scalar: the number of updates so far
 	Reset     *tfbridge.Operation        // sets Count to 0 and all slots to their initial values
@@ -81,6 +81,7 @@ type builder struct {
 	names       []string // of the outputs
 	predictions string
 	opened      *gradients.Opened
+	gradients   []gradients.Gradient // of the step's variables
 	step        *Step
 }
 
@@ -141,9 +142,9 @@ func (b *builder) train() error {
 		return nil
 	}
 	for i, d := range found {
-		if d.Op != nil {
+		if d.Value.Op != nil {
 			b.step.Variables = append(b.step.Variables, wanted[i])
-			b.step.Gradients = append(b.step.Gradients, d)
+			b.gradients = append(b.gradients, d)
 		}
 	}
 	if len(b.step.Variables) == 0 {
@@ -153,6 +154,9 @@ func (b *builder) train() error {
 	}
 	if b.o.L2 > 0 {
 		b.addL2()
+	}
+	for i, d := range b.gradients {
+		b.step.Gradients = append(b.step.Gradients, d.Dense(b.s, b.step.Variables[i]))
 	}
 	return nil
 }
@@ -167,7 +171,7 @@ func (b *builder) addL2() {
 		squares := graph.Mul(b.s, factor, graph.ReduceSum(b.s, b.s.Op1("Square", nil, v.Value)))
 		terms = append(terms, graph.Cast(b.s, squares, dt))
 		twice := graph.Mul(b.s, graph.Add(b.s, factor, factor), v.Value)
-		b.step.Gradients[i] = graph.Add(b.s, b.step.Gradients[i], twice)
+		b.gradients[i] = gradients.Gradient{Value: graph.Add(b.s, b.gradients[i].Dense(b.s, v), twice)}
 	}
 	b.step.Loss = b.s.Op1("AddN", nil, terms)
 }
@@ -197,7 +201,7 @@ func (b *builder) update() error {
 	for i, v := range b.step.Variables {
 		name := names[i]
 		trained := optimizer.Variable{Name: name, Handle: v.Handle, DType: v.DType, Shape: v.Shape}
-		pairs = append(pairs, optimizer.Gradient{Variable: trained, Value: b.step.Gradients[i]})
+		pairs = append(pairs, optimizer.Gradient{Variable: trained, Value: b.gradients[i].Value, Indices: b.gradients[i].Indices})
 	}
 	count := b.s.SubScope("iteration")
 	attrs := map[string]any{"dtype": tfbridge.Int64, "shape": tfbridge.ScalarShape(), "shared_name": count.Prefix() + "count"}

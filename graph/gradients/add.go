@@ -48,14 +48,32 @@ type walk struct {
 	reach map[string]bool // of the operations seen: whether an output depends on an x
 	order []*node         // operations that depend on an x, inputs first
 	sums  map[tensor][]tfbridge.Output
+
+	handles map[tensor]bool       // of the variables that rows may be gathered from
+	slices  map[tensor][]Gradient // of these rows
 }
 
 func newWalk(s *graph.Scope, loops map[string]*recorded) *walk {
-	return &walk{scope: s, loops: loops, x: map[tensor]bool{}, reach: map[string]bool{}, sums: map[tensor][]tfbridge.Output{}}
+	return &walk{
+		scope: s, loops: loops, x: map[tensor]bool{}, reach: map[string]bool{}, sums: map[tensor][]tfbridge.Output{},
+		handles: map[tensor]bool{}, slices: map[tensor][]Gradient{},
+	}
 }
 
 // gradients does what Add says.
 func (w *walk) gradients(y, x, dy []tfbridge.Output) []tfbridge.Output {
+	if w.pullAll(y, x, dy); w.scope.Err() != nil {
+		return nil
+	}
+	dx := make([]tfbridge.Output, len(x))
+	for i, o := range x {
+		dx[i] = w.sum(tensorOf(o))
+	}
+	return dx
+}
+
+// pullAll takes the derivatives of y to everything between x and y.
+func (w *walk) pullAll(y, x, dy []tfbridge.Output) {
 	for _, o := range x {
 		w.x[tensorOf(o)] = true
 	}
@@ -71,14 +89,9 @@ func (w *walk) gradients(y, x, dy []tfbridge.Output) []tfbridge.Output {
 	}
 	for i := len(w.order) - 1; i >= 0; i-- {
 		if w.pull(w.order[i]); w.scope.Err() != nil {
-			return nil
+			return
 		}
 	}
-	dx := make([]tfbridge.Output, len(x))
-	for i, o := range x {
-		dx[i] = w.sum(tensorOf(o))
-	}
-	return dx
 }
 
 // visit returns whether an operation depends on an x, and puts those that do in
@@ -119,7 +132,8 @@ func (w *walk) settle(n *node) {
 	n.active = make([]bool, len(n.inputs))
 	any := false
 	for i, in := range n.inputs {
-		n.active[i] = differentiable(in.DataType()) && (w.x[tensorOf(in)] || w.reach[in.Op.Name()])
+		gathered := n.typ == "ResourceGather" && w.handles[tensorOf(in)]
+		n.active[i] = gathered || differentiable(in.DataType()) && (w.x[tensorOf(in)] || w.reach[in.Op.Name()])
 		any = any || n.active[i]
 	}
 	if any {

@@ -13,6 +13,7 @@ var gatherRules = map[string]rule{
 	"GatherNd": one(func(c *call) tfbridge.Output {
 		return c.setShape(c.f("ScatterNd", c.x(1), c.d(0), c.shapeAs(c.x(0), c.x(1))), c.x(0))
 	}),
+	"ResourceGather": resourceGatherRule,
 	"ScatterNd": func(c *call) []tfbridge.Output {
 		return []tfbridge.Output{{}, c.f("GatherNd", c.d(0), c.x(0))}
 	},

@@ -145,8 +145,8 @@ func compareModel(t *testing.T, dir string) {
 	fetch := []tfbridge.Output{loss}
 	var names []string
 	for i, d := range opened.Gradients(fetch[:1], trainable, nil) {
-		if d.Op != nil {
-			names, fetch = append(names, want.pythonName(trainable[i].Name)), append(fetch, d)
+		if d.Value.Op != nil {
+			names, fetch = append(names, want.pythonName(trainable[i].Name)), append(fetch, d.Dense(s, trainable[i]))
 		}
 	}
 	if s.Err() != nil {

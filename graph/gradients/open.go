@@ -41,9 +41,10 @@ type Opened struct {
 	Outputs   []tfbridge.Output // in the order of the options
 	Variables []Variable        // that outputs depend on, in the order of the graph
 
-	scope *graph.Scope
-	lib   *library
-	loops map[string]*recorded
+	scope   *graph.Scope
+	lib     *library
+	loops   map[string]*recorded
+	gathers []*tfbridge.Operation // that take rows of variables
 }
 
 // Open adds to a scope the operations that compute outputs of the scope's graph from
@@ -103,8 +104,26 @@ func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
 		return nil, err
 	}
 	shareSources(im, nodes)
+	gathers := gatherFromHandles(nodes, opened.handles())
 	opened.Outputs, err = im.run(nodes, outputs)
+	for _, name := range gathers {
+		if op := s.Graph().Operation(im.prefix + name); op != nil {
+			opened.gathers = append(opened.gathers, op)
+		}
+	}
 	return opened, err
+}
+
+// handles returns the names of the nodes of the variables' handles by those of their
+// values, for variables that can be trained.
+func (o *Opened) handles() map[string]string {
+	names := map[string]string{}
+	for _, v := range o.Variables {
+		if v.Trainable() {
+			names[v.Node] = v.Node + graph.HandleSuffix
+		}
+	}
+	return names
 }
 
 // addMissing adds the functions that nodes call and that passing variables by value
@@ -145,6 +164,7 @@ func (o *Opened) variables(im *importer, nodes []*tfproto.NodeDef) error {
 		}
 		setShapes(s, []tfbridge.Output{v.Value}, []graph.Spec{{DType: v.DType, Shape: v.Shape}})
 		im.bind(ref{name, 0}, v.Value, v.Trainable())
+		im.bind(ref{n.Name, 0}, v.Handle, v.Trainable())
 		o.Variables = append(o.Variables, v)
 	}
 	return nil
@@ -167,27 +187,38 @@ func shareSources(im *importer, nodes []*tfproto.NodeDef) {
 	}
 }
 
-// Gradients is [Add] for outputs that depend on the opened ones, with respect to the
-// values of variables.
-func (o *Opened) Gradients(y []tfbridge.Output, variables []Variable, dy []tfbridge.Output) []tfbridge.Output {
+// Gradients is [Add] for outputs that depend on the opened ones, with respect to
+// variables.
+func (o *Opened) Gradients(y []tfbridge.Output, variables []Variable, dy []tfbridge.Output) []Gradient {
 	if o.scope.Err() != nil {
 		return nil
 	}
+	w := newWalk(o.scope, o.loops)
+	w.lib = o.lib
 	var x []tfbridge.Output
 	for _, v := range variables {
 		x = append(x, v.Value)
+		w.handles[tensorOf(v.Handle)] = true
 	}
-	w := newWalk(o.scope, o.loops)
-	w.lib = o.lib
-	return w.gradients(y, x, dy)
+	w.pullAll(y, x, dy)
+	all := make([]Gradient, len(variables))
+	for i, v := range variables {
+		all[i] = w.gradient(v)
+	}
+	if o.scope.Err() != nil {
+		return nil
+	}
+	return all
 }
 
 // Reads returns the operations that read the variables. An update of a variable has
 // to wait for them.
 func (o *Opened) Reads() []*tfbridge.Operation {
-	var ops []*tfbridge.Operation
+	ops := slices.Clone(o.gathers)
 	for _, v := range o.Variables {
-		ops = append(ops, v.Value.Op)
+		if len(v.Value.Consumers()) > 0 {
+			ops = append(ops, v.Value.Op)
+		}
 	}
-	return slices.Clip(ops)
+	return ops
 }
