@@ -81,7 +81,7 @@ func (r *DatasetReader) QueueComponents() []graph.Spec { return slices.Clone(r.c
 func (r *DatasetReader) Loop(ctx context.Context, epoch int64) (err error) {
 	r.numSeqs = 0
 	r.start()
-	defer r.stop()
+	defer func() { r.stop(err) }()
 	defer func() {
 		if v := recover(); v != nil {
 			err = r.failed(nil, tfbridge.PanicError(v))

@@ -24,14 +24,19 @@ type PipeConnector interface {
 	// empty, tested in this order.
 	IsRunning() bool
 
+	// Err returns why the connector stopped before the end of its data; nil if it is
+	// running or came to the end.
+	Err() error
+
 	// Changed returns a channel that is closed when the connector has put data
 	// into its pipe, or stops running, after the call.
 	Changed() <-chan struct{}
 }
 
 // HaveIncomingData reports whether a pipe that a connector fills has data now or
-// will have. It waits until it knows, or until ctx is done. It assumes that nobody
-// else takes data out of the pipe.
+// will have. It waits until it knows, or until ctx is done. An error that stopped the
+// connector comes after the data that is in the pipe. HaveIncomingData assumes that
+// nobody else takes data out of the pipe.
 func HaveIncomingData(ctx context.Context, session *tfbridge.Session, pipe Pipe, from PipeConnector) (bool, error) {
 	// A connector tells of its data when a run of it ends. The run may have put
 	// data into the pipe before that, and may wait for room. So look from time to
@@ -44,7 +49,7 @@ func HaveIncomingData(ctx context.Context, session *tfbridge.Session, pipe Pipe,
 			return have, err
 		}
 		if !running {
-			return false, nil
+			return false, from.Err()
 		}
 		select {
 		case <-changed:
@@ -58,21 +63,30 @@ func HaveIncomingData(ctx context.Context, session *tfbridge.Session, pipe Pipe,
 // lookInterval is how often HaveIncomingData looks without having been told to.
 const lookInterval = 10 * time.Millisecond
 
-// activity is what a connector tells of itself. The zero value has not stopped.
+// activity is what a connector tells of itself. The zero value is running.
 type activity struct {
 	mu      sync.Mutex
 	stopped bool
+	err     error
 	changed chan struct{} // closed at the next change; nil: nobody waits for it
 }
 
-// IsRunning reports whether stop has not been called.
+// IsRunning reports whether the loop may still put data into its pipe; see
+// [PipeConnector].
 func (a *activity) IsRunning() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return !a.stopped
 }
 
-// Changed returns a channel that the next call of moved or stop closes.
+// Err returns the error that the loop ended with.
+func (a *activity) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// Changed returns a channel that is closed at the next change; see [PipeConnector].
 func (a *activity) Changed() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,18 +97,27 @@ func (a *activity) Changed() <-chan struct{} {
 }
 
 // start makes IsRunning true.
-func (a *activity) start() { a.change(false) }
+func (a *activity) start() { a.change(false, nil) }
 
-// moved tells of data that went into the pipe.
-func (a *activity) moved() { a.change(false) }
-
-// stop makes IsRunning false, for good or until start.
-func (a *activity) stop() { a.change(true) }
-
-func (a *activity) change(stopped bool) {
+// moved tells of data that went into the pipe, or left it.
+func (a *activity) moved() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.stopped = stopped
+	a.tell()
+}
+
+// stop makes IsRunning false, until start.
+func (a *activity) stop(err error) { a.change(true, err) }
+
+func (a *activity) change(stopped bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped, a.err = stopped, err
+	a.tell()
+}
+
+// tell wakes those that wait for a change. The caller holds the lock.
+func (a *activity) tell() {
 	if a.changed != nil {
 		close(a.changed)
 		a.changed = nil

@@ -41,21 +41,34 @@ func (p *Placeholders) Data() map[string]tfbridge.Output { return maps.Clone(p.o
 // FeedDict returns values by the placeholders that they are fed to. The values must
 // be those of all placeholders and no others, of their data types and shapes.
 func (p *Placeholders) FeedDict(values map[string]*tfbridge.Tensor) (map[tfbridge.Output]*tfbridge.Tensor, error) {
+	feeds, list, err := p.feed(values)
+	if err != nil {
+		return nil, err
+	}
+	byFeed := map[tfbridge.Output]*tfbridge.Tensor{}
+	for i, feed := range feeds {
+		byFeed[feed] = list[i]
+	}
+	return byFeed, nil
+}
+
+// feed returns placeholders, in a fixed order, and their values.
+func (p *Placeholders) feed(values map[string]*tfbridge.Tensor) ([]tfbridge.Output, []*tfbridge.Tensor, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := p.outputs[name]; !ok {
-			return nil, millrace.Errorf(millrace.ErrModel, "there is no placeholder %q; there are %q", name, slices.Sorted(maps.Keys(p.outputs)))
+			return nil, nil, millrace.Errorf(millrace.ErrModel, "there is no placeholder %q; there are %q", name, slices.Sorted(maps.Keys(p.outputs)))
 		}
 	}
-	feeds := map[tfbridge.Output]*tfbridge.Tensor{}
-	for _, spec := range p.specs {
+	feeds, list := make([]tfbridge.Output, len(p.specs)), make([]*tfbridge.Tensor, len(p.specs))
+	for i, spec := range p.specs {
 		t := values[spec.Name]
 		switch {
 		case t == nil:
-			return nil, millrace.Errorf(millrace.ErrModel, "placeholder %q gets no value", spec.Name)
+			return nil, nil, millrace.Errorf(millrace.ErrModel, "placeholder %q gets no value", spec.Name)
 		case t.DataType() != spec.DType || !spec.Shape.Accepts(t.Shape()):
-			return nil, millrace.Errorf(millrace.ErrModel, "placeholder %q takes %v %v, got %v", spec.Name, spec.DType, spec.Shape, t)
+			return nil, nil, millrace.Errorf(millrace.ErrModel, "placeholder %q takes %v %v, got %v", spec.Name, spec.DType, spec.Shape, t)
 		}
-		feeds[p.outputs[spec.Name]] = t
+		feeds[i], list[i] = p.outputs[spec.Name], t
 	}
-	return feeds, nil
+	return feeds, list, nil
 }

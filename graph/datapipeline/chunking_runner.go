@@ -1,0 +1,169 @@
+package datapipeline
+
+import (
+	"context"
+
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// TFChunkingQueueRunner cuts sequences into chunks in the graph: one run takes a
+// sequence from a source and puts its chunks into a queue. No frame passes through
+// Go. [NewTFChunkingQueueRunner] makes one.
+type TFChunkingQueueRunner struct {
+	activity
+	cut   *tfbridge.Operation // of one sequence
+	ended tfbridge.Output     // the source's EpochEnd, which the run fetches
+	runs  runs
+}
+
+// TFChunkingQueueRunnerOptions say how sequences are cut, and where the chunks go.
+type TFChunkingQueueRunnerOptions struct {
+	Chunking
+	TargetQueue *DataQueue
+}
+
+// NewTFChunkingQueueRunner adds the operations that cut sequences. makeDequeueOp adds
+// an operation that gives the next sequence, by the keys of the target queue. If it
+// gives [EpochEnd], too, then a sequence for which that is true is no sequence but the
+// end of the epoch; it goes on to the target queue.
+//
+// A sequence whose keys with a time axis differ in length makes the run fail, unless
+// sequences stay whole.
+func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeueOp func(s *graph.Scope) map[string]tfbridge.Output, o *TFChunkingQueueRunnerOptions) *TFChunkingQueueRunner {
+	r := &TFChunkingQueueRunner{}
+	if err := externData.check(); err != nil {
+		s.UpdateErr("TFChunkingQueueRunner", err)
+	} else if err := o.Chunking.check(externData); err != nil {
+		s.UpdateErr("TFChunkingQueueRunner", err)
+	}
+	if s.Err() != nil {
+		return r
+	}
+	s = s.SubScope("chunking").WithDevice("/cpu:0")
+	sequence := makeDequeueOp(s)
+	c := &cutter{externData, o.Chunking, o.TargetQueue, sequence, lengths(s, externData, sequence)}
+	end, ok := sequence[EpochEnd]
+	if !ok {
+		end = s.Const(false)
+	}
+	r.ended = graph.Identity(s, end)
+	r.cut = effect(s, end, func(s *graph.Scope) *tfbridge.Operation { return o.TargetQueue.end(s) }, c.chunks)
+	return r
+}
+
+// Loop cuts sequences until the end of the epoch, or until ctx is done. A source
+// without EpochEnd has no end.
+func (r *TFChunkingQueueRunner) Loop(ctx context.Context, session *tfbridge.Session) (err error) {
+	r.start()
+	defer func() { r.stop(err) }()
+	spec := runSpec{fetches: []tfbridge.Output{r.ended}, targets: []*tfbridge.Operation{r.cut}}
+	for {
+		ended, err := r.runs.test(ctx, session, "cut", nil, spec)
+		if err != nil || ended {
+			return err
+		}
+		r.moved()
+	}
+}
+
+// cutter adds the operations that cut one sequence.
+type cutter struct {
+	externData *ExternData
+	chunking   Chunking
+	target     *DataQueue
+	sequence   map[string]tfbridge.Output
+	frames     map[string]tfbridge.Output // of the keys with a time axis
+}
+
+// lengths adds operations that count the frames of the keys with a time axis, as
+// int64.
+func lengths(s *graph.Scope, e *ExternData, sequence map[string]tfbridge.Output) map[string]tfbridge.Output {
+	frames := map[string]tfbridge.Output{}
+	for _, key := range e.timeKeys() {
+		frames[key] = graph.Subscript(s, graph.Shape(s, sequence[key]), graph.At(0))
+	}
+	return frames
+}
+
+// chunks adds the operations that enqueue the chunks of the sequence.
+func (c *cutter) chunks(s *graph.Scope) *tfbridge.Operation {
+	if c.chunking.Size == 0 {
+		return c.target.put(s, c.row(s, s.Const(int64(0))))
+	}
+	frames := c.frames[c.externData.defaultInput()]
+	s = c.aligned(s, frames)
+	// The loop's condition and body are functions, and so are the branches of the
+	// queue inside them.
+	starts := graph.While(s, []tfbridge.Output{s.Const(int64(0))},
+		func(s *graph.Scope, start []tfbridge.Output) tfbridge.Output { return graph.Less(s, start[0], frames) },
+		func(s *graph.Scope, start []tfbridge.Output) []tfbridge.Output {
+			s = s.WithControlDependencies(c.target.put(s, c.row(s, start[0])))
+			return []tfbridge.Output{graph.Add(s, start[0], s.Const(int64(c.chunking.step())))}
+		}, &graph.WhileOptions{ParallelIterations: 1})
+	if s.Err() != nil {
+		return nil
+	}
+	return graph.NoOp(s, starts[0].Op)
+}
+
+// aligned returns a scope whose operations run if all keys with a time axis have so
+// many frames.
+func (c *cutter) aligned(s *graph.Scope, frames tfbridge.Output) *graph.Scope {
+	for _, key := range c.externData.timeKeys() {
+		n := c.frames[key]
+		data := []tfbridge.Output{
+			s.Const("the keys " + c.externData.defaultInput() + " and " + key + " of a sequence to cut have lengths"), frames, n,
+		}
+		if tag, ok := c.sequence[SeqTag]; ok {
+			data = append(data, s.Const(SeqTag), tag)
+		}
+		s = s.WithControlDependencies(graph.Assert(s, graph.Equal(s, n, frames), data, nil))
+	}
+	return s
+}
+
+// row adds the operations that compute the chunk from a frame on, or the whole
+// sequence: the values of the target queue.
+func (c *cutter) row(s *graph.Scope, start tfbridge.Output) []tfbridge.Output {
+	values := map[string]tfbridge.Output{}
+	for name, value := range c.sequence {
+		values[name] = value
+	}
+	for _, key := range c.externData.timeKeys() {
+		values[key], values[Size(key, 0)] = c.window(s, key, start)
+	}
+	list := make([]tfbridge.Output, len(c.target.specs))
+	for i, spec := range c.target.specs {
+		list[i] = values[spec.Name]
+	}
+	return list
+}
+
+// window adds the operations that take the frames of a chunk, with context, from a
+// key. It also returns their number.
+//
+//	        0                          frames
+//	        |                          |
+//	begin   |  first          last     |   end        begin < 0 or end > frames:
+//	[ zeros | the sequence's frames    | zeros ]      zeros beyond the ends
+func (c *cutter) window(s *graph.Scope, key string, start tfbridge.Output) (window, size tfbridge.Output) {
+	x, frames := c.sequence[key], c.frames[key]
+	stop, context := frames, c.chunking.Context[key]
+	if c.chunking.Size > 0 {
+		stop = graph.Minimum(s, graph.Add(s, start, s.Const(int64(c.chunking.Size))), frames)
+	}
+	if context == (Context{}) {
+		return graph.Rows(s, x, start, stop), graph.Cast(s, graph.Sub(s, stop, start), tfbridge.Int32)
+	}
+	zero := s.Const(int64(0))
+	begin, end := graph.Sub(s, start, s.Const(int64(context.Left))), graph.Add(s, stop, s.Const(int64(context.Right)))
+	first, last := graph.Maximum(s, begin, zero), graph.Minimum(s, end, frames)
+	around := graph.Pack(s, []tfbridge.Output{graph.Sub(s, first, begin), graph.Sub(s, end, last)}, 0)
+	paddings := graph.ExpandDims(s, around, 0)
+	d := c.externData.Data[key]
+	if rest := d.Shape.NumDimensions() - 1; rest > 0 {
+		paddings = graph.ConcatV2(s, []tfbridge.Output{paddings, s.Zeros(tfbridge.Int64, int64(rest), 2)}, 0)
+	}
+	return graph.PadV2(s, graph.Rows(s, x, first, last), paddings, s.Zeros(d.DType)), graph.Cast(s, graph.Sub(s, end, begin), tfbridge.Int32)
+}

@@ -1,0 +1,228 @@
+package datapipeline
+
+import (
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/queue"
+	"millrace/tfbridge"
+)
+
+// # A queue that can be emptied at the end of an epoch, and used again
+//
+// The question. A random-shuffle queue keeps some elements back (min_after_dequeue),
+// so that it always has enough to choose from. At the end of an epoch these must come
+// out, too. TensorFlow lets them out when the queue is closed, but a closed queue
+// stays closed as long as its session lives, and the next epoch needs it again. An
+// element that marks the end would be shuffled like all others. RETURNN's own queues
+// solved neither: an epoch of training kept its last elements.
+//
+// The answer. Beside the queue of elements there is one of tokens. A token is a
+// permission to dequeue. A dequeue takes a token first, and waits for that; then it
+// takes an element, which is there already. The queue of elements itself keeps nothing
+// back. The tokens of the last MinAfterDequeue elements wait in a third queue:
+//
+//	elements (random)   [ e e e e e e e ]      7 elements
+//	held tokens         [ t t t t ]            MinAfterDequeue = 4 are kept back,
+//	tokens              [ t t t ]              so 3 may be taken
+//
+// The end of the epoch moves the held tokens to the others and puts one more behind
+// them, which says that the epoch ends. Tokens keep their order, so the end comes
+// after the last element. Nothing is ever closed. All of it is operations in the
+// graph, so runs that wait can be interrupted.
+//
+// Only one run at a time may enqueue, and only one may dequeue: between the two steps
+// of either, others would see a wrong count.
+
+// DataQueue is a queue of the data of sequences, or of chunks of them, that knows the
+// end of an epoch. [NewDataQueue] makes one. One goroutine at a time may enqueue, and
+// one may dequeue.
+type DataQueue struct {
+	elements, tokens *queue.Queue
+	held             *queue.Queue // tokens that are kept back; nil: none are
+	minAfterDequeue  int
+	specs            []graph.Spec // of an element, without EpochEnd
+}
+
+// DataQueueOptions are the options of a DataQueue. Nil and the zero value mean a queue
+// in the order of the data.
+type DataQueueOptions struct {
+	Shuffle bool // elements come out at random
+	// MinAfterDequeue is how many elements stay in a shuffling queue until the end of
+	// the epoch.
+	MinAfterDequeue int
+	Seed            int64 // of the shuffling; 0: another order in every session
+}
+
+// NewDataQueue adds a queue of so many elements.
+func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec, o *DataQueueOptions) *DataQueue {
+	if o == nil {
+		o = &DataQueueOptions{}
+	}
+	q := &DataQueue{specs: specs, minAfterDequeue: o.MinAfterDequeue}
+	if s.Err() != nil {
+		return q
+	}
+	if o.MinAfterDequeue < 0 || capacity <= o.MinAfterDequeue {
+		s.UpdateErr(name, millrace.Errorf(millrace.ErrModel, "MinAfterDequeue is %d, must not be negative, and less than the capacity, which is %d", o.MinAfterDequeue, capacity))
+		return q
+	}
+	s = s.SubScope(name).WithDevice("/cpu:0")
+	components := make([]graph.Spec, len(specs))
+	for i, spec := range specs { // without a shape, since sizes vary
+		components[i] = graph.Spec{Name: spec.Name, DType: spec.DType}
+	}
+	if o.Shuffle {
+		random := &queue.RandomShuffleOptions{Options: queue.Options{Name: "elements"}}
+		if o.Seed != 0 {
+			random.Seed, random.Seed2 = queue.DefaultSeed, o.Seed
+		}
+		q.elements = queue.NewRandomShuffle(s, capacity, components, random)
+	} else {
+		q.elements = queue.NewFIFO(s, capacity, components, &queue.Options{Name: "elements"})
+	}
+	token := []graph.Spec{{DType: tfbridge.Bool, Shape: tfbridge.ScalarShape()}}
+	q.tokens = queue.NewFIFO(s, queue.Unbounded, token, &queue.Options{Name: "tokens"})
+	if o.Shuffle && o.MinAfterDequeue > 0 {
+		q.held = queue.NewFIFO(s, queue.Unbounded, token, &queue.Options{Name: "held"})
+	}
+	return q
+}
+
+// Enqueue adds an operation that enqueues an element: a value for each component, by
+// name. If values has [EpochEnd] and that is true, the operation ends the epoch
+// instead. It waits while the queue is full.
+func (q *DataQueue) Enqueue(s *graph.Scope, values map[string]tfbridge.Output) *tfbridge.Operation {
+	if s.Err() != nil {
+		return nil
+	}
+	list := make([]tfbridge.Output, len(q.specs))
+	for i, spec := range q.specs {
+		v, ok := values[spec.Name]
+		if !ok {
+			s.UpdateErr("enqueue", millrace.Errorf(millrace.ErrModel, "there is no value for component %q", spec.Name))
+			return nil
+		}
+		list[i] = v
+	}
+	end, ok := values[EpochEnd]
+	if !ok {
+		return q.put(s, list)
+	}
+	return effect(s, end, q.end, func(s *graph.Scope) *tfbridge.Operation { return q.put(s, list) })
+}
+
+// effect adds an operation that does one thing if pred is true, and another if not.
+func effect(s *graph.Scope, pred tfbridge.Output, then, otherwise func(s *graph.Scope) *tfbridge.Operation) *tfbridge.Operation {
+	branch := func(do func(s *graph.Scope) *tfbridge.Operation) graph.Branch {
+		return func(s *graph.Scope) []tfbridge.Output {
+			return []tfbridge.Output{s.WithControlDependencies(do(s)).Const(true)}
+		}
+	}
+	done := graph.Cond(s, pred, branch(then), branch(otherwise))
+	if s.Err() != nil {
+		return nil
+	}
+	return graph.NoOp(s, done[0].Op)
+}
+
+// nothing is a branch of effect.
+func nothing(s *graph.Scope) *tfbridge.Operation { return graph.NoOp(s) }
+
+// put adds the operations that enqueue an element and then a token for it.
+func (q *DataQueue) put(s *graph.Scope, list []tfbridge.Output) *tfbridge.Operation {
+	s = s.WithControlDependencies(q.elements.Enqueue(s, list...))
+	if q.held == nil {
+		return q.tokens.Enqueue(s, s.Const(false))
+	}
+	s = s.WithControlDependencies(q.held.Enqueue(s, s.Const(false)))
+	full := graph.Greater(s, q.held.Size(s), s.Const(int32(q.minAfterDequeue)))
+	return effect(s, full, func(s *graph.Scope) *tfbridge.Operation {
+		return q.tokens.Enqueue(s, q.held.Dequeue(s)...)
+	}, nothing)
+}
+
+// end adds the operations that end an epoch.
+func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
+	if q.held != nil {
+		s = s.WithControlDependencies(q.tokens.EnqueueMany(s, q.held.DequeueMany(s, q.held.Size(s))...))
+	}
+	return q.tokens.Enqueue(s, s.Const(true))
+}
+
+// Dequeue adds an operation that dequeues an element: the components by name, and
+// [EpochEnd]. At the end of an epoch EpochEnd is true and the others are zeros,
+// without frames. It waits until there is an element, or the end.
+func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
+	token := q.tokens.Dequeue(s)
+	if s.Err() != nil {
+		return nil
+	}
+	values := graph.Cond(s, token[0], func(s *graph.Scope) []tfbridge.Output {
+		zeros := make([]tfbridge.Output, len(q.specs))
+		for i, spec := range q.specs {
+			dims := spec.Shape.Dims()
+			for k := range dims {
+				dims[k] = max(dims[k], 0)
+			}
+			zeros[i] = s.Zeros(spec.DType, dims...)
+		}
+		return zeros
+	}, q.elements.Dequeue)
+	if s.Err() != nil {
+		return nil
+	}
+	byName := map[string]tfbridge.Output{EpochEnd: token[0]}
+	for i, spec := range q.specs {
+		if err := s.Graph().SetShape(values[i], spec.Shape); err != nil {
+			s.UpdateErr("dequeue", err)
+		}
+		byName[spec.Name] = values[i]
+	}
+	return byName
+}
+
+// Size adds an operation that counts the elements, a scalar int32.
+func (q *DataQueue) Size(s *graph.Scope) tfbridge.Output { return q.elements.Size(s) }
+
+// haveMore adds an operation that reports whether a dequeue would not wait.
+func (q *DataQueue) haveMore(s *graph.Scope) tfbridge.Output {
+	return graph.Greater(s, q.tokens.Size(s), s.Const(int32(0)))
+}
+
+// oneMore adds an operation that reports whether a dequeue would wait, and would not
+// after one more enqueue.
+func (q *DataQueue) oneMore(s *graph.Scope) tfbridge.Output {
+	empty := graph.Equal(s, q.tokens.Size(s), s.Const(int32(0)))
+	if q.held == nil {
+		return empty
+	}
+	return graph.LogicalAnd(s, empty, graph.Equal(s, q.held.Size(s), s.Const(int32(q.minAfterDequeue))))
+}
+
+// clear adds an operation that empties the queue, while nothing else uses it.
+func (q *DataQueue) clear(s *graph.Scope) *tfbridge.Operation {
+	if s.Err() != nil {
+		return nil
+	}
+	ops := []*tfbridge.Operation{drain(s, q.elements), drain(s, q.tokens)}
+	if q.held != nil {
+		ops = append(ops, drain(s, q.held))
+	}
+	return graph.NoOp(s, ops...)
+}
+
+// drain adds a loop that dequeues what is in a queue.
+func drain(s *graph.Scope, q *queue.Queue) *tfbridge.Operation {
+	left := graph.While(s, []tfbridge.Output{q.Size(s)},
+		func(s *graph.Scope, left []tfbridge.Output) tfbridge.Output {
+			return graph.Greater(s, left[0], s.Const(int32(0)))
+		},
+		func(s *graph.Scope, left []tfbridge.Output) []tfbridge.Output {
+			s = s.WithControlDependencies(q.Dequeue(s)[0].Op)
+			return []tfbridge.Output{graph.Sub(s, left[0], s.Const(int32(1)))}
+		}, &graph.WhileOptions{ParallelIterations: 1})
+	if s.Err() != nil {
+		return nil
+	}
+	return graph.NoOp(s, left[0].Op)
+}

@@ -1,0 +1,179 @@
+package datapipeline
+
+import (
+	"cmp"
+	"context"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// TFDataQueues are two queues of the same data: one for training, which shuffles, and
+// one for evaluation, which keeps the order. A flag of the run says which one is
+// used. [NewTFDataQueues] makes them. One goroutine at a time may enqueue, and one
+// may dequeue.
+type TFDataQueues struct {
+	TrainFlag             tfbridge.Output // scalar bool: true uses TrainQueue, false EvalQueue
+	TrainQueue, EvalQueue *DataQueue
+
+	selected          *DataQueue // the one that TrainFlag chooses
+	placeholders      *Placeholders
+	enqueue           *tfbridge.Operation
+	haveMore, oneMore tfbridge.Output
+	runs              runs
+}
+
+// TFDataQueuesOptions are the options of TFDataQueues. Nil and the zero value mean
+// the defaults.
+type TFDataQueuesOptions struct {
+	Capacity int // elements of each queue; 0: 100
+	// Ordered makes the queue for training keep the order, too. Otherwise it keeps 0.8
+	// of its capacity back until the end of the epoch.
+	Ordered   bool
+	Seed      int64    // of the shuffling; 0: 1
+	WithBatch bool     // the data has a batch dimension in front
+	Special   []string // special keys that an element has beside its data
+	// EnqueueData are the tensors that the enqueue operation takes, by name. Nil: it
+	// takes placeholders, which Enqueue feeds.
+	EnqueueData map[string]tfbridge.Output
+}
+
+// NewTFDataQueues adds the queues to a graph.
+func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOptions) *TFDataQueues {
+	if o == nil {
+		o = &TFDataQueuesOptions{}
+	}
+	q := &TFDataQueues{}
+	if err := externData.check(); err != nil {
+		s.UpdateErr("TFDataQueues", err)
+		return q
+	}
+	s = s.SubScope("data_queues").WithDevice("/cpu:0")
+	q.TrainFlag = s.Placeholder(tfbridge.Bool, tfbridge.ScalarShape())
+	specs := externData.components(o.Special...)
+	if o.WithBatch {
+		for i := range specs {
+			specs[i].Shape = batched(specs[i].Shape)
+		}
+	}
+	capacity := cmp.Or(o.Capacity, 100)
+	train := &DataQueueOptions{}
+	if !o.Ordered {
+		train = &DataQueueOptions{Shuffle: true, MinAfterDequeue: capacity * 8 / 10, Seed: cmp.Or(o.Seed, 1)}
+	}
+	q.TrainQueue = NewDataQueue(s, "train_queue", capacity, specs, train)
+	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, specs, nil)
+	q.choose(s)
+	values := o.EnqueueData
+	if values == nil {
+		q.placeholders = MakePlaceholders(s, externData, o.WithBatch, append(o.Special, EpochEnd)...)
+		values = q.placeholders.Data()
+	}
+	q.enqueue = effect(s, q.TrainFlag,
+		func(s *graph.Scope) *tfbridge.Operation { return q.TrainQueue.Enqueue(s, values) },
+		func(s *graph.Scope) *tfbridge.Operation { return q.EvalQueue.Enqueue(s, values) })
+	return q
+}
+
+// choose adds what depends on the flag.
+func (q *TFDataQueues) choose(s *graph.Scope) {
+	either := func(pick func(s *graph.Scope, q *DataQueue) []tfbridge.Output) []tfbridge.Output {
+		return graph.Cond(s, q.TrainFlag,
+			func(s *graph.Scope) []tfbridge.Output { return pick(s, q.TrainQueue) },
+			func(s *graph.Scope) []tfbridge.Output { return pick(s, q.EvalQueue) })
+	}
+	handles := either(func(s *graph.Scope, q *DataQueue) []tfbridge.Output {
+		return []tfbridge.Output{graph.Identity(s, q.elements.Handle()), graph.Identity(s, q.tokens.Handle())}
+	})
+	states := either(func(s *graph.Scope, q *DataQueue) []tfbridge.Output {
+		return []tfbridge.Output{q.haveMore(s), q.oneMore(s)}
+	})
+	if s.Err() != nil {
+		return
+	}
+	q.haveMore, q.oneMore = states[0], states[1]
+	q.selected = &DataQueue{
+		elements: q.EvalQueue.elements.WithHandle(handles[0]),
+		tokens:   q.EvalQueue.tokens.WithHandle(handles[1]),
+		specs:    q.EvalQueue.specs,
+	}
+}
+
+// MakeDequeueOp adds an operation that dequeues an element from the queue that
+// TrainFlag chooses; see [DataQueue.Dequeue].
+func (q *TFDataQueues) MakeDequeueOp(s *graph.Scope) map[string]tfbridge.Output {
+	if s.Err() != nil {
+		return nil
+	}
+	return q.selected.Dequeue(s)
+}
+
+// HaveMore reports whether a dequeue would not wait. It is false as long as the queue
+// for training has no more elements than it keeps back.
+func (q *TFDataQueues) HaveMore(ctx context.Context, session *tfbridge.Session, train bool) (bool, error) {
+	return q.ask(ctx, session, train, "have more", q.haveMore)
+}
+
+// OneMoreEnqueueIsEnough reports whether a dequeue would wait, and would not after one
+// more enqueue: the queue for training has exactly as many elements as it keeps back,
+// or the one for evaluation has none.
+func (q *TFDataQueues) OneMoreEnqueueIsEnough(ctx context.Context, session *tfbridge.Session, train bool) (bool, error) {
+	return q.ask(ctx, session, train, "one more", q.oneMore)
+}
+
+// ask fetches a bool that depends on the flag.
+func (q *TFDataQueues) ask(ctx context.Context, session *tfbridge.Session, train bool, name string, of tfbridge.Output) (bool, error) {
+	flag, err := tfbridge.NewTensor(train)
+	if err != nil {
+		return false, err
+	}
+	defer flag.Close()
+	return q.runs.test(ctx, session, name, []*tfbridge.Tensor{flag}, runSpec{
+		feeds: []tfbridge.Output{q.TrainFlag}, fetches: []tfbridge.Output{of},
+	})
+}
+
+// Enqueue enqueues an element, and waits while the queue is full. If the queues take
+// placeholders, data has their values: the data, the sizes that vary, the special keys
+// of the options, and [EpochEnd], which ends the epoch if it is true. Otherwise data is
+// nil.
+func (q *TFDataQueues) Enqueue(ctx context.Context, session *tfbridge.Session, train bool, data Element) error {
+	if (data != nil) != (q.placeholders != nil) {
+		return millrace.Errorf(millrace.ErrModel, "the queues take data exactly if they were made without EnqueueData")
+	}
+	flag, err := tfbridge.NewTensor(train)
+	if err != nil {
+		return err
+	}
+	defer flag.Close()
+	spec := runSpec{feeds: []tfbridge.Output{q.TrainFlag}, targets: []*tfbridge.Operation{q.enqueue}}
+	values := []*tfbridge.Tensor{flag}
+	if q.placeholders != nil {
+		feeds, list, err := q.placeholders.feed(data)
+		if err != nil {
+			return err
+		}
+		spec.feeds, values = append(spec.feeds, feeds...), append(values, list...)
+	}
+	return q.runs.do(ctx, session, "enqueue", values, spec)
+}
+
+// clear adds an operation that empties both queues, while nothing else uses them.
+func (q *TFDataQueues) clear(s *graph.Scope) *tfbridge.Operation {
+	return graph.NoOp(s, q.TrainQueue.clear(s), q.EvalQueue.clear(s))
+}
+
+// Pipe returns one of the queues as a [Pipe]: that for training or that for evaluation.
+func (q *TFDataQueues) Pipe(train bool) Pipe { return dataPipe{q, train} }
+
+// dataPipe is one of two data queues.
+type dataPipe struct {
+	queues *TFDataQueues
+	train  bool
+}
+
+// HaveDataForDequeue calls HaveMore.
+func (p dataPipe) HaveDataForDequeue(ctx context.Context, session *tfbridge.Session) (bool, error) {
+	return p.queues.HaveMore(ctx, session, p.train)
+}

@@ -1,0 +1,327 @@
+package datapipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/train"
+	"millrace/tfbridge"
+)
+
+// QueueDataProvider is a [DataProvider] whose batches are made in the graph. Four
+// levels of queues and four goroutines, each of which makes runs that move data to the
+// next level, in the session of the model:
+//
+//	DatasetReader          dataset      -> 1. sequences    in Go, which feeds them
+//	TFChunkingQueueRunner  1. sequences -> 2. chunks
+//	TFBatchingQueue        2. chunks    -> 3. batches
+//	CpuToDefaultDevStage   3. batches   -> 4. staging area on the model's device
+//
+// Levels 1 and 2 have a queue for training and one for evaluation. A provider belongs
+// to its graph and is made once for it. It reads any number of datasets, one after
+// the other. [NewQueueDataProvider] makes one.
+type QueueDataProvider struct {
+	progress
+	externData *ExternData
+	options    Options
+	graph      *tfbridge.Graph
+
+	placeholders *Placeholders
+	sequences    byMode[*DataQueue] // level 1
+	enqueues     byMode[*tfbridge.Operation]
+	chunks       *TFDataQueues // level 2
+	chunkers     byMode[*TFChunkingQueueRunner]
+	batches      *TFBatchingQueue      // level 3
+	stage        *CpuToDefaultDevStage // level 4
+	clears       []*tfbridge.Operation // empty all levels
+	runs         runs
+
+	epoch   *Epoch
+	reader  *DatasetReader
+	coord   *train.Coordinator // nil: nothing runs
+	unwatch func() bool        // stops watching StartThreads' context
+	session *tfbridge.Session
+
+	state struct {
+		sync.Mutex
+		started bool
+		err     error // the first error of the goroutines
+		told    bool  // HaveMoreData has returned it
+	}
+}
+
+// byMode is a thing for training and one for evaluation.
+type byMode[T any] struct{ train, eval T }
+
+func (m byMode[T]) of(train bool) T {
+	if train {
+		return m.train
+	}
+	return m.eval
+}
+
+// NewQueueDataProvider adds the queues, and what moves data between them, to a graph.
+// The staging area is on the scope's device. The options must have a Batching.
+func NewQueueDataProvider(s *graph.Scope, externData *ExternData, o *Options) (*QueueDataProvider, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if err := o.check(externData); err != nil {
+		return nil, err
+	}
+	s = s.SubScope("queue_data_provider")
+	p := &QueueDataProvider{externData: externData, options: *o, graph: s.Graph()}
+	cpu := s.WithDevice("/cpu:0")
+	p.addSequences(cpu)
+	p.addChunks(cpu)
+	p.batches = NewTFBatchingQueue(cpu, externData, p.chunks, &TFBatchingQueueOptions{o.Batching, o.Capacity})
+	p.stage = NewCpuToDefaultDevStage(s, externData, p.batches.Output, stageCapacity)
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	p.clears = append(p.stage.clears, p.sequences.train.clear(cpu), p.sequences.eval.clear(cpu), p.chunks.clear(cpu), p.batches.clear(cpu))
+	return p, s.Err()
+}
+
+const (
+	seqCapacity   = 10 // sequences in a queue that does not shuffle
+	chunkCapacity = 100
+	stageCapacity = 2 // batches on the device, beside those that the model computes with
+)
+
+// special are the special keys of the elements of levels 1 to 3.
+func special() []string { return []string{SeqTag, SeqIdx} }
+
+// addSequences adds level 1.
+func (p *QueueDataProvider) addSequences(s *graph.Scope) {
+	p.placeholders = MakePlaceholders(s, p.externData, false, append(special(), EpochEnd)...)
+	specs := p.externData.components(special()...)
+	capacity, o := p.options.buffer(p.options.ShuffleSeqs, seqCapacity)
+	p.sequences.train = NewDataQueue(s, "train_seq_queue", capacity, specs, o)
+	p.sequences.eval = NewDataQueue(s, "eval_seq_queue", seqCapacity, specs, nil)
+	p.enqueues.train = p.sequences.train.Enqueue(s, p.placeholders.Data())
+	p.enqueues.eval = p.sequences.eval.Enqueue(s, p.placeholders.Data())
+}
+
+// buffer returns the capacity of a queue for training, and how it shuffles.
+func (o *Options) buffer(size, ordered int) (int, *DataQueueOptions) {
+	if size <= 1 {
+		return ordered, nil
+	}
+	return size, &DataQueueOptions{Shuffle: true, MinAfterDequeue: size * 8 / 10, Seed: o.Seed}
+}
+
+// addChunks adds level 2.
+func (p *QueueDataProvider) addChunks(s *graph.Scope) {
+	capacity, _ := p.options.buffer(p.options.ShuffleChunks, chunkCapacity)
+	p.chunks = NewTFDataQueues(s, p.externData, &TFDataQueuesOptions{
+		Capacity: capacity, Ordered: p.options.ShuffleChunks <= 1, Seed: p.options.Seed, Special: special(),
+	})
+	training, evaluation := p.options.of(&Epoch{Train: true}), p.options.of(&Epoch{})
+	p.chunkers.train = NewTFChunkingQueueRunner(s, p.externData, p.sequences.train.Dequeue, &TFChunkingQueueRunnerOptions{training.Chunking, p.chunks.TrainQueue})
+	p.chunkers.eval = NewTFChunkingQueueRunner(s, p.externData, p.sequences.eval.Dequeue, &TFChunkingQueueRunnerOptions{evaluation.Chunking, p.chunks.EvalQueue})
+}
+
+// Data returns the tensors of a batch; see [DataProvider]. A run that computes with any
+// of them takes a batch, and must have been preceded by FeedDict.
+func (p *QueueDataProvider) Data() map[string]tfbridge.Output { return p.stage.Data() }
+
+// InitDataset chooses dataset and epoch; see [DataProvider].
+func (p *QueueDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error {
+	if err := checkInit(p.coord != nil, dataset, epoch); err != nil {
+		return err
+	}
+	reader, err := NewDatasetReader(p.externData, dataset, p.enqueue, &DatasetReaderOptions{WithSeqTag: true, WithSeqIdx: true, WithEpochEnd: true})
+	if err != nil {
+		return err
+	}
+	p.reader, p.epoch = reader, epoch
+	p.begin(dataset)
+	return nil
+}
+
+// enqueue feeds a sequence to level 1.
+func (p *QueueDataProvider) enqueue(ctx context.Context, e Element) error {
+	o := p.options.of(p.epoch)
+	if err := o.Chunking.checkAligned(p.externData, e); err != nil {
+		return err
+	}
+	feeds, values, err := p.placeholders.feed(e)
+	if err != nil {
+		return err
+	}
+	name := "enqueue for evaluation"
+	if p.epoch.Train {
+		name = "enqueue for training"
+	}
+	return p.runs.do(ctx, p.session, name, values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.of(p.epoch.Train)}})
+}
+
+// StartThreads starts the four goroutines; see [DataProvider].
+func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.Session) error {
+	if err := checkStart(p.coord != nil, p.epoch); err != nil {
+		return err
+	}
+	if session == nil || session.Graph() != p.graph {
+		return millrace.Errorf(millrace.ErrModel, "the session is not of the graph that the provider was made in; each graph needs a provider of its own")
+	}
+	p.session = session
+	if err := p.empty(ctx); err != nil {
+		return err
+	}
+	p.begin(p.dataset)
+	p.state.Lock()
+	p.state.started, p.state.err, p.state.told = true, nil, false
+	p.state.Unlock()
+	// A context that is done is an error of the provider's. The coordinator hears of
+	// every end in one way, so that Join returns late goroutines alone.
+	p.coord = train.NewCoordinator(context.WithoutCancel(ctx), nil)
+	coord := p.coord
+	p.unwatch = context.AfterFunc(ctx, func() { p.fail(coord, millrace.Canceled(ctx, "read of dataset "+p.DatasetName())) })
+	threads := p.threads()
+	for _, thread := range threads {
+		thread.activity.start() // all of them, before one looks at another
+	}
+	for _, thread := range threads {
+		coord.Go(thread.name, func(ctx context.Context) error {
+			if err := thread.loop(ctx); err != nil {
+				p.fail(coord, err)
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+// thread is one of the goroutines.
+type thread struct {
+	name     string
+	activity *activity
+	loop     func(ctx context.Context) error
+}
+
+// threads returns the goroutines of the epoch, in the order in which data passes them.
+func (p *QueueDataProvider) threads() []thread {
+	chunker := p.chunkers.of(p.epoch.Train)
+	return []thread{
+		{"DatasetReader", &p.reader.activity, func(ctx context.Context) error { return p.reader.Loop(ctx, p.epoch.Number) }},
+		{"TFChunkingQueueRunner", &chunker.activity, func(ctx context.Context) error { return chunker.Loop(ctx, p.session) }},
+		{"TFBatchingQueue", &p.batches.activity, func(ctx context.Context) error { return p.batches.Loop(ctx, p.session, p.epoch.Train) }},
+		{"CpuToDefaultDevStage", &p.stage.activity, func(ctx context.Context) error { return p.stage.Loop(ctx, p.session, p.batches) }},
+	}
+}
+
+// fail stops the goroutines for an error. The first one counts.
+func (p *QueueDataProvider) fail(coord *train.Coordinator, err error) {
+	p.state.Lock()
+	if p.state.err == nil {
+		p.state.err = err
+	}
+	p.state.Unlock()
+	coord.RequestStop(nil)
+}
+
+// StopThreads stops the goroutines and empties the queues; see [DataProvider]. If the
+// dataset ignores its context, StopThreads returns after two minutes with an error, and
+// may be called again.
+func (p *QueueDataProvider) StopThreads() error {
+	if p.coord == nil {
+		return nil
+	}
+	p.state.Lock()
+	first, told := p.state.err, p.state.told
+	p.state.started = false
+	p.state.Unlock()
+	p.unwatch()
+	p.coord.RequestStop(nil)
+	if err := p.coord.Join(); err != nil {
+		return err
+	}
+	p.coord = nil
+	if told || errors.Is(first, millrace.ErrCanceled) {
+		first = nil
+	}
+	return errors.Join(first, p.empty(context.Background()))
+}
+
+// empty drops what is in the queues and in the staging area. Nothing else uses them.
+func (p *QueueDataProvider) empty(ctx context.Context) error {
+	p.stage.forget()
+	return p.runs.do(ctx, p.session, "empty", nil, runSpec{targets: p.clears})
+}
+
+// Threads returns the names of the goroutines that run.
+func (p *QueueDataProvider) Threads() []string {
+	if p.coord == nil {
+		return nil
+	}
+	var names []string
+	for _, thread := range p.threads() {
+		if thread.activity.IsRunning() {
+			names = append(names, thread.name)
+		}
+	}
+	return names
+}
+
+// HaveMoreData reports whether there is another batch; see [DataProvider].
+func (p *QueueDataProvider) HaveMoreData(ctx context.Context) (bool, error) {
+	for {
+		changed, running := p.stage.Changed(), p.stage.IsRunning()
+		switch {
+		case p.stage.HaveData():
+			return true, nil
+		case !running || !p.started():
+			return false, p.ended()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false, millrace.Canceled(ctx, "wait for a batch")
+		}
+	}
+}
+
+// started reports whether the goroutines were started and not stopped.
+func (p *QueueDataProvider) started() bool {
+	p.state.Lock()
+	defer p.state.Unlock()
+	return p.state.started
+}
+
+// ended notes the end of the epoch, or returns the error that came before it.
+func (p *QueueDataProvider) ended() error {
+	p.state.Lock()
+	defer p.state.Unlock()
+	if !p.state.started {
+		return nil
+	}
+	err := p.stage.Err()
+	if err == nil {
+		p.end()
+		return nil
+	}
+	p.state.told = true
+	if p.state.err != nil {
+		return p.state.err
+	}
+	return err
+}
+
+// FeedDict promises the next batch to a run. It returns nothing to feed; see
+// [DataProvider].
+func (p *QueueDataProvider) FeedDict(ctx context.Context) (map[tfbridge.Output]*tfbridge.Tensor, error) {
+	more, err := p.HaveMoreData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, ok := p.stage.take()
+	if !more || !ok {
+		return nil, errNoData()
+	}
+	p.took(info)
+	return map[tfbridge.Output]*tfbridge.Tensor{}, nil
+}

@@ -1,0 +1,227 @@
+package datapipeline
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// # Staging without waiting
+//
+// A staging area keeps tensors on a device, so that the copy of the next batch to a GPU
+// goes on while the model computes with the last one. But its operations are dangerous:
+// a run at an empty area (Unstage), or at a full one (Stage), waits and cannot be
+// cancelled. Neither a timeout nor closing the session ends it.
+//
+// So Go counts what is in the area. Loop makes a run that stages a batch only while the
+// area has room, and take promises a batch to a run only if there is one that no other
+// run was promised. No run of either kind ever waits.
+
+// QueueOutput is where a model gets its batches from.
+type QueueOutput interface {
+	// Data returns the tensors of a batch by name.
+	Data() map[string]tfbridge.Output
+	// HaveData reports whether there is a batch now.
+	HaveData() bool
+}
+
+// CpuToDefaultDevStage moves batches from the CPU to the device that the model computes
+// on, ahead of the model. [NewCpuToDefaultDevStage] makes one.
+type CpuToDefaultDevStage struct {
+	activity
+	externData *ExternData
+	names      []string
+	data       map[string]tfbridge.Output
+	put        []*tfbridge.Operation
+	clears     []*tfbridge.Operation
+	size       tfbridge.Output
+	about      []tfbridge.Output // of the batch that put moves: rows, last position, frames by key
+	runs       runs
+
+	lock     sync.Mutex
+	capacity int
+	staged   []batchInfo // batches that are promised to no run
+}
+
+// NewCpuToDefaultDevStage adds a staging area, on the scope's device, for the tensors
+// of a batch. The input has the vector of [SeqIdx] and the sizes of the data. Go keeps
+// so many batches in the area.
+func NewCpuToDefaultDevStage(s *graph.Scope, externData *ExternData, input map[string]tfbridge.Output, capacity int) *CpuToDefaultDevStage {
+	c := &CpuToDefaultDevStage{externData: externData, names: slices.Sorted(maps.Keys(input)), capacity: capacity, data: map[string]tfbridge.Output{}}
+	if s.Err() != nil {
+		return c
+	}
+	s = s.SubScope("stage")
+	var words, numbers []string
+	for _, name := range c.names {
+		if input[name].DataType() == tfbridge.String {
+			words = append(words, name)
+		} else {
+			numbers = append(numbers, name)
+		}
+	}
+	c.area(s, "numbers", numbers, input)
+	c.area(s.WithDevice("/cpu:0"), "words", words, input) // no other device has strings
+	c.together(s)
+	c.describe(s.WithDevice("/cpu:0"), input)
+	return c
+}
+
+// area adds a staging area for some tensors. Strings and numbers have one each.
+func (c *CpuToDefaultDevStage) area(s *graph.Scope, name string, names []string, input map[string]tfbridge.Output) {
+	if len(names) == 0 {
+		return
+	}
+	var values tfbridge.OutputList
+	specs := make([]graph.Spec, len(names))
+	for i, name := range names {
+		values = append(values, input[name])
+		specs[i] = graph.SpecOf(input[name])
+	}
+	// Operations with one shared name use one area. Without it each has its own.
+	attrs := map[string]any{"dtypes": graph.DTypes(specs), "shared_name": s.Prefix() + name}
+	c.put = append(c.put, s.AddOperation(tfbridge.OpSpec{Type: "Stage", Attrs: attrs, Input: []tfbridge.Input{values}}))
+	c.clears = append(c.clears, s.AddOperation(tfbridge.OpSpec{Type: "StageClear", Attrs: attrs}))
+	c.size = s.Op1("StageSize", attrs)
+	for i, value := range s.Op("Unstage", attrs) {
+		if err := s.Graph().SetShape(value, specs[i].Shape); err != nil {
+			s.UpdateErr("Unstage", err)
+		}
+		c.data[names[i]] = value
+	}
+}
+
+// together makes a run that takes from one of the areas take from both.
+func (c *CpuToDefaultDevStage) together(s *graph.Scope) {
+	for _, name := range c.names {
+		s = s.WithControlDependencies(c.data[name].Op)
+	}
+	for _, name := range c.names {
+		c.data[name] = graph.Identity(s, c.data[name])
+	}
+}
+
+// describe adds the operations that tell about the batch that is staged.
+func (c *CpuToDefaultDevStage) describe(s *graph.Scope, input map[string]tfbridge.Output) {
+	index := input[SeqIdx]
+	c.about = []tfbridge.Output{
+		graph.Size(s, index),
+		graph.Cast(s, graph.Max(s, index, s.Const([]int32{0})), tfbridge.Int64),
+	}
+	for _, key := range c.externData.timeKeys() {
+		sizes := graph.Cast(s, input[Size(key, 0)], tfbridge.Int64)
+		c.about = append(c.about, graph.Sum(s, sizes, s.Const([]int32{0})))
+	}
+}
+
+// Names returns the names of the tensors of a batch, sorted.
+func (c *CpuToDefaultDevStage) Names() []string { return slices.Clone(c.names) }
+
+// Data returns the tensors of a batch. Each run that computes with any of them takes a
+// batch, all of it. [QueueDataProvider.FeedDict] promises a batch to a run.
+func (c *CpuToDefaultDevStage) Data() map[string]tfbridge.Output { return maps.Clone(c.data) }
+
+// StagingSize returns how many batches are in the area, promised ones among them.
+func (c *CpuToDefaultDevStage) StagingSize(ctx context.Context, session *tfbridge.Session) (int, error) {
+	return c.runs.number(ctx, session, "size", c.size)
+}
+
+// HaveData reports whether there is a batch that is promised to no run.
+func (c *CpuToDefaultDevStage) HaveData() bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return len(c.staged) > 0
+}
+
+// Loop stages batches of a batching queue as long as there are any, or until ctx is
+// done.
+func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) (err error) {
+	c.start()
+	defer func() { c.stop(err) }()
+	put, err := c.runs.prepare(session, "put", runSpec{fetches: c.about, targets: c.put})
+	if err != nil {
+		return err
+	}
+	for {
+		if err := c.waitForRoom(ctx); err != nil {
+			return err
+		}
+		if more, err := HaveIncomingData(ctx, session, from, from); err != nil || !more {
+			return err
+		}
+		about, err := put.Run(ctx, nil)
+		if err != nil {
+			return err
+		}
+		info, err := c.info(about)
+		closeAll(about)
+		if err != nil {
+			return err
+		}
+		c.lock.Lock()
+		c.staged = append(c.staged, info)
+		c.lock.Unlock()
+		c.moved()
+	}
+}
+
+// waitForRoom waits until the area may take a batch.
+func (c *CpuToDefaultDevStage) waitForRoom(ctx context.Context) error {
+	for {
+		changed := c.Changed()
+		c.lock.Lock()
+		room := len(c.staged) < c.capacity
+		c.lock.Unlock()
+		if room {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return millrace.Canceled(ctx, "stage a batch")
+		}
+	}
+}
+
+// info returns what the operations of describe computed.
+func (c *CpuToDefaultDevStage) info(about []*tfbridge.Tensor) (batchInfo, error) {
+	numbers := make([]int64, len(about))
+	for i, t := range about {
+		n, err := tfbridge.View[int64](t)
+		if err != nil {
+			return batchInfo{}, err
+		}
+		numbers[i] = n[0]
+	}
+	info := batchInfo{rows: numbers[0], lastSeqIdx: numbers[1], frames: map[string]int64{}}
+	for i, key := range c.externData.timeKeys() {
+		info.frames[key] = numbers[2+i]
+	}
+	return info, nil
+}
+
+// take promises a batch to a run, if there is one.
+func (c *CpuToDefaultDevStage) take() (batchInfo, bool) {
+	c.lock.Lock()
+	if len(c.staged) == 0 {
+		c.lock.Unlock()
+		return batchInfo{}, false
+	}
+	info := c.staged[0]
+	c.staged = c.staged[1:]
+	c.lock.Unlock()
+	c.moved()
+	return info, true
+}
+
+// forget drops all promises, after clear.
+func (c *CpuToDefaultDevStage) forget() {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.staged = nil
+}
