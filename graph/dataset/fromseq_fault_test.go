@@ -156,6 +156,27 @@ func TestFromSeqBytes(t *testing.T) {
 	}
 }
 
+// A large element after a small one waits until it is alone.
+func TestFromSeqLargeAfterSmall(t *testing.T) {
+	sizes := []int{1, 40, 1, 1, 40, 40, 1}
+	seq := func(yield func([]float32, error) bool) {
+		for _, n := range sizes {
+			if !yield(make([]float32, n), nil) {
+				return
+			}
+		}
+	}
+	got := all(t, dataset.FromSeq(newScope(t), iter.Seq2[[]float32, error](seq), &dataset.SeqOptions{MaxBytes: 322}))
+	for i, v := range got {
+		if len(v.([]float32)) != sizes[i] {
+			t.Errorf("element %d has %d numbers, want %d", i, len(v.([]float32)), sizes[i])
+		}
+	}
+	if len(got) != len(sizes) {
+		t.Errorf("%d elements, want %d", len(got), len(sizes))
+	}
+}
+
 // The producer may change an element as soon as it has handed it over.
 func TestFromSeqCopies(t *testing.T) {
 	buffer := []int64{0, 0}

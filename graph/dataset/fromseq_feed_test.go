@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,33 @@ func TestFeedEnds(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	isClass(t, err, millrace.ErrIO)
+}
+
+// Closing a feed ends every dataset that waits for an element.
+func TestFeedEndsForAll(t *testing.T) {
+	const readers = 3
+	f := dataset.NewFeed[int64](nil)
+	ends := make(chan error)
+	for range readers {
+		d := dataset.FromFeed(newScope(t), f, nil)
+		go func() {
+			_, err := dataset.ToSlice[int64](t.Context(), d, nil)
+			ends <- err
+		}()
+	}
+	waiting := func() int {
+		stacks := make([]byte, 1<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "Feed[...]).pop(")
+	}
+	for waiting() < readers {
+		runtime.Gosched()
+	}
+	if err := f.CloseWithError(errOwn); err != nil {
+		t.Fatal(err)
+	}
+	for range readers {
+		isClass(t, <-ends, millrace.ErrIO)
+	}
 }
 
 func TestFeedDropsOldest(t *testing.T) {

@@ -192,7 +192,7 @@ func TestDamagedRecordIsNamed(t *testing.T) {
 	}
 	var e *millrace.Error
 	if !errors.Is(err, millrace.ErrCorrupt) || !errors.Is(err, tfbridge.DataLoss) || !errors.As(err, &e) ||
-		e.File != bad || e.Record != 1 || e.Offset != int64(second) {
+		e.Op != "read" || e.File != bad || e.Record != 1 || e.Offset != int64(second) {
 		t.Errorf("got %v", err)
 	}
 	fed := s.Placeholder(tfbridge.String, tfbridge.ScalarShape())
