@@ -48,7 +48,7 @@ type Saved struct {
 	Step     int64
 	Prefix   string        // of its files
 	Bytes    int64         // of its tensors
-	Held     time.Duration // how long the next step had to wait
+	Held     time.Duration // how long the next step had to wait: for the checkpoint before, where the disk is slow, and for the snapshot
 	Duration time.Duration // until the files were on the disk
 	Best     bool          // by the evaluation at this step
 }

@@ -27,6 +27,8 @@ type RunOptions struct {
 	// Trace says which steps to trace, counted from 1 in this run; [Batch.Trace]
 	// then returns the trace. Nil: none.
 	Trace func(step int64) bool
+
+	prepareSave bool // see steps.Options.PrepareSave
 }
 
 // Run runs the signature over the batches of the source, in order, one session
@@ -41,7 +43,7 @@ func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, err
 		o = &RunOptions{}
 	}
 	run := &steps.Options{
-		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State, Trace: o.Trace,
+		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State, PrepareSave: o.prepareSave, Trace: o.Trace,
 		Gate: p.gate, Joined: p.modelError, Lock: p.model.variables.RLocker(),
 		Observe: p.model.options.Observe, Source: p.model.dir, Signature: p.signature.Name,
 	}

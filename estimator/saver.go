@@ -24,22 +24,27 @@ type pendingSave struct {
 func newSaver(store *checkpoint.Store) *saver { return &saver{store: store} }
 
 // start writes a snapshot, of which it takes possession. Nothing may be pending.
-func (s *saver) start(c *checkpoint.Content, saved *Saved, retain func() error) {
+func (s *saver) start(shot *snapshot, saved *Saved, keep checkpoint.Keep) {
 	p := &pendingSave{done: make(chan error, 1), saved: saved}
 	s.pending = p
 	go func() {
 		began := time.Now()
-		err := s.store.Save(c)
-		for _, v := range c.Values {
-			v.Close()
-		}
-		saved.Bytes = c.Info.Bytes
+		err := s.save(shot, saved, keep)
 		saved.Duration = time.Since(began)
-		if err == nil {
-			err = retain()
-		}
 		p.done <- err
 	}()
+}
+
+// save writes a snapshot and frees it.
+func (s *saver) save(shot *snapshot, saved *Saved, keep checkpoint.Keep) error {
+	c, err := shot.content()
+	if err != nil {
+		return err
+	}
+	defer closeTensors(c.Values)
+	err = s.store.Save(c, keep)
+	saved.Bytes = c.Info.Bytes
+	return err
 }
 
 // finished returns what came of the pending snapshot, if it has been written

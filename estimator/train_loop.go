@@ -23,7 +23,7 @@ func (t *training) loop(ctx context.Context) error {
 		t.result.Reason = EndedByStop
 		return nil
 	}
-	run := &RunOptions{State: t.position}
+	run := &RunOptions{State: t.position, prepareSave: true}
 	if t.o.Steps > 0 {
 		run.Steps = t.o.Steps - t.step
 	}
@@ -95,7 +95,7 @@ func (t *training) afterStep(ctx context.Context, batch *Batch) error {
 		t.result.Reason = EndedByStop
 	}
 	if best || t.step%t.o.CheckpointEvery == 0 || t.result.Reason != "" {
-		return t.save(batch, best)
+		return t.save(context.WithoutCancel(ctx), batch, best)
 	}
 	return t.reportSaved(t.saver.finished())
 }

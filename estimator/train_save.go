@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,52 +18,38 @@ import (
 
 // save takes a snapshot behind the step of a batch and has it written. The
 // batch may be nil at the end of the data, where there is no position.
-func (t *training) save(batch *Batch, best bool) error {
+func (t *training) save(ctx context.Context, batch *Batch, best bool) error {
+	began := time.Now()
 	if err := t.reportSaved(t.saver.wait()); err != nil {
 		return err
 	}
-	began := time.Now()
-	c, err := t.snapshot(batch)
+	shot, err := t.snapshot(ctx, batch)
 	if err != nil {
 		return err
 	}
 	saved := &Saved{
 		Step: t.step, Prefix: filepath.Join(t.dir, "ckpt-"+strconv.FormatInt(t.step, 10)), Best: best, Held: time.Since(began),
 	}
-	keep, bests := t.o.Keep, t.bestSteps()
-	t.saver.start(c, saved, func() error { return t.store.Retain(keep, bests...) })
+	t.saver.start(shot, saved, checkpoint.Keep{Newest: t.o.Keep, Steps: t.bestSteps()})
 	return nil
 }
 
-// snapshot returns what the checkpoint of this step holds.
-func (t *training) snapshot(batch *Batch) (*checkpoint.Content, error) {
-	position, err := t.positionOf(batch)
-	if err != nil {
-		return nil, err
-	}
+// snapshot returns what the checkpoint of this step is made of.
+func (t *training) snapshot(ctx context.Context, batch *Batch) (shot *snapshot, err error) {
 	t.state.Saves++
-	state, err := json.Marshal(&t.state)
-	if err != nil {
+	shot = &snapshot{specs: t.fixed, objects: t.objects, saves: t.state.Saves}
+	shot.info = checkpoint.Info{Step: t.step, Job: t.job(), Settings: t.o.Settings}
+	if shot.info.State, err = json.Marshal(&t.state); err != nil {
 		return nil, millrace.Errorf(millrace.ErrInternal, "checkpoint: %w", err)
 	}
-	c := &checkpoint.Content{Specs: t.fixed}
-	c.Info = checkpoint.Info{Step: t.step, Job: t.job(), Settings: t.o.Settings, State: state}
-	if c.Values, err = t.readValues(); err != nil {
+	if shot.variables, err = t.readValues(); err != nil {
 		return nil, t.pipe.modelError(err)
 	}
-	rest := []any{t.step, string(position)}
-	if t.objects != "" {
-		rest = append(rest, t.objects, t.state.Saves)
+	if shot.position, err = t.positionOf(ctx, batch); err != nil {
+		closeTensors(shot.variables)
+		return nil, err
 	}
-	for _, v := range rest {
-		tensor, err := tfbridge.NewTensor(v)
-		if err != nil {
-			closeTensors(c.Values)
-			return nil, err
-		}
-		c.Values = append(c.Values, tensor)
-	}
-	return c, nil
+	return shot, nil
 }
 
 // readValues reads the variables while no step changes them.
@@ -72,15 +59,15 @@ func (t *training) readValues() ([]*tfbridge.Tensor, error) {
 	return t.values.Read()
 }
 
-// positionOf returns the position of the input behind a batch, nil if it cannot
-// be saved.
-func (t *training) positionOf(batch *Batch) ([]byte, error) {
+// positionOf takes the position of the input behind a batch and returns what
+// encodes it, nil if it cannot be saved.
+func (t *training) positionOf(ctx context.Context, batch *Batch) (encode func() ([]byte, error), err error) {
 	if batch == nil || t.unsaved {
 		return nil, nil
 	}
-	position, err := batch.SaveState()
-	if err == nil || !errors.Is(err, steps.ErrNoPosition) {
-		return position, err
+	encode, err = batch.SaveState(ctx)
+	if !errors.Is(err, steps.ErrNoPosition) {
+		return encode, err
 	}
 	t.unsaved = true
 	t.note("the position in this source cannot be saved: a training that is interrupted reads it from its start again")
@@ -111,9 +98,9 @@ func (t *training) reportSaved(s *Saved, err error) error {
 
 // finish writes the checkpoint of the end, if there is none of the last step,
 // and waits until it is on the disk.
-func (t *training) finish() error {
+func (t *training) finish(ctx context.Context) error {
 	if t.result.Reason == EndedByData && t.clock.total.Steps > 0 {
-		if err := t.save(nil, false); err != nil {
+		if err := t.save(ctx, nil, false); err != nil {
 			return err
 		}
 	}

@@ -90,8 +90,8 @@ func (t *training) prepareValues(ctx context.Context) (err error) {
 		return err
 	}
 	t.fixed = append(t.values.Specs(),
-		dtype.TensorSpec{Name: stepName, DType: dtype.Int64, Shape: dtype.ScalarShape()},
-		dtype.TensorSpec{Name: positionName, DType: dtype.String, Shape: dtype.ScalarShape()})
+		dtype.TensorSpec{Name: positionName, DType: dtype.String, Shape: dtype.ScalarShape()},
+		dtype.TensorSpec{Name: stepName, DType: dtype.Int64, Shape: dtype.ScalarShape()})
 	if t.objects != "" {
 		if t.objects, err = checkpoint.AddSaveCounter(t.objects); err != nil {
 			return err
@@ -101,7 +101,11 @@ func (t *training) prepareValues(ctx context.Context) (err error) {
 			dtype.TensorSpec{Name: checkpoint.SaveCounter, DType: dtype.Int64, Shape: dtype.ScalarShape()})
 	}
 	t.saver = newSaver(t.store)
-	return nil
+	// The first run of anything in a session takes tens of milliseconds. Make it
+	// now, and not when the first checkpoint holds up the steps.
+	read, err := t.values.Read()
+	closeTensors(read)
+	return t.pipe.modelError(err)
 }
 
 // Names of what a checkpoint holds beside the variables.
@@ -208,7 +212,7 @@ func (t *training) run(ctx context.Context) (*TrainResult, error) {
 	t.result.Loss = math.NaN()
 	err := t.loop(ctx)
 	if err == nil {
-		err = t.finish()
+		err = t.finish(context.WithoutCancel(ctx))
 	}
 	t.result.Step, t.result.Steps = t.step, t.clock.total.Steps
 	t.result.Examples, t.result.Duration, t.result.InputWait = t.clock.total.Examples, t.clock.total.Duration, t.clock.total.InputWait

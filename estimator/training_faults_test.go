@@ -138,7 +138,11 @@ func TestTrainWhereACheckpointCannotBeWritten(t *testing.T) {
 	d, dir := fixture.Points(t, 2, fixture.Shuffled()), t.TempDir()
 	o := &estimator.TrainOptions{Steps: 9, CheckpointEvery: 3}
 	o.Hooks.Saved = func(s *estimator.Saved) error { // a file where the folder of files being written would be
-		return os.WriteFile(filepath.Join(dir, ".writing"), nil, 0o666)
+		writing := filepath.Join(dir, ".writing")
+		if err := os.Remove(writing); err != nil {
+			return err
+		}
+		return os.WriteFile(writing, nil, 0o666)
 	}
 	if _, err := train(t, d, dir, o); !errors.Is(err, millrace.ErrCheckpoint) || !errors.Is(err, millrace.ErrIO) {
 		t.Fatalf("got %v", err)

@@ -175,23 +175,33 @@ func TestTrainAndEvaluate(t *testing.T) {
 	sameCheckpoint(t, alone, dir, 60)
 }
 
-// A damaged checkpoint is skipped, loudly; a training in which all are damaged
-// does not start from zero.
+// A damaged checkpoint is skipped, loudly, and replaced; a training in which all
+// are damaged does not start from zero.
 func TestDamagedCheckpoints(t *testing.T) {
 	d := fixture.Points(t, 2, fixture.Shuffled())
-	dir := t.TempDir()
-	if _, err := train(t, d, dir, &estimator.TrainOptions{Steps: 20, CheckpointEvery: 10}); err != nil {
-		t.Fatal(err)
+	whole, dir := t.TempDir(), t.TempDir()
+	for _, dir := range []string{whole, dir} {
+		if _, err := train(t, d, dir, &estimator.TrainOptions{Steps: 20, CheckpointEvery: 10}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	truncate(t, filepath.Join(dir, "ckpt-20.data-00000-of-00001"))
-	var notes []string
-	o := &estimator.TrainOptions{Steps: 15}
-	o.Hooks.Note = func(text string) { notes = append(notes, text) }
-	result, err := train(t, d, dir, o)
-	if err != nil || result.Steps != 5 || len(notes) != 1 {
-		t.Fatalf("%+v, %v, notes %q", result, err, notes)
+	for _, steps := range []int64{20, 15} { // to the damaged step, and to one before it
+		truncate(t, filepath.Join(dir, "ckpt-20.data-00000-of-00001"))
+		var notes []string
+		o := &estimator.TrainOptions{Steps: steps}
+		o.Hooks.Note = func(text string) { notes = append(notes, text) }
+		result, err := train(t, d, dir, o)
+		if err != nil || result.Steps != steps-10 || len(notes) != 1 {
+			t.Fatalf("%+v, %v, notes %q", result, err, notes)
+		}
+		if steps == 20 {
+			sameCheckpoint(t, whole, dir, 20)
+		}
 	}
-	for _, step := range []string{"10", "15", "20"} {
+	if steps, err := checkpoint.Steps(dir); err != nil || !equalSteps(steps, []int64{10, 15}) {
+		t.Errorf("checkpoints of steps %v, %v", steps, err)
+	}
+	for _, step := range []string{"10", "15"} {
 		truncate(t, filepath.Join(dir, "ckpt-"+step+".data-00000-of-00001"))
 	}
 	if _, err := train(t, d, dir, nil); !errors.Is(err, millrace.ErrCheckpoint) {

@@ -23,7 +23,7 @@ import (
 //	  .writing/ckpt-1000.data-00000-of-00001      1. TensorFlow writes here
 //	  .writing/ckpt-1000.index
 //	  .writing/ckpt-1000.json                     2. what it is, with the digest of the index
-//	                                              3. each file, then the folder, is forced to the disk
+//	                                              3. each file is forced to the disk
 //	  ckpt-1000.data-00000-of-00001               4. renamed in this order,
 //	  ckpt-1000.index                                and the folder forced to the disk
 //	  ckpt-1000.json
@@ -31,12 +31,17 @@ import (
 //	  ckpt-500.*                                  6. what is not kept is removed
 //
 // TensorFlow's SaveV2 alone would not do: it renames two files, one after the
-// other, and never forces them to the disk. A prefix is never used twice, since
-// between those two renames neither the old nor the new content can be read.
+// other, and never forces them to the disk. Between those two renames neither
+// the old nor the new content of a prefix can be read. So a prefix that can be
+// read is never used again.
 //
-// The next process sweeps what a killed one left: the folder .writing, and
+// The next process sweeps what a killed one left: what is in .writing, and
 // files of steps that no file ckpt-STEP.json completes or that are newer than
 // the file "checkpoint" says.
+//
+// A file system like ext4 takes long to create a file where many were removed
+// in the last half minute: it looks for the number of one that was not. So a
+// checkpoint makes few files, and .writing stays as long as the store is open.
 
 // Store is a folder of checkpoints that this process writes. One goroutine at a
 // time may call its methods.
@@ -45,6 +50,7 @@ type Store struct {
 	lock   *lock
 	writer *writer
 	specs  []dtype.TensorSpec
+	saved  int64 // the step of the last checkpoint that Save wrote; -1: none
 }
 
 // Open makes the folder if there is none, locks it against other processes,
@@ -58,7 +64,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, lock: l}
+	s := &Store{dir: dir, lock: l, saved: -1}
 	err = s.sweep()
 	if err == nil {
 		err = s.probe()
@@ -77,8 +83,9 @@ func (s *Store) probe() error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return failure(dir, "make folder", err)
 	}
-	defer os.RemoveAll(dir)
-	return writeSynced(filepath.Join(dir, "probe"), []byte("probe"))
+	probe := filepath.Join(dir, "probe")
+	defer os.Remove(probe)
+	return writeSynced(probe, []byte("probe"))
 }
 
 // Dir returns the folder.
@@ -91,26 +98,67 @@ type Content struct {
 	Info   Info
 }
 
-// Save writes a checkpoint and makes it the one to go on from. Saving a step
-// again that is there already does nothing. After a failure the checkpoint
-// before is as it was.
-func (s *Store) Save(c *Content) error {
-	if steps, err := Steps(s.dir); err != nil || slices.Contains(steps, c.Info.Step) {
+// Keep says which checkpoints stay when a new one was written.
+type Keep struct {
+	Newest int64   // so many, the new one among them; at least 1
+	Steps  []int64 // and these
+}
+
+// Save writes a checkpoint and makes it the one to go on from. Then it removes
+// all others but those that keep names. Saving the same step again does nothing.
+// After a failure the checkpoint before is as it was.
+//
+// Checkpoints of this step and of later ones that Save did not write are replaced
+// and removed. They are damaged: a training that finds a whole one goes on from there.
+func (s *Store) Save(c *Content, keep Keep) error {
+	step := c.Info.Step
+	if s.saved == step {
+		return nil
+	}
+	if err := s.remove(step); err != nil {
 		return err
 	}
 	dir := filepath.Join(s.dir, writing)
-	defer os.RemoveAll(dir)
-	if err := s.write(dir, c); err != nil {
+	err := s.write(dir, c)
+	if err == nil {
+		err = publish(dir, s.dir, step)
+	}
+	if err != nil {
+		os.RemoveAll(dir) // the reason for the failure may be a full disk
 		return err
 	}
-	if err := publish(dir, s.dir, c.Info.Step); err != nil {
-		return err
-	}
-	steps, err := Steps(s.dir)
+	stay, leave, err := keep.split(s.dir, step)
 	if err != nil {
 		return err
 	}
-	return writeMarker(s.dir, steps)
+	if err := writeMarker(s.dir, stay); err != nil {
+		return err
+	}
+	s.saved = step
+	for _, old := range leave {
+		if err := s.remove(old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split divides the steps of a folder into those that stay, the newest last, and
+// those that leave.
+func (k Keep) split(dir string, newest int64) (stay, leave []int64, err error) {
+	steps, err := Steps(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	old := slices.Index(steps, newest) + 1 // up to newest, which is there
+	for i, step := range steps[:old] {
+		if int64(old-i) <= max(k.Newest, 1) || slices.Contains(k.Steps, step) {
+			stay = append(stay, step)
+		} else {
+			leave = append(leave, step)
+		}
+	}
+	return stay, append(leave, steps[old:]...), nil
 }
 
 // write writes the files of a checkpoint into a folder of their own.
@@ -164,78 +212,31 @@ func sameSpec(a, b dtype.TensorSpec) bool { return a.Name == b.Name && a.DType =
 
 // publish forces the files of a step to the disk and gives them their names.
 func publish(from, to string, step int64) error {
-	files, err := filepath.Glob(filepath.Join(from, base(step)+".*"))
-	if err != nil {
-		return failure(from, "list", err)
-	}
-	slices.SortFunc(files, func(a, b string) int { return order(a) - order(b) })
-	for _, f := range files {
-		if err := syncFile(f); err != nil {
+	for _, name := range files(step) {
+		if err := syncFile(filepath.Join(from, name)); err != nil {
 			return err
 		}
 	}
-	if err := SyncFolder(from); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := os.Rename(f, filepath.Join(to, filepath.Base(f))); err != nil {
-			return failure(f, "rename", err)
+	for _, name := range files(step) {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return failure(filepath.Join(to, name), "rename", err)
 		}
 	}
 	return SyncFolder(to)
 }
 
-// order puts the data of a checkpoint first, then its index, then its Info.
-func order(file string) int {
-	switch filepath.Ext(file) {
-	case ".json":
-		return 2
-	case ".index":
-		return 1
-	}
-	return 0
+// files returns the names of a checkpoint's files. The last one says that the
+// others are complete.
+func files(step int64) []string {
+	return []string{base(step) + ".data-00000-of-00001", base(step) + ".index", base(step) + ".json"}
 }
 
-// Retain removes all checkpoints but the newest keep and those of the steps
-// given.
-func (s *Store) Retain(keep int64, also ...int64) error {
-	steps, err := Steps(s.dir)
-	if err != nil || int64(len(steps)) <= keep {
-		return err
-	}
-	var stay, leave []int64
-	for i, step := range steps {
-		if int64(len(steps)-i) <= max(keep, 1) || slices.Contains(also, step) {
-			stay = append(stay, step)
-		} else {
-			leave = append(leave, step)
-		}
-	}
-	if len(leave) == 0 {
-		return nil
-	}
-	if err := writeMarker(s.dir, stay); err != nil {
-		return err
-	}
-	for _, step := range leave {
-		if err := s.remove(step); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// remove removes the files of a step, first the one that says that they are
-// complete.
+// remove removes the files of a step, if there are any.
 func (s *Store) remove(step int64) error {
-	files, err := filepath.Glob(filepath.Join(s.dir, base(step)+".*"))
-	if err != nil {
-		return failure(s.dir, "list", err)
-	}
-	slices.SortFunc(files, func(a, b string) int { return order(b) - order(a) })
-	for _, f := range files {
-		if err := os.Remove(f); err != nil && !os.IsNotExist(err) {
-			return failure(f, "remove", err)
+	for _, name := range slices.Backward(files(step)) {
+		name = filepath.Join(s.dir, name)
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+			return failure(name, "remove", err)
 		}
 	}
 	return nil
@@ -248,5 +249,6 @@ func (s *Store) Close() error {
 		err = s.writer.close()
 		s.writer = nil
 	}
+	os.Remove(filepath.Join(s.dir, writing)) // empty, unless a failure left something to sweep
 	return errors.Join(err, s.lock.Close())
 }

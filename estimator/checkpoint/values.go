@@ -28,21 +28,20 @@ func NewValues(s *graph.Scope, session *tfbridge.Session, variables []Variable) 
 	var assigns []*tfbridge.Operation
 	for _, w := range variables {
 		feed := s.Placeholder(w.DType, dtype.Shape{})
-		read, assign := "ReadVariableOp", "AssignVariableOp"
+		assign := "AssignVariableOp"
 		if w.Handle.DataType() != tfbridge.Resource {
-			read, assign = "Identity", "Assign"
+			assign = "Assign"
+			reads = append(reads, s.Op1("DeepCopy", nil, w.Handle))
+		} else {
+			reads = append(reads, s.Op1("ReadVariableOp", map[string]any{"dtype": w.DType}, w.trained()))
 		}
 		op := s.AddOperation(tfbridge.OpSpec{Type: assign, Input: []tfbridge.Input{w.Handle, feed}})
-		if read == "Identity" {
-			reads = append(reads, graph.Identity(s, w.Handle))
-		} else {
-			reads = append(reads, s.Op1(read, map[string]any{"dtype": w.DType}, w.trained()))
-		}
 		feeds, assigns = append(feeds, feed), append(assigns, op)
 	}
 	err := s.Err()
 	if err == nil {
 		v.read, err = session.Prepare(nil, reads, nil)
+		v.read.Inline() // it only hands on what is there
 	}
 	if err == nil {
 		v.assign, err = session.Prepare(feeds, nil, assigns)
@@ -66,7 +65,8 @@ func (v *Values) Specs() []dtype.TensorSpec {
 // Specs. The caller closes them. They share memory with the variables, and stay
 // as they are: an operation that changes a variable first copies a buffer that
 // somebody else holds. So a snapshot costs no copy by itself, and the steps
-// after it copy each variable once.
+// after it copy each variable once. Only variables of TensorFlow 1 are copied
+// here, because their operations change a buffer whoever holds it.
 func (v *Values) Read() ([]*tfbridge.Tensor, error) {
 	if v.read == nil {
 		return nil, nil

@@ -22,11 +22,11 @@ type Iterator struct {
 	Init     *tfbridge.Operation
 	Next     []tfbridge.Output   // the components of the next element
 	Parts    []tfbridge.Output   // the tensors of the next element: Next, with what sparse and ragged components stand for in their place
+	State    tfbridge.Output     // a scalar string: what SaveState returns, for who fetches it in a run of his own
 	Destroy  *tfbridge.Operation // frees the iterator for good: no run of Init brings it back. The session frees it in any case
 
 	scope    *graph.Scope
 	specs    []graph.Spec
-	state    tfbridge.Output // fetched by SaveState
 	restored tfbridge.Output // fed by RestoreState
 	restore  *tfbridge.Operation
 }
@@ -90,7 +90,7 @@ func (it *Iterator) NextInline() []tfbridge.Output {
 func (it *Iterator) addState(s *graph.Scope) {
 	state := s.Op1("SerializeIterator",
 		map[string]any{"external_state_policy": int64(failOnExternalState)}, it.Resource)
-	it.state = graph.SerializeTensor(s, state)
+	it.State = graph.SerializeTensor(s, state)
 	it.restored = s.Placeholder(tfbridge.String, tfbridge.ScalarShape())
 	it.restore = s.AddOperation(tfbridge.OpSpec{
 		Type:  "DeserializeIterator",
@@ -103,7 +103,7 @@ func (it *Iterator) addState(s *graph.Scope) {
 // SaveState fails if part of the dataset cannot be restored. It waits for a fetch of Next
 // in flight.
 func (it *Iterator) SaveState(ctx context.Context, sess *tfbridge.Session) ([]byte, error) {
-	saved, err := sess.RunContext(ctx, nil, []tfbridge.Output{it.state}, nil)
+	saved, err := sess.RunContext(ctx, nil, []tfbridge.Output{it.State}, nil)
 	if errors.Is(err, tfbridge.FailedPrecondition) {
 		return nil, millrace.Errorf(millrace.ErrModel,
 			"save iterator: Init has not run, or the dataset has an operation that cannot be repeated (for calls of Go, see SeqOptions.Replayable and graph.GoFunc.Pure): %w", err)

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"errors"
 
 	"millrace"
@@ -17,7 +18,7 @@ type Batch struct {
 	kept    bool
 	state   []byte
 	trace   *tfbridge.RunMetadata
-	save    func() ([]byte, error) // nil unless the run is on demand
+	save    func(context.Context) (func() ([]byte, error), error) // nil unless the run is on demand
 }
 
 // Names returns the names of the tensors in the order in which they were asked
@@ -51,15 +52,21 @@ func (b *Batch) Trace() *tfbridge.RunMetadata { return b.trace }
 // cannot be saved, and for a run that is not on demand.
 var ErrNoPosition = errors.New("the position in this source cannot be saved")
 
-// SaveState returns what [Batch.State] would, at any batch of a run on demand
-// ([Options.OnDemand]). Call it in the loop's body for the batch: the input has
-// taken no later batch then. Its errors are of class millrace.ErrCheckpoint;
-// errors.Is tells [ErrNoPosition] from the others.
-func (b *Batch) SaveState() ([]byte, error) {
+// SaveState takes what [Batch.State] would return, at any batch of a run on
+// demand ([Options.OnDemand]). Call it in the loop's body for the batch: the
+// input has taken no later batch then. The loop may go on as soon as it returns,
+// while another goroutine calls encode for the bytes. Encode must be called
+// once: it frees what was taken.
+//
+// When ctx ends, SaveState returns an error of class millrace.ErrCanceled. An
+// input whose threads wait for data can only be saved when they have it. Other
+// errors are of class millrace.ErrCheckpoint; errors.Is tells [ErrNoPosition]
+// from the rest.
+func (b *Batch) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
 	if b.save == nil {
 		return nil, millrace.Errorf(millrace.ErrCheckpoint, "%w", ErrNoPosition)
 	}
-	return b.save()
+	return b.save(ctx)
 }
 
 // Keep makes the batch survive the next iteration. The caller then closes it.

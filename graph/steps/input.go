@@ -56,6 +56,8 @@ type Pass interface {
 
 // Saver is a [Pass] whose position can be saved between any two batches.
 type Saver interface {
-	// SaveState returns the state of the input behind the batches taken so far.
-	SaveState() ([]byte, error)
+	// SaveState takes the state of the input behind the batches taken so far.
+	// The input may go on when it returns. Encode then makes the bytes of that
+	// state, in any goroutine. It is called once.
+	SaveState(ctx context.Context) (encode func() ([]byte, error), err error)
 }

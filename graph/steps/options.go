@@ -19,6 +19,10 @@ type Options struct {
 	SaveEvery int64  // every so many batches [Batch.State] tells where they end; 0: never
 	State     []byte // such a state, to go on from; nil: the start
 
+	// PrepareSave makes ready, before the first step, what [Batch.SaveState]
+	// needs. Otherwise its first call takes some hundred times as long as later ones.
+	PrepareSave bool
+
 	// Trace says which steps to trace, counted from 1; see [Batch.Trace]. A traced
 	// step takes longer. Nil: none.
 	Trace func(step int64) bool

@@ -27,6 +27,7 @@ type pass struct {
 	session   *tfbridge.Session
 	saveEvery int64 // batches from one saved state to the next; 0: none
 	init      *tfbridge.Callable
+	save      *tfbridge.Callable // of the iterator's state; nil before the first one
 	batches   int64 // number of batches delivered
 	rows      int64 // number of rows delivered
 	group     int64 // records parsed at once
@@ -48,7 +49,11 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 	p.rows += rows
 	p.batches++
 	if p.saveEvery > 0 && p.batches%p.saveEvery == 0 {
-		return p.SaveState()
+		encode, err := p.SaveState(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		return encode()
 	}
 	return nil, nil
 }
@@ -104,29 +109,4 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 func dataFault(err error) bool {
 	return errors.Is(err, tfbridge.InvalidArgument) || errors.Is(err, tfbridge.DataLoss) ||
 		errors.Is(err, tfbridge.FailedPrecondition)
-}
-
-// SaveState returns the state after the batches so far.
-func (p *pass) SaveState() ([]byte, error) {
-	state, err := p.pipe.Iterator.SaveState(context.Background(), p.session)
-	if err != nil {
-		return nil, stateError(p.pipe.Plan, "save the loader's state: %w", err)
-	}
-	return encodeState(p.pipe.Plan, &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip}, state)
-}
-
-// restoreState sets the iterator to the position of a saved state.
-func (p *pass) restoreState(saved []byte) error {
-	header, state, err := decodeState(p.pipe.Plan, saved)
-	if err != nil {
-		return err
-	}
-	if err := p.start(header.Group, header.Skip); err != nil {
-		return err
-	}
-	if err := p.pipe.Iterator.RestoreState(context.Background(), p.session, state); err != nil {
-		return stateError(p.pipe.Plan, "restore the loader's state: %w", err)
-	}
-	p.batches, p.rows = header.Batches, header.Rows
-	return nil
 }

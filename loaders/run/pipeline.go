@@ -11,4 +11,6 @@ type Pipeline struct {
 	GroupSize      int64           // records parsed at once
 	retryGroupSize int64           // records parsed at once after a failure
 	steps          *steps.Pipeline // the same for [steps.Pipeline.Run]
+
+	digest func() (string, error) // of the plan, computed once
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"iter"
+	"sync"
 
 	"millrace/graph/steps"
 	"millrace/loaders/build"
@@ -12,6 +13,7 @@ import (
 // NewPipeline returns a pipeline that runs operations that [build.Build] made.
 func NewPipeline(parts *build.Parts) *Pipeline {
 	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.GroupSize(parts.Scan), retryGroupSize: parts.Plan.RetryGroupSize()}
+	pl.digest = sync.OnceValues(parts.Plan.Digest)
 	pl.steps = steps.New(steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Open: pl.open})
 	return pl
 }
@@ -44,7 +46,12 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	}
 	p := &pass{pipe: pl, session: sess, saveEvery: o.SaveEvery, init: start, empty: empty}
 	if o.State != nil {
-		return p, p.restoreState(o.State)
+		err = p.restoreState(o.State)
+	} else {
+		err = p.start(pl.GroupSize, 0)
 	}
-	return p, p.start(pl.GroupSize, 0)
+	if err == nil && o.PrepareSave {
+		err = p.prepareSave(ctx)
+	}
+	return p, err
 }

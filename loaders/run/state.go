@@ -36,24 +36,29 @@ type stateHeader struct {
 	SHA256  string `json:"sha256"`  // of the iterator's state
 }
 
-// encodeState puts a header before the state of an iterator. It sets the
-// header's fields about the plan, the runtime and the state.
-func encodeState(p *plan.Plan, header *stateHeader, state []byte) ([]byte, error) {
-	var err error
-	if header.Plan, err = p.Digest(); err != nil {
+// encodeState puts a header before the state of an iterator, a scalar string. It
+// sets the header's fields about the plan, the runtime and the state.
+func (pl *Pipeline) encodeState(header *stateHeader, taken *tfbridge.Tensor) ([]byte, error) {
+	text, err := taken.StringAt(0)
+	if err != nil {
+		return nil, stateError(pl.Plan, "save the loader's state: %w", err)
+	}
+	state := []byte(text)
+	if header.Plan, err = pl.digest(); err != nil {
 		return nil, err
 	}
-	header.Seed, header.Runtime, header.SHA256 = p.Seed, tfbridge.Version(), fmt.Sprintf("%x", sha256.Sum256(state))
+	header.Seed, header.Runtime, header.SHA256 = pl.Plan.Seed, tfbridge.Version(), fmt.Sprintf("%x", sha256.Sum256(state))
 	line, err := json.Marshal(header)
 	if err != nil {
-		return nil, stateError(p, "save the loader's state: %w", err)
+		return nil, stateError(pl.Plan, "save the loader's state: %w", err)
 	}
 	return bytes.Join([][]byte{[]byte(stateMagic), line, []byte("\n"), state}, nil), nil
 }
 
 // decodeState splits a saved state into header and iterator state. It checks
 // that the state is complete and belongs to the plan.
-func decodeState(p *plan.Plan, saved []byte) (*stateHeader, []byte, error) {
+func (pl *Pipeline) decodeState(saved []byte) (*stateHeader, []byte, error) {
+	p := pl.Plan
 	rest, ok := bytes.CutPrefix(saved, []byte(stateMagic))
 	line, state, found := bytes.Cut(rest, []byte("\n"))
 	if !ok || !found {
@@ -66,7 +71,7 @@ func decodeState(p *plan.Plan, saved []byte) (*stateHeader, []byte, error) {
 	if fmt.Sprintf("%x", sha256.Sum256(state)) != header.SHA256 {
 		return nil, nil, stateError(p, "the saved state is damaged")
 	}
-	digest, err := p.Digest()
+	digest, err := pl.digest()
 	switch {
 	case err != nil:
 		return nil, nil, err

@@ -1,0 +1,64 @@
+package run
+
+import (
+	"context"
+
+	"millrace/tfbridge"
+)
+
+// How long does taking a position hold up the loop? TensorFlow collects the state
+// of the iterator: every buffer, copied, and encoded as one string. That has to
+// happen between two batches. What comes after it, a digest of the string and a
+// header before it, may take as long again, and needs nothing of the iterator. So
+// SaveState returns when TensorFlow has the string, and encode does the rest.
+
+// SaveState takes the state after the batches so far.
+func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
+	if p.save == nil {
+		// In the calling thread: TensorFlow's pool would wake threads for two operations.
+		call, err := p.session.Prepare(nil, []tfbridge.Output{p.pipe.Iterator.State}, nil)
+		if err != nil {
+			return nil, err
+		}
+		p.save = call.Inline()
+	}
+	taken, err := p.save.Run(ctx, nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, stateError(p.pipe.Plan, "save the loader's state: %w", err)
+	}
+	header := &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip}
+	return func() ([]byte, error) {
+		defer taken[0].Close()
+		return p.pipe.encodeState(header, taken[0])
+	}, nil
+}
+
+// prepareSave takes a state and forgets it. The first run of anything in a session
+// takes tens of milliseconds, in which TensorFlow prepares the graph for it; this
+// is that run. It also finds out now whether the iterator can be saved.
+func (p *pass) prepareSave(ctx context.Context) error {
+	encode, err := p.SaveState(ctx)
+	if err == nil {
+		_, err = encode()
+	}
+	return err
+}
+
+// restoreState sets the iterator to the position of a saved state.
+func (p *pass) restoreState(saved []byte) error {
+	header, state, err := p.pipe.decodeState(saved)
+	if err != nil {
+		return err
+	}
+	if err := p.start(header.Group, header.Skip); err != nil {
+		return err
+	}
+	if err := p.pipe.Iterator.RestoreState(context.Background(), p.session, state); err != nil {
+		return stateError(p.pipe.Plan, "restore the loader's state: %w", err)
+	}
+	p.batches, p.rows = header.Batches, header.Rows
+	return nil
+}
