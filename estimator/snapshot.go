@@ -69,3 +69,9 @@ func (s *snapshot) addRest(c *checkpoint.Content, position []byte) error {
 	}
 	return nil
 }
+
+func closeTensors(list []*tfbridge.Tensor) {
+	for _, t := range list {
+		t.Close()
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"millrace"
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
-	"millrace/tfbridge"
 )
 
 // restore sets the variables, the step and the position to those of the newest
@@ -136,10 +135,4 @@ func checkpointError(c *checkpoint.Checkpoint, format string, args ...any) error
 	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
 	e.File = c.Prefix
 	return e
-}
-
-func closeTensors(list []*tfbridge.Tensor) {
-	for _, t := range list {
-		t.Close()
-	}
 }
