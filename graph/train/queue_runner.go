@@ -193,7 +193,7 @@ func (r *QueueRunner) Start(c *Coordinator, session *tfbridge.Session) error {
 	if !r.claim(session) {
 		return nil
 	}
-	stage := &stage{runner: r, session: session, runs: runs, live: len(r.enqueueOps), canceled: make(chan struct{})}
+	stage := &stage{runner: r, coordinator: c, session: session, runs: runs, live: len(r.enqueueOps), canceled: make(chan struct{})}
 	stage.keep = context.AfterFunc(c.Context(), stage.cancel)
 	for i, enqueue := range runs.enqueue {
 		name := fmt.Sprintf("queue %q, enqueue operation %d of %d (%s)", r.name, i+1, len(runs.enqueue), r.enqueueOps[i].Name())
@@ -240,11 +240,12 @@ func (r *QueueRunner) prepare(session *tfbridge.Session) (p prepared, err error)
 
 // stage is a runner that runs in one session.
 type stage struct {
-	runner   *QueueRunner
-	session  *tfbridge.Session
-	runs     prepared
-	keep     func() bool   // keeps cancel from being called; false if it was called
-	canceled chan struct{} // closed when cancel has ended
+	runner      *QueueRunner
+	coordinator *Coordinator
+	session     *tfbridge.Session
+	runs        prepared
+	keep        func() bool   // keeps cancel from being called; false if it was called
+	canceled    chan struct{} // closed when cancel has ended
 
 	mu   sync.Mutex
 	live int // goroutines that go on
@@ -261,7 +262,9 @@ func (g *stage) fill(ctx context.Context, name string, enqueue *tfbridge.Callabl
 			if ended = g.runner.isClosed(err); ended {
 				return nil
 			}
-			return fmt.Errorf("%s: %w", name, err)
+			err = fmt.Errorf("%s: %w", name, err)
+			g.coordinator.RequestStop(err) // before leave, which waits for the cancellation
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,110 @@
+package train
+
+import (
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/queue"
+	"millrace/tfbridge"
+)
+
+// enqueue adds the operation that enqueues one list of tensors. Examples that are not
+// to be kept are removed before: enqueueing none is no failure, and waits for nobody.
+func (b batching) enqueue(s *graph.Scope, q *queue.Queue, list Tensors) *tfbridge.Operation {
+	values := append([]tfbridge.Output(nil), list.Dense...)
+	for _, x := range list.Sparse {
+		values = append(values, b.serialize(s, x))
+	}
+	if b.keep.Op == nil {
+		if b.EnqueueMany {
+			return q.EnqueueMany(s, values...)
+		}
+		return q.Enqueue(s, values...)
+	}
+	if s.Err() != nil {
+		return nil
+	}
+	kept := b.keptRows(s, values)
+	for i, x := range values {
+		if !b.EnqueueMany {
+			x = graph.ExpandDims(s, x, 0)
+		}
+		values[i] = graph.GatherV2(s, x, kept, 0)
+	}
+	return q.EnqueueMany(s, values...)
+}
+
+// keptRows returns the numbers of the rows that are to be kept.
+func (b batching) keptRows(s *graph.Scope, values []tfbridge.Output) tfbridge.Output {
+	flags, one := b.keep, s.Const([]int64{1})
+	switch {
+	case !b.EnqueueMany:
+		flags = graph.Reshape(s, flags, one)
+	case graph.SpecOf(flags).Shape.NumDimensions() == 0:
+		rows := graph.Subscript(s, graph.Shape(s, values[0]), graph.Between(0, 1))
+		flags = s.Op1("BroadcastTo", nil, flags, rows)
+	}
+	return graph.Reshape(s, graph.Where(s, flags), s.Const([]int64{-1}))
+}
+
+// checkKeep returns what is wrong with what says which examples to keep.
+func (b batching) checkKeep() error {
+	if b.keep.Op == nil {
+		return nil
+	}
+	keep := graph.SpecOf(b.keep)
+	switch rank := keep.Shape.NumDimensions(); {
+	case keep.DType != tfbridge.Bool:
+		return millrace.Errorf(millrace.ErrModel, "keepInput is %v, must be of type bool", keep)
+	case rank < 0:
+		return millrace.Errorf(millrace.ErrModel, "the rank of keepInput is not known; it must be a scalar or a vector")
+	case rank == 1 && !b.EnqueueMany:
+		return millrace.Errorf(millrace.ErrModel, "keepInput is a vector, which needs EnqueueMany")
+	case rank > 1:
+		return millrace.Errorf(millrace.ErrModel, "keepInput has %d dimensions; it must be a scalar or a vector", rank)
+	}
+	return nil
+}
+
+// serializedSparse is a sparse tensor of one example as it passes a queue: its
+// indices, values and shape, each serialized.
+var serializedSparse = graph.Spec{DType: tfbridge.String, Shape: tfbridge.MakeShape(3)}
+
+// checkSparse returns what is wrong with sparse tensor i of the lists.
+func (b batching) checkSparse(i int) error {
+	for _, list := range b.lists {
+		if i >= len(list.Sparse) || len(list.Sparse) != len(b.lists[0].Sparse) || len(list.Dense) != len(b.lists[0].Dense) {
+			return millrace.Errorf(millrace.ErrModel, "all Tensors must have the same number of tensors")
+		}
+		x, first := list.Sparse[i], b.lists[0].Sparse[i]
+		if x.Indices.Op == nil || x.Values.Op == nil || x.Shape.Op == nil {
+			return millrace.Errorf(millrace.ErrModel, "one of its parts is the zero Output")
+		}
+		if x.Values.DataType() != first.Values.DataType() || !graph.SpecOf(x.Shape).Shape.IsCompatibleWith(graph.SpecOf(first.Shape).Shape) {
+			return millrace.Errorf(millrace.ErrModel, "the sources do not agree in its data type or its rank")
+		}
+	}
+	return nil
+}
+
+// serialize adds the operation that makes strings of a sparse tensor.
+func (b batching) serialize(s *graph.Scope, x graph.SparseTensor) tfbridge.Output {
+	opType := "SerializeSparse"
+	if b.EnqueueMany {
+		opType = "SerializeManySparse"
+	}
+	serialized := s.Op1(opType, map[string]any{"out_type": tfbridge.String}, x.Indices, x.Values, x.Shape)
+	if s.Err() == nil && !b.EnqueueMany {
+		s.UpdateErr(opType, s.Graph().SetShape(serialized, serializedSparse.Shape))
+	}
+	return serialized
+}
+
+// deserialize adds the operation that makes one sparse tensor of those of a batch,
+// which look like x.
+func deserialize(s *graph.Scope, serialized tfbridge.Output, x graph.SparseTensor) graph.SparseTensor {
+	out := s.Op("DeserializeManySparse", map[string]any{"dtype": x.Values.DataType()}, serialized)
+	if len(out) != 3 {
+		return graph.SparseTensor{}
+	}
+	return graph.SparseTensor{Indices: out[0], Values: out[1], Shape: out[2]}
+}
