@@ -161,3 +161,27 @@ func TestFolderThatIsAFile(t *testing.T) {
 		t.Errorf("%v, want an error of class ErrIO that names the path", err)
 	}
 }
+
+// A summary that TensorFlow serialized is written as it is.
+func TestSummary(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir, nil)
+	want := &pb.Summary{Value: []*pb.Summary_Value{{Tag: "fraction_of_32_full", Value: &pb.Summary_Value_SimpleValue{SimpleValue: 0.5}}}}
+	data, err := proto.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Summary(3, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Summary(4, []byte("no summary")); !errors.Is(err, millrace.ErrModel) {
+		t.Errorf("bytes that are no summary: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := read(t, dir)
+	if len(all) != 2 || all[1].Step != 3 || !proto.Equal(all[1].GetSummary(), want) {
+		t.Errorf("events %v, want the summary", all)
+	}
+}

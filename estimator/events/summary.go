@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
 	pb "millrace/internal/tfproto"
 )
 
@@ -37,6 +40,16 @@ func (w *Writer) Histogram(step int64, name string, h *Histogram) error {
 	}
 	value := tensorValue(name, histogramsPlugin, pb.DataClass_DATA_CLASS_TENSOR, tensor)
 	return w.summary(step, &pb.Summary{Value: []*pb.Summary_Value{value}})
+}
+
+// Summary writes a serialized tensorflow.Summary, as TensorFlow's summary operations
+// give it.
+func (w *Writer) Summary(step int64, summary []byte) error {
+	s := &pb.Summary{}
+	if err := proto.Unmarshal(summary, s); err != nil {
+		return millrace.Errorf(millrace.ErrModel, "summary of step %d: %w", step, err)
+	}
+	return w.summary(step, s)
 }
 
 // Graph writes a graph, a serialized tensorflow.GraphDef.

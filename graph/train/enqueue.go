@@ -1,7 +1,6 @@
 package train
 
 import (
-	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/tfbridge"
@@ -44,46 +43,6 @@ func (b batching) keptRows(s *graph.Scope, values []tfbridge.Output) tfbridge.Ou
 		flags = s.Op1("BroadcastTo", nil, flags, rows)
 	}
 	return graph.Reshape(s, graph.Where(s, flags), s.Const([]int64{-1}))
-}
-
-// checkKeep returns what is wrong with what says which examples to keep.
-func (b batching) checkKeep() error {
-	if b.keep.Op == nil {
-		return nil
-	}
-	keep := graph.SpecOf(b.keep)
-	switch rank := keep.Shape.NumDimensions(); {
-	case keep.DType != tfbridge.Bool:
-		return millrace.Errorf(millrace.ErrModel, "keepInput is %v, must be of type bool", keep)
-	case rank < 0:
-		return millrace.Errorf(millrace.ErrModel, "the rank of keepInput is not known; it must be a scalar or a vector")
-	case rank == 1 && !b.EnqueueMany:
-		return millrace.Errorf(millrace.ErrModel, "keepInput is a vector, which needs EnqueueMany")
-	case rank > 1:
-		return millrace.Errorf(millrace.ErrModel, "keepInput has %d dimensions; it must be a scalar or a vector", rank)
-	}
-	return nil
-}
-
-// serializedSparse is a sparse tensor of one example as it passes a queue: its
-// indices, values and shape, each serialized.
-var serializedSparse = graph.Spec{DType: tfbridge.String, Shape: tfbridge.MakeShape(3)}
-
-// checkSparse returns what is wrong with sparse tensor i of the lists.
-func (b batching) checkSparse(i int) error {
-	for _, list := range b.lists {
-		if i >= len(list.Sparse) || len(list.Sparse) != len(b.lists[0].Sparse) || len(list.Dense) != len(b.lists[0].Dense) {
-			return millrace.Errorf(millrace.ErrModel, "all Tensors must have the same number of tensors")
-		}
-		x, first := list.Sparse[i], b.lists[0].Sparse[i]
-		if x.Indices.Op == nil || x.Values.Op == nil || x.Shape.Op == nil {
-			return millrace.Errorf(millrace.ErrModel, "one of its parts is the zero Output")
-		}
-		if x.Values.DataType() != first.Values.DataType() || !graph.SpecOf(x.Shape).Shape.IsCompatibleWith(graph.SpecOf(first.Shape).Shape) {
-			return millrace.Errorf(millrace.ErrModel, "the sources do not agree in its data type or its rank")
-		}
-	}
-	return nil
 }
 
 // serialize adds the operation that makes strings of a sparse tensor.

@@ -107,16 +107,6 @@ func moreSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	return tfbridge.MakeShape(dims...)
 }
 
-// addRunner adds a runner to the graph's, and returns the queue for its consumers.
-func addRunner(s *graph.Scope, q *queue.Queue, ops []*tfbridge.Operation, cancelOp *tfbridge.Operation) *queue.Queue {
-	if s.Err() != nil {
-		return nil
-	}
-	r := NewQueueRunner(s, q, ops, &QueueRunnerOptions{CancelOp: cancelOp})
-	AddQueueRunner(s, r)
-	return r.Queue()
-}
-
 // StringInputProducer returns a queue of strings, such as the names of files, and
 // adds the [QueueRunner] that fills it. The input is a vector of strings, which must
 // not be empty. A summary tells how full the queue is.

@@ -77,11 +77,19 @@ func (p *pipelines) values(epochs int64, names ...string) tfbridge.Output {
 
 // readers returns one record of each of n readers that share a queue of file names.
 func (p *pipelines) readers(n int, epochs int64, names ...string) []train.Tensors {
-	files := p.files(epochs, names...)
 	var all []train.Tensors
+	for _, value := range p.readersOf(p.files(epochs, names...), n) {
+		all = append(all, dense(value))
+	}
+	return all
+}
+
+// readersOf returns one record of each of n readers of a queue of file names.
+func (p *pipelines) readersOf(files *queue.Queue, n int) []tfbridge.Output {
+	var all []tfbridge.Output
 	for range n {
 		_, value := reader.NewTFRecord(p.Scope, nil).Read(p.Scope, files)
-		all = append(all, dense(value))
+		all = append(all, value)
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -139,6 +138,16 @@ func (r *QueueRunner) guard(s *graph.Scope, handle tfbridge.Output) tfbridge.Out
 // starts.
 func AddQueueRunner(s *graph.Scope, r *QueueRunner) { s.AddToCollection(queueRunners, r) }
 
+// addRunner adds a runner to the graph's, and returns the queue for its consumers.
+func addRunner(s *graph.Scope, q *queue.Queue, ops []*tfbridge.Operation, cancelOp *tfbridge.Operation) *queue.Queue {
+	if s.Err() != nil {
+		return nil
+	}
+	r := NewQueueRunner(s, q, ops, &QueueRunnerOptions{CancelOp: cancelOp})
+	AddQueueRunner(s, r)
+	return r.Queue()
+}
+
 // QueueRunners returns the runners of the graph, in the order in which they were
 // added.
 func QueueRunners(s *graph.Scope) []*QueueRunner {
@@ -236,70 +245,4 @@ func (r *QueueRunner) prepare(session *tfbridge.Session) (p prepared, err error)
 		_, err = session.Run(nil, nil, []*tfbridge.Operation{r.started})
 	}
 	return p, err
-}
-
-// stage is a runner that runs in one session.
-type stage struct {
-	runner      *QueueRunner
-	coordinator *Coordinator
-	session     *tfbridge.Session
-	runs        prepared
-	keep        func() bool   // keeps cancel from being called; false if it was called
-	canceled    chan struct{} // closed when cancel has ended
-
-	mu   sync.Mutex
-	live int // goroutines that go on
-}
-
-// fill runs an enqueue operation until the data ends, it fails, or ctx is done.
-func (g *stage) fill(ctx context.Context, name string, enqueue *tfbridge.Callable) (err error) {
-	ended := false
-	defer func() { g.leave(ended) }()
-	for ctx.Err() == nil {
-		// With ctx, Run would return while the run goes on. The cancel operation
-		// ends a run that waits.
-		if _, err := enqueue.Run(context.Background(), nil); err != nil {
-			if ended = g.runner.isClosed(err); ended {
-				return nil
-			}
-			err = fmt.Errorf("%s: %w", name, err)
-			g.coordinator.RequestStop(err) // before leave, which waits for the cancellation
-			return err
-		}
-	}
-	return nil
-}
-
-// isClosed reports whether an enqueue operation failed because the data has ended.
-func (r *QueueRunner) isClosed(err error) bool {
-	return slices.ContainsFunc(r.closed, func(c tfbridge.Code) bool { return errors.Is(err, c) })
-}
-
-// leave counts a goroutine that ends. The last one closes the queue if the data ended
-// for it, and waits until a cancellation has ended.
-func (g *stage) leave(ended bool) {
-	g.mu.Lock()
-	g.live--
-	last := g.live == 0
-	g.mu.Unlock()
-	if !last {
-		return
-	}
-	if ended {
-		// It fails if the queue is closed already, which is as well.
-		_, _ = g.runs.close.Run(context.Background(), nil)
-	}
-	if !g.keep() {
-		<-g.canceled
-	}
-	g.runner.mu.Lock()
-	delete(g.runner.running, g.session)
-	g.runner.mu.Unlock()
-}
-
-// cancel closes the queue so that no enqueue waits. It fails if the queue is closed
-// already, or the session, which is as well.
-func (g *stage) cancel() {
-	defer close(g.canceled)
-	_, _ = g.runs.cancel.Run(context.Background(), nil)
 }
