@@ -160,10 +160,7 @@ func realRange(u *rules) string {
 
 // rangeText returns " from 1 to 1000", or " of at least 1" if one end is open.
 func rangeText(u *rules) string {
-	high := u.max
-	if high == nil || u.limit != nil && *u.limit < *high {
-		high = u.limit
-	}
+	high := u.high()
 	switch {
 	case u.min != nil && high != nil:
 		return fmt.Sprintf(" from %d to %d", *u.min, *high)

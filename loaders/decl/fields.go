@@ -21,6 +21,14 @@ type rules struct {
 	items                    *rules // of the elements of a list
 }
 
+// high returns the largest integer that is allowed, nil if there is none.
+func (r *rules) high() *int64 {
+	if r.max == nil || r.limit != nil && *r.limit < *r.max {
+		return r.limit
+	}
+	return r.max
+}
+
 // field is a declared key.
 type field struct {
 	key   string

@@ -174,11 +174,8 @@ func integers(u *rules) *jsonschema.Schema {
 	if u.min != nil {
 		out.Minimum = bound(*u.min)
 	}
-	if u.max != nil {
-		out.Maximum = bound(*u.max)
-	}
-	if u.limit != nil {
-		out.Maximum = bound(*u.limit)
+	if high := u.high(); high != nil {
+		out.Maximum = bound(*high)
 	}
 	return out
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"millrace/loaders/diag"
 )
@@ -40,6 +42,25 @@ func TestError(t *testing.T) {
 				t.Errorf("Error()\n got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// What could send control codes to a terminal is quoted, and nothing else is.
+func TestPrintable(t *testing.T) {
+	for r := range rune(0x200) {
+		name := "a" + string(r)
+		want := name
+		if unicode.IsControl(r) {
+			want = fmt.Sprintf("%q", name)
+		}
+		if got := (&diag.Diagnostic{File: name}).Place(); got != want {
+			t.Errorf("U+%04X: got %s, want %s", r, got, want)
+		}
+	}
+	for name, want := range map[string]string{"\xff": `"\xff"`, "\uFFFD": "\"\uFFFD\"", "\uFFFC": "\uFFFC", "\uFFFE": "\uFFFE"} {
+		if got := (&diag.Diagnostic{File: name}).Place(); got != want {
+			t.Errorf("%q: got %s, want %s", name, got, want)
+		}
 	}
 }
 
@@ -108,6 +129,38 @@ func TestNearest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := diag.Nearest(tt.name, known); got != tt.want {
+			t.Errorf("Nearest(%.20q)\n got %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+	// A third of the letters may be mistakes: a swap of neighbours is one.
+	for mistyped, near := range map[string]bool{
+		"badcfeghi": true, "badcfehgi": false, "badcfegih": false, "abdcfegih": true, "abcdefghixyz": true, "abcdefghiwxyz": true, "abcdefghivwxyz": false,
+		"cdefghi": true, "defghi": false, "abcdefg": true, "abcdef": false, "xbcxefgxi": true, "xbcxexgxi": false, "cabdefghi": true, "acbdfeghx": true,
+		"cbadefghi": true, "xcabdefghi": true, "xcabdefghx": false, "ABCDEFGHI": true, "aacbcdefghi": true,
+	} {
+		if got := diag.Nearest(mistyped, []string{"abcdefghi"}); (got != "") != near {
+			t.Errorf("Nearest(%q): got %q", mistyped, got)
+		}
+	}
+	// The nearest wins, the first of equals, and the case does not count.
+	for _, tt := range []struct {
+		name, want string
+		known      []string
+	}{
+		{"abcdefxhi", "abcdefghi", []string{"xbcdefxhx", "abcdefghi", "abcdefyhi"}},
+		{"abcdefghi", "aBCdefghi", []string{"abcdefghj", "aBCdefghi", "ABCDEFGHI"}},
+		{"ab", "ac", []string{"xy", "ac", "abcd"}},
+		{"a", "", []string{"b"}},
+		{strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", []string{strings.Repeat("a", 63) + "b"}},
+		{strings.Repeat("a", 65), "", []string{strings.Repeat("a", 64) + "b"}},
+		{strings.Repeat("a", 65), "", []string{strings.Repeat("a", 64)}},
+		{strings.Repeat("a", 64), "", []string{strings.Repeat("a", 65)}},
+		{strings.Repeat("a", 63), strings.Repeat("a", 64), []string{strings.Repeat("a", 64)}},
+		{"abcd", "", append(slices.Repeat([]string{"x"}, 4096), "abce")},
+		{"abcd", "abce", append(slices.Repeat([]string{"x"}, 4095), "abce")},
+		{"äöüäöü", "aöüäöu", []string{"aöüäöu"}},
+	} {
+		if got := diag.Nearest(tt.name, tt.known); got != tt.want {
 			t.Errorf("Nearest(%.20q)\n got %q\nwant %q", tt.name, got, tt.want)
 		}
 	}

@@ -78,8 +78,9 @@ func TestParseErrors(t *testing.T) {
 		{"depth", deep(65), "1:65: more than 64 lists"},
 		{"100,000 deep", strings.Repeat("[", 100_000), "more than 64 lists"},
 		{"100,000 objects deep", strings.Repeat(`{"a":`, 100_000), "more than 64 lists"},
-		{"size", `"` + strings.Repeat("1", jsonpos.MaxBytes), "more than 16 MiB"},
-		{"values", "[" + strings.Repeat("1,", jsonpos.MaxValues) + "1]", "more than 2097152 values"},
+		{"size", `"` + strings.Repeat("1", jsonpos.MaxBytes), "1:16777217: more than 16 MiB"},
+		{"a continuation alone", "\"\x80\"", "1:2: the byte 0x80 is not UTF-8"},
+		{"values", "[" + strings.Repeat("1,", jsonpos.MaxValues-1) + "1]", "more than 2097152 values"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,6 +96,39 @@ func TestParseErrors(t *testing.T) {
 	}
 	if _, err := jsonpos.Parse([]byte(deep(64))); err != nil {
 		t.Errorf("64 lists inside one another: %v", err)
+	}
+}
+
+// A letter right behind a number is part of what should have been the number.
+func TestWordsAfterNumbers(t *testing.T) {
+	for c := range 256 {
+		src := "[1" + string([]byte{byte(c)}) + "]"
+		_, err := jsonpos.Parse([]byte(src))
+		word := c >= 'a' && c <= 'z' && c != 'e' || c >= 'A' && c <= 'Z' && c != 'E' || c == '_'
+		if got := err != nil && strings.Contains(err.Error(), "expected the end of the number"); got != word {
+			t.Errorf("Parse(%q) = %v", src, err)
+		}
+	}
+}
+
+// Escape sequences are read as encoding/json reads them.
+func TestEscapes(t *testing.T) {
+	const src = `"\"\\\/\b\f\n\r\t \u00aF\uFABC\uabcd\u1f9A\u0F0f\uD83D\uDE00"`
+	var want string
+	if err := json.Unmarshal([]byte(src), &want); err != nil {
+		t.Fatal(err)
+	}
+	n, err := jsonpos.Parse([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n.Text(); got != want {
+		t.Errorf("Text\n got %q\nwant %q", got, want)
+	}
+	for _, c := range "0gG@`/:" {
+		if _, err := jsonpos.Parse([]byte(`"\u01` + string(c) + `0"`)); (err == nil) != (c == '0') {
+			t.Errorf("digit %q: %v", c, err)
+		}
 	}
 }
 
