@@ -16,6 +16,26 @@ func Linear(_ *Net, x tfbridge.Output) tfbridge.Output { return x }
 // Relu is the larger of x and 0.
 func Relu(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Relu", nil, x) }
 
+// Relu6 is Relu cut off at 6.
+func Relu6(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Relu6", nil, x) }
+
+// LeakyRelu is x where that is positive, else 0.2 * x.
+func LeakyRelu(n *Net, x tfbridge.Output) tfbridge.Output {
+	return n.f("LeakyRelu", map[string]any{"alpha": float32(0.2)}, x)
+}
+
+// Selu is the scaled exponential linear unit.
+func Selu(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Selu", nil, x) }
+
+// Softplus is log(1 + exp(x)).
+func Softplus(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Softplus", nil, x) }
+
+// Softsign is x / (1 + |x|).
+func Softsign(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Softsign", nil, x) }
+
+// Exponential is exp(x).
+func Exponential(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Exp", nil, x) }
+
 // Elu is x where that is positive, else exp(x) - 1.
 func Elu(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Elu", nil, x) }
 
@@ -27,6 +47,9 @@ func Sigmoid(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Sigmoid", 
 
 // Softmax makes probabilities of the last dimension.
 func Softmax(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Softmax", nil, x) }
+
+// LogSoftmax makes logarithms of probabilities of the last dimension.
+func LogSoftmax(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("LogSoftmax", nil, x) }
 
 // Swish is x * sigmoid(x), also called SiLU.
 func Swish(n *Net, x tfbridge.Output) tfbridge.Output {

@@ -1,8 +1,6 @@
 package layers
 
 import (
-	"math"
-
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -31,26 +29,6 @@ func dims(s *graph.Scope, shape []int64) tfbridge.Output {
 	return s.Const(append([]int64{}, shape...))
 }
 
-// GlorotUniform draws from -limit to limit, where limit is the root of
-// 6 / (inputs + outputs).
-type GlorotUniform struct{}
-
-func (GlorotUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
-	in, out := fans(shape)
-	return uniform(s, shape, seed, math.Sqrt(6/max(1, in+out)))
-}
-
-// HeNormal draws from a normal distribution of standard deviation sqrt(2 / inputs),
-// cut off at two standard deviations.
-type HeNormal struct{}
-
-func (HeNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
-	in, _ := fans(shape)
-	const cut = 0.87962566103423978 // what cutting off leaves of the standard deviation
-	x := s.Op1("StatelessTruncatedNormal", nil, dims(s, shape), s.Const([]int64{seed, 0}))
-	return graph.Mul(s, x, s.Const(float32(math.Sqrt(2/max(1, in))/cut)))
-}
-
 // RandomUniform draws from -Limit to Limit; Limit 0 means 0.05.
 type RandomUniform struct{ Limit float64 }
 
@@ -59,6 +37,30 @@ func (r RandomUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge
 		r.Limit = 0.05
 	}
 	return uniform(s, shape, seed, r.Limit)
+}
+
+// RandomNormal draws from a normal distribution; StdDev 0 means 0.05.
+type RandomNormal struct{ StdDev float64 }
+
+func (r RandomNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+	return normal(s, "StatelessRandomNormal", shape, seed, r.StdDev)
+}
+
+// TruncatedNormal draws from a normal distribution that is cut off at two standard
+// deviations; StdDev 0 means 0.05.
+type TruncatedNormal struct{ StdDev float64 }
+
+func (r TruncatedNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+	return normal(s, "StatelessTruncatedNormal", shape, seed, r.StdDev)
+}
+
+// normal draws from a normal distribution; a deviation of 0 means 0.05.
+func normal(s *graph.Scope, op string, shape []int64, seed int64, deviation float64) tfbridge.Output {
+	if deviation == 0 {
+		deviation = 0.05
+	}
+	x := s.Op1(op, nil, dims(s, shape), s.Const([]int64{seed, 0}))
+	return graph.Mul(s, x, s.Const(float32(deviation)))
 }
 
 // uniform draws from -limit to limit.
@@ -96,22 +98,6 @@ type Values []float32
 
 func (v Values) value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
 	return graph.Reshape(s, s.Const([]float32(v)), dims(s, shape))
-}
-
-// fans returns how many inputs and outputs a unit of a layer has, by the shape of the
-// layer's kernel.
-func fans(shape []int64) (in, out float64) {
-	switch len(shape) {
-	case 0:
-		return 1, 1
-	case 1:
-		return float64(shape[0]), float64(shape[0])
-	}
-	field := 1.0
-	for _, n := range shape[:len(shape)-2] {
-		field *= float64(n)
-	}
-	return field * float64(shape[len(shape)-2]), field * float64(shape[len(shape)-1])
 }
 
 // forgetBias is the bias of an LSTM: one for the forget gate, else zero.

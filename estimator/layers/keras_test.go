@@ -96,6 +96,69 @@ var kerasCases = map[string]func(n *Net, x, lengths tfbridge.Output) tfbridge.Ou
 	"attention_lengths": func(n *Net, x, lengths tfbridge.Output) tfbridge.Output {
 		return MultiHeadAttention(n, x, x, 2, &AttentionOptions{KeySize: 3, Lengths: lengths})
 	},
+	"conv1d": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Conv1D(n, x, 4, 3, &ConvOptions{Strides: []int64{2}, Activation: Relu})
+	},
+	"conv1d_causal": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Conv1D(n, x, 3, 2, &ConvOptions{Dilation: []int64{2}, Causal: true})
+	},
+	"conv2d_transpose": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Conv2DTranspose(n, x, 2, []int64{3, 2}, &ConvOptions{Strides: []int64{2, 2}})
+	},
+	"conv2d_transpose_same": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Conv2DTranspose(n, x, 2, []int64{3, 3}, &ConvOptions{Strides: []int64{2, 1}, Same: true, NoBias: true})
+	},
+	"depthwise": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return DepthwiseConv2D(n, x, []int64{3, 3}, &DepthwiseOptions{Stride: 2, Multiplier: 2, Activation: Tanh})
+	},
+	"separable": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return SeparableConv2D(n, x, 5, []int64{3, 2}, &DepthwiseOptions{Same: true, Multiplier: 2})
+	},
+	"max_pool_1d": func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return MaxPool1D(n, x, 2, nil) },
+	"average_pool_1d": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return AveragePool1D(n, x, 3, &PoolOptions{Strides: []int64{1}, Same: true})
+	},
+	"global_average_1d": func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return GlobalAveragePool1D(n, x) },
+	"global_max_1d":     func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return GlobalMaxPool1D(n, x) },
+	"global_max":        func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return GlobalMaxPool2D(n, x) },
+	"upsampling":        func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return UpSampling2D(n, x, []int64{2, 3}) },
+	"zero_padding": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return ZeroPadding2D(n, x, [2]int64{1, 0}, [2]int64{2, 1})
+	},
+	"simple_rnn": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return SimpleRNN(n, x, 3, &RecurrentOptions{ReturnSequences: true})
+	},
+	"bidirectional": func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return Bidirectional(n, x, LSTM, 3, nil) },
+	"bidirectional_sequences": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Bidirectional(n, x, LSTM, 3, &BidirectionalOptions{ReturnSequences: true})
+	},
+	"bidirectional_lengths": func(n *Net, x, lengths tfbridge.Output) tfbridge.Output {
+		return Bidirectional(n, x, GRU, 3, &BidirectionalOptions{Lengths: lengths})
+	},
+	"bidirectional_sum": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Bidirectional(n, x, GRU, 3, &BidirectionalOptions{ReturnSequences: true, Merge: MergeSum})
+	},
+	"bidirectional_ave": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Bidirectional(n, x, SimpleRNN, 3, &BidirectionalOptions{Merge: MergeAve})
+	},
+	"bidirectional_mul": func(n *Net, x, _ tfbridge.Output) tfbridge.Output {
+		return Bidirectional(n, x, SimpleRNN, 3, &BidirectionalOptions{Merge: MergeMul})
+	},
+	"relu6":       activation(Relu6),
+	"leaky_relu":  activation(LeakyRelu),
+	"selu":        activation(Selu),
+	"softplus":    activation(Softplus),
+	"softsign":    activation(Softsign),
+	"exponential": activation(Exponential),
+	"log_softmax": activation(LogSoftmax),
+	"elu":         activation(Elu),
+	"swish":       activation(Swish),
+	"softmax":     activation(Softmax),
+}
+
+// activation is a layer that is an activation alone.
+func activation(a Activation) func(n *Net, x, lengths tfbridge.Output) tfbridge.Output {
+	return func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return a(n, x) }
 }
 
 // Each layer has Keras's variables, and gives what Keras's gives with the same values.
@@ -107,6 +170,9 @@ func TestKeras(t *testing.T) {
 	var r recorded
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
+	}
+	if len(r.Cases) != len(kerasCases) {
+		t.Errorf("%d layers, %d cases are recorded", len(kerasCases), len(r.Cases))
 	}
 	for name, c := range r.Cases {
 		if kerasCases[name] == nil {

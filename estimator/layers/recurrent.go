@@ -5,7 +5,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// RecurrentOptions are the options of LSTM and GRU. Nil and the zero value mean
+// RecurrentOptions are the options of LSTM, GRU and SimpleRNN. Nil and the zero value mean
 // Keras's defaults.
 type RecurrentOptions struct {
 	Name            string // "": lstm, gru, lstm_1, ...
@@ -15,6 +15,8 @@ type RecurrentOptions struct {
 	// as a loader's secondary feature of type lengths gives it. At steps of padding
 	// the state stays as it is, as with a mask in Keras. The zero Output means all.
 	Lengths tfbridge.Output
+
+	direction *direction // of Bidirectional; nil: forward
 }
 
 // LSTM is keras.layers.LSTM over x of shape [batch, steps, features]. The result has
@@ -40,6 +42,24 @@ func LSTM(n *Net, x tfbridge.Output, units int64, o *RecurrentOptions) tfbridge.
 		}
 		c = graph.Add(s, graph.Mul(s, Sigmoid(n, gates[1]), c), graph.Mul(s, Sigmoid(n, gates[0]), Tanh(n, gates[2])))
 		return []tfbridge.Output{graph.Mul(s, Sigmoid(n, gates[3]), Tanh(n, c)), c}
+	})
+}
+
+// SimpleRNN is keras.layers.SimpleRNN over x of shape [batch, steps, features]. The
+// result has the shape of that of [LSTM].
+//
+//	h := tanh(x W + h U + b)
+func SimpleRNN(n *Net, x tfbridge.Output, units int64, o *RecurrentOptions) tfbridge.Output {
+	r := n.recurrent("simple_rnn", x, units, o)
+	kernel := n.Variable(r.name+"/simple_rnn_cell/kernel", []int64{last(x), units}, nil)
+	recurrent := n.Variable(r.name+"/simple_rnn_cell/recurrent_kernel", []int64{units, units}, &VariableOptions{Initializer: Orthogonal{}})
+	bias := n.Variable(r.name+"/simple_rnn_cell/bias", []int64{units}, &VariableOptions{Initializer: Zeros})
+	if n.Err() != nil {
+		return tfbridge.Output{}
+	}
+	inputs := n.f("BiasAdd", nil, n.product(x, kernel, units), bias)
+	return r.run(inputs, 1, func(n *Net, x tfbridge.Output, state []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{Tanh(n, graph.Add(n.Scope, x, n.f("MatMul", nil, state[0], recurrent)))}
 	})
 }
 
@@ -95,7 +115,7 @@ func (n *Net) recurrent(kind string, x tfbridge.Output, units int64, o *Recurren
 	if o != nil {
 		r.o = *o
 	}
-	r.name = n.layer(r.o.Name, kind)
+	r.name = r.o.direction.layer(n, r.o.Name, kind)
 	if rank := graph.SpecOf(x).Shape.NumDimensions(); n.Err() == nil && rank != 3 {
 		n.fail("%s: the input has the shape %v; it must be [batch, steps, features]", r.name, x.Shape())
 	}
@@ -129,12 +149,13 @@ func (r *recurrent) run(inputs tfbridge.Output, states int, cell func(n *Net, x 
 	}, func(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
 		inner := *n
 		inner.Scope = s
-		x := s.Op1("TensorListGetItem", map[string]any{"element_dtype": tfbridge.Float}, list, v[0], s.Const([]int32{-1, int32(size)}))
-		state := r.masked(s, v[0], cell(&inner, x, v[2:]), v[2:])
+		at := r.o.direction.step(s, v[0], steps)
+		x := s.Op1("TensorListGetItem", map[string]any{"element_dtype": tfbridge.Float}, list, at, s.Const([]int32{-1, int32(size)}))
+		state := r.masked(s, at, cell(&inner, x, v[2:]), v[2:])
 		if s.Err() != nil {
 			return nil
 		}
-		set := s.Op1("TensorListSetItem", nil, v[1], v[0], state[0])
+		set := s.Op1("TensorListSetItem", nil, v[1], at, state[0])
 		return append([]tfbridge.Output{graph.Add(s, v[0], s.Const(int32(1))), set}, state...)
 	}, &graph.WhileOptions{Shapes: shapes})
 	if s.Err() != nil {
@@ -147,7 +168,7 @@ func (r *recurrent) run(inputs tfbridge.Output, states int, cell func(n *Net, x 
 	return n.shaped(s.Op1("Transpose", nil, all, s.Const([]int32{1, 0, 2})), inputs, r.units)
 }
 
-// masked keeps the states of examples that have ended.
+// masked keeps the states of examples to which a step does not belong.
 func (r *recurrent) masked(s *graph.Scope, step tfbridge.Output, state, old []tfbridge.Output) []tfbridge.Output {
 	if r.o.Lengths.Op == nil || s.Err() != nil {
 		return state
