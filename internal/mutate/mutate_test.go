@@ -244,12 +244,9 @@ func TestDraw(t *testing.T) {
 // those of the mutant's package, then the quick ones.
 func TestOrder(t *testing.T) {
 	own, other := &program{listed: &listed{ImportPath: "tiny"}}, &program{listed: &listed{ImportPath: "other"}}
-	m := &mutant{pkg: &loaded{listed: own.listed}, src: &source{name: "tiny.go"}}
-	for _, tt := range []*test{
+	m := &mutant{pkg: &loaded{listed: own.listed}, src: &source{name: "tiny.go"}, tests: []*test{
 		{other, "TestQuick", 1}, {own, "TestSlow", 9e9}, {own, "TestOwn", 2e9}, {other, "TestOften", 1e9}, {own, "TestOnce", 1e9},
-	} {
-		m.tests = append(m.tests, tt)
-	}
+	}}
 	k := &killers{kills: map[kill]int{}}
 	for _, found := range []mutant{
 		{src: m.src, killer: "tiny.TestSlow"}, {src: m.src, killer: "tiny.TestOnce"}, {src: &source{name: "else.go"}, killer: "tiny.TestOwn"},
