@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,7 @@ func (w *workshop) judgeOne(ctx context.Context, m *mutant, k *killers) error {
 	total := time.Duration(0)
 	for rest := k.order(m); len(rest) > 0; {
 		n, sum := 1, rest[0].took
-		for n < len(rest) && rest[n].program == rest[0].program && sum+rest[n].took < together {
+		for n < len(rest) && rest[n].goesWith(rest[0]) && sum+rest[n].took < together {
 			sum += rest[n].took
 			n++
 		}
@@ -92,14 +93,20 @@ func (w *workshop) run(ctx context.Context, m *mutant, tests []*test, limit time
 	return "", nil // nobody knows
 }
 
-// failing returns which test failed, as far as the output says.
+// goesWith reports whether two tests can run in one process alone.
+func (t *test) goesWith(other *test) bool {
+	return t.program == other.program && t.parent() == other.parent()
+}
+
+// failing returns which of tests failed, as far as the output says.
 func failing(out []byte, tests []*test) string {
 	if len(tests) == 1 {
 		return tests[0].name
 	}
 	for line := range strings.Lines(string(out)) {
-		if name, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
-			name, _, _ = strings.Cut(name, " ")
+		name, _ := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: ")
+		name, _, _ = strings.Cut(name, " ")
+		if slices.ContainsFunc(tests, func(t *test) bool { return t.name == name }) {
 			return name
 		}
 	}

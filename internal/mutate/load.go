@@ -115,7 +115,8 @@ func (w *workshop) loadOne(l *listed, exports map[string]string) (*loaded, error
 }
 
 // testsOf returns the packages whose tests are to find the mutants of a
-// package: itself, and those of the same top folder that depend on it.
+// package: itself, those of the same top folder that depend on it, and the one
+// of the test that is to be there with them.
 func (w *workshop) testsOf(l *listed, all []*listed) []*listed {
 	var own, others []*listed
 	for _, t := range all {
@@ -125,6 +126,11 @@ func (w *workshop) testsOf(l *listed, all []*listed) []*listed {
 			own = append(own, t)
 		case t.topFolder() == l.topFolder() && slices.Contains(t.Deps, l.ImportPath):
 			others = append(others, t)
+		case w.with != "":
+			if only, ok := strings.CutPrefix(t.Module.Path+"/"+w.with, t.ImportPath+"."); ok {
+				t.only = only
+				others = append(others, t)
+			}
 		}
 	}
 	return append(own, others...)

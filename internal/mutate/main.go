@@ -32,7 +32,8 @@
 // source. A line that does not compile with its switches goes without.
 //
 // The tests of a package are its own, and those of the packages in the same
-// top folder that depend on it: package loaders tests loaders/build.
+// top folder that depend on it: package loaders tests loaders/build. A test
+// with many cases that is elsewhere can be named to judge, too, case by case.
 //
 // A test that takes more memory than -memory counts as failed, and so does one
 // that hangs while the same test without the mutant is soon done.
@@ -57,6 +58,7 @@ func main() {
 	flag.IntVar(&o.memory, "memory", 6<<10, "`MiB` of memory that a test process may use")
 	flag.DurationVar(&o.budget, "budget", 0, "processor time for the tests of one mutant; one that outlives them survives; 0: all tests")
 	flag.Float64Var(&o.least, "least", 0, "the `percentage` of mutants that tests must find in each package, else exit with 1")
+	flag.StringVar(&o.with, "with", "", "a `test` of another folder whose subtests judge, too: cmd/millrace.TestCases")
 	flag.StringVar(&o.again, "again", "", "mutate only what survived according to this `log` of an earlier run")
 	flag.StringVar(&o.log, "log", "", "append a line for every mutant to this `file`")
 	flag.Parse()

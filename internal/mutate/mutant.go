@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 	"time"
 )
 
@@ -42,6 +43,8 @@ type listed struct {
 
 	TestGoFiles, XTestGoFiles []string
 	Deps                      []string
+
+	only string // of its tests, whose subtests count; "": all tests do
 }
 
 // tested reports whether the package has tests.
@@ -75,11 +78,20 @@ type program struct {
 	path string
 }
 
-// test is a top-level test of a program.
+// test is a test of a program: a top-level one, or a subtest "TestX/y".
 type test struct {
 	*program
 	name string
 	took time.Duration // of processors, with no mutant on
+}
+
+// parent returns the name of the test that a subtest is part of, "" for a
+// top-level test.
+func (t *test) parent() string {
+	if parent, _, ok := strings.Cut(t.name, "/"); ok {
+		return parent
+	}
+	return ""
 }
 
 // String returns the name of a test as the tables of the docs have it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,6 +192,46 @@ func TestMutants(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(left) != 4 {
 		t.Errorf("the module holds %v, %v", left, err)
+	}
+}
+
+// A test of another folder can judge, case by case.
+func TestWith(t *testing.T) {
+	dir := tiny(t)
+	const elsewhere = `package cases
+
+import (
+	"tiny"
+	"testing"
+)
+
+func TestCases(t *testing.T) {
+	t.Run("used (at last)", func(t *testing.T) {
+		if !tiny.Unused() {
+			t.Error("Unused")
+		}
+	})
+	t.Run("odd", func(t *testing.T) { tiny.Odd(true, true) })
+}
+
+func TestOther(t *testing.T) { t.Error("is not asked") }
+`
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "cases"), 0o777), os.WriteFile(filepath.Join(dir, "cases", "cases_test.go"), []byte(elsewhere), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, line := range judged(t, dir, options{packages: []string{"."}, with: "cases.TestCases"}) {
+		if strings.HasPrefix(line, "odd.go") || strings.HasPrefix(line, "tiny.go:33") {
+			got = append(got, line)
+		}
+	}
+	want := []string{
+		"odd.go:6 | never | survived | if false { return b }",
+		"odd.go:6 | negated | survived | if !(!bool(a)) { return b }",
+		"tiny.go:33 | constant | killed by tiny/cases.TestCases/used_(at_last) | return false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mutants (-want +got)\n%s", diff)
 	}
 }
 

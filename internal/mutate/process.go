@@ -34,6 +34,9 @@ func (p *process) output() ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
+	if err := os.Chmod(temp, 0o755); err != nil { // for tests that give up rights
+		return nil, err
+	}
 	p.Env = append(append(os.Environ(), "TMPDIR="+temp), p.Env...)
 	var out bytes.Buffer
 	p.Stdout, p.Stderr = &out, &out

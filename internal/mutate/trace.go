@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,12 +41,27 @@ func (w *workshop) trace(ctx context.Context, programs []*program, packages []*l
 	})
 }
 
-// testsIn returns the top-level tests of a program.
+// testsIn returns the tests of a program that judge.
 func (w *workshop) testsIn(ctx context.Context, p *program) (tests []*test, err error) {
+	if p.only != "" {
+		return w.subtestsIn(ctx, p)
+	}
 	names, err := w.start(ctx, p, "-test.list", "^(Test|Example|Fuzz)").output()
 	for _, name := range strings.Fields(string(names)) {
 		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") {
 			tests = append(tests, &test{program: p, name: name})
+		}
+	}
+	return tests, err
+}
+
+// subtestsIn returns the subtests of the only test that judges.
+func (w *workshop) subtestsIn(ctx context.Context, p *program) (tests []*test, err error) {
+	out, err := w.start(ctx, p, "-test.run", "^"+p.only+"$", "-test.v", "-test.timeout", "20m").output()
+	for line := range strings.Lines(string(out)) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- PASS: "+p.only+"/")
+		if name, _, _ = strings.Cut(name, " "); ok {
+			tests = append(tests, &test{program: p, name: p.only + "/" + name})
 		}
 	}
 	return tests, err
@@ -79,13 +95,17 @@ func (w *workshop) traceOne(ctx context.Context, t *test) (reached []int, err er
 	return slices.Compact(reached), err
 }
 
-// pattern returns what selects tests in their program.
+// pattern returns what selects tests in their program. They have one parent.
 func pattern(tests []*test) string {
 	var names []string
 	for _, t := range tests {
-		names = append(names, t.name)
+		names = append(names, regexp.QuoteMeta(strings.TrimPrefix(t.name, t.parent()+"/")))
 	}
-	return "^(" + strings.Join(names, "|") + ")$"
+	all := "^(" + strings.Join(names, "|") + ")$"
+	if parent := tests[0].parent(); parent != "" {
+		return "^" + parent + "$/" + all
+	}
+	return all
 }
 
 func lastLines(text []byte, n int) string {
