@@ -6,25 +6,39 @@
 // tensorflow.* itself does not panic beside ours), and hands the result to
 // protoc-gen-go's own generator.
 //
+// The messages of TensorFlow Serving come from the wheel of its client, and make a
+// package of their own, servingproto. What that wheel lacks stands in
+// serving.txtpb.
+//
 // Usage:
 //
-//	protogen -from WHEEL|DIR -out DIR
+//	protogen -from WHEEL|DIR -serving WHEEL|DIR -out DIR
 package main
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"google.golang.org/protobuf/cmd/protoc-gen-go/internal_gengo"
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// goPackage is the import path of the generated package.
-const goPackage = "millrace/internal/tfproto"
+// The generated packages: TensorFlow's messages, and those of the proto files
+// below servingFolder.
+const (
+	goPackage      = "millrace/internal/tfproto"
+	servingPackage = "millrace/internal/servingproto"
+	servingFolder  = "tensorflow_serving/"
+)
 
 // roots are the files whose messages we use. The files that they import are
 // generated too.
@@ -40,27 +54,52 @@ var roots = []string{
 	"tensorflow/core/protobuf/saved_model.proto",
 	"tensorflow/core/protobuf/tensor_bundle.proto",
 	"tensorflow/core/util/event.proto",
+
+	"tensorflow_serving/apis/get_model_metadata.proto",
+	"tensorflow_serving/apis/get_model_status.proto",
+	"tensorflow_serving/apis/model_management.proto",
+	"tensorflow_serving/apis/prediction_log.proto",
+	"tensorflow_serving/config/ssl_config.proto",
+	"tensorflow_serving/servables/tensorflow/session_bundle_config.proto",
 }
+
+// servingText describes messages of TensorFlow Serving's config files, which the
+// wheel of its client does not have: a FileDescriptorSet.
+//
+//go:embed serving.txtpb
+var servingText []byte
 
 func main() {
 	from := flag.String("from", "", "TensorFlow's wheel, or a folder with its *_pb2.py files somewhere below")
-	out := flag.String("out", "", "folder to write the Go files to")
+	serving := flag.String("serving", "", "the wheel tensorflow-serving-api, or such a folder")
+	out := flag.String("out", "", "folder above those to write the Go files to")
 	flag.Parse()
-	if *from == "" || *out == "" {
+	if *from == "" || *serving == "" || *out == "" {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*from, *out); err != nil {
+	if err := run(*out, *from, *serving); err != nil {
 		fmt.Fprintln(os.Stderr, "protogen:", err)
 		os.Exit(1)
 	}
 }
 
-// run generates the package from the descriptors at from.
-func run(from, out string) error {
-	all, err := readDescriptors(from)
-	if err != nil {
-		return err
+// run generates the packages from the descriptors at the places in from.
+func run(out string, from ...string) error {
+	all := map[string]*descriptorpb.FileDescriptorProto{}
+	for _, place := range from {
+		files, err := readDescriptors(place)
+		if err != nil {
+			return err
+		}
+		maps.Copy(all, files)
+	}
+	var serving descriptorpb.FileDescriptorSet
+	if err := prototext.Unmarshal(servingText, &serving); err != nil {
+		return fmt.Errorf("serving.txtpb: %w", err)
+	}
+	for _, f := range serving.File {
+		all[f.GetName()] = f
 	}
 	files, err := closure(all, roots)
 	if err != nil {
@@ -88,7 +127,7 @@ func generate(files descriptors) (*pluginpb.CodeGeneratorResponse, error) {
 	}
 	for _, f := range gen.Files {
 		if f.Generate {
-			f.GeneratedFilenamePrefix = flatName(f.Desc.Path())
+			f.GeneratedFilenamePrefix = path.Join(path.Base(string(f.GoImportPath)), flatName(f.Desc.Path()))
 			internal_gengo.GenerateFile(gen, f)
 		}
 	}
@@ -101,13 +140,15 @@ func generate(files descriptors) (*pluginpb.CodeGeneratorResponse, error) {
 
 // write replaces the generated files in out by those of resp.
 func write(out string, resp *pluginpb.CodeGeneratorResponse) error {
-	old, err := filepath.Glob(filepath.Join(out, "*_gen.go"))
-	if err != nil {
-		return err
-	}
-	for _, name := range old {
-		if err := os.Remove(name); err != nil {
+	for _, pkg := range []string{goPackage, servingPackage} {
+		old, err := filepath.Glob(filepath.Join(out, path.Base(pkg), "*_gen.go"))
+		if err != nil {
 			return err
+		}
+		for _, name := range old {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
 		}
 	}
 	for _, f := range resp.File {

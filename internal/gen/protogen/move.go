@@ -78,8 +78,9 @@ func flatName(name string) string {
 	return parent + "_" + base
 }
 
-// move returns a copy of f below the proto package millrace, as a file of the
-// Go package tfproto. Files of protobuf itself are not moved.
+// move returns a copy of f below the proto package millrace, as a file of its Go
+// package. Files of protobuf itself are not moved. Services are left out, because
+// they would be moved as well, and clients ask for the old names.
 func move(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
 	f = proto.CloneOf(f)
 	if wellKnown(f.GetName()) {
@@ -87,7 +88,8 @@ func move(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto
 	}
 	f.Name = proto.String(movedPath(f.GetName()))
 	f.Package = proto.String(prefix + "." + f.GetPackage())
-	f.Options = &descriptorpb.FileOptions{GoPackage: proto.String(goPackage)}
+	f.Options = &descriptorpb.FileOptions{GoPackage: proto.String(goPackageOf(f.GetName()))}
+	f.Service = nil
 	for i, dep := range f.Dependency {
 		f.Dependency[i] = movedPath(dep)
 	}
@@ -98,6 +100,14 @@ func move(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto
 		moveField(e)
 	}
 	return f
+}
+
+// goPackageOf returns the import path of the Go package for a moved proto file.
+func goPackageOf(name string) string {
+	if strings.HasPrefix(name, movedPath(servingFolder)) {
+		return servingPackage
+	}
+	return goPackage
 }
 
 // moveMessage renames the types that a message's fields refer to.

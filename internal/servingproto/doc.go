@@ -1,0 +1,5 @@
+// Package servingproto holds Go messages for the protobufs of TensorFlow Serving:
+// requests and answers, its config files, and the records of its warmup requests.
+//
+// They are made and moved as those of package tfproto are.
+package servingproto
