@@ -451,9 +451,52 @@ def keras_export(path):
     archive.write_out(path, verbose=False)
 
 
+def examples(path):
+    """Signatures for Classify and Regress, which take Examples with a feature x.
+
+    classify: inputs string[?] -> classes string[?, 2], scores float32[?, 2];
+    scores_only and regress: inputs -> scores, or outputs float32[?, 1]; wide:
+    outputs float32[?, 2], which is no regression. serving_default: x float32[?]
+    -> y = 2x.
+    """
+    m = tf.Module()
+
+    def parse(serialized):
+        features = {"x": tf.io.FixedLenFeature([], tf.float32)}
+        return tf.io.parse_example(serialized, features)["x"]
+
+    inputs = [spec([None], tf.string, "inputs")]
+
+    @tf.function(input_signature=inputs)
+    def classify(inputs):
+        x = parse(inputs)
+        names = tf.tile(tf.constant([["x", "double"]]), [tf.shape(x)[0], 1])
+        return {"classes": names, "scores": tf.stack([x, 2 * x], axis=1)}
+
+    @tf.function(input_signature=inputs)
+    def scores_only(inputs):
+        x = parse(inputs)
+        return {"scores": tf.stack([x, 2 * x], axis=1)}
+
+    @tf.function(input_signature=inputs)
+    def regress(inputs):
+        return {"outputs": tf.expand_dims(2 * parse(inputs), 1)}
+
+    @tf.function(input_signature=inputs)
+    def wide(inputs):
+        x = parse(inputs)
+        return {"outputs": tf.stack([x, 2 * x], axis=1)}
+
+    @tf.function(input_signature=[spec([None], tf.float32, "x")])
+    def predict(x):
+        return {"y": 2 * x}
+
+    save(m, path, serving_default=predict, classify=classify, scores_only=scores_only, regress=regress, wide=wide)
+
+
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
-          keras_export]
+          keras_export, examples]
 
 
 def main(names):

@@ -1,0 +1,122 @@
+package serving
+
+import (
+	"cmp"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/serving/batching"
+)
+
+// ModelConfig says which versions of a model to serve.
+type ModelConfig struct {
+	Name string
+	// BasePath is the folder of the versions: version 7 is in its folder 7. A
+	// folder that is itself a SavedModel is served as version 1.
+	BasePath      string
+	VersionPolicy VersionPolicy
+	// VersionLabels are other names of versions: "stable", "canary". A request
+	// may name a label instead of a version.
+	VersionLabels map[string]int64
+}
+
+// VersionPolicy says which of the versions that are there to serve. The zero value
+// means the latest.
+type VersionPolicy struct {
+	Latest   int     // so many versions with the highest numbers; 0: 1, unless another field is set
+	All      bool    // every version
+	Specific []int64 // these versions
+}
+
+// Options are the options of a Server. Nil and the zero value mean the defaults,
+// which are TensorFlow Serving's.
+type Options struct {
+	// FileSystemPollWait is the time between two looks at the base paths. 0: 1 s.
+	// Negative: the Server looks once, and when its configuration is replaced.
+	FileSystemPollWait time.Duration
+	// MaxNumLoadRetries is how often a version that fails to load is tried again.
+	// 0: 5. Negative: never. The versions that are there at the start are tried
+	// once.
+	MaxNumLoadRetries int
+	// LoadRetryInterval is the time between two tries. 0: 1 min.
+	LoadRetryInterval time.Duration
+	// NumLoadThreads is how many versions are loaded at the same time. 0: 1.
+	NumLoadThreads int
+	// SkipModelWarmup leaves out the warmup requests that a model brings along.
+	SkipModelWarmup bool
+	// AllowVersionLabelsForUnavailableModels accepts a label of a version that is
+	// not available.
+	AllowVersionLabelsForUnavailableModels bool
+
+	// Model are the options with which models are checked and loaded.
+	Model *graph.ModelOptions
+	// Batching makes requests share batches. Its Scheduler serves all models.
+	// Nil: each request runs alone.
+	Batching *batching.Options
+	// OnBatch is told of each batch. It replaces the OnBatch of Batching. Nil:
+	// nobody is.
+	OnBatch func(BatchInfo)
+	// Logger is told of versions that come and go. Nil: slog.Default.
+	Logger *slog.Logger
+}
+
+// BatchInfo describes a batch of a version's signature.
+type BatchInfo struct {
+	Model     string
+	Version   int64
+	Signature string
+	batching.BatchInfo
+}
+
+// complete returns the options with defaults filled in.
+func (o *Options) complete() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.FileSystemPollWait = cmp.Or(c.FileSystemPollWait, time.Second)
+	c.MaxNumLoadRetries = max(cmp.Or(c.MaxNumLoadRetries, 5), 0)
+	c.LoadRetryInterval = cmp.Or(c.LoadRetryInterval, time.Minute)
+	c.NumLoadThreads = max(c.NumLoadThreads, 1)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Batching != nil {
+		shared := *c.Batching
+		shared.Scheduler = cmp.Or(shared.Scheduler, batching.NewScheduler(0))
+		c.Batching = &shared
+	}
+	return c
+}
+
+// checkConfigs returns an error of class millrace.ErrConfig for configurations that
+// cannot be served.
+func checkConfigs(configs []ModelConfig) error {
+	seen := map[string]bool{}
+	for _, c := range configs {
+		switch {
+		case c.Name == "":
+			return millrace.Errorf(millrace.ErrConfig, "a model has no name (base path %s)", millrace.Quote(c.BasePath))
+		case seen[c.Name]:
+			return millrace.Errorf(millrace.ErrConfig, "two models have the name %q", c.Name)
+		case c.BasePath == "":
+			return millrace.Errorf(millrace.ErrConfig, "model %q has no base path", c.Name)
+		case strings.Contains(c.BasePath, "://"):
+			return millrace.Errorf(millrace.ErrConfig, "model %q: base path %s is not a folder of this machine", c.Name, millrace.Quote(c.BasePath))
+		case c.VersionPolicy.Latest < 0:
+			return millrace.Errorf(millrace.ErrConfig, "model %q: the %d latest versions cannot be served", c.Name, c.VersionPolicy.Latest)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+// clone returns a configuration that shares nothing with c.
+func (c ModelConfig) clone() ModelConfig {
+	c.VersionLabels = maps.Clone(c.VersionLabels)
+	c.VersionPolicy.Specific = slices.Clone(c.VersionPolicy.Specific)
+	return c
+}

@@ -1,0 +1,131 @@
+package serving
+
+import (
+	"maps"
+	"slices"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// ModelSpec names a version of a model: by number, by label, or by neither, which
+// means the latest that is available.
+type ModelSpec struct {
+	Name    string
+	Version int64 // 0 and less: not given, unless HasVersion is set
+	Label   string
+
+	HasVersion bool // Version is given, even if it is 0
+}
+
+// Acquire returns a version that is available. The caller releases it. An unknown
+// model or version is an error of class millrace.ErrModel with the code NotFound.
+func (s *Server) Acquire(spec ModelSpec) (*Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if spec.Name == "" {
+		return nil, invalid("the request names no model")
+	}
+	if s.closed {
+		return nil, millrace.Errorf(millrace.ErrClosed, "the server is closing")
+	}
+	v, err := s.find(spec)
+	if err != nil {
+		return nil, err
+	}
+	v.refs++
+	return v, nil
+}
+
+// find returns the version that a spec names. The caller holds the lock.
+func (s *Server) find(spec ModelSpec) (*Version, error) {
+	m := s.models[spec.Name]
+	number, given, err := m.number(spec)
+	if err != nil {
+		return nil, err
+	}
+	if given {
+		if v := m.version(number); v != nil && v.state == Available {
+			return v, nil
+		}
+		return nil, errorf(tfbridge.NotFound, "Servable not found for request: Specific(%s, %d)", millrace.Quote(spec.Name), number)
+	}
+	for _, n := range m.numbers() {
+		if v := m.versions[n]; v.state == Available {
+			return v, nil
+		}
+	}
+	return nil, errorf(tfbridge.NotFound, "Servable not found for request: Latest(%s)", millrace.Quote(spec.Name))
+}
+
+// number returns the number of the version that a spec names, if it names one. The
+// model may be nil.
+func (m *model) number(spec ModelSpec) (n int64, given bool, err error) {
+	if spec.Label == "" {
+		return spec.Version, spec.HasVersion || spec.Version > 0, nil
+	}
+	if spec.HasVersion || spec.Version > 0 {
+		return 0, false, invalid("the request names both version %d and label %s", spec.Version, millrace.Quote(spec.Label))
+	}
+	if m != nil {
+		n, given = m.config.VersionLabels[spec.Label]
+	}
+	if !given {
+		return 0, false, invalid("Unrecognized servable version label: %s", millrace.Quote(spec.Label))
+	}
+	return n, true, nil
+}
+
+// Status returns the states of a model's versions, the highest number first, or of
+// the one that is named. An unknown one is an error with the code NotFound.
+func (s *Server) Status(spec ModelSpec) ([]VersionStatus, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.models[spec.Name]
+	numbers := m.numbers()
+	if len(numbers) == 0 {
+		return nil, errorf(tfbridge.NotFound, "Could not find any versions of model %s", millrace.Quote(spec.Name))
+	}
+	number, given, err := m.number(spec)
+	if err != nil {
+		return nil, err
+	}
+	if given {
+		numbers = []int64{number}
+	}
+	var all []VersionStatus
+	for _, n := range numbers {
+		v := m.version(n)
+		if v == nil {
+			return nil, errorf(tfbridge.NotFound, "Could not find version %d of model %s", n, millrace.Quote(spec.Name))
+		}
+		all = append(all, VersionStatus{Version: n, State: v.state, Err: v.err})
+	}
+	return all, nil
+}
+
+// version returns a version, nil if there is none. The model may be nil.
+func (m *model) version(n int64) *Version {
+	if m == nil {
+		return nil
+	}
+	return m.versions[n]
+}
+
+// numbers returns the numbers of the versions, the highest first. The model may be
+// nil.
+func (m *model) numbers() []int64 {
+	if m == nil {
+		return nil
+	}
+	numbers := slices.Sorted(maps.Keys(m.versions))
+	slices.Reverse(numbers)
+	return numbers
+}
+
+// Models returns the names of the models, sorted.
+func (s *Server) Models() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.models))
+}

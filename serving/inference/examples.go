@@ -1,0 +1,69 @@
+package inference
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/servingproto"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// The input of signatures that take Examples.
+const examplesInput = "inputs"
+
+// serialized returns the Examples of an input, each serialized. The features of a
+// context come first, so that those of an Example replace them.
+func serialized(input *servingproto.Input) ([]string, error) {
+	examples, context := input.GetExampleList().GetExamples(), []byte(nil)
+	if list := input.GetExampleListWithContext(); list != nil {
+		var err error
+		if context, err = proto.Marshal(list.GetContext()); err != nil {
+			return nil, invalid("the context: %w", err)
+		}
+		examples = list.GetExamples()
+	}
+	if len(examples) == 0 {
+		return nil, invalid("Input is empty.")
+	}
+	all := make([]string, len(examples))
+	for i, e := range examples {
+		raw, err := marshalExample(context, e)
+		if err != nil {
+			return nil, invalid("example %d: %w", i, err)
+		}
+		all[i] = string(raw)
+	}
+	return all, nil
+}
+
+// marshalExample serializes an Example behind its context.
+func marshalExample(context []byte, e *tfproto.Example) ([]byte, error) {
+	return proto.MarshalOptions{}.MarshalAppend(slices.Clip(context), e)
+}
+
+// run runs a signature on Examples. The caller closes the results.
+func run(ctx context.Context, m Model, key string, input *servingproto.Input, outputs []string) (results map[string]*tfbridge.Tensor, n int64, err error) {
+	examples, err := serialized(input)
+	if err != nil {
+		return nil, 0, err
+	}
+	results, err = m.Predict(ctx, key, map[string]any{examplesInput: examples}, outputs...)
+	return results, int64(len(examples)), err
+}
+
+// takesExamples returns an error unless a signature has one input, of Examples.
+func takesExamples(sig tfbridge.Signature) error {
+	info, ok := sig.Inputs[examplesInput]
+	switch {
+	case len(sig.Inputs) != 1:
+		return invalid("Expected one input Tensor.")
+	case !ok:
+		return invalid("the signature has no input %q", examplesInput)
+	case info.DType != tfbridge.String:
+		return invalid("the input %q takes %v, Examples are strings", examplesInput, info.DType)
+	}
+	return nil
+}

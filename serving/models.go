@@ -1,0 +1,51 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Server keeps models ready. Many goroutines may use it. [Server.Close] ends it.
+type Server struct {
+	options Options
+	loading chan struct{} // has room for the versions that may load at a time
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	work    sync.WaitGroup // the poll, and versions that have not ended
+	looking sync.Mutex     // one look at the file system at a time
+
+	mu      sync.Mutex
+	models  map[string]*model
+	changed chan struct{} // closed and replaced when a state changes
+	closed  bool
+}
+
+// model is a model and what there is of it.
+type model struct {
+	config     ModelConfig
+	versions   map[int64]*Version
+	removed    bool // from the configuration
+	empty      bool // the base path has no versions
+	unreadable bool // the base path cannot be read
+}
+
+// has reports whether a version is as asked.
+func (m *model) has(is func(*Version) bool) bool {
+	for _, v := range m.versions {
+		if is(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// errClosing is why loading ends when a server closes.
+var errClosing = errors.New("the server is closing")
+
+// announce tells who waits for a state that one has changed. The caller holds the
+// lock.
+func (s *Server) announce() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}

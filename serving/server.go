@@ -1,0 +1,181 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// New returns a Server with the wanted versions of models. It waits until each
+// model has an available version, if need be until one appears in its base path.
+// If none of the versions that a model has can be loaded, that is an error, of the
+// classes of [graph.LoadModel]. When ctx is done, New gives up.
+func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error) {
+	s := &Server{options: o.complete(), models: map[string]*model{}, changed: make(chan struct{})}
+	s.loading = make(chan struct{}, s.options.NumLoadThreads)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	if err := s.replace(ctx, configs, 0); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.options.FileSystemPollWait > 0 {
+		s.work.Go(s.poll)
+	}
+	return s, nil
+}
+
+// ReplaceConfig serves other models than before. What is in both configurations
+// stays; what is only in the old one is unloaded. It waits as [New] does. After an
+// error the new configuration stays, as far as it can be served, except for one of
+// class millrace.ErrConfig, which leaves the old one.
+func (s *Server) ReplaceConfig(ctx context.Context, configs []ModelConfig) error {
+	return s.replace(ctx, configs, s.options.MaxNumLoadRetries)
+}
+
+// replace is ReplaceConfig with a number of retries.
+func (s *Server) replace(ctx context.Context, configs []ModelConfig, retries int) error {
+	if err := checkConfigs(configs); err != nil {
+		return err
+	}
+	if err := s.exchange(configs); err != nil {
+		return err
+	}
+	if err := s.look(retries); err != nil {
+		return err
+	}
+	for _, c := range configs {
+		if err := s.waitFor(ctx, c.Name, retries); err != nil {
+			return err
+		}
+	}
+	return s.checkLabels(configs)
+}
+
+// exchange notes the new configuration and unloads what is no longer in it.
+func (s *Server) exchange(configs []ModelConfig) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return millrace.Errorf(millrace.ErrClosed, "the server is closed")
+	}
+	unwanted := maps.Clone(s.models)
+	for _, c := range configs {
+		delete(unwanted, c.Name)
+		m := s.models[c.Name]
+		if m == nil {
+			m = &model{versions: map[int64]*Version{}}
+			s.models[c.Name] = m
+		}
+		m.config, m.removed = c.clone(), false
+	}
+	for name, m := range unwanted {
+		m.removed = true
+		s.aspire(m, nil, 0)
+		if !m.has(func(v *Version) bool { return v.state != End }) {
+			delete(s.models, name)
+		}
+	}
+	return nil
+}
+
+// checkLabels returns an error if a label names a version that is not available.
+func (s *Server) checkLabels(configs []ModelConfig) error {
+	if s.options.AllowVersionLabelsForUnavailableModels {
+		return nil
+	}
+	for _, c := range configs {
+		for label, n := range c.VersionLabels {
+			v, err := s.Acquire(ModelSpec{Name: c.Name, Version: n, HasVersion: true})
+			if err != nil {
+				return errorf(tfbridge.FailedPrecondition, "label %q of model %q names version %d, which is not available", label, c.Name, n)
+			}
+			v.Release()
+		}
+	}
+	return nil
+}
+
+// waitFor waits until the wanted versions of a model are available or have failed.
+// It returns the failures if none is available.
+func (s *Server) waitFor(ctx context.Context, name string, retries int) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		pending, done, err := s.progress(name)
+		s.mu.Unlock()
+		if done {
+			return err
+		}
+		if !pending && s.options.FileSystemPollWait < 0 {
+			return errorf(tfbridge.NotFound, "there are no versions of model %q in its base path", name)
+		}
+		if err := s.waitOrLook(ctx, changed, pending, retries); err != nil {
+			return err
+		}
+	}
+}
+
+// progress reports whether wanted versions of a model are being loaded, and whether
+// there is nothing more to wait for. The caller holds the lock.
+func (s *Server) progress(name string) (pending, done bool, err error) {
+	m := s.models[name]
+	if s.closed || m == nil || m.removed {
+		return false, true, millrace.Errorf(millrace.ErrClosed, "model %q is no longer served", name)
+	}
+	available := false
+	for _, v := range m.versions {
+		switch {
+		case !v.aspired:
+		case v.state == Available:
+			available = true
+		case v.state == End:
+			err = errors.Join(err, v.err)
+		default:
+			pending = true
+		}
+	}
+	if available {
+		err = nil
+	}
+	return pending, !pending && (available || err != nil), err
+}
+
+// waitOrLook waits for a change. While no version is there it looks for one.
+func (s *Server) waitOrLook(ctx context.Context, changed <-chan struct{}, pending bool, retries int) error {
+	var again <-chan time.Time
+	if !pending {
+		timer := time.NewTimer(s.options.FileSystemPollWait)
+		defer timer.Stop()
+		again = timer.C
+	}
+	select {
+	case <-changed:
+	case <-again:
+		return s.look(retries)
+	case <-ctx.Done():
+		return millrace.Canceled(ctx, "waiting for models")
+	case <-s.ctx.Done():
+		return millrace.Canceled(s.ctx, "waiting for models")
+	}
+	return nil
+}
+
+// Close refuses new requests, waits until the versions have answered those they
+// have, and closes the models. It is idempotent.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		s.cancel(errClosing)
+		for _, m := range s.models {
+			s.settle(m)
+		}
+		s.announce()
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+	return nil
+}

@@ -1,0 +1,168 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/serving/batching"
+	"millrace/tfbridge"
+)
+
+// Version is a version of a model. Who gets it from [Server.Acquire] calls
+// [Version.Release] when done with it. Many goroutines may use it.
+type Version struct {
+	Name   string
+	Number int64
+
+	path     string
+	model    *graph.Model                 // nil until it is loaded
+	batchers map[string]*batching.Batcher // by signature
+
+	// The server's lock guards what follows.
+	state   State
+	err     error
+	aspired bool
+	refs    int // requests, and 1 while it is available
+	server  *Server
+	stop    context.CancelCauseFunc // ends loading
+}
+
+// Signatures returns the signatures of the model by key.
+func (v *Version) Signatures() map[string]tfbridge.Signature { return v.model.Signatures() }
+
+// MetaGraph returns a description of the model: a serialized MetaGraphDef message.
+func (v *Version) MetaGraph() []byte { return v.model.Saved().Program().MetaGraph }
+
+// Predict runs a signature, in a batch with other requests if the server has
+// batching and the signature allows it. Arguments, results and errors are those
+// of [graph.Model.Call] and [batching.Batcher.Predict].
+func (v *Version) Predict(ctx context.Context, signature string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error) {
+	if signature == "" {
+		signature = graph.DefaultSignature
+	}
+	if b := v.batchers[signature]; b != nil {
+		return b.Predict(ctx, inputs, outputs...)
+	}
+	return v.model.Call(ctx, signature, inputs, outputs...)
+}
+
+// Release gives the version back.
+func (v *Version) Release() {
+	v.server.mu.Lock()
+	defer v.server.mu.Unlock()
+	v.release()
+}
+
+// release gives a reference back. The caller holds the server's lock.
+func (v *Version) release() {
+	if v.refs--; v.refs > 0 {
+		return
+	}
+	go func() {
+		err := v.close()
+		v.server.mu.Lock()
+		defer v.server.mu.Unlock()
+		v.setState(End, err)
+		v.server.work.Done()
+	}()
+}
+
+// setState notes a state. The caller holds the server's lock.
+func (v *Version) setState(state State, err error) {
+	v.state, v.err = state, err
+	log := v.server.options.Logger.With(slog.String("model", v.Name), slog.Int64("version", v.Number), slog.String("state", state.String()))
+	if err != nil {
+		log.Error("model version", slog.String("error", err.Error()))
+	} else {
+		log.Info("model version")
+	}
+	v.server.announce()
+}
+
+// load loads and warms up the model, and tries again after failures.
+func (v *Version) load(ctx context.Context, retries int) error {
+	o := &v.server.options
+	for {
+		err := v.loadOnce(ctx)
+		if err == nil || ctx.Err() != nil || retries <= 0 {
+			return err
+		}
+		retries--
+		v.server.mu.Lock()
+		v.setState(Loading, err) // and tell what went wrong
+		v.server.mu.Unlock()
+		timer := time.NewTimer(o.LoadRetryInterval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return millrace.Canceled(ctx, "loading")
+		}
+	}
+}
+
+// loadOnce loads and warms up the model.
+func (v *Version) loadOnce(ctx context.Context) error {
+	select {
+	case v.server.loading <- struct{}{}:
+		defer func() { <-v.server.loading }()
+	case <-ctx.Done():
+		return millrace.Canceled(ctx, "loading")
+	}
+	model, err := graph.LoadModelContext(ctx, v.path, v.server.options.Model)
+	if err != nil {
+		return err
+	}
+	v.model = model
+	if err := v.makeBatchers(); err != nil {
+		return errors.Join(err, v.close())
+	}
+	if v.server.options.SkipModelWarmup {
+		return nil
+	}
+	if err := v.warmUp(ctx); err != nil {
+		return errors.Join(err, v.close())
+	}
+	return nil
+}
+
+// makeBatchers makes a batcher for each signature that allows it.
+func (v *Version) makeBatchers() error {
+	o := &v.server.options
+	v.batchers = map[string]*batching.Batcher{}
+	if o.Batching == nil {
+		return nil
+	}
+	for key := range v.model.Signatures() {
+		options := *o.Batching
+		if o.OnBatch != nil {
+			options.OnBatch = func(info batching.BatchInfo) {
+				o.OnBatch(BatchInfo{Model: v.Name, Version: v.Number, Signature: key, BatchInfo: info})
+			}
+		}
+		b, err := batching.New(v.model, key, &options)
+		switch {
+		case errors.Is(err, millrace.ErrModel):
+			o.Logger.Info("no batching", slog.String("model", v.Name), slog.Int64("version", v.Number), slog.String("reason", err.Error()))
+		case err != nil:
+			return err
+		default:
+			v.batchers[key] = b
+		}
+	}
+	return nil
+}
+
+// close answers what waits in the batchers and closes the model.
+func (v *Version) close() error {
+	var errs []error
+	for _, b := range v.batchers {
+		errs = append(errs, b.Close())
+	}
+	errs = append(errs, v.model.Close())
+	return errors.Join(errs...)
+}
