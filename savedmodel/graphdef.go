@@ -23,6 +23,32 @@ func ReadGraph(file string, o *Options) ([]byte, error) {
 	return r.checkGraphDef(data)
 }
 
+// ReadMetaGraph is [ReadGraph] of a file that holds a MetaGraphDef, as
+// tf.compat.v1.train.export_meta_graph writes it. It returns the MetaGraphDef in
+// canonical form, with the GraphDef that was judged.
+func ReadMetaGraph(file string, o *Options) (metaGraph, graphDef []byte, err error) {
+	r := newReader(file, o)
+	r.file, r.kind = file, "MetaGraphDef"
+	data, err := r.readProtobuf(openFile(file), r.options.maxBytes())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.checkPin(); err != nil {
+		return nil, nil, err
+	}
+	var walk wireCheck
+	if err := r.wireError(walk.check(data, 0, metaGraphType(), 0)); err != nil {
+		return nil, nil, err
+	}
+	metaGraph = canonical(data, metaGraphType())
+	def, ok := attrField(metaGraph, metaGraphDef)
+	if !ok {
+		return nil, nil, r.fail("it has no graph")
+	}
+	graphDef, err = r.checkGraphDef(def.bytes)
+	return metaGraph, graphDef, err
+}
+
 // CheckGraph is [ReadGraph] of a GraphDef in memory, which messages call name.
 func CheckGraph(name string, def []byte, o *Options) ([]byte, error) {
 	r := newReader(name, o)
