@@ -1,0 +1,195 @@
+package loaders_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+	"millrace/loaders/diag"
+	"millrace/observe"
+	"millrace/tfbridge"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Stages are timed over as many batches as are asked for, over one epoch if it
+// has fewer, and in the order of the data.
+func TestTimeStages(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	shuffled(d)
+	d.Args["num_shuffle_buffer_elements"] = 4
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 40)...)
+	plan := withoutLibrary(t, d)
+	scan, err := plan.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := func(scan *loaders.Scan, batches int64) (shuffled, batched int64) {
+		t.Helper()
+		stages, err := loaders.TimeStages(t.Context(), plan, scan, batches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := map[string]int{}
+		for i, stage := range stages {
+			order[stage.Name] = i + 1
+			if stage.Datasets < 1 || stage.Time < 0 || stage.Time > time.Hour || stage.Buffered < 0 {
+				t.Errorf("stage %+v", stage)
+			}
+			switch {
+			case strings.Contains(stage.Name, "Shuffle"):
+				shuffled = stage.Elements
+			case strings.Contains(stage.Name, "Batch"):
+				batched = max(batched, stage.Elements)
+			}
+		}
+		return shuffled, batched
+	}
+	few, _ := elements(nil, 2)
+	more, batches := elements(scan, 9)
+	all, _ := elements(scan, 1000)
+	if few < 4 || more < 18 || all < more || few > all || batches < 5 {
+		t.Errorf("the shuffle gave %d elements in 2 batches, %d in 9, %d in all; %d batches", few, more, all, batches)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if stages, err := loaders.TimeStages(ctx, plan, nil, 1); !errors.Is(err, millrace.ErrCanceled) || stages != nil {
+		t.Errorf("canceled: %v, %v", stages, err)
+	}
+	if stages, err := loaders.TimeStages(ctx, plan, scan, 1); !errors.Is(err, millrace.ErrCanceled) || stages != nil {
+		t.Errorf("canceled after the scan: %v, %v", stages, err)
+	}
+}
+
+// What a listener is told names the config, and has the files' bytes and the
+// records where they were counted.
+func TestListenerHearsTheSource(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
+	d.WriteRecords(t, "b.tfrecords", fixture.Records(3, 5)...)
+	d.Save(t)
+	bytes := int64(0)
+	for _, name := range []string{"a.tfrecords", "b.tfrecords"} {
+		info, err := os.Stat(d.Path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	var sources []string
+	var scanned observe.Scanned
+	l, err := loaders.Open(d.Config(), &loaders.Options{Observe: &observe.Listener{
+		Opened:  func(e observe.Opened) { sources = append(sources, "opened "+e.Source) },
+		Scanned: func(e observe.Scanned) { scanned = e; sources = append(sources, "scanned "+e.Source) },
+		Batch: func(e observe.Batch) {
+			if e.Step == 1 {
+				sources = append(sources, "batch of "+e.Source)
+			}
+		},
+		Closed: func(e observe.Closed) { sources = append(sources, "closed "+e.Source) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range l.Batches(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if scanned.Files != 2 || scanned.Records != 5 || scanned.Bytes != bytes {
+		t.Errorf("scanned %+v, want 2 files of %d bytes with 5 records", scanned, bytes)
+	}
+	var want []string
+	for _, what := range []string{"opened ", "scanned ", "batch of ", "closed "} {
+		want = append(want, what+d.Config())
+	}
+	if diff := cmp.Diff(want, sources); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// What cannot be opened is an error of each way to open it, and leaves nothing.
+func TestWhatCannotBeOpened(t *testing.T) {
+	testruntime.Need(t)
+	before := tfbridge.Live()
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
+	d.Args["epochs"] = -1
+	d.Save(t)
+	_, err := loaders.Open(d.Config(), nil)
+	var list diag.List
+	if !errors.As(err, &list) || !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), "epochs") {
+		t.Errorf("a bad config: %v", err)
+	}
+	d.Args["epochs"] = 1
+	d.Write(t, "a.tfrecords", []byte("no records at all"))
+	d.Save(t)
+	plan, problems := loaders.Check(d.Config(), &loaders.CheckOptions{})
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	_, openErr := loaders.Open(d.Config(), nil)
+	_, planErr := loaders.OpenPlan(plan, &loaders.Options{})
+	_, prepareErr := loaders.Prepare(t.Context(), plan, nil)
+	_, stagesErr := loaders.TimeStages(t.Context(), plan, nil, 1)
+	s := graph.NewScope()
+	_, sourceErr := (&loaders.Source{Plan: plan}).Pipeline(t.Context(), s)
+	for i, err := range []error{openErr, planErr, prepareErr, stagesErr, sourceErr} {
+		if !errors.Is(err, millrace.ErrCorrupt) || !strings.Contains(err.Error(), d.Path("a.tfrecords")) {
+			t.Errorf("way %d: %v", i, err)
+		}
+	}
+	if err := s.Graph().Close(); err != nil {
+		t.Error(err)
+	}
+	if live := tfbridge.Live(); live != before {
+		t.Errorf("%d handles, %d before", live, before)
+	}
+}
+
+// A state is restored by the version of TensorFlow that saved it alone, and its
+// error names the config.
+func TestStateOfAnotherVersion(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
+	d.Save(t)
+	l, err := loaders.Open(d.Config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var states [][]byte
+	for b, err := range l.Run(t.Context(), &loaders.RunOptions{SaveEvery: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state := b.State(); state != nil {
+			states = append(states, state)
+		}
+	}
+	if len(states) != 1 {
+		t.Fatalf("%d states of 3 batches, one of every 2", len(states))
+	}
+	other := []byte(strings.Replace(string(states[0]), `"runtime":"`+tfbridge.Version(), `"runtime":"1.0`, 1))
+	for _, err := range l.Run(t.Context(), &loaders.RunOptions{State: other}) {
+		var e *millrace.Error
+		if !errors.As(err, &e) || e.Class != millrace.ErrCheckpoint || e.Loader != d.Config() ||
+			!strings.Contains(e.Msg, "saved with TensorFlow 1.0, but this is TensorFlow "+tfbridge.Version()) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
