@@ -1,0 +1,79 @@
+package savedmodel
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/internal/tfproto"
+)
+
+// placeholder makes an attribute that is left to the callers of a function.
+func placeholder(name string) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Placeholder{Placeholder: name}}
+}
+
+// constantOf makes a Const of a tensor.
+func constantOf(name string, tensor *tfproto.TensorProto) *tfproto.NodeDef {
+	n := with(node(name, "Const"), "value", &tfproto.AttrValue{Value: &tfproto.AttrValue_Tensor{Tensor: tensor}})
+	return with(n, "dtype", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tensor.GetDtype()}})
+}
+
+// Graphs that cannot be judged, or hold what no operation of theirs made, are
+// refused with the place.
+func TestRefusedGraphs(t *testing.T) {
+	y := node("y", "Identity", "x")
+	with := func(more *tfproto.NodeDef, functions ...*tfproto.FunctionDef) *tfproto.SavedModel {
+		return graph([]*tfproto.NodeDef{y, more}, functions...)
+	}
+	attributed := func(kind, left string) *tfproto.FunctionDef {
+		f := functionOf("f", []string{"in"}, node("n", "Identity", "in"))
+		f.Signature.Attr = []*tfproto.OpDef_AttrDef{{Name: "A", Type: kind}}
+		f.NodeDef[0].Attr[left] = placeholder("A")
+		return f
+	}
+	variant := func(name string) *tfproto.TensorProto {
+		return &tfproto.TensorProto{Dtype: tfproto.DataType_DT_VARIANT, VariantVal: []*tfproto.VariantTensorDataProto{{TypeName: name}}}
+	}
+	const two = "a constant of strings has two contents"
+	strings2 := &tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING, StringVal: [][]byte{[]byte("a")}, TensorContent: []byte("b")}
+	withGradient := with(node("n", "NoOp"), wrapper("bad", "ReadFile"), functionOf("f", []string{"in"}, node("n", "Identity", "in")))
+	withGradient.MetaGraphs[0].GraphDef.Library.Gradient = []*tfproto.GradientDef{{FunctionName: "f", GradientFunc: "bad"}}
+	unnamed := with(node("n", "NoOp"), functionOf("", nil))
+	for _, tt := range []struct {
+		name  string
+		model *tfproto.SavedModel
+		o     *Options
+		want  string // "": allowed
+	}{
+		{"a handle", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_FLOAT, ResourceHandleVal: []*tfproto.ResourceHandleProto{{Name: "v"}}})), nil, "a constant of dtype resource"},
+		{"a resource", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE})), nil, "a constant of dtype resource"},
+		{"a reference to a resource", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE_REF})), nil, "a constant of dtype resource"},
+		{"a variant", with(constantOf("c", variant("dataset"))), nil, `a constant of dtype variant that holds "dataset"`},
+		{"a list of tensors", with(constantOf("c", variant("tensorflow::TensorList"))), nil, ""},
+		{"two contents", with(constantOf("c", strings2)), nil, two},
+		{"an attribute of the graph", with(&tfproto.NodeDef{Name: "n", Op: "NoOp", Attr: map[string]*tfproto.AttrValue{"A": placeholder("A")}}), nil, `node "n" leaves attribute "A" to a caller`},
+		{"a function left to callers", with(node("n", "NoOp"), attributed("func", "f")), nil, `node "n" of function "f" leaves attribute "A" to the function's callers`},
+		{"functions left to callers", with(node("n", "NoOp"), attributed("list(func)", "f")), nil, `leaves attribute "A"`},
+		{"a type left to callers", with(node("n", "NoOp"), attributed("type", "T")), nil, ""},
+		{"types left to callers", with(node("n", "NoOp"), attributed("list(type)", "T")), nil, ""},
+		{"a text left to callers", with(node("n", "NoOp"), attributed("string", "x")), nil, `leaves attribute "A"`},
+		{"a node without a name", with(&tfproto.NodeDef{Op: "NoOp"}), nil, "a node has no name"},
+		{"a function without a name", unnamed, nil, "a function has no name"},
+		{"a gradient", withGradient, nil, `"ReadFile"`},
+		{"as many nodes as may be", with(node("n", "NoOp"), functionOf("f", []string{"in"}, node("n", "Identity", "in"))), &Options{MaxNodes: 3}, ""},
+		{"too many nodes", with(node("n", "NoOp")), &Options{MaxNodes: 2}, "more than 2 nodes"},
+		{"too many functions", graph([]*tfproto.NodeDef{y}, functionOf("f", nil), functionOf("g", nil), functionOf("h", nil)), &Options{MaxNodes: 2}, "more than 2 functions"},
+		{"too many nodes in a function", graph([]*tfproto.NodeDef{y}, functionOf("f", nil, node("a", "NoOp"), node("b", "NoOp"), node("c", "NoOp"))), &Options{MaxNodes: 2}, `function "f" has more than 2 nodes`},
+	} {
+		_, err := readGraph(t, tt.model, tt.o)
+		var e *millrace.Error
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", tt.name, err)
+		case tt.want != "" && (!errors.As(err, &e) || !strings.HasSuffix(e.File, binaryName) || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+		}
+	}
+}
