@@ -14,7 +14,7 @@ import (
 
 // failure returns an error about a file of a folder of checkpoints. What the
 // operating system says is also of class ErrIO.
-func failure(file, doing string, err error) error {
+func failure(file, doing string, err error) *millrace.Error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"millrace"
 	"millrace/dtype"
 	"millrace/tfbridge"
 )
@@ -185,7 +186,7 @@ func (s *Store) write(dir string, c *Content) error {
 	}
 	prefix := filepath.Join(dir, base(c.Info.Step))
 	if err := s.writer.write(prefix, c.Values); err != nil {
-		return failure(prefix, "write", s.cause(err, need))
+		return s.writeFailure(prefix, need, err)
 	}
 	index, err := os.ReadFile(prefix + ".index")
 	if err != nil {
@@ -199,13 +200,18 @@ func (s *Store) write(dir string, c *Content) error {
 	return writeSynced(prefix+".json", append(text, '\n'))
 }
 
-// cause returns the reason of the system's for a failure of TensorFlow to write:
-// TensorFlow's code is the same for a full disk and for a lack of memory.
-func (s *Store) cause(err error, need int64) error {
+// writeFailure is the error of TensorFlow's that it could not write. Its inputs are
+// in order, so the system has failed. TensorFlow's code is the same for a full disk
+// and for a lack of memory.
+func (s *Store) writeFailure(prefix string, need int64, err error) error {
 	if full := checkSpace(s.dir, need); full != nil {
-		return errors.Join(err, unix.ENOSPC)
+		return failure(prefix, "write", errors.Join(err, unix.ENOSPC))
 	}
-	return err
+	e := failure(prefix, "write", err)
+	if !errors.Is(err, tfbridge.ResourceExhausted) {
+		e.Err = errors.Join(err, millrace.ErrIO)
+	}
+	return e
 }
 
 func sameSpec(a, b dtype.TensorSpec) bool { return a.Name == b.Name && a.DType == b.DType }
