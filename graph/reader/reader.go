@@ -25,30 +25,16 @@ type Options struct {
 	Container  string // the resource container that holds the reader; "": the session's default
 }
 
-// TFRecordOptions are the options of [NewTFRecord]. Nil and the zero value mean the
-// defaults.
-type TFRecordOptions struct {
-	Options
-	CompressionType string // of all files: "GZIP", "ZLIB", or "" for none
-}
-
-// NewTFRecord adds a reader of TFRecord files. A value is a record, a key is
-// "file:offset" with the offset of the record in the uncompressed file.
-//
-// It wraps TFRecordReaderV2.
-func NewTFRecord(s *graph.Scope, o *TFRecordOptions) *Reader {
-	if o == nil {
-		o = &TFRecordOptions{}
-	}
-	return newReader(s, "TFRecordReaderV2", map[string]any{"compression_type": o.CompressionType}, &o.Options)
-}
-
-// newReader adds a reader.
-func newReader(s *graph.Scope, opType string, attrs map[string]any, o *Options) *Reader {
+// newReader adds a reader unless err says what is wrong with the attributes.
+func newReader(s *graph.Scope, opType string, attrs map[string]any, o *Options, err error) *Reader {
 	if o == nil {
 		o = &Options{}
 	}
 	r := &Reader{name: cmp.Or(o.Name, opType), opType: opType}
+	if err != nil {
+		r.fail(s, err)
+		return r
+	}
 	attrs["shared_name"], attrs["container"] = o.SharedName, o.Container
 	if op := s.AddOperation(tfbridge.OpSpec{Type: opType, Name: r.name, Attrs: attrs}); op != nil {
 		r.handle, r.name = op.Output(0), op.Name()
@@ -61,6 +47,9 @@ func (r *Reader) Name() string { return r.name }
 
 // String names the reader in messages.
 func (r *Reader) String() string { return fmt.Sprintf("reader %q (%s)", r.name, r.opType) }
+
+// fail makes err, about this reader, the scope's failure.
+func (r *Reader) fail(s *graph.Scope, err error) { s.UpdateErr(r.String(), err) }
 
 // Read adds an operation that reads the next record of the files that the queue
 // names. Key and value are scalar strings. The queue's elements are scalar strings.
@@ -83,12 +72,12 @@ func (r *Reader) takes(s *graph.Scope, files *queue.Queue) bool {
 		return false
 	}
 	if files == nil {
-		s.UpdateErr(r.String(), millrace.Errorf(millrace.ErrModel, "the queue of file names is nil"))
+		r.fail(s, millrace.Errorf(millrace.ErrModel, "the queue of file names is nil"))
 		return false
 	}
 	c := files.Components()
 	if len(c) != 1 || c[0].DType != tfbridge.String || !c[0].Shape.IsCompatibleWith(tfbridge.ScalarShape()) {
-		s.UpdateErr(r.String(), millrace.Errorf(millrace.ErrModel, "%v has elements %v; file names are one scalar string each", files, c))
+		r.fail(s, millrace.Errorf(millrace.ErrModel, "%v has elements %v; file names are one scalar string each", files, c))
 		return false
 	}
 	return true
