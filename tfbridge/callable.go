@@ -116,11 +116,12 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 // Run makes the run and returns the fetches. The caller closes them, and may
 // close the values as soon as Run returns.
 //
-// When ctx is done Run returns an error of class millrace.ErrCanceled at once,
-// and the session stays usable. If the run was prepared with
-// RunOptions.Interrupt, TensorFlow stops it; otherwise it goes on in the
-// background and its results are freed. A context that can be done costs a
-// goroutine; one that cannot, such as context.Background, costs nothing.
+// When ctx is done Run returns an error of class millrace.ErrCanceled, and the
+// session stays usable. If the run was prepared with RunOptions.Interrupt,
+// TensorFlow stops it, and Run waits up to a second for that; otherwise Run returns
+// at once, the run goes on in the background and its results are freed. A context
+// that can be done costs a goroutine; one that cannot, such as
+// context.Background, costs nothing.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error) {

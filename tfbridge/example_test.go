@@ -196,5 +196,5 @@ func ExampleSession_PrepareRun() {
 	defer cancel()
 	_, err = c.Run(ctx, nil)
 	fmt.Println(err)
-	// Output: canceled: context deadline exceeded
+	// Output: run that may have waited at "queue" (FIFOQueueV2) canceled: context deadline exceeded
 }

@@ -59,6 +59,9 @@ import (
 // "abort" and the removal run in the calling thread and acquire no slot of the
 // limiter: all slots may be taken by runs that wait to be interrupted.
 //
+// The caller waits for the end of the run that it interrupted (run.go): a dequeue
+// that still waits takes the next element, and nobody would see it.
+//
 // What it cannot do: a kernel that computes is not stopped, only waited for, and
 // Unstage ignores every cancellation (session_close.go says what Close does). A
 // run that reads an iterator must not be interrupted at all, because that
@@ -179,6 +182,7 @@ func (s *Session) newGuards(fetches []Output, targets []*Operation) *guards {
 // guarded is a Callable with a guard among its targets, for one run.
 type guarded struct {
 	g    *guard
+	all  *guards // of the runs like this one
 	call Callable
 }
 
@@ -193,7 +197,7 @@ func (gs *guards) guard(c *Callable) (*guarded, error) {
 		gs.s.returnGuard(g)
 		return nil, err
 	}
-	out := &guarded{g: g, call: *c}
+	out := &guarded{g: g, all: gs, call: *c}
 	out.call.guards = nil
 	out.call.targets = append(slices.Clone(c.targets), g.assert.c, enqueue.c)
 	return out, nil
@@ -222,6 +226,14 @@ func (g *guarded) interrupt() {
 	if g != nil {
 		g.g.abort.runUnlimited(nil) // fails if the session is closed, which ends the run too
 	}
+}
+
+// describe says where the run may be waiting; see guards.describe.
+func (g *guarded) describe() string {
+	if g == nil {
+		return ""
+	}
+	return g.all.describe()
 }
 
 // release returns the guard to the session when the run has ended. The caller

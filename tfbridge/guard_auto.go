@@ -5,6 +5,9 @@ import "C"
 
 import (
 	"bytes"
+	"fmt"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -27,29 +30,70 @@ func (gs *guards) wanted() bool {
 // mayWait reports whether an operation that a run may compute can wait, and
 // none reads an iterator.
 func (gs *guards) mayWait() bool {
-	seen := map[*C.TF_Operation]bool{}
-	pending := append([]*Operation(nil), gs.ends...)
 	waits := false
-	for len(pending) > 0 {
-		op := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if seen[op.c] {
-			continue
-		}
-		seen[op.c] = true
+	for op := range gs.operations() {
 		typ := op.Type()
 		if strings.Contains(typ, iteratorTypes) {
 			return false
 		}
-		for _, part := range waitingTypes {
-			waits = waits || strings.Contains(typ, part)
-		}
-		for _, in := range op.Inputs() {
-			pending = append(pending, in.Op)
-		}
-		pending = append(pending, op.ControlInputs()...)
+		waits = waits || containsAny(typ, waitingTypes)
 	}
 	return waits
+}
+
+// operations yields the operations that the runs may compute.
+func (gs *guards) operations() iter.Seq[*Operation] {
+	return func(yield func(*Operation) bool) {
+		seen := map[*C.TF_Operation]bool{}
+		pending := append([]*Operation(nil), gs.ends...)
+		for len(pending) > 0 {
+			op := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
+			if seen[op.c] {
+				continue
+			}
+			seen[op.c] = true
+			if !yield(op) {
+				return
+			}
+			for _, in := range op.Inputs() {
+				pending = append(pending, in.Op)
+			}
+			pending = append(pending, op.ControlInputs()...)
+		}
+	}
+}
+
+// containsAny reports whether a type's name contains one of the parts.
+func containsAny(typ string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(typ, part) })
+}
+
+// meetingTypes are parts of the names of operation types at which one run waits
+// for another. Readers wait at their queue.
+var meetingTypes = []string{"Queue", "Barrier", "Stage", "Accumulator"}
+
+// describe says where the runs may be waiting, for the message of one whose context
+// is done: the queues, barriers and accumulators that they use, by the names of
+// their operations. It is "" if there are none.
+func (gs *guards) describe() string {
+	const most = 4
+	var names []string
+	for op := range gs.operations() {
+		typ := op.Type()
+		maker := op.NumInputs() == 0 // of a handle
+		if containsAny(typ, meetingTypes) && (maker || strings.Contains(typ, "Stage") || strings.Contains(typ, "Unstage")) {
+			names = append(names, fmt.Sprintf("%q (%s)", op.Name(), typ))
+		}
+	}
+	slices.Sort(names)
+	if n := len(names); n > most {
+		names = append(names[:most], fmt.Sprintf("%d more", n-most))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "run that may have waited at " + strings.Join(names, ", ")
 }
 
 // functionsMayIterate reports whether a function of the graph may read an

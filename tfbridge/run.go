@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"millrace"
@@ -97,34 +98,42 @@ type result struct {
 	err error
 }
 
+// interruptGrace is how long an interrupted run may take to end before its caller
+// goes on without it. A run that waits at a queue ends at once; one that computes
+// may need longer.
+const interruptGrace = time.Second
+
 // runAsync calls run in a goroutine and waits until it returns or ctx is done.
-// Then it interrupts the run, if there is a guard, and returns without waiting.
-// The goroutine closes the late results and releases the guard.
+// Then it interrupts the run, if there is a guard, and waits until it has ended:
+// a dequeue that is still waiting would take the next element, which nobody would
+// ever see. A run that takes longer than interruptGrace, and one without a guard, is
+// left to the goroutine, which closes the late results and releases the guard.
 //
 //	caller                           goroutine
 //	------                           ---------
 //	wait for finished or ctx.Done    run()
 //	   | ctx is done                    |
-//	   v                                v
-//	close(abandoned)                 results, or the failure
-//	g.interrupt()                       |
-//	close(interrupted) ------------> wait, so that the guard's last element
-//	   |                             is in its queue before release empties it
-//	   v                                v
-//	return ErrCanceled               close results, release the guard
+//	   v                                |
+//	g.interrupt()                       v
+//	wait for finished <------------- results, or the failure; release the guard
+//	   | it takes too long
+//	   v
+//	close(abandoned) --------------> later: close results, release the guard
+//	   |
+//	   v
+//	return ErrCanceled
 func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([]*Tensor, error) {
-	finished, abandoned, interrupted := make(chan result), make(chan struct{}), make(chan struct{})
+	finished, abandoned := make(chan result), make(chan struct{})
+	interrupted := false // written before the caller receives or closes abandoned
 	go func() {
 		var res result
 		res.out, res.err = run()
 		select {
 		case finished <- res:
-			g.release(res.err != nil)
 		case <-abandoned:
 			closeAll(res.out)
-			<-interrupted
-			g.release(true)
 		}
+		g.release(interrupted || res.err != nil)
 	}()
 	select {
 	case res := <-finished:
@@ -132,14 +141,26 @@ func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([
 	case <-ctx.Done():
 	}
 	select {
-	case res := <-finished: // both happened; elements that the run took from an iterator must not be lost
+	case res := <-finished: // both happened; elements that the run took must not be lost
 		return res.out, res.err
 	default:
-		close(abandoned)
-		g.interrupt()
-		close(interrupted)
-		return nil, millrace.Canceled(ctx, "")
 	}
+	if g != nil {
+		interrupted = true
+		g.interrupt()
+		timer := time.NewTimer(interruptGrace)
+		defer timer.Stop()
+		select {
+		case res := <-finished:
+			if res.err == nil { // the run was faster than the interruption
+				return res.out, nil
+			}
+			return nil, millrace.Canceled(ctx, g.describe())
+		case <-timer.C:
+		}
+	}
+	close(abandoned)
+	return nil, millrace.Canceled(ctx, g.describe())
 }
 
 // runLoop makes the run n times in a loop in C. Benchmarks compare with it.

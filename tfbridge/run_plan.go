@@ -34,10 +34,11 @@ type plannedArgs struct {
 }
 
 // RunContext is Run that returns when ctx is done, with an error of class
-// millrace.ErrCanceled. The session stays usable. If the run may wait for
-// another run, or for ever, and reads no iterator, TensorFlow stops it: see
-// RunOptions.Interrupt. Any other run goes on in the background, its results
-// are freed, and Close waits for it as long as SessionOptions.CloseTimeout says.
+// millrace.ErrCanceled, which names the queues at which the run may have waited.
+// The session stays usable. If the run may wait for another run, or for ever, and
+// reads no iterator, TensorFlow stops it: see RunOptions.Interrupt. Any other run
+// goes on in the background, its results are freed, and Close waits for it as long
+// as SessionOptions.CloseTimeout says.
 //
 // It wraps TF_SessionRun.
 func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {

@@ -195,6 +195,17 @@ compression: How the files are stored.
 placed: Whether a record carries its place.
 )doc");
 
+REGISTER_OP("MillraceTFRecordReader")
+    .Output("reader_handle: resource") FILE_ATTRS.Attr("container: string = ''")
+    .Attr("shared_name: string = ''")
+    .SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Reads TFRecord files whose names come from a queue.
+
+compression: How the files are stored.
+)doc");
+
 REGISTER_OP("MillraceWindowsDataset")
     .Input("filenames: string")
     .Input("counts: int64")

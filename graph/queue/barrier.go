@@ -1,0 +1,179 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Barrier joins components that come at different times, by their keys. An element
+// is complete when each of its components was inserted. Complete elements come out
+// in the order in which their first components came.
+type Barrier struct {
+	name       string
+	handle     tfbridge.Output
+	components []graph.Spec
+}
+
+// NewBarrier adds a barrier. The components are those of [NewFIFO]; an element has a
+// key, a string, besides them.
+//
+// It wraps Barrier. TensorFlow has no resource for it, so that functions cannot use
+// the barrier.
+func NewBarrier(s *graph.Scope, components []graph.Spec, o *Options) *Barrier {
+	if o == nil {
+		o = &Options{}
+	}
+	b := &Barrier{name: cmp.Or(o.Name, "Barrier"), components: components}
+	if s.Err() != nil {
+		return b
+	}
+	err := checkComponents(components, true, false)
+	for i, c := range components {
+		if n, _ := elements(c.Shape); err == nil && n == 0 {
+			err = millrace.Errorf(millrace.ErrModel, "%s has shape %v, which holds nothing", describe(i, c.Name), c.Shape)
+		}
+	}
+	if err != nil {
+		b.fail(s, err)
+		return b
+	}
+	attrs := map[string]any{
+		"component_types": graph.DTypes(components), "shared_name": o.SharedName, "container": o.Container,
+	}
+	if components[0].Shape.NumDimensions() >= 0 {
+		attrs["shapes"] = graph.Shapes(components)
+	}
+	if op := s.AddOperation(tfbridge.OpSpec{Type: "Barrier", Name: b.name, Attrs: attrs}); op != nil {
+		b.handle, b.name = op.Output(0), op.Name()
+	}
+	return b
+}
+
+// elements returns the number of elements of a shape, and false if it is not known.
+func elements(shape tfbridge.Shape) (int64, bool) {
+	n := int64(1)
+	for _, d := range shape.Dims() {
+		n *= d
+	}
+	return n, shape.IsFullySpecified()
+}
+
+// Name returns the name of the barrier's operation in the graph.
+func (b *Barrier) Name() string { return b.name }
+
+// String names the barrier in messages.
+func (b *Barrier) String() string { return fmt.Sprintf("barrier %q", b.name) }
+
+// fail makes err, about this barrier, the scope's failure.
+func (b *Barrier) fail(s *graph.Scope, err error) { s.UpdateErr(b.String(), err) }
+
+// InsertMany adds an operation that inserts one component of several elements: keys
+// is a vector of strings, and values has as many rows. It never waits. A component
+// that is there already fails with code InvalidArgument, a new key in a closed
+// barrier with code Cancelled.
+//
+// It wraps BarrierInsertMany.
+func (b *Barrier) InsertMany(s *graph.Scope, component int, keys, values tfbridge.Output) *tfbridge.Operation {
+	if s.Err() != nil {
+		return nil
+	}
+	if component < 0 || component >= len(b.components) {
+		b.fail(s, millrace.Errorf(millrace.ErrModel, "there is no component %d; there are %d", component, len(b.components)))
+		return nil
+	}
+	c, k, v := b.components[component], graph.SpecOf(keys), graph.SpecOf(values)
+	at := describe(component, c.Name)
+	switch want := stack(-1, c.Shape); {
+	case k.DType != tfbridge.String || k.Shape.NumDimensions() != 1:
+		b.fail(s, millrace.Errorf(millrace.ErrModel, "the keys are %v, must be a vector of strings", k))
+	case v.DType != c.DType:
+		b.fail(s, millrace.Errorf(millrace.ErrModel, "%s is of type %v, got %v", at, c.DType, v.DType))
+	case v.Shape.NumDimensions() < 1 || !want.IsCompatibleWith(v.Shape):
+		b.fail(s, millrace.Errorf(millrace.ErrModel, "%s takes shape %v, got %v", at, want, v.Shape))
+	}
+	return s.AddOperation(tfbridge.OpSpec{
+		Type: "BarrierInsertMany", Attrs: map[string]any{"component_index": int64(component)},
+		Input: []tfbridge.Input{b.handle, keys, values},
+	})
+}
+
+// Taken is what [Barrier.TakeMany] returns of n elements.
+type Taken struct {
+	Indices tfbridge.Output   // which insertion each began with, a vector of int64 that counts from the smallest one
+	Keys    tfbridge.Output   // a vector of strings
+	Values  []tfbridge.Output // the components, stacked
+}
+
+// TakeManyOptions are the options of [Barrier.TakeMany]. Nil and the zero value
+// mean the defaults.
+type TakeManyOptions struct {
+	AllowSmallBatch bool // take what is complete if a closed barrier has fewer elements than asked for
+}
+
+// TakeMany adds an operation that waits for n complete elements, n being a scalar
+// int32, and takes them. In a closed barrier that cannot have enough any more it
+// fails with code OutOfRange.
+//
+// It wraps BarrierTakeMany.
+func (b *Barrier) TakeMany(s *graph.Scope, n tfbridge.Output, o *TakeManyOptions) Taken {
+	if o == nil {
+		o = &TakeManyOptions{}
+	}
+	if s.Err() != nil {
+		return Taken{}
+	}
+	count, err := rowCount(n)
+	if err != nil {
+		b.fail(s, err)
+		return Taken{}
+	}
+	out := s.Op("BarrierTakeMany", map[string]any{
+		"component_types": graph.DTypes(b.components), "allow_small_batch": o.AllowSmallBatch,
+	}, b.handle, scalar(s, n))
+	if len(out) != 2+len(b.components) {
+		return Taken{}
+	}
+	if o.AllowSmallBatch {
+		count = -1
+	}
+	shapes := []tfbridge.Shape{tfbridge.MakeShape(count), tfbridge.MakeShape(count)}
+	for _, c := range b.components {
+		shapes = append(shapes, stack(count, c.Shape))
+	}
+	for i, o := range out {
+		if err := s.Graph().SetShape(o, shapes[i]); err != nil {
+			b.fail(s, err)
+		}
+	}
+	return Taken{Indices: out[0], Keys: out[1], Values: out[2:]}
+}
+
+// ReadySize adds an operation that counts the complete elements, a scalar int32.
+//
+// It wraps BarrierReadySize.
+func (b *Barrier) ReadySize(s *graph.Scope) tfbridge.Output {
+	return s.Op1("BarrierReadySize", nil, b.handle)
+}
+
+// IncompleteSize adds an operation that counts the incomplete elements, a scalar
+// int32.
+//
+// It wraps BarrierIncompleteSize.
+func (b *Barrier) IncompleteSize(s *graph.Scope) tfbridge.Output {
+	return s.Op1("BarrierIncompleteSize", nil, b.handle)
+}
+
+// Close adds an operation that closes the barrier to new keys. If
+// cancelPendingEnqueues is true, incomplete elements cannot be completed either.
+//
+// It wraps BarrierClose.
+func (b *Barrier) Close(s *graph.Scope, cancelPendingEnqueues bool) *tfbridge.Operation {
+	return s.AddOperation(tfbridge.OpSpec{
+		Type: "BarrierClose", Attrs: map[string]any{"cancel_pending_enqueues": cancelPendingEnqueues},
+		Input: []tfbridge.Input{b.handle},
+	})
+}
