@@ -13,7 +13,7 @@ import (
 
 	"millrace"
 	"millrace/internal/servingproto"
-	"millrace/serving/inference"
+	"millrace/serving/internal/inference"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )

@@ -10,7 +10,7 @@ import (
 	"millrace/graph"
 	"millrace/internal/servingproto"
 	"millrace/internal/tfproto"
-	"millrace/serving/tensorproto"
+	"millrace/serving/internal/tensorproto"
 	"millrace/tfbridge"
 )
 

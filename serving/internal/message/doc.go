@@ -1,0 +1,2 @@
+// Package message makes the messages in which TensorFlow Serving describes models.
+package message

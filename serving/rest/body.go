@@ -1,0 +1,74 @@
+package rest
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// body returns the body of the request, decompressed.
+func (c *call) body() ([]byte, error) {
+	var from io.Reader = http.MaxBytesReader(c.writer, c.request.Body, c.options.MaxBodyBytes)
+	switch encoding := c.request.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+		if n := c.request.ContentLength; n >= 0 && n <= c.options.MaxBodyBytes {
+			all := make([]byte, n)
+			if _, err := io.ReadFull(from, all); err != nil {
+				return nil, invalid("the body: %w", err)
+			}
+			return all, nil
+		}
+	case "gzip":
+		inflated, err := gzip.NewReader(from)
+		if err != nil {
+			return nil, invalid("the body is not gzip: %w", err)
+		}
+		from = http.MaxBytesReader(c.writer, inflated, c.options.MaxBodyBytes)
+	default:
+		return nil, invalid("Content-Encoding %q is not supported, gzip is", encoding)
+	}
+	all, err := io.ReadAll(from)
+	if err != nil {
+		return nil, invalid("the body: %w", err)
+	}
+	return all, nil
+}
+
+// minCompressed is how long an answer is at least that is compressed.
+const minCompressed = 1024
+
+// send sends an answer, compressed if the client takes that.
+func (c *call) send(status int, body []byte) error {
+	header := c.writer.Header()
+	header.Add("Vary", "Accept-Encoding")
+	if len(body) < minCompressed || !acceptsGzip(c.request.Header) {
+		header.Set("Content-Length", strconv.Itoa(len(body)))
+		c.writer.WriteHeader(status)
+		_, err := c.writer.Write(body)
+		return err
+	}
+	header.Set("Content-Encoding", "gzip")
+	c.writer.WriteHeader(status)
+	w := gzip.NewWriter(c.writer)
+	if _, err := w.Write(body); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// acceptsGzip reports whether a client takes gzip.
+func acceptsGzip(h http.Header) bool {
+	for _, line := range h.Values("Accept-Encoding") {
+		for encoding := range strings.SplitSeq(line, ",") {
+			name, quality, _ := strings.Cut(encoding, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				q := strings.TrimSpace(quality)
+				return q != "q=0" && q != "q=0.0" && q != "q=0.00" && q != "q=0.000"
+			}
+		}
+	}
+	return false
+}

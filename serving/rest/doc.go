@@ -1,0 +1,12 @@
+// Package rest answers HTTP requests from models, in the form of TensorFlow
+// Serving's RESTful API:
+//
+//	GET  /v1/models/NAME[/versions/N|/labels/L]            the states of versions
+//	GET  /v1/models/NAME[/versions/N|/labels/L]/metadata   the signatures
+//	POST /v1/models/NAME[/versions/N|/labels/L]:predict    {"instances": [...]} or {"inputs": ...}
+//	POST /v1/models/NAME[/versions/N|/labels/L]:classify   {"examples": [...]}
+//	POST /v1/models/NAME[/versions/N|/labels/L]:regress    {"examples": [...]}
+//
+// Bodies may be compressed by gzip, both ways. An error is answered as {"error":
+// "..."} with the HTTP status that TensorFlow Serving gives its code.
+package rest

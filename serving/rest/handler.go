@@ -1,0 +1,207 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"millrace"
+	"millrace/serving"
+	"millrace/tfbridge"
+)
+
+// Options are the options of a handler. Nil and the zero value mean the defaults.
+type Options struct {
+	// Timeout is the longest time for a request. 0: 30 s, as in TensorFlow Serving.
+	Timeout time.Duration
+	// MaxBodyBytes is the longest body of a request, after decompression. 0: 64 MiB.
+	MaxBodyBytes int64
+	// EnableCORS answers requests of pages from other sites.
+	EnableCORS bool
+	// OnRequest is told of each request when it is answered. Nil: nobody is.
+	OnRequest func(Request)
+	// Logger is told of failures that the client did not make. Nil: slog.Default.
+	Logger *slog.Logger
+}
+
+// Request describes a request that was answered.
+type Request struct {
+	Model  string
+	Method string // "predict", "classify", "regress", "metadata" or "status"
+	Code   tfbridge.Code
+	Took   time.Duration
+}
+
+// handler answers requests from a server's models.
+type handler struct {
+	server  *serving.Server
+	options Options
+}
+
+// NewHandler returns a handler of the paths below /v1. Many goroutines may use it.
+func NewHandler(s *serving.Server, o *Options) http.Handler {
+	h := &handler{server: s}
+	if o != nil {
+		h.options = *o
+	}
+	h.options.Timeout = cmp.Or(h.options.Timeout, 30*time.Second)
+	h.options.MaxBodyBytes = cmp.Or(h.options.MaxBodyBytes, 64<<20)
+	h.options.Logger = cmp.Or(h.options.Logger, slog.Default())
+	return h
+}
+
+// The paths of requests, as TensorFlow Serving recognizes them.
+var (
+	version   = `(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?`
+	postPaths = regexp.MustCompile(`^(?i)/v1/models/(?P<name>[^/:]+)` + version + `:(?P<method>classify|regress|predict)$`)
+	getPaths  = regexp.MustCompile(`^(?i)/v1/models/(?P<name>[^/:]+)` + version + `(?:/(?P<method>metadata))?$`)
+)
+
+// ServeHTTP answers a request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	call := &call{handler: h, writer: w, request: r}
+	if h.options.EnableCORS {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
+		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+	}
+	body, err := call.answer()
+	call.reply(body, err)
+	if h.options.OnRequest != nil {
+		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.method, Code: serving.CodeOf(err), Took: time.Since(began)})
+	}
+}
+
+// call is a request that is being answered.
+type call struct {
+	*handler
+	writer  http.ResponseWriter
+	request *http.Request
+	spec    serving.ModelSpec
+	method  string
+}
+
+// answer returns the body of the answer. A panic becomes an error.
+func (c *call) answer() (body []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.options.Logger.Error("panic", slog.String("path", c.request.URL.Path), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			err = millrace.Errorf(millrace.ErrInternal, "the request made the server panic")
+		}
+	}()
+	if c.request.Method == http.MethodOptions && c.options.EnableCORS {
+		return nil, nil
+	}
+	if err := c.parsePath(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.request.Context(), c.options.Timeout)
+	defer cancel()
+	switch c.method {
+	case "predict":
+		return c.predict(ctx)
+	case "classify":
+		return c.classify(ctx)
+	case "regress":
+		return c.regress(ctx)
+	case "metadata":
+		return c.metadata()
+	}
+	return c.status()
+}
+
+// parsePath finds out what the request asks for.
+func (c *call) parsePath() error {
+	paths := map[string]*regexp.Regexp{http.MethodPost: postPaths, http.MethodGet: getPaths}[c.request.Method]
+	path := c.request.URL.EscapedPath()
+	var found []string
+	if paths != nil {
+		found = paths.FindStringSubmatch(path)
+	}
+	if found == nil {
+		return invalid("Malformed request: %s %s", millrace.Quote(c.request.Method), millrace.Quote(path))
+	}
+	part := func(name string) string { return found[paths.SubexpIndex(name)] }
+	var err error
+	if c.spec.Name, err = url.PathUnescape(part("name")); err != nil {
+		return invalid("the model's name: %w", err)
+	}
+	if c.spec.Label, err = url.PathUnescape(part("label")); err != nil {
+		return invalid("the label: %w", err)
+	}
+	if text := part("version"); text != "" {
+		if c.spec.Version, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return invalid("Failed to convert version: %s to numeric.", text)
+		}
+		c.spec.HasVersion = true
+	}
+	c.method = cmp.Or(strings.ToLower(part("method")), "status")
+	return nil
+}
+
+// invalid returns an error about a request.
+func invalid(format string, args ...any) error {
+	return millrace.Errorf(millrace.ErrModel, format, args...)
+}
+
+// httpStatus are the HTTP statuses of the status codes.
+var httpStatus = map[tfbridge.Code]int{
+	tfbridge.OK:                 http.StatusOK,
+	tfbridge.Cancelled:          499, // the client has closed the connection
+	tfbridge.InvalidArgument:    http.StatusBadRequest,
+	tfbridge.DeadlineExceeded:   http.StatusGatewayTimeout,
+	tfbridge.NotFound:           http.StatusNotFound,
+	tfbridge.AlreadyExists:      http.StatusConflict,
+	tfbridge.PermissionDenied:   http.StatusForbidden,
+	tfbridge.ResourceExhausted:  http.StatusTooManyRequests,
+	tfbridge.FailedPrecondition: http.StatusBadRequest,
+	tfbridge.Aborted:            http.StatusConflict,
+	tfbridge.OutOfRange:         http.StatusBadRequest,
+	tfbridge.Unimplemented:      http.StatusNotImplemented,
+	tfbridge.Unavailable:        http.StatusServiceUnavailable,
+	tfbridge.Unauthenticated:    http.StatusUnauthorized,
+}
+
+// statusOf returns the HTTP status of an error.
+func statusOf(err error) int {
+	var long *http.MaxBytesError
+	if errors.As(err, &long) {
+		return http.StatusRequestEntityTooLarge
+	}
+	if status, ok := httpStatus[serving.CodeOf(err)]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// reply sends the answer, or the error.
+func (c *call) reply(body []byte, err error) {
+	status := statusOf(err)
+	if err != nil {
+		body = appendError(nil, err)
+	}
+	if status == http.StatusInternalServerError {
+		c.options.Logger.Error(c.method, slog.String("model", c.spec.Name), slog.String("error", err.Error()))
+	}
+	c.writer.Header().Set("Content-Type", "application/json")
+	if err := c.send(status, body); err != nil {
+		c.options.Logger.Debug("reply", slog.String("error", err.Error())) // the client has closed the connection
+	}
+}
+
+// appendError appends the body of an error.
+func appendError(b []byte, err error) []byte {
+	b = append(b, `{"error":`...)
+	b = appendString(b, fmt.Sprint(err))
+	return append(b, "}\n"...)
+}

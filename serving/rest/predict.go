@@ -1,0 +1,246 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"millrace/graph"
+	"millrace/serving"
+	"millrace/tfbridge"
+)
+
+// predict answers a request for a prediction.
+func (c *call) predict(ctx context.Context) ([]byte, error) {
+	text, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseRequest(text, "instances", "inputs")
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.server.Acquire(c.spec)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	infos, err := r.inputInfos(v)
+	if err != nil {
+		return nil, err
+	}
+	tensors, err := r.tensors(infos)
+	defer closeAll(tensors)
+	if err != nil {
+		return nil, err
+	}
+	inputs := make(map[string]any, len(tensors))
+	for name, t := range tensors {
+		inputs[name] = t
+	}
+	outputs, err := v.Predict(ctx, r.signature, inputs)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(outputs)
+	if r.found["instances"] != nil {
+		return appendRows(nil, outputs)
+	}
+	return appendColumns(nil, outputs)
+}
+
+// closeAll closes tensors.
+func closeAll(tensors map[string]*tfbridge.Tensor) {
+	for _, t := range tensors {
+		t.Close()
+	}
+}
+
+// request is the body of a request: an object whose values are not yet looked at.
+type request struct {
+	signature string
+	text      []byte
+	found     map[string]*scanner // where the values of the keys asked for begin
+}
+
+// parseRequest finds the values of some keys of a body, at their first place.
+func parseRequest(text []byte, keys ...string) (*request, error) {
+	r := &request{text: text, found: map[string]*scanner{}}
+	s := &scanner{text: text}
+	if s.peek() == 0 {
+		return nil, s.errorf("The document is empty")
+	}
+	signed := false
+	err := s.object(func(key string) error {
+		switch {
+		case key == "signature_name" && !signed:
+			signed = true
+			if s.peek() != '"' {
+				return s.errorf("'signature_name' key must be a string value.")
+			}
+			name, err := s.string()
+			r.signature = string(name)
+			return err
+		case slices.Contains(keys, key) && r.found[key] == nil:
+			s.peek()
+			r.found[key] = &scanner{text: text, at: s.at, depth: s.depth}
+		}
+		_, err := s.skip()
+		return err
+	})
+	return r, err
+}
+
+// inputInfos returns the inputs of the signature that the request names.
+func (r *request) inputInfos(v *serving.Version) (map[string]tfbridge.TensorInfo, error) {
+	key := cmp.Or(r.signature, graph.DefaultSignature)
+	all := v.Signatures()
+	sig, ok := all[key]
+	if !ok {
+		return nil, invalid("Serving signature name: %q not found in signature def; the model has %q", key, slices.Sorted(maps.Keys(all)))
+	}
+	return sig.Inputs, nil
+}
+
+// tensors returns the inputs of the request. The caller closes them, also those
+// that come with an error.
+func (r *request) tensors(infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
+	instances, inputs := r.found["instances"], r.found["inputs"]
+	switch {
+	case (instances == nil) == (inputs == nil):
+		return nil, invalid(`give either "instances", by row, or "inputs", by column`)
+	case inputs != nil:
+		return columns(inputs, infos)
+	}
+	return rows(instances, infos)
+}
+
+// columns returns the tensors of "inputs": an object of them, or the only one.
+func columns(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
+	builders := map[string]*builder{}
+	if s.peek() != '{' || s.isB64() {
+		name, err := only(infos, "inputs")
+		if err != nil {
+			return nil, err
+		}
+		builders[name] = newBuilder(infos[name].DType)
+		if err := builders[name].add(s, 0); err != nil {
+			return nil, inputError(name, err)
+		}
+		return build(builders)
+	}
+	err := s.object(func(name string) error {
+		info, ok := infos[name]
+		if !ok || builders[name] != nil {
+			_, err := s.skip() // TensorFlow Serving ignores what it has no use for
+			return err
+		}
+		builders[name] = newBuilder(info.DType)
+		if err := builders[name].add(s, 0); err != nil {
+			return inputError(name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name := range infos {
+		if builders[name] == nil {
+			return nil, invalid("Missing named input: %s in 'inputs' object.", name)
+		}
+	}
+	return build(builders)
+}
+
+// rows returns the tensors of "instances": a list of objects with every input, or
+// of values for the only one.
+func rows(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
+	if s.peek() != '[' {
+		return nil, s.errorf("Expecting 'instances' value to be an list/array")
+	}
+	look := *s
+	look.at++
+	objects := look.peek() == '{' && !look.isB64()
+	builders := map[string]*builder{}
+	if !objects {
+		name, err := only(infos, "instances")
+		if err != nil {
+			return nil, err
+		}
+		b := newBuilder(infos[name].DType)
+		builders[name] = b
+		if err := b.add(s, 0); err != nil {
+			return nil, inputError(name, err)
+		}
+		if b.shape[0] == 0 {
+			return nil, s.errorf("Nothing to predict: 'instances' value is an empty array")
+		}
+		return build(builders)
+	}
+	for name, info := range infos {
+		builders[name] = newBuilder(info.DType)
+		builders[name].shape = []int64{-1}
+	}
+	n, err := s.list(func(i int) error { return row(s, i, builders) })
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range builders {
+		b.shape[0] = int64(n)
+	}
+	return build(builders)
+}
+
+// row takes one instance, an object.
+func row(s *scanner, i int, builders map[string]*builder) error {
+	if s.peek() != '{' || s.isB64() {
+		return s.errorf("Expecting object but got %s at item %d of input list", s.shown(), i)
+	}
+	seen := map[string]bool{}
+	err := s.object(func(name string) error {
+		b := builders[name]
+		switch {
+		case b == nil:
+			return s.errorf("instance %d: there is no input %q", i, name)
+		case seen[name]:
+			return s.errorf("instance %d has input %q twice", i, name)
+		}
+		seen[name] = true
+		if err := b.add(s, 1); err != nil {
+			return inputError(name, err)
+		}
+		return nil
+	})
+	if err == nil && len(seen) < len(builders) {
+		err = s.errorf("instance %d: keys must be equal to: %q", i, slices.Sorted(maps.Keys(builders)))
+	}
+	return err
+}
+
+// build returns the tensors of builders, and what was made when one failed.
+func build(builders map[string]*builder) (map[string]*tfbridge.Tensor, error) {
+	tensors := map[string]*tfbridge.Tensor{}
+	for name, b := range builders {
+		t, err := b.tensor()
+		if err != nil {
+			return tensors, inputError(name, err)
+		}
+		tensors[name] = t
+	}
+	return tensors, nil
+}
+
+// only returns the name of the only input. A request may leave it out.
+func only(infos map[string]tfbridge.TensorInfo, what string) (string, error) {
+	if len(infos) != 1 {
+		return "", invalid("%s is a plain value/list, but expecting an object as the signature has the inputs %q", what, slices.Sorted(maps.Keys(infos)))
+	}
+	for name := range infos {
+		return name, nil
+	}
+	return "", nil
+}
+
+// inputError returns an error about an input.
+func inputError(name string, err error) error { return invalid("input %q: %w", name, err) }
