@@ -124,6 +124,7 @@ func (w *workshop) testsOf(l *listed, all []*listed) []*listed {
 		case !t.tested():
 		case t.ImportPath == l.ImportPath:
 			own = append(own, t)
+		case w.own:
 		case t.topFolder() == l.topFolder() && slices.Contains(t.Deps, l.ImportPath):
 			others = append(others, t)
 		case w.with != "":

@@ -20,6 +20,7 @@ type options struct {
 	memory   int           // of a test process, in MiB
 	budget   time.Duration // of processors for the tests of one mutant; 0: all its tests
 	least    float64       // percentage of mutants that must be found
+	own      bool          // a package's own tests alone judge
 	with     string        // a test of another folder that judges too: "cmd/millrace.TestCases"; "": none
 	again    string        // log of an earlier run, whose survivors alone are mutated; "": all
 	log      string        // file that gets a line for every mutant; "": none
