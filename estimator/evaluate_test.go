@@ -147,9 +147,15 @@ func TestWrongEvaluations(t *testing.T) {
 		`metric "d"`:                                      {metric(estimator.Metric{Name: "d", Spec: accuracy, Labels: "xs", Predictions: "scores"}), millrace.ErrModel},
 		"there is no metric":                              {metric(estimator.Metric{Name: "e", Spec: metrics.Spec{Type: "sharpness"}, Labels: "id", Predictions: "scores"}), millrace.ErrConfig},
 	} {
-		e, err := estimator.Evaluate(t.Context(), m, data, tt.o)
-		if e != nil || !errors.Is(err, tt.class) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, %v\nwant %s", e, err, want)
+		e, err := estimator.NewEvaluator(t.Context(), m, data, tt.o)
+		if err == nil { // the types are known with the first batch
+			if want != `metric "d"` {
+				t.Errorf("%s is no error before the first batch", want)
+			}
+			_, err = e.Run(t.Context())
+		}
+		if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
 }
