@@ -57,45 +57,55 @@ func (q *Queue) FromMap(s *graph.Scope, values map[string]tfbridge.Output) []tfb
 	if s.Err() != nil {
 		return nil
 	}
-	names := map[string]bool{}
-	list := make([]tfbridge.Output, len(q.components))
-	for i, c := range q.components {
-		v, ok := values[c.Name]
-		if !ok || !q.named {
-			q.fail(s, millrace.Errorf(millrace.ErrModel, "%s is not among the values %q", describe(i, c.Name), slices.Sorted(maps.Keys(values))))
-			return nil
-		}
-		list[i], names[c.Name] = v, true
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !names[name] {
-			q.fail(s, millrace.Errorf(millrace.ErrModel, "no component is called %q", name))
-			return nil
-		}
-	}
+	list, err := fromMap(q.components, values)
+	q.fail(s, err)
 	return list
 }
 
 // ToMap returns the values of one dequeue by the names of the components. After a
 // failure, and for a queue whose components have no names, it returns nil.
 func (q *Queue) ToMap(values []tfbridge.Output) map[string]tfbridge.Output {
-	if !q.named || len(values) != len(q.components) {
+	return toMap(q.components, values)
+}
+
+// fromMap returns the values of a map in the order of the components.
+func fromMap(components []graph.Spec, values map[string]tfbridge.Output) ([]tfbridge.Output, error) {
+	names := map[string]bool{}
+	list := make([]tfbridge.Output, len(components))
+	for i, c := range components {
+		v, ok := values[c.Name]
+		if !ok || c.Name == "" {
+			return nil, millrace.Errorf(millrace.ErrModel, "%s is not among the values %q", describe(i, c.Name), slices.Sorted(maps.Keys(values)))
+		}
+		list[i], names[c.Name] = v, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !names[name] {
+			return nil, millrace.Errorf(millrace.ErrModel, "no component is called %q", name)
+		}
+	}
+	return list, nil
+}
+
+// toMap returns values by the names of the components, nil if they have none.
+func toMap(components []graph.Spec, values []tfbridge.Output) map[string]tfbridge.Output {
+	if len(values) != len(components) || len(values) == 0 || components[0].Name == "" {
 		return nil
 	}
 	byName := map[string]tfbridge.Output{}
-	for i, c := range q.components {
+	for i, c := range components {
 		byName[c.Name] = values[i]
 	}
 	return byName
 }
 
-// checkValues returns what is wrong with values for the queue. If rows is true,
-// each has one dimension more than its component.
-func (q *Queue) checkValues(values []tfbridge.Output, rows bool) error {
-	if len(values) != len(q.components) {
-		return millrace.Errorf(millrace.ErrModel, "%d values for %d components", len(values), len(q.components))
+// checkValues returns what is wrong with values for the components. If rows is
+// true, each has one dimension more than its component.
+func checkValues(components []graph.Spec, values []tfbridge.Output, rows bool) error {
+	if len(values) != len(components) {
+		return millrace.Errorf(millrace.ErrModel, "%d values for %d components", len(values), len(components))
 	}
-	for i, c := range q.components {
+	for i, c := range components {
 		v, want := graph.SpecOf(values[i]), c.Shape
 		if rows {
 			want = stack(-1, want)

@@ -14,6 +14,12 @@
 // dequeue from a closed queue that has too few elements fails with code OutOfRange,
 // an enqueue to a closed queue with code Cancelled.
 //
+// Beside queues there are what joins components by keys ([Barrier]), what holds
+// elements on a device ([StagingArea], [MapStagingArea]), and what adds up gradients
+// of several workers ([ConditionalAccumulator], [SparseConditionalAccumulator]).
+//
+// An interrupted DequeueMany loses the elements that it had already taken.
+//
 // The methods of a queue add operations to a graph. They return nil or the zero
 // Output after a failure, and [graph.Scope.Err] tells it. Building is for one
 // goroutine at a time. The operations may run concurrently. A queue lives in a

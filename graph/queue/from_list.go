@@ -25,7 +25,7 @@ func FromList(s *graph.Scope, index tfbridge.Output, queues []*Queue) *Queue {
 		return q
 	}
 	first := queues[0]
-	q.components, q.named, q.shaped = slices.Clone(first.components), first.named, first.shaped
+	q.components, q.shaped = slices.Clone(first.components), first.shaped
 	q.limits = first.limits
 	handles := make([]tfbridge.Output, len(queues))
 	for i, other := range queues {

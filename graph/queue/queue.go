@@ -19,7 +19,6 @@ type Queue struct {
 	handle     tfbridge.Output
 	opType     string
 	components []graph.Spec
-	named      bool // components have names
 	shaped     bool // components have shapes
 	limits     limits
 }
@@ -70,7 +69,6 @@ func newQueue(s *graph.Scope, p spec, o *Options) *Queue {
 		return q
 	}
 	q.limits = newLimits(p.components)
-	q.named = p.components[0].Name != ""
 	q.shaped = p.components[0].Shape.NumDimensions() >= 0
 	attrs := map[string]any{
 		"component_types": graph.DTypes(p.components), "capacity": int64(p.capacity),

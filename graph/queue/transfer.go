@@ -29,7 +29,7 @@ func (q *Queue) enqueue(s *graph.Scope, opType string, values []tfbridge.Output,
 	if s.Err() != nil {
 		return nil
 	}
-	if err := q.checkValues(values, rows); err != nil {
+	if err := checkValues(q.components, values, rows); err != nil {
 		q.fail(s, err)
 		return nil
 	}
