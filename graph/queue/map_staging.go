@@ -106,11 +106,11 @@ func (a *MapStagingArea) find(s *graph.Scope, key tfbridge.Output, opType string
 	return a.finish(alone, values, gone, a.bytes.subtract(alone, values))
 }
 
-// GetAny adds an operation that waits for an element and takes one, of the smallest
+// PopItem adds an operation that waits for an element and takes one, of the smallest
 // key if the area is Ordered. It returns the key, a scalar int64, and the element.
 //
 // It wraps MapUnstageNoKey or OrderedMapUnstageNoKey.
-func (a *MapStagingArea) GetAny(s *graph.Scope) (key tfbridge.Output, values []tfbridge.Output) {
+func (a *MapStagingArea) PopItem(s *graph.Scope) (key tfbridge.Output, values []tfbridge.Output) {
 	alone := a.enter(s, func(s *graph.Scope) tfbridge.Output { return graph.Greater(s, a.Size(s), s.Const(int32(0))) })
 	all := graph.Outputs(a.op(alone, "MapUnstageNoKey", a.indices(alone)))
 	if s.Err() != nil {

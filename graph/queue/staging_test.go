@@ -152,7 +152,7 @@ func TestMapStagingArea(t *testing.T) {
 	key := s.Placeholder(tfbridge.Int64, tfbridge.Shape{})
 	put := a.Put(s, key, s.Const("a"))
 	two, peek, size := a.Get(s, s.Const(int64(2))), a.Peek(s, s.Const(int64(1))), a.Size(s)
-	least, values := a.GetAny(s)
+	least, values := a.PopItem(s)
 	clear := a.Clear(s)
 	session := newSession(t, s)
 	for _, k := range []int64{3, 1, 2} {
