@@ -25,19 +25,8 @@ func (b *Batching) check() error {
 	return nil
 }
 
-// fits reports whether so many rows, of which the longest have these lengths, are
-// within the limits.
-func (b *Batching) fits(rows int, longest []int) bool {
-	if rows <= 1 {
-		return true
-	}
-	if b.MaxSeqs > 0 && rows > b.MaxSeqs {
-		return false
-	}
-	for _, n := range longest {
-		if n*rows > b.BatchSize {
-			return false
-		}
-	}
-	return true
+// fits reports whether so many rows, of which the longest has so many frames for the
+// key that has most, are within the limits.
+func (b *Batching) fits(rows, longest int) bool {
+	return rows <= 1 || rows*longest <= b.BatchSize && (b.MaxSeqs == 0 || rows <= b.MaxSeqs)
 }

@@ -3,6 +3,7 @@ package datapipeline
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"millrace/graph"
 	"millrace/graph/queue"
@@ -23,8 +24,8 @@ import (
 // rows has none, so a batch of any number of rows fits.
 //
 // One run of the loop makes one batch: it moves rows until one does not fit, which is
-// the first row of the next batch. The loop's variables of that row go from run to
-// run through Go: two small tensors a batch.
+// the first row of the next batch. The number and the length of such rows, 1 or 0, go
+// from run to run through Go.
 
 // TFBatchingQueue puts rows together to batches in the graph. [NewTFBatchingQueue]
 // makes one.
@@ -40,7 +41,7 @@ type TFBatchingQueue struct {
 	source       *TFDataQueues
 	rows, counts *queue.Queue
 
-	started []tfbridge.Output // placeholders: number and longest lengths of the rows that the batch has
+	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and their length
 	next    []tfbridge.Output // the same of the next batch, and whether the epoch has ended
 	made    *tfbridge.Operation
 	count   tfbridge.Output // how many batches wait
@@ -79,83 +80,86 @@ func NewTFBatchingQueue(s *graph.Scope, externData *ExternData, source *TFDataQu
 
 // The variables of the loop that makes a batch.
 const (
-	batchRows    = iota // int64: rows that fit
-	batchLongest        // int64 vector: the longest of them, for each key with a time axis
-	nextRows            // int64: 1 if there is a row that does not fit
-	nextLongest         // int64 vector: its lengths
-	batchDone           // bool
-	epochDone           // bool
+	loopRows    = iota // int64: rows of the batch
+	loopLongest        // int64: the frames of the longest row, for the key that has most
+	loopLength         // int64: those of the last row
+	loopFits           // bool: the last row is one of the batch
+	loopEnd            // bool: the epoch has ended
 )
 
-// addLoop adds the loop that makes a batch.
+// addLoop adds the loop that makes a batch. Its body moves a row for which there is a
+// token, and takes the next token. A condition would be a function to call for each
+// row. So a number decides how many tokens are taken: none behind the row that does not
+// fit, since nobody knows when the next one comes.
 func (q *TFBatchingQueue) addLoop(s *graph.Scope) {
-	keys := q.externData.timeKeys()
-	zero, zeros, no := s.Const(int64(0)), s.Zeros(tfbridge.Int64, int64(len(keys))), s.Const(false)
-	q.started = []tfbridge.Output{
-		s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()),
-		s.Placeholder(tfbridge.Int64, tfbridge.MakeShape(int64(len(keys)))),
+	zero := s.Const(int64(0))
+	q.started = []tfbridge.Output{s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()), s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())}
+	first := q.source.selected.tokens.Dequeue(s)
+	if s.Err() != nil {
+		return
 	}
-	vars := graph.While(s, []tfbridge.Output{q.started[0], q.started[1], zero, zeros, no, no},
-		func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output { return graph.LogicalNot(s, v[batchDone]) },
+	vars := graph.While(s, []tfbridge.Output{q.started[0], q.started[1], zero, s.Const(true), first[0]},
+		func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
+			return graph.LogicalAnd(s, v[loopFits], graph.LogicalNot(s, v[loopEnd]))
+		},
 		q.addRow, &graph.WhileOptions{ParallelIterations: 1})
 	if s.Err() != nil {
 		return
 	}
-	some := graph.Greater(s, vars[batchRows], zero)
+	some := graph.Greater(s, vars[loopRows], zero)
 	q.made = effect(s, some, func(s *graph.Scope) *tfbridge.Operation {
-		return q.counts.Enqueue(s, graph.Cast(s, vars[batchRows], tfbridge.Int32))
+		return q.counts.Enqueue(s, graph.Cast(s, vars[loopRows], tfbridge.Int32))
 	}, nothing)
-	q.next = []tfbridge.Output{vars[nextRows], vars[nextLongest], vars[epochDone]}
+	left := graph.Cast(s, graph.LogicalNot(s, vars[loopFits]), tfbridge.Int64)
+	q.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength]), vars[loopEnd]}
 }
 
 // addRow is the body of the loop: it moves one row.
 func (q *TFBatchingQueue) addRow(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
-	row := q.source.MakeDequeueOp(s)
+	specs := q.source.EvalQueue.specs
+	row := q.source.selected.elements.Dequeue(s)
 	if s.Err() != nil {
 		return nil
 	}
-	end := row[EpochEnd]
-	s = s.WithControlDependencies(effect(s, end, nothing, func(s *graph.Scope) *tfbridge.Operation {
-		return q.rows.Enqueue(s, q.rows.FromMap(s, q.components(row))...)
-	}))
-	var sizes []tfbridge.Output
-	for _, key := range q.externData.timeKeys() {
-		sizes = append(sizes, row[Size(key, 0)])
+	length := s.Const(int64(0))
+	for i, spec := range specs {
+		if err := s.Graph().SetShape(row[i], spec.Shape); err != nil {
+			s.UpdateErr("dequeue", err)
+		}
+		if q.isLength(spec.Name) {
+			length = graph.Maximum(s, length, graph.Cast(s, row[i], tfbridge.Int64))
+		}
 	}
-	zero, one := s.Const(int64(0)), s.Const(int64(1))
-	lengths := graph.Cast(s, graph.Pack(s, sizes, 0), tfbridge.Int64)
-	rows := graph.Add(s, v[batchRows], one)
-	longest := graph.Maximum(s, v[batchLongest], lengths)
+	s = s.WithControlDependencies(q.rows.Enqueue(s, row...))
+	rows := graph.Add(s, v[loopRows], s.Const(int64(1)))
+	longest := graph.Maximum(s, v[loopLongest], length)
 	fits := q.fits(s, rows, longest)
-	joins := graph.LogicalAnd(s, fits, graph.LogicalNot(s, end))
-	carried := graph.LogicalNot(s, graph.LogicalOr(s, fits, end))
+	next := q.source.selected.tokens.DequeueMany(s, graph.Cast(s, fits, tfbridge.Int32))
+	if s.Err() != nil {
+		return nil
+	}
 	return []tfbridge.Output{
-		graph.Select(s, joins, rows, v[batchRows]),
-		graph.Select(s, joins, longest, v[batchLongest]),
-		graph.Select(s, carried, one, zero),
-		graph.Select(s, carried, lengths, graph.ZerosLike(s, lengths)),
-		graph.LogicalNot(s, joins),
-		end,
+		graph.Add(s, v[loopRows], graph.Cast(s, fits, tfbridge.Int64)),
+		longest, length, fits,
+		graph.Any(s, next[0], s.Const([]int32{0})),
 	}
 }
 
-// components returns a row without EpochEnd.
-func (q *TFBatchingQueue) components(row map[string]tfbridge.Output) map[string]tfbridge.Output {
-	values := map[string]tfbridge.Output{}
-	for _, spec := range q.source.EvalQueue.specs {
-		values[spec.Name] = row[spec.Name]
-	}
-	return values
+// isLength reports whether a component is the number of frames of a row.
+func (q *TFBatchingQueue) isLength(name string) bool {
+	return slices.ContainsFunc(q.externData.timeKeys(), func(key string) bool { return name == Size(key, 0) })
 }
 
 // fits adds the operations of [Batching.fits].
 func (q *TFBatchingQueue) fits(s *graph.Scope, rows, longest tfbridge.Output) tfbridge.Output {
-	frames := graph.Mul(s, longest, rows)
-	fits := graph.All(s, s.Op1("LessEqual", nil, frames, s.Const(int64(q.batching.BatchSize))), s.Const([]int32{0}))
-	if q.batching.MaxSeqs > 0 {
-		fits = graph.LogicalAnd(s, fits, s.Op1("LessEqual", nil, rows, s.Const(int64(q.batching.MaxSeqs))))
+	atMost := func(x tfbridge.Output, limit int) tfbridge.Output {
+		return s.Op1("LessEqual", nil, x, s.Const(int64(limit)))
 	}
-	return graph.LogicalOr(s, fits, graph.Equal(s, rows, s.Const(int64(1))))
+	fits := atMost(graph.Mul(s, longest, rows), q.batching.BatchSize)
+	if q.batching.MaxSeqs > 0 {
+		fits = graph.LogicalAnd(s, fits, atMost(rows, q.batching.MaxSeqs))
+	}
+	return graph.LogicalOr(s, fits, atMost(rows, 1))
 }
 
 // Loop makes batches of the rows of one of the data queues until the end of the
@@ -172,7 +176,7 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 	}
 	var values []*tfbridge.Tensor // of the feeds
 	defer func() { closeAll(values) }()
-	for _, v := range []any{train, int64(0), make([]int64, len(q.externData.timeKeys()))} {
+	for _, v := range []any{train, int64(0), int64(0)} {
 		t, err := tfbridge.NewTensor(v)
 		if err != nil {
 			return err

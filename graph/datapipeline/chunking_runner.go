@@ -86,16 +86,20 @@ func lengths(s *graph.Scope, e *ExternData, sequence map[string]tfbridge.Output)
 	return frames
 }
 
-// chunks adds the operations that enqueue the chunks of the sequence.
+// chunks adds the operations that enqueue the chunks of the sequence: first all that
+// are not short, at once, then the others, one by one.
 func (c *cutter) chunks(s *graph.Scope) *tfbridge.Operation {
 	if c.chunking.Size == 0 {
 		return c.target.put(s, c.row(s, s.Const(int64(0))))
 	}
 	frames := c.frames[c.externData.defaultInput()]
 	s = c.aligned(s, frames)
-	// The loop's condition and body are functions, and so are the branches of the
-	// queue inside them.
-	starts := graph.While(s, []tfbridge.Output{s.Const(int64(0))},
+	size, step := s.Const(int64(c.chunking.Size)), s.Const(int64(c.chunking.step()))
+	// frames - size + step may be negative, and FloorDiv rounds down.
+	full := graph.Maximum(s, graph.FloorDiv(s, graph.Add(s, graph.Sub(s, frames, size), step), step), s.Const(int64(0)))
+	s = s.WithControlDependencies(c.target.putMany(s, full, c.rows(s, full)))
+	// The loop's condition and body are functions.
+	starts := graph.While(s, []tfbridge.Output{graph.Mul(s, full, step)},
 		func(s *graph.Scope, start []tfbridge.Output) tfbridge.Output { return graph.Less(s, start[0], frames) },
 		func(s *graph.Scope, start []tfbridge.Output) []tfbridge.Output {
 			s = s.WithControlDependencies(c.target.put(s, c.row(s, start[0])))
@@ -140,6 +144,45 @@ func (c *cutter) row(s *graph.Scope, start tfbridge.Output) []tfbridge.Output {
 	return list
 }
 
+// rows adds the operations that compute the first n chunks, none of which is short,
+// stacked: the values of the target queue.
+func (c *cutter) rows(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
+	zero, one := s.Const(int64(0)), s.Const(int64(1))
+	count := graph.ExpandDims(s, n, 0)
+	first := graph.Mul(s, graph.Range(s, zero, n, one), s.Const(int64(c.chunking.step())))
+	values := map[string]tfbridge.Output{}
+	for _, key := range c.externData.timeKeys() {
+		context := c.chunking.Context[key]
+		size := int64(c.chunking.Size + context.Left + context.Right)
+		frames := graph.Add(s, graph.ExpandDims(s, first, 1), graph.Range(s, zero, s.Const(size), one))
+		values[key] = graph.GatherV2(s, c.padded(s, key, c.sequence[key], [2]tfbridge.Output{s.Const(int64(context.Left)), s.Const(int64(context.Right))}), frames, 0)
+		values[Size(key, 0)] = graph.Fill(s, count, s.Const(int32(size)))
+	}
+	same := graph.Fill(s, count, zero) // indices that repeat a value
+	list := make([]tfbridge.Output, len(c.target.specs))
+	for i, spec := range c.target.specs {
+		if v, ok := values[spec.Name]; ok {
+			list[i] = v
+			continue
+		}
+		list[i] = graph.GatherV2(s, graph.ExpandDims(s, c.sequence[spec.Name], 0), same, 0)
+	}
+	return list
+}
+
+// padded adds zeros before and after the frames of a key.
+func (c *cutter) padded(s *graph.Scope, key string, x tfbridge.Output, around [2]tfbridge.Output) tfbridge.Output {
+	if c.chunking.Context[key] == (Context{}) {
+		return x
+	}
+	d := c.externData.Data[key]
+	paddings := graph.ExpandDims(s, graph.Pack(s, around[:], 0), 0)
+	if rest := d.Shape.NumDimensions() - 1; rest > 0 {
+		paddings = graph.ConcatV2(s, []tfbridge.Output{paddings, s.Zeros(tfbridge.Int64, int64(rest), 2)}, 0)
+	}
+	return graph.PadV2(s, x, paddings, s.Zeros(d.DType))
+}
+
 // window adds the operations that take the frames of a chunk, with context, from a
 // key. It also returns their number.
 //
@@ -153,17 +196,9 @@ func (c *cutter) window(s *graph.Scope, key string, start tfbridge.Output) (wind
 	if c.chunking.Size > 0 {
 		stop = graph.Minimum(s, graph.Add(s, start, s.Const(int64(c.chunking.Size))), frames)
 	}
-	if context == (Context{}) {
-		return graph.Rows(s, x, start, stop), graph.Cast(s, graph.Sub(s, stop, start), tfbridge.Int32)
-	}
 	zero := s.Const(int64(0))
 	begin, end := graph.Sub(s, start, s.Const(int64(context.Left))), graph.Add(s, stop, s.Const(int64(context.Right)))
 	first, last := graph.Maximum(s, begin, zero), graph.Minimum(s, end, frames)
-	around := graph.Pack(s, []tfbridge.Output{graph.Sub(s, first, begin), graph.Sub(s, end, last)}, 0)
-	paddings := graph.ExpandDims(s, around, 0)
-	d := c.externData.Data[key]
-	if rest := d.Shape.NumDimensions() - 1; rest > 0 {
-		paddings = graph.ConcatV2(s, []tfbridge.Output{paddings, s.Zeros(tfbridge.Int64, int64(rest), 2)}, 0)
-	}
-	return graph.PadV2(s, graph.Rows(s, x, first, last), paddings, s.Zeros(d.DType)), graph.Cast(s, graph.Sub(s, end, begin), tfbridge.Int32)
+	around := [2]tfbridge.Output{graph.Sub(s, first, begin), graph.Sub(s, end, last)}
+	return c.padded(s, key, graph.Rows(s, x, first, last), around), graph.Cast(s, graph.Sub(s, end, begin), tfbridge.Int32)
 }

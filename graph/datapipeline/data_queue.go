@@ -39,6 +39,7 @@ import (
 type DataQueue struct {
 	elements, tokens *queue.Queue
 	held             *queue.Queue // tokens that are kept back; nil: none are
+	capacity         int
 	minAfterDequeue  int
 	specs            []graph.Spec // of an element, without EpochEnd
 }
@@ -58,7 +59,7 @@ func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec,
 	if o == nil {
 		o = &DataQueueOptions{}
 	}
-	q := &DataQueue{specs: specs, minAfterDequeue: o.MinAfterDequeue}
+	q := &DataQueue{specs: specs, capacity: capacity, minAfterDequeue: o.MinAfterDequeue}
 	if s.Err() != nil {
 		return q
 	}
@@ -131,14 +132,41 @@ func nothing(s *graph.Scope) *tfbridge.Operation { return graph.NoOp(s) }
 // put adds the operations that enqueue an element and then a token for it.
 func (q *DataQueue) put(s *graph.Scope, list []tfbridge.Output) *tfbridge.Operation {
 	s = s.WithControlDependencies(q.elements.Enqueue(s, list...))
-	if q.held == nil {
-		return q.tokens.Enqueue(s, s.Const(false))
+	return q.putTokens(s, s.Const([]bool{false}))
+}
+
+// putMany adds the operations that enqueue n elements, an int64: the values are
+// stacked along a first dimension. It does so in pieces for which there will be room
+// before their tokens come, or else the queue would wait for itself.
+func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.Output) *tfbridge.Operation {
+	piece := s.Const(int64(q.capacity - q.minAfterDequeue))
+	done := graph.While(s, []tfbridge.Output{s.Const(int64(0))},
+		func(s *graph.Scope, at []tfbridge.Output) tfbridge.Output { return graph.Less(s, at[0], n) },
+		func(s *graph.Scope, at []tfbridge.Output) []tfbridge.Output {
+			end := graph.Minimum(s, graph.Add(s, at[0], piece), n)
+			rows := make([]tfbridge.Output, len(list))
+			for i, values := range list {
+				rows[i] = graph.Rows(s, values, at[0], end)
+			}
+			count := graph.ExpandDims(s, graph.Sub(s, end, at[0]), 0)
+			s = s.WithControlDependencies(q.elements.EnqueueMany(s, rows...))
+			s = s.WithControlDependencies(q.putTokens(s, graph.Fill(s, count, s.Const(false))))
+			return []tfbridge.Output{graph.Identity(s, end)}
+		}, &graph.WhileOptions{ParallelIterations: 1})
+	if s.Err() != nil {
+		return nil
 	}
-	s = s.WithControlDependencies(q.held.Enqueue(s, s.Const(false)))
-	full := graph.Greater(s, q.held.Size(s), s.Const(int32(q.minAfterDequeue)))
-	return effect(s, full, func(s *graph.Scope) *tfbridge.Operation {
-		return q.tokens.Enqueue(s, q.held.Dequeue(s)...)
-	}, nothing)
+	return graph.NoOp(s, done[0].Op)
+}
+
+// putTokens adds the operations that enqueue tokens, and keep the last ones back.
+func (q *DataQueue) putTokens(s *graph.Scope, tokens tfbridge.Output) *tfbridge.Operation {
+	if q.held == nil {
+		return q.tokens.EnqueueMany(s, tokens)
+	}
+	s = s.WithControlDependencies(q.held.EnqueueMany(s, tokens))
+	free := graph.Sub(s, q.held.Size(s), s.Const(int32(q.minAfterDequeue)))
+	return q.tokens.EnqueueMany(s, q.held.DequeueMany(s, graph.Maximum(s, free, s.Const(int32(0))))...)
 }
 
 // end adds the operations that end an epoch.

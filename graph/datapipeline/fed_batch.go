@@ -31,21 +31,21 @@ type batcher struct {
 func (b *batcher) batches(rows iter.Seq2[row, error]) iter.Seq2[*fedBatch, error] {
 	return func(yield func(*fedBatch, error) bool) {
 		var batch []row
-		longest := make([]int, len(b.externData.timeKeys()))
+		longest := 0
 		for r, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			grown := b.grow(longest, r)
-			if b.batching.fits(len(batch)+1, grown) {
-				batch, longest = append(batch, r), grown
+			length := b.length(r)
+			if b.batching.fits(len(batch)+1, max(longest, length)) {
+				batch, longest = append(batch, r), max(longest, length)
 				continue
 			}
 			if !yield(b.assemble(batch)) {
 				return
 			}
-			batch, longest = []row{r}, b.grow(make([]int, len(longest)), r)
+			batch, longest = []row{r}, length
 		}
 		if len(batch) > 0 {
 			yield(b.assemble(batch))
@@ -53,14 +53,14 @@ func (b *batcher) batches(rows iter.Seq2[row, error]) iter.Seq2[*fedBatch, error
 	}
 }
 
-// grow returns the lengths of the longest rows of a batch with one more row.
-func (b *batcher) grow(longest []int, r row) []int {
-	grown := slices.Clone(longest)
-	for i, key := range b.externData.timeKeys() {
+// length returns the frames of a row, for the key that has most.
+func (b *batcher) length(r row) int {
+	longest := 0
+	for _, key := range b.externData.timeKeys() {
 		begin, end := b.chunking.window(r, key)
-		grown[i] = max(grown[i], end-begin)
+		longest = max(longest, end-begin)
 	}
-	return grown
+	return longest
 }
 
 // assemble makes the tensors of a batch.
