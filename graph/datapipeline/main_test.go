@@ -79,12 +79,25 @@ type reader struct {
 // newReader returns a reader of all tensors of a provider.
 func newReader(t testing.TB, s *graph.Scope, p datapipeline.DataProvider) *reader {
 	t.Helper()
-	r := &reader{DataProvider: p}
-	for name, output := range p.Data() {
-		r.names, r.fetches = append(r.names, name), append(r.fetches, graph.Identity(s, output))
+	return newReaders(t, s, p)[0]
+}
+
+// newReaders returns readers of providers of one graph, with one session.
+func newReaders(t testing.TB, s *graph.Scope, providers ...datapipeline.DataProvider) []*reader {
+	t.Helper()
+	var readers []*reader
+	for _, p := range providers {
+		r := &reader{DataProvider: p}
+		for name, output := range p.Data() {
+			r.names, r.fetches = append(r.names, name), append(r.fetches, graph.Identity(s, output))
+		}
+		readers = append(readers, r)
 	}
-	r.session = newSession(t, s)
-	return r
+	session := newSession(t, s)
+	for _, r := range readers {
+		r.session = session
+	}
+	return readers
 }
 
 // start begins an epoch.
