@@ -26,7 +26,5 @@ func (b *Batching) check() error {
 }
 
 // fits reports whether so many rows, of which the longest has so many frames for the
-// key that has most, are within the limits.
-func (b *Batching) fits(rows, longest int) bool {
-	return rows <= 1 || rows*longest <= b.BatchSize && (b.MaxSeqs == 0 || rows <= b.MaxSeqs)
-}
+// key that has most, are within the budget. One row always is.
+func (b *Batching) fits(rows, longest int) bool { return rows <= 1 || rows*longest <= b.BatchSize }

@@ -83,14 +83,15 @@ const (
 	loopRows    = iota // int64: rows of the batch
 	loopLongest        // int64: the frames of the longest row, for the key that has most
 	loopLength         // int64: those of the last row
-	loopFits           // bool: the last row is one of the batch
+	loopLeft           // int64: 1 if the last row does not fit, 0 if it does
+	loopOpen           // bool: the batch may get another row
 	loopEnd            // bool: the epoch has ended
 )
 
 // addLoop adds the loop that makes a batch. Its body moves a row for which there is a
 // token, and takes the next token. A condition would be a function to call for each
-// row. So a number decides how many tokens are taken: none behind the row that does not
-// fit, since nobody knows when the next one comes.
+// row. So a number decides how many tokens are taken: none when the batch is complete,
+// since nobody knows when the next one comes.
 func (q *TFBatchingQueue) addLoop(s *graph.Scope) {
 	zero := s.Const(int64(0))
 	q.started = []tfbridge.Output{s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()), s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())}
@@ -98,9 +99,9 @@ func (q *TFBatchingQueue) addLoop(s *graph.Scope) {
 	if s.Err() != nil {
 		return
 	}
-	vars := graph.While(s, []tfbridge.Output{q.started[0], q.started[1], zero, s.Const(true), first[0]},
+	vars := graph.While(s, []tfbridge.Output{q.started[0], q.started[1], zero, zero, s.Const(true), first[0]},
 		func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
-			return graph.LogicalAnd(s, v[loopFits], graph.LogicalNot(s, v[loopEnd]))
+			return graph.LogicalAnd(s, v[loopOpen], graph.LogicalNot(s, v[loopEnd]))
 		},
 		q.addRow, &graph.WhileOptions{ParallelIterations: 1})
 	if s.Err() != nil {
@@ -110,7 +111,7 @@ func (q *TFBatchingQueue) addLoop(s *graph.Scope) {
 	q.made = effect(s, some, func(s *graph.Scope) *tfbridge.Operation {
 		return q.counts.Enqueue(s, graph.Cast(s, vars[loopRows], tfbridge.Int32))
 	}, nothing)
-	left := graph.Cast(s, graph.LogicalNot(s, vars[loopFits]), tfbridge.Int64)
+	left := vars[loopLeft]
 	q.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength]), vars[loopEnd]}
 }
 
@@ -134,13 +135,18 @@ func (q *TFBatchingQueue) addRow(s *graph.Scope, v []tfbridge.Output) []tfbridge
 	rows := graph.Add(s, v[loopRows], s.Const(int64(1)))
 	longest := graph.Maximum(s, v[loopLongest], length)
 	fits := q.fits(s, rows, longest)
-	next := q.source.selected.tokens.DequeueMany(s, graph.Cast(s, fits, tfbridge.Int32))
+	open := fits
+	if q.batching.MaxSeqs > 0 {
+		open = graph.LogicalAnd(s, fits, graph.Less(s, rows, s.Const(int64(q.batching.MaxSeqs))))
+	}
+	next := q.source.selected.tokens.DequeueMany(s, graph.Cast(s, open, tfbridge.Int32))
 	if s.Err() != nil {
 		return nil
 	}
+	joined := graph.Cast(s, fits, tfbridge.Int64)
 	return []tfbridge.Output{
-		graph.Add(s, v[loopRows], graph.Cast(s, fits, tfbridge.Int64)),
-		longest, length, fits,
+		graph.Add(s, v[loopRows], joined),
+		longest, length, graph.Sub(s, s.Const(int64(1)), joined), open,
 		graph.Any(s, next[0], s.Const([]int32{0})),
 	}
 }
@@ -150,16 +156,13 @@ func (q *TFBatchingQueue) isLength(name string) bool {
 	return slices.ContainsFunc(q.externData.timeKeys(), func(key string) bool { return name == Size(key, 0) })
 }
 
-// fits adds the operations of [Batching.fits].
+// fits adds the operations of [Batching.fits]. A batch of MaxSeqs rows gets no other
+// row, so their number need not be compared.
 func (q *TFBatchingQueue) fits(s *graph.Scope, rows, longest tfbridge.Output) tfbridge.Output {
 	atMost := func(x tfbridge.Output, limit int) tfbridge.Output {
 		return s.Op1("LessEqual", nil, x, s.Const(int64(limit)))
 	}
-	fits := atMost(graph.Mul(s, longest, rows), q.batching.BatchSize)
-	if q.batching.MaxSeqs > 0 {
-		fits = graph.LogicalAnd(s, fits, atMost(rows, q.batching.MaxSeqs))
-	}
-	return graph.LogicalOr(s, fits, atMost(rows, 1))
+	return graph.LogicalOr(s, atMost(graph.Mul(s, longest, rows), q.batching.BatchSize), atMost(rows, 1))
 }
 
 // Loop makes batches of the rows of one of the data queues until the end of the

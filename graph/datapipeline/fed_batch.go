@@ -38,14 +38,19 @@ func (b *batcher) batches(rows iter.Seq2[row, error]) iter.Seq2[*fedBatch, error
 				return
 			}
 			length := b.length(r)
-			if b.batching.fits(len(batch)+1, max(longest, length)) {
-				batch, longest = append(batch, r), max(longest, length)
-				continue
+			if !b.batching.fits(len(batch)+1, max(longest, length)) {
+				if !yield(b.assemble(batch)) {
+					return
+				}
+				batch, longest = nil, 0
 			}
-			if !yield(b.assemble(batch)) {
-				return
+			batch, longest = append(batch, r), max(longest, length)
+			if len(batch) == b.batching.MaxSeqs {
+				if !yield(b.assemble(batch)) {
+					return
+				}
+				batch, longest = nil, 0
 			}
-			batch, longest = []row{r}, length
 		}
 		if len(batch) > 0 {
 			yield(b.assemble(batch))

@@ -3,11 +3,15 @@ package datapipeline_test
 import (
 	"fmt"
 	"os"
+	"sync"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"millrace/graph"
 	"millrace/graph/datapipeline"
 	"millrace/internal/test/tfmain"
+	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 
@@ -51,13 +55,25 @@ func newScope(t testing.TB) *graph.Scope {
 	return s
 }
 
+// unoptimized makes sessions start sooner: TensorFlow optimizes the graph of each run
+// that it has not made before, which takes longer than the runs of a test.
+var unoptimized = sync.OnceValues(func() ([]byte, error) {
+	return proto.Marshal(&tfproto.ConfigProto{GraphOptions: &tfproto.GraphOptions{
+		RewriteOptions: &tfproto.RewriterConfig{DisableMetaOptimizer: true},
+	}})
+})
+
 // newSession returns a session that is closed with the test.
 func newSession(t testing.TB, s *graph.Scope) *tfbridge.Session {
 	t.Helper()
 	if err := s.Err(); err != nil {
 		t.Fatal(err)
 	}
-	session, err := tfbridge.NewSession(s.Graph(), nil)
+	config, err := unoptimized()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -203,7 +204,7 @@ func TestHaveIncomingData(t *testing.T) {
 		if round%2 == 1 {
 			ending = failed
 		}
-		n, delay := random.IntN(8), time.Duration(random.IntN(300))*time.Microsecond
+		n, delay := random.IntN(8), random.IntN(2000)
 		c := &connector{changed: make(chan struct{})}
 		var elements []datapipeline.Element
 		for i := range n {
@@ -215,7 +216,9 @@ func TestHaveIncomingData(t *testing.T) {
 					c.stop(err)
 					return
 				}
-				time.Sleep(delay)
+				for range delay {
+					runtime.Gosched()
+				}
 			}
 			c.stop(ending)
 		}()
