@@ -149,8 +149,12 @@ func (t *training) log(s *Step) error {
 
 // notFinite is the error of a step whose loss is NaN or infinite.
 func (t *training) notFinite(s *Step) error {
-	e := millrace.Errorf(millrace.ErrModel, "step %d: the loss is %v, in a batch of %d examples, number %d to %d of the training; the checkpoint before it is untouched",
-		s.Step, s.Loss, s.Batch.Rows(), t.state.Examples-s.Batch.Rows()+1, t.state.Examples)
+	made := ""
+	if place := s.Batch.Place(); place != "" {
+		made = ", of " + place
+	}
+	e := millrace.Errorf(millrace.ErrModel, "step %d: the loss is %v, in a batch of %d examples, number %d to %d of the training%s; the checkpoint before it is untouched",
+		s.Step, s.Loss, s.Batch.Rows(), t.state.Examples-s.Batch.Rows()+1, t.state.Examples, made)
 	e.File, e.Signature, e.Tensor = t.model.dir, t.pipe.signature.Name, t.o.Loss
 	return e
 }

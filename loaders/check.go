@@ -11,11 +11,12 @@ import (
 
 // CheckOptions holds what [Check] can be told. Nil means the defaults.
 type CheckOptions struct {
-	Model       *ModelNames // the model to feed; nil: any, its rules are not checked
-	Keep        []string    // tensors that the config must provide beside the model's inputs, such as labels
-	Seed        *int64      // instead of the config's seed; nil: the config's, or else a fresh one
-	Root        string      // a folder that no path may lead out of; "": any path
-	MemoryLimit int64       // bytes that the buffers of the pipeline may hold; 0: not checked
+	Model       *ModelNames       // the model to feed; nil: any, its rules are not checked
+	Keep        []string          // tensors that the config must provide beside the model's inputs, such as labels
+	KeptFor     map[string]string // what wants a tensor of Keep, for messages: "the loss"; may be nil
+	Seed        *int64            // instead of the config's seed; nil: the config's, or else a fresh one
+	Root        string            // a folder that no path may lead out of; "": any path
+	MemoryLimit int64             // bytes that the buffers of the pipeline may hold; 0: not checked
 
 	CheckRecords bool // see [plan.Plan.CheckRecords]
 
@@ -47,7 +48,7 @@ func CheckPart(r *decl.Reporter, config *spec.Config, o *CheckOptions) (*Plan, d
 
 // spec returns the options for package spec.
 func (o *CheckOptions) spec() *spec.Options {
-	return &spec.Options{Model: o.Model, Keep: o.Keep, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit}
+	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit}
 }
 
 // plan plans how to run a checked config, nil if there is none.

@@ -97,13 +97,7 @@ func (c *checker) model() {
 		return
 	}
 	c.run.ModelDir = c.relative(m.SavedModel)
-	keys := []string{m.TrainSignature()}
-	for _, key := range []string{m.EvaluateSignature(), m.PredictSignature()} {
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	checked, err := estimator.ReadModel(c.run.ModelDir, &estimator.ModelOptions{Signatures: keys, Runtime: c.o.Runtime, Session: c.o.Session})
+	checked, err := estimator.ReadModel(c.run.ModelDir, &estimator.ModelOptions{Signatures: c.signatures(), Runtime: c.o.Runtime, Session: c.o.Session})
 	if err != nil {
 		c.modelProblem(err)
 		return
@@ -111,6 +105,25 @@ func (c *checker) model() {
 	c.run.Model = checked
 	c.train, _ = checked.Signature(m.TrainSignature())
 	c.evaluate, _ = checked.Signature(m.EvaluateSignature())
+}
+
+// signatures returns the keys of the signatures that the run uses or names. A model
+// that only trains has no others.
+func (c *checker) signatures() []string {
+	m := &c.run.Config.Model
+	keys := []string{m.TrainSignature()}
+	add := func(key string) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if c.run.Config.Evaluate != nil || m.Evaluate.Signature != "" {
+		add(m.EvaluateSignature())
+	}
+	if m.Predict.Signature != "" {
+		add(m.Predict.Signature)
+	}
+	return keys
 }
 
 // modelProblem reports a model that cannot be used at the key that names what is
@@ -174,8 +187,8 @@ func (c *checker) names(signature string) *loaders.ModelNames {
 }
 
 // loader checks one loader.
-func (c *checker) loader(l *Loader, names *loaders.ModelNames, keep []string, seed *int64) *loaders.Plan {
-	o := &loaders.CheckOptions{Model: names, Keep: keep, Seed: seed, Runtime: c.o.Runtime}
+func (c *checker) loader(l *Loader, names *loaders.ModelNames, keep kept, seed *int64) *loaders.Plan {
+	o := &loaders.CheckOptions{Model: names, Keep: keep.names, KeptFor: keep.by, Seed: seed, Runtime: c.o.Runtime}
 	var plan *loaders.Plan
 	var problems diag.List
 	if l.A != nil {

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"google.golang.org/protobuf/proto"
 
 	"millrace/estimator/spec"
 	"millrace/internal/test/fixture"
+	"millrace/internal/tfproto"
 )
 
 // check checks a run config over points, with MODEL for the classifier's folder.
@@ -58,6 +60,45 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// A model that has nothing but a signature that trains can be trained; it cannot be
+// evaluated.
+func TestTrainsOnly(t *testing.T) {
+	model := t.TempDir()
+	if err := os.CopyFS(model, os.DirFS("../../testdata/models/classifier")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(model, "fingerprint.pb")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(model, "saved_model.pb")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := &tfproto.SavedModel{}
+	if err := proto.Unmarshal(text, saved); err != nil {
+		t.Fatal(err)
+	}
+	for key := range saved.MetaGraphs[0].SignatureDef {
+		if key != "train" && !strings.HasPrefix(key, "__") {
+			delete(saved.MetaGraphs[0].SignatureDef, key)
+		}
+	}
+	if text, err = proto.Marshal(saved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	config := `{"model": {"saved_model": "` + model + `"}, "train": {"loader": "loader.json"}`
+	if run, problems := check(t, config+"}"); run == nil {
+		t.Error(problems)
+	}
+	if run, problems := check(t, config+`, "evaluate": {"loader": "loader.json"}}`); run != nil || !strings.Contains(problems, `"serving_default"`) {
+		t.Errorf("evaluated without a signature: %s", problems)
+	}
+}
+
 // What is wrong is named at its place, with what to do.
 func TestProblems(t *testing.T) {
 	const loader = `"train": {"loader": "loader.json"}`
@@ -82,6 +123,8 @@ func TestProblems(t *testing.T) {
 			`checkpoints.best.metric: there is no metric "acuracy"`},
 		{"metric without labels", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "auc", "predictions": "scores"}]}}`,
 			`evaluate.metrics[0]: metric "a": missing key "labels"`},
+		{"metric's labels are no tensor", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "auc", "labels": "digit", "predictions": "scores"}]}}`,
+			`args.primary_features: no feature is named "digit", which metric "a" of run.json needs; the features are "id", "xs"`},
 		{"a tensor that nothing takes", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "evaluate": {"loader": "loader.json"}}`,
 			`the model has no input or output named "id"`},
 		{"no such file", `{"model": {"saved_model": "MODEL"}, "train": {"loader": "other.json"}}`, `other.json: read loader config: no such file`},

@@ -70,19 +70,17 @@ func (c *checker) ignored(at *jsonpos.Node, key, kind string, ignoring ...string
 
 // trainKeep returns the tensors that the training's loader must give beside the
 // inputs of the signature.
-func (c *checker) trainKeep() []string {
-	var keep []string
+func (c *checker) trainKeep() kept {
+	var keep kept
 	if l := c.run.Config.Model.Train.Loss.B; l != nil {
 		for _, name := range []string{l.Labels, l.Weights} {
-			if name != "" && !c.isInput(name) && !slices.Contains(keep, name) {
-				keep = append(keep, name)
+			if !c.isInput(name) {
+				keep.add(name, "the loss")
 			}
 		}
 	}
 	for _, name := range c.run.Config.Train.Keep {
-		if !slices.Contains(keep, name) {
-			keep = append(keep, name)
-		}
+		keep.add(name, "")
 	}
 	return keep
 }

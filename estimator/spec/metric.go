@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"millrace/estimator/metrics"
@@ -10,7 +12,7 @@ import (
 
 // evaluateKeep returns the tensors that the evaluation's loader must give
 // beside the inputs of the signature.
-func (c *checker) evaluateKeep() []string {
+func (c *checker) evaluateKeep() kept {
 	e := c.run.Config.Evaluate
 	var inputs, given []string
 	if c.evaluate != nil {
@@ -19,25 +21,39 @@ func (c *checker) evaluateKeep() []string {
 			inputs = append(inputs, t.Name)
 		}
 	}
-	var keep []string
-	add := func(name string) {
-		if name != "" && !slices.Contains(given, name) && !slices.Contains(inputs, name) && !slices.Contains(keep, name) {
-			keep = append(keep, name)
+	var keep kept
+	add := func(by string, names ...string) {
+		for _, name := range names {
+			if !slices.Contains(given, name) && !slices.Contains(inputs, name) {
+				keep.add(name, by)
+			}
 		}
 	}
 	if l := c.run.Config.Model.Train.Loss.B; l != nil && slices.Contains(given, l.Predictions) {
-		add(l.Labels)
-		add(l.Weights)
+		add("the loss", l.Labels, l.Weights)
 	}
 	for _, m := range e.Metrics {
-		add(m.Labels)
-		add(m.Predictions)
-		add(m.Weights)
+		add(fmt.Sprintf("metric %s of %s", decl.Quote(m.Name), filepath.Base(c.run.Path)), m.Labels, m.Predictions, m.Weights)
 	}
-	for _, name := range e.Keep {
-		add(name)
-	}
+	add("", e.Keep...)
 	return keep
+}
+
+// kept are tensors that a loader must give beside the inputs of a signature.
+type kept struct {
+	names []string
+	by    map[string]string // what needs a tensor; see loaders.CheckOptions.KeptFor
+}
+
+// add adds a tensor that something needs. A name that is "" or is there already adds nothing.
+func (k *kept) add(name, by string) {
+	if name == "" || slices.Contains(k.names, name) {
+		return
+	}
+	if k.by == nil {
+		k.by = map[string]string{}
+	}
+	k.names, k.by[name] = append(k.names, name), by
 }
 
 // metrics checks the metrics, and what chooses by them.

@@ -18,6 +18,7 @@ type Batch struct {
 	kept    bool
 	state   []byte
 	trace   *tfbridge.RunMetadata
+	place   func(rows int64) string // nil: not known, or the run is not on demand
 	save    func(context.Context) (func() ([]byte, error), error) // nil unless the run is on demand
 }
 
@@ -47,6 +48,17 @@ func (b *Batch) State() []byte { return b.state }
 // Trace returns what TensorFlow recorded of the step, nil unless [Options.Trace]
 // asked for it.
 func (b *Batch) Trace() *tfbridge.RunMetadata { return b.trace }
+
+// Place says which records the batch is made of, for a person to read: files and
+// numbers of records. It returns "" where the source does not know, as where it
+// shuffles, and where the run is not on demand ([Options.OnDemand]). Call it in
+// the loop's body for the batch.
+func (b *Batch) Place() string {
+	if b.place == nil {
+		return ""
+	}
+	return b.place(b.rows)
+}
 
 // ErrNoPosition is the error of [Batch.SaveState] for an input whose position
 // cannot be saved, and for a run that is not on demand.

@@ -54,6 +54,13 @@ type Pass interface {
 	Close()
 }
 
+// Placer is a [Pass] that may know which records its batches are made of.
+type Placer interface {
+	// Place says which records the last rows that were taken are made of: files
+	// and numbers, for a person to read. It returns "" where that is not known.
+	Place(rows int64) string
+}
+
 // Saver is a [Pass] whose position can be saved between any two batches.
 type Saver interface {
 	// SaveState takes the state of the input behind the batches taken so far.

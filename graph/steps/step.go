@@ -169,6 +169,9 @@ func (r *run) batch(tensors []*tfbridge.Tensor) (*Batch, error) {
 	if saver, ok := r.pass.(Saver); ok && r.o.OnDemand {
 		b.save = saver.SaveState
 	}
+	if placer, ok := r.pass.(Placer); ok && r.o.OnDemand {
+		b.place = placer.Place
+	}
 	r.steps++
 	return b, nil
 }

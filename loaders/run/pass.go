@@ -58,6 +58,11 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 	return nil, nil
 }
 
+// Place says which records the last rows are made of.
+func (p *pass) Place(rows int64) string {
+	return p.pipe.Plan.Place(p.pipe.Scan, p.rows-rows, rows)
+}
+
 // Close does nothing: the next pass starts the iterator again.
 func (p *pass) Close() {}
 

@@ -66,8 +66,14 @@ func (c *checker) kept() {
 		t, ok := c.byName[name]
 		switch {
 		case !ok:
-			d := c.inConfig.Report(c.args.Key("primary_features"), "no feature is named %s, which is to be kept", decl.Quote(name))
-			d.Hint = diag.DidYouMean(name, slices.Sorted(maps.Keys(c.byName)))
+			wanted := "is to be kept"
+			if by := c.o.KeptFor[name]; by != "" {
+				wanted = by + " needs"
+			}
+			d := c.inConfig.Report(c.args.Key("primary_features"), "no feature is named %s, which %s", decl.Quote(name), wanted)
+			if !c.inConfig.Many() {
+				d.Hint = nearOrAll("features", name, slices.Sorted(maps.Keys(c.byName)))
+			}
 		case slices.Contains(c.o.Keep[:i], name):
 			c.inConfig.Report(t.at.Key("to_name"), "%s is to be kept twice", decl.Quote(name))
 		case c.o.Model != nil && slices.Contains(c.o.Model.Outputs, name):

@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"millrace/loaders/spec"
+)
+
+// maxPlaces is how many files a place names.
+const maxPlaces = 4
+
+// Place says which records rows of a run are made of, for a person to read: files
+// and numbers of records, which begin with 0. The first row of a run is number 0.
+// It returns "" where that is not known: where rows are not records, where they are
+// shuffled or mixed, and where the records of a file were not counted.
+func (p *Plan) Place(scan *Scan, first, rows int64) string {
+	records, known := scan.Records()
+	if !known || records == 0 || p.Type != spec.Independent || p.Shuffle != nil || p.Bucket != nil {
+		return ""
+	}
+	var places []string
+	first %= records // the same files are read again in each epoch
+	for file := 0; rows > 0; file = (file + 1) % len(p.Files) {
+		n := scan.Count(file)
+		if first >= n {
+			first -= n
+			continue
+		}
+		here := min(rows, n-first)
+		if len(places) == maxPlaces {
+			return strings.Join(places, ", ") + " and more files"
+		}
+		places = append(places, fmt.Sprintf("%s records %d to %d", spec.PrintablePath(p.Files[file].Path), first, first+here-1))
+		first, rows = 0, rows-here
+	}
+	return strings.Join(places, ", ")
+}
