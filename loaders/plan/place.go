@@ -16,7 +16,7 @@ const maxPlaces = 4
 // shuffled or mixed, and where the records of a file were not counted.
 func (p *Plan) Place(scan *Scan, first, rows int64) string {
 	records, known := scan.Records()
-	if !known || records == 0 || p.Type != spec.Independent || p.Shuffle != nil || p.Bucket != nil {
+	if !known || records == 0 || p.Window != nil || p.Shuffle != nil || p.Bucket != nil {
 		return ""
 	}
 	var places []string
