@@ -35,7 +35,8 @@ Start with:
   millrace inspect MODEL_DIR            show the signatures of a model
   millrace check CONFIG                 find every problem in a config
   millrace predict CONFIG --model DIR --out FILE
-  millrace train RUN.json --dir RUN_DIR     train, and go on after a stop`
+  millrace train RUN.json --dir RUN_DIR     train, and go on after a stop
+  millrace serve --model NAME=DIR       answer TensorFlow Serving's clients`
 
 const rootExit = `
 
@@ -67,7 +68,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
 	root.PersistentFlags().BoolVar(&p.verbose, "verbose", false, "show TensorFlow's own log")
-	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.dumpCommand(), p.predictCommand(),
+	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.dumpCommand(), p.predictCommand(), p.serveCommand(),
 		p.trainCommand(), p.evaluateCommand(), p.exportCommand(), p.reportCommand(), p.benchCommand(), p.runtimeCommand(), p.schemaCommand(), p.versionCommand())
 	return root
 }

@@ -61,6 +61,13 @@ const (
 	defaultMaxEnqueuedBatches = 10
 )
 
+// Check returns an error of class millrace.ErrConfig that names an option that
+// cannot be.
+func (o *Options) Check() error {
+	_, err := o.complete()
+	return err
+}
+
 // complete returns the options with defaults filled in, or an error of class
 // millrace.ErrConfig that names an option that cannot be.
 func (o *Options) complete() (Options, error) {

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"millrace"
+	"millrace/serving"
+	"millrace/serving/configfile"
+	"millrace/serving/metrics"
+	restapi "millrace/serving/rest"
+	"millrace/serving/rpc"
+)
+
+// modelServer is a server of models and what answers requests from it.
+type modelServer struct {
+	flags    *serveFlags
+	log      *slog.Logger
+	models   *serving.Server
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+	web      *http.Server // nil: no HTTP
+	rpc      *rpc.Server  // nil: no gRPC
+	ended    chan error   // takes the end of web and rpc
+}
+
+// serve serves models until ctx ends, and then drains.
+func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
+	p.grace.Store(int64(flags.drain + grace))
+	p.warm()
+	s := &modelServer{flags: flags, log: p.logger(flags.jsonLog), registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	configs, err := flags.configs()
+	if err != nil {
+		return err
+	}
+	options, err := flags.options(p)
+	if err != nil {
+		return err
+	}
+	if s.metrics, err = metrics.New(s.registry, s.names); err != nil {
+		return err
+	}
+	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	options.Logger, options.OnBatch = s.log, s.metrics.Batch
+	if s.models, err = serving.New(ctx, configs, options); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.models.Close()) }()
+	if err := s.listen(); err != nil {
+		return errors.Join(err, s.drain())
+	}
+	if flags.configFile != "" && flags.configPoll > 0 {
+		go s.reread(ctx)
+	}
+	select {
+	case err := <-s.ended:
+		return errors.Join(err, s.drain())
+	case <-ctx.Done():
+		s.log.Info("draining", slog.String("cause", context.Cause(ctx).Error()))
+		return s.drain()
+	}
+}
+
+// logger returns the logger of a server.
+func (p *program) logger(json bool) *slog.Logger {
+	if json {
+		return slog.New(slog.NewJSONHandler(p.stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(p.stderr, nil))
+}
+
+// names returns the names of the models.
+func (s *modelServer) names() []string {
+	if s.models == nil {
+		return nil
+	}
+	return s.models.Models()
+}
+
+// listen begins to answer requests.
+func (s *modelServer) listen() error {
+	if s.flags.port != 0 {
+		o := &rpc.Options{Logger: s.log, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
+			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
+		}}
+		if s.flags.sslFile != "" {
+			var err error
+			if o.TLS, err = configfile.ReadTLS(s.flags.sslFile); err != nil {
+				return err
+			}
+		}
+		l, err := s.open("grpc", s.flags.port)
+		if err != nil {
+			return err
+		}
+		s.rpc = rpc.NewServer(s.models, o)
+		go func() { s.ended <- s.rpc.Serve(l) }()
+	}
+	if s.flags.restPort != 0 {
+		l, err := s.open("http", s.flags.restPort)
+		if err != nil {
+			return err
+		}
+		s.web = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+		go func() { s.ended <- s.web.Serve(l) }()
+	}
+	return nil
+}
+
+// open opens a port. Port -1 is any free one, which the log tells.
+func (s *modelServer) open(name string, port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(s.flags.host, strconv.Itoa(max(port, 0))))
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrIO, "listen: %w", err)
+	}
+	s.log.Info("listening", slog.String("interface", name), slog.String("address", l.Addr().String()))
+	return l, nil
+}
+
+// handler returns the HTTP paths.
+func (s *modelServer) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", restapi.NewHandler(s.models, &restapi.Options{
+		Timeout: time.Duration(s.flags.restTimeout) * time.Millisecond, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log,
+		OnRequest: func(r restapi.Request) {
+			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
+		},
+	}))
+	figures := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
+	mux.Handle("GET /metrics", figures)
+	mux.Handle("GET /monitoring/prometheus/metrics", figures) // TensorFlow Serving's path
+	return mux
+}
+
+// reread reads the config file of models again and again.
+func (s *modelServer) reread(ctx context.Context) {
+	ticker := time.NewTicker(time.Duration(s.flags.configPoll) * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		configs, err := configfile.ReadModels(s.flags.configFile)
+		if err == nil {
+			err = s.models.ReplaceConfig(ctx, configs)
+		}
+		if err != nil {
+			s.log.Error("model config file", slog.String("error", err.Error()))
+		}
+	}
+}
+
+// drain refuses new requests and waits until those in flight are answered.
+func (s *modelServer) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.flags.drain)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if s.rpc != nil {
+			s.rpc.GracefulStop()
+		}
+	}()
+	var err error
+	if s.web != nil {
+		if err = s.web.Shutdown(ctx); err != nil {
+			err = errors.Join(millrace.Errorf(millrace.ErrCanceled, "requests were still running after %v", s.flags.drain), s.web.Close())
+		}
+	}
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+		s.rpc.Stop()
+		<-stopped
+	}
+	return err
+}

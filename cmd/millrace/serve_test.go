@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"millrace/internal/servingproto"
+	"millrace/internal/test/testruntime"
+)
+
+// startServe runs serve with args and free ports, and returns the addresses of its
+// interfaces once it listens. stop sends a signal and returns the exit code and
+// the log.
+func startServe(t *testing.T, args ...string) (addresses map[string]string, stop func() (int, string)) {
+	t.Helper()
+	testruntime.Need(t)
+	log, w := io.Pipe()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	code := make(chan int, 1)
+	go func() {
+		p := &program{stdout: io.Discard, stderr: w}
+		code <- p.run(ctx, append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, args...))
+		w.Close()
+	}()
+	lines := bufio.NewScanner(log)
+	addresses = map[string]string{}
+	var said strings.Builder
+	for len(addresses) < 2 && lines.Scan() {
+		fmt.Fprintln(&said, lines.Text())
+		if _, rest, ok := strings.Cut(lines.Text(), "msg=listening interface="); ok {
+			name, address, _ := strings.Cut(rest, " address=")
+			addresses[name] = address
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		for lines.Scan() {
+			fmt.Fprintln(&said, lines.Text())
+		}
+		close(ended)
+	}()
+	if len(addresses) < 2 {
+		<-ended
+		t.Fatalf("serve ended with code %d:\n%s", <-code, &said)
+	}
+	return addresses, func() (int, string) {
+		cancel(signalError{syscall.SIGTERM})
+		<-ended
+		return <-code, said.String()
+	}
+}
+
+// get returns the answer of a path.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The server answers by both interfaces, counts, and ends cleanly after a signal.
+func TestServe(t *testing.T) {
+	parameters := filepath.Join(t.TempDir(), "batching")
+	if err := os.WriteFile(parameters, []byte("max_batch_size { value: 4 }"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at, stop := startServe(t, "--model", "m=../../testdata/models/constant", "--enable_batching", "--batching_parameters_file", parameters)
+	r, err := http.Post("http://"+at["http"]+"/v1/models/m:predict", "application/json", strings.NewReader(`{"instances": [1, 2.5]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil || string(text) != "{\"predictions\":[3.0,6.0]}\n" {
+		t.Errorf("HTTP: got %s, %v", text, err)
+	}
+	conn, err := grpc.NewClient(at["grpc"], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &servingproto.GetModelStatusResponse{}
+	q := &servingproto.GetModelStatusRequest{ModelSpec: &servingproto.ModelSpec{Name: "m"}}
+	if err := conn.Invoke(t.Context(), "/tensorflow.serving.ModelService/GetModelStatus", q, state); err != nil || len(state.ModelVersionStatus) != 1 {
+		t.Errorf("gRPC: got %v, %v", state, err)
+	}
+	conn.Close()
+	get(t, "http://"+at["http"]+"/v1/models/other")
+	figures := get(t, "http://"+at["http"]+"/metrics")
+	for _, want := range []string{
+		`millrace_serving_requests_total{code="ok",entrypoint="REST",method="predict",model="m"} 1`,
+		`millrace_serving_requests_total{code="not found",entrypoint="REST",method="status",model=""} 1`,
+		`millrace_serving_requests_total{code="ok",entrypoint="GRPC",method="GetModelStatus",model="m"} 1`,
+		`millrace_serving_batch_rows_sum{model="m",signature="serving_default",version="1"} 2`,
+		`millrace_serving_batches_total{model="m",ok="true",signature="serving_default",version="1"} 1`,
+		"millrace_tensor_bytes", "go_goroutines",
+	} {
+		if !strings.Contains(figures, want) {
+			t.Errorf("the metrics lack %s:\n%s", want, figures)
+		}
+	}
+	if code, log := stop(); code != 0 || !strings.Contains(log, "msg=draining cause=SIGTERM") || !strings.Contains(log, "state=END") {
+		t.Errorf("ended with code %d:\n%s", code, log)
+	}
+}
+
+// TensorFlow Serving's config file names models and labels.
+func TestServeConfigFile(t *testing.T) {
+	dir, err := filepath.Abs("../../testdata/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "models.config")
+	text := fmt.Sprintf(`model_config_list { config { name: "a" base_path: %q version_labels { key: "stable" value: 1 } } config { name: "b" base_path: %q } }`, dir+"/constant", dir+"/linear")
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at, stop := startServe(t, "--model_config_file", config)
+	for _, path := range []string{"a/labels/stable", "b/versions/1"} {
+		if got := get(t, "http://"+at["http"]+"/v1/models/"+path); !strings.Contains(got, "AVAILABLE") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if code, log := stop(); code != 0 {
+		t.Errorf("ended with code %d:\n%s", code, log)
+	}
+}
+
+func TestServeFails(t *testing.T) {
+	testruntime.Need(t)
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte("nothing: 1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	model := "m=../../testdata/models/constant"
+	tests := []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no model", nil, 2, "--model is missing"},
+		{"no name", []string{"--model", "dir"}, 2, "want NAME=DIR"},
+		{"no folder", []string{"--model", "m=" + file + "x"}, 7, "no such file"},
+		{"an unsafe model", []string{"--model", "m=../../testdata/models/writes_file"}, 4, "WriteFile"},
+		{"another config", []string{"--model_config_file", file}, 2, file},
+		{"other batching parameters", []string{"--model", model, "--enable_batching", "--batching_parameters_file", file}, 2, file},
+		{"another SSLConfig", []string{"--model", model, "--ssl_config_file", file}, 2, file},
+		{"no such address", []string{"--model", model, "--host", "256.1.1.1"}, 7, "listen"},
+	}
+	for _, tt := range tests {
+		var stderr strings.Builder
+		p := &program{stdout: io.Discard, stderr: &stderr}
+		code := p.run(t.Context(), append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, tt.args...))
+		if code != tt.code || !strings.Contains(stderr.String(), tt.want) {
+			t.Errorf("%s: code %d, want %d and %q:\n%s", tt.name, code, tt.code, tt.want, &stderr)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("at once"))
+	if code := (&program{stdout: io.Discard, stderr: io.Discard}).run(ctx, []string{"serve", "--model", "m=" + t.TempDir()}); code == 0 {
+		t.Error("a server that never served ended with code 0")
+	}
+}

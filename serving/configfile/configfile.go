@@ -1,0 +1,109 @@
+// Package configfile reads the config files of TensorFlow Serving's model server,
+// which are protobuf messages in text form.
+package configfile
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/internal/servingproto"
+	"millrace/serving"
+	"millrace/serving/batching"
+	"millrace/serving/internal/message"
+)
+
+// ReadModels reads the models of a ModelServerConfig: --model_config_file.
+func ReadModels(path string) ([]serving.ModelConfig, error) {
+	var m servingproto.ModelServerConfig
+	if err := read(path, &m); err != nil {
+		return nil, err
+	}
+	configs, err := message.ModelConfigs(&m)
+	return configs, withFile(path, err)
+}
+
+// ReadBatching reads BatchingParameters: --batching_parameters_file. The options
+// hold a scheduler if the file says how many threads there are.
+func ReadBatching(path string) (*batching.Options, error) {
+	var p servingproto.BatchingParameters
+	if err := read(path, &p); err != nil {
+		return nil, err
+	}
+	o := &batching.Options{
+		MaxBatchSize:              int(p.GetMaxBatchSize().GetValue()),
+		BatchTimeout:              time.Duration(p.GetBatchTimeoutMicros().GetValue()) * time.Microsecond,
+		MaxEnqueuedBatches:        int(p.GetMaxEnqueuedBatches().GetValue()),
+		MaxExecutionBatchSize:     int(p.GetMaxExecutionBatchSize().GetValue()),
+		EnableLargeBatchSplitting: p.GetEnableLargeBatchSplitting().GetValue(),
+		PadVariableLengthInputs:   p.GetPadVariableLengthInputs(),
+	}
+	for _, size := range p.GetAllowedBatchSizes() {
+		o.AllowedBatchSizes = append(o.AllowedBatchSizes, int(size))
+	}
+	if threads := p.GetNumBatchThreads(); threads != nil {
+		if threads.GetValue() < 1 {
+			return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "num_batch_threads is %d, it must be at least 1", threads.GetValue()))
+		}
+		o.Scheduler = batching.NewScheduler(int(threads.GetValue()))
+	}
+	return o, withFile(path, o.Check())
+}
+
+// ReadTLS reads an SSLConfig, which holds key and certificates: --ssl_config_file.
+func ReadTLS(path string) (*tls.Config, error) {
+	var c servingproto.SSLConfig
+	if err := read(path, &c); err != nil {
+		return nil, err
+	}
+	own, err := tls.X509KeyPair([]byte(c.GetServerCert()), []byte(c.GetServerKey()))
+	if err != nil {
+		return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "server_cert and server_key: %w", err))
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}
+	if c.GetCustomCa() != "" {
+		config.ClientCAs = x509.NewCertPool()
+		if !config.ClientCAs.AppendCertsFromPEM([]byte(c.GetCustomCa())) {
+			return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "custom_ca holds no certificate in PEM form"))
+		}
+	}
+	if c.GetClientVerify() {
+		if config.ClientCAs == nil {
+			return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "client_verify needs custom_ca, whose certificates sign those of clients"))
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return config, nil
+}
+
+// read reads a message in text form.
+func read(path string, m proto.Message) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return withFile(path, millrace.Errorf(millrace.ErrIO, "%w", err))
+	}
+	if err := prototext.Unmarshal(text, m); err != nil {
+		return withFile(path, millrace.Errorf(millrace.ErrConfig, "%w", err))
+	}
+	return nil
+}
+
+// withFile adds the file to an error.
+func withFile(path string, err error) error {
+	var e *millrace.Error
+	if errors.As(err, &e) {
+		e.File = path
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+// Package metrics counts the requests and batches of a model server for
+// Prometheus.
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"millrace"
+	"millrace/serving"
+	"millrace/tfbridge"
+)
+
+// Metrics are the metrics of one server. Many goroutines may use them.
+type Metrics struct {
+	models   func() []string
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	batches  *prometheus.CounterVec
+	rows     *prometheus.HistogramVec
+	padding  *prometheus.CounterVec
+	waited   *prometheus.HistogramVec
+	running  *prometheus.HistogramVec
+}
+
+// New returns metrics that a registry collects, and with them the memory of
+// TensorFlow's tensors that Go holds. models returns the names of the models that
+// there are: a request for another one counts for no model, so that clients cannot
+// make up any number of time series. It is an error if the registry has such
+// metrics already.
+func New(registry prometheus.Registerer, models func() []string) (*Metrics, error) {
+	r := &registering{registry: registry}
+	batch := []string{"model", "version", "signature"}
+	seconds := prometheus.ExponentialBuckets(1e-4, 2, 18) // 0.1 ms to 13 s
+	m := &Metrics{
+		models:   models,
+		requests: r.counter("requests_total", "Requests that were answered, by status code.", "entrypoint", "method", "model", "code"),
+		latency:  r.histogram("request_duration_seconds", "Time to answer a request.", seconds, "entrypoint", "method", "model"),
+		batches:  r.counter("batches_total", "Batches that were run.", "model", "version", "signature", "ok"),
+		rows:     r.histogram("batch_rows", "Rows of requests in a batch.", prometheus.ExponentialBuckets(1, 2, 12), batch...),
+		padding:  r.counter("batch_padding_rows_total", "Rows added to reach an allowed batch size.", batch...),
+		waited:   r.histogram("batch_queue_seconds", "Time that the oldest request of a batch waited.", seconds, batch...),
+		running:  r.histogram("batch_duration_seconds", "Time to join, run and split a batch.", seconds, batch...),
+	}
+	r.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "millrace", Name: "tensor_bytes", Help: "Memory of the tensors that Go holds."},
+		func() float64 { return float64(tfbridge.LiveBytes()) }))
+	return m, r.err
+}
+
+// registering makes metrics and registers them. It keeps the first error.
+type registering struct {
+	registry prometheus.Registerer
+	err      error
+}
+
+func (r *registering) add(c prometheus.Collector) {
+	if err := r.registry.Register(c); err != nil && r.err == nil {
+		r.err = millrace.Errorf(millrace.ErrConfig, "register metrics: %w", err)
+	}
+}
+
+func (r *registering) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "millrace", Subsystem: "serving", Name: name, Help: help}, labels)
+	r.add(c)
+	return c
+}
+
+func (r *registering) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "millrace", Subsystem: "serving", Name: name, Help: help, Buckets: buckets}, labels)
+	r.add(h)
+	return h
+}
+
+// Request describes a request that was answered.
+type Request struct {
+	Entrypoint string // "REST" or "GRPC"
+	Method     string
+	Model      string
+	Code       tfbridge.Code
+	Took       time.Duration
+}
+
+// Request counts a request.
+func (m *Metrics) Request(r Request) {
+	if !slices.Contains(m.models(), r.Model) {
+		r.Model = ""
+	}
+	m.requests.WithLabelValues(r.Entrypoint, r.Method, r.Model, r.Code.Error()).Inc()
+	m.latency.WithLabelValues(r.Entrypoint, r.Method, r.Model).Observe(r.Took.Seconds())
+}
+
+// Batch counts a batch.
+func (m *Metrics) Batch(i serving.BatchInfo) {
+	version := strconv.FormatInt(i.Version, 10)
+	m.batches.WithLabelValues(i.Model, version, i.Signature, strconv.FormatBool(i.Err == nil)).Inc()
+	m.rows.WithLabelValues(i.Model, version, i.Signature).Observe(float64(i.Rows))
+	m.padding.WithLabelValues(i.Model, version, i.Signature).Add(float64(i.Padding))
+	m.waited.WithLabelValues(i.Model, version, i.Signature).Observe(i.Waited.Seconds())
+	m.running.WithLabelValues(i.Model, version, i.Signature).Observe(i.Took.Seconds())
+}
