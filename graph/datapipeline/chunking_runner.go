@@ -48,6 +48,9 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 		end = s.Const(false)
 	}
 	r.ended = graph.Identity(s, end)
+	if o.Size > 0 {
+		s = c.aligned(s)
+	}
 	r.cut = effect(s, end, func(s *graph.Scope) *tfbridge.Operation { return o.TargetQueue.end(s) }, c.chunks)
 	return r
 }
@@ -93,7 +96,6 @@ func (c *cutter) chunks(s *graph.Scope) *tfbridge.Operation {
 		return c.target.put(s, c.row(s, s.Const(int64(0))))
 	}
 	frames := c.frames[c.externData.defaultInput()]
-	s = c.aligned(s, frames)
 	size, step := s.Const(int64(c.chunking.Size)), s.Const(int64(c.chunking.step()))
 	// frames - size + step may be negative, and FloorDiv rounds down.
 	full := graph.Maximum(s, graph.FloorDiv(s, graph.Add(s, graph.Sub(s, frames, size), step), step), s.Const(int64(0)))
@@ -111,9 +113,10 @@ func (c *cutter) chunks(s *graph.Scope) *tfbridge.Operation {
 	return graph.NoOp(s, starts[0].Op)
 }
 
-// aligned returns a scope whose operations run if all keys with a time axis have so
-// many frames.
-func (c *cutter) aligned(s *graph.Scope, frames tfbridge.Output) *graph.Scope {
+// aligned returns a scope whose operations run if all keys with a time axis have one
+// length.
+func (c *cutter) aligned(s *graph.Scope) *graph.Scope {
+	frames := c.frames[c.externData.defaultInput()]
 	for _, key := range c.externData.timeKeys() {
 		n := c.frames[key]
 		data := []tfbridge.Output{

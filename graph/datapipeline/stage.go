@@ -20,7 +20,9 @@ import (
 //
 // So Go counts what is in the area. Loop makes a run that stages a batch only while the
 // area has room, and take promises a batch to a run only if there is one that no other
-// run was promised. No run of either kind ever waits.
+// run was promised. No run of either kind ever waits. (A queue.StagingArea waits in the
+// graph, with a lock made of queues. Here one goroutine puts and one takes, so a count
+// suffices, and a step of the model has two operations instead of ten.)
 
 // QueueOutput is where a model gets its batches from.
 type QueueOutput interface {
