@@ -101,7 +101,7 @@ func TestBlocksThatLie(t *testing.T) {
 		{"an index of no place", "an entry of its index is not the place of a block", indexed(place + "x")},
 		{"an index of nothing", "an entry of its index is not the place of a block", indexed(place[:1])},
 		{"a place that is longer than it needs", "an entry of its index is not the place of a block", indexed("\x80\x00" + place[1:])},
-		{"blocks that nothing names", "its blocks hold", indexed()},
+		{"blocks that nothing names", "its blocks hold 26 bytes, not 44", indexed()},
 		{"a place beyond the end", "a block of 16383 bytes does not fit in", indexed("\x00\xff\x7f")},
 		{"blocks that overlap", "its blocks overlap", indexed(strings.Split(strings.Repeat(place+"|", 9), "|")[:9]...)},
 	} {

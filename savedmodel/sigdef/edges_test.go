@@ -30,8 +30,12 @@ func typeValue(class tfproto.TypeSpecProto_TypeSpecClass, components int32, stat
 // function among others, as a text: "x" for a plain tensor.
 func componentsOf(t *testing.T, value *tfproto.StructuredValue) string {
 	t.Helper()
-	graph, err := proto.Marshal(&tfproto.SavedObjectGraph{ConcreteFunctions: map[string]*tfproto.SavedConcreteFunction{
-		"f": {CanonicalizedInputSignature: value}, "other": {CanonicalizedInputSignature: tensorValue()}}})
+	graph, err := proto.MarshalOptions{Deterministic: true}.Marshal(&tfproto.SavedObjectGraph{
+		Nodes: []*tfproto.SavedObject{{}},
+		ConcreteFunctions: map[string]*tfproto.SavedConcreteFunction{
+			"a": {CanonicalizedInputSignature: tensorValue()}, "f": {CanonicalizedInputSignature: value}, "z": {CanonicalizedInputSignature: tensorValue()},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +140,9 @@ func TestParseTensor(t *testing.T) {
 	if got := ParseShape(shape); got.String() != "[4, ?]" {
 		t.Errorf("shape %v", got)
 	}
+	if got := ParseShape([]byte("\x12\x00\x12\x02\x08\x03")); got.String() != "[0, 3]" {
+		t.Errorf("a dimension without a size: shape %v", got)
+	}
 	for name, bad := range map[string][]byte{"cut": shape[:len(shape)-1], "unknown": marshal(info("", 0).GetTensorShape()), "a dimension that is cut": []byte("\x12\x01\x08")} {
 		if got := ParseShape(bad); got.NumDimensions() != -1 {
 			t.Errorf("%s: shape %v", name, got)
@@ -168,5 +175,51 @@ func TestTensorsAreSorted(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "in_a in_b in_c out_a out_b out_c" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Composite tensors may be as deep as TensorFlow's messages, and indexed slices may
+// say how large they are.
+func TestDeepestComposite(t *testing.T) {
+	composite := func(class tfproto.TypeSpecProto_TypeSpecClass, components ...*tfproto.TensorInfo) *tfproto.TensorInfo {
+		return &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_CompositeTensor_{CompositeTensor: &tfproto.TensorInfo_CompositeTensor{
+			TypeSpec: &tfproto.TypeSpecProto{TypeSpecClass: class}, Components: components}}}
+	}
+	parse := func(x *tfproto.TensorInfo) (names []string, err error) {
+		def, err := proto.Marshal(&tfproto.SignatureDef{Inputs: map[string]*tfproto.TensorInfo{"x": x}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse("f", def)
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range s.Inputs {
+			names = append(names, in.Name)
+		}
+		return names, nil
+	}
+	part := info("a:0", tfproto.DataType_DT_FLOAT, -1)
+	deep := part
+	for range maxDepth {
+		deep = composite(tfproto.TypeSpecProto_EXTENSION_TYPE_SPEC, deep)
+	}
+	if names, err := parse(deep); err != nil || len(names) != 1 || names[0] != "x"+strings.Repeat("/0", maxDepth) {
+		t.Errorf("the deepest: %q, %v", names, err)
+	}
+	if names, err := parse(composite(tfproto.TypeSpecProto_EXTENSION_TYPE_SPEC, deep)); !errors.Is(err, millrace.ErrModel) {
+		t.Errorf("a deeper one: %q, %v", names, err)
+	}
+	names, err := parse(composite(tfproto.TypeSpecProto_INDEXED_SLICES_SPEC, part, part, part))
+	if diff := cmp.Diff([]string{"x/dense_shape", "x/indices", "x/values"}, names); diff != "" || err != nil {
+		t.Errorf("error %v, (-want +got)\n%s", err, diff)
+	}
+	if names, err = parse(composite(tfproto.TypeSpecProto_INDEXED_SLICES_SPEC, part, part, part, part)); err != nil || names[0] != "x/0" {
+		t.Errorf("slices of four parts: %q, %v", names, err)
+	}
+	for _, def := range []string{"\x0a\x03\x0a\x01", "\x12\x03\x0a\x01", "\x0a\x02\x0a\x05"} {
+		if s, err := Parse("f", []byte(def)); !errors.Is(err, millrace.ErrModel) {
+			t.Errorf("%q: %+v, %v", def, s, err)
+		}
 	}
 }
