@@ -18,7 +18,7 @@ type Batch struct {
 	kept    bool
 	state   []byte
 	trace   *tfbridge.RunMetadata
-	place   func(rows int64) string // nil: not known, or the run is not on demand
+	place   func(rows int64) string                               // nil: not known, or the run is not on demand
 	save    func(context.Context) (func() ([]byte, error), error) // nil unless the run is on demand
 }
 

@@ -26,6 +26,9 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	}
 	it := d.Iterator("iterator")
 	parts := &Parts{Plan: p, Scan: scan, Iterator: it, Group: b.group, Skip: b.skip, Probe: b.probe(l), checks: b.checks}
+	if known, ok := l.(placer); ok {
+		parts.Place = known.place(b)
+	}
 	if err := s.Err(); err != nil {
 		return nil, b.fail(err)
 	}

@@ -26,6 +26,11 @@ func (independent) batches(b *builder) *dataset.Dataset {
 	return b.batch(d)
 }
 
+// place is for rows that are records.
+func (independent) place(b *builder) func(first, rows int64) string {
+	return func(first, rows int64) string { return b.plan.Place(b.scan, first, rows) }
+}
+
 // probe reads files one after the other, since shuffling nothing takes for
 // ever. Without shuffling and without end, RepeatDataset finds out by itself.
 func (independent) probe(b *builder) *dataset.Dataset {

@@ -19,6 +19,12 @@ type loader interface {
 	probe(b *builder) *dataset.Dataset
 }
 
+// placer is a loader that may know which records a batch is made of.
+type placer interface {
+	// place returns what [plan.Plan.Place] does.
+	place(b *builder) func(first, rows int64) string
+}
+
 // builders builds each loader type.
 var builders = map[spec.LoaderType]loader{
 	spec.Independent:        independent{},

@@ -27,5 +27,8 @@ type Parts struct {
 	// set for an endless loader that may give nothing, and nil otherwise.
 	Probe *dataset.Iterator
 
+	// Place says which records rows are; see [plan.Plan.Place]. Nil: rows are no records.
+	Place func(first, rows int64) string
+
 	checks []batchCheck // by the number in the message of a failed assertion
 }

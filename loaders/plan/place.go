@@ -10,13 +10,13 @@ import (
 // maxPlaces is how many files a place names.
 const maxPlaces = 4
 
-// Place says which records rows of a run are made of, for a person to read: files
-// and numbers of records, which begin with 0. The first row of a run is number 0.
-// It returns "" where that is not known: where rows are not records, where they are
-// shuffled or mixed, and where the records of a file were not counted.
+// Place says which records rows of a run are, for a person to read: files and
+// numbers of records, which begin with 0. The first row of a run is number 0. The
+// rows of the plan must be records, and not windows of them. Place returns "" where
+// rows are shuffled or put into buckets, and where a file's records were not counted.
 func (p *Plan) Place(scan *Scan, first, rows int64) string {
 	records, known := scan.Records()
-	if !known || records == 0 || p.Window != nil || p.Shuffle != nil || p.Bucket != nil {
+	if !known || records == 0 || p.Shuffle != nil || p.Bucket != nil {
 		return ""
 	}
 	var places []string

@@ -18,14 +18,13 @@ func TestPlace(t *testing.T) {
 		first, rows int64
 		want        string
 	}{
-		{"in a file", spec.Spec{Type: spec.Independent}, 1, 3, "/a records 1 to 3"},
-		{"in two files", spec.Spec{Type: spec.Independent}, 4, 2, "/a records 4 to 4, /b records 0 to 0"},
-		{"in the third epoch", spec.Spec{Type: spec.Independent}, 16 + 7, 3, "/b records 2 to 2, /a records 0 to 1"},
-		{"over several epochs", spec.Spec{Type: spec.Independent}, 0, 100,
+		{"in a file", spec.Spec{}, 1, 3, "/a records 1 to 3"},
+		{"in two files", spec.Spec{}, 4, 2, "/a records 4 to 4, /b records 0 to 0"},
+		{"in the third epoch", spec.Spec{}, 16 + 7, 3, "/b records 2 to 2, /a records 0 to 1"},
+		{"over several epochs", spec.Spec{}, 0, 100,
 			"/a records 0 to 4, /b records 0 to 2, /a records 0 to 4, /b records 0 to 2 and more files"},
-		{"shuffled", spec.Spec{Type: spec.Independent, Shuffle: &spec.Shuffle{}}, 1, 3, ""},
-		{"windows", spec.Spec{Type: spec.ContinuousSequence, Window: &spec.Window{}}, 1, 3, ""},
-		{"buckets", spec.Spec{Type: spec.Independent, Bucket: &spec.Bucket{}}, 1, 3, ""},
+		{"shuffled", spec.Spec{Shuffle: &spec.Shuffle{}}, 1, 3, ""},
+		{"buckets", spec.Spec{Bucket: &spec.Bucket{}}, 1, 3, ""},
 	}
 	for _, tt := range tests {
 		tt.spec.Files = files

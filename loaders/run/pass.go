@@ -28,12 +28,12 @@ type pass struct {
 	saveEvery int64 // batches from one saved state to the next; 0: none
 	init      *tfbridge.Callable
 	save      *tfbridge.Callable // of the iterator's state; nil before the first one
-	batches   int64 // number of batches delivered
-	rows      int64 // number of rows delivered
-	group     int64 // records parsed at once
-	skip      int64 // batches to skip at the start
-	empty     bool  // no epoch has an example, so that asking the iterator is in vain
-	retrying  bool  // the iterator was started again after a failure, with the smallest group
+	batches   int64              // number of batches delivered
+	rows      int64              // number of rows delivered
+	group     int64              // records parsed at once
+	skip      int64              // batches to skip at the start
+	empty     bool               // no epoch has an example, so that asking the iterator is in vain
+	retrying  bool               // the iterator was started again after a failure, with the smallest group
 }
 
 // Next returns no values: the iterator is in the graph.
@@ -60,7 +60,10 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 
 // Place says which records the last rows are made of.
 func (p *pass) Place(rows int64) string {
-	return p.pipe.Plan.Place(p.pipe.Scan, p.rows-rows, rows)
+	if p.pipe.Place == nil {
+		return ""
+	}
+	return p.pipe.Place(p.rows-rows, rows)
 }
 
 // Close does nothing: the next pass starts the iterator again.

@@ -10,15 +10,15 @@ import (
 
 // Options holds what [Check] can be told. Nil means the defaults.
 type Options struct {
-	Model       *ModelNames // the model to be fed; nil = its rules rest
-	Keep        []string    // tensors that the config must provide beside the model's inputs
+	Model *ModelNames // the model to be fed; nil = its rules rest
+	Keep  []string    // tensors that the config must provide beside the model's inputs
 
 	// KeptFor says what wants a tensor of Keep, for messages: "metric \"accuracy\"".
 	KeptFor map[string]string
 
-	Seed        *int64      // instead of the config's seed; nil = the config's, or else a fresh one
-	Root        string      // a folder that no path may lead out of; "" = any path
-	MemoryLimit int64       // bytes that the buffers of the pipeline may hold; 0 = not checked
+	Seed        *int64 // instead of the config's seed; nil = the config's, or else a fresh one
+	Root        string // a folder that no path may lead out of; "" = any path
+	MemoryLimit int64  // bytes that the buffers of the pipeline may hold; 0 = not checked
 }
 
 // Check reads a loader config, its manifest and its list of files, and
