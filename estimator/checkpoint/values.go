@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Values reads and sets the variables of a session. [NewValues] makes one. Its
+// Values reads and sets the variables and tables of a session. [NewValues] makes one. Its
 // methods must not run beside a step that changes variables.
 type Values struct {
 	variables []Variable
@@ -27,16 +27,17 @@ func NewValues(s *graph.Scope, session *tfbridge.Session, variables []Variable) 
 	var reads, feeds []tfbridge.Output
 	var assigns []*tfbridge.Operation
 	for _, w := range variables {
-		feed := s.Placeholder(w.DType, dtype.Shape{})
-		assign := "AssignVariableOp"
-		if w.Handle.DataType() != tfbridge.Resource {
-			assign = "Assign"
-			reads = append(reads, s.Op1("DeepCopy", nil, w.Handle))
-		} else {
-			reads = append(reads, s.Op1("ReadVariableOp", map[string]any{"dtype": w.DType}, w.trained()))
+		feeds = append(feeds, s.Placeholder(w.DType, dtype.Shape{}))
+	}
+	for i, w := range variables {
+		switch {
+		case w.Half == Keys && i+1 < len(variables):
+			halves, assign := accessTable(s, w, variables[i+1].DType, feeds[i:i+2])
+			reads, assigns = append(reads, halves...), append(assigns, assign)
+		case w.Half == NoTable:
+			read, assign := w.access(s, feeds[i])
+			reads, assigns = append(reads, read), append(assigns, assign)
 		}
-		op := s.AddOperation(tfbridge.OpSpec{Type: assign, Input: []tfbridge.Input{w.Handle, feed}})
-		feeds, assigns = append(feeds, feed), append(assigns, op)
 	}
 	err := s.Err()
 	if err == nil {
@@ -50,6 +51,32 @@ func NewValues(s *graph.Scope, session *tfbridge.Session, variables []Variable) 
 		return nil, millrace.Errorf(millrace.ErrModel, "read and set the model's variables: %w", err)
 	}
 	return v, nil
+}
+
+// access adds operations that read and set a variable.
+func (w Variable) access(s *graph.Scope, value tfbridge.Output) (tfbridge.Output, *tfbridge.Operation) {
+	if w.Handle.DataType() != tfbridge.Resource {
+		assign := s.AddOperation(tfbridge.OpSpec{Type: "Assign", Input: []tfbridge.Input{w.Handle, value}})
+		return s.Op1("DeepCopy", nil, w.Handle), assign
+	}
+	assign := s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{w.Handle, value}})
+	return s.Op1("ReadVariableOp", map[string]any{"dtype": w.DType}, w.trained()), assign
+}
+
+// accessTable adds operations that read and set a table. TensorFlow's
+// MutableDenseHashTable hands out its own buffers, which the next insertion changes,
+// and goes on with the buffers that it is given. So both are copied.
+func accessTable(s *graph.Scope, keys Variable, valueType dtype.DataType, halves []tfbridge.Output) ([]tfbridge.Output, *tfbridge.Operation) {
+	in := []tfbridge.Input{keys.Handle}
+	for _, half := range halves {
+		in = append(in, s.Op1("DeepCopy", nil, half))
+	}
+	assign := s.AddOperation(tfbridge.OpSpec{Type: "LookupTableImportV2", Input: in})
+	out := s.Op("LookupTableExportV2", map[string]any{"Tkeys": keys.DType, "Tvalues": valueType}, keys.Handle)
+	for i := range out {
+		out[i] = s.Op1("DeepCopy", nil, out[i])
+	}
+	return out, assign
 }
 
 // Specs returns names, data types and shapes of the variables.
@@ -66,7 +93,7 @@ func (v *Values) Specs() []dtype.TensorSpec {
 // as they are: an operation that changes a variable first copies a buffer that
 // somebody else holds. So a snapshot costs no copy by itself, and the steps
 // after it copy each variable once. Only variables of TensorFlow 1 are copied
-// here, because their operations change a buffer whoever holds it.
+// here, because their operations change a buffer whoever holds it, and tables.
 func (v *Values) Read() ([]*tfbridge.Tensor, error) {
 	if v.read == nil {
 		return nil, nil

@@ -164,14 +164,18 @@ func trainedValues(saved *savedmodel.Model, c *checkpoint.Checkpoint) (prefix st
 	if !ok {
 		return "", nil, nil, nil
 	}
+	tables, err := checkpoint.TableTensors(saved.Program())
+	if err != nil {
+		return "", nil, nil, err
+	}
 	var trained, kept []dtype.TensorSpec
 	for _, v := range saved.Variables {
 		have, ok := c.Tensor(v.Name)
-		if ok && (have.DType != v.DType || have.Shape.String() != v.Shape.String()) {
+		if ok && (have.DType != v.DType || have.Shape.String() != v.Shape.String() && !tables[v.Name]) {
 			return "", nil, nil, otherModel(c, v, have)
 		}
 		if ok {
-			trained = append(trained, v.TensorSpec)
+			trained = append(trained, have)
 		} else {
 			kept = append(kept, v.TensorSpec)
 		}

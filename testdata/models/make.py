@@ -494,9 +494,46 @@ def examples(path):
     save(m, path, serving_default=predict, classify=classify, scores_only=scores_only, regress=regress, wide=wide)
 
 
+def tables(path):
+    """Two tables that a training fills: counts of words, and numbers of ids.
+
+    train: word string[?] and id int64[?] -> loss, and the counts of the words so
+    far; serving_default: word and id -> count int64[?] and value float32[?], 0 and
+    -1 where there is none. Of the vocabulary, an asset, the training changes
+    nothing. Before the training the word "a" counts 7, and the value of id 5 is 0.5.
+    """
+    words = os.path.join(tempfile.mkdtemp(), "words.txt")
+    with open(words, "w") as f:
+        f.write("a\nb\n")
+    lookup = tf.lookup.experimental
+    m = tf.Module()
+    m.w = tf.Variable(1.0, name="w")
+    m.counts = lookup.MutableHashTable(tf.string, tf.int64, 0, name="counts")
+    m.values = lookup.DenseHashTable(tf.int64, tf.float32, -1.0, empty_key=-1, deleted_key=-2, initial_num_buckets=8, name="values")
+    m.known = tf.lookup.StaticVocabularyTable(
+        tf.lookup.TextFileInitializer(words, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER), 1)
+    m.counts.insert(tf.constant(["a"]), tf.constant([7], tf.int64))
+    m.values.insert(tf.constant([5], tf.int64), tf.constant([0.5]))
+    inputs = [spec([None], tf.string, "word"), spec([None], tf.int64, "id")]
+
+    @tf.function(input_signature=inputs)
+    def train(word, id):
+        count = m.counts.lookup(word) + 1
+        m.counts.insert(word, count)
+        m.values.insert(id, tf.cast(id, tf.float32) / 2)
+        m.w.assign_add(1.0)
+        return {"loss": m.w + 0.0, "count": count}
+
+    @tf.function(input_signature=inputs)
+    def serve(word, id):
+        return {"count": m.counts.lookup(word), "value": m.values.lookup(id), "known": m.known.lookup(word)}
+
+    save(m, path, train=train, serving_default=serve)
+
+
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
-          keras_export, examples]
+          keras_export, examples, tables]
 
 
 def main(names):
