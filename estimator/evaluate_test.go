@@ -9,6 +9,8 @@ import (
 	"millrace"
 	"millrace/estimator"
 	"millrace/estimator/metrics"
+	"millrace/graph"
+	"millrace/graph/dataset"
 	"millrace/internal/test/fixture"
 	"millrace/tfbridge"
 
@@ -124,6 +126,16 @@ func TestEvaluateObjective(t *testing.T) {
 	}
 	if e, err := estimator.Evaluate(t.Context(), m, plane(2), nil); err != nil || len(e.Names) != 0 || e.Steps != 2 || e.Examples != 8 {
 		t.Errorf("without options: %+v, %v", e, err)
+	}
+}
+
+// A loop in the model changes no variable.
+func TestEvaluateLoop(t *testing.T) {
+	numbers := estimator.FromDataset(func(s *graph.Scope) *dataset.Dataset { return dataset.Range(s, 2, 6, 1) }, "n")
+	o := &estimator.EvaluateOptions{Metrics: []estimator.Metric{{Name: "steps", Spec: metrics.Spec{Type: metrics.Mean}, Predictions: "steps"}}}
+	e, err := estimator.Evaluate(t.Context(), load(t, "countdown", ""), numbers, o)
+	if err != nil || e.Steps != 4 || e.Values["steps"].Number != 3.5 {
+		t.Errorf("got %+v, %v", e, err)
 	}
 }
 
