@@ -111,7 +111,7 @@ func TestDecodePointersAndInnerShapes(t *testing.T) {
 		t.Errorf("error %v, (-want +got)\n%s", err, diff)
 	}
 	for _, bad := range []error{
-		decodeError[map[int]any](t, d), decodeError[[]any](t, d), decodeError[struct{ Pair *string }](t, d),
+		decodeError[map[int]any](t, d), decodeError[int64](t, d), decodeError[[]any](t, d), decodeError[struct{ Pair *string }](t, d),
 		decodeError[struct{ Boxes [][][]string }](t, d), decodeError[struct{ Boxes []int32 }](t, d), decodeError[struct{ Boxes int32 }](t, d),
 		decodeError[struct{ Clicks []float32 }](t, d), decodeError[struct{ Clicks dataset.Ragged[float32] }](t, d),
 		decodeError[struct{ Clicks dataset.Sparse[string] }](t, d), decodeError[struct{ Boxes dataset.Sparse[int32] }](t, d),

@@ -81,3 +81,14 @@ func TestSpecsOfWindows(t *testing.T) {
 		}
 	}
 }
+
+// Windows are cut from numbers along a first axis.
+func TestWindowsOfOddFeatures(t *testing.T) {
+	for _, f := range []native.Feature{{Key: "x", Kind: native.Bytes, Shape: []int64{3}}, {Key: "x", Kind: native.Int}} {
+		s := newScope(t)
+		native.Windows(s, s.Const([]string{"x"}), s.Const([]int64{1}), []native.Feature{f}, &native.WindowsOptions{Min: 1, Max: 1})
+		if err := s.Err(); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), `feature "x": no numbers along a first axis`) {
+			t.Errorf("%+v: got %v", f, err)
+		}
+	}
+}
