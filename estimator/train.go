@@ -21,9 +21,15 @@ type TrainOptions struct {
 	Steps    int64 // the training ends after step Steps, counted from its very beginning; 0: with the data
 	LogEvery int64 // steps from one Hooks.Logged to the next; 0: 50
 
-	CheckpointEvery int64  // steps from one checkpoint to the next; 0: 500
-	Keep            int64  // so many of the newest checkpoints stay; 0: 5
-	Init            string // a checkpoint to take the variables from where dir has none yet: a prefix of files, or a folder
+	CheckpointEvery int64 // steps from one checkpoint to the next; 0: 500
+	Keep            int64 // so many of the newest checkpoints stay; 0: 5
+
+	// SaveTimeout is how long a checkpoint may hold up the steps because threads of
+	// the input wait for data; its position can be taken only when they have it.
+	// Then the checkpoint is left out, with a note. 0: 30 seconds.
+	SaveTimeout time.Duration
+
+	Init string // a checkpoint to take the variables from where dir has none yet: a prefix of files, or a folder
 
 	Evaluate      *EvaluateOptions // how to evaluate between steps; nil: not at all
 	EvaluateEvery int64            // steps from one evaluation to the next; 0: 500
@@ -143,14 +149,15 @@ func (o *TrainOptions) withDefaults() *TrainOptions {
 	c.CheckpointEvery = cmp.Or(c.CheckpointEvery, 500)
 	c.EvaluateEvery = cmp.Or(c.EvaluateEvery, 500)
 	c.Keep = cmp.Or(c.Keep, 5)
+	c.SaveTimeout = cmp.Or(c.SaveTimeout, 30*time.Second)
 	return &c
 }
 
 // check refuses options that contradict each other.
 func (o *TrainOptions) check(evaluate Source) error {
 	switch {
-	case o.Steps < 0 || o.LogEvery < 0 || o.CheckpointEvery < 0 || o.EvaluateEvery < 0 || o.Keep < 0:
-		return millrace.Errorf(millrace.ErrConfig, "a number of steps or checkpoints to train is negative")
+	case o.Steps < 0 || o.LogEvery < 0 || o.CheckpointEvery < 0 || o.EvaluateEvery < 0 || o.Keep < 0 || o.SaveTimeout < 0:
+		return millrace.Errorf(millrace.ErrConfig, "a number of steps or checkpoints to train, or a time, is negative")
 	case (evaluate == nil) != (o.Evaluate == nil):
 		return millrace.Errorf(millrace.ErrConfig, "to evaluate between steps, give both a source and TrainOptions.Evaluate")
 	case evaluate == nil && (o.Best != nil || o.Stop != nil):

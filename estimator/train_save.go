@@ -23,7 +23,13 @@ func (t *training) save(ctx context.Context, batch *Batch, best bool) error {
 	if err := t.reportSaved(t.saver.wait()); err != nil {
 		return err
 	}
+	ctx, stop := context.WithTimeout(ctx, t.o.SaveTimeout)
+	defer stop()
 	shot, err := t.snapshot(ctx, batch)
+	if errors.Is(err, millrace.ErrCanceled) {
+		t.note(fmt.Sprintf("no checkpoint of step %d: the input has waited for data for %v, and its position cannot be taken meanwhile", t.step, t.o.SaveTimeout))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -1,17 +1,23 @@
 package estimator_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"millrace"
 	"millrace/estimator"
 	"millrace/estimator/checkpoint"
+	"millrace/graph"
+	"millrace/graph/steps"
 	"millrace/internal/test/fixture"
+	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 )
 
@@ -154,4 +160,88 @@ func TestTrainWhereACheckpointCannotBeWritten(t *testing.T) {
 	if r, err := train(t, d, dir, o); err != nil || r.Steps != 6 {
 		t.Errorf("the same again: %+v, %v", r, err)
 	}
+}
+
+// A training under other settings goes on, with a note of what may differ (F12).
+func TestTrainUnderOtherSettings(t *testing.T) {
+	d, dir := fixture.Points(t, 2, fixture.Shuffled()), t.TempDir()
+	var notes []string
+	o := &estimator.TrainOptions{Steps: 2, Settings: map[string]string{"onednn": "on"}}
+	o.Hooks.Note = func(text string) { notes = append(notes, text) }
+	for _, onednn := range []string{"on", "on", "off"} {
+		o.Settings = map[string]string{"onednn": onednn}
+		if r, err := train(t, d, dir, o); err != nil || r.Steps != 2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		o.Steps += 2
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "may differ: onednn was on and now is off") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// One checkpoint at a time is being written: the next one waits for it (F24).
+func TestTrainWaitsForTheCheckpointBefore(t *testing.T) {
+	var saved []int64
+	o := &estimator.TrainOptions{Steps: 12, CheckpointEvery: 1, Keep: 2}
+	o.Hooks.Saved = func(s *estimator.Saved) error {
+		saved = append(saved, s.Step)
+		return nil
+	}
+	o.Hooks.AfterStep = func(s *estimator.Step) error {
+		if n := int64(len(saved)); n < s.Step-2 {
+			t.Errorf("after step %d, the checkpoints %v have been written", s.Step, saved)
+		}
+		return nil
+	}
+	if _, err := train(t, fixture.Points(t, 2, fixture.Shuffled()), t.TempDir(), o); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(saved, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}) {
+		t.Errorf("checkpoints %v", saved)
+	}
+}
+
+// A checkpoint whose input waits for data is left out, and the training goes on (F22).
+func TestTrainWhoseInputWaits(t *testing.T) {
+	m := loadClassifier(t)
+	var notes []string
+	o := &estimator.TrainOptions{Steps: 4, CheckpointEvery: 2, SaveTimeout: time.Millisecond}
+	o.Hooks.Note = func(text string) { notes = append(notes, text) }
+	dir := t.TempDir()
+	r, err := estimator.Train(t.Context(), m, &waiting{at: 2}, dir, o)
+	if err != nil || r.Steps != 4 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if steps, err := checkpoint.Steps(dir); err != nil || !equalSteps(steps, []int64{4}) {
+		t.Errorf("checkpoints of steps %v, %v", steps, err)
+	}
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "no checkpoint of step 2: ") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// waiting is a source of one point again and again. After some batches its
+// threads wait for data, so that its position cannot be taken.
+type waiting struct{ at, taken int }
+
+func (w *waiting) Pipeline(_ context.Context, s *graph.Scope) (*steps.Pipeline, error) {
+	in := steps.Input{
+		Tensors: []steps.NamedOutput{{Name: "id", Output: s.Const([]int64{1})}, {Name: "xs", Output: s.Const([][]float32{{1, 1}})}},
+		Open:    func(context.Context, *tfbridge.Session, *steps.Options) (steps.Pass, error) { return w, nil },
+	}
+	return steps.New(in), s.Err()
+}
+
+func (w *waiting) Next(context.Context) ([]*tfbridge.Tensor, error) { return nil, nil }
+func (w *waiting) Failed(_ context.Context, err error) error        { return err }
+func (w *waiting) Close()                                           {}
+func (w *waiting) Taken(int64) ([]byte, error)                      { w.taken++; return nil, nil }
+
+func (w *waiting) SaveState(ctx context.Context) (func() ([]byte, error), error) {
+	if w.taken == w.at {
+		<-ctx.Done()
+		return nil, millrace.Canceled(ctx, "")
+	}
+	return func() ([]byte, error) { return []byte("position"), nil }, nil
 }
