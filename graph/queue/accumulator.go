@@ -105,15 +105,6 @@ func (a *accumulator) check(s *graph.Scope, what string, x tfbridge.Output, want
 	return true
 }
 
-// scalar returns x, and a check that it is a scalar where the graph does not tell.
-// TensorFlow's kernels take the first element without looking.
-func scalar(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
-	if x.Shape().NumDimensions() == 0 {
-		return x
-	}
-	return graph.Reshape(s, x, s.Zeros(tfbridge.Int32, 0))
-}
-
 // ApplyGrad adds an operation that adds a gradient, which was computed at a step, a
 // scalar int64. It drops the gradient without a word if the step is before the
 // accumulator's.

@@ -93,7 +93,14 @@ func TestBarrier(t *testing.T) {
 	sizes := []tfbridge.Output{b.ReadySize(s), b.IncompleteSize(s)}
 	taken, small := b.TakeMany(s, s.Const(int32(1)), nil), b.TakeMany(s, s.Const(int32(5)), &queue.TakeManyOptions{AllowSmallBatch: true})
 	end := b.Close(s, false)
+	n := s.Placeholder(tfbridge.Int32, tfbridge.Shape{})
+	some := b.TakeMany(s, n, nil)
 	session := newSession(t, s)
+	for _, value := range []any{int32(-1), []int32{}} { // which end the process in TensorFlow
+		if err := feed(t, session, n, value, nil, some.Keys); !errors.Is(err, tfbridge.InvalidArgument) {
+			t.Errorf("%v elements: got %v, want code InvalidArgument", value, err)
+		}
+	}
 	mustDo(t, session, words)
 	if err := do(t, session, words); !errors.Is(err, tfbridge.InvalidArgument) {
 		t.Errorf("a component twice: got %v, want code InvalidArgument", err)
@@ -157,6 +164,9 @@ func TestRefusedBarriersAndAccumulators(t *testing.T) {
 			b.InsertMany(s, 0, s.Const([]string{"k"}), s.Const(int64(1)))
 		})},
 		{"number of elements", "must be a scalar int32", barrier(func(s *graph.Scope, b *queue.Barrier) { b.TakeMany(s, s.Const("1"), nil) })},
+		{"component without shape", "has no shape", func(s *graph.Scope) {
+			queue.NewBarrier(s, []graph.Spec{{DType: tfbridge.Float}}, &queue.Options{Name: "mine"})
+		}},
 		{"empty component", "holds nothing", func(s *graph.Scope) {
 			queue.NewBarrier(s, []graph.Spec{{DType: tfbridge.Float, Shape: tfbridge.MakeShape(0)}}, &queue.Options{Name: "mine"})
 		}},

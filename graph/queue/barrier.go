@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"millrace"
 	"millrace/graph"
@@ -16,10 +17,11 @@ type Barrier struct {
 	name       string
 	handle     tfbridge.Output
 	components []graph.Spec
+	limits     limits
 }
 
-// NewBarrier adds a barrier. The components are those of [NewFIFO]; an element has a
-// key, a string, besides them.
+// NewBarrier adds a barrier. The components are those of [NewFIFO], and must have
+// shapes. An element has a key, a string, besides them.
 //
 // It wraps Barrier. TensorFlow has no resource for it, so that functions cannot use
 // the barrier.
@@ -31,9 +33,9 @@ func NewBarrier(s *graph.Scope, components []graph.Spec, o *Options) *Barrier {
 	if s.Err() != nil {
 		return b
 	}
-	err := checkComponents(components, true, false)
+	err := checkComponents(components, true, true)
 	for i, c := range components {
-		if n, _ := elements(c.Shape); err == nil && n == 0 {
+		if err == nil && slices.Contains(c.Shape.Dims(), 0) {
 			err = millrace.Errorf(millrace.ErrModel, "%s has shape %v, which holds nothing", describe(i, c.Name), c.Shape)
 		}
 	}
@@ -42,24 +44,14 @@ func NewBarrier(s *graph.Scope, components []graph.Spec, o *Options) *Barrier {
 		return b
 	}
 	attrs := map[string]any{
-		"component_types": graph.DTypes(components), "shared_name": o.SharedName, "container": o.Container,
+		"component_types": graph.DTypes(components), "shapes": graph.Shapes(components),
+		"shared_name": o.SharedName, "container": o.Container,
 	}
-	if components[0].Shape.NumDimensions() >= 0 {
-		attrs["shapes"] = graph.Shapes(components)
-	}
+	b.limits = newLimits(components)
 	if op := s.AddOperation(tfbridge.OpSpec{Type: "Barrier", Name: b.name, Attrs: attrs}); op != nil {
 		b.handle, b.name = op.Output(0), op.Name()
 	}
 	return b
-}
-
-// elements returns the number of elements of a shape, and false if it is not known.
-func elements(shape tfbridge.Shape) (int64, bool) {
-	n := int64(1)
-	for _, d := range shape.Dims() {
-		n *= d
-	}
-	return n, shape.IsFullySpecified()
 }
 
 // Name returns the name of the barrier's operation in the graph.
@@ -127,13 +119,16 @@ func (b *Barrier) TakeMany(s *graph.Scope, n tfbridge.Output, o *TakeManyOptions
 		return Taken{}
 	}
 	count, err := rowCount(n)
+	if err == nil {
+		err = b.limits.check(count)
+	}
 	if err != nil {
 		b.fail(s, err)
 		return Taken{}
 	}
 	out := s.Op("BarrierTakeMany", map[string]any{
 		"component_types": graph.DTypes(b.components), "allow_small_batch": o.AllowSmallBatch,
-	}, b.handle, scalar(s, n))
+	}, b.handle, b.limits.guard(s, b.String(), n, count))
 	if len(out) != 2+len(b.components) {
 		return Taken{}
 	}

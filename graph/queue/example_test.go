@@ -28,12 +28,13 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer session.Close()
+	filled := make(chan error)
 	go func() {
-		for _, op := range []*tfbridge.Operation{enqueue, end} {
-			if _, err := session.RunContext(ctx, nil, nil, []*tfbridge.Operation{op}); err != nil {
-				log.Fatal(err)
-			}
+		_, err := session.RunContext(ctx, nil, nil, []*tfbridge.Operation{enqueue})
+		if err == nil {
+			_, err = session.RunContext(ctx, nil, nil, []*tfbridge.Operation{end})
 		}
+		filled <- err
 	}()
 	for {
 		out, err := session.RunContext(ctx, nil, batch, nil)
@@ -45,6 +46,9 @@ func Example() {
 		}
 		fmt.Println(out[0].Value())
 		out[0].Close()
+	}
+	if err := <-filled; err != nil {
+		log.Fatal(err)
 	}
 	// Output:
 	// [1 2]

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 
 // # What would end the process
 //
-// TensorFlow 2.21 checks what enters and leaves a queue, but not all of it. Four
+// TensorFlow 2.21 checks what enters and leaves a queue, but not all of it. Five
 // things end the process, where an error of the run should be:
 //
 //   - A batch whose number of elements does not fit in 63 bits. It need not be
@@ -21,6 +22,7 @@ import (
 //     dimension.
 //   - A scalar for EnqueueMany, if neither the queue nor the graph knows a shape.
 //   - A vector of no elements for the number of elements to dequeue.
+//   - A negative number of elements to take from a barrier.
 //   - A min_after_dequeue for which there is no memory: the queue reserves
 //     32 bytes for each tensor when it is made.
 //
@@ -97,21 +99,34 @@ func checkReserve(minAfterDequeue int, components []graph.Spec) error {
 	return nil
 }
 
-// guardRows returns n, a scalar int32, that fails the run if it is no scalar or
-// larger than a batch may be. count is the value that n is known to have, or -1.
-func (q *Queue) guardRows(s *graph.Scope, n tfbridge.Output, count int64) tfbridge.Output {
+// guard returns n, a scalar int32, that fails the run if it is no scalar, negative,
+// or larger than a batch may be. count is the value that n is known to have, or -1.
+// who names the queue or barrier.
+func (l limits) guard(s *graph.Scope, who string, n tfbridge.Output, count int64) tfbridge.Output {
 	if count >= 0 {
 		return n
 	}
-	if n.Shape().NumDimensions() < 0 {
-		n = graph.Reshape(s, n, s.Zeros(tfbridge.Int32, 0))
+	n = scalar(s, n)
+	inside := graph.LogicalAnd(s, graph.GreaterEqual(s, n, s.Const(int32(0))), graph.LessEqual(s, n, s.Const(int32(l.rows))))
+	message := s.Const(fmt.Sprintf("%s: a batch has from 0 to %d elements, not ", who, l.rows))
+	return graph.Identity(s.WithControlDependencies(graph.Assert(s, inside, []tfbridge.Output{message, n}, nil)), n)
+}
+
+// check returns an error for a batch that is known to be too large.
+func (l limits) check(count int64) error {
+	if count <= l.rows {
+		return nil
 	}
-	if q.limits.rows >= math.MaxInt32 {
-		return n
+	return millrace.Errorf(millrace.ErrLimit, "%d elements are too many for a batch; at most %d fit in a tensor", count, l.rows)
+}
+
+// scalar returns x, and a check that it is a scalar where the graph does not tell.
+// TensorFlow's kernels take the first element without looking.
+func scalar(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
+	if x.Shape().NumDimensions() == 0 {
+		return x
 	}
-	ok := graph.LessEqual(s, n, s.Const(int32(q.limits.rows)))
-	message := s.Const(q.String() + ": a batch of such elements must have fewer: ")
-	return graph.Identity(s.WithControlDependencies(graph.Assert(s, ok, []tfbridge.Output{message, n}, nil)), n)
+	return graph.Reshape(s, x, s.Zeros(tfbridge.Int32, 0))
 }
 
 // guardValues adds the assertions that values need, and returns a scope whose

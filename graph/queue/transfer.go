@@ -78,11 +78,11 @@ func (q *Queue) dequeueRows(s *graph.Scope, opType string, n tfbridge.Output, ex
 		q.fail(s, err)
 		return nil
 	}
-	if count > q.limits.rows {
-		q.fail(s, millrace.Errorf(millrace.ErrLimit, "%d elements are too many for a batch; at most %d fit in a tensor", count, q.limits.rows))
+	if err := q.limits.check(count); err != nil {
+		q.fail(s, err)
 		return nil
 	}
-	n = q.guardRows(s, n, count)
+	n = q.limits.guard(s, q.String(), n, count)
 	if !exactly {
 		count = -1
 	}
