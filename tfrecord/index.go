@@ -16,9 +16,10 @@ type Index struct {
 	ModTime     time.Time
 	Inode       uint64 // 0 where there are none
 	Records     int64
-	MaxRecord   int64 // data bytes of the largest record
-	DataBytes   int64 // of all records, without headers and checksums
-	Members     int64 // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
+	MaxRecord   int64   // data bytes of the largest record
+	DataBytes   int64   // of all records, without headers and checksums
+	Offsets     []int64 // of each record's header, with [ScanAllOptions].Offsets; nil without, and of a compressed file
+	Members     int64   // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
 
 	info fs.FileInfo
 }

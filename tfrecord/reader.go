@@ -136,6 +136,26 @@ func (d *Reader) Next() ([]byte, error) {
 	return data, nil
 }
 
+// SeekRecord has Next return the record with an ordinal, whose header is at an offset,
+// as [Index].Offsets has it. Only a Reader that OpenFile made of a plain file can
+// seek.
+func (d *Reader) SeekRecord(ordinal, offset int64) error {
+	switch {
+	case d.err != nil && d.err != io.EOF:
+		return d.err
+	case d.file == nil || d.z != nil:
+		return millrace.Errorf(millrace.ErrConfig, "only a reader of a plain file can seek")
+	case d.err == nil && d.offset == offset:
+		return nil
+	}
+	if _, err := d.file.Seek(offset, io.SeekStart); err != nil {
+		return ioError("seek", d.name, err)
+	}
+	d.src.Reset(d.file)
+	d.held, d.record, d.offset, d.err = 0, ordinal, offset, nil
+	return nil
+}
+
 // Record returns the record that Next returned last, with its place.
 func (d *Reader) Record() Record { return d.last }
 

@@ -26,8 +26,9 @@ func Scan(ctx context.Context, path string, o *ReaderOptions) (*Index, error) {
 
 // scanner scans files one after the other with the same buffer.
 type scanner struct {
-	opts ReaderOptions
-	buf  []byte
+	opts    ReaderOptions
+	offsets bool // see ScanAllOptions
+	buf     []byte
 
 	// Of the file being scanned.
 	f     *os.File
@@ -95,6 +96,9 @@ func (s *scanner) plain(ctx context.Context) error {
 		}
 		if err := checkLength(length, size-offset-headerSize, s.opts.MaxRecordBytes); err != nil {
 			return s.place(err, offset)
+		}
+		if s.offsets {
+			s.index.Offsets = append(s.index.Offsets, offset)
 		}
 		s.index.add(int64(length))
 		offset += int64(length) + frameSize

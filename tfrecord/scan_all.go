@@ -14,6 +14,7 @@ type ScanAllOptions struct {
 	ReaderOptions
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
 	AllFaults bool // go on after an error, and return the errors of all files
+	Offsets   bool // find out where each record of a plain file is
 }
 
 func (o *ScanAllOptions) parallel(files int) int {
@@ -40,7 +41,7 @@ func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, 
 	var next, stop atomic.Int64
 	stop.Store(int64(len(paths)))
 	work := func() {
-		s := &scanner{opts: opts}
+		s := &scanner{opts: opts, offsets: o.Offsets}
 		for {
 			i := next.Add(1) - 1
 			if i >= stop.Load() {
