@@ -18,7 +18,7 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype", "cgo"},
-	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos"},
+	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/datasettest"},
 	{"loaders/spec"},
@@ -103,7 +103,7 @@ func TestWithoutCgo(t *testing.T) {
 
 // noTensorFlow are the steps of a loader that run where there is no TensorFlow,
 // and what they must not import for it. Data types come from tfbridge.
-var noTensorFlow = []string{"loaders/decl", "loaders/spec", "loaders/plan"}
+var noTensorFlow = []string{"loaders/chunks", "loaders/decl", "loaders/spec", "loaders/plan"}
 
 // Checking and planning a loader build no graph and open no runtime.
 func TestPlansNeedNoTensorFlow(t *testing.T) {

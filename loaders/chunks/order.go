@@ -1,0 +1,152 @@
+package chunks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Order is the order in which the sequences of an epoch come. Its zero value
+// is the order of the data.
+type Order struct {
+	Kind   OrderKind `json:"kind"`
+	Bins   int64     `json:"bins,omitempty"`    // of Laplace; 0: as PerBin says
+	PerBin int64     `json:"per_bin,omitempty"` // of Laplace: about so many sequences a bin, and at least two bins
+}
+
+// OrderKind is the word of "seq_ordering" before a colon.
+type OrderKind string
+
+// The kinds of order.
+const (
+	Default       OrderKind = "default"        // as the data are
+	Reverse       OrderKind = "reverse"        // the last first
+	Sorted        OrderKind = "sorted"         // by length, the shortest first
+	SortedReverse OrderKind = "sorted_reverse" // by length, the longest first
+	Random        OrderKind = "random"         // a permutation
+	Laplace       OrderKind = "laplace"        // a permutation in bins, of which each is sorted
+)
+
+var orderKinds = []OrderKind{Default, Reverse, Sorted, SortedReverse, Random, Laplace}
+
+// maxBins is the greatest number behind "laplace:".
+const maxBins = 1<<31 - 1
+
+// ParseOrder reads a value of "seq_ordering".
+func ParseOrder(text string) (Order, error) {
+	word, number, given := strings.Cut(text, ":")
+	kind := OrderKind(word)
+	switch {
+	case !slices.Contains(orderKinds, kind):
+		return Order{}, fmt.Errorf("there are the orders %s, %s:N and %s:.N", kinds(), Laplace, Laplace)
+	case given && kind != Laplace:
+		return Order{}, fmt.Errorf("only %s takes a number", Laplace)
+	case kind != Laplace:
+		return Order{Kind: kind}, nil
+	case !given:
+		return Order{Kind: kind, Bins: 2}, nil
+	}
+	digits, perBin := strings.CutPrefix(number, ".")
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 {
+		return Order{}, fmt.Errorf("the number of %s must be an integer from 1 to %d", Laplace, maxBins)
+	}
+	if perBin {
+		return Order{Kind: kind, PerBin: int64(n)}, nil
+	}
+	return Order{Kind: kind, Bins: int64(n)}, nil
+}
+
+func kinds() string {
+	words := make([]string, len(orderKinds))
+	for i, k := range orderKinds {
+		words[i] = string(k)
+	}
+	return strings.Join(words, ", ")
+}
+
+// IsDefault reports whether sequences come as the data are.
+func (o Order) IsDefault() bool { return o.Kind == Default || o.Kind == "" }
+
+// Drawn reports whether the order is drawn at random.
+func (o Order) Drawn() bool { return o.Kind == Random || o.Kind == Laplace }
+
+// NeedsLengths reports whether the order depends on the lengths of sequences.
+func (o Order) NeedsLengths() bool {
+	return o.Kind == Sorted || o.Kind == SortedReverse || o.Kind == Laplace
+}
+
+// String returns the order as "seq_ordering" has it.
+func (o Order) String() string {
+	switch {
+	case o.Kind != Laplace:
+		return string(o.Kind)
+	case o.PerBin > 0:
+		return fmt.Sprintf("%s:.%d", o.Kind, o.PerBin)
+	}
+	return fmt.Sprintf("%s:%d", o.Kind, o.Bins)
+}
+
+// Arrange returns the order of n sequences: their places in the data. A drawn
+// order is a function of seed and draw. Lengths may be nil if the order does
+// not need them.
+func (o Order) Arrange(n int64, lengths []int32, seed, draw int64) []int64 {
+	places := make([]int64, n)
+	for i := range places {
+		places[i] = int64(i)
+	}
+	byLength := func(a, b int64) int { return cmp.Compare(lengths[a], lengths[b]) }
+	switch o.Kind {
+	case Reverse:
+		slices.Reverse(places)
+	case Sorted:
+		slices.SortStableFunc(places, byLength)
+	case SortedReverse:
+		slices.SortStableFunc(places, func(a, b int64) int { return byLength(b, a) })
+	case Random:
+		newDraws(seed, draw).permute(places)
+	case Laplace:
+		newDraws(seed, draw).permute(places)
+		bins := o.bins(n)
+		if bins >= n {
+			break // no bin has two
+		}
+		for b := range bins {
+			bin := places[Share(n, bins, b):Share(n, bins, b+1)]
+			if b%2 == 0 {
+				slices.SortStableFunc(bin, byLength)
+			} else {
+				slices.SortStableFunc(bin, func(a, b int64) int { return byLength(b, a) })
+			}
+		}
+	}
+	return places
+}
+
+// bins returns into how many bins n sequences are put.
+func (o Order) bins(n int64) int64 {
+	if o.PerBin > 0 {
+		return max(n/o.PerBin, 2)
+	}
+	return o.Bins
+}
+
+// Share returns the floor of b n / bins: where bin b of n begins. It is exact
+// for any n, where b n may exceed an int64.
+func Share(n, bins, b int64) int64 {
+	return n/bins*b + n%bins*b/bins
+}
+
+// Part returns which of n sequences in order are part k of so many: the first
+// n mod parts have one more than the others.
+func Part(n, parts, k int64) (begin, end int64) {
+	size, longer := n/parts, n%parts
+	begin = k*size + min(k, longer)
+	end = begin + size
+	if k < longer {
+		end++
+	}
+	return begin, end
+}
