@@ -242,6 +242,50 @@ keep_tail: Whether a last window may be shorter, but not than the smallest.
 whole_records: Whether sizes count records and not positions.
 )doc");
 
+REGISTER_OP("MillraceChunkBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("rules: int64")
+    .Input("files: string")
+    .Input("fills: Tfills")
+    .Output("handle: variant")
+    .Attr("names: list(string) >= 1")
+    .Attr("ragged: list(bool) >= 1")
+    .Attr("sequence: list(bool) >= 1")
+    .Attr("left: list(int) >= 1")
+    .Attr("right: list(int) >= 1")
+    .Attr("fixed: list(int) >= 1")
+    .Attr(
+        "parts: list({'row', 'joined', 'splits', 'size', 'length', 'mask', "
+        "'elements', 'start', 'end', 'place'}) >= 1")
+    .Attr("of: list(int) >= 1")
+    .Attr("each: list(int) >= 1")
+    .Attr("Tfills: list(type) >= 1")
+    .Attr("aligned: bool")
+    .Attr("keep_tail: bool") OUTPUT_ATTRS
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Cuts sequences into rows and batches the rows by a budget of frames.
+
+input_dataset: Yields groups of records: for each column the values of all
+  records, and of a ragged one where each record begins in them; then the
+  places of the records.
+rules: Frames of a chunk, 0 for whole sequences, and from the start of a chunk
+  to the next; frames and rows of a batch, 0 for any number of rows.
+files: The names of the files that places number.
+fills: What to pad each column with.
+names: The columns, for messages.
+ragged: Which of them differ in length from record to record.
+sequence: Which of them are cut.
+left: Frames of context before each row.
+right: Frames of context after each row.
+fixed: The frames that rows are padded to, -1 for the longest of the batch.
+parts: What each component of a batch is.
+of: Its column; 0 where it has none.
+each: How many values a frame has, for the part elements.
+aligned: Whether the sequences of a record must have one length.
+keep_tail: Whether chunks may be shorter at the end of a sequence.
+)doc");
+
 #undef OUTPUT_ATTRS
 #undef PLACED_ATTRS
 #undef FILE_ATTRS

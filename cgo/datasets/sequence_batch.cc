@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "example_decoder.h"
+#include "fill.h"
 #include "sequence_decoder.h"
 
 namespace millrace {
@@ -34,19 +35,6 @@ int64_t Longest(const std::vector<int64_t>& splits) {
     n = std::max(n, splits[i] - splits[i - 1]);
   }
   return n;
-}
-
-// Fill fills memory with a value of `size` bytes.
-void Fill(char* to, size_t n, const char* value, size_t size) {
-  if (n == 0) return;
-  if (std::all_of(value, value + size, [](char c) { return c == 0; })) {
-    std::memset(to, 0, n);
-    return;
-  }
-  std::memcpy(to, value, size);
-  for (size_t done = size; done < n; done *= 2) {
-    std::memcpy(to + done, to, std::min(done, n - done));
-  }
 }
 
 // Text returns string i of a list.

@@ -43,6 +43,13 @@ func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
 	return d.same("SkipDataset", nil, n)
 }
 
+// TakeOutput ends after the first n elements; n is an int64 scalar of the graph.
+// It takes all where n is negative.
+func (d *Dataset) TakeOutput(n tfbridge.Output) *Dataset {
+	d = d.orNone()
+	return d.same("TakeDataset", nil, n)
+}
+
 // BatchOutput is [Dataset.Batch] with a size, an int64 scalar, that is an
 // output of the graph. The size of the batches is then not known beforehand,
 // and one that Batch refuses is an error of code InvalidArgument.

@@ -17,6 +17,7 @@ const (
 	opExampleBatch = "MillraceExampleBatchDataset"
 	opParseBatch   = "MillraceParseBatchDataset"
 	opWindows      = "MillraceWindowsDataset"
+	opChunkBatch   = "MillraceChunkBatchDataset"
 
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"

@@ -1,0 +1,80 @@
+// Rows of sequences, and the batches that are made of them.
+#ifndef MILLRACE_CGO_DATASETS_CHUNK_BATCH_H_
+#define MILLRACE_CGO_DATASETS_CHUNK_BATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "chunk_spec.h"
+#include "placed_record.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace millrace {
+
+// ChunkGroup is the records of one element of the input.
+class ChunkGroup {
+ public:
+  // Make checks an element and takes it.
+  static absl::Status Make(const ChunkSpec& spec,
+                           std::vector<tensorflow::Tensor> element,
+                           std::shared_ptr<const ChunkGroup>* group);
+
+  int64_t records() const { return records_; }
+
+  // First and Length return where the frames of a record begin among the
+  // values of a column, and how many they are.
+  int64_t First(size_t column, int64_t record) const {
+    const Values& v = values_[column];
+    return v.splits != nullptr ? v.splits[record] : record * v.frames;
+  }
+  int64_t Length(size_t column, int64_t record) const {
+    const Values& v = values_[column];
+    return v.splits != nullptr ? v.splits[record + 1] - v.splits[record]
+                               : v.frames;
+  }
+
+  const tensorflow::Tensor& tensor(size_t column) const {
+    return element_[values_[column].tensor];
+  }
+  RecordPlace place(int64_t record) const;
+  const std::vector<tensorflow::Tensor>& element() const { return element_; }
+
+ private:
+  struct Values {
+    size_t tensor = 0;
+    const int64_t* splits = nullptr;  // of a ragged column
+    int64_t frames = 0;               // of a record of another column
+  };
+
+  ChunkGroup() = default;
+
+  std::vector<tensorflow::Tensor> element_;
+  std::vector<Values> values_;  // of each column
+  int64_t records_ = 0;
+};
+
+// ChunkRow is one row of a batch.
+struct ChunkRow {
+  std::shared_ptr<const ChunkGroup> group;
+  int64_t record = 0;
+  int64_t begin = 0;  // frames of a chunk, without context
+  int64_t end = 0;
+  bool whole = false;  // all frames that each column has
+};
+
+// RowFrames returns how many frames a row has in a column, context counted.
+int64_t RowFrames(const ChunkSpec& spec, const ChunkRow& row, size_t column);
+
+// MakeChunkBatch makes the components of a batch of rows. `last` says that no
+// row follows.
+absl::Status MakeChunkBatch(const ChunkSpec& spec,
+                            const std::vector<ChunkRow>& rows, bool last,
+                            tensorflow::Allocator* allocator,
+                            std::vector<tensorflow::Tensor>* out);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_CHUNK_BATCH_H_
