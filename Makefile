@@ -238,7 +238,7 @@ generate: runtime ## write the generated files again
 	go test -count=1 ./loaders -run '^TestSchemaFiles$$' -update
 	go test -count=1 ./internal/gen/configdoc -update
 
-# FROM=DIR is the folder of the cases; testdata/README.md has more.
+# FROM=DIR[:DIR] are the folders of the cases; testdata/README.md has more.
 .PHONY: cases
 cases: need-go ## pack the cases of the config format again, from FROM
 	go run ./internal/gen/casearchive -from '$(FROM)' -out testdata/cases.tar.gz

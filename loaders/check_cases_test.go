@@ -14,6 +14,8 @@ import (
 // dataErrors are the error cases that only reading the data can find: each
 // passes [loaders.Check].
 var dataErrors = []string{
+	"chunk-err-missing-list", "chunk-err-no-chunks", "chunk-err-padding-long", "chunk-err-truncated",
+	"chunk-err-unaligned-one", "chunk-err-unaligned-record",
 	"err-checked-cast-float", "err-checked-cast-int",
 	"err-cont-lengths", "err-cont-no-records", "err-cont-no-window",
 	"err-crc-data", "err-crc-last-file", "err-crc-length",

@@ -391,7 +391,7 @@ func TestReadModelNames(t *testing.T) {
 func TestReadAlone(t *testing.T) {
 	path := dataset(t, fullLoader, fullManifest)
 	config, problems := spec.ReadConfig(path)
-	if config == nil || config.Type != spec.ContinuousSequence || config.CommonArgs().NumMixFiles != 1 {
+	if config == nil || config.Type != spec.ContinuousSequence || config.Args.(*spec.ContinuousArgs).NumMixFiles != 1 {
 		t.Errorf("ReadConfig = %+v, %v", config, problems)
 	}
 	manifest, problems := spec.ReadManifest(filepath.Join(filepath.Dir(path), "data", "__manifest__.json"))

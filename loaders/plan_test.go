@@ -37,7 +37,7 @@ func TestPlan(t *testing.T) {
 	want := &loaders.Plan{Spec: &spec.Spec{
 		Path: config, ManifestPath: filepath.Join(dir, "data", "__manifest__.json"), Type: spec.ContinuousSequence,
 		Manifest:  &spec.Manifest{Compression: tfrecord.GZIP, AllowVarLen: true, SHA256: got.Manifest.SHA256},
-		Files:     []spec.DataFile{{Path: filepath.Join(dir, "data", "a.tfrecords")}},
+		Files:     []spec.DataFile{{Path: filepath.Join(dir, "data", "a.tfrecords"), Name: "a.tfrecords"}},
 		BatchSize: 2, Epochs: 1, ParallelReads: 1, ParallelParses: 1, InterleaveIn: 1, InterleaveOut: 1, Seed: 1, SeedGiven: true,
 		Shuffle:   &spec.Shuffle{Elements: 1, Filenames: 1, MixFiles: 1},
 		Features:  []*spec.Feature{y, x},

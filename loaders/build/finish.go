@@ -116,11 +116,18 @@ func (b *builder) padStatic(s *graph.Scope, values map[string]tfbridge.Output) {
 }
 
 // padAxes pads the axes of tensor i from the given one on, whose sizes are
-// known. In x one more axis stands in front of the tensor's.
+// known. In x one more axis stands in front of those.
 func (b *builder) padAxes(s *graph.Scope, x tfbridge.Output, i, from int) tfbridge.Output {
+	return b.padAxesBehind(s, x, i, from, 1)
+}
+
+// padAxesBehind is padAxes with so many axes in front of those that are padded.
+func (b *builder) padAxesBehind(s *graph.Scope, x tfbridge.Output, i, from, front int) tfbridge.Output {
 	t, pad := b.plan.Tensors[i], b.plan.Padding[i]
-	after := make([][]int32, 1, len(t.Shape)+1)
-	after[0] = []int32{0, 0}
+	after := make([][]int32, front, len(t.Shape)+front)
+	for axis := range after {
+		after[axis] = []int32{0, 0}
+	}
 	padded := false
 	for axis, n := range t.Shape[from:] {
 		extra := int32(0)

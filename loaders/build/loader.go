@@ -30,6 +30,7 @@ var builders = map[spec.LoaderType]loader{
 	spec.Independent:        independent{},
 	spec.ContinuousSequence: sequence{positions{}},
 	spec.DiscreteSequence:   sequence{wholeRecords{}},
+	spec.ChunkedSequence:    chunked{},
 }
 
 // loaderOf returns the loader of a plan's type.

@@ -10,6 +10,7 @@ import (
 const (
 	streamNames   = 1
 	streamRecords = 2
+	streamChunks  = 3
 
 	streams = 4 // more than there are
 )

@@ -80,10 +80,12 @@ func (p *Plan) stages() []Stage {
 	s := &staging{plan: p}
 	s.add("files", s.files())
 	s.add("read", s.read())
+	s.order()
 	s.parse()
 	s.window()
 	s.secondary()
 	s.steps()
+	s.chunks()
 	s.measures()
 	if p.Shuffle != nil {
 		s.add("shuffle", fmt.Sprintf("%s in a buffer of %s", s.unit(), figures.Count(p.Shuffle.Elements)))
@@ -230,6 +232,10 @@ func (s *staging) repeat() string {
 // known if none can be smaller.
 func (s *staging) batch() {
 	p, size := s.plan, s.plan.BatchRows()
+	if p.Chunks != nil {
+		s.batchTensors(s.budget(), size)
+		return
+	}
 	what := figures.Plural(p.BatchSize, "example", "examples")
 	if p.Bucket != nil {
 		s.bucket()
@@ -248,6 +254,12 @@ func (s *staging) batch() {
 	default:
 		what += ", the last may have fewer"
 	}
+	s.batchTensors(what, size)
+}
+
+// batchTensors adds a stage that makes batches of so many rows.
+func (s *staging) batchTensors(what string, size int64) {
+	p := s.plan
 	tensors := make([]spec.TensorSpec, len(p.Tensors))
 	for i, t := range p.Tensors {
 		shape := t.Shape

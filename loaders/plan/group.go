@@ -14,7 +14,7 @@ const (
 // GroupSize returns how many records are parsed at once: whole batches.
 func (p *Plan) GroupSize(scan *Scan) int64 {
 	size := p.BatchSize
-	if p.Window != nil {
+	if p.Window != nil || p.Chunks != nil {
 		return p.blockRecords(scan)
 	}
 	if !p.applied(rewriteGroupBatches) {
@@ -30,7 +30,7 @@ func (p *Plan) GroupSize(scan *Scan) int64 {
 // that the batches before the bad record are found. It is the smallest size that
 // gives the same batches.
 func (p *Plan) RetryGroupSize() int64 {
-	if p.Window != nil {
+	if p.Window != nil || p.Chunks != nil {
 		return 1
 	}
 	return p.BatchSize
@@ -44,6 +44,8 @@ func (p *Plan) groupBatches() Rewrite {
 		r.Why = "a batch costs the native operation no fixed time"
 	case p.Window != nil:
 		r.Why = "windows are cut from blocks of a file, whatever the batch"
+	case p.Chunks != nil:
+		r.Why = "sequences are cut group by group, whatever the batch"
 	case !p.ParseBatches().Applied:
 		r.Why = "records are parsed one by one"
 	case p.HasLists():

@@ -45,6 +45,7 @@ func (p *Plan) checkMemory(scan *Scan, have machine.Memory) error {
 func (p *Plan) memory(scan *Scan) memoryNeed {
 	need := memoryNeed{rows: 1, batches: 1}
 	switch rows, known := p.Rows(scan); {
+	case p.Chunks != nil:
 	case known && rows == 0:
 		return memoryNeed{}
 	case known:

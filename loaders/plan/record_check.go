@@ -238,6 +238,19 @@ func (p *Plan) checkShapes(shapes map[*spec.Feature][]int64) error {
 	default:
 		return nil // later stages see windows, not records
 	}
+	tensors, err := p.tensorShapes(shapes)
+	if err != nil {
+		return err
+	}
+	if p.Chunks != nil {
+		return p.checkRows(tensors)
+	}
+	return p.checkPadded(tensors)
+}
+
+// tensorShapes returns the shapes of a record's tensors behind the processing
+// steps.
+func (p *Plan) tensorShapes(shapes map[*spec.Feature][]int64) (map[string][]int64, error) {
 	tensors := make(map[string][]int64, len(p.Tensors))
 	for _, primary := range p.Primaries {
 		tensors[primary.To] = shapes[primary.From]
@@ -252,11 +265,11 @@ func (p *Plan) checkShapes(shapes map[*spec.Feature][]int64) error {
 		shape, err := sliceShape(&step, tensors[step.Tensor])
 		if err != nil {
 			err.Key, err.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Tensor
-			return err
+			return nil, err
 		}
 		tensors[step.Tensor] = shape
 	}
-	return p.checkPadded(tensors)
+	return tensors, nil
 }
 
 // checkLengths checks that the features of a record have as many positions.

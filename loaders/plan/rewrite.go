@@ -22,7 +22,7 @@ func (p *Plan) Rewrites() []Rewrite {
 	if p.Window != nil {
 		rewrites = append(rewrites, p.cutBlocks())
 	}
-	if p.Window != nil || p.HasLists() {
+	if p.Window != nil || p.Chunks != nil || p.HasLists() {
 		rewrites = append(rewrites, p.RaggedRows())
 	}
 	if p.Padding != nil {
@@ -45,6 +45,8 @@ func (p *Plan) ParseBatches() Rewrite {
 	switch {
 	case p.Window != nil:
 		r.Why = "windows are cut from parsed records"
+	case p.Chunks != nil:
+		r.Why = "sequences are parsed in groups, and cut before they are batched"
 	case p.Bucket != nil:
 		r.Why = "examples are put into buckets one by one"
 	case p.HasEmptyElements():
@@ -60,6 +62,8 @@ func (p *Plan) ParseBatches() Rewrite {
 func (p *Plan) shuffleBytes() Rewrite {
 	r := Rewrite{Name: rewriteShuffleBytes}
 	switch {
+	case p.Chunks != nil && p.Chunks.ShuffleSeqs > 1:
+		r.Applied, r.Why = true, "parsing is a function of the record alone, so the order is the same and the buffer smaller"
 	case p.Shuffle == nil:
 		r.Why = "records are not shuffled"
 	case p.Window != nil:
@@ -76,6 +80,8 @@ func (p *Plan) JoinFiles() Rewrite {
 	switch {
 	case p.Window != nil:
 		r.Why = "windows do not cross files"
+	case p.Chunks != nil && p.ReadsByPlace():
+		r.Why = "records are read by their place"
 	case p.Shuffle != nil:
 		r.Why = "file names are shuffled and files mixed"
 	default:
@@ -86,7 +92,7 @@ func (p *Plan) JoinFiles() Rewrite {
 
 func (p *Plan) shareParse() Rewrite {
 	r := Rewrite{Name: rewriteShareParse}
-	if len(p.Primaries) == len(p.Features) {
+	if len(p.Primaries) <= len(p.Features) {
 		r.Why = "every feature has one name"
 		return r
 	}
@@ -108,6 +114,10 @@ func (p *Plan) RaggedRows() Rewrite {
 		r.Why = "windows have one shape"
 	case p.Window != nil:
 		r.Applied, r.Why = true, "windows differ in length"
+	case p.Chunks != nil && p.Native().Applied:
+		r.Why = "the native operation makes the tensors"
+	case p.Chunks != nil:
+		r.Applied, r.Why = true, "rows differ in length"
 	case p.Native().Applied && p.NativeTensors():
 		r.Why = "the native operation makes the tensors"
 	case p.ParseBatches().Applied:
@@ -123,6 +133,9 @@ func (p *Plan) staticPad() Rewrite {
 	switch {
 	case p.Window != nil && !p.EqualWindows():
 		r.Why = "windows differ in length"
+		return r
+	case p.Chunks != nil:
+		r.Why = "rows differ in length"
 		return r
 	case p.Window == nil && p.HasLists():
 		r.Why = "shapes are known only when a record is parsed"

@@ -4,6 +4,9 @@ package plan
 // known before the data is read: not of an endless run, of windows, or where
 // each bucket drops a remainder of its own.
 func (p *Plan) Rows(scan *Scan) (rows int64, known bool) {
+	if p.Chunks != nil {
+		return p.chunkRows(scan)
+	}
 	records, known := scan.Records()
 	if !known || p.Epochs == 0 || p.Window != nil {
 		return 0, false

@@ -13,6 +13,10 @@ import (
 // holds.
 type Scan struct {
 	Indexes []*tfrecord.Index // by file of the plan; nil for a remote one
+
+	// Lengths are the frames of every sequence, in the order of the data, where
+	// a chunked_sequence orders sequences by them; else nil.
+	Lengths []int32
 }
 
 // Scan looks at all local files: only at the record headers of plain files, at
@@ -31,6 +35,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	}
 	found, err := tfrecord.ScanAll(ctx, local, &tfrecord.ScanAllOptions{
 		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression},
+		Offsets:       p.ReadsByPlace(),
 	})
 	if err != nil {
 		return nil, p.blame(err)
@@ -52,6 +57,9 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	if err := p.checkMemory(scan, machine.AvailableMemory()); err != nil {
 		return nil, err
 	}
+	if p.Chunks != nil {
+		return scan, p.scanSequences(ctx, scan)
+	}
 	return scan, p.findWindow(ctx, scan)
 }
 
@@ -70,6 +78,17 @@ func (p *Plan) findWindow(ctx context.Context, scan *Scan) error {
 		return short
 	}
 	return nil
+}
+
+// NoData returns the error of an endless loader that finds nothing to deliver.
+func (p *Plan) NoData() error {
+	switch {
+	case p.Chunks != nil:
+		return p.NoRow()
+	case p.Window != nil:
+		return p.NoWindow()
+	}
+	return p.NoRecords()
 }
 
 // NoRecords returns the error of an endless loader over files without records.

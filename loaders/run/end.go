@@ -13,7 +13,15 @@ import (
 // with the result of the scan.
 func (pl *Pipeline) verifyEnd(ctx context.Context, rows int64) error {
 	if pl.Plan.Epochs == 0 {
-		return pl.Plan.NoRecords()
+		return pl.Plan.NoData()
+	}
+	if rows == 0 && pl.Plan.Chunks != nil {
+		if _, known := pl.Scan.Records(); !known {
+			return pl.Plan.NoRow()
+		}
+		if err := pl.Plan.CheckRows(ctx, pl.Scan); err != nil {
+			return err
+		}
 	}
 	if rows == 0 && pl.Plan.Window != nil {
 		if err := pl.Plan.CheckFileLengths(ctx, pl.Scan); err != nil {

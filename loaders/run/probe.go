@@ -30,8 +30,6 @@ func (pl *Pipeline) runProbe(ctx context.Context, sess *tfbridge.Session) (empty
 		return false, pl.explain(ctx, err)
 	case pl.Plan.Epochs > 0:
 		return true, nil
-	case pl.Plan.Window == nil:
-		return true, pl.Plan.NoRecords()
 	}
-	return true, pl.Plan.NoWindow()
+	return true, pl.Plan.NoData()
 }

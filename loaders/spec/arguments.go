@@ -21,24 +21,32 @@ const (
 // scalars copies the arguments that need no other to be understood.
 func (c *checker) scalars() {
 	a, p := c.args, c.spec
-	p.BatchSize, p.DropRemainder = a.TargetBatchSize, a.DropRemainder
 	if a.Epochs != nil {
 		p.Epochs = *a.Epochs
 	}
 	p.ParallelReads, p.ParallelParses = a.NumParallelReads, a.NumParallelParses
 	p.ReadBufferBytes, p.Prefetch = a.NumReadBufferBytes, a.NumPrefetch
+	if c.examples != nil {
+		c.exampleScalars(c.examples)
+	}
+}
+
+// exampleScalars copies those of the types whose batches have a number of
+// examples.
+func (c *checker) exampleScalars(a *ExampleArgs) {
+	p := c.spec
+	p.BatchSize, p.DropRemainder = a.TargetBatchSize, a.DropRemainder
 	p.Sloppy = a.SloppyInterleave
 	p.InterleaveIn = a.NumInterleaveIn
 	p.InterleaveOut = max(a.NumInterleaveOut, 1) // TensorFlow refuses 0
-	c.wholeBatches()
+	c.wholeBatches(a)
 	if a.Shuffle && !a.Bad("shuffle") {
-		c.shuffle()
+		c.shuffle(a)
 	}
 }
 
 // wholeBatches refuses sizes that TensorFlow reserves memory for at once.
-func (c *checker) wholeBatches() {
-	a := c.args
+func (c *checker) wholeBatches(a *ExampleArgs) {
 	if a.Bad("target_batch_size", "drop_remainder", "epochs") || !a.DropRemainder && a.Epochs != nil {
 		return
 	}
@@ -53,7 +61,7 @@ type shuffleSize struct {
 	limit int64
 }
 
-func shuffleSizes(a *CommonArgs) []shuffleSize {
+func shuffleSizes(a *ExampleArgs) []shuffleSize {
 	return []shuffleSize{
 		{"num_shuffle_buffer_elements", a.NumShuffleBufferElements, maxShuffle},
 		{"num_filenames_shuffle_buffer", a.NumFilenamesShuffleBuffer, maxShuffle},
@@ -62,9 +70,9 @@ func shuffleSizes(a *CommonArgs) []shuffleSize {
 }
 
 // shuffle checks the sizes that are required and used only here.
-func (c *checker) shuffle() {
+func (c *checker) shuffle(a *ExampleArgs) {
 	low, missing := int64(1), []string(nil)
-	for _, s := range shuffleSizes(c.args) {
+	for _, s := range shuffleSizes(a) {
 		switch {
 		case c.args.Bad(s.key):
 		case !c.args.Has(s.key):
@@ -77,9 +85,9 @@ func (c *checker) shuffle() {
 		c.inConfig.Report(c.args.Key("shuffle"), "needs the keys %s", strings.Join(missing, ", "))
 	}
 	c.spec.Shuffle = &Shuffle{
-		Elements:  c.args.NumShuffleBufferElements,
-		Filenames: c.args.NumFilenamesShuffleBuffer,
-		MixFiles:  c.args.NumMixFiles,
+		Elements:  a.NumShuffleBufferElements,
+		Filenames: a.NumFilenamesShuffleBuffer,
+		MixFiles:  a.NumMixFiles,
 	}
 }
 
@@ -91,7 +99,8 @@ func (c *checker) interleave() {
 		s.MixFiles = max(1, min(s.MixFiles, int64(len(c.spec.Files))))
 		cycle = s.MixFiles
 	}
-	if c.spec.ParallelReads <= cycle {
+	if c.spec.ParallelReads <= cycle || c.examples == nil {
+		c.spec.ParallelReads = min(c.spec.ParallelReads, cycle)
 		return
 	}
 	if len(c.spec.Files) > 0 && !c.args.Bad("num_parallel_reads", "num_mix_files") {
@@ -106,21 +115,30 @@ func (c *checker) sizes() {
 	if c.args.Bad("target_batch_size") {
 		return
 	}
+	rows := c.leastRows()
 	for _, t := range c.tensors {
 		if !t.shaped || !t.typed {
 			continue
 		}
 		shape := c.batchedShape(t)
-		bytes, ok := ByteSize(t.DType, c.spec.BatchSize, shape)
+		bytes, ok := ByteSize(t.DType, rows, shape)
 		if ok && bytes <= maxBatchBytes {
 			if bytes >= bigBatchBytes {
-				c.inConfig.Warn(c.sizeOf(t), "a batch of %d of shape %s takes %s of memory", c.spec.BatchSize, FormatShape(shape), figures.Size(bytes))
+				c.inConfig.Warn(c.sizeOf(t), "a batch of %d of shape %s takes %s of memory", rows, FormatShape(shape), figures.Size(bytes))
 			}
 			continue
 		}
-		d := c.inConfig.Report(c.sizeOf(t), "a batch of %d of shape %s is larger than %d bytes", c.spec.BatchSize, FormatShape(shape), int64(maxBatchBytes))
+		d := c.inConfig.Report(c.sizeOf(t), "a batch of %d of shape %s is larger than %d bytes", rows, FormatShape(shape), int64(maxBatchBytes))
 		d.Class = millrace.ErrLimit
 	}
+}
+
+// leastRows returns how many rows a batch has where the data suffice.
+func (c *checker) leastRows() int64 {
+	if c.examples == nil {
+		return 1
+	}
+	return c.spec.BatchSize
 }
 
 // sizeOf returns the place that decides over the size of a tensor: the shape
@@ -134,7 +152,7 @@ func (c *checker) sizeOf(t *tensorState) *jsonpos.Node {
 
 // ragged warns of tensors that may not fit into one batch.
 func (c *checker) ragged() {
-	if c.args.pads() || c.spec.BatchSize == 1 {
+	if c.pads() || c.spec.BatchSize == 1 {
 		return
 	}
 	for _, t := range c.tensors {
@@ -189,10 +207,13 @@ func (c *checker) memoryTerms() []memoryTerm {
 		}
 	}
 	p := c.spec
-	batch := multiplySaturated(element, p.BatchSize)
-	cycle := int64(1)
+	batch := multiplySaturated(element, c.leastRows())
+	cycle, size := int64(1), c.args.Key("target_batch_size")
+	if c.examples == nil {
+		size = c.args.Key("batch_size")
+	}
 	terms := []memoryTerm{
-		{"the batch", batch, c.args.Key("target_batch_size")},
+		{"the batch", batch, size},
 		{"num_prefetch", multiplySaturated(batch, p.Prefetch), c.args.Key("num_prefetch")},
 	}
 	if s := p.Shuffle; s != nil {

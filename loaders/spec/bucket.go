@@ -19,7 +19,10 @@ type BucketConfig struct {
 
 // buckets checks how examples are put into buckets. It comes after padding.
 func (c *checker) buckets() {
-	b := &c.args.BucketByLength
+	if c.examples == nil {
+		return
+	}
+	b := &c.examples.BucketByLength
 	byElements := c.args.Has("batch_by_elements") && !c.args.Bad("batch_by_elements")
 	if b.At == nil {
 		if byElements && !c.args.Bad("bucket_by_length") {
@@ -27,7 +30,7 @@ func (c *checker) buckets() {
 		}
 		return
 	}
-	if !c.args.pads() && !c.args.Bad("padding") {
+	if !c.pads() && !c.args.Bad("padding") {
 		c.inConfig.Report(c.args.Key("bucket_by_length"), "needs padding: the examples of a bucket differ in length")
 		return
 	}
@@ -40,7 +43,7 @@ func (c *checker) buckets() {
 	}
 	bucket := &Bucket{Tensor: t.Name, Axis: int(b.Axis), Boundaries: boundaries}
 	if byElements {
-		bucket.Elements = c.args.BatchByElements
+		bucket.Elements = c.examples.BatchByElements
 		bucket.Boundaries = doubled(boundaries)
 	}
 	bucket.size(c.spec.BatchSize, c.batchedShape(t))

@@ -105,6 +105,7 @@ func (c *checker) readConfig() bool {
 func (c *checker) takeArgs() bool {
 	if a, ok := c.config.Args.(loaderArgs); ok {
 		c.args, c.spec.Type = a.common(), a.loaderType()
+		c.examples, c.padded = a.examples(), a.padding()
 	}
 	return c.args != nil && c.args.At != nil
 }
@@ -115,9 +116,11 @@ func (c *checker) run() {
 	c.dataset()
 	c.interleave()
 	c.primaries()
-	c.config.Args.(loaderArgs).check(c)
+	args := c.config.Args.(loaderArgs)
+	args.check(c)
 	c.secondaries()
 	c.steps()
+	args.rows(c)
 	c.measures()
 	c.padding()
 	c.buckets()

@@ -18,6 +18,8 @@ type checker struct {
 
 	config     *Config
 	args       *CommonArgs
+	examples   *ExampleArgs // nil for a type without them
+	padded     *decl.Either[bool, []PaddingConfig]
 	inConfig   *decl.Reporter
 	inManifest *decl.Reporter
 	loose      diag.List // problems of files that are no JSON, or not to be read
@@ -33,13 +35,15 @@ type checker struct {
 // checked so far have made it.
 type tensorState struct {
 	TensorSpec
-	typed   bool           // DType is known
-	shaped  bool           // the rank is known
-	index   int            // in checker.tensors
-	made    bool           // a secondary feature, not read
-	measure *measuring     // of type lengths or mask; nil for others
-	at      *jsonpos.Node  // its entry in the config
-	padding *PaddingConfig // its entry in the padding, nil if it has none
+	typed     bool           // DType is known
+	shaped    bool           // the rank is known
+	index     int            // in checker.tensors
+	made      bool           // a secondary feature, not read
+	sequence  bool           // of a chunked_sequence: it has a time axis, the first one
+	automatic bool           // of a chunked_sequence: it tells what a row is
+	measure   *measuring     // of type lengths or mask; nil for others
+	at        *jsonpos.Node  // its entry in the config
+	padding   *PaddingConfig // its entry in the padding, nil if it has none
 }
 
 func newChecker(path string, o *Options) *checker {

@@ -6,7 +6,7 @@ import "millrace/loaders/decl"
 type Config struct {
 	decl.Object
 	Type LoaderType `json:"type" decl:"required" doc:"How records become examples."`
-	Args any        `json:"args" decl:"required,variant=type" doc:"The loader's arguments; type says which there are."` // *IndependentArgs, *ContinuousArgs or *DiscreteArgs
+	Args any        `json:"args" decl:"required,variant=type" doc:"The loader's arguments; type says which there are."` // *IndependentArgs, *ContinuousArgs, *DiscreteArgs or *ChunkedArgs
 }
 
 // Variants lists the arguments of each loader type.
@@ -30,14 +30,34 @@ func (c *Config) CommonArgs() *CommonArgs {
 // CommonArgs are the arguments of all loader types.
 type CommonArgs struct {
 	decl.Object
-	Dataset            DatasetConfig `json:"dataset" decl:"required" doc:"The dataset to load."`
-	TargetBatchSize    int64         `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"How many examples a batch has."`
-	DropRemainder      bool          `json:"drop_remainder" decl:"required" doc:"Whether to drop a last batch that has fewer examples. It has no effect if epochs is null."`
-	Epochs             *int64        `json:"epochs" decl:"required,null,min=1" doc:"How many times the dataset is read; null repeats it without end."`
-	NumParallelReads   int64         `json:"num_parallel_reads" decl:"default=1,min=1,limit=1000" doc:"How many files are read at the same time, at most num_mix_files."`
-	NumParallelParses  int64         `json:"num_parallel_parses" decl:"default=1,min=1,limit=1000" doc:"How many records or batches are parsed at the same time."`
-	NumReadBufferBytes int64         `json:"num_read_buffer_bytes" decl:"required,min=0,limit=8589934592" doc:"The read buffer of each file in bytes; 0 means no buffer."`
-	NumPrefetch        int64         `json:"num_prefetch" decl:"required,min=0,limit=100000000" doc:"How many batches are prepared ahead at the end of the pipeline."`
+	Dataset            DatasetConfig     `json:"dataset" decl:"required" doc:"The dataset to load."`
+	Epochs             *int64            `json:"epochs" decl:"required,null,min=1" doc:"How many times the dataset is read; null repeats it without end."`
+	NumParallelReads   int64             `json:"num_parallel_reads" decl:"default=1,min=1,limit=1000" doc:"How many files are read at the same time, at most num_mix_files."`
+	NumParallelParses  int64             `json:"num_parallel_parses" decl:"default=1,min=1,limit=1000" doc:"How many records or batches are parsed at the same time."`
+	NumReadBufferBytes int64             `json:"num_read_buffer_bytes" decl:"required,min=0,limit=8589934592" doc:"The read buffer of each file in bytes; 0 means no buffer."`
+	NumPrefetch        int64             `json:"num_prefetch" decl:"required,min=0,limit=100000000" doc:"How many batches are prepared ahead at the end of the pipeline."`
+	PrimaryFeatures    []PrimaryConfig   `json:"primary_features" decl:"required,nonempty,most=65536" doc:"The features to read."`
+	SecondaryFeatures  []SecondaryConfig `json:"secondary_features" decl:"most=65536" doc:"Tensors that are made instead of read."`
+	ProcessingSteps    []StepConfig      `json:"processing_steps" decl:"most=65536" doc:"Steps that change single tensors, in this order."`
+	Seed               int64             `json:"seed" decl:"" doc:"The seed of all random choices: shuffles, orders and window sizes. Without it each run draws a fresh one."`
+}
+
+// common returns the arguments themselves, for the types that embed them.
+func (a *CommonArgs) common() *CommonArgs { return a }
+
+// examples returns nil: a type that embeds no ExampleArgs has none.
+func (a *CommonArgs) examples() *ExampleArgs { return nil }
+
+// rows leaves the tensors as they are, for the types whose windows are cut
+// before the processing steps.
+func (a *CommonArgs) rows(*checker) {}
+
+// ExampleArgs are the arguments of the loader types whose batches have a number
+// of examples.
+type ExampleArgs struct {
+	CommonArgs
+	TargetBatchSize int64 `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"How many examples a batch has."`
+	DropRemainder   bool  `json:"drop_remainder" decl:"required" doc:"Whether to drop a last batch that has fewer examples. It has no effect if epochs is null."`
 
 	Shuffle                   bool  `json:"shuffle" decl:"default=false" doc:"Whether to shuffle the data, anew in each epoch. It needs the three sizes below."`
 	NumShuffleBufferElements  int64 `json:"num_shuffle_buffer_elements" decl:"" doc:"The size of the shuffle buffer for records, or for windows with a sequence loader: 1 to 100000000. Required if shuffle is true, otherwise ignored."`
@@ -47,14 +67,13 @@ type CommonArgs struct {
 	NumInterleaveOut          int64 `json:"num_interleave_out_buffer_elements" decl:"default=1,min=0,limit=100000000" doc:"How many records are buffered for each file that is being read. 0 means 1."`
 	NumInterleaveIn           int64 `json:"num_interleave_in_buffer_elements" decl:"default=1,min=0,limit=1000" doc:"How many files are opened ahead of those being read."`
 
-	PrimaryFeatures   []PrimaryConfig                    `json:"primary_features" decl:"required,nonempty,most=65536" doc:"The features to read."`
-	SecondaryFeatures []SecondaryConfig                  `json:"secondary_features" decl:"most=65536" doc:"Tensors that are made instead of read."`
-	ProcessingSteps   []StepConfig                       `json:"processing_steps" decl:"most=65536" doc:"Steps that change single tensors, in this order."`
-	Padding           decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"How to pad. true, or a list with at least one entry, pads every tensor; false and [] pad none."`
-	BucketByLength    BucketConfig                       `json:"bucket_by_length" decl:"" doc:"Puts examples of similar length into one batch, so that less of it is padding. A bucket keeps the order of its examples and gives a batch as soon as it is full; at the end the rest comes bucket by bucket."`
-	BatchByElements   int64                              `json:"batch_by_elements" decl:"min=1,limit=1099511627776" doc:"How many elements of the bucket's tensor a batch may have, padded to the bucket's boundary. A batch has as many examples as fit, at least one and at most target_batch_size. The boundaries go on after the last one, each twice the one before. It needs bucket_by_length."`
-	Seed              int64                              `json:"seed" decl:"" doc:"The seed of all random choices: shuffles and window sizes. Without it each run draws a fresh one."`
+	Padding         decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"How to pad. true, or a list with at least one entry, pads every tensor; false and [] pad none."`
+	BucketByLength  BucketConfig                       `json:"bucket_by_length" decl:"" doc:"Puts examples of similar length into one batch, so that less of it is padding. A bucket keeps the order of its examples and gives a batch as soon as it is full; at the end the rest comes bucket by bucket."`
+	BatchByElements int64                              `json:"batch_by_elements" decl:"min=1,limit=1099511627776" doc:"How many elements of the bucket's tensor a batch may have, padded to the bucket's boundary. A batch has as many examples as fit, at least one and at most target_batch_size. The boundaries go on after the last one, each twice the one before. It needs bucket_by_length."`
 }
 
-// common returns the arguments themselves, for the types that embed them.
-func (a *CommonArgs) common() *CommonArgs { return a }
+// examples returns the arguments themselves.
+func (a *ExampleArgs) examples() *ExampleArgs { return a }
+
+// padding returns how the config says that tensors are padded.
+func (a *ExampleArgs) padding() *decl.Either[bool, []PaddingConfig] { return &a.Padding }

@@ -4,7 +4,7 @@ import "millrace/loaders/decl"
 
 // ContinuousArgs are the arguments of a loader of type continuous_sequence.
 type ContinuousArgs struct {
-	CommonArgs
+	ExampleArgs
 	WindowArgs
 	Stride *int64 `json:"stride" decl:"null,min=1,limit=2147483647" doc:"How many positions after the start of a window the next one starts; null means where this window ends."`
 }

@@ -42,7 +42,7 @@ func (c *checker) readDir(a *DirArgs) {
 	}
 	slices.SortFunc(w.files, func(a, b walkedFile) int { return cmp.Compare(a.rel, b.rel) })
 	for _, f := range w.files {
-		c.spec.Files = append(c.spec.Files, DataFile{Path: filepath.Join(dir, f.rel), Size: f.info.Size()})
+		c.spec.Files = append(c.spec.Files, DataFile{Path: filepath.Join(dir, f.rel), Name: f.rel, Size: f.info.Size()})
 	}
 	w.repeated()
 }

@@ -123,6 +123,7 @@ func (l *listReader) path(path string) {
 		l.report(millrace.ErrConfig, "a NUL in the path %s", millrace.QuoteData([]byte(path)))
 		return
 	}
+	listed := path
 	path = withoutFileScheme(path)
 	scheme, remote := schemeOf(path)
 	relative := !remote && !filepath.IsAbs(path)
@@ -134,7 +135,7 @@ func (l *listReader) path(path string) {
 	} else {
 		l.paths[path] = l.line
 	}
-	f := DataFile{Path: path, ListLine: l.line, Size: -1}
+	f := DataFile{Path: path, Name: listed, ListLine: l.line, Size: -1}
 	if remote {
 		f.Remote = true
 		if l.scheme(scheme, path) {

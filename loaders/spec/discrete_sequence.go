@@ -2,7 +2,7 @@ package spec
 
 // DiscreteArgs are the arguments of a loader of type discrete_sequence.
 type DiscreteArgs struct {
-	CommonArgs
+	ExampleArgs
 	WindowArgs
 }
 

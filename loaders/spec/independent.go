@@ -2,7 +2,7 @@ package spec
 
 // IndependentArgs are the arguments of a loader of type independent.
 type IndependentArgs struct {
-	CommonArgs
+	ExampleArgs
 	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records must be parsed in batches. The batches are the same. It is an error with sequence records, features of variable length, secondary features, processing steps or padding."`
 }
 
@@ -23,7 +23,7 @@ func (a *IndependentArgs) check(c *checker) {
 		{!c.spec.Manifest.AllowVarLen && c.spec.HasLists(), "features of variable length (their shape begins with -1)"},
 		{len(a.SecondaryFeatures) > 0, "secondary_features"},
 		{len(a.ProcessingSteps) > 0, "processing_steps"},
-		{a.pads(), "padding"},
+		{c.pads(), "padding"},
 	}
 	for _, r := range reasons {
 		if r.broken {

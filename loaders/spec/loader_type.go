@@ -1,5 +1,7 @@
 package spec
 
+import "millrace/loaders/decl"
+
 // LoaderType says how records become examples. Its values are those of the
 // key "type" in a loader config.
 type LoaderType string
@@ -9,6 +11,7 @@ const (
 	Independent        LoaderType = "independent"         // each record is an example
 	ContinuousSequence LoaderType = "continuous_sequence" // windows of the joined records of a file
 	DiscreteSequence   LoaderType = "discrete_sequence"   // windows of whole records of a file
+	ChunkedSequence    LoaderType = "chunked_sequence"    // chunks of records, batched by a budget of frames
 )
 
 // loaderType declares a loader type: what its arguments are and how they are
@@ -28,6 +31,8 @@ var loaderTypes = []loaderType{
 		func() loaderArgs { return new(ContinuousArgs) }},
 	{DiscreteSequence, "The records of a file are a sequence of subsequences; examples are windows of whole records.",
 		func() loaderArgs { return new(DiscreteArgs) }},
+	{ChunkedSequence, "Every record is a sequence of frames; sequences are cut into chunks, and batched by a budget of frames.",
+		func() loaderArgs { return new(ChunkedArgs) }},
 }
 
 // loaderArgs are the arguments of one loader type, a pointer to a struct that
@@ -35,8 +40,15 @@ var loaderTypes = []loaderType{
 type loaderArgs interface {
 	loaderType() LoaderType
 	common() *CommonArgs
+	examples() *ExampleArgs // nil for a type whose batches have no number of examples
+	padding() *decl.Either[bool, []PaddingConfig]
 
 	// check reports what is wrong with the arguments that only this type has,
-	// and makes of the primary features' tensors what an example holds.
+	// and makes of the primary features' tensors what the secondary features and
+	// the processing steps see.
 	check(c *checker)
+
+	// rows makes of the tensors behind the processing steps what a row of a
+	// batch holds.
+	rows(c *checker)
 }

@@ -91,6 +91,8 @@ func (s *Spec) HasRemoteFiles() bool {
 // BatchRows returns how many examples every batch has, -1 if they may differ.
 func (s *Spec) BatchRows() int64 {
 	switch {
+	case s.Chunks != nil:
+		return -1
 	case !s.DropRemainder && s.Epochs > 0:
 		return -1
 	case s.Bucket != nil && slices.Min(s.Bucket.Sizes) != s.BatchSize:

@@ -104,6 +104,9 @@ func (c *checker) model() {
 			c.fitsModel(t)
 			continue
 		}
+		if t.automatic {
+			continue
+		}
 		strays = append(strays, t.Name)
 		d := c.inConfig.Report(t.at.Key("to_name"), "the model has no input or output named %s", decl.Quote(t.Name))
 		if !c.inConfig.Many() {

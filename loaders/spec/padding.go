@@ -14,21 +14,22 @@ type PaddingConfig struct {
 }
 
 // pads reports whether the config pads: all tensors or none.
-func (a *CommonArgs) pads() bool {
-	if a.Padding.B != nil {
-		return len(*a.Padding.B) > 0
+func (c *checker) pads() bool {
+	p := c.padded
+	if p.B != nil {
+		return len(*p.B) > 0
 	}
-	return a.Padding.A != nil && *a.Padding.A
+	return p.A != nil && *p.A
 }
 
 // padding works out how each tensor is padded.
 func (c *checker) padding() {
-	if list := c.args.Padding.B; list != nil {
+	if list := c.padded.B; list != nil {
 		for i := range *list {
 			c.paddingEntry(&(*list)[i])
 		}
 	}
-	if !c.args.pads() {
+	if !c.pads() {
 		return
 	}
 	for _, t := range c.tensors {
@@ -45,6 +46,8 @@ func (c *checker) paddingEntry(p *PaddingConfig) {
 	t := c.tensor(p.Key("tensor"), p.Tensor)
 	switch {
 	case t == nil:
+	case t.automatic:
+		c.inConfig.Report(p.Key("tensor"), "%s is an automatic output, which has one value for each row", decl.Quote(t.Name))
 	case t.measure != nil && t.measure.Kind == Mask:
 		c.inConfig.Report(p.Key("tensor"), "the mask %s is padded as its tensor %s is", decl.Quote(t.Name), decl.Quote(t.measure.Tensor))
 	case t.padding != nil:

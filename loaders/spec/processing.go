@@ -81,6 +81,11 @@ func (c *checker) slice(a *SliceArgs, t *tensorState) {
 		t.shaped = false
 		return
 	}
+	if t.sequence && indices[0].Single {
+		c.inConfig.Report(at, "the slice %s takes away the time axis of the sequence %s; take a range of it", decl.Quote(a.Slice), decl.Quote(t.Name))
+		t.shaped = false
+		return
+	}
 	t.Shape = shape
 	c.spec.Steps = append(c.spec.Steps, Slice{
 		Tensor: t.Name, Text: a.Slice, Indices: indices, In: in, Out: t.TensorSpec,

@@ -106,7 +106,7 @@ func (c *checker) constShape(a *ConstArgs, t *tensorState) (from string) {
 	}
 	from = *a.Shape.B
 	if p := c.primary(from); p != nil {
-		t.Shape, t.shaped = slices.Clone(p.Shape), p.shaped
+		t.Shape, t.shaped, t.sequence = slices.Clone(p.Shape), p.shaped, p.sequence
 		return from
 	}
 	d := c.inConfig.Report(a.Key("shape"), "no primary feature named %s", decl.Quote(from))

@@ -18,7 +18,7 @@ type Spec struct {
 	Manifest     *Manifest
 	Files        []DataFile // in the order they are read unless names are shuffled
 
-	BatchSize       int64
+	BatchSize       int64 // examples, or of a ChunkedSequence frames
 	DropRemainder   bool
 	Epochs          int64 // 0 = endless
 	ParallelReads   int64 // at most the interleave's cycle length
@@ -41,7 +41,8 @@ type Spec struct {
 	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
 	MultiLoad   bool
 
-	Window *Window // nil for Independent
+	Window *Window // of ContinuousSequence and DiscreteSequence, else nil
+	Chunks *Chunks // of ChunkedSequence, else nil
 
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
 	Warnings diag.List
@@ -57,6 +58,7 @@ type Manifest struct {
 // DataFile is one TFRecord file of the dataset.
 type DataFile struct {
 	Path     string // absolute, or with a scheme
+	Name     string // relative to the folder of a dataset of type dir, or as a list has it
 	Remote   bool   // the path has a scheme: TensorFlow opens it, Go does not look at it
 	ListLine int    // its line in the list file, from 1; 0 for a dataset of type dir
 	Size     int64  // in bytes when the plan was made, -1 if Remote

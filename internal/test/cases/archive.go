@@ -15,14 +15,14 @@ import (
 )
 
 // archive is the path of the archive of the cases, below the folder of go.mod.
-// It replaces 660 folders of small files and has a twentieth of their size.
+// It replaces 800 folders of small files and has a twentieth of their size.
 // internal/gen/casearchive writes it.
 const archive = "testdata/cases.tar.gz"
 
 // maxUnpacked is more than the cases will ever need, in bytes.
 const maxUnpacked = 64 << 20
 
-// tree returns the files of all cases. They are 2 MB and stay in memory. So no
+// tree returns the files of all cases. They are a few MB and stay in memory. So no
 // files are left on disk when a test process is killed, and no name in the
 // archive can lead outside of a folder.
 func tree(t testing.TB) fstest.MapFS {

@@ -17,7 +17,7 @@ import (
 // Case is the expected result of a case, from its expect.json.
 type Case struct {
 	Name          string            `json:"-"`    // name of its folder
-	Mode          string            `json:"mode"` // "exact", "multiset", "windows" or "error"
+	Mode          string            `json:"mode"` // "exact", "multiset", "windows", "chunks" or "error"
 	About         string            `json:"about"`
 	Batches       []json.RawMessage `json:"batches"`
 	ErrorContains []string          `json:"error_contains"`
@@ -59,6 +59,21 @@ type Properties struct {
 	Epochs     *int     `json:"epochs"`
 	BatchSize  int      `json:"batch_size"`
 	MinShare   *float64 `json:"min_share"`
+
+	MaxSeqs       *int                       `json:"max_seqs"`
+	Budget        []string                   `json:"budget"`
+	Ordering      string                     `json:"ordering"`
+	Partition     int                        `json:"partition_epoch"`
+	ShuffleSeqs   int                        `json:"shuffle_seqs"` // 0 = as 1
+	ShuffleChunks int                        `json:"shuffle_chunks"`
+	Auto          []string                   `json:"auto"`
+	Mixed         bool                       `json:"mixed"`
+	Fixed         map[string][]int           `json:"fixed"`
+	Fill          map[string]json.RawMessage `json:"fill"`
+	Sequences     []struct {
+		Length int               `json:"length"`
+		Rows   []json.RawMessage `json:"rows"`
+	} `json:"sequences"`
 }
 
 // All returns the names of all cases in order.

@@ -32,6 +32,8 @@ func Compare(c *Case, ndjson, stderr []byte, exit int) error {
 		return compareMultiset(c, actual)
 	case "windows":
 		return compareWindows(c, actual)
+	case "chunks":
+		return compareChunks(c, actual)
 	}
 	return fmt.Errorf("unknown mode %q", c.Mode)
 }

@@ -1,0 +1,132 @@
+package build
+
+import (
+	"slices"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// nativeRows cuts and batches groups with the native operation. Where rows are
+// shuffled it runs twice: it makes an element of every row first, and batches
+// of those behind the shuffle.
+func (b *chunkBuilder) nativeRows(d *dataset.Dataset, epoch tfbridge.Output) *dataset.Dataset {
+	s, k := d.Scope(), b.plan.Chunks
+	o := b.chunkOptions(s)
+	if k.ShuffleChunks <= 1 {
+		b.batchRows(o, -1)
+		return native.Chunks(d, o)
+	}
+	single := *o
+	start := b.singleRows(&single)
+	d = b.shuffle(native.Chunks(d, &single), k.ShuffleChunks, streamChunks, epoch)
+	o.Size, o.Step, o.Aligned, o.DropTail = 0, 0, false, false
+	for i := range o.Columns {
+		c := &o.Columns[i]
+		c.Ragged, c.Left, c.Right = b.columns[i].framed(), 0, 0
+	}
+	o.Columns = append(o.Columns, native.ChunkColumn{Name: string(spec.ChunkStart), Fixed: -1, Fill: s.Const(int32(0))})
+	b.batchRows(o, start)
+	return native.Chunks(d, o)
+}
+
+// chunkOptions returns the rules and the columns of the plan.
+func (b *chunkBuilder) chunkOptions(s *graph.Scope) *native.ChunkOptions {
+	k := b.plan.Chunks
+	o := &native.ChunkOptions{
+		Size: k.Cut.Size, Step: k.Cut.Step, DropTail: k.Cut.DropTail, Aligned: k.Aligned,
+		Frames: b.plan.BatchSize, MaxRows: k.MaxSeqs, PlacedFiles: b.placedFiles(s).PlacedFiles,
+	}
+	for _, c := range b.columns {
+		pad := b.plan.Padding[c.tensor]
+		column := native.ChunkColumn{
+			Name: c.name, Ragged: c.ragged, Sequence: c.sequence != nil,
+			Fixed: -1, Fill: b.constant(s, pad.Value, c.dtype),
+		}
+		column.Left, column.Right = c.context()
+		if c.framed() {
+			column.Fixed = pad.Shape[0]
+		}
+		o.Columns = append(o.Columns, column)
+	}
+	return o
+}
+
+// singleRows asks for every row by itself, in the form of groups, with the
+// start of the row as one more column. It returns that column.
+func (b *chunkBuilder) singleRows(o *native.ChunkOptions) (start int) {
+	o.Frames, o.MaxRows = 1, 1
+	one := func(part native.ChunkPart, column int, d tfbridge.DataType, shape ...int64) {
+		o.Components = append(o.Components, native.ChunkComponent{
+			Part: part, Column: column, Spec: graph.Spec{DType: d, Shape: tfbridge.MakeShape(shape...)},
+		})
+	}
+	for i, c := range b.columns {
+		inner := spec.PaddedShape(b.plan.Tensors[c.tensor].Shape, b.plan.Padding[c.tensor].Shape)
+		if !c.framed() {
+			one(native.Row, i, c.dtype, append([]int64{-1}, inner...)...)
+			continue
+		}
+		one(native.Joined, i, c.dtype, append([]int64{-1}, inner[1:]...)...)
+		one(native.RowSplits, i, tfbridge.Int64, 2)
+	}
+	one(native.RowStart, 0, tfbridge.Int32, -1)
+	one(native.RowPlace, 0, tfbridge.Int64, -1, 3)
+	return len(b.columns)
+}
+
+// batchRows asks for the plan's tensors. The starts of rows are a column where
+// start is one.
+func (b *chunkBuilder) batchRows(o *native.ChunkOptions, start int) {
+	for i, t := range b.plan.Tensors {
+		c := native.ChunkComponent{Part: native.Row, Spec: graph.Spec{DType: t.DType, Shape: b.batchShape(i)}}
+		of := t.Name
+		if m := b.plan.MeasureOf(t.Name); m != nil && measuresRows(b.plan, m) {
+			of = m.Tensor
+			c.Part = map[spec.MeasureKind]native.ChunkPart{
+				spec.Lengths: native.RowLength, spec.Mask: native.RowMask, spec.ElementCount: native.RowElements,
+			}[m.Kind]
+		}
+		if a := b.plan.Chunks.Output(t.Name); a != nil {
+			switch a.Kind {
+			case spec.ChunkStart:
+				c.Part, of = native.RowStart, ""
+			case spec.EpochEnd:
+				c.Part, of = native.RowEnd, ""
+			case spec.RowSize:
+				c.Part, of = native.RowSize, a.Of
+			}
+		}
+		switch {
+		case c.Part == native.RowStart && start >= 0:
+			c.Part, c.Column = native.Row, start
+		case of != "":
+			c.Column, c.Each = b.elementsOf(of)
+		}
+		o.Components = append(o.Components, c)
+	}
+}
+
+// elementsOf returns the column of a tensor, and how many values a frame of it
+// has, or a row without frames. Of the rows of a mask or of lengths that are
+// made with the batch, it is the column that they measure.
+func (b *chunkBuilder) elementsOf(name string) (place int, each int64) {
+	each = 1
+	if m := b.plan.MeasureOf(name); m != nil && measuresRows(b.plan, m) {
+		name = m.Tensor
+	} else if shape := b.plan.Tensor(name).Shape; len(shape) > 0 {
+		if b.framed(name) {
+			shape = shape[1:]
+		}
+		each = spec.NumElements(shape)
+	}
+	return slices.IndexFunc(b.columns, func(c chunkColumn) bool { return c.name == name }), each
+}
+
+// framed reports whether a tensor is a column whose rows have frames.
+func (b *chunkBuilder) framed(name string) bool {
+	return slices.ContainsFunc(b.columns, func(c chunkColumn) bool { return c.name == name && c.framed() })
+}

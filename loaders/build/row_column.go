@@ -1,0 +1,193 @@
+package build
+
+import (
+	"slices"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// groupColumn is a column of a group of records.
+type groupColumn struct {
+	column
+	spec *chunkColumn
+}
+
+// lengths returns the frames of every record.
+func (g groupColumn) lengths(s *graph.Scope) tfbridge.Output {
+	if g.ragged() {
+		return g.column.lengths(s)
+	}
+	return graph.Fill(s, graph.ExpandDims(s, g.rows(s), 0), s.Const(g.spec.frames))
+}
+
+// joined returns the frames of all records, and where each record begins.
+func (g groupColumn) joined(s *graph.Scope) (values, starts tfbridge.Output) {
+	if g.ragged() {
+		return g.values, g.starts(s)
+	}
+	n := g.rows(s)
+	shape := graph.Shape(s, g.values)
+	all := graph.ExpandDims(s, graph.Mul(s, n, s.Const(g.spec.frames)), 0)
+	values = graph.Reshape(s, g.values, graph.ConcatV2(s, []tfbridge.Output{all, graph.Subscript(s, shape, graph.From(2))}, 0))
+	return values, graph.Mul(s, graph.Range(s, s.Const(int64(0)), n, s.Const(int64(1))), s.Const(g.spec.frames))
+}
+
+// rowsAt returns the whole rows of the given records.
+func (g groupColumn) rowsAt(s *graph.Scope, record tfbridge.Output) column {
+	from := graph.GatherV2(s, g.starts(s), record, 0)
+	return g.take(s, from, graph.Add(s, from, graph.GatherV2(s, g.column.lengths(s), record, 0)))
+}
+
+// gatherFrames cuts rows of a sequence with their context. Frames beyond the
+// ends of a sequence are gathered from one that is added behind all values, and
+// holds the value of the padding.
+func (b *chunkBuilder) gatherFrames(s *graph.Scope, c *chunkColumn, g groupColumn, record, begins, ends tfbridge.Output) column {
+	values, starts := g.joined(s)
+	shape := graph.Shape(s, values)
+	fill := b.constant(s, b.plan.Padding[c.tensor].Value, c.dtype)
+	frame := graph.ConcatV2(s, []tfbridge.Output{s.Const([]int64{1}), graph.Subscript(s, shape, graph.From(1))}, 0)
+	padded := graph.ConcatV2(s, []tfbridge.Output{values, graph.Fill(s, frame, fill)}, 0)
+	left, right := c.context()
+	at := graph.RaggedRange(s, graph.Sub(s, begins, s.Const(left)), graph.Add(s, ends, s.Const(right)))
+	if s.Err() != nil {
+		return column{}
+	}
+	row := rowsOf(s, at)
+	of := func(x tfbridge.Output) tfbridge.Output {
+		return graph.GatherV2(s, graph.GatherV2(s, x, record, 0), row, 0)
+	}
+	inside := graph.LogicalAnd(s, graph.GreaterEqual(s, at.Values, s.Const(int64(0))), graph.Less(s, at.Values, of(g.lengths(s))))
+	place := graph.Select(s, inside, graph.Add(s, at.Values, of(starts)), graph.Subscript(s, shape, graph.At(0)))
+	return column{values: graph.GatherV2(s, padded, place, 0), splits: at.RowSplits}
+}
+
+// rowsOf returns for each value of ragged rows the row that it is of.
+func rowsOf(s *graph.Scope, x graph.RaggedTensor) tfbridge.Output {
+	ends := graph.ExpandDims(s, graph.Subscript(s, x.RowSplits, graph.From(1)), 0)
+	n := graph.Size(s, x.Values)
+	all := graph.ExpandDims(s, graph.Range(s, s.Const(int64(0)), n, s.Const(int64(1))), 0)
+	row := s.Op1("UpperBound", map[string]any{"out_type": tfbridge.Int64}, ends, all)
+	return graph.Reshape(s, row, s.Const([]int64{-1}))
+}
+
+// valuesAt returns which column's joined values a component of a block is, -1
+// if it is none's.
+func (b *chunkBuilder) valuesAt(component int) int {
+	at := rowParts
+	for i, c := range b.columns {
+		if !c.framed() {
+			at++
+			continue
+		}
+		if component == at {
+			return i
+		}
+		at += 2
+	}
+	return -1
+}
+
+// rowOffsets replaces the lengths of rows by where they begin, and where the
+// last one ends.
+func (b *chunkBuilder) rowOffsets(s *graph.Scope, block []tfbridge.Output) []tfbridge.Output {
+	out := slices.Clone(block)
+	for i := range block {
+		if b.valuesAt(i) >= 0 {
+			out[i+1] = graph.ConcatV2(s, []tfbridge.Output{s.Const([]int64{0}), graph.Cumsum(s, block[i+1], 0)}, 0)
+		}
+	}
+	return out
+}
+
+// singlePlainRows makes a vector of variants of the rows of each column with
+// frames, so that rows can be elements.
+func (b *chunkBuilder) singlePlainRows(s *graph.Scope, block []tfbridge.Output) []tfbridge.Output {
+	if s.Err() != nil {
+		return nil
+	}
+	out, withOffsets := block[1:rowParts:rowParts], b.rowOffsets(s, block)
+	for i := rowParts; i < len(block); i++ {
+		if b.valuesAt(i) < 0 {
+			out = append(out, block[i])
+			continue
+		}
+		out = append(out, graph.RaggedTensorToVariant(s, graph.RaggedTensor{Values: block[i], RowSplits: withOffsets[i+1]}))
+		i++
+	}
+	return out
+}
+
+// joinPlainRows makes a block of the elements that singlePlainRows makes.
+func (b *chunkBuilder) joinPlainRows(s *graph.Scope, rows []tfbridge.Output) []tfbridge.Output {
+	if s.Err() != nil {
+		return nil
+	}
+	block := append([]tfbridge.Output{s.Const(false)}, rows[:rowParts-1]...)
+	for i, x := range rows[rowParts-1:] {
+		c := &b.columns[i]
+		if !c.framed() {
+			block = append(block, x)
+			continue
+		}
+		dims := append([]int64{-1}, b.innerShape(c)...)
+		joined := graph.RaggedTensorFromVariant(s, x, graph.Spec{DType: c.dtype, Shape: tfbridge.MakeShape(dims...)})
+		row := column{values: joined.Values, splits: joined.RowSplits}
+		block = append(block, row.values, row.lengths(s))
+	}
+	return block
+}
+
+// innerShape returns the shape of a frame of a column, padded.
+func (b *chunkBuilder) innerShape(c *chunkColumn) []int64 {
+	return spec.PaddedShape(b.plan.Tensors[c.tensor].Shape, b.plan.Padding[c.tensor].Shape)[1:]
+}
+
+// endRows is the block after the last row of an epoch.
+func (b *chunkBuilder) endRows(s *graph.Scope, specs []graph.Spec) *dataset.Dataset {
+	return dataset.FromTensors(s, append([]tfbridge.Output{s.Const(true)}, b.emptyRows(s, specs)...)...)
+}
+
+// noRows is what is left before the first block, given the specs of a block.
+func (b *chunkBuilder) noRows(s *graph.Scope, specs []graph.Spec) []tfbridge.Output {
+	var state []tfbridge.Output
+	for i, empty := range b.emptyRows(s, specs) {
+		state = append(state, graph.PlaceholderWithDefault(s, empty, specs[1+i].Shape))
+	}
+	return state
+}
+
+// emptyRows returns the components of a block without rows, but for the flag.
+func (b *chunkBuilder) emptyRows(s *graph.Scope, specs []graph.Spec) []tfbridge.Output {
+	var out []tfbridge.Output
+	for _, p := range specs[min(1, len(specs)):] {
+		dims, err := p.Shape.ToSlice()
+		if s.UpdateErr("rows", err); err != nil {
+			return nil
+		}
+		dims[0] = 0
+		zero := b.constant(s, spec.ZeroValue(p.DType), p.DType)
+		out = append(out, graph.Fill(s, s.Const(dims), zero))
+	}
+	return out
+}
+
+// newInt64s makes tensors of numbers.
+func newInt64s(shapes [][]int64, values ...[]int64) (tensors []*tfbridge.Tensor, err error) {
+	for i, v := range values {
+		var t *tfbridge.Tensor
+		if t, err = tfbridge.NewTensorFromSlice(shapes[i], v); err != nil {
+			break
+		}
+		tensors = append(tensors, t)
+	}
+	if err != nil {
+		for _, t := range tensors {
+			t.Close()
+		}
+		return nil, err
+	}
+	return tensors, nil
+}

@@ -1,0 +1,216 @@
+package build
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"sync"
+
+	"millrace"
+	"millrace/loaders/plan"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// sequenceFeed hands the records of an epoch to TensorFlow, in its order. It
+// does what feed does for the records of one file.
+type sequenceFeed struct {
+	plan *plan.Plan
+	scan *plan.Scan
+
+	mu     sync.Mutex
+	order  []int64 // of all sequences, drawn last; nil: that of the data
+	period int64   // in which it holds, plus 1; 0: none
+}
+
+// next answers a call for the next records. The arguments are the epoch, the
+// token and the number of records delivered.
+func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	var numbers [3]int64
+	for i, t := range args {
+		v, err := tfbridge.View[int64](t)
+		if err != nil {
+			return nil, err
+		}
+		numbers[i] = v[0]
+	}
+	epoch, delivered, token := numbers[0], numbers[2], args[1]
+	r, ok := tfbridge.FindToken(token).(*sequenceReader)
+	if !ok || r.epoch != epoch || r.delivered != delivered {
+		var err error
+		if r, token, err = f.open(epoch, delivered); err != nil {
+			return nil, err
+		}
+	}
+	out, err := r.take(ctx, min(f.plan.ReadBufferBytes, maxFeedBytes))
+	if err != nil {
+		token.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// open returns a reader of an epoch behind so many of its records, and the
+// token that closes it.
+func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
+	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, files: map[int]*tfrecord.Reader{}}
+	r.begin, r.end = f.plan.EpochPart(f.scan, epoch)
+	r.order = f.orderOf(epoch)
+	if !f.plan.OwnOperations() {
+		r.judge = f.plan.NewJudge()
+	}
+	token, err := tfbridge.NewToken(r, r.close)
+	return r, token, err
+}
+
+// orderOf returns the order of all sequences in an epoch, nil for that of the
+// data. The epochs that share an order follow each other.
+func (f *sequenceFeed) orderOf(epoch int64) []int64 {
+	if f.plan.Chunks.Order.IsDefault() {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if period := f.plan.OrderPeriod(epoch); f.period != period+1 {
+		records, _ := f.scan.Records()
+		f.order = f.plan.Chunks.Order.Arrange(records, f.scan.Lengths, f.plan.Seed, period)
+		f.period = period + 1
+	}
+	return f.order
+}
+
+// maxOpenFiles bounds the files that one reader holds open. Each has a buffer.
+const maxOpenFiles = 16
+
+// sequenceReader reads the records of one epoch. Only one call at a time uses
+// it.
+type sequenceReader struct {
+	feed       *sequenceFeed
+	epoch      int64
+	order      []int64 // places in the data, nil: ascending
+	begin, end int64   // of the part of the order that is the epoch's
+	delivered  int64   // records
+	judge      *plan.Judge
+	files      map[int]*tfrecord.Reader // open, by their place in the plan
+	err        error                    // what ended reading; sticks
+}
+
+// close closes the files.
+func (r *sequenceReader) close() {
+	for _, f := range r.files {
+		f.Close()
+	}
+}
+
+// take returns the number of records delivered and the next records, one at
+// least and then as many as fit a number of bytes; none at the end. Their places
+// follow as a matrix, or stand behind each record.
+func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Tensor, error) {
+	placed := r.judge == nil
+	records, places := []string{}, []int64{}
+	for n := int64(0); r.err == nil && r.begin+r.delivered < r.end && (len(records) == 0 || n < bytes); r.delivered++ {
+		if ctx.Err() != nil {
+			return nil, millrace.Canceled(ctx, "")
+		}
+		at := r.begin + r.delivered
+		if r.order != nil {
+			at = r.order[at]
+		}
+		var data []byte
+		var place [3]int64
+		if data, place, r.err = r.read(at); r.err != nil {
+			break
+		}
+		if places = append(places, place[:]...); placed {
+			record := make([]byte, 0, len(data)+placeBytes)
+			record = append(record, data...)
+			for _, n := range place {
+				record = binary.NativeEndian.AppendUint64(record, uint64(n))
+			}
+			data = record
+		}
+		records = append(records, string(data))
+		n += int64(len(data))
+	}
+	if len(records) == 0 && r.err != nil {
+		return nil, r.err
+	}
+	return newTensors(r.delivered, records, places, placed)
+}
+
+// newTensors makes the results of a call.
+func newTensors(delivered int64, records []string, places []int64, placed bool) ([]*tfbridge.Tensor, error) {
+	count, err := tfbridge.NewTensor(delivered)
+	if err != nil {
+		return nil, err
+	}
+	text, err := tfbridge.NewTensor(records)
+	if err != nil || placed {
+		if err != nil {
+			count.Close()
+		}
+		return []*tfbridge.Tensor{count, text}, err
+	}
+	matrix, err := tfbridge.NewTensorFromSlice([]int64{int64(len(records)), placeBytes / 8}, places)
+	if err != nil {
+		count.Close()
+		text.Close()
+	}
+	return []*tfbridge.Tensor{count, text, matrix}, err
+}
+
+// read returns the record at a place in the data, which is valid until the next
+// call, and the place in the form of a placed record.
+func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error) {
+	file, ordinal := 0, at
+	for ordinal >= r.feed.scan.Count(file) {
+		ordinal -= r.feed.scan.Count(file)
+		file++
+	}
+	f, err := r.file(file)
+	if err != nil {
+		return nil, place, err
+	}
+	index := r.feed.scan.Indexes[file]
+	if index.Offsets != nil {
+		err = f.SeekRecord(ordinal, index.Offsets[ordinal])
+	}
+	for err == nil {
+		if data, err = f.Next(); f.Count() > ordinal {
+			break
+		}
+	}
+	if err == io.EOF {
+		e := millrace.Errorf(millrace.ErrTruncated, "the file has %d records, %d were counted", f.Count(), index.Records)
+		e.File = index.Path
+		return nil, place, e
+	}
+	if err == nil && r.judge != nil {
+		if err = r.judge.Check(data); err != nil {
+			err = tfrecord.At(err, index.Path, f.Record())
+		}
+	}
+	return data, [3]int64{int64(file), ordinal, f.Record().Offset}, err
+}
+
+// file returns an open file. Where records come in the order of the data, those
+// before it are done with.
+func (r *sequenceReader) file(i int) (*tfrecord.Reader, error) {
+	if f := r.files[i]; f != nil {
+		return f, nil
+	}
+	for j, f := range r.files {
+		if r.order == nil || len(r.files) >= maxOpenFiles {
+			f.Close()
+			delete(r.files, j)
+			if r.order != nil {
+				break
+			}
+		}
+	}
+	f, err := tfrecord.OpenFile(r.feed.scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.plan.Manifest.Compression})
+	if err == nil {
+		r.files[i] = f
+	}
+	return f, err
+}

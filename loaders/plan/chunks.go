@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"millrace"
+	"millrace/internal/figures"
+	"millrace/loaders/chunks"
+	"millrace/loaders/spec"
+	"millrace/tfrecord"
+)
+
+// ReadsByPlace reports whether a chunked_sequence reads records by their place
+// in the files, and not one file after the other.
+func (p *Plan) ReadsByPlace() bool {
+	k := p.Chunks
+	if k == nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
+		return false
+	}
+	return !k.Order.IsDefault() || k.Partition > 1
+}
+
+// FramesOf returns how many frames a record's sequence has, if that is known
+// before the data are read: those of the default input behind the steps.
+func (p *Plan) FramesOf() (frames int64, known bool) {
+	first := p.defaultInput()
+	if first.From.VarLen {
+		return 0, false
+	}
+	return p.stepped(first.To, first.From.TensorShape()[0]), true
+}
+
+// defaultInput returns the primary feature whose length is that of a record's
+// sequence.
+func (p *Plan) defaultInput() spec.Primary {
+	for _, primary := range p.Primaries {
+		if primary.To == p.Chunks.Sequences[0].Tensor {
+			return primary
+		}
+	}
+	return p.Primaries[0]
+}
+
+// stepped returns how many frames the processing steps leave of a sequence.
+func (p *Plan) stepped(tensor string, frames int64) int64 {
+	for _, step := range p.Steps {
+		if step.Tensor == tensor {
+			frames = step.Indices[0].Length(frames)
+		}
+	}
+	return frames
+}
+
+// scanSequences finds the lengths of all sequences if their order needs them.
+// Data that give no row are an error.
+func (p *Plan) scanSequences(ctx context.Context, scan *Scan) error {
+	if err := p.findLengths(ctx, scan); err != nil {
+		return err
+	}
+	if p.Epochs == 1 {
+		return nil // the end of the run tells
+	}
+	return p.CheckRows(ctx, scan)
+}
+
+// findLengths reads the length of every sequence in one pass over the data.
+func (p *Plan) findLengths(ctx context.Context, scan *Scan) error {
+	records, known := scan.Records()
+	if !p.Chunks.Order.NeedsLengths() || !known {
+		return nil
+	}
+	scan.Lengths = make([]int32, 0, records)
+	return p.eachLength(ctx, func(frames int64) bool {
+		scan.Lengths = append(scan.Lengths, int32(min(frames, 1<<31-1)))
+		return true
+	})
+}
+
+// eachLength calls a function with the length of every sequence of the local
+// files, in their order, until it returns false.
+func (p *Plan) eachLength(ctx context.Context, visit func(frames int64) bool) error {
+	first := p.defaultInput()
+	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
+	for _, f := range p.Files {
+		if f.Remote {
+			continue
+		}
+		for record, err := range tfrecord.Records(f.Path, o) {
+			if err == nil && ctx.Err() != nil {
+				err = millrace.Canceled(ctx, "")
+			}
+			if err != nil {
+				return p.blame(err)
+			}
+			frames := int64(0)
+			if !first.From.VarLen {
+				frames = first.From.TensorShape()[0]
+			} else if frames, err = p.listLength(record.Data, first.From); err != nil {
+				return p.blame(tfrecord.At(err, f.Path, record))
+			}
+			if !visit(p.stepped(first.To, frames)) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// CheckRows returns an error if no sequence gives a row. It reads as far as it
+// takes, and returns nil if only TensorFlow can tell.
+func (p *Plan) CheckRows(ctx context.Context, scan *Scan) error {
+	records, known := scan.Records()
+	if !known {
+		return nil
+	}
+	found := false
+	if frames, equal := p.FramesOf(); p.Chunks.Cut.Whole() || equal {
+		found = records > 0 && p.Chunks.Cut.Rows(frames) > 0
+	} else if err := p.eachLength(ctx, func(frames int64) bool {
+		found = p.Chunks.Cut.Rows(frames) > 0
+		return !found
+	}); err != nil {
+		return err
+	}
+	if found {
+		return nil
+	}
+	return p.NoRow()
+}
+
+// NoRow returns the error of data that give no row.
+func (p *Plan) NoRow() *millrace.Error {
+	e := millrace.Errorf(millrace.ErrSchema, "the data give no batch: there is no record")
+	e.Loader = p.Path
+	switch cut := p.Chunks.Cut; {
+	case cut.DropTail:
+		e.Msg = fmt.Sprintf("the data give no chunk: no sequence has %s, and tail is drop", figures.Plural(cut.Size, "frame", "frames"))
+		e.Key = "args.tail"
+	case !cut.Whole():
+		e.Msg = "the data give no chunk: no sequence has a frame"
+		e.Key = "args.chunk_size"
+	}
+	return e
+}
+
+// chunkRows returns how many rows all epochs give, if that is known.
+func (p *Plan) chunkRows(scan *Scan) (rows int64, known bool) {
+	records, counted := scan.Records()
+	frames, equal := p.FramesOf()
+	if !counted || p.Epochs == 0 || !equal && !p.Chunks.Cut.Whole() {
+		return 0, false
+	}
+	parts := p.Chunks.Partition
+	begin, _ := chunks.Part(records, parts, p.Epochs%parts)
+	return (p.Epochs/parts*records + begin) * p.Chunks.Cut.Rows(frames), true
+}
+
+// checkRows checks the sequences of one record: that aligned ones have one
+// length, and that no row is longer than its fixed size.
+func (p *Plan) checkRows(tensors map[string][]int64) error {
+	k := p.Chunks
+	var lengths []int64
+	for _, s := range k.Sequences {
+		lengths = append(lengths, tensors[s.Tensor][0])
+	}
+	if err := p.CheckAligned(lengths); err != nil {
+		return err
+	}
+	others := maps.Clone(tensors)
+	for i, s := range k.Sequences {
+		if k.Cut.Rows(lengths[i]) > 0 {
+			_, end := k.Cut.Row(0, lengths[i]) // no later row is longer
+			if err := p.CheckRowFits(i, end); err != nil {
+				return err
+			}
+		}
+		delete(others, s.Tensor)
+	}
+	return p.checkPadded(others)
+}
+
+// CheckAligned checks the lengths of a record's sequences, in the order of
+// [spec.Chunks.Sequences]. The error has no place.
+func (p *Plan) CheckAligned(lengths []int64) error {
+	k := p.Chunks
+	for i, s := range k.Sequences {
+		if !k.Aligned || lengths[i] == lengths[0] {
+			continue
+		}
+		e := millrace.Errorf(millrace.ErrSchema, "the sequences %s and %s have %d and %s; aligned sequences have one length",
+			millrace.Quote(k.Sequences[0].Tensor), millrace.Quote(s.Tensor), lengths[0], figures.Plural(lengths[i], "frame", "frames"))
+		e.Tensor = s.Tensor
+		return e
+	}
+	return nil
+}
+
+// CheckRowFits checks a row of so many frames of sequence i, without context,
+// against the size that rows are padded to. The error has no place.
+func (p *Plan) CheckRowFits(i int, frames int64) error {
+	s := p.Chunks.Sequences[i]
+	frames += s.Left + s.Right
+	for _, pad := range p.Padding {
+		if pad.Tensor != s.Tensor || pad.Shape[0] < 0 || frames <= pad.Shape[0] {
+			continue
+		}
+		e := millrace.Errorf(millrace.ErrSchema, "a row of %s is larger than its padding, %d; pad to more, or to -1", figures.Plural(frames, "frame", "frames"), pad.Shape[0])
+		e.Tensor = s.Tensor
+		return e
+	}
+	return nil
+}
+
+// OrderPeriod returns which draw of the order an epoch has: an order is drawn
+// once for as many epochs as the data have parts.
+func (p *Plan) OrderPeriod(epoch int64) int64 { return epoch / p.Chunks.Partition }
+
+// EpochPart returns which sequences of the order an epoch takes, from begin up
+// to but without end.
+func (p *Plan) EpochPart(scan *Scan, epoch int64) (begin, end int64) {
+	records, _ := scan.Records()
+	parts := p.Chunks.Partition
+	return chunks.Part(records, parts, epoch%parts)
+}

@@ -1,0 +1,138 @@
+package spec
+
+import (
+	"regexp"
+	"slices"
+
+	"millrace/loaders/decl"
+	"millrace/tfbridge"
+)
+
+// RowOutput is an automatic output of a chunked_sequence: a tensor that has one
+// value for each row of a batch, and tells what the row is.
+type RowOutput struct {
+	To   string
+	Kind RowOutputKind
+	Of   string // of RowSize: the tensor that is measured
+}
+
+// RowOutputKind says what an automatic output tells. Its values are the
+// tensors' names, but for that of RowSize, which follows the measured tensor's.
+type RowOutputKind string
+
+// The automatic outputs.
+const (
+	SeqTag     RowOutputKind = "seq_tag"     // string: the record's place, or a feature of it
+	SeqIdx     RowOutputKind = "seq_idx"     // int32: the position of the sequence in the epoch's order
+	ChunkStart RowOutputKind = "chunk_start" // int32: the row's first frame in its sequence, without context
+	RowSize    RowOutputKind = "/size0"      // int32: the row's frames, context counted, padding not
+	EpochEnd   RowOutputKind = "epoch_end"   // bool: whether it is the last row of an epoch
+)
+
+// reservedSize matches the names that sizes have, and would have of further
+// axes.
+var reservedSize = regexp.MustCompile(`/size[0-9]+$`)
+
+// reserved refuses names that automatic outputs have, asked for or not.
+func (a *ChunkedArgs) reserved(c *checker) {
+	check := func(o *decl.Object, name string) {
+		names := []RowOutputKind{SeqTag, SeqIdx, ChunkStart, EpochEnd}
+		if o.At == nil || o.Bad("to_name") || !slices.Contains(names, RowOutputKind(name)) && !reservedSize.MatchString(name) {
+			return
+		}
+		c.inConfig.Report(o.Key("to_name"), "%s is reserved for an automatic output", decl.Quote(name))
+	}
+	for i := range a.PrimaryFeatures {
+		check(&a.PrimaryFeatures[i].Object, a.PrimaryFeatures[i].ToName)
+	}
+	for i := range a.SecondaryFeatures {
+		check(&a.SecondaryFeatures[i].Object, a.SecondaryFeatures[i].ToName)
+	}
+}
+
+// outputs adds the automatic outputs that the config asks for.
+func (a *ChunkedArgs) outputs(c *checker) {
+	a.tagOutput(c)
+	if a.WithSeqIdx {
+		a.output(c, "with_seq_idx", RowOutput{To: string(SeqIdx), Kind: SeqIdx}, tfbridge.Int32)
+	}
+	if a.WithChunkStart {
+		a.output(c, "with_chunk_start", RowOutput{To: string(ChunkStart), Kind: ChunkStart}, tfbridge.Int32)
+	}
+	if a.WithSizes {
+		for _, t := range slices.Clone(c.tensors) {
+			varies := t.shaped && len(t.Shape) > 0 && t.Shape[0] < 0 && t.measure == nil
+			if t.sequence || varies {
+				a.output(c, "with_sizes", RowOutput{To: t.Name + string(RowSize), Kind: RowSize, Of: t.Name}, tfbridge.Int32)
+			}
+		}
+	}
+	if a.WithEpochEnd {
+		a.output(c, "with_epoch_end", RowOutput{To: string(EpochEnd), Kind: EpochEnd}, tfbridge.Bool)
+	}
+}
+
+// output adds the tensor of an automatic output. Names that are taken are
+// reported already.
+func (a *ChunkedArgs) output(c *checker, key string, o RowOutput, d tfbridge.DataType) {
+	if _, taken := c.byName[o.To]; taken || a.Bad(key) {
+		return
+	}
+	t := c.addTensor(a.Key(key), o.To, nil)
+	t.made, t.automatic = true, true
+	t.DType, t.typed, t.shaped = d, true, true
+	c.spec.Chunks.Outputs = append(c.spec.Chunks.Outputs, o)
+}
+
+// tagOutput adds the names of sequences.
+func (a *ChunkedArgs) tagOutput(c *checker) {
+	tag := &a.WithSeqTag
+	switch {
+	case a.Bad("with_seq_tag") || tag.A == nil && tag.B == nil || tag.A != nil && !*tag.A:
+		return
+	case tag.B != nil && !a.tagFeature(c, *tag.B):
+		return
+	}
+	a.output(c, "with_seq_tag", RowOutput{To: string(SeqTag), Kind: SeqTag}, tfbridge.String)
+}
+
+// tagFeature finds the feature that names sequences, and has it read.
+func (a *ChunkedArgs) tagFeature(c *checker, name string) bool {
+	if c.features == nil {
+		return false
+	}
+	at := a.Key("with_seq_tag")
+	state, ok := c.features[name]
+	switch {
+	case !ok && c.unnamed:
+		return false
+	case !ok:
+		d := c.inConfig.Report(at, "no feature named %s in the manifest", decl.Quote(name))
+		d.Hint = nearOrAll("features", name, c.featureNames)
+		return false
+	case !state.shaped:
+		return false
+	case state.Kind != String || len(state.TensorShape()) > 0:
+		c.inConfig.Report(at, "feature %s is no single string", decl.Quote(name))
+		return false
+	}
+	f := &state.Feature
+	if i := slices.IndexFunc(c.spec.Features, func(g *Feature) bool { return g.Name == name }); i >= 0 {
+		f = c.spec.Features[i]
+	} else {
+		c.spec.Features = append(c.spec.Features, f)
+		slices.SortFunc(c.spec.Features, func(a, b *Feature) int { return a.Index - b.Index })
+	}
+	c.spec.Chunks.TagFeature = f
+	return true
+}
+
+// Output returns the automatic output of a name, nil if it is none.
+func (k *Chunks) Output(name string) *RowOutput {
+	for i := range k.Outputs {
+		if k.Outputs[i].To == name {
+			return &k.Outputs[i]
+		}
+	}
+	return nil
+}
