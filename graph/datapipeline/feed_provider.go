@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"math/rand/v2"
 
 	"millrace"
@@ -18,7 +19,8 @@ type FeedDictDataProvider struct {
 	progress
 	externData   *ExternData
 	options      FeedDictOptions
-	placeholders *Placeholders
+	placeholders *Placeholders // nil with a TFQueue
+	queue        *feedQueue    // nil: the batches are fed
 	epoch        *Epoch
 	source       feedSource    // nil: nothing runs
 	lock         chan struct{} // holds a token while nobody uses the fields below
@@ -33,6 +35,13 @@ type FeedDictOptions struct {
 	// SingleThreaded makes a batch when it is asked for, without a goroutine. The
 	// batches are the same.
 	SingleThreaded bool
+	// TFQueue takes the batches in place of placeholders: they go into the queue in the
+	// graph while the model computes, and a run is fed with the queues' TrainFlag alone.
+	// The queues have a batch dimension and the special keys SeqTag and SeqIdx, and
+	// nobody else uses them. If the queue for training shuffles, the batches come in
+	// another order, and progress counts them as they were made. SingleThreaded is not
+	// possible then.
+	TFQueue *TFDataQueues
 }
 
 // NewFeedDictDataProvider adds placeholders to a graph and returns the provider that
@@ -46,13 +55,38 @@ func NewFeedDictDataProvider(s *graph.Scope, externData *ExternData, o *FeedDict
 	}
 	p := &FeedDictDataProvider{externData: externData, options: *o, lock: make(chan struct{}, 1)}
 	p.lock <- struct{}{}
-	p.placeholders = MakePlaceholders(s, externData, true, SeqTag, SeqIdx)
-	return p, s.Err()
+	if o.TFQueue == nil {
+		p.placeholders = MakePlaceholders(s, externData, true, SeqTag, SeqIdx)
+		return p, s.Err()
+	}
+	if o.SingleThreaded {
+		return nil, millrace.Errorf(millrace.ErrModel, "SingleThreaded and TFQueue exclude each other: a queue needs a goroutine that fills it")
+	}
+	var err error
+	p.queue, err = newFeedQueue(s, externData, o.TFQueue)
+	return p, err
 }
 
-// Data returns the placeholders; see [DataProvider]. TensorFlow cannot fetch a
-// placeholder that is fed, only an Identity of it.
-func (p *FeedDictDataProvider) Data() map[string]tfbridge.Output { return p.placeholders.Data() }
+// Data returns the placeholders, or what the TFQueue gives; see [DataProvider].
+// TensorFlow cannot fetch a placeholder that is fed, only an Identity of it.
+func (p *FeedDictDataProvider) Data() map[string]tfbridge.Output {
+	if p.queue != nil {
+		return maps.Clone(p.queue.data)
+	}
+	return p.placeholders.Data()
+}
+
+// feeds returns what FeedDict gives values for.
+func (p *FeedDictDataProvider) feeds() []tfbridge.Output {
+	if p.queue != nil {
+		return []tfbridge.Output{p.queue.queues.TrainFlag}
+	}
+	feeds := make([]tfbridge.Output, len(p.placeholders.specs))
+	for i, spec := range p.placeholders.specs {
+		feeds[i] = p.placeholders.outputs[spec.Name]
+	}
+	return feeds
+}
 
 // InitDataset chooses dataset and epoch; see [DataProvider].
 func (p *FeedDictDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error {
@@ -87,17 +121,27 @@ func checkStart(running bool, epoch *Epoch) error {
 }
 
 // StartThreads starts reading the epoch from its beginning; see [DataProvider]. The
-// session is not used and may be nil.
-func (p *FeedDictDataProvider) StartThreads(ctx context.Context, _ *tfbridge.Session) error {
+// session may be nil without a TFQueue.
+func (p *FeedDictDataProvider) StartThreads(ctx context.Context, session *tfbridge.Session) error {
 	if err := checkStart(p.source != nil, p.epoch); err != nil {
 		return err
+	}
+	batches, capacity := p.batches, p.options.capacity()
+	if p.queue != nil {
+		// The queue bounds the batches. It must fill, or else one that shuffles would
+		// keep all of them back.
+		capacity = p.queue.queues.TrainQueue.capacity
+		if err := p.queue.start(ctx, session, p.epoch.Train); err != nil {
+			return err
+		}
+		batches = func(ctx context.Context) iter.Seq2[*fedBatch, error] { return p.queue.fill(ctx, p.batches(ctx)) }
 	}
 	p.begin(p.dataset)
 	p.told = false
 	if p.options.SingleThreaded {
-		p.source = startPull(ctx, p.batches)
+		p.source = startPull(ctx, batches)
 	} else {
-		p.source = startThread(ctx, p.options.capacity(), p.batches)
+		p.source = startThread(ctx, capacity, batches)
 	}
 	return nil
 }
@@ -123,7 +167,10 @@ func (p *FeedDictDataProvider) StopThreads() error {
 	p.drop()
 	p.source = nil
 	if p.told || errors.Is(err, millrace.ErrCanceled) {
-		return nil
+		err = nil
+	}
+	if p.queue != nil {
+		return errors.Join(err, p.queue.stop())
 	}
 	return err
 }
@@ -187,6 +234,9 @@ func (p *FeedDictDataProvider) FeedDict(ctx context.Context) (map[tfbridge.Outpu
 	p.drop()
 	p.taken = waiting
 	p.took(waiting.info)
+	if p.queue != nil {
+		return map[tfbridge.Output]*tfbridge.Tensor{p.queue.queues.TrainFlag: p.queue.flag}, nil
+	}
 	return p.placeholders.FeedDict(waiting.Element)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/graph/datapipeline"
 	"millrace/tfbridge"
@@ -208,6 +209,50 @@ func TestContextMatchesConvolution(t *testing.T) {
 		if got := computed[true][class]; got != want || want == 0 {
 			t.Errorf("frame %d gives %v in a chunk, %v in its sequence", class, got, want)
 		}
+	}
+}
+
+// A feeding provider may enqueue its batches into a queue that shuffles: each comes once,
+// and runs are fed with a flag alone. After an early stop the queue is empty.
+func TestFeedIntoTFQueue(t *testing.T) {
+	s := newScope(t)
+	with := datapipeline.TFDataQueuesOptions{Capacity: 5, WithBatch: true, Special: []string{datapipeline.SeqTag, datapipeline.SeqIdx}}
+	q := datapipeline.NewTFDataQueues(s, speech, &with)
+	o := datapipeline.FeedDictOptions{Options: frameByFrame, TFQueue: q}
+	p, err := datapipeline.NewFeedDictDataProvider(s, speech, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(t, s, p)
+	for range 2 {
+		r.start(t, recording("train", 30), datapipeline.Epoch{Train: true})
+		if _, err := r.next(t); err != nil {
+			t.Fatal(err)
+		}
+		feeds, err := p.FeedDict(t.Context())
+		if _, ok := feeds[q.TrainFlag]; err != nil || len(feeds) != 1 || !ok {
+			t.Errorf("feeds %v, %v", feeds, err)
+		}
+		if err := p.StopThreads(); err != nil {
+			t.Fatal(err)
+		}
+		rows := rowsOf(r.all(t, recording("train", 20), datapipeline.Epoch{Train: true}))
+		ordered := slices.Clone(rows)
+		if slices.Sort(ordered); len(slices.Compact(ordered)) != 20 || slices.Equal(rows, rowsOf(r.all(t, recording("train", 20), datapipeline.Epoch{}))) {
+			t.Errorf("rows %v", rows)
+		}
+	}
+	with.Special = nil
+	o.TFQueue = datapipeline.NewTFDataQueues(s, speech, &with)
+	if _, err := datapipeline.NewFeedDictDataProvider(s, speech, &o); !errors.Is(err, millrace.ErrModel) {
+		t.Errorf("queues without tags: %v", err)
+	}
+	o.TFQueue, o.SingleThreaded = q, true
+	if _, err := datapipeline.NewFeedDictDataProvider(s, speech, &o); !errors.Is(err, millrace.ErrModel) {
+		t.Errorf("a queue without a thread: %v", err)
+	}
+	if err := p.StartThreads(t.Context(), nil); !errors.Is(err, millrace.ErrModel) {
+		t.Errorf("no session: %v", err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"millrace/graph/datapipeline"
 )
 
-// Both providers make equal batches of equal data: chunks with context in training,
+// All providers make equal batches of equal data: chunks with context in training,
 // whole sequences in evaluation, in one graph and one session.
 func TestProvidersAgree(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 2))
@@ -33,19 +33,28 @@ func TestProvidersAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			q, f := newReader(t, s, queues), newReader(t, s, fed)
+			tfQueue := datapipeline.NewTFDataQueues(s, speech, &datapipeline.TFDataQueuesOptions{
+				Capacity: 2, Ordered: true, WithBatch: true, Special: []string{datapipeline.SeqTag, datapipeline.SeqIdx},
+			})
+			queued, err := datapipeline.NewFeedDictDataProvider(s, speech, &datapipeline.FeedDictOptions{Options: o, TFQueue: tfQueue})
+			if err != nil {
+				t.Fatal(err)
+			}
+			readers := newReaders(t, s, fed, queues, queued)
 			for i, train := range []bool{true, false, true} {
 				d, epoch := recording("data", lengths[i:]...), datapipeline.Epoch{Train: train, Number: int64(i)}
-				want := f.all(t, d, epoch)
-				if diff := cmp.Diff(want, q.all(t, d, epoch)); diff != "" || len(want) < 2 {
-					t.Errorf("%+v: %d batches, (-fed +queues)\n%s", epoch, len(want), diff)
+				want := readers[0].all(t, d, epoch)
+				for _, r := range readers[1:] {
+					if diff := cmp.Diff(want, r.all(t, d, epoch)); diff != "" || len(want) < 2 {
+						t.Errorf("%+v: %d batches, (-fed +%T)\n%s", epoch, len(want), r.DataProvider, diff)
+					}
+					if diff := cmp.Diff(fed.NumFrames(), r.NumFrames()); diff != "" {
+						t.Errorf("NumFrames: (-fed +%T)\n%s", r.DataProvider, diff)
+					}
 				}
-				if diff := cmp.Diff(fed.NumFrames(), queues.NumFrames()); diff != "" {
-					t.Errorf("NumFrames: (-fed +queues)\n%s", diff)
-				}
-				for _, p := range []datapipeline.DataProvider{fed, queues} {
-					if !p.HaveReachedEnd() || p.CompleteFrac() != 1 {
-						t.Errorf("at the end %T has %v and %v", p, p.HaveReachedEnd(), p.CompleteFrac())
+				for _, r := range readers {
+					if !r.HaveReachedEnd() || r.CompleteFrac() != 1 {
+						t.Errorf("at the end %T has %v and %v", r.DataProvider, r.HaveReachedEnd(), r.CompleteFrac())
 					}
 				}
 			}

@@ -18,7 +18,7 @@ type Placeholders struct {
 
 // MakePlaceholders adds a placeholder for each of the keys, for each of their
 // dimensions that varies ([Size]), and for the special keys. With withBatch they
-// have a batch dimension in front: a size is then a vector.
+// have a batch dimension in front, so that a size is a vector; [EpochEnd] has none.
 func MakePlaceholders(s *graph.Scope, externData *ExternData, withBatch bool, special ...string) *Placeholders {
 	p := &Placeholders{outputs: map[string]tfbridge.Output{}}
 	if err := externData.check(); err != nil {
@@ -26,7 +26,7 @@ func MakePlaceholders(s *graph.Scope, externData *ExternData, withBatch bool, sp
 		return p
 	}
 	for _, spec := range externData.components(special...) {
-		if withBatch {
+		if withBatch && spec.Name != EpochEnd {
 			spec.Shape = batched(spec.Shape)
 		}
 		p.specs = append(p.specs, spec)

@@ -45,12 +45,11 @@ func (c *Source) Pipeline(_ context.Context, s *graph.Scope) (*steps.Pipeline, e
 		return nil, err
 	}
 	data := provider.Data()
-	_, fed := provider.(*FeedDictDataProvider)
 	in := steps.Input{}
+	if fed, ok := provider.(*FeedDictDataProvider); ok {
+		in.Placeholders = fed.feeds()
+	}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
-		if fed {
-			in.Placeholders = append(in.Placeholders, data[name])
-		}
 		// TensorFlow cannot fetch a placeholder that is fed.
 		in.Tensors = append(in.Tensors, steps.NamedOutput{Name: name, Output: graph.Identity(s, data[name])})
 	}
