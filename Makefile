@@ -20,7 +20,7 @@ BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo fals
 # Tests that need the runtime fail without it, except when called by hand.
 WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
-NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/...
+NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/... ./serving/...
 RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./loaders/diag ./loaders/jsonpos ./internal/install ./internal/terminal ./serving/batching
 FUZZTIME := 20000x
 SOAK := 1h

@@ -18,6 +18,7 @@ import (
 
 	"millrace"
 	"millrace/internal/servingproto"
+	"millrace/internal/test/soak"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/tfproto"
 	"millrace/serving/batching"
@@ -407,10 +408,7 @@ func TestWarmup(t *testing.T) {
 
 // No request fails while versions come and go.
 func TestReloadsUnderLoad(t *testing.T) {
-	reloads := 10
-	if os.Getenv("MILLRACE_TEST_SOAK") != "" {
-		reloads = 100
-	}
+	reloads := soak.Rounds(10, 100)
 	base := t.TempDir()
 	put(t, base, "constant", 1)
 	s := start(t, ModelConfig{BasePath: base}, Options{Batching: &batching.Options{}})
