@@ -219,6 +219,13 @@ MUTATED := ./loaders/... ./estimator ./tfrecord/... ./savedmodel/... ./graph/dat
 mutation-score: native ## the same for SAMPLE mistakes of each package in MUTATED, drawn with SEED
 	$(WITH_RUNTIME) go run ./internal/mutate -sample $(SAMPLE) -seed $(SEED) -least 85 $(MUTATED)
 
+# Beside "make check", because it needs Chromium. The pictures are for people.
+.PHONY: browser-test
+browser-test: native ## the report in headless Chromium, 1280 and 400 pixels wide; pictures in build/browser
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+		echo "SKIPPED: the report in a browser. Install Chromium (Debian: apt install chromium)." >&2; exit 0; }; \
+		$(WITH_RUNTIME) go test -tags browser -count=1 -run '^TestBrowser$$' -v ./internal/report
+
 .PHONY: bench
 bench: native ## our loaders beside Python TensorFlow's, on the same files
 	go run ./bench

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"math"
 	"regexp"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -35,7 +36,7 @@ const (
 // begin at 0, so that noise looks as small as it is.
 func chart(curves []*Series, fromZero bool) (template.HTML, error) {
 	p := plot.New()
-	p.X.Label.Text = "step"
+	p.X.Label.Text, p.X.Tick.Marker = "step", stepTicks{}
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{240}
 	p.Add(grid)
@@ -54,6 +55,23 @@ func chart(curves []*Series, fromZero bool) (template.HTML, error) {
 	widen(&p.X)
 	widen(&p.Y)
 	return svg(p)
+}
+
+// stepTicks labels the ticks of whole steps, without decimals.
+type stepTicks struct{ plot.DefaultTicks }
+
+func (t stepTicks) Ticks(least, most float64) []plot.Tick {
+	ticks := t.DefaultTicks.Ticks(least, most)
+	for i := range ticks {
+		switch v := ticks[i].Value; {
+		case ticks[i].IsMinor():
+		case v == math.Trunc(v):
+			ticks[i].Label = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
 }
 
 // setFont makes a text sans-serif and small.

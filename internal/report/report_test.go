@@ -142,3 +142,17 @@ func TestOddCurves(t *testing.T) {
 		}
 	}
 }
+
+// Steps are whole numbers, also below a curve of two points.
+func TestStepTicks(t *testing.T) {
+	r := read(t, runDir(t, `{"step":220,"evaluation":{"accuracy":0.25},"examples":8,"seconds":0.1}
+{"step":440,"evaluation":{"accuracy":0.5},"examples":8,"seconds":0.1}
+`))
+	var page bytes.Buffer
+	if err := report.Write(&page, []*report.Run{r}); err != nil {
+		t.Fatal(err)
+	}
+	if text := page.String(); !strings.Contains(text, ">325</text>") || strings.Contains(text, ">325.0") {
+		t.Error("the axis of steps has no label 325, or one with decimals")
+	}
+}
