@@ -93,9 +93,6 @@ func findSignature(file string, sigs map[string]*Signature, name string) (*Signa
 }
 
 func (o *Options) signatures() []string {
-	if o == nil {
-		return nil
-	}
 	return slices.Compact(slices.Sorted(slices.Values(o.Signatures)))
 }
 
