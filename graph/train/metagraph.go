@@ -144,7 +144,7 @@ const (
 
 // runnerOf returns the runner that a serialized QueueRunnerDef describes.
 func runnerOf(g *tfbridge.Graph, def []byte) (*QueueRunner, error) {
-	r := &QueueRunner{running: map[*tfbridge.Session]bool{}}
+	r := &QueueRunner{running: map[*tfbridge.Session]bool{}, pool: true}
 	var problem error
 	operation := func(name []byte) *tfbridge.Operation {
 		value, err := named(g, string(name))

@@ -122,7 +122,7 @@ func TestMatchFilenamesOnceKeeps(t *testing.T) {
 		writeRecords(t, filepath.Join(folder, name), []byte(name))
 	}
 	files := train.StringInputProducer(s, train.MatchFilenamesOnce(s, s.Const([]string{filepath.Join(folder, "*")})), &train.ProducerOptions{NumEpochs: 3, InOrder: true, Capacity: 1})
-	_, value := reader.NewTFRecord(s, nil).Read(s, files)
+	_, value := reader.NewTFRecord(s, &reader.TFRecordOptions{TensorFlow: true}).Read(s, files)
 	batch := train.Batch(s, dense(value), 2, &train.BatchOptions{Capacity: 2}).Dense[0]
 	m, err := train.NewMonitoredSession(t.Context(), s, nil)
 	if err != nil {

@@ -71,7 +71,7 @@ func (p *pipelines) values(epochs int64, names ...string) tfbridge.Output {
 	if names == nil {
 		names = []string{"a", "b", "c"}
 	}
-	_, value := reader.NewTFRecord(p.Scope, nil).Read(p.Scope, p.files(epochs, names...))
+	_, value := reader.NewTFRecord(p.Scope, &reader.TFRecordOptions{TensorFlow: true}).Read(p.Scope, p.files(epochs, names...))
 	return value
 }
 
@@ -88,7 +88,7 @@ func (p *pipelines) readers(n int, epochs int64, names ...string) []train.Tensor
 func (p *pipelines) readersOf(files *queue.Queue, n int) []tfbridge.Output {
 	var all []tfbridge.Output
 	for range n {
-		_, value := reader.NewTFRecord(p.Scope, nil).Read(p.Scope, files)
+		_, value := reader.NewTFRecord(p.Scope, &reader.TFRecordOptions{TensorFlow: true}).Read(p.Scope, files)
 		all = append(all, value)
 	}
 	return all

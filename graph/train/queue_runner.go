@@ -56,6 +56,7 @@ type QueueRunner struct {
 	cancelOp   *tfbridge.Operation
 	started    *tfbridge.Operation // marks the runner as started; nil for a runner of a MetaGraphDef
 	closed     []tfbridge.Code
+	pool       bool // runs use TensorFlow's inter-op threads
 
 	mu      sync.Mutex
 	running map[*tfbridge.Session]bool
@@ -69,6 +70,12 @@ type QueueRunnerOptions struct {
 	// QueueClosedCodes are the codes by which an enqueue operation says that the data
 	// has ended. Nil means OutOfRange.
 	QueueClosedCodes []tfbridge.Code
+	// InterOpPool runs the operations of an enqueue in TensorFlow's inter-op threads,
+	// several at a time. Default: one after the other in a single thread, which saves
+	// most of the time of a small run, unless an enqueue operation occurs several
+	// times. Set it if operations of one enqueue wait for each other, such as a stage
+	// and an unstage.
+	InterOpPool bool
 }
 
 // queueRunners is the key of the collection, as in TensorFlow.
@@ -84,7 +91,7 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 	}
 	r := &QueueRunner{
 		enqueueOps: slices.Clone(enqueueOps), closeOp: o.CloseOp, cancelOp: o.CancelOp, closed: slices.Clone(o.QueueClosedCodes),
-		running: map[*tfbridge.Session]bool{},
+		running: map[*tfbridge.Session]bool{}, pool: o.InterOpPool || repeated(enqueueOps),
 	}
 	if s.Err() != nil {
 		return r
@@ -106,6 +113,17 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 	}
 	r.queue = q.WithHandle(r.guard(s, q.Handle()))
 	return r
+}
+
+// repeated reports whether an operation occurs several times. Then several goroutines
+// run the same kernels. A ReaderRead continues its run in a thread that its kernel
+// has, so that without the pool all would compute in that one thread.
+func repeated(ops []*tfbridge.Operation) bool {
+	seen := map[*tfbridge.Operation]bool{}
+	for _, op := range ops {
+		seen[op] = true
+	}
+	return len(seen) < len(ops)
 }
 
 // checkRunner returns what is wrong with the arguments of a runner.
@@ -204,11 +222,16 @@ func (r *QueueRunner) Start(c *Coordinator, session *tfbridge.Session) error {
 	}
 	stage := &stage{runner: r, coordinator: c, session: session, runs: runs, live: len(r.enqueueOps), canceled: make(chan struct{})}
 	stage.keep = context.AfterFunc(c.Context(), stage.cancel)
-	for i, enqueue := range runs.enqueue {
-		name := fmt.Sprintf("queue %q, enqueue operation %d of %d (%s)", r.name, i+1, len(runs.enqueue), r.enqueueOps[i].Name())
-		c.Go(name, func(ctx context.Context) error { return stage.fill(ctx, name, enqueue) })
+	for i := range r.enqueueOps {
+		name := r.describe(i)
+		c.Go(name, func(ctx context.Context) error { return stage.fill(ctx, i, name) })
 	}
 	return nil
+}
+
+// describe names an enqueue operation in messages.
+func (r *QueueRunner) describe(operation int) string {
+	return fmt.Sprintf("queue %q, enqueue operation %d of %d (%s)", r.name, operation+1, len(r.enqueueOps), r.enqueueOps[operation].Name())
 }
 
 // claim reports whether the runner was not running in the session, and marks it as
@@ -231,9 +254,10 @@ type prepared struct {
 
 // prepare checks the runs, and marks the runner as started.
 func (r *QueueRunner) prepare(session *tfbridge.Session) (p prepared, err error) {
+	options := &tfbridge.RunOptions{Unlimited: true, Inline: !r.pool}
 	callable := func(op *tfbridge.Operation) (c *tfbridge.Callable) {
 		if err == nil {
-			c, err = session.PrepareRun(nil, nil, []*tfbridge.Operation{op}, &tfbridge.RunOptions{Unlimited: true})
+			c, err = session.PrepareRun(nil, nil, []*tfbridge.Operation{op}, options)
 		}
 		return c
 	}

@@ -183,8 +183,13 @@ func TestQueueRunnerFails(t *testing.T) {
 	if _, err := fetchAll[int64](t, session, out); !errors.Is(err, tfbridge.OutOfRange) {
 		t.Errorf("the consumer gets %v, want code OutOfRange", err)
 	}
-	if err := c.Join(); !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), `"second"`) {
+	err := c.Join()
+	if !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), `"second"`) {
 		t.Errorf("Join() = %v", err)
+	}
+	var failed *train.EnqueueError
+	if !errors.As(err, &failed) || failed.Runner != two || failed.Operation < 0 || failed.Operation > 2 {
+		t.Errorf("Join() = %#v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -24,23 +23,38 @@ type stage struct {
 }
 
 // fill runs an enqueue operation until the data ends, it fails, or ctx is done.
-func (g *stage) fill(ctx context.Context, name string, enqueue *tfbridge.Callable) (err error) {
+func (g *stage) fill(ctx context.Context, operation int, name string) error {
 	ended := false
 	defer func() { g.leave(ended) }()
 	for ctx.Err() == nil {
 		// With ctx, Run would return while the run goes on. The cancel operation
 		// ends a run that waits.
-		if _, err := enqueue.Run(context.Background(), nil); err != nil {
+		if _, err := g.runs.enqueue[operation].Run(context.Background(), nil); err != nil {
 			if ended = g.runner.isClosed(err); ended {
 				return nil
 			}
-			err = fmt.Errorf("%s: %w", name, err)
+			err = &EnqueueError{Runner: g.runner, Operation: operation, Err: err, name: name}
 			g.coordinator.RequestStop(err) // before leave, which waits for the cancellation
 			return err
 		}
 	}
 	return nil
 }
+
+// EnqueueError is the failure of an enqueue operation of a runner.
+type EnqueueError struct {
+	Runner    *QueueRunner
+	Operation int // its index in Runner.EnqueueOps
+	Err       error
+
+	name string // the graph may be closed when the error is printed
+}
+
+// Error returns the name of the queue, the operation and the failure.
+func (e *EnqueueError) Error() string { return e.name + ": " + e.Err.Error() }
+
+// Unwrap returns the failure.
+func (e *EnqueueError) Unwrap() error { return e.Err }
 
 // isClosed reports whether an enqueue operation failed because the data has ended.
 func (r *QueueRunner) isClosed(err error) bool {
