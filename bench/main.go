@@ -8,6 +8,7 @@
 //	go run ./bench            what "make bench" runs
 //	go run ./bench -rounds 1  a quick look
 //	go run ./bench -only training -rounds 1   training alone
+//	go run ./bench -only queues -rounds 1     pipelines of queues alone
 package main
 
 import (
@@ -35,7 +36,11 @@ type settings struct {
 	only     string // "" = everything
 }
 
-const onlyTraining = "training"
+// What can be measured alone.
+const (
+	onlyTraining = "training"
+	onlyQueues   = "queues"
+)
 
 const pythonEnv = "MILLRACE_BENCH_PYTHON"
 
@@ -48,7 +53,7 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training" or "queues"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -68,12 +73,15 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.records < 1 || s.rounds < 1 || s.passes < 1 {
 		return false, errors.New("-records, -rounds and -passes must be at least 1")
 	}
-	if s.only != "" && s.only != onlyTraining {
-		return false, fmt.Errorf("-only is %q, want %q", s.only, onlyTraining)
+	if s.only != "" && s.only != onlyTraining && s.only != onlyQueues {
+		return false, fmt.Errorf("-only is %q, want %q or %q", s.only, onlyTraining, onlyQueues)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
 		return false, err
+	}
+	if s.only == onlyQueues {
+		return runQueues(ctx, s, ways.python, out)
 	}
 	t, err := prepareTraining(ctx, ways)
 	if err != nil {
@@ -110,6 +118,9 @@ func everything(ctx context.Context, s settings, t *training, out io.Writer) (bo
 			return r, err
 		}
 		if r.Seq, err = measureSeq(ctx, t.sides.python); err != nil {
+			return r, err
+		}
+		if r.Queues, err = measureQueues(ctx, t.sides.python); err != nil {
 			return r, err
 		}
 		r.Training, err = t.measure(ctx)

@@ -30,6 +30,7 @@ type round struct {
 	Sequences sequenceRound `json:"sequences"`
 	Live      liveRound     `json:"live"`
 	Seq       seqRound      `json:"go_sequences"`
+	Queues    queueRound    `json:"queues"`
 
 	Training map[string]*trainRound `json:"training"` // by the kind of model
 }
