@@ -2,6 +2,17 @@
 // cuts them into chunks, and puts these together to batches by a budget of frames. It
 // has the classes of RETURNN's TFDataPipeline.
 //
-// A [Dataset] gives sequences. A [DataProvider] makes batches of them, for the
-// training, evaluation and forwarding of a model.
+// A [Dataset] gives sequences. A [DataProvider] makes batches of them, in Go
+// ([FeedDictDataProvider]) or in the graph ([QueueDataProvider]):
+//
+//	p, err := datapipeline.NewQueueDataProvider(s, externData, &datapipeline.Options{
+//		Chunking: datapipeline.Chunking{Size: 50, Step: 25},
+//		Batching: datapipeline.Batching{BatchSize: 5000},
+//	})
+//	loss := network(s, p.Data())
+//
+// [QueueSource] and [FeedSource] feed a model of package estimator.
+//
+// For sequences in files, a loader of type chunked_sequence makes the same batches, and
+// can save its position.
 package datapipeline

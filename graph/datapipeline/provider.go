@@ -64,6 +64,13 @@ type DataProvider interface {
 	NumFrames() map[string]int64 // see [FeedDictDataProvider.NumFrames]
 }
 
+var (
+	_ DataProvider = (*FeedDictDataProvider)(nil)
+	_ DataProvider = (*QueueDataProvider)(nil)
+	_ QueueOutput  = (*CpuToDefaultDevStage)(nil)
+	_ Pipe         = (*TFBatchingQueue)(nil)
+)
+
 // Epoch says how to read a dataset.
 type Epoch struct {
 	// Train cuts and shuffles the sequences as the options of the provider say.
