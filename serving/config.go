@@ -53,6 +53,11 @@ type Options struct {
 	// not available.
 	AllowVersionLabelsForUnavailableModels bool
 
+	// MaxConcurrentRequests is how many versions may be acquired at a time, by all
+	// requests together. More is refused with an error of class
+	// millrace.ErrOverloaded. 0: any number.
+	MaxConcurrentRequests int
+
 	// Model are the options with which models are checked and loaded.
 	Model *graph.ModelOptions
 	// Batching makes requests share batches. Its Scheduler serves all models.

@@ -19,7 +19,8 @@ type ModelSpec struct {
 }
 
 // Acquire returns a version that is available. The caller releases it. An unknown
-// model or version is an error of class millrace.ErrModel with the code NotFound.
+// model or version is an error of class millrace.ErrModel with the code NotFound,
+// one version too many an error of class millrace.ErrOverloaded.
 func (s *Server) Acquire(spec ModelSpec) (*Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,6 +34,10 @@ func (s *Server) Acquire(spec ModelSpec) (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
+	if most := s.options.MaxConcurrentRequests; most > 0 && s.acquired >= most {
+		return nil, millrace.Errorf(millrace.ErrOverloaded, "%d requests are being answered, more are not allowed; try again later", most)
+	}
+	s.acquired++
 	v.refs++
 	return v, nil
 }

@@ -15,10 +15,11 @@ type Server struct {
 	work    sync.WaitGroup // the poll, and versions that have not ended
 	looking sync.Mutex     // one look at the file system at a time
 
-	mu      sync.Mutex
-	models  map[string]*model
-	changed chan struct{} // closed and replaced when a state changes
-	closed  bool
+	mu       sync.Mutex
+	models   map[string]*model
+	changed  chan struct{} // closed and replaced when a state changes
+	acquired int           // by requests
+	closed   bool
 }
 
 // model is a model and what there is of it.

@@ -86,13 +86,13 @@ func (s *Server) checkLabels(configs []ModelConfig) error {
 	if s.options.AllowVersionLabelsForUnavailableModels {
 		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, c := range configs {
 		for label, n := range c.VersionLabels {
-			v, err := s.Acquire(ModelSpec{Name: c.Name, Version: n, HasVersion: true})
-			if err != nil {
+			if _, err := s.find(ModelSpec{Name: c.Name, Version: n, HasVersion: true}); err != nil {
 				return errorf(tfbridge.FailedPrecondition, "label %q of model %q names version %d, which is not available", label, c.Name, n)
 			}
-			v.Release()
 		}
 	}
 	return nil

@@ -54,6 +54,7 @@ func (v *Version) Predict(ctx context.Context, signature string, inputs map[stri
 func (v *Version) Release() {
 	v.server.mu.Lock()
 	defer v.server.mu.Unlock()
+	v.server.acquired--
 	v.release()
 }
 

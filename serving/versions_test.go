@@ -444,6 +444,27 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
+// Requests beyond the limit are refused, and taken again when others are done.
+func TestMaxConcurrentRequests(t *testing.T) {
+	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{MaxConcurrentRequests: 2})
+	var held []*Version
+	for range 2 {
+		v, err := s.Acquire(ModelSpec{Name: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, v)
+	}
+	if _, _, err := predict(t, s, ModelSpec{}, 1); !errors.Is(err, millrace.ErrOverloaded) || CodeOf(err) != tfbridge.Unavailable {
+		t.Errorf("the third request: %v", err)
+	}
+	held[0].Release()
+	if _, y, err := predict(t, s, ModelSpec{}, 1); y != 3 || err != nil {
+		t.Errorf("after one was done: %v, %v", y, err)
+	}
+	held[1].Release()
+}
+
 // Close answers the requests in flight, and refuses others.
 func TestCloseWaits(t *testing.T) {
 	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{})

@@ -31,6 +31,7 @@ type serveFlags struct {
 	sslFile      string
 	tensorBytes  bool // enable_serialization_as_tensor_content
 	maxBody      int64
+	maxRequests  int
 	drain        time.Duration
 	jsonLog      bool
 
@@ -94,6 +95,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.IntVar(&f.restTimeout, "rest_api_timeout_in_ms", 30000, "longest time for a HTTP request")
 	s.BoolVar(&f.cors, "rest_api_enable_cors_support", false, "answer requests of pages from other sites")
 	s.Int64Var(&f.maxBody, "max-body", 64<<20, "longest body of a HTTP request in bytes")
+	s.IntVar(&f.maxRequests, "max-requests", 0, "refuse more than `N` requests at a time (0: any number)")
 	s.StringVar(&f.name, "model_name", "default", "name of the model in --model_base_path")
 	s.StringVar(&f.base, "model_base_path", "", "serve the model in this `DIR`")
 	s.StringVar(&f.configFile, "model_config_file", "", "`FILE` with a ModelServerConfig: models, version policies, labels")
@@ -141,7 +143,7 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 	o := &serving.Options{
 		FileSystemPollWait: time.Duration(f.pollWait) * time.Second, MaxNumLoadRetries: f.retries,
 		LoadRetryInterval: time.Duration(f.retryMicros) * time.Microsecond, NumLoadThreads: f.loadThreads,
-		SkipModelWarmup: !f.warmup, AllowVersionLabelsForUnavailableModels: f.futureLabels,
+		SkipModelWarmup: !f.warmup, MaxConcurrentRequests: f.maxRequests, AllowVersionLabelsForUnavailableModels: f.futureLabels,
 		Model: &graph.ModelOptions{
 			AllowOps: f.allow, Unchecked: f.unchecked, Runtime: p.runtimeOptions(),
 			Session: &tfbridge.SessionOptions{SoftPlacement: true, IntraOpThreads: f.intra, InterOpThreads: f.inter},

@@ -110,7 +110,12 @@ func (s *modelServer) listen() error {
 		if err != nil {
 			return err
 		}
-		s.web = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+		timeout := time.Duration(s.flags.restTimeout) * time.Millisecond
+		s.web = &http.Server{
+			Handler: s.handler(timeout), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+			ReadTimeout: 2 * timeout, WriteTimeout: 3 * timeout, // a client that reads or writes slowly holds memory
+			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		}
 		go func() { s.ended <- s.web.Serve(l) }()
 	}
 	return nil
@@ -126,11 +131,11 @@ func (s *modelServer) open(name string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// handler returns the HTTP paths.
-func (s *modelServer) handler() http.Handler {
+// handler returns the HTTP paths. A request for a prediction has a time limit.
+func (s *modelServer) handler(timeout time.Duration) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", restapi.NewHandler(s.models, &restapi.Options{
-		Timeout: time.Duration(s.flags.restTimeout) * time.Millisecond, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log,
+		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log,
 		OnRequest: func(r restapi.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		},

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"strconv"
@@ -9,18 +10,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
+// firstRead is how much memory a body gets before more of it has come.
+const firstRead = 1 << 20
+
 // body returns the body of the request, decompressed.
 func (c *call) body() ([]byte, error) {
 	var from io.Reader = http.MaxBytesReader(c.writer, c.request.Body, c.options.MaxBodyBytes)
 	switch encoding := c.request.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
 	case "", "identity":
-		if n := c.request.ContentLength; n >= 0 && n <= c.options.MaxBodyBytes {
-			all := make([]byte, n)
-			if _, err := io.ReadFull(from, all); err != nil {
-				return nil, invalid("the body: %w", err)
-			}
-			return all, nil
-		}
 	case "gzip":
 		inflated, err := gzip.NewReader(from)
 		if err != nil {
@@ -30,11 +27,14 @@ func (c *call) body() ([]byte, error) {
 	default:
 		return nil, invalid("Content-Encoding %q is not supported, gzip is", encoding)
 	}
-	all, err := io.ReadAll(from)
-	if err != nil {
+	var all bytes.Buffer
+	if n := c.request.ContentLength; n > 0 { // what a client claims is no reason to allocate it
+		all.Grow(int(min(n, firstRead)) + bytes.MinRead)
+	}
+	if _, err := all.ReadFrom(from); err != nil {
 		return nil, invalid("the body: %w", err)
 	}
-	return all, nil
+	return all.Bytes(), nil
 }
 
 // minCompressed is how long an answer is at least that is compressed.
