@@ -9,6 +9,10 @@ import (
 
 // Const adds a constant: a Go value as [tfbridge.NewTensor] takes it, or a
 // *tfbridge.Tensor, which stays the caller's.
+//
+// A constant of 2 GiB or more is an error of class ErrLimit. Several constants may be
+// larger than that together, and the graph runs; but a GraphDef of it, for a file, is
+// refused. Data of that size is better fed, or kept in a variable.
 func (s *Scope) Const(value any) tfbridge.Output {
 	if s.Err() != nil {
 		return tfbridge.Output{}
