@@ -133,6 +133,14 @@ func (s *Scope) Prefix() string {
 	return s.prefix
 }
 
+// Device returns the device of [Scope.WithDevice], "" if there is none.
+func (s *Scope) Device() string {
+	if s == nil {
+		return ""
+	}
+	return s.device
+}
+
 // Graph returns the graph that the scope adds to, nil if there is none.
 func (s *Scope) Graph() *tfbridge.Graph {
 	if s == nil {

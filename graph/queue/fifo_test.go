@@ -62,3 +62,14 @@ func TestFIFO(t *testing.T) {
 		t.Errorf("a batch has shape %v, want %v", got, want)
 	}
 }
+
+// A queue is on the CPU, which has all of its kernels, unless the scope says
+// otherwise.
+func TestDevice(t *testing.T) {
+	s := newScope(t)
+	for want, s := range map[string]*graph.Scope{"/cpu:0": s, "/job:ps/task:1": s.WithDevice("/job:ps/task:1")} {
+		if got := queue.NewFIFO(s, 1, []graph.Spec{number}, nil).Handle().Op.Device(); got != want {
+			t.Errorf("the queue's device is %q, want %q", got, want)
+		}
+	}
+}

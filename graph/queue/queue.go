@@ -33,6 +33,7 @@ type Options struct {
 
 // NewFIFO adds a queue that returns elements in the order in which they came. It
 // has room for capacity elements, or for any number if capacity is [Unbounded].
+// Queues are on the CPU unless the scope has a device.
 //
 // The components say what an element consists of. All of them have names, or none
 // has. All of them have fully defined shapes, or all have the zero Shape. In the
@@ -80,7 +81,8 @@ func newQueue(s *graph.Scope, p spec, o *Options) *Queue {
 	for name, value := range p.attrs {
 		attrs[name] = value
 	}
-	op := s.AddOperation(tfbridge.OpSpec{Type: p.opType, Name: q.name, Attrs: attrs})
+	// A GPU has no kernels for EnqueueMany and DequeueMany, and none for strings.
+	op := s.AddOperation(tfbridge.OpSpec{Type: p.opType, Name: q.name, Attrs: attrs, Device: cmp.Or(s.Device(), "/cpu:0")})
 	if op != nil {
 		q.handle, q.name = op.Output(0), op.Name()
 	}
