@@ -136,8 +136,10 @@ func TestShapes(t *testing.T) {
 
 // Who leaves while waiting is not computed; who leaves a running batch gets an
 // answer at once, and the others theirs. A run that nobody waits for is
-// interrupted.
+// interrupted, and the results of who left are closed.
 func TestLeaving(t *testing.T) {
+	testruntime.Need(t)
+	before := tfbridge.Live()
 	m := gated()
 	b := newBatcher(t, m, Options{})
 	leaves := func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) }
@@ -172,6 +174,10 @@ func TestLeaving(t *testing.T) {
 	m.gate <- struct{}{}
 	if a := <-fifth; a.err != nil || a.values[0] != 10 {
 		t.Errorf("who stayed got %v", a)
+	}
+	b.Close()
+	if n := tfbridge.Live() - before; n != 0 {
+		t.Errorf("%d tensors were left open", n)
 	}
 	if got := m.batches(); !slices.Equal(got, []int64{1, 1, 2}) {
 		t.Errorf("batches of %v rows, want 1, 1 and 2", got)

@@ -100,8 +100,9 @@ func ask(ctx context.Context, b *Batcher, x any) <-chan answer {
 		}
 		y := outputs["y"]
 		v, err := tfbridge.View[float32](y)
-		got <- answer{values: slices.Clone(v), err: err}
+		a := answer{values: slices.Clone(v), err: err}
 		y.Close()
+		got <- a
 	}()
 	return got
 }
