@@ -9,6 +9,7 @@
 //	go run ./bench -rounds 1  a quick look
 //	go run ./bench -only training -rounds 1   training alone
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
+//	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
 import (
@@ -40,6 +41,7 @@ type settings struct {
 const (
 	onlyTraining = "training"
 	onlyQueues   = "queues"
+	onlyChunks   = "chunks" // chunked_sequence against RETURNN; nothing else measures it
 )
 
 const pythonEnv = "MILLRACE_BENCH_PYTHON"
@@ -53,7 +55,7 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training" or "queues"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "queues" or "chunks"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -73,8 +75,16 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.records < 1 || s.rounds < 1 || s.passes < 1 {
 		return false, errors.New("-records, -rounds and -passes must be at least 1")
 	}
-	if s.only != "" && s.only != onlyTraining && s.only != onlyQueues {
-		return false, fmt.Errorf("-only is %q, want %q or %q", s.only, onlyTraining, onlyQueues)
+	switch s.only {
+	case "", onlyTraining, onlyQueues:
+	case onlyChunks:
+		q, err := prepareSpeech(ctx, s)
+		if err != nil {
+			return false, err
+		}
+		return q.run(ctx, s, out)
+	default:
+		return false, fmt.Errorf("-only is %q, want %q, %q or %q", s.only, onlyTraining, onlyQueues, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {

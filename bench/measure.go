@@ -33,6 +33,8 @@ type round struct {
 	Queues    queueRound    `json:"queues"`
 
 	Training map[string]*trainRound `json:"training"` // by the kind of model
+
+	Speech speechRound `json:"chunks"` // of -only chunks
 }
 
 // measure takes one round, ours and theirs in turn.

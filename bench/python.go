@@ -27,7 +27,7 @@ type python struct {
 // model.
 func (p *python) prepare(ctx context.Context) error {
 	if p.program == "" {
-		program, err := environment(ctx, filepath.Join(p.dir, "venv"))
+		program, err := environment(ctx, filepath.Join(p.dir, "venv"), requirements)
 		if err != nil {
 			return fmt.Errorf("virtual environment: %w", err)
 		}
@@ -41,9 +41,10 @@ func (p *python) prepare(ctx context.Context) error {
 	return p.run(ctx, &made, "model", p.model)
 }
 
-// environment returns the Python of a virtual environment. It makes the
-// environment if it does not exist. The file "ready" is written last.
-func environment(ctx context.Context, dir string) (string, error) {
+// environment returns the Python of a virtual environment with some
+// requirements. It makes the environment if it does not exist. The file "ready"
+// is written last.
+func environment(ctx context.Context, dir, requirements string) (string, error) {
 	program, ready := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "ready")
 	if _, err := os.Stat(ready); err == nil {
 		return program, nil

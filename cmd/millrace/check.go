@@ -66,6 +66,10 @@ func summary(plan *loaders.Plan) string {
 	if plan.Epochs > 0 {
 		epochs = figures.Of(plan.Epochs, "epoch")
 	}
+	batch := figures.Count(plan.BatchSize)
+	if plan.Chunks != nil {
+		batch = figures.Of(plan.BatchSize, "frame")
+	}
 	return fmt.Sprintf("%s: ok: %s, %s), %s, batches of %s, %s", millrace.Quote(plan.Path), plan.Type, files,
-		figures.Of(int64(len(plan.Tensors)), "tensor"), figures.Count(plan.BatchSize), epochs)
+		figures.Of(int64(len(plan.Tensors)), "tensor"), batch, epochs)
 }
