@@ -36,9 +36,34 @@ func (s *staging) chunks() {
 			rows = append(rows, t)
 		}
 	}
+	if k.Aligned {
+		what += "; sequences of a record have one length"
+	}
 	s.change("chunks", what, rows...)
+	s.outputs()
 	if k.ShuffleChunks > 1 {
 		s.add("shuffle", "rows in a buffer of "+figures.Count(k.ShuffleChunks))
+	}
+}
+
+// outputs adds the tensors that tell what a row is.
+func (s *staging) outputs() {
+	k := s.plan.Chunks
+	what := map[spec.RowOutputKind]string{
+		spec.SeqTag:     "the place of each row's record",
+		spec.SeqIdx:     "the position of each row's sequence in the epoch's order",
+		spec.ChunkStart: "each row's first frame without context",
+		spec.EpochEnd:   "whether a row is the last of an epoch",
+	}
+	if k.TagFeature != nil {
+		what[spec.SeqTag] = "feature " + k.TagFeature.Name + " of each row's record"
+	}
+	for _, o := range k.Outputs {
+		text := what[o.Kind]
+		if o.Kind == spec.RowSize {
+			text = "frames of " + o.Of + " in each row, with context"
+		}
+		s.change("output", text, s.plan.Tensor(o.To))
 	}
 }
 
