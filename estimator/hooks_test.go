@@ -149,7 +149,7 @@ func TestWrongTrainOptions(t *testing.T) {
 		evaluate estimator.Source
 	}{
 		"is negative":                    {estimator.TrainOptions{Steps: -1}, nil},
-		"checkpoints to train is":        {estimator.TrainOptions{Keep: -1}, nil},
+		"checkpoints to train, or a time": {estimator.TrainOptions{Keep: -1}, nil},
 		"a number of steps":              {estimator.TrainOptions{LogEvery: -1}, nil},
 		"number of steps or checkpoints": {estimator.TrainOptions{CheckpointEvery: -1}, nil},
 		"steps or checkpoints":           {estimator.TrainOptions{EvaluateEvery: -1}, nil},
