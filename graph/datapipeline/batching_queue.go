@@ -169,7 +169,7 @@ func (q *TFBatchingQueue) fits(s *graph.Scope, rows, longest tfbridge.Output) tf
 // epoch, or until ctx is done. The last batch of an epoch has the rows that are left.
 func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, train bool) (err error) {
 	q.start()
-	defer func() { q.stop(err) }()
+	defer q.finish(&err)
 	run, err := q.runs.prepare(session, "batch", runSpec{
 		feeds:   append([]tfbridge.Output{q.source.TrainFlag}, q.started...),
 		fetches: q.next, targets: []*tfbridge.Operation{q.made},

@@ -59,7 +59,7 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 // without EpochEnd has no end.
 func (r *TFChunkingQueueRunner) Loop(ctx context.Context, session *tfbridge.Session) (err error) {
 	r.start()
-	defer func() { r.stop(err) }()
+	defer r.finish(&err)
 	spec := runSpec{fetches: []tfbridge.Output{r.ended}, targets: []*tfbridge.Operation{r.cut}}
 	for {
 		ended, err := r.runs.test(ctx, session, "cut", nil, spec)

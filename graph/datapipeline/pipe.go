@@ -109,6 +109,14 @@ func (a *activity) moved() {
 // stop makes IsRunning false, until start.
 func (a *activity) stop(err error) { a.change(true, err) }
 
+// finish is stop for the end of a loop, which may be a panic. Defer it.
+func (a *activity) finish(err *error) {
+	if v := recover(); v != nil {
+		*err = tfbridge.PanicError(v)
+	}
+	a.stop(*err)
+}
+
 func (a *activity) change(stopped bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -173,6 +173,10 @@ func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.
 		return err
 	}
 	p.begin(p.dataset)
+	threads := p.threads()
+	for _, thread := range threads {
+		thread.activity.start() // all of them, before anyone looks at one
+	}
 	p.state.Lock()
 	p.state.started, p.state.err, p.state.told = true, nil, false
 	p.state.Unlock()
@@ -181,10 +185,6 @@ func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.
 	p.coord = train.NewCoordinator(context.WithoutCancel(ctx), nil)
 	coord := p.coord
 	p.unwatch = context.AfterFunc(ctx, func() { p.fail(coord, millrace.Canceled(ctx, "read of dataset "+p.DatasetName())) })
-	threads := p.threads()
-	for _, thread := range threads {
-		thread.activity.start() // all of them, before one looks at another
-	}
 	for _, thread := range threads {
 		coord.Go(thread.name, func(ctx context.Context) error {
 			if err := thread.loop(ctx); err != nil {
@@ -253,7 +253,8 @@ func (p *QueueDataProvider) empty(ctx context.Context) error {
 	return p.runs.do(ctx, p.session, "empty", nil, runSpec{targets: p.clears})
 }
 
-// Threads returns the names of the goroutines that run.
+// Threads returns the names of the goroutines that run. It is for the goroutine that
+// starts and stops them.
 func (p *QueueDataProvider) Threads() []string {
 	if p.coord == nil {
 		return nil

@@ -144,7 +144,7 @@ func (c *CpuToDefaultDevStage) HaveData() bool {
 // done.
 func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) (err error) {
 	c.start()
-	defer func() { c.stop(err) }()
+	defer c.finish(&err)
 	put, err := c.runs.prepare(session, "put", runSpec{fetches: c.about, targets: c.put})
 	if err != nil {
 		return err
