@@ -148,16 +148,16 @@ func TestWrongTrainOptions(t *testing.T) {
 		o        estimator.TrainOptions
 		evaluate estimator.Source
 	}{
-		"is negative":                    {estimator.TrainOptions{Steps: -1}, nil},
+		"is negative":                     {estimator.TrainOptions{Steps: -1}, nil},
 		"checkpoints to train, or a time": {estimator.TrainOptions{Keep: -1}, nil},
-		"a number of steps":              {estimator.TrainOptions{LogEvery: -1}, nil},
-		"number of steps or checkpoints": {estimator.TrainOptions{CheckpointEvery: -1}, nil},
-		"steps or checkpoints":           {estimator.TrainOptions{EvaluateEvery: -1}, nil},
-		"give both a source":             {estimator.TrainOptions{Evaluate: evaluate}, nil},
-		"TrainOptions.Evaluate":          {estimator.TrainOptions{}, plane(1)},
-		"need an evaluation":             {estimator.TrainOptions{Best: &estimator.Best{Metric: "loss"}}, nil},
-		"and an early stop":              {estimator.TrainOptions{Stop: &estimator.Stop{}}, nil},
-		`no metric "depth"`:              {estimator.TrainOptions{Steps: 1, EvaluateEvery: 1, Evaluate: evaluate, Best: &estimator.Best{Metric: "depth"}}, plane(1)},
+		"a number of steps":               {estimator.TrainOptions{LogEvery: -1}, nil},
+		"number of steps or checkpoints":  {estimator.TrainOptions{CheckpointEvery: -1}, nil},
+		"steps or checkpoints":            {estimator.TrainOptions{EvaluateEvery: -1}, nil},
+		"give both a source":              {estimator.TrainOptions{Evaluate: evaluate}, nil},
+		"TrainOptions.Evaluate":           {estimator.TrainOptions{}, plane(1)},
+		"need an evaluation":              {estimator.TrainOptions{Best: &estimator.Best{Metric: "loss"}}, nil},
+		"and an early stop":               {estimator.TrainOptions{Stop: &estimator.Stop{}}, nil},
+		`no metric "depth"`:               {estimator.TrainOptions{Steps: 1, EvaluateEvery: 1, Evaluate: evaluate, Best: &estimator.Best{Metric: "depth"}}, plane(1)},
 	} {
 		tt.o.Objective = regression()
 		_, err := estimator.TrainAndEvaluate(t.Context(), m, plane(3), tt.evaluate, t.TempDir(), &tt.o)
