@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -76,6 +77,11 @@ the network, unless --allow-op names them. This check is not a sandbox.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(flags.models) == 0 && flags.base == "" && flags.configFile == "" {
 				return usagef(c, "--model is missing")
+			}
+			for _, name := range []string{"port", "rest_api_port"} {
+				if port, err := c.Flags().GetInt(name); err != nil || port < -1 || port > math.MaxUint16 {
+					return usagef(c, "--%s %d: want a port up to %d, 0 for none, or -1 for any free one", name, port, math.MaxUint16)
+				}
 			}
 			return p.serve(c.Context(), &flags)
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -25,6 +26,7 @@ import (
 type modelServer struct {
 	flags    *serveFlags
 	log      *slog.Logger
+	tls      *tls.Config // of gRPC; nil: no TLS
 	models   *serving.Server
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
@@ -45,6 +47,11 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	options, err := flags.options(p)
 	if err != nil {
 		return err
+	}
+	if flags.sslFile != "" {
+		if s.tls, err = configfile.ReadTLS(flags.sslFile); err != nil {
+			return err
+		}
 	}
 	if s.metrics, err = metrics.New(s.registry, s.names); err != nil {
 		return err
@@ -89,15 +96,9 @@ func (s *modelServer) names() []string {
 // listen begins to answer requests.
 func (s *modelServer) listen() error {
 	if s.flags.port != 0 {
-		o := &rpc.Options{Logger: s.log, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
+		o := &rpc.Options{Logger: s.log, TLS: s.tls, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		}}
-		if s.flags.sslFile != "" {
-			var err error
-			if o.TLS, err = configfile.ReadTLS(s.flags.sslFile); err != nil {
-				return err
-			}
-		}
 		l, err := s.open("grpc", s.flags.port)
 		if err != nil {
 			return err

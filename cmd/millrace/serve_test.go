@@ -164,6 +164,9 @@ func TestServeFails(t *testing.T) {
 		{"another config", []string{"--model_config_file", file}, 2, file},
 		{"other batching parameters", []string{"--model", model, "--enable_batching", "--batching_parameters_file", file}, 2, file},
 		{"another SSLConfig", []string{"--model", model, "--ssl_config_file", file}, 2, file},
+		{"another SSLConfig without gRPC", []string{"--model", model, "--port", "0", "--ssl_config_file", file}, 2, file},
+		{"no port", []string{"--model", model, "--port", "65536"}, 2, "--port 65536: want a port up to 65535"},
+		{"no port for HTTP", []string{"--model", model, "--rest_api_port", "-2"}, 2, "--rest_api_port -2"},
 		{"no such address", []string{"--model", model, "--host", "256.1.1.1"}, 7, "listen"},
 	}
 	for _, tt := range tests {
