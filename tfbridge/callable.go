@@ -19,22 +19,27 @@ type Callable struct {
 	in, out []C.TF_Output
 	targets []*C.TF_Operation
 	options []byte  // a RunOptions message; empty for none
+	pooled  []byte  // options, but for the calling thread
 	guards  *guards // makes runs interruptible; nil: they are not
 
 	anyShape  bool // accept values of another shape than the feed's
 	traced    bool // the options ask for metadata
 	unlimited bool // runs acquire no slot
+	inline    bool // the options ask for the calling thread
 }
 
 // Inline makes runs of c execute their operations in the calling thread instead
 // of TensorFlow's inter-op thread pool. For small graphs the thread switch
 // costs more than the work. A single operation still uses the intra-op pool.
-// Inline returns c. Operations of the graph must not wait for each other.
+// Inline returns c. Operations of the graph must not wait for each other. A run
+// that can be interrupted and may loop uses the pool all the same: see
+// RunOptions.Interrupt.
 //
 // It sets RunOptions.inter_op_thread_pool to -1.
 func (c *Callable) Inline() *Callable {
-	if c != nil {
-		c.options = (&RunOptions{Inline: true}).encode()
+	if c != nil && !c.inline {
+		c.inline, c.pooled = true, c.options
+		c.options = append(slices.Clone(c.pooled), (&RunOptions{Inline: true}).encode()...)
 	}
 	return c
 }

@@ -56,6 +56,14 @@ import (
 //     before the guard is used again. The queue has room for two elements, one
 //     from each side, so neither side ever waits.
 //
+// The guard's dequeue must begin before a loop of the run does, or nothing ever
+// takes the "true": a loop keeps its thread until the run is cancelled. In the
+// calling thread TensorFlow may begin either first. So a run whose kernels may
+// loop computes in TensorFlow's pool, also if it asked for the calling thread, and
+// a machine with one processor gets a pool of two threads (session_options.go). As
+// many loops at once as the pool has threads may still keep the guards of all of
+// them from beginning; only Close ends those that nothing else ends.
+//
 // "abort" and the removal run in the calling thread and acquire no slot of the
 // limiter: all slots may be taken by runs that wait to be interrupted.
 //
@@ -148,6 +156,9 @@ type guards struct {
 
 	decide    sync.Once
 	automatic bool // see wanted
+
+	findLoops sync.Once
+	loops     bool // see mayLoop
 }
 
 // newGuards returns the guards for runs of fetches and targets. The same
@@ -200,6 +211,9 @@ func (gs *guards) guard(c *Callable) (*guarded, error) {
 	out := &guarded{g: g, all: gs, call: *c}
 	out.call.guards = nil
 	out.call.targets = append(slices.Clone(c.targets), g.assert.c, enqueue.c)
+	if c.inline && gs.mayLoop() {
+		out.call.options = c.pooled
+	}
 	return out, nil
 }
 

@@ -19,11 +19,32 @@ var waitingTypes = []string{"Queue", "Barrier", "Stage", "Stack", "Reader", "Acc
 // iterator. Interrupting such a run spoils the iterator for good.
 const iteratorTypes = "Iterator"
 
+// loopTypes are the operation types that compute a loop in their kernel.
+var loopTypes = []string{"While", "StatelessWhile", "For"}
+
+// callsFunctions are parts of the names of operation types that call functions,
+// in which there may be loops.
+var callsFunctions = []string{"Call", "If", "Case"}
+
+// mayLoop reports whether a kernel of the runs may compute a loop.
+func (gs *guards) mayLoop() bool {
+	gs.findLoops.Do(func() {
+		for op := range gs.operations() {
+			typ := op.Type()
+			if slices.Contains(loopTypes, typ) || containsAny(typ, callsFunctions) && gs.s.g.functionsMayContain(loopTypes...) {
+				gs.loops = true
+				return
+			}
+		}
+	})
+	return gs.loops
+}
+
 // wanted reports whether to guard a run whose caller left RunOptions.Interrupt
 // unset. It does if the run may never end by itself and certainly reads no
 // iterator.
 func (gs *guards) wanted() bool {
-	gs.decide.Do(func() { gs.automatic = gs.mayWait() && !gs.s.g.functionsMayIterate() })
+	gs.decide.Do(func() { gs.automatic = gs.mayWait() && !gs.s.g.functionsMayContain(iteratorTypes) })
 	return gs.automatic
 }
 
@@ -96,9 +117,10 @@ func (gs *guards) describe() string {
 	return "run that may have waited at " + strings.Join(names, ", ")
 }
 
-// functionsMayIterate reports whether a function of the graph may read an
-// iterator. A function that cannot be read may.
-func (g *Graph) functionsMayIterate() bool {
+// functionsMayContain reports whether a function of the graph may have an operation
+// of whose type's name one of the parts is a part. A function that cannot be read
+// may.
+func (g *Graph) functionsMayContain(parts ...string) bool {
 	all, err := g.Functions()
 	if err != nil {
 		return true
@@ -106,7 +128,7 @@ func (g *Graph) functionsMayIterate() bool {
 	found := false
 	for _, f := range all {
 		def, err := f.Def()
-		found = found || err != nil || bytes.Contains(def, []byte(iteratorTypes))
+		found = found || err != nil || slices.ContainsFunc(parts, func(part string) bool { return bytes.Contains(def, []byte(part)) })
 		f.Close()
 	}
 	return found

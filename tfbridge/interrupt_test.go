@@ -3,13 +3,17 @@ package tfbridge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"millrace"
+	"millrace/internal/test/testruntime"
 )
 
 // endless adds a while loop that counts for ever.
@@ -37,6 +41,16 @@ func endless(b *build) Output {
 		OutputList{b.constant("start", int64(0))})
 }
 
+// soon reports whether ok becomes true within a minute.
+func soon(ok func() bool) bool {
+	for end := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 // A loop that would never end ends, in either kind of session.
 func TestInterruptLoop(t *testing.T) {
 	b := newBuild(t)
@@ -50,14 +64,17 @@ func TestInterruptLoop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 5 {
+			for range 20 {
+				if _, err := s.takeGuard(); err != nil { // a new guard for each run
+					t.Fatal(err)
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 				if _, err := c.Run(ctx, nil); !errors.Is(err, millrace.ErrCanceled) {
 					t.Errorf("an endless loop: %v", err)
 				}
 				cancel()
-				for len(blocking) > 0 {
-					runtime.Gosched() // it ends in TensorFlow too
+				if !soon(func() bool { return len(blocking) == 0 }) {
+					t.Fatal("the loop goes on in TensorFlow")
 				}
 				if got := run1(t, s, map[Output]*Tensor{p: b.tensor(float32(3))}, y); got != float32(3) {
 					t.Errorf("the next run gives %v", got)
@@ -67,6 +84,48 @@ func TestInterruptLoop(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A machine with one processor interrupts loops too. The child is started by a
+// thread that may use one, and the child inherits that.
+func TestInterruptLoopOnOneProcessor(t *testing.T) {
+	testruntime.Need(t)
+	runtime.LockOSThread() // never unlocked: the thread ends with the test
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Skip(err)
+	}
+	for i := 0; one.Count() == 0; i++ {
+		if all.IsSet(i) {
+			one.Set(i)
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		t.Fatal(err)
+	}
+	if out, ok := child(t, "loop"); !ok || out != "1 processor\ndone\n" {
+		t.Errorf("child\n got %s", out)
+	}
+}
+
+// loopChild interrupts an endless loop in a session with the default options.
+func loopChild() {
+	b := &build{t: &testing.T{}, g: NewGraph()}
+	loop := endless(b)
+	s, err := NewSession(b.g, nil)
+	if err != nil {
+		report(err)
+		return
+	}
+	fmt.Println(runtime.NumCPU(), "processor")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if _, err := s.RunContext(ctx, nil, []Output{loop}, nil); !errors.Is(err, millrace.ErrCanceled) {
+		fmt.Println(err)
+	}
+	if soon(func() bool { return len(blocking) == 0 }) {
+		fmt.Println("done")
 	}
 }
 

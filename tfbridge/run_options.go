@@ -22,7 +22,10 @@ type RunOptions struct {
 	// session is closed.
 	//
 	// It adds a few operations to the graph, whose names begin with
-	// "millrace_guard", and costs some microseconds a run.
+	// "millrace_guard", and costs some microseconds a run. A run that may compute a
+	// loop uses TensorFlow's inter-op pool, whatever Inline says. In a session whose
+	// InterOpThreads is 1 or -1 an endless loop cannot be interrupted, and neither
+	// can as many endless loops at once as the pool has threads; Close ends them.
 	Interrupt bool
 	// Timeout makes TensorFlow stop the run after this time. The run fails with
 	// an error of class millrace.ErrCanceled and code DeadlineExceeded. It is
@@ -98,7 +101,12 @@ func (s *Session) PrepareRun(feeds, fetches []Output, targets []*Operation, o *R
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c.options = o.encode()
+	pooled := *o
+	pooled.Inline = false
+	c.options = pooled.encode()
+	if o.Inline {
+		c.Inline()
+	}
 	c.unlimited = o.Unlimited
 	c.traced = o.Trace != NoTrace || o.PartitionGraphs
 	if o.Interrupt {

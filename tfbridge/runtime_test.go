@@ -68,6 +68,7 @@ var children = map[string]func(){
 	},
 	"blocked":  blockedChild,
 	"plugin":   pluginChild,
+	"loop":     loopChild,
 	"pressure": pressureChild,
 	"deterministic": func() {
 		if _, err := Open(&RuntimeOptions{Deterministic: true}); err != nil {

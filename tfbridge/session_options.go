@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -193,6 +194,16 @@ func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
+// fewestThreads returns a ConfigProto that gives a machine with one processor two
+// inter-op threads, unless the options say how many. With one, a loop that computes
+// would keep its own guard from running; guard.go tells why that matters.
+func fewestThreads() []byte {
+	if runtime.NumCPU() > 1 {
+		return nil
+	}
+	return appendVarint(nil, configInterOp, 2)
+}
+
 // c checks the options and makes C ones, which the caller frees.
 func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
 	if o == nil {
@@ -201,7 +212,7 @@ func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	config := o.config()
+	config := append(fewestThreads(), o.config()...)
 	opts := C.TF_NewSessionOptions()
 	if o.Target != "" {
 		var cs cstrings
