@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"millrace/graph/fuse"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 
@@ -35,7 +36,7 @@ var readers = map[string]bool{
 
 // changing returns the nodes that may change variables, tables or other state
 // of a graph when the outputs are computed.
-func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []tensorName) []string {
+func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []fuse.TensorName) []string {
 	w := &stateWalk{graph: g, nodes: map[string]*tfproto.NodeDef{}, functions: map[string]*tfproto.FunctionDef{}, effects: map[string]bool{}, types: map[string]bool{}}
 	for _, n := range def.GetNode() {
 		w.nodes[n.GetName()] = n
@@ -45,7 +46,7 @@ func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []tensorName) []
 	}
 	queue := make([]string, 0, len(outputs))
 	for _, out := range outputs {
-		queue = append(queue, out.node)
+		queue = append(queue, out.Node)
 	}
 	visited := map[string]bool{}
 	var changing []string
@@ -60,7 +61,7 @@ func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []tensorName) []
 			changing = append(changing, n.GetName())
 		}
 		for _, in := range n.GetInput() {
-			queue = append(queue, parseTensorName(in).node)
+			queue = append(queue, fuse.ParseTensorName(in).Node)
 		}
 	}
 	return changing

@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/estimator/trainstep"
 	"millrace/graph"
+	"millrace/graph/fuse"
 	"millrace/graph/steps"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -117,24 +118,24 @@ func (p *Pipeline) joinSignature(s *graph.Scope) error {
 	if err := s.Err(); err != nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
 	}
-	feeds := map[tensorName]tfbridge.Output{}
+	feeds := map[fuse.TensorName]tfbridge.Output{}
 	for i := range inputs {
-		feeds[parseTensorName(p.signature.Inputs[i].Node)] = p.gate.Tensors[i].Output
+		feeds[fuse.ParseTensorName(p.signature.Inputs[i].Node)] = p.gate.Tensors[i].Output
 	}
-	var targets []tensorName
+	var targets []fuse.TensorName
 	for _, out := range p.outputs {
-		targets = append(targets, parseTensorName(out.Node))
+		targets = append(targets, fuse.ParseTensorName(out.Node))
 	}
 	g := p.model.model.Graph()
-	def, err := graphDef(g)
+	def, err := fuse.GraphDef(g)
 	if err != nil {
 		return err
 	}
-	copied := &fusionOptions{feeds: feeds, outputs: targets, prefix: s.Prefix() + "model"}
-	if copied.changing = changing(g, def, targets); len(copied.changing) > 0 {
-		p.changes, copied.after = true, p.gate.Tensors[0].Output.Op
+	copied := &fuse.Options{Feeds: feeds, Outputs: targets, Prefix: s.Prefix() + "model"}
+	if copied.Changing = changing(g, def, targets); len(copied.Changing) > 0 {
+		p.changes, copied.After = true, p.gate.Tensors[0].Output.Op
 	}
-	fused, err := fuse(g, def, copied)
+	fused, err := fuse.Copy(g, def, copied)
 	if err != nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
 	}

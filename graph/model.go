@@ -179,6 +179,38 @@ func (m *Model) Signatures() map[string]tfbridge.Signature {
 	return signatures
 }
 
+// AddSignature adds a way to call the model: tensors of its graph, to which
+// operations may have been added. A key that the model has already, or a tensor
+// that its graph has not, is an error of class ErrModel. AddSignature must not run
+// at the same time as other methods.
+func (m *Model) AddSignature(key string, s tfbridge.Signature) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	if m.saved == nil {
+		return m.signatureErrorf(key, "a GraphDef has no signatures")
+	}
+	if _, ok := m.saved.Signatures[key]; ok {
+		return m.signatureErrorf(key, "the model has this signature already")
+	}
+	for _, infos := range []map[string]tfbridge.TensorInfo{s.Inputs, s.Outputs} {
+		for name, info := range infos {
+			if _, err := info.Output(m.graph); err != nil {
+				return m.signatureErrorf(key, "tensor %q: %w", name, err)
+			}
+		}
+	}
+	m.saved.Signatures[key] = s
+	return nil
+}
+
+// signatureErrorf returns an error about a signature.
+func (m *Model) signatureErrorf(key, format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrModel, format, args...)
+	e.File, e.Signature = m.path, key
+	return e
+}
+
 // Saved returns what the check found out about the model: its variables, the
 // version of TensorFlow that wrote it, warnings. It is nil for a GraphDef.
 func (m *Model) Saved() *savedmodel.Model {

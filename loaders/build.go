@@ -4,6 +4,7 @@ import (
 	"millrace/graph"
 	"millrace/loaders/build"
 	"millrace/loaders/run"
+	"millrace/tfbridge"
 )
 
 // Build adds a plan's dataset and an iterator over it to the graph of s.
@@ -16,6 +17,12 @@ func Build(s *graph.Scope, p *Plan, scan *Scan) (*Pipeline, error) {
 		return nil, err
 	}
 	return run.NewPipeline(parts), nil
+}
+
+// BuildProcessing adds what a plan does to records to the graph of s, without files
+// and batches; see [build.Process].
+func BuildProcessing(s *graph.Scope, p *Plan, records tfbridge.Output) (*Processing, error) {
+	return build.Process(s, p, records)
 }
 
 // MeasurePadding returns the plan with further tensors, which hold how many

@@ -19,6 +19,7 @@ type CheckOptions struct {
 	MemoryLimit int64             // bytes that the buffers of the pipeline may hold; 0: not checked
 
 	CheckRecords bool // see [plan.Plan.CheckRecords]
+	ManifestOnly bool // the data files may be missing; see [spec.Options.ManifestOnly]. Only [BuildProcessing] takes such a plan
 
 	Runtime *tfbridge.RuntimeOptions // where the plan will run, to find the library of Millrace's own operations
 }
@@ -48,7 +49,7 @@ func CheckPart(r *decl.Reporter, config *spec.Config, o *CheckOptions) (*Plan, d
 
 // spec returns the options for package spec.
 func (o *CheckOptions) spec() *spec.Options {
-	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit}
+	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit, ManifestOnly: o.ManifestOnly}
 }
 
 // plan plans how to run a checked config, nil if there is none.

@@ -2,6 +2,7 @@ package loaders
 
 import (
 	"millrace/graph/steps"
+	"millrace/loaders/build"
 	"millrace/loaders/plan"
 	"millrace/loaders/run"
 	"millrace/loaders/spec"
@@ -24,6 +25,9 @@ type NamedOutput = steps.NamedOutput
 
 // Pipeline is a plan that was built into a graph. [Build] makes it.
 type Pipeline = run.Pipeline
+
+// Processing is what a plan does to records, in a graph. [BuildProcessing] makes it.
+type Processing = build.Processing
 
 // RunOptions says what a run over a pipeline fetches.
 type RunOptions = steps.Options

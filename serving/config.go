@@ -10,6 +10,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/loaders"
 	"millrace/serving/batching"
 )
 
@@ -60,6 +61,13 @@ type Options struct {
 
 	// Model are the options with which models are checked and loaded.
 	Model *graph.ModelOptions
+	// Loaders are loaders by the name of a model. For each signature of the model that
+	// takes what the loader gives, the versions have another one that takes serialized
+	// records: "examples" for the default signature, KEY_examples for others. Its only
+	// input "inputs" is a vector of strings. A plan comes from [loaders.Check], with
+	// ManifestOnly if the data files are not there. A version of which no signature
+	// takes what the loader gives is not served.
+	Loaders map[string]*loaders.Plan
 	// Batching makes requests share batches. Its Scheduler serves all models.
 	// Nil: each request runs alone.
 	Batching *batching.Options

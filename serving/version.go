@@ -9,6 +9,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/serving/batching"
+	"millrace/serving/internal/pipeline"
 	"millrace/tfbridge"
 )
 
@@ -21,6 +22,8 @@ type Version struct {
 	path     string
 	model    *graph.Model                 // nil until it is loaded
 	batchers map[string]*batching.Batcher // by signature
+	pipeline *pipeline.Pipeline           // nil: the model has no loader
+	meta     []byte                       // a serialized MetaGraphDef
 
 	// The server's lock guards what follows.
 	state   State
@@ -35,7 +38,7 @@ type Version struct {
 func (v *Version) Signatures() map[string]tfbridge.Signature { return v.model.Signatures() }
 
 // MetaGraph returns a description of the model: a serialized MetaGraphDef message.
-func (v *Version) MetaGraph() []byte { return v.model.Saved().Program().MetaGraph }
+func (v *Version) MetaGraph() []byte { return v.meta }
 
 // Predict runs a signature, in a batch with other requests if the server has
 // batching and the signature allows it. Arguments, results and errors are those
@@ -44,6 +47,14 @@ func (v *Version) Predict(ctx context.Context, signature string, inputs map[stri
 	if signature == "" {
 		signature = graph.DefaultSignature
 	}
+	if v.Loader(signature) != nil {
+		return v.predictRecords(ctx, signature, inputs, outputs)
+	}
+	return v.run(ctx, signature, inputs, outputs)
+}
+
+// run runs a signature, in a batch with other requests if there can be one.
+func (v *Version) run(ctx context.Context, signature string, inputs map[string]any, outputs []string) (map[string]*tfbridge.Tensor, error) {
 	if b := v.batchers[signature]; b != nil {
 		return b.Predict(ctx, inputs, outputs...)
 	}
@@ -119,6 +130,9 @@ func (v *Version) loadOnce(ctx context.Context) error {
 		return err
 	}
 	v.model = model
+	if err := v.addLoader(); err != nil {
+		return errors.Join(err, v.close())
+	}
 	if err := v.makeBatchers(); err != nil {
 		return errors.Join(err, v.close())
 	}
@@ -140,6 +154,11 @@ func (v *Version) makeBatchers() error {
 	}
 	for key := range v.model.Signatures() {
 		options := *o.Batching
+		if v.Loader(key) != nil && !v.pipeline.Joinable(options.PadVariableLengthInputs) {
+			o.Logger.Info("no batching", slog.String("model", v.Name), slog.Int64("version", v.Number), slog.String("signature", key),
+				slog.String("reason", "the loader's tensors differ in shape from record to record, and pad_variable_length_inputs is false"))
+			continue
+		}
 		if o.OnBatch != nil {
 			options.OnBatch = func(info batching.BatchInfo) {
 				o.OnBatch(BatchInfo{Model: v.Name, Version: v.Number, Signature: key, BatchInfo: info})

@@ -3,6 +3,7 @@ package build
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
 
@@ -22,13 +23,25 @@ func (b *builder) assert(s *graph.Scope, holds tfbridge.Output, numbers []tfbrid
 	return s.WithControlDependencies(graph.Assert(s, holds, data, nil))
 }
 
-// FailedAssertion explains a failed assertion about a batch; nil if it was none.
-func (pl *Parts) FailedAssertion(failed *tfbridge.Error) error {
+// failedAssertion explains a failed assertion of a plan's graph about a batch; nil if
+// it was none.
+func failedAssertion(failed *tfbridge.Error, p *plan.Plan, checks []batchCheck) error {
 	number, values, ok := failed.Check()
-	if !ok || number >= len(pl.checks) || len(values) != pl.checks[number].numbers {
+	if !ok || number >= len(checks) || len(values) != checks[number].numbers {
 		return nil
 	}
-	e := pl.checks[number].explain(values)
-	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
+	e := checks[number].explain(values)
+	e.Loader, e.Code = p.Path, int(failed.Code)
 	return e
+}
+
+// FailedAssertion explains a failed assertion about a batch; nil if it was none.
+func (pl *Parts) FailedAssertion(failed *tfbridge.Error) error {
+	return failedAssertion(failed, pl.Plan, pl.checks)
+}
+
+// FailedAssertion explains a failed assertion about the records of a run; nil if it
+// was none.
+func (p *Processing) FailedAssertion(failed *tfbridge.Error) error {
+	return failedAssertion(failed, p.plan, p.checks)
 }

@@ -11,13 +11,14 @@ import (
 // builder adds one plan to one graph. TensorFlow checks every operation as it
 // is added; the first failure sticks to the scope.
 type builder struct {
-	plan   *plan.Plan
-	scan   *plan.Scan
-	scope  *graph.Scope
-	group  tfbridge.Output // records parsed at once, fed at the start
-	skip   tfbridge.Output // batches left out, fed at the start
-	checks []batchCheck    // what the assertions about batches mean
-	order  []int           // which component is which tensor, where parsing decides the order; nil: as the plan
+	plan     *plan.Plan
+	scan     *plan.Scan
+	scope    *graph.Scope
+	group    tfbridge.Output // records parsed at once, fed at the start
+	skip     tfbridge.Output // batches left out, fed at the start
+	checks   []batchCheck    // what the assertions about batches mean
+	unplaced bool            // records do not carry their places
+	order    []int           // which component is which tensor, where parsing decides the order; nil: as the plan
 }
 
 // fail explains a failure of graph building: the checker should have refused

@@ -57,8 +57,12 @@ func (b *builder) placedOptions(first tfbridge.Output) *native.RecordsOptions {
 	}
 }
 
-// placedFiles returns the options for decoding records that carry their places.
+// placedFiles returns the options for decoding records, which carry their places
+// if they come from files.
 func (b *builder) placedFiles(s *graph.Scope) native.DecodeOptions {
+	if b.unplaced {
+		return native.DecodeOptions{}
+	}
 	paths, _ := b.countedFiles()
 	return native.DecodeOptions{PlacedFiles: s.Const(paths)}
 }

@@ -24,7 +24,7 @@ func (p *Plan) FindBadRecord(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return millrace.Canceled(ctx, "")
 			}
-			return p.checkRecord(r.Data)
+			return p.CheckRecord(r.Data)
 		})
 		if err != nil {
 			return p.blame(err)
@@ -50,7 +50,7 @@ func (p *Plan) Reread(ctx context.Context, place *millrace.Error) error {
 			if place.Record < 0 || r.Ordinal < place.Record {
 				return nil
 			}
-			if err := p.checkRecord(r.Data); err != nil {
+			if err := p.CheckRecord(r.Data); err != nil {
 				return err
 			}
 			return errNothing

@@ -60,3 +60,12 @@ func (p *Plan) FirstWindow() *Plan {
 	q.Window, q.Shuffle = &window, nil
 	return q
 }
+
+// OfRequests returns the plan for records that arrive a few at a time, in batches
+// of any size, and not from files.
+func (p *Plan) OfRequests() *Plan {
+	q := p.clone()
+	q.Files, q.Shuffle, q.Bucket = nil, nil, nil
+	q.DropRemainder, q.Epochs = false, 1
+	return q
+}

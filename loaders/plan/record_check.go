@@ -9,11 +9,12 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// checkRecord reports why a record cannot become an element: a missing
+// CheckRecord reports why a record cannot become an element: a missing
 // feature, another kind of list, another number of values, a value that a
 // checked cast would lose, an index or a padding that its shape does not
-// allow. The error has the feature or the tensor but no place.
-func (p *Plan) checkRecord(data []byte) error {
+// allow. The error has the feature or the tensor but no place. CheckRecord is
+// stricter than the loader, see [Plan.CheckRecords].
+func (p *Plan) CheckRecord(data []byte) error {
 	if len(data) == 0 {
 		return millrace.Errorf(millrace.ErrSchema, "an empty record (0 bytes): it holds no features")
 	}

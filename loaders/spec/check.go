@@ -19,6 +19,10 @@ type Options struct {
 	Seed        *int64 // instead of the config's seed; nil = the config's, or else a fresh one
 	Root        string // a folder that no path may lead out of; "" = any path
 	MemoryLimit int64  // bytes that the buffers of the pipeline may hold; 0 = not checked
+
+	// ManifestOnly leaves the data files alone: they may be missing, and the Spec
+	// has none. It says what is done to a record, wherever that comes from.
+	ManifestOnly bool
 }
 
 // Check reads a loader config, its manifest and its list of files, and

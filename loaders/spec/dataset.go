@@ -57,7 +57,7 @@ func (c *checker) dataset() {
 			c.spec.ManifestPath = c.disk.resolve(a.ManifestFile)
 			c.readManifest(a.Key("manifest_file"))
 		}
-		if !a.Bad("list_file") {
+		if !a.Bad("list_file") && !c.o.ManifestOnly {
 			c.spec.ListPath = c.disk.resolve(a.ListFile)
 			c.readList(a.Key("list_file"))
 		}

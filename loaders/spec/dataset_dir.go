@@ -31,6 +31,9 @@ func (c *checker) readDir(a *DirArgs) {
 	}
 	c.spec.ManifestPath = filepath.Join(dir, ManifestName)
 	c.readManifest(at)
+	if c.o.ManifestOnly {
+		return
+	}
 	wanted, ok := c.dataFiles(a)
 	if !ok {
 		return

@@ -1,4 +1,6 @@
-package estimator
+// Package fuse copies a part of a graph with other tensors in the place of its
+// inputs, so that a model's signature becomes the continuation of a pipeline.
+package fuse
 
 import (
 	"bytes"
@@ -14,56 +16,56 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// tensorName is a tensor of a GraphDef: output index of node.
-type tensorName struct {
-	node  string
-	index int
+// TensorName is a tensor of a GraphDef: output index of node.
+type TensorName struct {
+	Node  string
+	Index int
 }
 
-// parseTensorName reads "node:1", "node" (output 0) or "^node" (a control
+// ParseTensorName reads "node:1", "node" (output 0) or "^node" (a control
 // edge, index -1).
-func parseTensorName(s string) tensorName {
+func ParseTensorName(s string) TensorName {
 	if node, ok := strings.CutPrefix(s, "^"); ok {
-		return tensorName{node, -1}
+		return TensorName{node, -1}
 	}
 	if node, index, ok := strings.Cut(s, ":"); ok {
 		if i, err := strconv.Atoi(index); err == nil {
-			return tensorName{node, i}
+			return TensorName{node, i}
 		}
 	}
-	return tensorName{s, 0}
+	return TensorName{s, 0}
 }
 
-// fusionOptions says what to copy.
-type fusionOptions struct {
-	feeds   map[tensorName]tfbridge.Output // the replacement of each fed tensor
-	outputs []tensorName                   // the tensors that the copy computes
-	prefix  string                         // prefix of the copies' names
+// Options say what to copy.
+type Options struct {
+	Feeds   map[TensorName]tfbridge.Output // the replacement of each fed tensor
+	Outputs []TensorName                   // the tensors that the copy computes
+	Prefix  string                         // prefix of the copies' names
 
-	// changing are nodes that change state. They are copied even if they depend
-	// on no feed. They run after the operation after, so that the last step,
+	// Changing are nodes that change state. They are copied even if they depend
+	// on no feed. They run after the operation After, so that the last step,
 	// which finds the data at its end, changes nothing.
-	changing []string
-	after    *tfbridge.Operation // nil if changing is empty
+	Changing []string
+	After    *tfbridge.Operation // nil if Changing is empty
 }
 
-// fuse copies the part of a graph that computes outputs from feeds, and returns
+// Copy copies the part of a graph that computes outputs from feeds, and returns
 // the copied outputs. In the copy, other tensors of the same graph replace the
 // feeds. Only nodes that depend on a feed are copied. The copy shares
 // everything else with the original, most of all variables and tables. def
 // describes g.
-func fuse(g *tfbridge.Graph, def *tfproto.GraphDef, o *fusionOptions) ([]tfbridge.Output, error) {
-	f := &fusion{graph: g, fusionOptions: o, nodes: map[string]*tfproto.NodeDef{}}
+func Copy(g *tfbridge.Graph, def *tfproto.GraphDef, o *Options) ([]tfbridge.Output, error) {
+	f := &fusion{graph: g, Options: o, nodes: map[string]*tfproto.NodeDef{}}
 	for _, n := range def.GetNode() {
 		f.nodes[n.GetName()] = n
 	}
 	f.markDependents(def)
-	f.keepAncestors(o.outputs)
+	f.keepAncestors(o.Outputs)
 	if err := f.importCopies(def); err != nil {
 		return nil, err
 	}
-	fused := make([]tfbridge.Output, len(o.outputs))
-	for i, out := range o.outputs {
+	fused := make([]tfbridge.Output, len(o.Outputs))
+	for i, out := range o.Outputs {
 		var err error
 		if fused[i], err = f.resolve(out); err != nil {
 			return nil, err
@@ -72,7 +74,8 @@ func fuse(g *tfbridge.Graph, def *tfproto.GraphDef, o *fusionOptions) ([]tfbridg
 	return fused, nil
 }
 
-func graphDef(g *tfbridge.Graph) (*tfproto.GraphDef, error) {
+// GraphDef returns the description of a graph.
+func GraphDef(g *tfbridge.Graph) (*tfproto.GraphDef, error) {
 	var buf bytes.Buffer
 	if _, err := g.WriteTo(&buf); err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func graphDef(g *tfbridge.Graph) (*tfproto.GraphDef, error) {
 
 // fusion is one copy being made.
 type fusion struct {
-	*fusionOptions
+	*Options
 	graph  *tfbridge.Graph
 	nodes  map[string]*tfproto.NodeDef
 	copied map[string]bool
@@ -94,12 +97,12 @@ type fusion struct {
 
 // fed returns the replacement of a node's input, if the input is fed. A control
 // edge from a fed node waits for the replacement of any output of that node.
-func (f *fusion) fed(t tensorName) (tfbridge.Output, bool) {
-	if dst, ok := f.feeds[t]; ok || t.index >= 0 {
+func (f *fusion) fed(t TensorName) (tfbridge.Output, bool) {
+	if dst, ok := f.Feeds[t]; ok || t.Index >= 0 {
 		return dst, ok
 	}
-	for feed, dst := range f.feeds {
-		if feed.node == t.node {
+	for feed, dst := range f.Feeds {
+		if feed.Node == t.Node {
 			return dst, true
 		}
 	}
@@ -112,15 +115,15 @@ func (f *fusion) fed(t tensorName) (tfbridge.Output, bool) {
 func (f *fusion) markDependents(def *tfproto.GraphDef) {
 	consumers := map[string][]string{}
 	f.copied = map[string]bool{}
-	queue := slices.Clone(f.changing)
+	queue := slices.Clone(f.Changing)
 	for _, n := range def.GetNode() {
 		for _, in := range n.GetInput() {
-			t := parseTensorName(in)
+			t := ParseTensorName(in)
 			if _, fed := f.fed(t); fed {
 				queue = append(queue, n.GetName())
 				continue
 			}
-			consumers[t.node] = append(consumers[t.node], n.GetName())
+			consumers[t.Node] = append(consumers[t.Node], n.GetName())
 		}
 	}
 	for len(queue) > 0 {
@@ -134,11 +137,11 @@ func (f *fusion) markDependents(def *tfproto.GraphDef) {
 }
 
 // keepAncestors drops the marks of nodes that no output needs.
-func (f *fusion) keepAncestors(outputs []tensorName) {
+func (f *fusion) keepAncestors(outputs []TensorName) {
 	needed := map[string]bool{}
 	var queue []string
 	for _, out := range outputs {
-		queue = append(queue, out.node)
+		queue = append(queue, out.Node)
 	}
 	for len(queue) > 0 {
 		name := queue[0]
@@ -148,8 +151,8 @@ func (f *fusion) keepAncestors(outputs []tensorName) {
 		}
 		needed[name] = true
 		for _, in := range f.nodes[name].GetInput() {
-			if t := parseTensorName(in); f.copied[t.node] {
-				queue = append(queue, t.node)
+			if t := ParseTensorName(in); f.copied[t.Node] {
+				queue = append(queue, t.Node)
 			}
 		}
 	}
@@ -161,9 +164,9 @@ func (f *fusion) keepAncestors(outputs []tensorName) {
 // importCopies imports the marked nodes again under the prefix.
 func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 	part := &tfproto.GraphDef{Versions: def.GetVersions()}
-	opts := tfbridge.GraphImportOptions{Prefix: f.prefix}
-	if f.after != nil {
-		opts.ControlDependencies = []*tfbridge.Operation{f.after}
+	opts := tfbridge.GraphImportOptions{Prefix: f.Prefix}
+	if f.After != nil {
+		opts.ControlDependencies = []*tfbridge.Operation{f.After}
 	}
 	for _, n := range def.GetNode() {
 		if !f.copied[n.GetName()] {
@@ -189,26 +192,26 @@ func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 // copy: to the replacement of a feed, or to the original node.
 func (f *fusion) mapInputs(n *tfproto.NodeDef, opts *tfbridge.GraphImportOptions) error {
 	for _, in := range n.GetInput() {
-		t := parseTensorName(in)
+		t := ParseTensorName(in)
 		if dst, fed := f.fed(t); fed {
-			if t.index < 0 {
-				opts.AddControlMapping(t.node, dst.Op)
+			if t.Index < 0 {
+				opts.AddControlMapping(t.Node, dst.Op)
 			} else {
-				opts.AddInputMapping(t.node, t.index, dst)
+				opts.AddInputMapping(t.Node, t.Index, dst)
 			}
 			continue
 		}
-		if f.copied[t.node] {
+		if f.copied[t.Node] {
 			continue
 		}
-		op := f.graph.Operation(t.node)
+		op := f.graph.Operation(t.Node)
 		if op == nil {
 			return millrace.Errorf(millrace.ErrModel, "node %q has an input %q that is not in the graph", n.GetName(), in)
 		}
-		if t.index < 0 {
-			opts.AddControlMapping(t.node, op)
+		if t.Index < 0 {
+			opts.AddControlMapping(t.Node, op)
 		} else {
-			opts.AddInputMapping(t.node, t.index, op.Output(t.index))
+			opts.AddInputMapping(t.Node, t.Index, op.Output(t.Index))
 		}
 	}
 	return nil
@@ -216,17 +219,17 @@ func (f *fusion) mapInputs(n *tfproto.NodeDef, opts *tfbridge.GraphImportOptions
 
 // resolve returns the copy of an output, or the output itself if it was not
 // copied.
-func (f *fusion) resolve(out tensorName) (tfbridge.Output, error) {
-	if dst, fed := f.feeds[out]; fed {
+func (f *fusion) resolve(out TensorName) (tfbridge.Output, error) {
+	if dst, fed := f.Feeds[out]; fed {
 		return dst, nil
 	}
-	name := out.node
+	name := out.Node
 	if f.copied[name] {
-		name = f.prefix + "/" + name
+		name = f.Prefix + "/" + name
 	}
 	op := f.graph.Operation(name)
-	if op == nil || out.index >= op.NumOutputs() {
-		return tfbridge.Output{}, millrace.Errorf(millrace.ErrModel, "the graph has no tensor %s", fmt.Sprintf("%s:%d", out.node, out.index))
+	if op == nil || out.Index >= op.NumOutputs() {
+		return tfbridge.Output{}, millrace.Errorf(millrace.ErrModel, "the graph has no tensor %s", fmt.Sprintf("%s:%d", out.Node, out.Index))
 	}
-	return op.Output(out.index), nil
+	return op.Output(out.Index), nil
 }

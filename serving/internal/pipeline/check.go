@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"errors"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// Check looks at the records of a request before TensorFlow sees them.
+//
+// An error refuses the request: without Millrace's own operations TensorFlow's
+// parsers would read records that may end the process. A doubt is an error too, but
+// one of Go's parser, which is stricter than the operations. A request with a doubt
+// runs, but in no batch with others, which it would fail; if it fails, the doubt says
+// why better than TensorFlow does.
+func (p *Pipeline) Check(records []string) (doubt, err error) {
+	judge := p.Plan.NewJudge()
+	for i, r := range records {
+		record := []byte(r)
+		if !p.Plan.OwnOperations() {
+			if err := judge.Check(record); err != nil {
+				return nil, exampleError(i, err)
+			}
+		}
+		if doubt == nil {
+			if err := p.Plan.CheckRecord(record); err != nil {
+				doubt = exampleError(i, err)
+			}
+		}
+	}
+	return doubt, nil
+}
+
+// exampleError returns an error about a record of a request.
+func exampleError(i int, err error) error {
+	e := millrace.Errorf(millrace.ErrModel, "example %d: %w", i, err)
+	e.Code = int(tfbridge.InvalidArgument)
+	return e
+}
+
+// Joinable reports whether requests may share batches: each record has one shape
+// of every tensor, or is padded to one. If padded, what is padded to the longest of a
+// batch counts too, as with [batching.Options.PadVariableLengthInputs].
+func (p *Pipeline) Joinable(padded bool) bool {
+	for i, t := range p.Plan.Tensors {
+		for axis, n := range t.Shape {
+			fixed := n >= 0
+			if p.Plan.Padding != nil {
+				fixed = padded || p.Plan.Padding[i].Shape[axis] >= 0 || fixed
+			}
+			if !fixed {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Explain returns what a failure of a run says about its records, or the failure.
+func (p *Pipeline) Explain(err error) error {
+	var failed *tfbridge.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if e := p.processing.FailedAssertion(failed); e != nil {
+		return e
+	}
+	return err
+}
