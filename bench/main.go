@@ -8,6 +8,7 @@
 //	go run ./bench            what "make bench" runs
 //	go run ./bench -rounds 1  a quick look
 //	go run ./bench -only training -rounds 1   training alone
+//	go run ./bench -only serving -rounds 1    servers alone, in two minutes
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
@@ -40,6 +41,7 @@ type settings struct {
 // What can be measured alone.
 const (
 	onlyTraining = "training"
+	onlyServing  = "serving"
 	onlyQueues   = "queues"
 	onlyChunks   = "chunks" // chunked_sequence against RETURNN; nothing else measures it
 )
@@ -55,7 +57,7 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "queues" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues" or "chunks"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -76,7 +78,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds and -passes must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyQueues:
+	case "", onlyTraining, onlyServing, onlyQueues:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -84,7 +86,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return q.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q or %q", s.only, onlyTraining, onlyQueues, onlyChunks)
+		return false, fmt.Errorf("-only is %q, want %q, %q, %q or %q", s.only, onlyTraining, onlyServing, onlyQueues, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
@@ -100,11 +102,18 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.only == onlyTraining {
 		return t.run(ctx, s, out)
 	}
-	return everything(ctx, s, t, out)
+	v, err := prepareServing(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	if s.only == onlyServing {
+		return v.run(ctx, s, out)
+	}
+	return everything(ctx, s, t, v, out)
 }
 
 // everything measures and reports all there is.
-func everything(ctx context.Context, s settings, t *training, out io.Writer) (bool, error) {
+func everything(ctx context.Context, s settings, t *training, v *serving, out io.Writer) (bool, error) {
 	if err := sameBatches(ctx, t.sides); err != nil {
 		return false, err
 	}
@@ -133,7 +142,10 @@ func everything(ctx context.Context, s settings, t *training, out io.Writer) (bo
 		if r.Queues, err = measureQueues(ctx, t.sides.python); err != nil {
 			return r, err
 		}
-		r.Training, err = t.measure(ctx)
+		if r.Training, err = t.measure(ctx); err != nil {
+			return r, err
+		}
+		r.Serving, err = v.measure(ctx)
 		return r, err
 	})
 	if err != nil {

@@ -34,6 +34,8 @@ type round struct {
 
 	Training map[string]*trainRound `json:"training"` // by the kind of model
 
+	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
+
 	Speech speechRound `json:"chunks"` // of -only chunks
 }
 
