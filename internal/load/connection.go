@@ -21,30 +21,10 @@ type connection struct {
 	text    []byte // of the answer, as far as it has come
 }
 
-// open makes the connections.
-func (l *loop) open(n int) (err error) {
-	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return millrace.Errorf(millrace.ErrIO, "epoll_create1: %w", err)
-	}
-	// The kernel rounds waits up by the timer slack, 50 us by default: as long as
-	// an answer takes.
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		return errors.Join(millrace.Errorf(millrace.ErrIO, "prctl: %w", err), l.close())
-	}
-	for i := range n {
-		c := &connection{fd: -1, index: int32(i)}
-		l.connections = append(l.connections, c)
-		if err := l.connect(c); err != nil {
-			return errors.Join(err, l.close())
-		}
-	}
-	return nil
-}
-
-// connect connects c to the server.
-func (l *loop) connect(c *connection) error {
+// connect connects c to the server, and has epoll tell of it.
+func (c *connection) connect(epoll int, address unix.Sockaddr) error {
 	family := unix.AF_INET
-	if _, ok := l.address.(*unix.SockaddrInet6); ok {
+	if _, ok := address.(*unix.SockaddrInet6); ok {
 		family = unix.AF_INET6
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -54,26 +34,16 @@ func (l *loop) connect(c *connection) error {
 	c.fd, c.gone, c.unsent, c.text = fd, false, nil, c.text[:0]
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff, Fd: c.index}
 	for _, step := range []func() error{
-		func() error { return unix.Connect(fd, l.address) },
+		func() error { return unix.Connect(fd, address) },
 		func() error { return unix.SetNonblock(fd, true) },
 		func() error { return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) },
-		func() error { return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &event) },
+		func() error { return unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &event) },
 	} {
 		if err := step(); err != nil {
-			return millrace.Errorf(millrace.ErrIO, "connect to %s: %w", l.options.Address, err)
+			return millrace.Errorf(millrace.ErrIO, "connect: %w", err)
 		}
 	}
 	return nil
-}
-
-// close closes the connections.
-func (l *loop) close() error {
-	for _, c := range l.connections {
-		if c.fd >= 0 {
-			unix.Close(c.fd)
-		}
-	}
-	return unix.Close(l.epoll)
 }
 
 // flush sends as much of the request as the kernel takes.

@@ -41,6 +41,36 @@ type arrival struct {
 	at      time.Duration
 }
 
+// open makes the connections.
+func (l *loop) open(n int) (err error) {
+	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return millrace.Errorf(millrace.ErrIO, "epoll_create1: %w", err)
+	}
+	// The kernel rounds waits up by the timer slack, 50 us by default: as long as
+	// an answer takes.
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return errors.Join(millrace.Errorf(millrace.ErrIO, "prctl: %w", err), l.close())
+	}
+	for i := range n {
+		c := &connection{fd: -1, index: int32(i)}
+		l.connections = append(l.connections, c)
+		if err := c.connect(l.epoll, l.address); err != nil {
+			return errors.Join(err, l.close())
+		}
+	}
+	return nil
+}
+
+// close closes the connections.
+func (l *loop) close() error {
+	for _, c := range l.connections {
+		if c.fd >= 0 {
+			unix.Close(c.fd)
+		}
+	}
+	return unix.Close(l.epoll)
+}
+
 // run sends requests until the end and waits for the last answers.
 func (l *loop) run(ctx context.Context) error {
 	l.began = time.Now()
@@ -192,7 +222,7 @@ func (l *loop) reconnect(c *connection) error {
 		c.fd = -1
 		return nil
 	}
-	if err := l.connect(c); err != nil {
+	if err := c.connect(l.epoll, l.address); err != nil {
 		return err
 	}
 	return l.proceed(c)
@@ -218,7 +248,7 @@ func (l *loop) proceed(c *connection) error {
 func (l *loop) send(c *connection, a arrival) error {
 	if c.gone { // the server has closed it meanwhile
 		unix.Close(c.fd)
-		if err := l.connect(c); err != nil {
+		if err := c.connect(l.epoll, l.address); err != nil {
 			return err
 		}
 	}
