@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,6 +45,12 @@ func (c *connection) connect(epoll int, address unix.Sockaddr) error {
 		}
 	}
 	return nil
+}
+
+// arrival is a request that is to be sent.
+type arrival struct {
+	request int
+	at      time.Duration
 }
 
 // flush sends as much of the request as the kernel takes.

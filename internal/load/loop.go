@@ -35,12 +35,6 @@ type loop struct {
 	processor time.Duration // used when counting began
 }
 
-// arrival is a request that is to be sent.
-type arrival struct {
-	request int
-	at      time.Duration
-}
-
 // open makes the connections.
 func (l *loop) open(n int) (err error) {
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -259,4 +253,13 @@ func (l *loop) send(c *connection, a arrival) error {
 		return l.lost(c)
 	}
 	return nil
+}
+
+// processorTime returns the processor time of the calling thread.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
