@@ -10,6 +10,9 @@ import (
 	"millrace/tfbridge"
 )
 
+// ExamplesInput is the only input of a signature with a loader: serialized records.
+const ExamplesInput = pipeline.Input
+
 // addLoader puts the model's loader, if it has one, in front of its signatures.
 func (v *Version) addLoader() (err error) {
 	v.meta = v.model.Saved().Program().MetaGraph

@@ -19,6 +19,7 @@ import (
 // Serving's.
 type serveFlags struct {
 	models       []string // NAME=DIR
+	loaders      []string // NAME=CONFIG
 	name, base   string
 	configFile   string
 	configPoll   int
@@ -65,6 +66,14 @@ then take over. A DIR that is itself a SavedModel is served as version 1.
   curl localhost:8501/v1/models/NAME            the states of its versions
   curl localhost:8501/metrics                   for Prometheus
 
+With --loader a model gets what a loader does to records: parsing, casts, steps,
+constants and padding. The signature "examples" takes serialized Examples, or by
+HTTP their features, and predicts what "predict" does from a file of them. Data
+files need not be there, only the manifest.
+
+  curl -d '{"signature_name": "examples", "examples": [{"image": [...]}]}' \
+      localhost:8501/v1/models/NAME:predict
+
 The server listens on localhost unless --host says otherwise: it has no users
 and no passwords. After SIGINT or SIGTERM it refuses new requests, answers those
 in flight, and ends with exit code 0.
@@ -95,6 +104,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringArrayVar(&f.models, "model", nil, "serve the model in DIR by a name, `NAME=DIR`; may be repeated")
+	s.StringArrayVar(&f.loaders, "loader", nil, "put the processing of a loader's config in front of a model, `NAME=CONFIG`: adds signatures that take serialized Examples; may be repeated")
 	s.StringVar(&f.host, "host", "localhost", "`ADDRESS` to listen on; 0.0.0.0 for all")
 	s.IntVar(&f.port, "port", 8500, "port for gRPC; 0 for none, -1 for any free one")
 	s.IntVar(&f.restPort, "rest_api_port", 8501, "port for HTTP; 0 for none, -1 for any free one")

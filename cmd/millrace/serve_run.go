@@ -48,6 +48,9 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if options.Loaders, err = flags.plans(p, configs); err != nil {
+		return err
+	}
 	if flags.sslFile != "" {
 		if s.tls, err = configfile.ReadTLS(flags.sslFile); err != nil {
 			return err

@@ -144,6 +144,24 @@ func TestServeConfigFile(t *testing.T) {
 	}
 }
 
+// A loader's processing is a signature that takes features as the manifest has them.
+func TestServeLoader(t *testing.T) {
+	at, stop := startServe(t, "--model", "m=../../examples/digits/model", "--loader", "m=../../examples/digits/predict.json")
+	image := "[" + strings.Repeat("0, ", 63) + "16]"
+	r, err := http.Post("http://"+at["http"]+"/v1/models/m:predict", "application/json",
+		strings.NewReader(`{"signature_name": "examples", "examples": [{"image": `+image+`, "label": 3}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 200 || !strings.Contains(string(text), `"digit":`) {
+		t.Errorf("got %s, %v", text, err)
+	}
+	if code, log := stop(); code != 0 {
+		t.Errorf("ended with code %d:\n%s", code, log)
+	}
+}
+
 func TestServeFails(t *testing.T) {
 	testruntime.Need(t)
 	file := filepath.Join(t.TempDir(), "config")
@@ -167,6 +185,10 @@ func TestServeFails(t *testing.T) {
 		{"another SSLConfig without gRPC", []string{"--model", model, "--port", "0", "--ssl_config_file", file}, 2, file},
 		{"no port", []string{"--model", model, "--port", "65536"}, 2, "--port 65536: want a port up to 65535"},
 		{"no port for HTTP", []string{"--model", model, "--rest_api_port", "-2"}, 2, "--rest_api_port -2"},
+		{"no config of a loader", []string{"--model", model, "--loader", "m"}, 2, "--loader m: want NAME=CONFIG"},
+		{"another config of a loader", []string{"--model", model, "--loader", "m=" + file}, 2, file},
+		{"a loader of another model", []string{"--model", model, "--loader", "x=../../examples/digits/predict.json"}, 2, "no model x is served"},
+		{"a loader of other tensors", []string{"--model", model, "--loader", "m=../../examples/digits/predict.json"}, 4, "the loader feeds no signature"},
 		{"no such address", []string{"--model", model, "--host", "256.1.1.1"}, 7, "listen"},
 	}
 	for _, tt := range tests {

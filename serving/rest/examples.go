@@ -5,28 +5,25 @@ import (
 	"strconv"
 	"strings"
 
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/loaders"
+	"millrace/serving"
 	"millrace/serving/internal/inference"
+	"millrace/tfrecord/example"
 )
 
 // classify answers {"results": [[[label, score], ...], ...]}.
 func (c *call) classify(ctx context.Context) ([]byte, error) {
-	signature, input, err := c.examples()
-	if err != nil {
-		return nil, err
-	}
-	v, err := c.server.Acquire(c.spec)
+	r, v, records, err := c.examples()
 	if err != nil {
 		return nil, err
 	}
 	defer v.Release()
-	answer, err := inference.Classify(ctx, v, &servingproto.ClassificationRequest{ModelSpec: &servingproto.ModelSpec{SignatureName: signature}, Input: input})
+	answer, err := inference.ClassifyRecords(ctx, v, r.key(), records)
 	if err != nil {
 		return nil, err
 	}
 	b := []byte(`{"results":[`)
-	for i, example := range answer.GetResult().GetClassifications() {
+	for i, example := range answer.GetClassifications() {
 		b = comma(b, i)
 		b = append(b, '[')
 		for j, class := range example.GetClasses() {
@@ -44,21 +41,17 @@ func (c *call) classify(ctx context.Context) ([]byte, error) {
 
 // regress answers {"results": [value, ...]}.
 func (c *call) regress(ctx context.Context) ([]byte, error) {
-	signature, input, err := c.examples()
-	if err != nil {
-		return nil, err
-	}
-	v, err := c.server.Acquire(c.spec)
+	r, v, records, err := c.examples()
 	if err != nil {
 		return nil, err
 	}
 	defer v.Release()
-	answer, err := inference.Regress(ctx, v, &servingproto.RegressionRequest{ModelSpec: &servingproto.ModelSpec{SignatureName: signature}, Input: input})
+	answer, err := inference.RegressRecords(ctx, v, r.key(), records)
 	if err != nil {
 		return nil, err
 	}
 	b := []byte(`{"results":[`)
-	for i, r := range answer.GetResult().GetRegressions() {
+	for i, r := range answer.GetRegressions() {
 		b = appendFloat(comma(b, i), float64(r.GetValue()), 32)
 	}
 	return append(b, "]}\n"...), nil
@@ -72,84 +65,74 @@ func comma(b []byte, i int) []byte {
 	return b
 }
 
-// examples reads the Examples of a request, and the signature that it names.
-func (c *call) examples() (signature string, input *servingproto.Input, err error) {
+// examples reads the Examples of a request, serialized, and acquires the version that
+// it names. The caller releases it.
+func (c *call) examples() (*request, *serving.Version, []string, error) {
 	text, err := c.body()
 	if err != nil {
-		return "", nil, err
+		return nil, nil, nil, err
 	}
 	r, err := parseRequest(text, "context", "examples")
 	if err != nil {
-		return "", nil, err
+		return nil, nil, nil, err
 	}
-	s := r.found["examples"]
-	if s == nil {
-		return "", nil, invalid("When method is %s, key 'examples' is expected and was not found", c.method)
+	if r.found["examples"] == nil {
+		return nil, nil, nil, invalid("When method is %s, key 'examples' is expected and was not found", c.method)
 	}
-	if s.peek() != '[' {
-		return "", nil, s.errorf("Expecting 'examples' value to be an list/array")
+	v, err := c.server.Acquire(c.spec)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	var examples []*tfproto.Example
-	n, err := s.list(func(i int) error {
-		e, err := parseExample(s)
-		examples = append(examples, e)
-		return err
-	})
-	switch {
-	case err != nil:
-		return "", nil, err
-	case n == 0:
-		return "", nil, s.errorf("'examples' value is an empty array")
+	records, err := r.records(v.Loader(r.key()))
+	if err != nil {
+		v.Release()
+		return nil, nil, nil, err
 	}
-	input = &servingproto.Input{Kind: &servingproto.Input_ExampleList{ExampleList: &servingproto.ExampleList{Examples: examples}}}
-	if s := r.found["context"]; s != nil {
-		shared, err := parseExample(s)
-		if err != nil {
-			return "", nil, err
-		}
-		list := &servingproto.ExampleListWithContext{Examples: examples, Context: shared}
-		input.Kind = &servingproto.Input_ExampleListWithContext{ExampleListWithContext: list}
-	}
-	return r.signature, input, nil
+	return r, v, records, nil
 }
 
-// parseExample takes an Example: an object of features, each a value or a list.
-func parseExample(s *scanner) (*tfproto.Example, error) {
-	if s.peek() != '{' {
-		return nil, s.errorf("Example must be JSON object but got %s", s.shown())
+// records returns the serialized Examples of a request, as the manifest of a loader
+// says or, if there is none, as their values do.
+func (r *request) records(plan *loaders.Plan) ([]string, error) {
+	s := r.found["examples"]
+	if s.peek() != '[' {
+		return nil, s.errorf("Expecting 'examples' value to be an list/array")
 	}
-	features := map[string]*tfproto.Feature{}
-	err := s.object(func(name string) error {
-		f := &tfproto.Feature{}
-		features[name] = f
-		if s.peek() != '[' {
-			return addValue(s, name, f)
+	var shared features
+	if context := r.found["context"]; context != nil {
+		var err error
+		if shared, err = parseFeatures(context, plan); err != nil {
+			return nil, err
 		}
-		_, err := s.list(func(int) error { return addValue(s, name, f) })
+	}
+	var records []string
+	n, err := s.list(func(int) error {
+		all, err := parseFeatures(s, plan)
+		if err == nil {
+			records = append(records, all.over(shared).marshal(plan))
+		}
 		return err
 	})
-	return &tfproto.Example{Features: &tfproto.Features{Feature: features}}, err
+	if err == nil && n == 0 {
+		err = s.errorf("'examples' value is an empty array")
+	}
+	return records, err
 }
 
 // addValue takes a value of a feature. The first value decides of which kind the
 // others must be: strings or bytes, whole numbers, or numbers with a decimal point,
 // an exponent or no finite value.
-func addValue(s *scanner, name string, f *tfproto.Feature) error {
+func addValue(s *scanner, name string, f *example.Feature) error {
 	switch c := s.peek(); c {
 	case '"', '{':
 		raw, err := s.bytesValue(c)
 		if err != nil {
 			return err
 		}
-		list := f.GetBytesList()
-		if list == nil {
-			if f.Kind != nil {
-				return mixed(s, name)
-			}
-			list = &tfproto.BytesList{}
-			f.Kind = &tfproto.Feature_BytesList{BytesList: list}
+		if !become(f, example.Bytes) {
+			return mixed(s, name)
 		}
-		list.Value = append(list.Value, raw)
+		f.Bytes = append(f.Bytes, raw)
 		return nil
 	}
 	text, err := s.scalar()
@@ -171,7 +154,7 @@ func (s *scanner) bytesValue(c byte) ([]byte, error) {
 }
 
 // addFloat adds a number, or true and false, which have an e too.
-func addFloat(s *scanner, name string, f *tfproto.Feature, text string) error {
+func addFloat(s *scanner, name string, f *example.Feature, text string) error {
 	if text == "true" || text == "false" {
 		return addInt(s, name, f, text)
 	}
@@ -179,20 +162,15 @@ func addFloat(s *scanner, name string, f *tfproto.Feature, text string) error {
 	if !ok {
 		return s.errorf("Feature: %s: %s is not a float32", name, text)
 	}
-	list := f.GetFloatList()
-	if list == nil {
-		if f.Kind != nil {
-			return mixed(s, name)
-		}
-		list = &tfproto.FloatList{}
-		f.Kind = &tfproto.Feature_FloatList{FloatList: list}
+	if !become(f, example.Float) {
+		return mixed(s, name)
 	}
-	list.Value = append(list.Value, float32(v))
+	f.Floats = append(f.Floats, float32(v))
 	return nil
 }
 
 // addInt adds a whole number, or true and false as 1 and 0.
-func addInt(s *scanner, name string, f *tfproto.Feature, text string) error {
+func addInt(s *scanner, name string, f *example.Feature, text string) error {
 	switch text {
 	case "true":
 		text = "1"
@@ -203,16 +181,20 @@ func addInt(s *scanner, name string, f *tfproto.Feature, text string) error {
 	if err != nil {
 		return s.errorf("Feature: %s: %s is not an int64", name, text)
 	}
-	list := f.GetInt64List()
-	if list == nil {
-		if f.Kind != nil {
-			return mixed(s, name)
-		}
-		list = &tfproto.Int64List{}
-		f.Kind = &tfproto.Feature_Int64List{Int64List: list}
+	if !become(f, example.Int64) {
+		return mixed(s, name)
 	}
-	list.Value = append(list.Value, v)
+	f.Ints = append(f.Ints, v)
 	return nil
+}
+
+// become makes a feature without a kind one of a kind. It reports false for a feature
+// of another kind.
+func become(f *example.Feature, kind example.Kind) bool {
+	if f.Kind == example.None {
+		f.Kind = kind
+	}
+	return f.Kind == kind
 }
 
 // mixed returns the error about a feature with values of two kinds.

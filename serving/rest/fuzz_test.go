@@ -56,7 +56,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		closeAll(tensors)
 		if s := r.found["examples"]; s != nil && s.peek() == '[' {
-			s.list(func(int) error { _, err := parseExample(s); return err })
+			s.list(func(int) error { _, err := parseFeatures(s, nil); return err })
 		}
 	})
 }

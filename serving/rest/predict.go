@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/serving"
 	"millrace/tfbridge"
@@ -17,7 +18,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := parseRequest(text, "instances", "inputs")
+	r, err := parseRequest(text, "instances", "inputs", "examples", "context")
 	if err != nil {
 		return nil, err
 	}
@@ -26,6 +27,9 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer v.Release()
+	if r.found["examples"] != nil && r.found["instances"] == nil && r.found["inputs"] == nil {
+		return r.predictExamples(ctx, v)
+	}
 	infos, err := r.inputInfos(v)
 	if err != nil {
 		return nil, err
@@ -50,6 +54,24 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	return appendColumns(nil, outputs)
 }
 
+// predictExamples answers a request of Examples to a signature with a loader.
+func (r *request) predictExamples(ctx context.Context, v *serving.Version) ([]byte, error) {
+	plan := v.Loader(r.key())
+	if plan == nil {
+		return nil, invalid(`signature %s has no loader, which "examples" need; give "instances" or "inputs"`, millrace.Quote(r.key()))
+	}
+	records, err := r.records(plan)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := v.Predict(ctx, r.signature, map[string]any{serving.ExamplesInput: records})
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(outputs)
+	return appendRows(nil, outputs)
+}
+
 // closeAll closes tensors.
 func closeAll(tensors map[string]*tfbridge.Tensor) {
 	for _, t := range tensors {
@@ -63,6 +85,9 @@ type request struct {
 	text      []byte
 	found     map[string]*scanner // where the values of the keys asked for begin
 }
+
+// key returns the key of the signature that the request names.
+func (r *request) key() string { return cmp.Or(r.signature, graph.DefaultSignature) }
 
 // parseRequest finds the values of some keys of a body, at their first place.
 func parseRequest(text []byte, keys ...string) (*request, error) {
@@ -94,7 +119,7 @@ func parseRequest(text []byte, keys ...string) (*request, error) {
 
 // inputInfos returns the inputs of the signature that the request names.
 func (r *request) inputInfos(v *serving.Version) (map[string]tfbridge.TensorInfo, error) {
-	key := cmp.Or(r.signature, graph.DefaultSignature)
+	key := r.key()
 	all := v.Signatures()
 	sig, ok := all[key]
 	if !ok {

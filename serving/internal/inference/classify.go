@@ -17,15 +17,20 @@ const classesOutput, scoresOutput = "classes", "scores"
 // or both, of shape [examples, classes].
 func Classify(ctx context.Context, m Model, r *servingproto.ClassificationRequest) (*servingproto.ClassificationResponse, error) {
 	key := cmp.Or(r.GetModelSpec().GetSignatureName(), graph.DefaultSignature)
-	result, err := classify(ctx, m, key, r.GetInput())
+	result, err := classify(ctx, m, key, inputOf(r.GetInput()))
 	if err != nil {
 		return nil, err
 	}
 	return &servingproto.ClassificationResponse{ModelSpec: &servingproto.ModelSpec{SignatureName: key}, Result: result}, nil
 }
 
+// ClassifyRecords is [Classify] for serialized Examples.
+func ClassifyRecords(ctx context.Context, m Model, key string, records []string) (*servingproto.ClassificationResult, error) {
+	return classify(ctx, m, key, func() ([]string, error) { return records, nil })
+}
+
 // classify runs a signature on Examples.
-func classify(ctx context.Context, m Model, key string, input *servingproto.Input) (*servingproto.ClassificationResult, error) {
+func classify(ctx context.Context, m Model, key string, input examples) (*servingproto.ClassificationResult, error) {
 	sig, err := signature(m, key)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,14 @@ import (
 // The input of signatures that take Examples.
 const examplesInput = "inputs"
 
+// examples returns serialized Examples.
+type examples func() ([]string, error)
+
+// inputOf returns the Examples of an input.
+func inputOf(input *servingproto.Input) examples {
+	return func() ([]string, error) { return serialized(input) }
+}
+
 // serialized returns the Examples of an input, each serialized. The features of a
 // context come first, so that those of an Example replace them.
 func serialized(input *servingproto.Input) ([]string, error) {
@@ -45,13 +53,13 @@ func marshalExample(context []byte, e *tfproto.Example) ([]byte, error) {
 }
 
 // run runs a signature on Examples. The caller closes the results.
-func run(ctx context.Context, m Model, key string, input *servingproto.Input, outputs []string) (results map[string]*tfbridge.Tensor, n int64, err error) {
-	examples, err := serialized(input)
+func run(ctx context.Context, m Model, key string, input examples, outputs []string) (results map[string]*tfbridge.Tensor, n int64, err error) {
+	records, err := input()
 	if err != nil {
 		return nil, 0, err
 	}
-	results, err = m.Predict(ctx, key, map[string]any{examplesInput: examples}, outputs...)
-	return results, int64(len(examples)), err
+	results, err = m.Predict(ctx, key, map[string]any{examplesInput: records}, outputs...)
+	return results, int64(len(records)), err
 }
 
 // takesExamples returns an error unless a signature has one input, of Examples.

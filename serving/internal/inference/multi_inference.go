@@ -28,13 +28,13 @@ func MultiInference(ctx context.Context, m Model, r *servingproto.MultiInference
 		result := &servingproto.InferenceResult{ModelSpec: &servingproto.ModelSpec{SignatureName: key}}
 		switch task.GetMethodName() {
 		case classifyMethod:
-			classes, err := classify(ctx, m, key, r.GetInput())
+			classes, err := classify(ctx, m, key, inputOf(r.GetInput()))
 			if err != nil {
 				return nil, err
 			}
 			result.Result = &servingproto.InferenceResult_ClassificationResult{ClassificationResult: classes}
 		case regressMethod:
-			values, err := regress(ctx, m, key, r.GetInput())
+			values, err := regress(ctx, m, key, inputOf(r.GetInput()))
 			if err != nil {
 				return nil, err
 			}

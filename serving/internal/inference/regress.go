@@ -18,15 +18,20 @@ const regressOutput = "outputs"
 // [examples, 1].
 func Regress(ctx context.Context, m Model, r *servingproto.RegressionRequest) (*servingproto.RegressionResponse, error) {
 	key := cmp.Or(r.GetModelSpec().GetSignatureName(), graph.DefaultSignature)
-	result, err := regress(ctx, m, key, r.GetInput())
+	result, err := regress(ctx, m, key, inputOf(r.GetInput()))
 	if err != nil {
 		return nil, err
 	}
 	return &servingproto.RegressionResponse{ModelSpec: &servingproto.ModelSpec{SignatureName: key}, Result: result}, nil
 }
 
+// RegressRecords is [Regress] for serialized Examples.
+func RegressRecords(ctx context.Context, m Model, key string, records []string) (*servingproto.RegressionResult, error) {
+	return regress(ctx, m, key, func() ([]string, error) { return records, nil })
+}
+
 // regress runs a signature on Examples.
-func regress(ctx context.Context, m Model, key string, input *servingproto.Input) (*servingproto.RegressionResult, error) {
+func regress(ctx context.Context, m Model, key string, input examples) (*servingproto.RegressionResult, error) {
 	sig, err := signature(m, key)
 	if err != nil {
 		return nil, err
