@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -19,10 +20,12 @@ const (
 const patience = 3
 
 // limitOf returns how long tests may run that took so much without a mutant.
-func limitOf(took time.Duration) time.Duration { return 30*time.Second + 20*took }
+// It need not allow for a busy machine: run sees to that.
+func limitOf(took time.Duration) time.Duration { return 20*time.Second + 5*took }
 
-// attempt runs tests of one program with a mutant on; 0 is none.
-func (w *workshop) attempt(ctx context.Context, id int, tests []*test, limit time.Duration) (out []byte, v verdict, err error) {
+// attempt runs tests of one program with a mutant on; 0 is none. It returns what
+// they print, how they ended, and the processor time that they used.
+func (w *workshop) attempt(ctx context.Context, id int, tests []*test, limit time.Duration) (out []byte, v verdict, used time.Duration, err error) {
 	p := w.start(ctx, tests[0].program, "-test.run", pattern(tests), "-test.failfast", "-test.timeout", limit.String())
 	p.Env = append(p.Env, "MILLRACE_MUTANT="+strconv.Itoa(id))
 	// The program ends itself at the limit, unless it hangs in C.
@@ -34,23 +37,23 @@ func (w *workshop) attempt(ctx context.Context, id int, tests []*test, limit tim
 	defer late.Stop()
 	began := time.Now()
 	out, err = p.output()
-	switch {
-	case ctx.Err() != nil:
-		return nil, failed, ctx.Err()
-	case p.ProcessState == nil:
-		return nil, failed, err
-	case p.ProcessState.Success():
-		return out, passed, nil
-	case time.Since(began) >= limit:
-		return out, outOfTime, nil
+	if ctx.Err() != nil || p.ProcessState == nil {
+		return nil, failed, 0, cmp.Or(ctx.Err(), err)
 	}
-	return out, failed, nil
+	used = p.ProcessState.UserTime() + p.ProcessState.SystemTime()
+	switch {
+	case p.ProcessState.Success():
+		return out, passed, used, nil
+	case time.Since(began) >= limit:
+		return out, outOfTime, used, nil
+	}
+	return out, failed, used, nil
 }
 
 // busy reports whether a busy machine may be why tests ran out of time with a
 // mutant: without one they take more than a quarter of that time now.
 func (w *workshop) busy(ctx context.Context, tests []*test, limit time.Duration) (bool, error) {
 	began := time.Now()
-	_, v, err := w.attempt(ctx, 0, tests, limit)
+	_, v, _, err := w.attempt(ctx, 0, tests, limit)
 	return v != passed || time.Since(began) > limit/4, err
 }

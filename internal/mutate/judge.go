@@ -10,10 +10,14 @@ import (
 	"time"
 )
 
-// together is how much the tests take that run in one process. Starting one
-// costs half a second with TensorFlow, and the first failure ends the judging
-// of a mutant.
-const together = 5 * time.Second
+// together is how much the tests take that run in the first process for a mutant.
+// Starting a process costs half a second with TensorFlow, and the first failure
+// ends the judging of a mutant. What outlives one process is likely to outlive the
+// next, so each later one runs twice as much, up to atMost.
+const (
+	together = 5 * time.Second
+	atMost   = 20 * time.Second
+)
 
 // judge runs the tests that reach each mutant until one fails.
 func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, error) {
@@ -44,19 +48,21 @@ func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, er
 	return all, err
 }
 
-// judgeOne runs the tests that reach a mutant until one fails.
+// judgeOne runs the tests that reach a mutant until one fails, or until they have
+// used the budget. What they use counts, not what each took alone: alone, a test
+// opens TensorFlow for itself.
 func (w *workshop) judgeOne(ctx context.Context, m *mutant, k *killers) error {
-	total := time.Duration(0)
-	for rest := k.order(m); len(rest) > 0; {
+	used, most := time.Duration(0), together
+	for rest := k.order(m); len(rest) > 0; most = min(2*most, atMost) {
+		if w.budget > 0 && used > w.budget {
+			return nil
+		}
 		n, sum := 1, rest[0].took
-		for n < len(rest) && rest[n].goesWith(rest[0]) && sum+rest[n].took < together {
+		for n < len(rest) && rest[n].goesWith(rest[0]) && sum+rest[n].took < most {
 			sum += rest[n].took
 			n++
 		}
-		if total += sum; w.budget > 0 && total > w.budget && total > sum {
-			return nil
-		}
-		killer, err := w.run(ctx, m, rest[:n], limitOf(sum))
+		killer, cost, err := w.run(ctx, m, rest[:n], limitOf(sum))
 		if err != nil {
 			return err
 		}
@@ -65,32 +71,34 @@ func (w *workshop) judgeOne(ctx context.Context, m *mutant, k *killers) error {
 			k.note(m)
 			return nil
 		}
+		used += cost
 		rest = rest[n:]
 	}
 	return nil
 }
 
-// run runs tests of one program with a mutant on, and returns what failed: ""
-// if nothing did. Tests that run out of time fail unless the machine was busy:
-// then they run again, with more of it.
-func (w *workshop) run(ctx context.Context, m *mutant, tests []*test, limit time.Duration) (killer string, err error) {
+// run runs tests of one program with a mutant on, and returns what failed, "" if
+// nothing did, and the processor time of the last attempt. Tests that run out of
+// time fail unless the machine was busy: then they run again, with more of it.
+func (w *workshop) run(ctx context.Context, m *mutant, tests []*test, limit time.Duration) (killer string, used time.Duration, err error) {
 	for range patience {
-		out, v, err := w.attempt(ctx, m.id, tests, limit)
+		out, v, cost, err := w.attempt(ctx, m.id, tests, limit)
 		switch {
 		case err != nil:
-			return "", err
+			return "", cost, err
 		case v == passed:
-			return "", nil
+			return "", cost, nil
 		case v == failed:
-			return tests[0].ImportPath + "." + failing(out, tests), nil
+			return tests[0].ImportPath + "." + failing(out, tests), cost, nil
 		}
 		busy, err := w.busy(ctx, tests, limit)
 		if err != nil || !busy {
-			return tests[0].ImportPath + "." + failing(nil, tests) + ", out of time", err
+			return tests[0].ImportPath + "." + failing(nil, tests) + ", out of time", cost, err
 		}
 		limit *= 2
+		used = cost
 	}
-	return "", nil // nobody knows
+	return "", used, nil // nobody knows
 }
 
 // goesWith reports whether two tests can run in one process alone.

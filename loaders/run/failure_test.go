@@ -6,10 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"millrace"
-	"millrace/internal/tfproto"
 	"millrace/loaders/build"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
@@ -23,14 +20,21 @@ func TestCodeClass(t *testing.T) {
 		remote bool
 		want   millrace.Class
 	}{
+		{tfbridge.Cancelled, false, millrace.ErrCanceled},
+		{tfbridge.Unknown, false, millrace.ErrIO},
+		{tfbridge.InvalidArgument, false, millrace.ErrSchema},
+		{tfbridge.DeadlineExceeded, false, millrace.ErrCanceled},
+		{tfbridge.NotFound, false, millrace.ErrIO},
+		{tfbridge.PermissionDenied, false, millrace.ErrIO},
 		{tfbridge.ResourceExhausted, false, millrace.ErrLimit},
 		{tfbridge.FailedPrecondition, false, millrace.ErrTruncated},
 		{tfbridge.FailedPrecondition, true, millrace.ErrIO},
-		{tfbridge.NotFound, false, millrace.ErrIO},
-		{tfbridge.DataLoss, false, millrace.ErrCorrupt},
-		{tfbridge.InvalidArgument, false, millrace.ErrSchema},
+		{tfbridge.OutOfRange, false, millrace.ErrTruncated},
 		{tfbridge.Unimplemented, false, millrace.ErrConfig},
 		{tfbridge.Internal, false, millrace.ErrInternal},
+		{tfbridge.Unavailable, false, millrace.ErrIO},
+		{tfbridge.DataLoss, false, millrace.ErrCorrupt},
+		{tfbridge.Unauthenticated, false, millrace.ErrInternal},
 	}
 	for _, tt := range tests {
 		failed := &tfbridge.Error{Func: "TF_SessionRun", Code: tt.code, Msg: "Too many open files"}
@@ -83,29 +87,5 @@ func TestSuspects(t *testing.T) {
 		if got := e.File + " " + strings.TrimPrefix(e.Msg, " "); got != want {
 			t.Errorf("%d files: got %q, want %q", n, got, want)
 		}
-	}
-}
-
-// Datasets are told in the order of the data; those of one name that are read
-// together are one stage, and a source with fewer stages comes first.
-func TestStageTimesInOrder(t *testing.T) {
-	node := func(name string, elements int64, inputs ...int64) *tfproto.ModelProto_Node {
-		return &tfproto.ModelProto_Node{Name: name, NumElements: elements, ProcessingTime: 10 * elements, BufferedElements: 1, Inputs: inputs}
-	}
-	nodes := map[int64]*tfproto.ModelProto_Node{
-		1: node("Root", 9, 2), 2: node("Batch", 1, 3), 3: node("Zip", 4, 4, 5),
-		4: node("Map", 4, 6), 6: node("Interleave", 4, 7, 8), 7: node("Records", 2), 8: node("Records", 3),
-		5: node("Range", 5),
-	}
-	var got []string
-	for _, s := range stageTimes(nodes, 1) {
-		got = append(got, fmt.Sprintf("%d %s %d %d %d", s.Datasets, s.Name, s.Elements, s.Time, s.Buffered))
-	}
-	want := []string{"1 Range 5 50 1", "2 Records 5 50 2", "1 Interleave 4 40 1", "1 Map 4 40 1", "1 Zip 4 40 1", "1 Batch 1 10 1"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if got := stageTimes(nodes, 77); got != nil {
-		t.Errorf("of no output: %v", got)
 	}
 }
