@@ -40,14 +40,15 @@ func (w *workshop) attempt(ctx context.Context, id int, tests []*test, limit tim
 	if ctx.Err() != nil || p.ProcessState == nil {
 		return nil, failed, 0, cmp.Or(ctx.Err(), err)
 	}
-	used = p.ProcessState.UserTime() + p.ProcessState.SystemTime()
 	switch {
 	case p.ProcessState.Success():
-		return out, passed, used, nil
+		v = passed
 	case time.Since(began) >= limit:
-		return out, outOfTime, used, nil
+		v = outOfTime
+	default:
+		v = failed
 	}
-	return out, failed, used, nil
+	return out, v, p.used(), nil
 }
 
 // busy reports whether a busy machine may be why tests ran out of time with a

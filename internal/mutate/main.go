@@ -57,6 +57,7 @@ func main() {
 	flag.IntVar(&o.parallel, "j", runtime.NumCPU(), "test processes at a time")
 	flag.IntVar(&o.memory, "memory", 6<<10, "`MiB` of memory that a test process may use")
 	flag.DurationVar(&o.budget, "budget", 0, "processor time for the tests of one mutant; one that outlives them survives; 0: all tests")
+	flag.DurationVar(&o.longest, "longest", 0, "processor time of a test, alone; those that need more do not judge; 0: all do")
 	flag.Float64Var(&o.least, "least", 0, "the `percentage` of mutants that tests must find in each package, else exit with 1")
 	flag.BoolVar(&o.own, "own", false, "only a package's own tests judge, which takes less time")
 	flag.StringVar(&o.with, "with", "", "a `test` of another folder whose subtests judge, too: cmd/millrace.TestCases")

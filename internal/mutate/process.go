@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -18,7 +19,15 @@ type process struct{ *exec.Cmd }
 // group, of which nothing outlives it. The shell limits its memory, because
 // a mutant may ask for any amount.
 func (w *workshop) start(ctx context.Context, p *program, args ...string) *process {
+	return w.startFor(ctx, p, 0, args...)
+}
+
+// startFor is start with a limit of processor time, in whole seconds; 0: none.
+func (w *workshop) startFor(ctx context.Context, p *program, most time.Duration, args ...string) *process {
 	limited := `ulimit -d "$0" && exec "$@"`
+	if most > 0 {
+		limited = fmt.Sprintf("ulimit -t %.0f && ", max(most.Seconds(), 1)) + limited
+	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limited, strconv.Itoa(w.memory << 10), p.path}, args...)...)
 	cmd.Dir = p.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -45,4 +54,12 @@ func (p *process) output() ([]byte, error) {
 		_ = syscall.Kill(-p.Process.Pid, syscall.SIGKILL) // what it left
 	}
 	return out.Bytes(), err
+}
+
+// used returns the processor time of a process that has ended.
+func (p *process) used() time.Duration {
+	if p.ProcessState == nil {
+		return 0
+	}
+	return p.ProcessState.UserTime() + p.ProcessState.SystemTime()
 }

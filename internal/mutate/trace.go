@@ -75,17 +75,21 @@ func (w *workshop) traceOne(ctx context.Context, t *test) (reached []int, err er
 		return nil, err
 	}
 	file.Close()
-	p := w.start(ctx, t.program, "-test.run", pattern([]*test{t}), "-test.timeout", "20m")
+	p := w.startFor(ctx, t.program, w.longest, "-test.run", pattern([]*test{t}), "-test.timeout", "20m")
 	p.Env = append(p.Env, "MILLRACE_MUTANT_TRACE="+file.Name())
 	out, err := p.output()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		w.say("%v fails without a mutant, and is left out:\n%s", t, lastLines(out, 20))
+		if p.used() >= w.longest && w.longest > 0 {
+			w.say("%v needs more than %v, and is left out", t, w.longest)
+		} else {
+			w.say("%v fails without a mutant, and is left out:\n%s", t, lastLines(out, 20))
+		}
 		return nil, nil
 	}
-	t.took = p.ProcessState.UserTime() + p.ProcessState.SystemTime()
+	t.took = p.used()
 	text, err := os.ReadFile(file.Name())
 	for _, word := range strings.Fields(string(text)) {
 		id, _ := strconv.Atoi(word)

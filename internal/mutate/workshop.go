@@ -19,6 +19,7 @@ type options struct {
 	parallel int           // test processes at a time
 	memory   int           // of a test process, in MiB
 	budget   time.Duration // of processors for the tests of one mutant; 0: all its tests
+	longest  time.Duration // of processors, that a test may take which judges; 0: any
 	least    float64       // percentage of mutants that must be found
 	own      bool          // a package's own tests alone judge
 	with     string        // a test of another folder that judges too: "cmd/millrace.TestCases"; "": none

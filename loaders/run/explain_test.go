@@ -50,6 +50,9 @@ func TestFailuresFindTheirPlace(t *testing.T) {
 		{"a place in bad files", "bad", from(files["bad"]), millrace.ErrSchema, code, true, "empty record"},
 		{"a place in replaced files", "replaced", from(files["replaced"]), millrace.ErrIO, code, true, "a.tfrecords"},
 		{"a place that is no file", "bad", from(""), millrace.ErrSchema, code, true, "empty record"},
+		{"fewer records than counted", "good", &tfbridge.Error{Code: tfbridge.FailedPrecondition}, millrace.ErrTruncated, tfbridge.FailedPrecondition, false, "failed precondition"},
+		{"shapes that differ", "good", &tfbridge.Error{Code: code, Msg: "different shapes in component 1. First element had shape [3] and element 1 had shape [4]"},
+			millrace.ErrSchema, code, false, "[3] and [4]; set args.padding"},
 		{"a place elsewhere", "good", from("gs://x\x1b"), millrace.ErrCorrupt, tfbridge.DataLoss, false, "gs://x"},
 	}
 	for _, tt := range tests {

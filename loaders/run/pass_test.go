@@ -69,6 +69,17 @@ func TestRetries(t *testing.T) {
 	if ids := nextIDs(t, pl, sess); !slices.Equal(ids, []int64{2, 3}) {
 		t.Errorf("batch after the failure %v", ids)
 	}
+	if _, err := p.Taken(2); err != nil {
+		t.Error(err)
+	}
+	encode, err := p.SaveState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := encode()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := p.Failed(t.Context(), fault(tfbridge.DataLoss)); !errors.Is(err, millrace.ErrCorrupt) {
 		t.Errorf("second failure: %v", err)
 	}
@@ -85,6 +96,15 @@ func TestRetries(t *testing.T) {
 	pl.Plan.Sloppy = false
 	pl.GroupSize = pl.retryGroupSize
 	final("batch by batch", fault(tfbridge.InvalidArgument))
+
+	// The state of a second reading says so.
+	again := openPass(t, pl, sess, &steps.Options{State: state})
+	if again.group != 2 || again.skip != 1 || again.batches != 2 || again.rows != 4 {
+		t.Errorf("went on after %d batches of %d rows, in groups of %d behind %d batches", again.batches, again.rows, again.group, again.skip)
+	}
+	if ids := nextIDs(t, pl, sess); !slices.Equal(ids, []int64{4, 5}) {
+		t.Errorf("went on with %v", ids)
+	}
 }
 
 // OutOfRange is the end if all rows came, and else a fault.
@@ -199,6 +219,35 @@ func TestStatesThatFail(t *testing.T) {
 	}
 	if _, err := (&pass{pipe: foreign, session: sess}).SaveState(t.Context()); err == nil {
 		t.Error("saved an iterator of another graph")
+	}
+}
+
+// A session that was closed is told, however it is used.
+func TestPassesOfAClosedSession(t *testing.T) {
+	testruntime.Need(t)
+	pl, sess := opened(t, records(t, 7))
+	p := openPass(t, pl, sess, &steps.Options{})
+	for b, err := range pl.Run(t.Context(), sess, &steps.Options{OnDemand: true}) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err != nil || !errors.Is(pl.Wait(ctx), millrace.ErrCanceled) {
+			t.Errorf("waited for a run of which %d rows came: %v", b.Rows(), err)
+		}
+		break
+	}
+	if err := pl.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := sess.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, opening := pl.open(t.Context(), sess, &steps.Options{})
+	_, saving := p.SaveState(t.Context())
+	retrying := p.Failed(t.Context(), &tfbridge.Error{Code: tfbridge.DataLoss})
+	for i, err := range []error{opening, saving, retrying} {
+		if !errors.Is(err, millrace.ErrClosed) {
+			t.Errorf("use %d: %v", i, err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/steps"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders/build"
 	"millrace/tfbridge"
@@ -83,10 +84,11 @@ func TestPassesThatDoNotStart(t *testing.T) {
 		pl, p = NewPipeline(parts), newProbes(s)
 	})
 	live := tfbridge.Live()
+	var state []byte
 	batches := func() (n int, last error) {
-		for _, err := range pl.Run(t.Context(), sess, nil) {
+		for b, err := range pl.Run(t.Context(), sess, &steps.Options{SaveEvery: 1}) {
 			if last = err; err == nil {
-				n++
+				n, state = n+1, b.State()
 			}
 		}
 		return n, last
@@ -106,6 +108,9 @@ func TestPassesThatDoNotStart(t *testing.T) {
 	var e *millrace.Error
 	if n, err := batches(); n != 0 || !errors.As(err, &e) || e.Class != millrace.ErrSchema || e.Loader != pl.Plan.Path {
 		t.Errorf("%d batches of an iterator that does not start, %v", n, err)
+	}
+	if _, err := pl.open(t.Context(), sess, &steps.Options{State: state}); !errors.As(err, &e) || e.Class != millrace.ErrSchema {
+		t.Errorf("a state for an iterator that does not start: %v", err)
 	}
 	if grown := tfbridge.Live() - live; grown != 0 {
 		t.Errorf("%d handles more than before", grown)
