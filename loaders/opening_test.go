@@ -229,3 +229,34 @@ func TestListenerHearsOfTheScan(t *testing.T) {
 		t.Errorf("opened %v in %v", l, opened)
 	}
 }
+
+// The times are those after so many batches, with what was read ahead, or those at
+// the end of the data.
+func TestTimesOfSoManyBatches(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.Args["target_batch_size"] = 1
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 100)...)
+	d.Save(t)
+	plan, problems := loaders.Check(d.Config(), nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	live := tfbridge.Live()
+	for batches, least := range map[int64]int64{1: 1, 48: 48, 1000: 64} {
+		stages, err := loaders.TimeStages(t.Context(), plan, nil, batches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := stages[len(stages)-1]
+		if last.Name != "Prefetch" || last.Elements < least || last.Elements > least+8 && batches < 100 {
+			t.Errorf("%d batches: the last stage is %+v", batches, last)
+		}
+	}
+	if grown := tfbridge.Live() - live; grown != 0 {
+		t.Errorf("%d handles more than before", grown)
+	}
+	if plan.TimeStages {
+		t.Error("the plan that was given measures now")
+	}
+}

@@ -45,6 +45,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"syscall"
 )
@@ -60,6 +61,10 @@ func main() {
 	flag.DurationVar(&o.longest, "longest", 0, "processor time of a test, alone; those that need more do not judge; 0: all do")
 	flag.Float64Var(&o.least, "least", 0, "the `percentage` of mutants that tests must find in each package, else exit with 1")
 	flag.BoolVar(&o.own, "own", false, "only a package's own tests judge, which takes less time")
+	flag.Func("run", "only tests that match this `regexp` judge, for a first look", func(s string) (err error) {
+		o.run, err = regexp.Compile(s)
+		return err
+	})
 	flag.StringVar(&o.with, "with", "", "a `test` of another folder whose subtests judge, too: cmd/millrace.TestCases")
 	flag.StringVar(&o.again, "again", "", "mutate only what survived according to this `log` of an earlier run")
 	flag.StringVar(&o.log, "log", "", "append a line for every mutant to this `file`")

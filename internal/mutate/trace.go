@@ -48,6 +48,9 @@ func (w *workshop) testsIn(ctx context.Context, p *program) (tests []*test, err 
 	}
 	names, err := w.start(ctx, p, "-test.list", "^(Test|Example|Fuzz)").output()
 	for _, name := range strings.Fields(string(names)) {
+		if w.options.run != nil && !w.options.run.MatchString(name) {
+			continue
+		}
 		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") {
 			tests = append(tests, &test{program: p, name: name})
 		}
