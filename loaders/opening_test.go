@@ -259,4 +259,8 @@ func TestTimesOfSoManyBatches(t *testing.T) {
 	if plan.TimeStages {
 		t.Error("the plan that was given measures now")
 	}
+	d.WriteRecords(t, "a.tfrecords", fixture.Record(0), nil)
+	if stages, err := loaders.TimeStages(t.Context(), plan, nil, 9); !errors.Is(err, millrace.ErrSchema) || stages != nil {
+		t.Errorf("times of a bad record: %v, %v", stages, err)
+	}
 }

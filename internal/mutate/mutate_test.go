@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -192,6 +194,31 @@ func TestMutants(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(left) != 4 {
 		t.Errorf("the module holds %v, %v", left, err)
+	}
+}
+
+// Tests can be named that alone judge, and tests that take too long do not.
+func TestJudges(t *testing.T) {
+	dir := tiny(t)
+	slow := strings.Replace(codeTest, "func TestFill(t *testing.T) {", "func TestFill(t *testing.T) {\n\tfor i := 0; i < 1<<34; i++ {\n\t\tif Fill(1) == nil { break }\n\t}", 1)
+	if err := os.WriteFile(filepath.Join(dir, "tiny_test.go"), []byte(slow), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]options{
+		"TestCheck and TestBelow in no time": {longest: time.Second},
+		"TestBelow, which alone is asked":    {run: regexp.MustCompile("Below$")},
+	} {
+		o.packages = []string{"."}
+		found := map[string]bool{}
+		for _, line := range judged(t, dir, o) {
+			if _, killer, ok := strings.Cut(line, "killed by tiny."); ok {
+				killer, _, _ = strings.Cut(killer, " ")
+				found[killer] = true
+			}
+		}
+		if !found["TestBelow"] || found["TestCheck"] != strings.Contains(name, "TestCheck") || found["TestFill"] {
+			t.Errorf("%s: mutants were found by %v", name, found)
+		}
 	}
 }
 
