@@ -24,6 +24,16 @@ type ModelConfig struct {
 	// VersionLabels are other names of versions: "stable", "canary". A request
 	// may name a label instead of a version.
 	VersionLabels map[string]int64
+	// Logging says which requests to log. Nil: as [Options.Logging] says.
+	Logging *LoggingConfig
+}
+
+// LoggingConfig says which requests of a model to log, and where; see
+// [millrace/serving/requestlog].
+type LoggingConfig struct {
+	FilenamePrefix string
+	SamplingRate   float64 // from 0, none, to 1, all
+	MaxFileBytes   int64   // from which on another file begins; 0: 64 MiB
 }
 
 // VersionPolicy says which of the versions that are there to serve. The zero value
@@ -71,6 +81,9 @@ type Options struct {
 	// Batching makes requests share batches. Its Scheduler serves all models.
 	// Nil: each request runs alone.
 	Batching *batching.Options
+	// Logging says which requests to log of models that do not say it themselves. Nil:
+	// none.
+	Logging *LoggingConfig
 	// OnBatch is told of each batch. It replaces the OnBatch of Batching. Nil:
 	// nobody is.
 	OnBatch func(BatchInfo)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+
+	"millrace/serving/requestlog"
 )
 
 // Server keeps models ready. Many goroutines may use it. [Server.Close] ends it.
@@ -19,6 +22,9 @@ type Server struct {
 	models   map[string]*model
 	changed  chan struct{} // closed and replaced when a state changes
 	acquired int           // by requests
+	logs     map[LoggingConfig]*requestlog.Log
+
+	logged atomic.Bool // logs has one: requests take no lock to find out
 	closed   bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/serving/requestlog"
 	"millrace/tfbridge"
 )
 
@@ -15,7 +16,7 @@ import (
 // If none of the versions that a model has can be loaded, that is an error, of the
 // classes of [graph.LoadModel]. When ctx is done, New gives up.
 func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error) {
-	s := &Server{options: o.complete(), models: map[string]*model{}, changed: make(chan struct{})}
+	s := &Server{options: o.complete(), models: map[string]*model{}, logs: map[LoggingConfig]*requestlog.Log{}, changed: make(chan struct{})}
 	s.loading = make(chan struct{}, s.options.NumLoadThreads)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if err := s.replace(ctx, configs, 0); err != nil {
@@ -38,6 +39,9 @@ func (s *Server) ReplaceConfig(ctx context.Context, configs []ModelConfig) error
 // replace is ReplaceConfig with a number of retries.
 func (s *Server) replace(ctx context.Context, configs []ModelConfig, retries int) error {
 	if err := checkConfigs(configs); err != nil {
+		return err
+	}
+	if err := s.openLogs(configs); err != nil {
 		return err
 	}
 	if err := s.exchange(configs); err != nil {
@@ -177,5 +181,5 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.work.Wait()
-	return nil
+	return s.closeLogs()
 }

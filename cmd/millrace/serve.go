@@ -36,6 +36,7 @@ type serveFlags struct {
 	maxRequests  int
 	drain        time.Duration
 	jsonLog      bool
+	logging      serving.LoggingConfig
 
 	pollWait     int
 	retries      int
@@ -132,6 +133,9 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.StringArrayVar(&f.allow, "allow-op", nil, "allow the operation `NAME` although it touches the host; may be repeated")
 	s.BoolVar(&f.unchecked, "unchecked", false, "DANGEROUS: load models that the policy refuses; they can do whatever this process can")
 	s.DurationVar(&f.drain, "drain", 30*time.Second, "longest time for the requests in flight at the end")
+	s.StringVar(&f.logging.FilenamePrefix, "request-log", "", "log requests to TFRecord files whose paths begin with `PREFIX`, as PredictionLog and, if there are Examples, as those")
+	s.Float64Var(&f.logging.SamplingRate, "request-log-rate", 0.01, "share of the requests that are logged, from 0 to 1")
+	s.Int64Var(&f.logging.MaxFileBytes, "request-log-file-bytes", 64<<20, "size from which on the log goes on in another file")
 	s.BoolVar(&f.jsonLog, "log-json", false, "write the log as JSON")
 }
 
@@ -164,6 +168,9 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 			AllowOps: f.allow, Unchecked: f.unchecked, Runtime: p.runtimeOptions(),
 			Session: &tfbridge.SessionOptions{SoftPlacement: true, IntraOpThreads: f.intra, InterOpThreads: f.inter},
 		},
+	}
+	if f.logging.FilenamePrefix != "" {
+		o.Logging = &f.logging
 	}
 	if f.tags != "" {
 		o.Model.Tags = strings.Split(f.tags, ",")

@@ -60,6 +60,7 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 		return err
 	}
 	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.registry.MustRegister(s.loggedRequests()...)
 	options.Logger, options.OnBatch = s.log, s.metrics.Batch
 	if s.models, err = serving.New(ctx, configs, options); err != nil {
 		return err
@@ -86,6 +87,22 @@ func (p *program) logger(json bool) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(p.stderr, nil))
 	}
 	return slog.New(slog.NewTextHandler(p.stderr, nil))
+}
+
+// loggedRequests returns the metrics of the request log.
+func (s *modelServer) loggedRequests() []prometheus.Collector {
+	count := func(name, help string, of func(written, dropped int64) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "millrace", Subsystem: "serving", Name: name, Help: help}, func() float64 {
+			if s.models == nil {
+				return 0
+			}
+			return float64(of(s.models.LoggedRequests()))
+		})
+	}
+	return []prometheus.Collector{
+		count("logged_requests_total", "Requests written to the request log.", func(written, _ int64) int64 { return written }),
+		count("dropped_log_requests_total", "Sampled requests that the request log had no room for, or could not write.", func(_, dropped int64) int64 { return dropped }),
+	}
 }
 
 // names returns the names of the models.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"millrace/internal/servingproto"
 	"millrace/loaders"
 	"millrace/serving"
 	"millrace/serving/internal/inference"
@@ -22,6 +23,13 @@ func (c *call) classify(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.LogRequest(r.key(), func() *servingproto.PredictionLog {
+		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
+		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{
+			Request:  &servingproto.ClassificationRequest{ModelSpec: spec, Input: serving.Input(records)},
+			Response: &servingproto.ClassificationResponse{ModelSpec: spec, Result: answer},
+		}}}
+	})
 	b := []byte(`{"results":[`)
 	for i, example := range answer.GetClassifications() {
 		b = comma(b, i)
@@ -50,6 +58,13 @@ func (c *call) regress(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.LogRequest(r.key(), func() *servingproto.PredictionLog {
+		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
+		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_RegressLog{RegressLog: &servingproto.RegressLog{
+			Request:  &servingproto.RegressionRequest{ModelSpec: spec, Input: serving.Input(records)},
+			Response: &servingproto.RegressionResponse{ModelSpec: spec, Result: answer},
+		}}}
+	})
 	b := []byte(`{"results":[`)
 	for i, r := range answer.GetRegressions() {
 		b = appendFloat(comma(b, i), float64(r.GetValue()), 32)

@@ -8,7 +8,10 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/servingproto"
+	"millrace/internal/tfproto"
 	"millrace/serving"
+	"millrace/serving/internal/tensorproto"
 	"millrace/tfbridge"
 )
 
@@ -39,11 +42,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	inputs := make(map[string]any, len(tensors))
-	for name, t := range tensors {
-		inputs[name] = t
-	}
-	outputs, err := v.Predict(ctx, r.signature, inputs)
+	outputs, err := r.run(ctx, v, tensors)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +63,55 @@ func (r *request) predictExamples(ctx context.Context, v *serving.Version) ([]by
 	if err != nil {
 		return nil, err
 	}
-	outputs, err := v.Predict(ctx, r.signature, map[string]any{serving.ExamplesInput: records})
+	t, err := tfbridge.NewTensor(records)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	outputs, err := r.run(ctx, v, map[string]*tfbridge.Tensor{serving.ExamplesInput: t})
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll(outputs)
 	return appendRows(nil, outputs)
+}
+
+// run runs the signature that the request names, and logs the request. The caller
+// closes the outputs.
+func (r *request) run(ctx context.Context, v *serving.Version, tensors map[string]*tfbridge.Tensor) (map[string]*tfbridge.Tensor, error) {
+	inputs := make(map[string]any, len(tensors))
+	for name, t := range tensors {
+		inputs[name] = t
+	}
+	outputs, err := v.Predict(ctx, r.signature, inputs)
+	if err != nil {
+		return nil, err
+	}
+	v.LogRequest(r.key(), func() *servingproto.PredictionLog {
+		request, answer := protos(tensors), protos(outputs)
+		if request == nil || answer == nil {
+			return nil
+		}
+		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
+		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_PredictLog{PredictLog: &servingproto.PredictLog{
+			Request:  &servingproto.PredictRequest{ModelSpec: spec, Inputs: request},
+			Response: &servingproto.PredictResponse{ModelSpec: spec, Outputs: answer},
+		}}}
+	})
+	return outputs, nil
+}
+
+// protos returns the messages of tensors, nil if one of them has none.
+func protos(tensors map[string]*tfbridge.Tensor) map[string]*tfproto.TensorProto {
+	all := make(map[string]*tfproto.TensorProto, len(tensors))
+	for name, t := range tensors {
+		p, err := tensorproto.Proto(t, true)
+		if err != nil {
+			return nil
+		}
+		all[name] = p
+	}
+	return all
 }
 
 // closeAll closes tensors.

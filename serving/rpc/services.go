@@ -78,6 +78,9 @@ func (s *services) predict(ctx context.Context, q *servingproto.PredictRequest) 
 	a, err := inference.Predict(ctx, v, q, s.inference())
 	if err == nil {
 		complete(a.ModelSpec, v)
+		v.LogRequest(a.ModelSpec.SignatureName, func() *servingproto.PredictionLog {
+			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_PredictLog{PredictLog: &servingproto.PredictLog{Request: q, Response: a}}}
+		})
 	}
 	return a, err
 }
@@ -91,6 +94,9 @@ func (s *services) classify(ctx context.Context, q *servingproto.ClassificationR
 	a, err := inference.Classify(ctx, v, q)
 	if err == nil {
 		complete(a.ModelSpec, v)
+		v.LogRequest(a.ModelSpec.SignatureName, func() *servingproto.PredictionLog {
+			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{Request: q, Response: a}}}
+		})
 	}
 	return a, err
 }
@@ -104,6 +110,9 @@ func (s *services) regress(ctx context.Context, q *servingproto.RegressionReques
 	a, err := inference.Regress(ctx, v, q)
 	if err == nil {
 		complete(a.ModelSpec, v)
+		v.LogRequest(a.ModelSpec.SignatureName, func() *servingproto.PredictionLog {
+			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_RegressLog{RegressLog: &servingproto.RegressLog{Request: q, Response: a}}}
+		})
 	}
 	return a, err
 }
@@ -120,6 +129,11 @@ func (s *services) multiInference(ctx context.Context, q *servingproto.MultiInfe
 	a, err := inference.MultiInference(ctx, v, q)
 	for _, result := range a.GetResults() {
 		complete(result.ModelSpec, v)
+	}
+	if err == nil {
+		v.LogRequest("", func() *servingproto.PredictionLog {
+			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_MultiInferenceLog{MultiInferenceLog: &servingproto.MultiInferenceLog{Request: q, Response: a}}}
+		})
 	}
 	return a, err
 }

@@ -75,3 +75,28 @@ func takesExamples(sig tfbridge.Signature) error {
 	}
 	return nil
 }
+
+// Records returns the serialized Examples of a logged request, nil if it has none.
+func Records(log *servingproto.PredictionLog) [][]byte {
+	var input *servingproto.Input
+	switch {
+	case log.GetClassifyLog() != nil:
+		input = log.GetClassifyLog().GetRequest().GetInput()
+	case log.GetRegressLog() != nil:
+		input = log.GetRegressLog().GetRequest().GetInput()
+	case log.GetMultiInferenceLog() != nil:
+		input = log.GetMultiInferenceLog().GetRequest().GetInput()
+	}
+	if input == nil {
+		return nil
+	}
+	texts, err := serialized(input)
+	if err != nil {
+		return nil
+	}
+	records := make([][]byte, len(texts))
+	for i, text := range texts {
+		records[i] = []byte(text)
+	}
+	return records
+}

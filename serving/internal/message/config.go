@@ -21,6 +21,11 @@ func ModelConfigs(m *servingproto.ModelServerConfig) ([]serving.ModelConfig, err
 			return nil, millrace.Errorf(millrace.ErrConfig, "model %s has the platform %s, only %s is served", millrace.Quote(c.GetName()), millrace.Quote(p), platform)
 		}
 		config := serving.ModelConfig{Name: c.GetName(), BasePath: c.GetBasePath(), VersionLabels: c.GetVersionLabels()}
+		if logging := c.GetLoggingConfig(); logging != nil {
+			config.Logging = &serving.LoggingConfig{
+				FilenamePrefix: logging.GetLogCollectorConfig().GetFilenamePrefix(), SamplingRate: logging.GetSamplingConfig().GetSamplingRate(),
+			}
+		}
 		switch policy := c.GetModelVersionPolicy(); {
 		case policy.GetAll() != nil:
 			config.VersionPolicy.All = true

@@ -1,0 +1,138 @@
+package serving
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"millrace/internal/servingproto"
+	"millrace/internal/tfproto"
+	"millrace/serving/internal/inference"
+	"millrace/serving/internal/pipeline"
+	"millrace/serving/requestlog"
+)
+
+// logging returns which requests of a model to log, nil for none.
+func (s *Server) logging(c ModelConfig) *LoggingConfig {
+	config := c.Logging
+	if config == nil {
+		config = s.options.Logging
+	}
+	if config == nil || config.SamplingRate == 0 {
+		return nil
+	}
+	return config
+}
+
+// openLogs opens the request logs of models that are not open yet.
+func (s *Server) openLogs(configs []ModelConfig) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range configs {
+		config := s.logging(c)
+		if config == nil || s.logs[*config] != nil || s.closed {
+			continue
+		}
+		log, err := requestlog.Open(&requestlog.Options{
+			FilenamePrefix: config.FilenamePrefix, SamplingRate: config.SamplingRate, MaxFileBytes: config.MaxFileBytes, Logger: s.options.Logger,
+		})
+		if err != nil {
+			return err
+		}
+		s.logs[*config] = log
+		s.logged.Store(true)
+	}
+	return nil
+}
+
+// closeLogs completes the files of the request logs.
+func (s *Server) closeLogs() error {
+	var errs []error
+	for _, log := range s.logs {
+		errs = append(errs, log.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// LoggedRequests returns how many requests were written to logs, and how many were
+// dropped because they came faster than they could be written.
+func (s *Server) LoggedRequests() (written, dropped int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, log := range s.logs {
+		w, d := log.Counts()
+		written, dropped = written+w, dropped+d
+	}
+	return written, dropped
+}
+
+// LogRequest logs a request that was answered, if the sampling chooses it. Only then
+// it calls describe, which returns the message without metadata; nil is not logged. The
+// message must not change afterwards.
+func (v *Version) LogRequest(signature string, describe func() *servingproto.PredictionLog) {
+	log, rate := v.requestLog()
+	if log == nil || !log.Sample() {
+		return
+	}
+	message := describe()
+	if message == nil {
+		return
+	}
+	message.LogMetadata = &servingproto.LogMetadata{
+		ModelSpec:      &servingproto.ModelSpec{Name: v.Name, VersionChoice: versionNumber(v.Number), SignatureName: signature},
+		SamplingConfig: &servingproto.SamplingConfig{SamplingRate: rate},
+		TimestampSecs:  time.Now().Unix(),
+	}
+	log.Add(message, v.examplesOf(signature, message))
+}
+
+// requestLog returns the log of the version's model, nil if there is none.
+func (v *Version) requestLog() (*requestlog.Log, float64) {
+	s := v.server
+	if !s.logged.Load() {
+		return nil, 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.models[v.Name]
+	if m == nil {
+		return nil, 0
+	}
+	config := s.logging(m.config)
+	if config == nil {
+		return nil, 0
+	}
+	return s.logs[*config], config.SamplingRate
+}
+
+// examplesOf returns the Examples of a request: those of Classify and the like, and
+// the records for a loader.
+func (v *Version) examplesOf(signature string, message *servingproto.PredictionLog) [][]byte {
+	if r := message.GetPredictLog().GetRequest(); r != nil {
+		if v.Loader(signature) == nil {
+			return nil
+		}
+		return r.GetInputs()[pipeline.Input].GetStringVal()
+	}
+	return inference.Records(message)
+}
+
+// Input returns the input of a request of serialized Examples, for its log.
+func Input(records []string) *servingproto.Input {
+	list := &servingproto.ExampleList{}
+	for _, r := range records {
+		e := &tfproto.Example{}
+		if err := proto.Unmarshal([]byte(r), e); err != nil {
+			return nil
+		}
+		list.Examples = append(list.Examples, e)
+	}
+	return &servingproto.Input{Kind: &servingproto.Input_ExampleList{ExampleList: list}}
+}
+
+// versionNumber returns a version as a ModelSpec holds it.
+func versionNumber(n int64) *servingproto.ModelSpec_Version {
+	return &servingproto.ModelSpec_Version{Version: wrapperspb.Int64(n)}
+}
