@@ -37,7 +37,7 @@ type Objective struct {
 	L2        float64 // the loss grows by this times the sum of the squares of the trained variables
 
 	// Variables are patterns for the names of the variables to train, as path.Match
-	// has them, except that * also matches a slash. A name is one that Python gave
+	// has them, except that * and ? also match a slash. A name is one that Python gave
 	// the variable, or its path in a checkpoint. Nil means all variables of floating
 	// point that the loss depends on, without those that Python marked as not
 	// trainable, such as the moving averages of a batch normalization.
@@ -196,7 +196,7 @@ func (n variableName) wanted(v gradients.Variable, patterns []string) bool {
 	})
 }
 
-// matches is path.Match where * also matches a slash.
+// matches is path.Match where * and ? also match a slash.
 func matches(pattern, name string) bool {
 	const other = "\x00" // in no name
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", other), strings.ReplaceAll(name, "/", other))

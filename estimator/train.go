@@ -108,9 +108,6 @@ type TrainResult struct {
 // The caller closes the model. It may run other pipelines of the model in the
 // meantime; see [Model]. One process at a time may train in dir.
 func Train(ctx context.Context, m *Model, src Source, dir string, o *TrainOptions) (*TrainResult, error) {
-	if o == nil {
-		o = &TrainOptions{}
-	}
 	return TrainAndEvaluate(ctx, m, src, nil, dir, o)
 }
 

@@ -24,9 +24,6 @@ func (t *training) loop(ctx context.Context) error {
 		return nil
 	}
 	run := &RunOptions{State: t.position, prepareSave: true}
-	if t.o.Steps > 0 {
-		run.Steps = t.o.Steps - t.step
-	}
 	if wanted, before := t.o.Profile, t.step; wanted != nil {
 		run.Trace = func(step int64) bool { return wanted.contains(before + step) }
 	}
