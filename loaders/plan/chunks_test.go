@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"testing"
+
+	"millrace/internal/machine"
+	"millrace/loaders/chunks"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// A row with its context may be as long as what it is padded to, if that is fixed.
+func TestRowsFit(t *testing.T) {
+	p := New(&spec.Spec{
+		Chunks: &spec.Chunks{Sequences: []spec.Sequence{{Tensor: "x", Left: 2, Right: 1}, {Tensor: "y"}, {Tensor: "z", Left: 9}}, Aligned: true},
+		Padding: []spec.Pad{
+			{Tensor: "w", Shape: []int64{1}}, {Tensor: "y", Shape: []int64{4}}, {Tensor: "x", Shape: []int64{6, 1}}, {Tensor: "z", Shape: []int64{-1}},
+		},
+	}, nil)
+	for _, tt := range []struct {
+		sequence int
+		frames   int64
+		fits     bool
+	}{{0, 3, true}, {0, 4, false}, {1, 4, true}, {1, 5, false}, {2, 99, true}} {
+		if err := p.CheckRowFits(tt.sequence, tt.frames); (err == nil) != tt.fits {
+			t.Errorf("%d frames of sequence %d: %v", tt.frames, tt.sequence, err)
+		}
+	}
+	for _, tt := range []struct {
+		aligned bool
+		lengths []int64
+		fits    bool
+	}{{true, []int64{3, 3, 3}, true}, {true, []int64{3, 3, 2}, false}, {true, []int64{4, 3, 4}, false}, {false, []int64{1, 2, 3}, true}} {
+		p.Chunks.Aligned = tt.aligned
+		if err := p.CheckAligned(tt.lengths); (err == nil) != tt.fits {
+			t.Errorf("lengths %d: %v", tt.lengths, err)
+		}
+	}
+}
+
+// How many rows a run gives is known where all sequences have one length, and
+// the epochs that take a longer part of them are counted as such.
+func TestRowsOfChunks(t *testing.T) {
+	scan := &Scan{Indexes: []*tfrecord.Index{{Records: 4}, {Records: 3}}}
+	fixed := &spec.Feature{Name: "x", DType: tfbridge.Float, Shape: []int64{10}}
+	list := &spec.Feature{Name: "x", DType: tfbridge.Float, VarLen: true}
+	for _, tt := range []struct {
+		feature   *spec.Feature
+		cut       chunks.Cut
+		epochs    int64
+		partition int64
+		rows      int64
+		known     bool
+	}{
+		{fixed, chunks.Cut{Size: 4, Step: 4}, 1, 1, 21, true},
+		{fixed, chunks.Cut{Size: 4, Step: 4}, 2, 1, 42, true},
+		{fixed, chunks.Cut{Size: 4, Step: 4, DropTail: true}, 1, 1, 14, true},
+		{fixed, chunks.Cut{Size: 4, Step: 4}, 1, 2, 12, true}, // 4 of 7 sequences
+		{fixed, chunks.Cut{Size: 4, Step: 4}, 3, 2, 33, true},
+		{fixed, chunks.Cut{}, 2, 3, 5, true},
+		{list, chunks.Cut{}, 2, 1, 14, true},
+		{list, chunks.Cut{Size: 4, Step: 4}, 2, 1, 0, false},
+		{fixed, chunks.Cut{Size: 4, Step: 4}, 0, 1, 0, false},
+	} {
+		s := &spec.Spec{Epochs: tt.epochs, Primaries: []spec.Primary{{From: fixed, To: "other"}, {From: tt.feature, To: "x"}}, Chunks: &spec.Chunks{
+			Sequences: []spec.Sequence{{Tensor: "x"}}, Cut: tt.cut, Partition: tt.partition,
+		}}
+		rows, known := New(s, nil).Rows(scan)
+		if rows != tt.rows || known != tt.known {
+			t.Errorf("%+v, %d epochs of %d parts: %d rows, %v, want %d, %v", tt.cut, tt.epochs, tt.partition, rows, known, tt.rows, tt.known)
+		}
+		if rows, known := New(s, nil).Rows(&Scan{Indexes: []*tfrecord.Index{{Records: 4}, nil}}); rows != 0 || known {
+			t.Errorf("with a file that was not counted: %d rows, %v", rows, known)
+		}
+	}
+}
+
+// Sums and products of sizes end at the largest number.
+func TestSizesDoNotOverflow(t *testing.T) {
+	const most = machine.Unlimited - 1
+	for _, tt := range []struct{ a, b, sum, product int64 }{
+		{0, 0, 0, 0}, {2, 3, 5, 6}, {most, 0, most, 0}, {0, most, most, 0}, {most, 1, machine.Unlimited, most}, {most, most, most, most},
+		{most / 2, 2, most/2 + 2, most / 2 * 2}, {2, most / 2, most/2 + 2, most / 2 * 2}, {most/2 + 1, 2, most/2 + 3, most}, {1 << 40, 1 << 40, 1 << 41, most},
+	} {
+		if sum := add(tt.a, tt.b); sum != tt.sum && tt.sum != machine.Unlimited {
+			t.Errorf("%d and %d are %d, want %d", tt.a, tt.b, sum, tt.sum)
+		}
+		if product := multiply(tt.a, tt.b); product != tt.product {
+			t.Errorf("%d times %d is %d, want %d", tt.a, tt.b, product, tt.product)
+		}
+	}
+}
+
+// How much of a tensor is padding is known of known shapes, and measured of others
+// under names that no tensor has.
+func TestShareOfPadding(t *testing.T) {
+	s := &spec.Spec{
+		Tensors: []spec.TensorSpec{
+			{Name: "half", Shape: []int64{4}}, {Name: "none", Shape: []int64{2, 3}}, {Name: "nothing", Shape: []int64{0}}, {Name: "list", Shape: []int64{-1, 2}},
+			{Name: "id", Shape: []int64{}}, {Name: "elements of list", Shape: []int64{}},
+		},
+		Padding: []spec.Pad{{Shape: []int64{8}}, {Shape: []int64{-1, 3}}, {Shape: []int64{0}}, {Shape: []int64{9, 2}}, {Shape: []int64{}}, {Shape: []int64{}}},
+	}
+	p := New(s, nil)
+	q, tensors := p.MeasurePadding()
+	want := []PaddedTensor{{Name: "half", Share: 0.5}, {Name: "none"}, {Name: "nothing"}, {Name: "list", Counter: "elements of list'"}}
+	if len(tensors) != len(want) {
+		t.Fatalf("got %+v, want %+v", tensors, want)
+	}
+	for i := range want {
+		if tensors[i] != want[i] {
+			t.Errorf("got %+v, want %+v", tensors[i], want[i])
+		}
+	}
+	last := len(s.Tensors)
+	if len(q.Tensors) != last+1 || q.Tensors[last].Name != "elements of list'" || q.Tensors[last].DType != tfbridge.Int64 || len(q.Padding) != last+1 || len(p.Tensors) != last {
+		t.Errorf("measured by %+v, %+v; planned %+v", q.Tensors, q.Padding, p.Tensors)
+	}
+	if m := q.Measures; len(m) != 1 || m[0] != (spec.Measure{To: "elements of list'", Kind: spec.ElementCount, Tensor: "list"}) || q.Padding[last].Value != int64(0) {
+		t.Errorf("measures %+v, padding %+v", m, q.Padding[last])
+	}
+}

@@ -1,0 +1,309 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/internal/test/fixture"
+	"millrace/loaders/plan"
+	"millrace/loaders/spec"
+	"millrace/tfrecord/example"
+)
+
+// feature is an entry of a manifest.
+func feature(name, dtype, kind string, shape ...int) fixture.Object {
+	return fixture.Object{"name": name, "dtype": dtype, "shape": append([]int{}, shape...), "deserialize_type": kind}
+}
+
+// listsOf returns a SequenceExample with a list of so many numbers "v".
+func listsOf(lengths ...int) (records [][]byte) {
+	for _, n := range lengths {
+		list := make([]example.Feature, n)
+		for i := range list {
+			list[i] = fixture.Ints(int64(i))
+		}
+		records = append(records, example.MarshalSequence(nil, []example.NamedList{{Name: "v", Features: list}}))
+	}
+	return records
+}
+
+// newDataset returns a dataset whose loader, of a type, reads all features of
+// the manifest under their names.
+func newDataset(t *testing.T, kind string, sequences bool, features []fixture.Object, args fixture.Object) *fixture.Dataset {
+	d := fixture.New(t)
+	d.Type, d.Manifest["allow_var_len"], d.Manifest["features"] = kind, sequences, features
+	var primaries []fixture.Object
+	for _, f := range features {
+		if sequences {
+			f["var_len"] = f["name"] == "v"
+		}
+		primaries = append(primaries, fixture.Object{"from_name": f["name"], "to_name": f["name"]})
+	}
+	d.Args["primary_features"], d.Args["seed"] = primaries, 1
+	maps.Copy(d.Args, args)
+	for key, value := range d.Args {
+		if value == nil && key != "epochs" {
+			delete(d.Args, key)
+		}
+	}
+	return d
+}
+
+// dataset is a dataset with what its plan is about.
+type dataset struct {
+	name string
+	*fixture.Dataset
+}
+
+// datasets are what no case of the format has: buckets, features of any number of
+// values, large tensors, files and records that are too few.
+func datasets(t *testing.T) (all []dataset) {
+	add := func(name string, d *fixture.Dataset, records ...[]byte) *fixture.Dataset {
+		d.WriteRecords(t, "a.tfrecords", records...)
+		all = append(all, dataset{name, d})
+		return d
+	}
+	lists := []fixture.Object{feature("v", "int64", "int")}
+	buckets := func(extra fixture.Object, bounds ...int) fixture.Object {
+		bucket := fixture.Object{"tensor": "v", "axis": 0, "boundaries": bounds}
+		maps.Copy(bucket, extra)
+		return fixture.Object{"padding": true, "bucket_by_length": bucket}
+	}
+	add("buckets", newDataset(t, "independent", true, lists, buckets(nil, 2, 4)), listsOf(1, 3, 5)...)
+	add("ten buckets", newDataset(t, "independent", true, lists, buckets(nil, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)), listsOf(1)...)
+	many := buckets(nil, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+	many["drop_remainder"] = true
+	add("eleven buckets", newDataset(t, "independent", true, lists, many), listsOf(1)...)
+	elements := buckets(nil, 2, 4)
+	elements["batch_by_elements"], elements["epochs"] = 8, nil
+	add("buckets of elements", newDataset(t, "independent", true, lists, elements), listsOf(1, 2)...)
+
+	variable := []fixture.Object{feature("w", "float32", "float", -1, 2), feature("k", "int64", "int")}
+	values := func(n int) []byte {
+		return example.Marshal([]example.Named{{Name: "w", Feature: fixture.Floats(make([]float32, n)...)}, {Name: "k", Feature: fixture.Ints(1)}})
+	}
+	add("features of any number of values", newDataset(t, "independent", false, variable, fixture.Object{"padding": true}), values(4), values(0))
+	add("counted features", newDataset(t, "independent", false, variable, fixture.Object{
+		"padding": []fixture.Object{{"tensor": "w", "shape": []int{5, 4}}}, "secondary_features": []fixture.Object{
+			{"to_name": "elements of w", "type": "lengths", "args": fixture.Object{"tensor": "w"}},
+		}}), values(4))
+
+	wide := []fixture.Object{feature("k", "float32", "float", 1000)}
+	record := example.Marshal([]example.Named{{Name: "k", Feature: fixture.Floats(make([]float32, 1000)...)}})
+	add("tensors of which 131 are half a MiB", newDataset(t, "independent", false, wide, fixture.Object{"target_batch_size": 40}), record, record)
+	small := []fixture.Object{feature("k", "int8", "int")}
+	add("tensors of a byte", newDataset(t, "independent", false, small, fixture.Object{"target_batch_size": 200_000}), values(0))
+	add("static padding", newDataset(t, "independent", false, wide, fixture.Object{"padding": []fixture.Object{{"tensor": "k", "shape": []int{1500}}}}), record)
+	add("padding of nothing", newDataset(t, "independent", false, wide, fixture.Object{
+		"padding": true, "processing_steps": []fixture.Object{{"tensor": "k", "type": "slice", "args": fixture.Object{"slice": "[1:1]"}}},
+	}), record)
+
+	chunk := func(size, step int, more fixture.Object) fixture.Object {
+		args := fixture.Object{"target_batch_size": nil, "drop_remainder": nil, "batch_size": 2 * size, "chunk_size": size, "chunk_step": step}
+		maps.Copy(args, more)
+		return args
+	}
+	add("chunks of records of one length", newDataset(t, "chunked_sequence", false, wide, chunk(300, 200, fixture.Object{"epochs": 2})), record, record, record)
+	add("chunks of which none is whole", newDataset(t, "chunked_sequence", true, lists, chunk(6, 6, fixture.Object{"tail": "drop", "epochs": 2})), listsOf(3, 5, 0)...)
+	add("chunks of no frames", newDataset(t, "chunked_sequence", true, lists, chunk(6, 6, fixture.Object{"epochs": nil})), listsOf(0, 0)...)
+	add("no sequences", newDataset(t, "chunked_sequence", true, lists, chunk(6, 6, fixture.Object{"epochs": nil})))
+	add("a part of the sequences", newDataset(t, "chunked_sequence", false, wide, chunk(1000, 1000, fixture.Object{"partition_epoch": 2, "epochs": 3})), record, record, record)
+
+	windows := fixture.Object{"min_window": 3, "max_window": 3}
+	add("windows of text", newDataset(t, "continuous_sequence", false, []fixture.Object{feature("k", "string", "string", 4)}, windows),
+		example.Marshal([]example.Named{{Name: "k", Feature: example.Feature{Kind: example.Bytes, Bytes: make([][]byte, 4)}}}))
+	add("files too short", newDataset(t, "continuous_sequence", true, lists, fixture.Object{"min_window": 9, "max_window": 9, "epochs": 2}), listsOf(4, 4)...).
+		WriteRecords(t, "b.tfrecords", listsOf(8)...)
+	add("a file without records", newDataset(t, "discrete_sequence", true, lists, fixture.Object{"min_window": 1, "max_window": 1, "padding": true, "epochs": nil}))
+	return all
+}
+
+// listed replaces a dataset's folder by a list of paths.
+func listed(t *testing.T, d *fixture.Dataset, paths ...string) {
+	t.Helper()
+	list := d.Dir + "/files.txt"
+	if err := os.WriteFile(list, []byte(strings.Join(paths, "\n")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d.Args["dataset"] = fixture.Object{"type": "list", "args": fixture.Object{"manifest_file": d.Path("__manifest__.json"), "list_file": list}}
+}
+
+// checked saves a dataset and plans its loader.
+func checked(t *testing.T, d *fixture.Dataset, library string) *plan.Plan {
+	t.Helper()
+	d.Save(t)
+	seed := int64(1)
+	s, problems := spec.Check(d.Config(), &spec.Options{Seed: &seed})
+	if s == nil {
+		t.Fatal(problems)
+	}
+	return plan.New(s, &plan.Options{NativeLibrary: library})
+}
+
+// TestPlansOfDatasets is TestPlansOfCases for what no case has.
+func TestPlansOfDatasets(t *testing.T) {
+	var got strings.Builder
+	for _, d := range datasets(t) {
+		t.Run(d.name, func(t *testing.T) { got.WriteString(planText(t, d)) })
+	}
+	golden(t, "datasets.txt", got.String())
+}
+
+func planText(t *testing.T, d dataset) string {
+	p := checked(t, d.Dataset, "")
+	text := fmt.Sprintf("=== %s\n%s", d.name, decisions(t, p))
+	native := checked(t, d.Dataset, "library")
+	for line := range strings.Lines(rewrites(native) + decisions(t, native)) {
+		if !strings.Contains(text, line) {
+			text += "natively" + line
+		}
+	}
+	digestOf(t, p)
+	relative(p, d.Dir)
+	return strings.ReplaceAll(text+p.Explain(), d.Dir, "${DIR}") + "\n"
+}
+
+// Remote files are read by our own operations alone, and of what they hold
+// nothing is known before.
+func TestPlanOfRemoteFiles(t *testing.T) {
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 5)...)
+	listed(t, d, d.Path("a.tfrecords"), "gs://bucket/b.tfrecords")
+	p := checked(t, d, "")
+	_, err := p.Scan(t.Context())
+	var e *millrace.Error
+	if !errors.As(err, &e) || e.Class != millrace.ErrRuntime || e.File != "gs://bucket/b.tfrecords" || e.Loader != d.Config() {
+		t.Errorf("without our own operations: %v", err)
+	}
+	p = checked(t, d, "library")
+	scan, err := p.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, known := scan.Records(); n != 0 || known {
+		t.Errorf("%d records, %v", n, known)
+	}
+	if rows, known := p.Rows(scan); rows != 0 || known || scan.Count(0) != 5 || scan.Count(1) != -1 || p.Place(scan, 0, 1) != "" {
+		t.Errorf("%d rows, %v; %d and %d records, %q", rows, known, scan.Count(0), scan.Count(1), p.Place(scan, 0, 1))
+	}
+	if text := p.Explain(); !strings.Contains(strings.Join(strings.Fields(text), " "), "gs://bucket/b.tfrecords remote") || !strings.Contains(text, "2 files") {
+		t.Errorf("got\n%s", text)
+	}
+	if err := errors.Join(scan.Changed(), p.FindBadRecord(t.Context())); err != nil {
+		t.Error(err)
+	}
+	w := newDataset(t, "continuous_sequence", false, []fixture.Object{feature("k", "float32", "float", 4)}, fixture.Object{"min_window": 3, "max_window": 3, "epochs": 2})
+	listed(t, w, "gs://bucket/a.tfrecords")
+	p = checked(t, w, "library")
+	if scan, err = p.Scan(t.Context()); err != nil || p.GroupSize(scan) != 8 || p.CheckFileLengths(t.Context(), scan) != nil {
+		t.Errorf("windows: %v, %d records at once", err, p.GroupSize(scan))
+	}
+	if short, err := p.ShortFiles(t.Context(), scan); len(short) > 0 || err != nil {
+		t.Errorf("too short: %v, %v", short, err)
+	}
+	if native := p.Native(); native.Applied || !strings.Contains(native.Why, "remote") {
+		t.Errorf("windows of remote files: %+v", native)
+	}
+}
+
+// A record that is at fault is found again by its place, with the words that the
+// manifest gives, and no other record is.
+func TestReread(t *testing.T) {
+	for _, compression := range []any{nil, "gzip"} {
+		d := fixture.New(t)
+		d.Manifest["compression"] = compression
+		bad := example.Marshal([]example.Named{{Name: "id", Feature: fixture.Ints(1, 2)}, {Name: "xs", Feature: fixture.Floats(1, 2)}})
+		d.WriteRecords(t, "a.tfrecords", fixture.Record(0), bad, fixture.Record(2), nil)
+		d.WriteRecords(t, "b.tfrecords", bad)
+		p := checked(t, d, "")
+		for _, tt := range []struct {
+			file   string
+			record int64
+			words  string // "": nothing is found
+		}{
+			{"a.tfrecords", 0, ""}, {"a.tfrecords", 1, `a.tfrecords: record 1 (offset `}, {"a.tfrecords", 2, ""},
+			{"a.tfrecords", 3, "an empty record (0 bytes)"}, {"a.tfrecords", 9, ""}, {"a.tfrecords", -1, ""},
+			{"b.tfrecords", 0, `b.tfrecords: record 0 (offset 0): feature "id": 2 values are stored`}, {"c.tfrecords", 0, ""},
+		} {
+			err := p.Reread(t.Context(), &millrace.Error{File: d.Path(tt.file), Record: tt.record})
+			var e *millrace.Error
+			if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.Loader != d.Config() || !strings.Contains(err.Error(), tt.words)) {
+				t.Errorf("%v %s, record %d: %v, want %q", compression, tt.file, tt.record, err, tt.words)
+			}
+		}
+		if err := p.FindBadRecord(t.Context()); err == nil || !strings.Contains(err.Error(), "a.tfrecords: record 1 ") {
+			t.Errorf("the first bad record: %v", err)
+		}
+		p.CheckRecords = true
+		if scan, err := p.Scan(t.Context()); scan != nil || err == nil || !strings.Contains(err.Error(), "a.tfrecords: record 1 ") {
+			t.Errorf("a scan of all records: %v, %v", scan, err)
+		}
+		ended, stop := context.WithCancel(t.Context())
+		stop()
+		_, scanned := p.Scan(ended)
+		for _, err := range []error{p.FindBadRecord(ended), p.Reread(ended, &millrace.Error{File: d.Path("a.tfrecords"), Record: 3}), scanned} {
+			if !errors.Is(err, millrace.ErrCanceled) {
+				t.Errorf("after the context ended: %v", err)
+			}
+		}
+	}
+}
+
+// Measuring the time of stages takes one epoch, and leaves the plan as it is.
+func TestMeasureTime(t *testing.T) {
+	d := fixture.New(t)
+	d.Args["epochs"] = 3
+	d.WriteRecords(t, "a.tfrecords", fixture.Record(0))
+	p := checked(t, d, "")
+	if q := p.MeasureTime(); !q.TimeStages || q.Epochs != 1 || p.TimeStages || p.Epochs != 3 {
+		t.Errorf("measured %+v, planned %+v", q, p)
+	}
+}
+
+// What is wrong with a record of the other form, or of another list, is said with
+// what to change in the manifest.
+func TestHintsOfForms(t *testing.T) {
+	single := example.Marshal([]example.Named{{Name: "v", Feature: fixture.Ints(1)}})
+	other := example.Marshal([]example.Named{{Name: "u", Feature: fixture.Ints(1)}})
+	list := listsOf(2)[0]
+	both := example.MarshalSequence([]example.Named{{Name: "v", Feature: fixture.Ints(1)}}, []example.NamedList{{Name: "u"}})
+	otherList := example.MarshalSequence(nil, []example.NamedList{{Name: "u"}})
+	for _, tt := range []struct {
+		name      string
+		sequences bool
+		varLen    bool
+		record    []byte
+		words     string
+		hint      string
+	}{
+		{"a list for a feature", false, false, list, "the record has no such feature", "; it looks like a SequenceExample: set allow_var_len in the manifest"},
+		{"another feature", false, false, other, "the record has no such feature", ""},
+		{"another list for a feature", false, false, otherList, "the record has no such feature", "; it looks like a SequenceExample: set allow_var_len in the manifest"},
+		{"a feature for a list", true, true, single, "the record has no such feature list", "; it looks like an Example: set allow_var_len to false in the manifest"},
+		{"another feature for a list", true, true, other, "the record has no such feature list", "; it looks like an Example, which has no feature lists"},
+		{"a feature of the context for a list", true, true, both, "the record has no such feature list", "; the context has a feature of this name: set var_len to false in the manifest"},
+		{"another list", true, true, otherList, "the record has no such feature list", ""},
+		{"a list for a feature of the context", true, false, list, "the record has no such feature", "; there is a feature list of this name: set var_len in the manifest"},
+		{"neither", true, false, otherList, "the record has no such feature", ""},
+		{"a feature where it should be", true, false, single, "", ""},
+		{"a list where it should be", true, true, list, "", ""},
+	} {
+		f := feature("v", "int64", "int")
+		d := newDataset(t, "independent", tt.sequences, []fixture.Object{f}, fixture.Object{"padding": true})
+		if tt.sequences {
+			f["var_len"] = tt.varLen
+		}
+		d.WriteRecords(t, "a.tfrecords", tt.record)
+		err := checked(t, d, "").FindBadRecord(t.Context())
+		var e *millrace.Error
+		if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.Msg != tt.words+tt.hint || e.Feature != "v") {
+			t.Errorf("%s: got %v, want %s%s", tt.name, err, tt.words, tt.hint)
+		}
+	}
+}
