@@ -219,17 +219,6 @@ func TestSessionOfSmallModels(t *testing.T) {
 	}
 }
 
-// Names of tensors in graphs are read as TensorFlow writes them.
-func TestTensorNames(t *testing.T) {
-	for text, want := range map[string]tensorName{
-		"a": {"a", 0}, "a:0": {"a", 0}, "a/b:12": {"a/b", 12}, "^a/b": {"a/b", -1}, "a:x": {"a:x", 0}, "": {"", 0},
-	} {
-		if got := parseTensorName(text); got != want {
-			t.Errorf("%q is %+v, want %+v", text, got, want)
-		}
-	}
-}
-
 // Steps that draw random numbers, read variables or look up tables may run beside
 // others; steps that assign, count or write may not.
 func TestOperationsThatChangeState(t *testing.T) {
