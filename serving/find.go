@@ -55,12 +55,25 @@ func (s *Server) find(spec ModelSpec) (*Version, error) {
 		}
 		return nil, errorf(tfbridge.NotFound, "Servable not found for request: Specific(%s, %d)", millrace.Quote(spec.Name), number)
 	}
-	for _, n := range m.numbers() {
-		if v := m.versions[n]; v.state == Available {
-			return v, nil
-		}
+	if v := m.latest(); v != nil {
+		return v, nil
 	}
 	return nil, errorf(tfbridge.NotFound, "Servable not found for request: Latest(%s)", millrace.Quote(spec.Name))
+}
+
+// latest returns the available version with the highest number, nil if there is
+// none. The model may be nil.
+func (m *model) latest() *Version {
+	var best *Version
+	if m == nil {
+		return nil
+	}
+	for n, v := range m.versions {
+		if v.state == Available && (best == nil || n > best.Number) {
+			best = v
+		}
+	}
+	return best
 }
 
 // number returns the number of the version that a spec names, if it names one. The

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -59,6 +60,16 @@ func (v *Version) run(ctx context.Context, signature string, inputs map[string]a
 		return b.Predict(ctx, inputs, outputs...)
 	}
 	return v.model.Call(ctx, signature, inputs, outputs...)
+}
+
+// Admit returns an error of class millrace.ErrOverloaded if the queue of a signature
+// is full, so that its requests would be refused. Who asks before it decodes a
+// request does not decode for nothing.
+func (v *Version) Admit(signature string) error {
+	if b := v.batchers[cmp.Or(signature, graph.DefaultSignature)]; b != nil {
+		return b.Admit()
+	}
+	return nil
 }
 
 // Release gives the version back.

@@ -80,6 +80,15 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 	return b.answer(r, outputs)
 }
 
+// Admit returns the error with which Predict would refuse a request of one row now,
+// because too many wait. It lets a server refuse requests before it decodes them.
+func (b *Batcher) Admit() error {
+	s := b.options.Scheduler
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return b.queue.admit(1)
+}
+
 // newRequest checks the inputs and returns their request. The caller closes the
 // tensors that were made of Go values.
 func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridge.Tensor, err error) {

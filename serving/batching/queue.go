@@ -24,12 +24,11 @@ type queue struct {
 
 // add appends a request to the group of its shape.
 func (q *queue) add(r *request) error {
-	o := q.options
 	if q.closed {
 		return millrace.Errorf(millrace.ErrClosed, "the batcher is closed")
 	}
-	if most := int64(o.MaxEnqueuedBatches) * int64(o.MaxBatchSize); q.rows+r.rows > most {
-		return millrace.Errorf(millrace.ErrOverloaded, "the queue of batches is full: requests with %d rows wait, %d are allowed; try again later", q.rows, most)
+	if err := q.admit(r.rows); err != nil {
+		return err
 	}
 	g := q.groups[string(r.key)]
 	if g == nil {
@@ -41,6 +40,14 @@ func (q *queue) add(r *request) error {
 	g.rows += r.rows
 	q.rows += r.rows
 	q.waiting++
+	return nil
+}
+
+// admit returns an error if there is no room for so many rows.
+func (q *queue) admit(rows int64) error {
+	if most := int64(q.options.MaxEnqueuedBatches) * int64(q.options.MaxBatchSize); q.rows+rows > most {
+		return millrace.Errorf(millrace.ErrOverloaded, "the queue of batches is full: requests with %d rows wait, %d are allowed; try again later", q.rows, most)
+	}
 	return nil
 }
 

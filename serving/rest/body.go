@@ -13,7 +13,7 @@ import (
 // firstRead is how much memory a body gets before more of it has come.
 const firstRead = 1 << 20
 
-// body returns the body of the request, decompressed.
+// body returns the body of the request, decompressed. It is valid until recycle.
 func (c *call) body() ([]byte, error) {
 	var from io.Reader = http.MaxBytesReader(c.writer, c.request.Body, c.options.MaxBodyBytes)
 	switch encoding := c.request.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
@@ -27,14 +27,26 @@ func (c *call) body() ([]byte, error) {
 	default:
 		return nil, invalid("Content-Encoding %q is not supported, gzip is", encoding)
 	}
-	var all bytes.Buffer
-	if n := c.request.ContentLength; n > 0 { // what a client claims is no reason to allocate it
-		all.Grow(int(min(n, firstRead)) + bytes.MinRead)
+	c.text, _ = c.texts.Get().(*bytes.Buffer)
+	if c.text == nil {
+		c.text = new(bytes.Buffer)
 	}
-	if _, err := all.ReadFrom(from); err != nil {
+	if n := c.request.ContentLength; n > 0 { // what a client claims is no reason to allocate it
+		c.text.Grow(int(min(n, firstRead)) + bytes.MinRead)
+	}
+	if _, err := c.text.ReadFrom(from); err != nil {
 		return nil, invalid("the body: %w", err)
 	}
-	return all.Bytes(), nil
+	return c.text.Bytes(), nil
+}
+
+// recycle keeps the memory of the body for another request, unless it is large.
+func (c *call) recycle() {
+	if c.text != nil && c.text.Cap() <= 2*firstRead {
+		c.text.Reset()
+		c.texts.Put(c.text)
+	}
+	c.text = nil
 }
 
 // minCompressed is how long an answer is at least that is compressed.

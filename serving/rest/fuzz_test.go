@@ -2,8 +2,12 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"regexp"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
@@ -29,6 +33,54 @@ func FuzzScanner(f *testing.F) {
 			t.Errorf("%q: accepted %v (%v), encoding/json says %v", text, accepted, err, valid)
 		}
 	})
+}
+
+// The paths of requests as TensorFlow Serving recognizes them.
+const pathVersion = `(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?`
+
+var pathPatterns = map[string]*regexp.Regexp{
+	"POST": regexp.MustCompile(`^(?i)/v1/models/(?P<name>[^/:]+)` + pathVersion + `:(?P<method>classify|regress|predict)$`),
+	"GET":  regexp.MustCompile(`^(?i)/v1/models/(?P<name>[^/:]+)` + pathVersion + `(?:/(?P<method>metadata))?$`),
+}
+
+// FuzzPath compares splitPath with the patterns.
+func FuzzPath(f *testing.F) {
+	for _, text := range []string{
+		"/v1/models/m:predict", "/V1/Models/m/Versions/12:REGRESS", "/v1/models/m/labels/a%20b/metadata", "/v1/models/m/versions/1x:predict",
+		"/v1/models/m/labels/:classify", "/v1/models/m", "/v1/models/m/metadata/", "/v1/models/:predict", "/v1/models/m:predict:predict",
+	} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+	f.Fuzz(func(t *testing.T, text string, post bool) {
+		if !ascii(text) {
+			return // K is a letter of Kelvin to the patterns, too; EscapedPath has no such
+		}
+		method := map[bool]string{true: "POST", false: "GET"}[post]
+		var want path
+		found := pathPatterns[method].FindStringSubmatch(text)
+		if found != nil {
+			part := func(name string) string { return found[pathPatterns[method].SubexpIndex(name)] }
+			want = path{part("name"), part("version"), part("label"), cmp.Or(strings.ToLower(part("method")), "status")}
+		}
+		got, ok := splitPath(method, text)
+		if ok != (found != nil) || ok && got != want {
+			t.Errorf("%s %q: got %+v, %v, want %+v", method, text, got, ok, want)
+		}
+		if other, ok := splitPath("PUT", text); ok {
+			t.Errorf("PUT %q: %+v", text, other)
+		}
+	})
+}
+
+// ascii reports whether a text has only ASCII characters.
+func ascii(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // FuzzRequest reads bodies of any kind: into tensors of every type, and into

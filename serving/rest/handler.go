@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,10 +9,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"millrace"
@@ -45,6 +45,7 @@ type Request struct {
 type handler struct {
 	server  *serving.Server
 	options Options
+	texts   sync.Pool // of *bytes.Buffer, for bodies
 }
 
 // NewHandler returns a handler of the paths below /v1. Many goroutines may use it.
@@ -59,13 +60,6 @@ func NewHandler(s *serving.Server, o *Options) http.Handler {
 	return h
 }
 
-// The paths of requests, as TensorFlow Serving recognizes them.
-var (
-	version   = `(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?`
-	postPaths = regexp.MustCompile(`^(?i)/v1/models/(?P<name>[^/:]+)` + version + `:(?P<method>classify|regress|predict)$`)
-	getPaths  = regexp.MustCompile(`^(?i)/v1/models/(?P<name>[^/:]+)` + version + `(?:/(?P<method>metadata))?$`)
-)
-
 // ServeHTTP answers a request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
@@ -76,6 +70,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
 	}
 	body, err := call.answer()
+	call.recycle()
 	call.reply(body, err)
 	if h.options.OnRequest != nil {
 		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.method, Code: serving.CodeOf(err), Took: time.Since(began)})
@@ -89,6 +84,7 @@ type call struct {
 	request *http.Request
 	spec    serving.ModelSpec
 	method  string
+	text    *bytes.Buffer // the body of the request; nil: not read
 }
 
 // answer returns the body of the answer. A panic becomes an error.
@@ -122,30 +118,25 @@ func (c *call) answer() (body []byte, err error) {
 
 // parsePath finds out what the request asks for.
 func (c *call) parsePath() error {
-	paths := map[string]*regexp.Regexp{http.MethodPost: postPaths, http.MethodGet: getPaths}[c.request.Method]
 	path := c.request.URL.EscapedPath()
-	var found []string
-	if paths != nil {
-		found = paths.FindStringSubmatch(path)
-	}
-	if found == nil {
+	p, ok := splitPath(c.request.Method, path)
+	if !ok {
 		return invalid("Malformed request: %s %s", millrace.Quote(c.request.Method), millrace.Quote(path))
 	}
-	part := func(name string) string { return found[paths.SubexpIndex(name)] }
 	var err error
-	if c.spec.Name, err = url.PathUnescape(part("name")); err != nil {
+	if c.spec.Name, err = url.PathUnescape(p.name); err != nil {
 		return invalid("the model's name: %w", err)
 	}
-	if c.spec.Label, err = url.PathUnescape(part("label")); err != nil {
+	if c.spec.Label, err = url.PathUnescape(p.label); err != nil {
 		return invalid("the label: %w", err)
 	}
-	if text := part("version"); text != "" {
-		if c.spec.Version, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return invalid("Failed to convert version: %s to numeric.", text)
+	if p.version != "" {
+		if c.spec.Version, err = strconv.ParseInt(p.version, 10, 64); err != nil {
+			return invalid("Failed to convert version: %s to numeric.", p.version)
 		}
 		c.spec.HasVersion = true
 	}
-	c.method = cmp.Or(strings.ToLower(part("method")), "status")
+	c.method = p.method
 	return nil
 }
 

@@ -15,21 +15,27 @@ import (
 	"millrace/tfbridge"
 )
 
+// firstAnswer is how much memory an answer begins with.
+const firstAnswer = 512
+
 // predict answers a request for a prediction.
 func (c *call) predict(ctx context.Context) ([]byte, error) {
 	text, err := c.body()
 	if err != nil {
 		return nil, err
 	}
-	r, err := parseRequest(text, "instances", "inputs", "examples", "context")
-	if err != nil {
-		return nil, err
-	}
-	v, err := c.server.Acquire(c.spec)
+	v, err := c.server.Acquire(c.spec) // before more work: it refuses what is too much
 	if err != nil {
 		return nil, err
 	}
 	defer v.Release()
+	r, err := parseRequest(text, "instances", "inputs", "examples", "context")
+	if err != nil {
+		return nil, err
+	}
+	if err := v.Admit(r.signature); err != nil {
+		return nil, err
+	}
 	if r.found["examples"] != nil && r.found["instances"] == nil && r.found["inputs"] == nil {
 		return r.predictExamples(ctx, v)
 	}
@@ -40,17 +46,18 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	tensors, err := r.tensors(infos)
 	defer closeAll(tensors)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(r.syntax(), err)
 	}
 	outputs, err := r.run(ctx, v, tensors)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll(outputs)
+	answer := make([]byte, 0, firstAnswer)
 	if r.found["instances"] != nil {
-		return appendRows(nil, outputs)
+		return appendRows(answer, outputs)
 	}
-	return appendColumns(nil, outputs)
+	return appendColumns(answer, outputs)
 }
 
 // predictExamples answers a request of Examples to a signature with a loader.
@@ -131,7 +138,8 @@ type request struct {
 // key returns the key of the signature that the request names.
 func (r *request) key() string { return cmp.Or(r.signature, graph.DefaultSignature) }
 
-// parseRequest finds the values of some keys of a body, at their first place.
+// parseRequest finds the values of some keys of a body, at their first place. What
+// is wrong within instances and inputs is found later, when they are taken.
 func parseRequest(text []byte, keys ...string) (*request, error) {
 	r := &request{text: text, found: map[string]*scanner{}}
 	s := &scanner{text: text}
@@ -152,11 +160,26 @@ func parseRequest(text []byte, keys ...string) (*request, error) {
 		case slices.Contains(keys, key) && r.found[key] == nil:
 			s.peek()
 			r.found[key] = &scanner{text: text, at: s.at, depth: s.depth}
+			if jumped := key == "instances" || key == "inputs"; jumped && s.jump() {
+				return nil
+			}
 		}
 		_, err := s.skip()
 		return err
 	})
 	return r, err
+}
+
+// syntax returns what is wrong with the JSON of the values of the keys. Their own
+// type may complain about something else first.
+func (r *request) syntax() error {
+	for _, found := range r.found {
+		s := *found
+		if _, err := s.skip(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inputInfos returns the inputs of the signature that the request names.
@@ -178,9 +201,11 @@ func (r *request) tensors(infos map[string]tfbridge.TensorInfo) (map[string]*tfb
 	case (instances == nil) == (inputs == nil):
 		return nil, invalid(`give either "instances", by row, or "inputs", by column`)
 	case inputs != nil:
-		return columns(inputs, infos)
+		s := *inputs
+		return columns(&s, infos)
 	}
-	return rows(instances, infos)
+	s := *instances
+	return rows(&s, infos)
 }
 
 // columns returns the tensors of "inputs": an object of them, or the only one.

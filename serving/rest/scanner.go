@@ -234,38 +234,68 @@ func continues(text []byte) bool {
 // numberLength returns how many bytes at the start of text are a JSON number.
 func numberLength(text []byte) int {
 	i := 0
-	digits := func() bool {
-		start := i
-		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-			i++
-		}
-		return i > start
-	}
-	is := func(any string) bool { return i < len(text) && bytes.IndexByte([]byte(any), text[i]) >= 0 }
-	if is("-") {
+	if i < len(text) && text[i] == '-' {
 		i++
 	}
-	if is("0") {
-		i++
-	} else if !digits() {
+	start := i
+	if i = digits(text, i); i == start {
 		return 0
 	}
-	if is(".") {
-		i++
-		if !digits() {
+	if text[start] == '0' {
+		i = start + 1 // nothing but a fraction or an exponent follows a leading zero
+	}
+	if i < len(text) && text[i] == '.' {
+		start = i + 1
+		if i = digits(text, start); i == start {
 			return 0
 		}
 	}
-	if is("eE") {
-		i++
-		if is("+-") {
-			i++
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		start = i + 1
+		if start < len(text) && (text[start] == '+' || text[start] == '-') {
+			start++
 		}
-		if !digits() {
+		if i = digits(text, start); i == start {
 			return 0
 		}
 	}
 	return i
+}
+
+// digits returns where the digits that begin at i end.
+func digits(text []byte, i int) int {
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// jump goes to the end of a list or object and looks at nothing in it but brackets
+// and strings: whoever takes the value later finds out what is wrong with it. It
+// reports false, and stays, if there is no list or object, or no end.
+func (s *scanner) jump() bool {
+	depth := 0
+	for i := s.at; i < len(s.text); i++ {
+		switch s.text[i] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				s.at = i + 1
+				return true
+			}
+		case '"':
+			for i++; i < len(s.text) && s.text[i] != '"'; i++ {
+				if s.text[i] == '\\' {
+					i++
+				}
+			}
+		}
+		if depth == 0 {
+			return false
+		}
+	}
+	return false
 }
 
 // skip takes a value of any kind and returns its text.

@@ -20,6 +20,9 @@ type builder struct {
 	texts []string
 }
 
+// firstAllocation is how many bytes of elements a builder begins with at most.
+const firstAllocation = 4096
+
 // newBuilder returns a builder of a data type.
 func newBuilder(dt tfbridge.DataType) *builder { return &builder{dtype: dt, rank: -1} }
 
@@ -91,6 +94,11 @@ func (b *builder) element(s *scanner) error {
 	text, err := s.scalar()
 	if err != nil {
 		return err
+	}
+	if b.raw == nil {
+		// A number takes two bytes of text at least. What a body promises is no
+		// reason to allocate much.
+		b.raw = make([]byte, 0, min(b.dtype.Size()*(1+len(s.text[start:])/2), firstAllocation))
 	}
 	if ok := b.append(string(text)); !ok {
 		s.at = start

@@ -75,6 +75,9 @@ func (s *services) predict(ctx context.Context, q *servingproto.PredictRequest) 
 		return nil, err
 	}
 	defer v.Release()
+	if err := v.Admit(q.GetModelSpec().GetSignatureName()); err != nil {
+		return nil, err
+	}
 	a, err := inference.Predict(ctx, v, q, s.inference())
 	if err == nil {
 		complete(a.ModelSpec, v)
