@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -35,8 +37,16 @@ type modelServer struct {
 	ended    chan error   // takes the end of web and rpc
 }
 
+// serveGCPercent is the GOGC of a server that is given none. Requests leave garbage
+// quickly while little is kept, the tensors being C memory: with 100 the collector
+// runs dozens of times a second, and takes a tenth of the processors.
+const serveGCPercent = 400
+
 // serve serves models until ctx ends, and then drains.
 func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(serveGCPercent)
+	}
 	p.grace.Store(int64(flags.drain + grace))
 	p.warm()
 	s := &modelServer{flags: flags, log: p.logger(flags.jsonLog), registry: prometheus.NewRegistry(), ended: make(chan error, 2)}

@@ -197,6 +197,9 @@ func TestOverload(t *testing.T) {
 	if a := <-ask(t.Context(), b, []float32{5}); !errors.Is(a.err, millrace.ErrOverloaded) {
 		t.Errorf("the fifth row that waits: %v", a)
 	}
+	if err := b.Admit(); !errors.Is(err, millrace.ErrOverloaded) {
+		t.Errorf("a full queue admits: %v", err)
+	}
 	close(m.gate)
 	for _, got := range answers {
 		if a := <-got; a.err != nil {
@@ -205,6 +208,9 @@ func TestOverload(t *testing.T) {
 	}
 	if a := <-ask(t.Context(), b, []float32{5}); a.err != nil || a.values[0] != 10 {
 		t.Errorf("afterwards: %v", a)
+	}
+	if err := b.Admit(); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 
