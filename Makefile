@@ -137,6 +137,11 @@ image: ## build the images of the program, of the service, and to build yours wi
 image-test: need-go ## the digits and the service in the images, unprivileged, read-only, without network
 	docker/image-test
 
+# Needs chromium, so it is apart from "make test", which tests the page without one.
+.PHONY: browser-test
+browser-test: runtime ## the server's page in a browser without a window; MILLRACE_SCREENSHOTS=DIR keeps pictures
+	MILLRACE_TEST_RUNTIME=required go test -tags browser -count=1 -run TestBrowser ./serving/page
+
 .PHONY: clean
 clean: ## remove what was built; the runtime stays
 	rm -rf bin build

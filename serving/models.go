@@ -25,7 +25,7 @@ type Server struct {
 	logs     map[LoggingConfig]*requestlog.Log
 
 	logged atomic.Bool // logs has one: requests take no lock to find out
-	closed   bool
+	closed bool
 }
 
 // model is a model and what there is of it.

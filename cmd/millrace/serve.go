@@ -66,6 +66,7 @@ then take over. A DIR that is itself a SavedModel is served as version 1.
   curl -d '{"instances": [[1, 2, 3]]}' localhost:8501/v1/models/NAME:predict
   curl localhost:8501/v1/models/NAME            the states of its versions
   curl localhost:8501/metrics                   for Prometheus
+  http://localhost:8501/                        a page for the browser
 
 With --loader a model gets what a loader does to records: parsing, casts, steps,
 constants and padding. The signature "examples" takes serialized Examples, or by

@@ -20,6 +20,7 @@ import (
 	"millrace/serving"
 	"millrace/serving/configfile"
 	"millrace/serving/metrics"
+	"millrace/serving/page"
 	restapi "millrace/serving/rest"
 	"millrace/serving/rpc"
 )
@@ -165,6 +166,7 @@ func (s *modelServer) open(name string, port int) (net.Listener, error) {
 // handler returns the HTTP paths. A request for a prediction has a time limit.
 func (s *modelServer) handler(timeout time.Duration) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/", page.NewHandler(s.models))
 	mux.Handle("/v1/", restapi.NewHandler(s.models, &restapi.Options{
 		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log,
 		OnRequest: func(r restapi.Request) {

@@ -117,6 +117,9 @@ func TestServe(t *testing.T) {
 			t.Errorf("the metrics lack %s:\n%s", want, figures)
 		}
 	}
+	if home := get(t, "http://"+at["http"]+"/"); !strings.Contains(home, "<title>Millrace</title>") {
+		t.Errorf("the page is %s", home)
+	}
 	if code, log := stop(); code != 0 || !strings.Contains(log, "msg=draining cause=SIGTERM") || !strings.Contains(log, "state=END") {
 		t.Errorf("ended with code %d:\n%s", code, log)
 	}
