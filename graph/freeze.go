@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/graph/internal/judge"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -64,6 +65,7 @@ func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	judge.Remove(g)
 	if err := prune(g, outputs); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -271,6 +272,10 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 // one. [Model.Signatures] lists the names; [savedmodel.Tensor] says which
 // components belong together. Models that TensorFlow 2 saves take the components
 // of a composite input as inputs of their own, named x, x_1 and so on.
+//
+// Serialized Examples that would end the process in TensorFlow's parsers are refused
+// before the model parses them, with an error of class ErrCorrupt or ErrSchema that
+// names the input and the element; errors.As finds a [tfbridge.RefusedExample].
 func (m *Model) Call(ctx context.Context, key string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -304,7 +309,7 @@ func (m *Model) Call(ctx context.Context, key string, inputs map[string]any, out
 	}
 	results, err := m.saved.Run(ctx, key, tensors, outputs...)
 	if err != nil {
-		return nil, ModelError(m.path, key, err)
+		return nil, ModelError(m.path, key, refusedInput(key, tensors, err))
 	}
 	return results, nil
 }
@@ -353,4 +358,32 @@ func (m *Model) Close() error {
 	}
 	m.closed.Store(true)
 	return errors.Join(m.session.Close(), m.graph.Close(), m.stage.Close())
+}
+
+// refusedInput returns the error of a call that failed over a serialized Example,
+// with the input that the Example came in. Other errors pass through, as does that of
+// an Example that the graph computed.
+func refusedInput(key string, inputs map[string]*tfbridge.Tensor, err error) error {
+	var refused *tfbridge.RefusedExample
+	if !errors.As(err, &refused) {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		records, failed := inputs[name].Strings() // a copy is cheap enough for an error
+		if failed != nil {
+			continue
+		}
+		at := slices.IndexFunc(records, refused.IsRecord)
+		if at < 0 {
+			continue
+		}
+		e := millrace.Errorf(millrace.ErrCorrupt, "element %d: %w", at, refused.Err)
+		e.Signature, e.Tensor, e.Code, e.Err = key, name, int(tfbridge.InvalidArgument), err
+		var reason *millrace.Error
+		if errors.As(refused.Err, &reason) {
+			e.Class = reason.Class
+		}
+		return e
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"millrace"
+	"millrace/graph/internal/judge"
 	"millrace/internal/abandon"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -108,8 +109,13 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *tfbridge.Ses
 }
 
 // importGraph returns a session on a new graph that holds what a GraphDef
-// describes.
+// describes, with a judge of serialized Examples before each operation that parses
+// them.
 func importGraph(def []byte, o *tfbridge.SessionOptions) (*tfbridge.Session, error) {
+	def, err := judge.Insert(def)
+	if err != nil {
+		return nil, err
+	}
 	g := tfbridge.NewGraph()
 	if len(def) > 0 { // a model may hold nothing
 		if err := g.Import(def, ""); err != nil {

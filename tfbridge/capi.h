@@ -25,6 +25,7 @@ typedef struct TF_DeviceList TF_DeviceList;
 typedef struct TF_Library TF_Library;
 typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
 typedef struct TF_ShapeInferenceContext TF_ShapeInferenceContext;
+typedef struct TF_ShapeHandle TF_ShapeHandle;
 typedef struct TF_KernelBuilder TF_KernelBuilder;
 typedef struct TF_OpKernelConstruction TF_OpKernelConstruction;
 typedef struct TF_OpKernelContext TF_OpKernelContext;

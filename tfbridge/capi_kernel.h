@@ -20,6 +20,14 @@
     (TF_OpDefinitionBuilder * b, mr_infer fn), (b, fn))                        \
   X(void, TF_ShapeInferenceContextSetUnknownShape,                             \
     (TF_ShapeInferenceContext * c, TF_Status *st), (c, st))                    \
+  X(TF_ShapeHandle *, TF_NewShapeHandle, (void), ())                           \
+  X(void, TF_DeleteShapeHandle, (TF_ShapeHandle * s), (s))                     \
+  X(void, TF_ShapeInferenceContextGetInput,                                    \
+    (TF_ShapeInferenceContext * c, int i, TF_ShapeHandle *s, TF_Status *st),   \
+    (c, i, s, st))                                                             \
+  X(void, TF_ShapeInferenceContextSetOutput,                                   \
+    (TF_ShapeInferenceContext * c, int i, TF_ShapeHandle *s, TF_Status *st),   \
+    (c, i, s, st))                                                             \
   X(void, TF_RegisterOpDefinition,                                             \
     (TF_OpDefinitionBuilder * b, TF_Status *st), (b, st))                      \
   X(TF_KernelBuilder *, TF_NewKernelBuilder,                                   \
@@ -37,6 +45,14 @@
     (TF_OpKernelConstruction * c, const char *a, int64_t *v,                   \
      TF_Status *st),                                                           \
     (c, a, v, st))                                                             \
+  X(void, TF_OpKernelConstruction_GetAttrSize,                                 \
+    (TF_OpKernelConstruction * c, const char *a, int32_t *items,               \
+     int32_t *bytes, TF_Status *st),                                           \
+    (c, a, items, bytes, st))                                                  \
+  X(void, TF_OpKernelConstruction_GetAttrString,                               \
+    (TF_OpKernelConstruction * c, const char *a, char *v, size_t max,          \
+     TF_Status *st),                                                           \
+    (c, a, v, max, st))                                                        \
   X(void, TF_OpKernelConstruction_Failure,                                     \
     (TF_OpKernelConstruction * c, TF_Status *st),                              \
     (c, st))                                                                   \

@@ -118,6 +118,9 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	}
 	r := &Runtime{dir: lib.dir, version: C.GoString(C.TF_Version())}
 	registerErr = registerOps()
+	if err := registerJudge(); err != nil {
+		return nil, err
+	}
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
 		r.operationsErr = loadOperations(r.operations) // before anyone else can use TensorFlow
 	}

@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/judge"
 	pb "millrace/internal/tfproto"
 	"millrace/internal/wire"
 	"millrace/savedmodel"
@@ -51,6 +52,9 @@ func ImportMetaGraph(file string, o *savedmodel.Options) (*graph.Scope, error) {
 	}
 	if _, err := tfbridge.Open(nil); err != nil {
 		return nil, err
+	}
+	if def, err = judge.Insert(def); err != nil {
+		return nil, graph.ModelError(file, "", err)
 	}
 	s := graph.NewScope()
 	if err = s.Graph().Import(def, ""); err == nil {

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -40,6 +41,7 @@ func TestJudge(t *testing.T) {
 	overrun := []byte("\x9a\x06\x7fxx") // a field that ends behind the record: TensorFlow reads on
 	negative := example.Marshal([]example.Named{{Name: "id", Feature: example.Feature{Kind: example.Int64, Ints: []int64{-1}}}})
 	packed := example.Marshal([]example.Named{{Name: "vals", Feature: example.Feature{Kind: example.Float, Floats: make([]float32, 4)}}})
+	spoiled := slices.Concat([]byte("\x0a\x21\x0a\x1f\x0a\x04vals\x12\x17\x12\x15"), bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), 4), []byte{0xff})
 	tests := []struct {
 		name     string
 		judge    *plan.Judge
@@ -54,6 +56,7 @@ func TestJudge(t *testing.T) {
 		{"a huge string in the context, then a field too long", judge(true, text), slices.Concat(huge, overrun), false},
 		{"too many floats", judge(false, three), corrupt.Unpacked(1, 4), false},
 		{"too many floats, then a field too long", judge(false, three), slices.Concat(corrupt.Unpacked(1, 4), overrun), false},
+		{"too many floats, then a wrong tag in the list", judge(false, three), spoiled, false},
 		{"as many floats as there is room for", judge(false, three), corrupt.Unpacked(1, 3), true},
 		{"too many floats for another feature", judge(false, three, &spec.Feature{Name: "one", DType: tfbridge.Float, Kind: spec.Float}), corrupt.Unpacked(1, 3), true},
 		{"a huge string where no string is requested", judge(false, number), huge, true},

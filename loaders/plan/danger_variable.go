@@ -17,8 +17,8 @@ func (p *Plan) variableExamples() bool { return !p.Manifest.AllowVarLen && p.Has
 
 // refuseVariable returns an error if TensorFlow must not parse a VarLen feature
 // of an Example.
-func refuseVariable(f *spec.Feature, features *example.Features) error {
-	raw, err := features.Raw(f.Name)
+func refuseVariable(f *spec.Feature, records *example.Judge) error {
+	raw, err := records.Raw(f.Name)
 	if err == nil && raw.Kind() == example.None && !f.Optional {
 		err = millrace.Errorf(millrace.ErrSchema, "the record has no such feature")
 	}

@@ -20,6 +20,7 @@ type batch struct {
 
 	results [][]*tfbridge.Tensor // of each part
 	err     error
+	errs    []error // of each part, if err was not the fault of all; see blame
 
 	ctx     context.Context // done when every request has left
 	cancel  context.CancelCauseFunc
@@ -59,7 +60,7 @@ func (b *batch) leave() {
 func (b *batch) run() {
 	began := time.Now()
 	b.size = b.queue.options.allowed(b.rows)
-	b.results, b.err = b.compute()
+	b.err = b.compute()
 	b.cancel(nil)
 	b.took = time.Since(began)
 }
@@ -72,29 +73,34 @@ func (b *batch) info() BatchInfo {
 	}
 }
 
-// compute returns the outputs of each part.
-func (b *batch) compute() ([][]*tfbridge.Tensor, error) {
+// compute notes the outputs of each part.
+func (b *batch) compute() error {
 	inputs, err := b.join()
 	close(b.joined)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if len(b.parts) > 1 || inputs[0] != b.parts[0].request.inputs[0] {
+		defer closeAll(inputs)
 	}
 	outputs, err := b.call(inputs)
-	if len(b.parts) > 1 || inputs[0] != b.parts[0].request.inputs[0] {
-		closeAll(inputs)
+	if err != nil && len(b.parts) > 1 {
+		b.blame(inputs, err)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := b.queue.signature.checkOutputs(outputs, b.size); err != nil {
 		closeAll(outputs)
-		return nil, err
+		return err
 	}
 	if len(b.parts) == 1 && b.size == b.rows {
-		return [][]*tfbridge.Tensor{outputs}, nil
+		b.results = [][]*tfbridge.Tensor{outputs}
+		return nil
 	}
 	defer closeAll(outputs)
-	return b.split(outputs)
+	b.results, err = split(b.parts, outputs)
+	return err
 }
 
 // join returns the inputs of the batch. Those of a request that is alone are the
@@ -126,10 +132,10 @@ func (b *batch) call(inputs []*tfbridge.Tensor) (outputs []*tfbridge.Tensor, err
 }
 
 // split returns the rows of the outputs that belong to each part.
-func (b *batch) split(outputs []*tfbridge.Tensor) ([][]*tfbridge.Tensor, error) {
-	results := make([][]*tfbridge.Tensor, len(b.parts))
+func split(parts []*part, outputs []*tfbridge.Tensor) ([][]*tfbridge.Tensor, error) {
+	results := make([][]*tfbridge.Tensor, len(parts))
 	start := int64(0)
-	for i, p := range b.parts {
+	for i, p := range parts {
 		for _, t := range outputs {
 			rows, err := sliceRows(t, start, p.rows)
 			if err != nil {

@@ -130,11 +130,15 @@ func (q *queue) remove(r *request) {
 // ended hands out the results of a batch.
 func (q *queue) ended(b *batch) {
 	for i, p := range b.parts {
+		err := b.err
+		if b.errs != nil {
+			err = b.errs[i]
+		}
 		var outputs []*tfbridge.Tensor
-		if b.err == nil {
+		if err == nil {
 			outputs = b.results[i]
 		}
-		q.finish(p, outputs, b.err)
+		q.finish(p, outputs, err)
 	}
 	q.running--
 	q.checkDrained()

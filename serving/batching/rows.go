@@ -20,13 +20,7 @@ func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 			}
 			at += p.rows
 		}
-		row := elements(shape[1:])
-		for ; at > 0 && at < size; at++ {
-			if err := to.CopyElements(at*row, to, 0, row); err != nil {
-				return err
-			}
-		}
-		return nil
+		return repeatFirst(to, at, size, elements(shape[1:]))
 	})
 }
 

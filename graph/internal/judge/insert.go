@@ -1,0 +1,214 @@
+package judge
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// The names of what Insert adds end in these words.
+const (
+	judgeName    = "/millrace_judge"
+	keysName     = "/millrace_judge_keys"
+	functionName = "millrace_judge_"
+)
+
+// The argument and the result of the function that judges the elements of a dataset.
+const argumentName, resultName = "serialized", "judged"
+
+// Insert returns a serialized GraphDef with a judge before each parser, or def
+// itself if there is none.
+func Insert(def []byte) ([]byte, error) {
+	if !mayParse(def) {
+		return def, nil
+	}
+	g := &tfproto.GraphDef{}
+	if err := proto.Unmarshal(def, g); err != nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "not a GraphDef: %w", err)
+	}
+	in := &inserter{graph: g}
+	g.Node = in.body(g.GetNode(), nil)
+	for _, f := range g.GetLibrary().GetFunction() {
+		f.NodeDef = in.body(f.GetNodeDef(), f.GetSignature())
+	}
+	if len(in.made) > 0 {
+		if g.Library == nil {
+			g.Library = &tfproto.FunctionDefLibrary{}
+		}
+		g.Library.Function = append(g.Library.Function, in.made...)
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(g)
+}
+
+// mayParse reports whether the name of a parser is in a GraphDef.
+func mayParse(def []byte) bool {
+	for name := range parsers {
+		if bytes.Contains(def, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// inserter adds judges to a graph.
+type inserter struct {
+	graph *tfproto.GraphDef
+	made  []*tfproto.FunctionDef // for datasets
+}
+
+// body returns nodes with a judge before each parser. They are those of a function,
+// or of the graph itself, which is no function.
+func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*tfproto.NodeDef {
+	names := map[string]bool{}
+	for _, arg := range function.GetInputArg() {
+		names[arg.GetName()] = true
+	}
+	for _, n := range nodes {
+		names[n.GetName()] = true
+	}
+	for _, n := range slices.Clone(nodes) {
+		p, ok := parsers[n.GetOp()]
+		if !ok || len(n.GetInput()) == 0 || strings.HasPrefix(n.GetInput()[0], "^") {
+			continue // TensorFlow refuses a parser without inputs
+		}
+		j := &judged{parser: p, node: n, function: function, names: names}
+		if p.dataset {
+			nodes = append(nodes, in.mapper(j))
+		} else {
+			nodes = append(nodes, j.nodes()...)
+		}
+	}
+	return nodes
+}
+
+// judged is a parser that gets a judge.
+type judged struct {
+	parser   parser
+	node     *tfproto.NodeDef
+	function *tfproto.OpDef  // which the node is in; nil: none
+	names    map[string]bool // of all nodes and arguments around it
+}
+
+// name returns a name for a new node.
+func (j *judged) name(suffix string) string {
+	name := j.node.GetName() + suffix
+	for i := 1; j.names[name]; i++ {
+		name = fmt.Sprintf("%s%s_%d", j.node.GetName(), suffix, i)
+	}
+	j.names[name] = true
+	return name
+}
+
+// ref returns how a node refers to the only output of another.
+func (j *judged) ref(node, output string) string {
+	if j.function == nil {
+		return node
+	}
+	return node + ":" + output + ":0"
+}
+
+// nodes puts a judge before a parser of records.
+func (j *judged) nodes() []*tfproto.NodeDef {
+	n := j.node
+	judge := j.judge(j.name(judgeName), n.GetInput()[0], j.parser.keyInputs(n))
+	made := []*tfproto.NodeDef{judge}
+	if keys := j.parser.keyValues(n); len(keys) > 0 {
+		c := constant(j.name(keysName), keys)
+		c.Device = n.GetDevice()
+		judge.Input = append(judge.Input, j.ref(c.GetName(), "output"))
+		judge.Attr["N"] = integer(1)
+		made = append(made, c)
+	}
+	n.Input[0] = j.ref(judge.GetName(), "judged")
+	return made
+}
+
+// judge returns the node that judges records.
+func (j *judged) judge(name, records string, keys []string) *tfproto.NodeDef {
+	spec := tfbridge.JudgeSpec{Parser: j.node.GetName(), Request: j.parser.request(j.node)}
+	return &tfproto.NodeDef{
+		Name: name, Op: tfbridge.OpJudge, Device: j.node.GetDevice(), Input: append([]string{records}, keys...),
+		Attr: map[string]*tfproto.AttrValue{"judge": text(spec.Attr()), "N": integer(int64(len(keys)))},
+	}
+}
+
+// mapper puts a Map before a parser of a dataset, which judges the elements.
+func (in *inserter) mapper(j *judged) *tfproto.NodeDef {
+	f := j.makeFunction(in.functionName())
+	in.made = append(in.made, f)
+	n := &tfproto.NodeDef{
+		Name: j.name(judgeName), Op: "MapDataset", Device: j.node.GetDevice(), Input: []string{j.node.GetInput()[0]},
+		Attr: map[string]*tfproto.AttrValue{
+			"f":             {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: f.GetSignature().GetName()}}},
+			"Targuments":    {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{}}},
+			"output_types":  {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: []tfproto.DataType{tfproto.DataType_DT_STRING}}}},
+			"output_shapes": {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Shape: []*tfproto.TensorShapeProto{{Dim: []*tfproto.TensorShapeProto_Dim{{Size: -1}}}}}}},
+
+			"use_inter_op_parallelism": boolean(true), "preserve_cardinality": boolean(true),
+		},
+	}
+	j.node.Input[0] = j.ref(n.GetName(), "handle")
+	return n
+}
+
+// makeFunction returns the function that judges an element of a dataset.
+func (j *judged) makeFunction(name string) *tfproto.FunctionDef {
+	judge := j.judge("judge", argumentName, nil)
+	f := &tfproto.FunctionDef{
+		Signature: &tfproto.OpDef{
+			Name:      name,
+			InputArg:  []*tfproto.OpDef_ArgDef{{Name: argumentName, Type: tfproto.DataType_DT_STRING}},
+			OutputArg: []*tfproto.OpDef_ArgDef{{Name: resultName, Type: tfproto.DataType_DT_STRING}},
+		},
+		NodeDef: []*tfproto.NodeDef{judge},
+		Ret:     map[string]string{resultName: "judge:judged:0"},
+	}
+	if keys := j.parser.keyValues(j.node); len(keys) > 0 {
+		f.NodeDef = append(f.NodeDef, constant("keys", keys))
+		judge.Input = append(judge.Input, "keys:output:0")
+		judge.Attr["N"] = integer(1)
+	}
+	return f
+}
+
+// functionName returns a name for a new function.
+func (in *inserter) functionName() string {
+	for i := len(in.made); ; i++ {
+		name := fmt.Sprint(functionName, i)
+		same := func(f *tfproto.FunctionDef) bool { return f.GetSignature().GetName() == name }
+		if !slices.ContainsFunc(in.graph.GetLibrary().GetFunction(), same) && !slices.ContainsFunc(in.made, same) {
+			return name
+		}
+	}
+}
+
+// constant returns a node of a vector of strings.
+func constant(name string, values [][]byte) *tfproto.NodeDef {
+	value := &tfproto.TensorProto{
+		Dtype: tfproto.DataType_DT_STRING, StringVal: values,
+		TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: int64(len(values))}}},
+	}
+	return &tfproto.NodeDef{Name: name, Op: "Const", Attr: map[string]*tfproto.AttrValue{
+		"dtype": {Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_STRING}},
+		"value": {Value: &tfproto.AttrValue_Tensor{Tensor: value}},
+	}}
+}
+
+func text(b []byte) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_S{S: b}}
+}
+
+func integer(i int64) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_I{I: i}}
+}
+
+func boolean(b bool) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_B{B: b}}
+}

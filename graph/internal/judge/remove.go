@@ -1,0 +1,61 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// Remove takes out of a graph what [Insert] put into it. Only programs with Millrace
+// know the operation, so that a graph for others has to do without.
+func Remove(g *tfproto.GraphDef) {
+	g.Node = removeFrom(g.GetNode())
+	library := g.GetLibrary()
+	if library == nil {
+		return
+	}
+	for _, f := range library.GetFunction() {
+		if !isMade(f.GetSignature().GetName()) {
+			f.NodeDef = removeFrom(f.GetNodeDef())
+		}
+	}
+	library.Function = slices.DeleteFunc(library.Function, func(f *tfproto.FunctionDef) bool {
+		return isMade(f.GetSignature().GetName()) && len(f.GetNodeDef()) > 0 && f.GetNodeDef()[0].GetOp() == tfbridge.OpJudge
+	})
+}
+
+// isMade reports whether a function has a name of those that Insert makes.
+func isMade(function string) bool { return strings.HasPrefix(function, functionName) }
+
+// removeFrom returns nodes without judges.
+func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
+	judged := map[string]string{} // what judges pass on
+	keys := map[string]bool{}
+	for _, n := range nodes {
+		switch {
+		case n.GetOp() == tfbridge.OpJudge:
+			judged[n.GetName()] = n.GetInput()[0]
+			for _, in := range n.GetInput()[1:] {
+				node, _, _ := strings.Cut(in, ":")
+				keys[node] = strings.Contains(node, keysName)
+			}
+		case n.GetOp() == "MapDataset" && isMade(n.GetAttr()["f"].GetFunc().GetName()):
+			judged[n.GetName()] = n.GetInput()[0]
+		}
+	}
+	if len(judged) == 0 {
+		return nodes
+	}
+	kept := slices.DeleteFunc(nodes, func(n *tfproto.NodeDef) bool { return judged[n.GetName()] != "" || keys[n.GetName()] })
+	for _, n := range kept {
+		for i, in := range n.GetInput() {
+			node, _, _ := strings.Cut(in, ":")
+			if from := judged[node]; from != "" {
+				n.Input[i] = from
+			}
+		}
+	}
+	return kept
+}

@@ -1,0 +1,107 @@
+package batching
+
+import (
+	"errors"
+
+	"millrace/tfbridge"
+)
+
+// A batch whose data the model refuses is run again in halves, down to single
+// requests, so that nobody fails for the data of others. One bad request among n
+// costs about 2*log2(n) more runs.
+//
+// The halves are cut from the tensors that were joined: a request that has left may
+// have closed its own.
+
+// blame runs the halves of a batch that failed with err, and notes what each part
+// gets. Errors that are about more than the data fail all parts.
+func (b *batch) blame(inputs []*tfbridge.Tensor, err error) {
+	b.errs = make([]error, len(b.parts))
+	b.results = make([][]*tfbridge.Tensor, len(b.parts))
+	b.halve(inputs, span{parts: b.parts, results: b.results, errs: b.errs}, err)
+}
+
+// span is some neighbouring parts of a batch, from the row start on.
+type span struct {
+	parts   []*part
+	results [][]*tfbridge.Tensor
+	errs    []error
+	start   int64
+}
+
+// halve runs the halves of a span that failed with err.
+func (b *batch) halve(inputs []*tfbridge.Tensor, s span, err error) {
+	if len(s.parts) == 1 || !errors.Is(err, tfbridge.InvalidArgument) || b.ctx.Err() != nil {
+		for i := range s.errs {
+			s.errs[i] = err
+		}
+		return
+	}
+	half := len(s.parts) / 2
+	first := span{s.parts[:half], s.results[:half], s.errs[:half], s.start}
+	second := span{s.parts[half:], s.results[half:], s.errs[half:], s.start + rowsOf(first.parts)}
+	for _, h := range []span{first, second} {
+		if err := b.runSpan(inputs, h); err != nil {
+			b.halve(inputs, h, err)
+		}
+	}
+}
+
+// runSpan runs the model on the rows of a span.
+func (b *batch) runSpan(inputs []*tfbridge.Tensor, s span) error {
+	rows := rowsOf(s.parts)
+	size := b.queue.options.allowed(rows)
+	some := make([]*tfbridge.Tensor, len(inputs))
+	defer func() { closeAll(some) }()
+	for i, t := range inputs {
+		var err error
+		if some[i], err = fillRows(t, s.start, rows, size); err != nil {
+			return err
+		}
+	}
+	outputs, err := b.call(some)
+	if err != nil {
+		return err
+	}
+	defer closeAll(outputs)
+	if err := b.queue.signature.checkOutputs(outputs, size); err != nil {
+		return err
+	}
+	results, err := split(s.parts, outputs)
+	copy(s.results, results)
+	return err
+}
+
+// rowsOf returns how many rows parts have.
+func rowsOf(parts []*part) int64 {
+	rows := int64(0)
+	for _, p := range parts {
+		rows += p.rows
+	}
+	return rows
+}
+
+// fillRows returns a copy of some rows of a tensor, and copies of the first of them
+// up to size.
+func fillRows(t *tfbridge.Tensor, start, rows, size int64) (*tfbridge.Tensor, error) {
+	shape := t.Shape()
+	row := elements(shape[1:])
+	shape[0] = size
+	return filled(t.DataType(), shape, func(to *tfbridge.Tensor) error {
+		if err := to.CopyElements(0, t, start*row, rows*row); err != nil {
+			return err
+		}
+		return repeatFirst(to, rows, size, row)
+	})
+}
+
+// repeatFirst copies the first row of a tensor, of as many elements as row, to those
+// from at to size.
+func repeatFirst(to *tfbridge.Tensor, at, size, row int64) error {
+	for ; at > 0 && at < size; at++ {
+		if err := to.CopyElements(at*row, to, 0, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}

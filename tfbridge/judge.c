@@ -1,0 +1,107 @@
+#include "judge.h"
+
+#include "_cgo_export.h"
+
+enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8 };
+
+// The records are passed on as they are, so the output has their shape.
+static void infer_same(TF_ShapeInferenceContext *ctx, TF_Status *st) {
+  TF_ShapeHandle *shape = TF_NewShapeHandle();
+  TF_ShapeInferenceContextGetInput(ctx, 0, shape, st);
+  if (TF_GetCode(st) == 0) TF_ShapeInferenceContextSetOutput(ctx, 0, shape, st);
+  TF_DeleteShapeHandle(shape);
+}
+
+// The kernel holds the number of a judge in Go.
+static void *judge_create(TF_OpKernelConstruction *ctx) {
+  TF_Status *st = TF_NewStatus();
+  int64_t *judge = malloc(sizeof *judge);
+  int32_t items = 0, size = 0;
+  char *spec = NULL;
+  TF_OpKernelConstruction_GetAttrSize(ctx, "judge", &items, &size, st);
+  if (TF_GetCode(st) == 0 && (!judge || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
+  if (TF_GetCode(st) == 0) TF_OpKernelConstruction_GetAttrString(ctx, "judge", spec, (size_t)size, st);
+  if (TF_GetCode(st) == 0 && (*judge = mrNewJudge(spec, (size_t)size)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a judge");
+  if (TF_GetCode(st) != 0) {
+    TF_OpKernelConstruction_Failure(ctx, st);
+    free(judge);
+    judge = NULL;
+  }
+  free(spec);
+  TF_DeleteStatus(st);
+  return judge;
+}
+
+static void judge_delete(void *kernel) {
+  if (kernel) mrDropJudge(*(int64_t *)kernel);
+  free(kernel);
+}
+
+// views_of returns the elements of n tensors of strings, one tensor after the
+// other, and how many they are. It returns NULL if there is no memory.
+static mr_view *views_of(TF_Tensor **tensors, int n, int64_t *elements) {
+  *elements = 0;
+  for (int i = 0; i < n; i++) *elements += TF_TensorElementCount(tensors[i]);
+  mr_view *views = malloc(((size_t)*elements + 1) * sizeof *views);
+  mr_view *to = views;
+  for (int i = 0; views && i < n; i++) {
+    const TF_TString *from = TF_TensorData(tensors[i]);
+    for (int64_t k = TF_TensorElementCount(tensors[i]); k > 0; k--, from++, to++) {
+      to->data = TF_StringGetDataPointer(from);
+      to->len = TF_StringGetSize(from);
+    }
+  }
+  return views;
+}
+
+// judge_inputs passes the records on or sets the reason why not.
+static void judge_inputs(int64_t judge, TF_OpKernelContext *ctx, TF_Tensor **in, int n, TF_Status *st) {
+  int64_t records = 0, keys = 0;
+  mr_view *record = views_of(in, 1, &records);
+  mr_view *key = views_of(in + 1, n - 1, &keys);
+  char *refused = NULL;
+  if (!record || !key) {
+    TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
+  } else if ((refused = mrJudge(judge, record, records, key, keys))) {
+    TF_SetStatus(st, INVALID_ARGUMENT, refused);
+  } else {
+    TF_SetOutput(ctx, 0, in[0], st);
+  }
+  free(refused);
+  free(record);
+  free(key);
+}
+
+static void judge_compute(void *kernel, TF_OpKernelContext *ctx) {
+  TF_Status *st = TF_NewStatus();
+  int n = TF_NumInputs(ctx);
+  TF_Tensor **in = calloc((size_t)n + 1, sizeof *in);
+  if (!in || !kernel) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
+  for (int i = 0; i < n && TF_GetCode(st) == 0; i++) TF_GetInput(ctx, i, &in[i], st);
+  if (TF_GetCode(st) == 0) judge_inputs(*(int64_t *)kernel, ctx, in, n, st);
+  if (TF_GetCode(st) != 0) TF_OpKernelContext_Failure(ctx, st);
+  for (int i = 0; in && i < n; i++) {
+    if (in[i]) TF_DeleteTensor(in[i]);
+  }
+  free(in);
+  TF_DeleteStatus(st);
+}
+
+TF_Status *mr_register_judge(void) {
+  const char *name = "MillraceJudgeExamples";
+  TF_Status *st = TF_NewStatus();
+  TF_OpDefinitionBuilder *b = TF_NewOpDefinitionBuilder(name);
+  TF_OpDefinitionBuilderAddAttr(b, "judge: string");
+  TF_OpDefinitionBuilderAddAttr(b, "N: int >= 0");
+  TF_OpDefinitionBuilderAddInput(b, "serialized: string");
+  TF_OpDefinitionBuilderAddInput(b, "keys: N * string");
+  TF_OpDefinitionBuilderAddOutput(b, "judged: string");
+  TF_OpDefinitionBuilderSetShapeInferenceFunction(b, infer_same);
+  TF_RegisterOpDefinition(b, st);
+  if (TF_GetCode(st) == 0) {
+    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", judge_create, judge_compute, judge_delete), st);
+  }
+  if (TF_GetCode(st) != 0) return st;
+  TF_DeleteStatus(st);
+  return NULL;
+}

@@ -1,0 +1,186 @@
+package tfbridge
+
+// #include "judge.h"
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"millrace"
+	"millrace/tfrecord/example"
+)
+
+// # Judging what a graph parses
+//
+// The question. A model that takes serialized Examples hands the bytes of a
+// request to TensorFlow's parsers, and some records end the process there; package
+// example says which. Where can they be stopped?
+//
+//   - Not at the inputs of a signature. Bytes may be decoded, split or joined in the
+//     graph before they are parsed, or be read from a file.
+//   - Not behind the parser: then it is too late.
+//
+// So an operation of our own stands in front of each parser, in graphs and in the
+// functions that they call:
+//
+//	serialized ──> MillraceJudgeExamples ──> ParseExampleV2
+//	keys ───────────────^
+//
+// It passes on the records as they are, in the memory that they are in, or fails the
+// run with INVALID_ARGUMENT. Package graph/internal/judge puts it into models. The
+// kernel calls Go, so that there is one judge, and none to build: a call costs
+// about a microsecond, and a byte of a record about one nanosecond.
+
+// OpJudge is the type of the operation that judges serialized Examples: records,
+// keys -> records.
+const OpJudge = "MillraceJudgeExamples"
+
+// JudgeSpec describes what an operation of type [OpJudge] stands in front of.
+type JudgeSpec struct {
+	Parser  string          // the name of the operation that parses
+	Request example.Request // the keys of its features come from the inputs "keys"
+}
+
+// Attr returns the attribute "judge" of the operation.
+func (s JudgeSpec) Attr() []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil // there is nothing in it that JSON does not take; an empty one is refused
+	}
+	return text
+}
+
+// RefusedExample is why a run failed: a parser of TensorFlow's must not see a
+// record. errors.As finds it in the error of the run.
+type RefusedExample struct {
+	Parser  string // the name of the operation that parses
+	Element int64  // the number of the record among those to parse
+	Err     error  // why
+
+	size int
+	hash uint64
+}
+
+// Error returns place and reason.
+func (e *RefusedExample) Error() string {
+	return fmt.Sprintf("element %d of what operation %s parses: %v", e.Element, millrace.Quote(e.Parser), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *RefusedExample) Unwrap() error { return e.Err }
+
+// IsRecord reports whether a record is the one that was refused.
+func (e *RefusedExample) IsRecord(record string) bool {
+	return len(record) == e.size && maphash.String(hashSeed, record) == e.hash
+}
+
+// hashSeed is that of RefusedExample, which does not keep foreign bytes: errors are
+// remembered for a while.
+var hashSeed = maphash.MakeSeed()
+
+// registerJudge registers the operation. Open calls it. Without it no graph that has
+// the operation can be made.
+func registerJudge() error {
+	if st := C.mr_register_judge(); st != nil {
+		defer C.TF_DeleteStatus(st)
+		return statusError("TF_RegisterOpDefinition", st)
+	}
+	return nil
+}
+
+// judges are the judges of kernels by their numbers.
+var judges sync.Map
+
+// kernelJudge is the judge of a kernel, which may run many times at once.
+type kernelJudge struct {
+	spec JudgeSpec
+	free sync.Pool // of *example.Judge
+}
+
+// mrNewJudge makes the judge that an attribute describes and returns its number,
+// or 0.
+//
+//export mrNewJudge
+func mrNewJudge(spec *C.char, n C.size_t) C.int64_t {
+	k := &kernelJudge{}
+	if err := json.Unmarshal([]byte(C.GoStringN(spec, C.int(n))), &k.spec); err != nil {
+		return 0
+	}
+	k.free.New = func() any { return example.NewJudge(k.spec.Request) }
+	id := lastID.Add(1)
+	judges.Store(id, k)
+	return C.int64_t(id)
+}
+
+//export mrDropJudge
+func mrDropJudge(id C.int64_t) { judges.Delete(int64(id)) }
+
+// mrJudge judges records, and returns why they are refused, for the caller to free,
+// or nil. It reads the keys only if it has to.
+//
+//export mrJudge
+func mrJudge(id C.int64_t, records *C.mr_view, n C.int64_t, keys *C.mr_view, nkeys C.int64_t) (refused *C.char) {
+	fail := func(err error) *C.char {
+		_, text := remember(err)
+		return C.CString(text)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			refused = fail(panicked(OpJudge, r))
+		}
+	}()
+	k, ok := judges.Load(int64(id))
+	if !ok {
+		return fail(millrace.Errorf(millrace.ErrInternal, "no judge %d", int64(id)))
+	}
+	if err := k.(*kernelJudge).check(unsafe.Slice(records, int(n)), unsafe.Slice(keys, int(nkeys))); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// check judges records.
+func (k *kernelJudge) check(records, keys []C.mr_view) error {
+	j := k.free.Get().(*example.Judge)
+	defer k.free.Put(j)
+	named := false
+	for i, v := range records {
+		record := unsafe.Slice((*byte)(unsafe.Pointer(v.data)), int(v.len))
+		if !j.Doubts(record) {
+			continue
+		}
+		if !named {
+			named = true
+			if err := k.setKeys(j, keys); err != nil {
+				return err
+			}
+		}
+		if err := j.Check(record); err != nil {
+			return &RefusedExample{
+				Parser: k.spec.Parser, Element: int64(i), Err: err,
+				size: len(record), hash: maphash.Bytes(hashSeed, record),
+			}
+		}
+	}
+	return nil
+}
+
+// setKeys tells a judge the keys of the features.
+func (k *kernelJudge) setKeys(j *example.Judge, keys []C.mr_view) error {
+	if k.spec.Request.Sequence || len(k.spec.Request.Features) == 0 {
+		return nil // the judge does not ask for them
+	}
+	if len(keys) != len(k.spec.Request.Features) {
+		return millrace.Errorf(millrace.ErrModel, "operation %s parses %d features and has %d keys",
+			millrace.Quote(k.spec.Parser), len(k.spec.Request.Features), len(keys))
+	}
+	for i, v := range keys {
+		j.SetKey(i, strings.Clone(unsafe.String((*byte)(unsafe.Pointer(v.data)), int(v.len))))
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+// The operation that judges serialized Examples; judge.go says why.
+#ifndef MILLRACE_JUDGE_H_
+#define MILLRACE_JUDGE_H_
+
+#include "capi.h"
+
+#pragma GCC visibility push(hidden)
+
+// mr_view is one element of a tensor of strings. The tensor owns the bytes.
+typedef struct mr_view {
+  const char *data;
+  size_t len;
+} mr_view;
+
+// mr_register_judge registers the operation and its kernel. It returns NULL or the
+// failure, for the caller to free.
+TF_Status *mr_register_judge(void);
+
+#pragma GCC visibility pop
+
+#endif  // MILLRACE_JUDGE_H_

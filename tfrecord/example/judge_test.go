@@ -1,0 +1,89 @@
+package example_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"millrace"
+	"millrace/internal/test/corrupt"
+	"millrace/tfrecord/example"
+)
+
+// nested returns a field of bytes.
+func nested(tag byte, b []byte) []byte { return slices.Concat([]byte{tag, byte(len(b))}, b) }
+
+// oneFeature returns an Example, or the context of a SequenceExample, with one
+// feature, of which list are the bytes: tag 1 is of byte strings, 2 of floats.
+func oneFeature(key string, tag byte, list []byte) []byte {
+	entry := slices.Concat(nested(0x0a, []byte(key)), nested(0x12, nested(tag<<3|2, list)))
+	return nested(0x0a, nested(0x0a, entry))
+}
+
+// TestJudge gives judges what ends the process in one of TensorFlow's parsers, and
+// what looks like it. Package loaders/plan has more of what a loader can ask for.
+func TestJudge(t *testing.T) {
+	float := func(n int64) example.Request {
+		return example.Request{Features: []example.Requested{{Key: "f", Kind: example.Float, Floats: n}}}
+	}
+	overshoot := oneFeature("s", 1, []byte("\x0a\x05ab"))
+	claim := oneFeature("f", 2, []byte("\x0a\xff\xff\xff\x7f\x00\x00\x00\x00")) // 2^28 - 1 bytes
+	four := oneFeature("f", 2, bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), 4))
+	odd := []byte("\x9a\x06\x7fxx") // a field that ends behind the record: TensorFlow reads on
+	strings := []example.Requested{{Key: "s", Kind: example.Bytes}}
+	tests := []struct {
+		name     string
+		request  example.Request
+		record   []byte
+		accepted bool
+	}{
+		{"a huge string", example.Request{Features: strings}, corrupt.HugeString("s"), false},
+		{"a huge string that nobody asks for", float(3), corrupt.HugeString("s"), true},
+		{"a string that ends behind its list", example.Request{Features: strings}, overshoot, true},
+		{"a string of a sequence that ends behind its list", example.Request{Sequence: true, Whole: true, Features: strings}, overshoot, false},
+		{"a string of a feature list that ends behind its list", example.Request{Sequence: true, Whole: true, Features: strings}, slices.Concat([]byte{0x12, byte(len(overshoot) - 2)}, overshoot[2:]), false},
+		{"floats that claim more than there are, for a list", float(example.AnyNumber), claim, false},
+		{"floats that claim more than there are, for a shape", float(3), claim, true},
+		{"unpacked floats for a list", float(example.AnyNumber), four, true},
+		{"unpacked floats for a shape", float(3), four, false},
+		{"unpacked floats for nobody knows what", example.Request{Whole: true}, four, false},
+		{"a huge string for nobody knows what", example.Request{Whole: true}, corrupt.HugeString("s"), false},
+		{"a sound record for nobody knows what", example.Request{Whole: true}, corrupt.Example(1), true},
+		{"a field that is too long for nobody knows what", example.Request{Whole: true}, slices.Concat(corrupt.Example(1), odd), false},
+		{"a field that is too long", example.Request{Features: strings}, slices.Concat(corrupt.Example(1), odd), true},
+		{"nothing", example.Request{Whole: true}, nil, true},
+	}
+	for _, tt := range tests {
+		if err := example.NewJudge(tt.request).Check(tt.record); (err == nil) != tt.accepted {
+			t.Errorf("%s: got %v, want accepted: %v", tt.name, err, tt.accepted)
+		}
+	}
+}
+
+// The error names the feature.
+func TestJudgeNamesTheFeature(t *testing.T) {
+	j := example.NewJudge(example.Request{Features: []example.Requested{{Key: "other", Kind: example.Bytes}, {Key: "s", Kind: example.Bytes}}})
+	var e *millrace.Error
+	if err := j.Check(corrupt.HugeString("s")); !errors.As(err, &e) || e.Feature != "s" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A record with many features is judged in a time that grows with its length, not
+// with the square of it.
+func TestJudgeOfManyFeatures(t *testing.T) {
+	const n = 200_000
+	one := []byte("\x0a\x09\x0a\x03\x00\x00\x00\x12\x02\x0a\x00")
+	entries := bytes.Repeat(one, n)
+	for i := range n {
+		copy(entries[i*len(one)+4:], []byte{byte(i), byte(i >> 8), byte(i >> 16)})
+	}
+	size := len(entries)
+	for _, tag := range []byte{0x0a, 0x12} {
+		all := slices.Concat([]byte{tag, byte(size) | 0x80, byte(size>>7) | 0x80, byte(size>>14) | 0x80, byte(size >> 21)}, entries)
+		if err := example.NewJudge(example.Request{Sequence: true, Whole: true}).Check(all); err != nil {
+			t.Error(err)
+		}
+	}
+}
