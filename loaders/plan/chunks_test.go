@@ -121,3 +121,42 @@ func TestShareOfPadding(t *testing.T) {
 		t.Errorf("measures %+v, padding %+v", m, q.Padding[last])
 	}
 }
+
+// How many records are parsed at once depends on their sizes and on those of their
+// tensors: 1 MiB of them, eight batches at most, one at least.
+func TestGroupsByBytes(t *testing.T) {
+	byteTensor := []spec.TensorSpec{{Name: "k", DType: tfbridge.Int8, Shape: []int64{}}}
+	lines := &spec.Spec{Manifest: &spec.Manifest{}, Tensors: byteTensor, BatchSize: 10}
+	windows := &spec.Spec{Manifest: &spec.Manifest{}, Window: &spec.Window{Unit: spec.Records, Min: 1, Max: 2}, BatchSize: 10}
+	for _, tt := range []struct {
+		spec  *spec.Spec
+		index *tfrecord.Index
+		want  int64
+	}{
+		{lines, &tfrecord.Index{Records: 100, DataBytes: 100}, 80},
+		{lines, &tfrecord.Index{Records: 0}, 80},
+		{lines, &tfrecord.Index{Records: 100, DataBytes: 100 * 26214}, 40}, // 40 records of 26214 bytes are 1 MiB
+		{lines, &tfrecord.Index{Records: 100, DataBytes: 100 * 26215}, 30},
+		{lines, &tfrecord.Index{Records: 2, DataBytes: 2 << 20}, 10},
+		{windows, &tfrecord.Index{Records: 2, MaxRecord: 1}, 1024},
+		{windows, &tfrecord.Index{Records: 2, MaxRecord: 1 << 11}, 512},
+		{windows, &tfrecord.Index{Records: 2, MaxRecord: 1 << 19}, 2},
+		{windows, &tfrecord.Index{Records: 2, MaxRecord: 1 << 20}, 1},
+		{windows, &tfrecord.Index{Records: 2, MaxRecord: 1 << 22}, 1},
+		{windows, &tfrecord.Index{}, 1024},
+		{windows, nil, 8},
+	} {
+		p := New(tt.spec, nil)
+		if got := p.GroupSize(&Scan{Indexes: []*tfrecord.Index{tt.index}}); got != tt.want {
+			t.Errorf("%+v: %d records at once, want %d", tt.index, got, tt.want)
+		}
+	}
+	two := &Scan{Indexes: []*tfrecord.Index{{Records: 2, MaxRecord: 9, DataBytes: 5}, {Records: 3, MaxRecord: 4, DataBytes: 7}, nil}}
+	if two.bytes() != 12 || two.largest() != -1 || two.Count(1) != 3 || two.Count(2) != -1 {
+		t.Errorf("%d bytes, the largest %d, %d and %d records", two.bytes(), two.largest(), two.Count(1), two.Count(2))
+	}
+	two.Indexes = two.Indexes[:2]
+	if n, known := two.Records(); n != 5 || !known || two.largest() != 9 {
+		t.Errorf("%d records, %v, the largest %d", n, known, two.largest())
+	}
+}

@@ -65,6 +65,8 @@ func TestJudge(t *testing.T) {
 		{"a negative number beside a string in the context", judge(true, text, number), negative, true},
 		{"a field too long", judge(false, text), slices.Concat(corrupt.Example(1), overrun), true},
 		{"nothing", judge(true, text), nil, true},
+		{"a varint of four bytes at the start, then a field too long", judge(false, text), slices.Concat([]byte("\x80\x80\x80\x01"), overrun), true},
+		{"a varint of five bytes at the start, then a field too long", judge(false, text), slices.Concat([]byte("\x80\x80\x80\x80\x01"), overrun), false},
 		{"too many floats for the smaller feature, then a field too long",
 			judge(false, &spec.Feature{Name: "vals", DType: tfbridge.Float, Kind: spec.Float}, &spec.Feature{Name: "x", DType: tfbridge.Float, Kind: spec.Float, Shape: []int64{3}}),
 			slices.Concat(corrupt.Unpacked(1, 2), overrun), false},

@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/internal/test/fixture"
+	"millrace/loaders/diag"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 	"millrace/tfrecord/example"
@@ -83,6 +84,10 @@ func datasets(t *testing.T) (all []dataset) {
 	elements := buckets(nil, 2, 4)
 	elements["batch_by_elements"], elements["epochs"] = 8, nil
 	add("buckets of elements", newDataset(t, "independent", true, lists, elements), listsOf(1, 2)...)
+
+	single := buckets(nil, 2, 4)
+	single["batch_by_elements"] = 1
+	add("buckets of one element", newDataset(t, "independent", true, lists, single), listsOf(1, 1)...)
 
 	variable := []fixture.Object{feature("w", "float32", "float", -1, 2), feature("k", "int64", "int")}
 	values := func(n int) []byte {
@@ -305,5 +310,89 @@ func TestHintsOfForms(t *testing.T) {
 		if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.Msg != tt.words+tt.hint || e.Feature != "v") {
 			t.Errorf("%s: got %v, want %s%s", tt.name, err, tt.words, tt.hint)
 		}
+	}
+}
+
+// Records are followed through steps and lists to what a stage would refuse.
+func TestRecordsThatStagesRefuse(t *testing.T) {
+	optional := feature("o", "int64", "int", -1)
+	optional["default"] = []int{}
+	pairs := func(n int) []byte {
+		list := make([]example.Feature, n)
+		for i := range list {
+			list[i] = fixture.Ints(1, 2)
+		}
+		return example.MarshalSequence(nil, []example.NamedList{{Name: "v", Features: list}})
+	}
+	pad := func(tensor string, shape ...int) fixture.Object {
+		return fixture.Object{"padding": []fixture.Object{{"tensor": tensor, "shape": shape}}}
+	}
+	trimmed := pad("v", 2, 2)
+	trimmed["processing_steps"] = []fixture.Object{{"tensor": "v", "type": "slice", "args": fixture.Object{"slice": "[1:]"}}}
+	for _, tt := range []struct {
+		name      string
+		sequences bool
+		feature   fixture.Object
+		args      fixture.Object
+		record    []byte
+		words     string // of the error, "": none
+	}{
+		{"rows that fit behind a step", true, feature("v", "int64", "int", 2), trimmed, pairs(3), ""},
+		{"a row too many", true, feature("v", "int64", "int", 2), trimmed, pairs(4), `tensor "v": shape [3 2] is larger than its padding [2 2] in dimension 0`},
+		{"no rows", true, feature("v", "int64", "int", 2), trimmed, pairs(0), ""},
+		{"an optional feature that is absent", false, optional, pad("o", 3), example.Marshal(nil), ""},
+		{"an optional feature that is too long", false, optional, pad("o", 3), example.Marshal([]example.Named{{Name: "o", Feature: fixture.Ints(1, 2, 3, 4)}}), `shape [4] is larger`},
+		{"no SequenceExample", true, feature("v", "int64", "int", 2), fixture.Object{"padding": true}, []byte("\xff"), "a varint is cut off"},
+		{"no Example", false, optional, fixture.Object{"padding": true}, []byte("\xff"), "not an Example"},
+	} {
+		d := newDataset(t, "independent", tt.sequences, []fixture.Object{tt.feature}, tt.args)
+		d.WriteRecords(t, "a.tfrecords", tt.record)
+		err := checked(t, d, "").FindBadRecord(t.Context())
+		if tt.words == "" && err != nil || tt.words != "" && (err == nil || !strings.Contains(err.Error(), tt.words) || !strings.Contains(err.Error(), "a.tfrecords: record 0")) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.words)
+		}
+	}
+}
+
+// Looking for windows and rows ends with the context and at a damaged record, and
+// warns of files that are too short.
+func TestLengthsOfFiles(t *testing.T) {
+	lists := []fixture.Object{feature("v", "int64", "int")}
+	d := newDataset(t, "continuous_sequence", true, lists, fixture.Object{"min_window": 5, "max_window": 5})
+	d.WriteRecords(t, "a.tfrecords", listsOf(3, 1)...)
+	d.WriteRecords(t, "b.tfrecords", append(listsOf(2, 3), []byte("\xff"))...) // long enough before the damage
+	p := checked(t, d, "")
+	scan, err := p.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := p.ShortFiles(t.Context(), scan)
+	if err != nil || len(short) != 1 || short[0].Severity != diag.Warning || short[0].File != d.Path("a.tfrecords") || short[0].Msg != "4 positions, shorter than min_window (5): it gives no window" {
+		t.Errorf("%v, %v", short, err)
+	}
+	if err := p.CheckFileLengths(t.Context(), scan); err != nil {
+		t.Error(err)
+	}
+	d.WriteRecords(t, "b.tfrecords", append(listsOf(2), []byte("\xff"))...)
+	_, shorts := p.ShortFiles(t.Context(), scan)
+	for _, err := range []error{shorts, p.CheckFileLengths(t.Context(), scan)} {
+		var e *millrace.Error
+		if !errors.As(err, &e) || e.Loader != d.Config() || e.File != d.Path("b.tfrecords") || e.Record != 1 {
+			t.Errorf("a damaged record: %v", err)
+		}
+	}
+	c := newDataset(t, "chunked_sequence", true, lists, fixture.Object{"target_batch_size": nil, "drop_remainder": nil, "batch_size": 8, "chunk_size": 4, "tail": "drop"})
+	c.WriteRecords(t, "a.tfrecords", listsOf(3, 4)...)
+	p = checked(t, c, "")
+	if scan, err = p.Scan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckRows(t.Context(), scan); err != nil {
+		t.Errorf("the second sequence gives a row: %v", err)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if err := p.CheckRows(ended, scan); !errors.Is(err, millrace.ErrCanceled) {
+		t.Errorf("after the context ended: %v", err)
 	}
 }

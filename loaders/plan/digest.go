@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"millrace"
 )
@@ -17,7 +16,6 @@ func (p *Plan) Digest() (string, error) {
 	e := p.Explanation()
 	e.Seed, e.SeedGiven, e.Warnings = 0, false, nil
 	e.Config, e.Manifest, e.List = "", "", p.ListSHA256
-	e.Files = slices.Clone(e.Files)
 	for i, f := range e.Files {
 		if name, err := filepath.Rel(filepath.Dir(p.ManifestPath), f.Path); err == nil && f.Bytes >= 0 {
 			e.Files[i].Path = name
