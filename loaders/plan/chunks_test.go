@@ -126,6 +126,7 @@ func TestShareOfPadding(t *testing.T) {
 // tensors: 1 MiB of them, eight batches at most, one at least.
 func TestGroupsByBytes(t *testing.T) {
 	byteTensor := []spec.TensorSpec{{Name: "k", DType: tfbridge.Int8, Shape: []int64{}}}
+	many := &spec.Spec{Manifest: &spec.Manifest{}, Tensors: byteTensor, BatchSize: 200_000}
 	lines := &spec.Spec{Manifest: &spec.Manifest{}, Tensors: byteTensor, BatchSize: 10}
 	windows := &spec.Spec{Manifest: &spec.Manifest{}, Window: &spec.Window{Unit: spec.Records, Min: 1, Max: 2}, BatchSize: 10}
 	for _, tt := range []struct {
@@ -135,6 +136,7 @@ func TestGroupsByBytes(t *testing.T) {
 	}{
 		{lines, &tfrecord.Index{Records: 100, DataBytes: 100}, 80},
 		{lines, &tfrecord.Index{Records: 0}, 80},
+		{many, &tfrecord.Index{Records: 100, DataBytes: 100}, 1_000_000},
 		{lines, &tfrecord.Index{Records: 100, DataBytes: 100 * 26214}, 40}, // 40 records of 26214 bytes are 1 MiB
 		{lines, &tfrecord.Index{Records: 100, DataBytes: 100 * 26215}, 30},
 		{lines, &tfrecord.Index{Records: 2, DataBytes: 2 << 20}, 10},

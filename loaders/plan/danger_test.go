@@ -40,6 +40,9 @@ func TestJudge(t *testing.T) {
 	huge := corrupt.HugeString("s")
 	overrun := []byte("\x9a\x06\x7fxx") // a field that ends behind the record: TensorFlow reads on
 	negative := example.Marshal([]example.Named{{Name: "id", Feature: example.Feature{Kind: example.Int64, Ints: []int64{-1}}}})
+	list := &spec.Feature{Name: "id", DType: tfbridge.Int64, Kind: spec.Int, VarLen: true}
+	maybe := &spec.Feature{Name: "more", DType: tfbridge.Int64, Kind: spec.Int, VarLen: true, Optional: true}
+	list2 := example.Marshal([]example.Named{{Name: "id", Feature: example.Feature{Kind: example.Int64, Ints: []int64{1, 2}}}})
 	packed := example.Marshal([]example.Named{{Name: "vals", Feature: example.Feature{Kind: example.Float, Floats: make([]float32, 4)}}})
 	spoiled := slices.Concat([]byte("\x0a\x21\x0a\x1f\x0a\x04vals\x12\x17\x12\x15"), bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), 4), []byte{0xff})
 	tests := []struct {
@@ -65,6 +68,11 @@ func TestJudge(t *testing.T) {
 		{"a negative number beside a string in the context", judge(true, text, number), negative, true},
 		{"a field too long", judge(false, text), slices.Concat(corrupt.Example(1), overrun), true},
 		{"nothing", judge(true, text), nil, true},
+		{"bytes with the high bit, then one without any of the low ones, then a field too long", judge(false, text), slices.Concat([]byte("\x80\x80\x80\x80\x10"), overrun), true},
+		{"a feature of any number of values", judge(false, list), list2, true},
+		{"a feature of any number of values that is absent", judge(false, list), packed, false},
+		{"an optional one that is absent", judge(false, maybe), negative, true},
+		{"no protobuf for features of any number of values", judge(false, maybe), []byte("\xff"), false},
 		{"a varint of four bytes at the start, then a field too long", judge(false, text), slices.Concat([]byte("\x80\x80\x80\x01"), overrun), true},
 		{"a varint of five bytes at the start, then a field too long", judge(false, text), slices.Concat([]byte("\x80\x80\x80\x80\x01"), overrun), false},
 		{"too many floats for the smaller feature, then a field too long",

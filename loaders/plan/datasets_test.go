@@ -99,6 +99,15 @@ func datasets(t *testing.T) (all []dataset) {
 			{"to_name": "elements of w", "type": "lengths", "args": fixture.Object{"tensor": "w"}},
 		}}), values(4))
 
+	length := func(tensor, kind string, axis int) fixture.Object {
+		return fixture.Object{"padding": true, "secondary_features": []fixture.Object{{"to_name": "n", "type": kind, "args": fixture.Object{"tensor": tensor, "axis": axis}}}}
+	}
+	pair := []fixture.Object{feature("w", "float32", "float", -1, 2), feature("u", "int64", "int", 1)}
+	both := example.Marshal([]example.Named{{Name: "w", Feature: fixture.Floats(1, 2)}, {Name: "u", Feature: fixture.Ints(1)}})
+	add("the length of a list", newDataset(t, "independent", false, pair, length("w", "lengths", 0)), both)
+	add("the mask of what is within a list", newDataset(t, "independent", false, pair, length("w", "mask", 1)), both)
+	add("the length of what is no list", newDataset(t, "independent", false, pair, length("u", "lengths", 0)), both)
+
 	wide := []fixture.Object{feature("k", "float32", "float", 1000)}
 	record := example.Marshal([]example.Named{{Name: "k", Feature: fixture.Floats(make([]float32, 1000)...)}})
 	add("tensors of which 131 are half a MiB", newDataset(t, "independent", false, wide, fixture.Object{"target_batch_size": 40}), record, record)
@@ -117,12 +126,17 @@ func datasets(t *testing.T) (all []dataset) {
 	add("chunks of records of one length", newDataset(t, "chunked_sequence", false, wide, chunk(300, 200, fixture.Object{"epochs": 2})), record, record, record)
 	add("chunks of which none is whole", newDataset(t, "chunked_sequence", true, lists, chunk(6, 6, fixture.Object{"tail": "drop", "epochs": 2})), listsOf(3, 5, 0)...)
 	add("chunks of no frames", newDataset(t, "chunked_sequence", true, lists, chunk(6, 6, fixture.Object{"epochs": nil})), listsOf(0, 0)...)
+	add("records too short for a chunk", newDataset(t, "chunked_sequence", false, wide, chunk(1001, 1001, fixture.Object{"tail": "drop", "epochs": 2})), record)
 	add("no sequences", newDataset(t, "chunked_sequence", true, lists, chunk(6, 6, fixture.Object{"epochs": nil})))
 	add("a part of the sequences", newDataset(t, "chunked_sequence", false, wide, chunk(1000, 1000, fixture.Object{"partition_epoch": 2, "epochs": 3})), record, record, record)
 
 	windows := fixture.Object{"min_window": 3, "max_window": 3}
 	add("windows of text", newDataset(t, "continuous_sequence", false, []fixture.Object{feature("k", "string", "string", 4)}, windows),
 		example.Marshal([]example.Named{{Name: "k", Feature: example.Feature{Kind: example.Bytes, Bytes: make([][]byte, 4)}}}))
+	raw := feature("k", "int16", "raw", 4)
+	raw["deserialize_args"] = fixture.Object{"endian": "little"}
+	add("windows of several sizes of raw features", newDataset(t, "continuous_sequence", false, []fixture.Object{raw}, fixture.Object{"min_window": 2, "max_window": 3, "padding": true}),
+		example.Marshal([]example.Named{{Name: "k", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{make([]byte, 8)}}}}))
 	add("files too short", newDataset(t, "continuous_sequence", true, lists, fixture.Object{"min_window": 9, "max_window": 9, "epochs": 2}), listsOf(4, 4)...).
 		WriteRecords(t, "b.tfrecords", listsOf(8)...)
 	add("a file without records", newDataset(t, "discrete_sequence", true, lists, fixture.Object{"min_window": 1, "max_window": 1, "padding": true, "epochs": nil}))
@@ -394,5 +408,29 @@ func TestLengthsOfFiles(t *testing.T) {
 	stop()
 	if err := p.CheckRows(ended, scan); !errors.Is(err, millrace.ErrCanceled) {
 		t.Errorf("after the context ended: %v", err)
+	}
+}
+
+// A look for the first window takes one pass in order over whatever the files
+// have, and leaves the plan as it is.
+func TestFirstWindow(t *testing.T) {
+	shuffle := &spec.Shuffle{Elements: 2}
+	for tail, want := range map[string]string{spec.TailDrop: spec.TailKeep, spec.TailKeep: spec.TailKeep, spec.TailPad: spec.TailPad} {
+		p := plan.New(&spec.Spec{Window: &spec.Window{Tail: tail}, Shuffle: shuffle}, nil)
+		if q := p.FirstWindow(); q.Window.Tail != want || q.Shuffle != nil || p.Window.Tail != tail || p.Shuffle != shuffle {
+			t.Errorf("tail %s: %+v, planned %+v", tail, q.Spec, p.Spec)
+		}
+	}
+}
+
+// Records that come in requests are batched as they come, once.
+func TestPlanOfRequests(t *testing.T) {
+	p := plan.New(&spec.Spec{Files: []spec.DataFile{{Path: "/a"}}, Shuffle: &spec.Shuffle{}, Bucket: &spec.Bucket{}, DropRemainder: true, Epochs: 3}, nil)
+	q := p.OfRequests()
+	if q.Files != nil || q.Shuffle != nil || q.Bucket != nil || q.DropRemainder || q.Epochs != 1 {
+		t.Errorf("got %+v", q.Spec)
+	}
+	if len(p.Files) != 1 || p.Shuffle == nil || p.Bucket == nil || !p.DropRemainder || p.Epochs != 3 {
+		t.Errorf("the plan itself has become %+v", p.Spec)
 	}
 }

@@ -1,0 +1,197 @@
+package build_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+	"millrace/tfrecord/example"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newLists returns a dataset of SequenceExamples with two lists of some lengths:
+// "pos", numbers that count on through all files, and "pair", each number with its
+// negative; and with "id" beside them. The loader of a type reads all of them.
+func newLists(t *testing.T, kind string, args fixture.Object, files ...[]int) *fixture.Dataset {
+	t.Helper()
+	d := fixture.New(t)
+	d.Type, d.Manifest["allow_var_len"] = kind, true
+	d.Manifest["features"] = []fixture.Object{
+		{"name": "pos", "dtype": "int32", "shape": []int{}, "deserialize_type": "int", "var_len": true},
+		{"name": "id", "dtype": "int64", "shape": []int{1}, "deserialize_type": "int", "var_len": false},
+		{"name": "pair", "dtype": "float32", "shape": []int{2}, "deserialize_type": "float", "var_len": true},
+	}
+	names := []string{"pair", "pos", "id"}
+	if kind == "continuous_sequence" {
+		names = names[:2] // whose records have as many of each
+	}
+	var primaries []fixture.Object
+	for _, name := range names {
+		primaries = append(primaries, fixture.Object{"from_name": name, "to_name": name})
+	}
+	d.Args["primary_features"], d.Args["seed"] = primaries, 3
+	if maps.Copy(d.Args, args); kind == "chunked_sequence" {
+		delete(d.Args, "target_batch_size")
+		delete(d.Args, "drop_remainder")
+	}
+	n, id := 0, int64(0)
+	for i, lengths := range files {
+		var records [][]byte
+		for _, length := range lengths {
+			pos, pair := example.NamedList{Name: "pos"}, example.NamedList{Name: "pair"}
+			for range length {
+				pos.Features = append(pos.Features, fixture.Ints(int64(n)))
+				pair.Features = append(pair.Features, fixture.Floats(float32(n), -float32(n)))
+				n++
+			}
+			context := []example.Named{{Name: "id", Feature: fixture.Ints(id)}}
+			records = append(records, example.MarshalSequence(context, []example.NamedList{pos, pair}))
+			id++
+		}
+		d.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), records...)
+	}
+	d.Save(t)
+	return d
+}
+
+// measures are arguments for lengths and masks of lists and of what is within them.
+func measures(args fixture.Object, more ...fixture.Object) fixture.Object {
+	measure := func(name, kind, tensor string, axis int) fixture.Object {
+		return fixture.Object{"to_name": name, "type": kind, "args": fixture.Object{"tensor": tensor, "axis": axis}}
+	}
+	all := fixture.Object{
+		"secondary_features": append([]fixture.Object{
+			measure("n", "lengths", "pos", 0), measure("two", "lengths", "pair", 1), measure("has", "mask", "pair", 0), measure("has2", "mask", "pair", 1),
+			{"to_name": "like", "type": "const", "args": fixture.Object{"shape": "pos", "dtype": "int8", "value": 4}},
+			{"to_name": "fixed", "type": "const", "args": fixture.Object{"shape": []int{2}, "dtype": "float32", "value": 0.5}},
+		}, more...),
+		"padding":           []fixture.Object{{"tensor": "pos", "value": -1}, {"tensor": "pair", "shape": []int{-1, 3}, "value": 9}},
+		"target_batch_size": 3,
+	}
+	maps.Copy(all, args)
+	return all
+}
+
+// dumpOf returns the batches of a dataset as text, with Millrace's own operations or
+// without, or the error that ended them.
+func dumpOf(t *testing.T, d *fixture.Dataset, native bool) string {
+	t.Helper()
+	p, problems := loaders.Check(d.Config(), nil)
+	if p == nil {
+		t.Fatal(problems)
+	}
+	if !native {
+		p.NativeLibrary = ""
+	}
+	measured, _ := loaders.MeasurePadding(p) // which counts elements besides
+	text, err := dump(t, measured, 9)
+	if err != nil {
+		return string(text) + err.Error()
+	}
+	return string(text)
+}
+
+// Millrace's own operations and TensorFlow's give the same batches of every type
+// of loader, with lengths, masks and numbers of elements; these have the values that
+// follow from the lengths of the lists.
+func TestEnginesAgree(t *testing.T) {
+	testruntime.Need(t)
+	window := func(least, most int, more fixture.Object) fixture.Object {
+		args := fixture.Object{"min_window": least, "max_window": most}
+		maps.Copy(args, more)
+		return measures(args)
+	}
+	records := fixture.Object{"to_name": "parts", "type": "lengths", "args": fixture.Object{"tensor": "pos", "of": "records"}}
+	whole := fixture.Object{"to_name": "ids", "type": "lengths", "args": fixture.Object{"tensor": "id", "of": "records"}}
+	bucket := measures(fixture.Object{"bucket_by_length": fixture.Object{"tensor": "pos", "axis": 0, "boundaries": []int{2, 4}}})
+	files := [][]int{{3, 1, 2, 4, 0, 5}, {2, 2, 2, 2}, {6, 1}}
+	for _, tt := range []struct {
+		name, kind string
+		args       fixture.Object
+		want       string // in the batches
+	}{
+		{"lists", "independent", measures(nil), `"n": {"dtype": "int64", "shape": [3], "values": [3, 1, 2]}`},
+		{"lists in buckets", "independent", bucket, `"n": {"dtype": "int64", "shape": [3], "values": [1, 2, 0]}`},
+		{"windows", "continuous_sequence", window(1, 4, nil), `"two": {"dtype": "int64", "shape": [3], "values": [2, 2, 2]}`},
+		{"overlapping windows", "continuous_sequence", window(1, 4, fixture.Object{"stride": 2}), `"dtype": "bool"`},
+		{"equal windows", "continuous_sequence", window(3, 3, fixture.Object{"tail": "pad"}), `"n": {"dtype": "int64", "shape": [3], "values": [3, 3, 3]}`},
+		{"windows of records", "discrete_sequence", func() fixture.Object {
+			args := measures(fixture.Object{"min_window": 2, "max_window": 2, "tail": "keep"}, records, whole)
+			return args
+		}(), `"parts": {"dtype": "int64", "shape": [3, 2], "values": [3, 1, 2, 4, 0, 5]}`},
+		{"chunks", "chunked_sequence", func() fixture.Object {
+			args := measures(fixture.Object{"batch_size": 8, "chunk_size": 3, "chunk_step": 2})
+			delete(args, "target_batch_size")
+			return args
+		}(), `"n": {"dtype": "int64", "shape": [2], "values": [3, 1]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newLists(t, tt.kind, tt.args, files...)
+			general := dumpOf(t, d, false)
+			if diff := cmp.Diff(dumpOf(t, d, true), general); diff != "" {
+				t.Errorf("(-native +general)\n%s", diff)
+			}
+			if !strings.Contains(general, tt.want) {
+				t.Errorf("no %s in\n%s", tt.want, general)
+			}
+		})
+	}
+}
+
+// What ends a batch says which tensor, step and shapes it is about, whichever
+// operations found it.
+func TestErrorsOfBatches(t *testing.T) {
+	testruntime.Need(t)
+	step := func(text string) fixture.Object {
+		return fixture.Object{"padding": true, "target_batch_size": 3,
+			"processing_steps": []fixture.Object{{"tensor": "pos", "type": "slice", "args": fixture.Object{"slice": text}}}}
+	}
+	for want, args := range map[string]fixture.Object{
+		`tensor "pair": examples of one batch differ in shape: [2 2] and [4 2]; set args.padding`: {
+			"target_batch_size": 3, "primary_features": []fixture.Object{{"from_name": "pair", "to_name": "pair"}}},
+		`tensor "pos": slice "[2]": index 2 is out of range for dimension 0 of shape [2]`:   step("[2]"),
+		`tensor "pos": slice "[-3]": index -3 is out of range for dimension 0 of shape [2]`: step("[-3]"),
+		`tensor "pair": shape [4 2] is larger than its padding [3 2] in dimension 0`: {
+			"target_batch_size": 3, "padding": []fixture.Object{{"tensor": "pair", "shape": []int{3, 2}}}},
+	} {
+		d := newLists(t, "independent", args, []int{3, 3, 3, 4, 2})
+		for _, native := range []bool{false, true} {
+			if got := dumpOf(t, d, native); !strings.Contains(got, want) {
+				t.Errorf("native %v: no %s in\n%s", native, want, got)
+			}
+		}
+	}
+}
+
+// A graph that has failed before is the error of building in it, with the config.
+func TestBuildInAFailedGraph(t *testing.T) {
+	testruntime.Need(t)
+	d := newLists(t, "independent", fixture.Object{"padding": true}, []int{1})
+	p, problems := loaders.Check(d.Config(), nil)
+	if p == nil {
+		t.Fatal(problems)
+	}
+	scan, err := p.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, library := range []string{"", p.NativeLibrary} {
+		p.NativeLibrary = library
+		s := graph.NewScope()
+		defer s.Graph().Close()
+		s.UpdateErr("before", errors.New("it failed"))
+		pipe, err := loaders.Build(s, p, scan)
+		var e *millrace.Error
+		if pipe != nil || !errors.As(err, &e) || e.Class != millrace.ErrInternal || e.Loader != d.Config() || !strings.Contains(err.Error(), "it failed") {
+			t.Errorf("got %v, %v", pipe, err)
+		}
+	}
+}

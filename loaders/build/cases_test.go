@@ -1,0 +1,96 @@
+package build_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"millrace/dtype"
+	"millrace/internal/output"
+	"millrace/internal/test/cases"
+	"millrace/internal/test/tfmain"
+	"millrace/loaders"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
+
+// planned plans a case with Millrace's own operations, or without.
+func planned(t *testing.T, dir string, native bool) *loaders.Plan {
+	t.Helper()
+	seed := int64(7)
+	o := &loaders.CheckOptions{Seed: &seed}
+	if path := cases.Model(dir); path != "" {
+		o.Model, _ = spec.ReadModelNames(path)
+	}
+	p, problems := loaders.Check(filepath.Join(dir, "loader.json"), o)
+	if p == nil {
+		t.Fatal(problems)
+	}
+	if !native {
+		p.NativeLibrary = ""
+	}
+	return p
+}
+
+// columnOf copies a tensor for the output.
+func columnOf(t *testing.T, name string, x *tfbridge.Tensor) output.Column {
+	t.Helper()
+	c := output.Column{Name: name, DType: x.DataType(), Shape: x.Shape()}
+	var err error
+	if c.DType == dtype.String {
+		c.Strings, err = x.Strings()
+	} else {
+		c.Data, err = x.Bytes()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// dump returns the batches of a plan as `millrace dump` prints them, n at most,
+// and the error that ended them.
+func dump(t *testing.T, p *loaders.Plan, n int) (text []byte, err error) {
+	t.Helper()
+	l, err := loaders.OpenPlan(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	for b, err := range l.Batches(t.Context()) {
+		if err != nil {
+			return text, err
+		}
+		var columns []output.Column
+		for _, name := range b.Names() {
+			columns = append(columns, columnOf(t, name, b.Tensor(name)))
+		}
+		if text, err = output.AppendBatch(text, columns); err != nil {
+			t.Fatal(err)
+		}
+		if n--; n == 0 {
+			break
+		}
+	}
+	return text, nil
+}
+
+// runCase compares the batches of a case, or its error, with what the case expects.
+func runCase(t *testing.T, name string, native bool) {
+	t.Helper()
+	dir, c := cases.Prepare(t, name), cases.Read(t, name)
+	n := 0
+	if c.Properties.Take != nil {
+		n = *c.Properties.Take
+	}
+	text, err := dump(t, planned(t, dir, native), n)
+	message, code := "", 0
+	if err != nil {
+		message, code = err.Error(), 1
+	}
+	if err := cases.Compare(c, text, []byte(message), code); err != nil {
+		t.Errorf("native %v: %s\n%v", native, c.About, err)
+	}
+}

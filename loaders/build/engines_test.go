@@ -1,0 +1,33 @@
+package build_test
+
+import (
+	"testing"
+
+	"millrace/internal/test/testruntime"
+)
+
+// Cases of the format, by the type of their loader. Between them they have what
+// stages are built of: every kind of feature, cast, constant, step, measure,
+// padding, window and order.
+var (
+	recordCases = []string{
+		"rand-006", "rand-011", "rand-014", "rand-019", "seq-empty-lists", "slice-chain", "multi-load-types", "raw-special", "seq-raw-unsigned", "shuffle-pipeline",
+	}
+	windowCases = []string{"cont-slice", "cont-const", "disc-slice", "disc-random-own", "cont-random-infinite"}
+	chunkCases  = []string{"chunk-rand-003", "chunk-rand-007", "chunk-with-sizes", "chunk-context-mask"}
+	faultCases  = []string{"err-slice-out-var", "err-checked-cast-int", "err-checked-cast-float", "err-record-no-list", "err-crc-data"}
+)
+
+// With TensorFlow's operations in place of Millrace's own, cases give what they expect.
+func TestRecordCases(t *testing.T) { runCases(t, false, recordCases) }
+func TestWindowCases(t *testing.T) { runCases(t, false, windowCases) }
+func TestChunkCases(t *testing.T)  { runCases(t, false, chunkCases) }
+func TestFaultCases(t *testing.T)  { runCases(t, false, faultCases) }
+
+func runCases(t *testing.T, native bool, names []string) {
+	t.Helper()
+	testruntime.Need(t)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { runCase(t, name, native) })
+	}
+}
