@@ -2,8 +2,12 @@ package train_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,14 +55,37 @@ func TestStopInTheMiddle(t *testing.T) {
 	}
 }
 
-// goroutinesOfStop is how many goroutines fill the queue of TestStopAtRandom.
-const goroutinesOfStop = 8
+// TestStopAtRandom has a queue of so many elements, which so many goroutines fill. So
+// many rounds are under way at once: a round is mostly waiting for other threads.
+const (
+	capacityOfStop   = 16
+	goroutinesOfStop = 8
+	roundsAtOnce     = 4
+)
 
 // A stop at any moment ends all goroutines in time, and loses nothing that was
 // enqueued before.
 func TestStopAtRandom(t *testing.T) {
+	p := newStopped(t)
+	p.rounds(t, 2*roundsAtOnce) // Go and TensorFlow keep the threads that these need
+	leak.Check(t, tfbridge.Live)
+	p.rounds(t, soak.Rounds(20, 10_000))
+}
+
+// stopped is what TestStopAtRandom runs: the runner, an element of its queue, and how
+// far each goroutine has counted.
+type stopped struct {
+	scope            *graph.Scope
+	runner           *train.QueueRunner
+	element, counted []tfbridge.Output
+	options          *tfbridge.SessionOptions
+}
+
+// newStopped returns a graph whose runner enqueues, in each goroutine, the number of the
+// goroutine and a count.
+func newStopped(t *testing.T) *stopped {
 	s := newScope(t)
-	q := queue.NewFIFO(s, 16, []graph.Spec{scalarInt64[0], scalarInt64[0]}, nil)
+	q := queue.NewFIFO(s, capacityOfStop, []graph.Spec{scalarInt64[0], scalarInt64[0]}, nil)
 	var ops []*tfbridge.Operation
 	var counted []tfbridge.Output
 	for i := range goroutinesOfStop {
@@ -67,28 +94,11 @@ func TestStopAtRandom(t *testing.T) {
 		ops = append(ops, q.Enqueue(s, s.Const(int64(i)), count))
 	}
 	runner := train.NewQueueRunner(s, q, ops, nil)
-	element := runner.Queue().Dequeue(s)
+	p := &stopped{s, runner, runner.Queue().Dequeue(s), counted, plain(t)}
 	if err := s.Err(); err != nil {
 		t.Fatal(err)
 	}
-	options := plain(t)
-	leak.Check(t, tfbridge.Live)
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	for i := range soak.Rounds(30, 10_000) {
-		stopAtRandom(t, random, s, stopped{runner, element, counted, options})
-		if t.Failed() {
-			t.Fatalf("round %d of seed %d", i, seed)
-		}
-	}
-}
-
-// stopped is what TestStopAtRandom runs: the runner, an element of its queue, and how
-// far each goroutine has counted.
-type stopped struct {
-	runner           *train.QueueRunner
-	element, counted []tfbridge.Output
-	options          *tfbridge.SessionOptions
+	return p
 }
 
 // plain are the options of a session that does not optimize the graphs of its runs,
@@ -105,29 +115,46 @@ func plain(t *testing.T) *tfbridge.SessionOptions {
 	return &tfbridge.SessionOptions{Config: data}
 }
 
-// stopAtRandom makes one round in a session of its own.
-func stopAtRandom(t *testing.T, random *rand.Rand, s *graph.Scope, p stopped) {
-	session, err := tfbridge.NewSession(s.Graph(), p.options)
+// rounds makes n rounds, several at a time.
+func (p *stopped) rounds(t *testing.T, n int) {
+	seed := rand.Uint64()
+	var left atomic.Int64
+	left.Store(int64(n))
+	var wg sync.WaitGroup
+	for i := range uint64(roundsAtOnce) {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(seed, i))
+			for n := 0; left.Add(-1) >= 0 && !t.Failed(); n++ {
+				if err := p.round(t.Context(), random); err != nil {
+					t.Errorf("seed %d, stream %d, round %d: %v", seed, i, n, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// round starts the runner in a session of its own, stops it at a random moment, and
+// checks what came out.
+func (p *stopped) round(ctx context.Context, random *rand.Rand) error {
+	session, err := tfbridge.NewSession(p.scope.Graph(), p.options)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer session.Close()
-	if _, err := session.Run(nil, nil, s.Initializers()); err != nil {
-		t.Fatal(err)
+	if _, err := runInline(session, nil, p.scope.Initializers()); err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	c := train.NewCoordinator(ctx, &train.CoordinatorOptions{StopGracePeriod: time.Minute})
 	if err := p.runner.Start(c, session); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	dequeue, err := session.Prepare(nil, p.element, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	take, yields := random.IntN(60), random.IntN(2000)
+	take := random.IntN(2 * capacityOfStop)
 	if random.IntN(2) == 0 { // stop while the consumer reads
 		take = -1
+		yields := random.IntN(2000)
 		c.Go("stop", func(context.Context) error {
 			for range yields {
 				runtime.Gosched()
@@ -136,35 +163,67 @@ func stopAtRandom(t *testing.T, random *rand.Rand, s *graph.Scope, p stopped) {
 			return nil
 		})
 	}
-	var next [goroutinesOfStop]int64
+	next, err := p.consume(c, session, take)
+	if err := errors.Join(err, c.Join()); err != nil {
+		return err
+	}
+	return p.lost(session, next)
+}
+
+// consume takes elements until the queue is closed and empty. It requests a stop
+// before it takes element number take. It returns how many came from each goroutine.
+func (p *stopped) consume(c *train.Coordinator, session *tfbridge.Session, take int) (next [goroutinesOfStop]int64, err error) {
+	dequeue, err := session.PrepareRun(nil, p.element, nil, &tfbridge.RunOptions{Inline: true})
+	if err != nil {
+		c.RequestStop(err)
+		return next, err
+	}
 	for n := 0; ; n++ {
 		if n == take {
 			c.RequestStop(nil)
 		}
 		values, err := dequeue.Run(context.Background(), nil)
+		if errors.Is(err, tfbridge.OutOfRange) {
+			return next, nil
+		}
 		if err != nil {
-			break // closed and empty
+			c.RequestStop(err)
+			return next, err
 		}
 		from, number := values[0].Value().(int64), values[1].Value().(int64)
 		values[0].Close()
 		values[1].Close()
 		if number != next[from] {
-			t.Errorf("goroutine %d: element %d came, %d was lost", from, number, next[from])
-			break
+			err := fmt.Errorf("goroutine %d: element %d came, %d was lost", from, number, next[from])
+			c.RequestStop(err)
+			return next, err
 		}
 		next[from]++
 	}
-	if err := c.Join(); err != nil {
-		t.Errorf("Join() = %v", err)
-	}
-	values, err := session.Run(nil, p.counted, nil)
+}
+
+// lost returns an error if a goroutine has counted further than its elements came: by
+// more than the one whose enqueue the stop canceled.
+func (p *stopped) lost(session *tfbridge.Session, next [goroutinesOfStop]int64) error {
+	values, err := runInline(session, p.counted, nil)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	for i, v := range values {
-		if count := v.Value().(int64); count > next[i]+1 { // one element was counted whose enqueue the stop canceled
-			t.Errorf("goroutine %d has counted to %d, %d elements came", i, count, next[i])
+		if count := v.Value().(int64); count > next[i]+1 {
+			err = errors.Join(err, fmt.Errorf("goroutine %d has counted to %d, %d elements came", i, count, next[i]))
 		}
 		v.Close()
 	}
+	return err
+}
+
+// runInline makes a run in the calling thread. On a busy machine a change of threads
+// takes longer than the run.
+func runInline(session *tfbridge.Session, fetches []tfbridge.Output, targets []*tfbridge.Operation) ([]*tfbridge.Tensor, error) {
+	run, err := session.PrepareRun(nil, fetches, targets, &tfbridge.RunOptions{Inline: true})
+	if err != nil {
+		return nil, err
+	}
+	return run.Run(context.Background(), nil)
 }
