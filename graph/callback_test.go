@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -82,7 +83,7 @@ func TestGoFunctionFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			out := graph.GoFunction(s, graph.GoFunc{Name: "f", Out: scalar,
 				Fn: func(context.Context, []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) { return test.fn() }})
 			_, err := tryRun(t, s, out...)

@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -20,7 +21,7 @@ func branch(f func(s *graph.Scope) tfbridge.Output) graph.Branch {
 }
 
 func TestCond(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x, pred := s.Const([]float32{3, 4}), s.Placeholder(tfbridge.Bool, tfbridge.ScalarShape())
 	y := graph.Cond(s, pred,
 		func(s *graph.Scope) outputs { return outputs{graph.Mul(s, x, x), s.Const(int32(1))} },
@@ -38,7 +39,7 @@ func TestCond(t *testing.T) {
 
 // Only the branch that is taken runs.
 func TestCondRunsOneBranch(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	pred := s.Placeholder(tfbridge.Bool, tfbridge.ScalarShape())
 	y := graph.Cond(s, pred,
 		branch(func(s *graph.Scope) tfbridge.Output {
@@ -67,7 +68,7 @@ func TestCondRunsOneBranch(t *testing.T) {
 
 // The results have the shape that the branches have in common.
 func TestCondShapes(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	tests := []struct{ then, otherwise, want string }{
 		{"[2, 3]", "[2, 3]", "float32[2, 3]"},
 		{"[2, 3]", "[2, 4]", "float32[2, ?]"},
@@ -90,7 +91,7 @@ func TestCondShapes(t *testing.T) {
 }
 
 func TestCase(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x, index := s.Const(float32(5)), s.Placeholder(tfbridge.Int32, tfbridge.ScalarShape())
 	y := graph.Case(s, index,
 		branch(func(*graph.Scope) tfbridge.Output { return x }),
@@ -120,7 +121,7 @@ func feed(t *testing.T, s *graph.Scope, x tfbridge.Output, value any, fetches ..
 }
 
 func TestWhile(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x, k := s.Const(float32(2)), s.Const(float32(3))
 	y := graph.While(s, outputs{s.Const(int32(0)), x},
 		func(s *graph.Scope, v outputs) tfbridge.Output { return graph.Less(s, v[0], s.Const(int32(4))) },
@@ -140,7 +141,7 @@ func TestWhile(t *testing.T) {
 
 // A loop that does not run at all passes derivatives on.
 func TestWhileOfNoRounds(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Const([]float32{2, 5})
 	y := graph.While(s, outputs{x},
 		func(s *graph.Scope, v outputs) tfbridge.Output { return s.Const(false) },
@@ -152,7 +153,7 @@ func TestWhileOfNoRounds(t *testing.T) {
 }
 
 func TestWhileOfAtMostThreeRounds(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Const(float32(5))
 	y := graph.While(s, outputs{x},
 		func(s *graph.Scope, v outputs) tfbridge.Output { return s.Const(true) },
@@ -165,7 +166,7 @@ func TestWhileOfAtMostThreeRounds(t *testing.T) {
 }
 
 func TestWhileOfGrowingShape(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	grow := func(shapes []tfbridge.Shape) outputs {
 		return graph.While(s, outputs{s.Const([]int32{1})},
 			func(s *graph.Scope, v outputs) tfbridge.Output {
@@ -186,7 +187,7 @@ func TestWhileOfGrowingShape(t *testing.T) {
 
 // Conditions in a loop in a function in a condition, with derivatives.
 func TestNestedControlFlow(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Const(float32(3))
 	scalar := []graph.Spec{graph.SpecOf(x)}
 	f := s.Function("collatz", scalar, func(s *graph.Scope, args outputs) outputs {
@@ -216,7 +217,7 @@ func TestNestedControlFlow(t *testing.T) {
 // Derivatives within a loop: minimize (x - 4)² by steps along them, once of the
 // loop's own variable, once of one outside.
 func TestGradientsInALoop(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	loss := func(s *graph.Scope, x tfbridge.Output) outputs {
 		d := graph.Sub(s, x, s.Const(float32(4)))
 		return outputs{graph.Mul(s, d, d)}
@@ -243,7 +244,7 @@ func TestGradientsInALoop(t *testing.T) {
 // Derivatives stop at what is no number of floating point, and state that
 // matters has none.
 func TestWhereDerivativesEnd(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Const(float32(2.5))
 	count := graph.Cast(s, x, tfbridge.Int32)
 	y := graph.Cond(s, s.Const(true),
@@ -301,7 +302,7 @@ func TestNoDerivative(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			x := s.Const(float32(0.5))
 			y := tt.build(s, x, tt.f)
 			if err := s.Err(); err != nil {
@@ -315,7 +316,7 @@ func TestNoDerivative(t *testing.T) {
 }
 
 func TestVariableInBranch(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	handle := s.Op1("VarHandleOp", map[string]any{"dtype": tfbridge.Float, "shape": tfbridge.ScalarShape()})
 	init := s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{handle, s.Const(float32(7))}})
 	x := s.Const(float32(3))
@@ -348,7 +349,7 @@ func TestVariableInBranch(t *testing.T) {
 }
 
 func TestFunctionGradients(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x, k := s.Const(float32(3)), s.Const(float32(10))
 	in := []graph.Spec{graph.SpecOf(x)}
 	body := func(s *graph.Scope, args outputs) outputs {
@@ -393,7 +394,7 @@ func TestFunctionMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			f := s.Function("f", in, func(s *graph.Scope, args outputs) outputs { return args }, &graph.FunctionOptions{Gradient: tt.gradient})
 			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) || f.Out != nil {
 				t.Errorf("error\n got %v\nwant one with %q", err, tt.want)
@@ -450,7 +451,7 @@ func TestControlFlowMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			tt.build(s)
 			var classed *millrace.Error
 			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) || !errors.As(err, &classed) {
@@ -473,7 +474,7 @@ func TestWhileOfManyRounds(t *testing.T) {
 				return []tfbridge.Output{graph.Add(s, vars[0], s.Const(int64(1)))}
 			}, nil)[0]
 	}
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	plain := count(s)
 	f := s.Func("f", nil, nil, func(s *graph.Scope, _, _ []tfbridge.Output) []tfbridge.Output { return []tfbridge.Output{count(s)} })
 	got, err := tryRun(t, s, plain, graph.Call(s, f)[0])
@@ -483,7 +484,7 @@ func TestWhileOfManyRounds(t *testing.T) {
 }
 
 func TestWhileOfFunctionsIsLowered(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	in := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
 	cond := s.Func("c", in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{graph.Less(s, args[0], s.Const(int64(100_000)))}

@@ -13,6 +13,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -140,7 +141,7 @@ func TestFreezeRefuses(t *testing.T) {
 }
 
 func TestPrune(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	double := s.Func("double", []graph.Spec{{DType: tfbridge.Int32}}, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{graph.Add(s, args[0], args[0])}
 	})

@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
 var int32Scalar = graph.Spec{DType: tfbridge.Int32, Shape: tfbridge.ScalarShape()}
 
 func TestFunc(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	in := []graph.Spec{{DType: tfbridge.Int32, Shape: tfbridge.MakeShape(-1)}, int32Scalar}
 	f := s.Func("scale", in, nil, func(s *graph.Scope, args, captured []tfbridge.Output) []tfbridge.Output {
 		product := graph.Mul(s, args[0], args[1])
@@ -35,7 +36,7 @@ func TestFunc(t *testing.T) {
 }
 
 func TestCaptures(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	ten, hundred, thousand := s.Const(int32(10)), s.Const(int32(100)), s.Const(int32(1000))
 	f := s.Func("f", []graph.Spec{int32Scalar}, []tfbridge.Output{hundred},
 		func(s *graph.Scope, args, captured []tfbridge.Output) []tfbridge.Output {
@@ -54,7 +55,7 @@ func TestCaptures(t *testing.T) {
 func same(a, b tfbridge.Output) bool { return a == b }
 
 func TestNestedFunc(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	ten := s.Const(int32(10))
 	f := s.Func("outer", []graph.Spec{int32Scalar}, nil, func(s *graph.Scope, outer, _ []tfbridge.Output) []tfbridge.Output {
 		g := s.Func("inner", []graph.Spec{int32Scalar}, nil, func(s *graph.Scope, inner, _ []tfbridge.Output) []tfbridge.Output {
@@ -70,7 +71,7 @@ func TestNestedFunc(t *testing.T) {
 }
 
 func TestSameNameTwice(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	again := graph.NewScopeWithGraph(s.Graph())
 	var calls []tfbridge.Output
 	for i, scope := range []*graph.Scope{s, s, again, s.SubScope("sub")} {
@@ -88,7 +89,7 @@ func TestSameNameTwice(t *testing.T) {
 }
 
 func TestAssertInFunc(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	positive := s.Func("positive", []graph.Spec{int32Scalar}, nil,
 		func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 			graph.Assert(s, graph.Greater(s, args[0], s.Const(int32(0))),
@@ -138,7 +139,7 @@ func TestFuncMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			f := s.Func("f", []graph.Spec{int32Scalar}, nil, tt.body)
 			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error\n got %v\nwant one with %q", err, tt.want)

@@ -11,14 +11,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
-// newScope returns a scope whose graph is closed with the test.
-func newScope(t testing.TB) *graph.Scope {
-	t.Helper()
-	s := graph.NewScope()
-	t.Cleanup(func() { s.Graph().Close() })
-	return s
-}
-
 // tryRun fetches outputs in a session on the scope's graph.
 func tryRun(t testing.TB, s *graph.Scope, outputs ...tfbridge.Output) ([]any, error) {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -253,7 +254,7 @@ func TestLoadModelRefuses(t *testing.T) {
 }
 
 func TestImportModel(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Placeholder(tfbridge.Float, tfbridge.MakeShape(-1))
 	graph.NewTensor(s, x).Mul(2).Output()
 	m, err := graph.ImportModel(writeGraph(t, s), nil)
@@ -288,7 +289,7 @@ func TestImportModel(t *testing.T) {
 }
 
 func TestImportModelRefuses(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	s.Op1("ReadFile", nil, s.Const("/etc/hostname"))
 	file := writeGraph(t, s)
 	if _, err := graph.ImportModel(file, nil); !errors.Is(err, millrace.ErrUnsafeModel) || !strings.Contains(err.Error(), "ReadFile") {

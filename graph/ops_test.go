@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -140,7 +141,7 @@ func TestOps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			o := tt.build(s)
 			got := run(t, s, o)[0]
 			if tt.want != nil {
@@ -174,13 +175,13 @@ func TestSubscript(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			if diff := cmp.Diff(tt.want, run(t, s, graph.Subscript(s, s.Const(cube), tt.at...))[0]); diff != "" {
 				t.Errorf("value (-want +got)\n%s", diff)
 			}
 		})
 	}
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	graph.Subscript(s, s.Const([]int32{1}), graph.At(1))
 	if err := s.Err(); !errors.Is(err, tfbridge.InvalidArgument) {
 		t.Errorf("index out of range: %v", err)
@@ -188,7 +189,7 @@ func TestSubscript(t *testing.T) {
 }
 
 func TestAssertOptions(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	data := []tfbridge.Output{s.Const([]int32{11, 22, 33, 44, 55})}
 	short := graph.Assert(s, s.Const(false), data, nil)
 	long := graph.Assert(s, s.Const(false), data, &graph.AssertOptions{Summarize: -1})
@@ -202,7 +203,7 @@ func TestAssertOptions(t *testing.T) {
 
 func TestRandomIsReproducible(t *testing.T) {
 	draw := func(seed []int64) any {
-		s := newScope(t)
+		s := graphtest.NewScope(t)
 		return run(t, s, graph.StatelessRandomUniformInt(s, s.Const([]int64{4}), s.Const(seed), s.Const(int32(0)), s.Const(int32(1000000))))[0]
 	}
 	if diff := cmp.Diff(draw([]int64{1, 2}), draw([]int64{1, 2})); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 )
@@ -45,7 +46,7 @@ func features(s *graph.Scope) *graph.ExampleFeatures {
 }
 
 func TestParseExampleV2(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	f := features(s)
 	f.Sparse = nil
 	f.Ragged = []graph.RaggedFeature{{Key: "tags", DType: tfbridge.String}}
@@ -62,7 +63,7 @@ func TestParseExampleV2(t *testing.T) {
 }
 
 func TestParseExampleV2PadsUnknownDimensions(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	f := &graph.ExampleFeatures{
 		Dense: []graph.DenseFeature{{Key: "tags", DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}},
 	}
@@ -73,7 +74,7 @@ func TestParseExampleV2PadsUnknownDimensions(t *testing.T) {
 }
 
 func TestParseSingleExample(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p := graph.ParseSingleExample(s, s.Const(record(7, nil, "a", "b")), features(s))
 	want := []any{[]float32{-1, -1}, int64(7), [][]int64{{0}, {1}}, []string{"a", "b"}, []int64{2}}
 	tags := p.Sparse[0]
@@ -90,7 +91,7 @@ func TestParseSingleExample(t *testing.T) {
 }
 
 func TestMissingFeature(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	f := &graph.ExampleFeatures{
 		Dense: []graph.DenseFeature{{Key: "weight", DType: tfbridge.Float, Shape: tfbridge.ScalarShape()}},
 	}
@@ -123,7 +124,7 @@ func sequenceFeatures() *graph.SequenceFeatures {
 }
 
 func TestParseSingleSequenceExample(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p := graph.ParseSingleSequenceExample(s, s.Const(sequence(7, []float32{1, 2}, []float32{3, 4})), sequenceFeatures())
 	want := []any{int64(7), [][]float32{{1, 2}, {3, 4}}, []int64{}}
 	if diff := cmp.Diff(want, run(t, s, p.Context.Dense[0], p.Lists[0], p.Lists[1])); diff != "" {
@@ -135,7 +136,7 @@ func TestParseSingleSequenceExample(t *testing.T) {
 }
 
 func TestParseSequenceExampleV2(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	records := s.Const([]string{sequence(7, []float32{1, 2}), sequence(8, []float32{3, 4}, []float32{5, 6})})
 	f := sequenceFeatures()
 	p := graph.ParseSequenceExampleV2(s, records, f)

@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
 func TestRagged(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	r := graph.RaggedRange(s, s.Const([]int64{2, 5, 9}), s.Const([]int64{4, 5, 12}))
 	x := graph.RaggedTensor{Values: graph.GatherV2(s, s.Const([]int32{0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110}), r.Values, 0), RowSplits: r.RowSplits}
 	rows := graph.RaggedTensorToVariant(s, x)
@@ -34,7 +35,7 @@ func TestRagged(t *testing.T) {
 // TestRandomCounters checks that numbers depend on the counter alone, not on
 // how many are drawn.
 func TestRandomCounters(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	draw := func(counter uint64, n int64) tfbridge.Output {
 		return graph.StatelessRandomUniformIntAt(s, s.Const([]int64{n}), s.Const([]uint64{5}),
 			s.Const([]uint64{counter, 1 << 40}), s.Const(int64(3)), s.Const(int64(1000)))

@@ -8,12 +8,13 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
 // Scopes of a graph share its collections; a function's body has none.
 func TestCollections(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	s.AddToCollection("words", "mill")
 	s.SubScope("sub").AddToCollection("words", "race")
 	s.Collection("words")[0] = "changed"
@@ -33,7 +34,7 @@ func TestCollections(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	sub := s.SubScope("parse")
 	tests := []struct {
 		scope *graph.Scope
@@ -78,7 +79,7 @@ func tensor(t testing.TB, value any) *tfbridge.Tensor {
 }
 
 func TestNamesOfAnExistingGraph(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	s.Const(int32(1))
 	again := graph.NewScopeWithGraph(s.Graph())
 	if name := again.Const(int32(2)).Op.Name(); name != "Const_1" {
@@ -87,7 +88,7 @@ func TestNamesOfAnExistingGraph(t *testing.T) {
 }
 
 func TestFirstErrorSticks(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	sub := s.SubScope("sub")
 	x := s.Placeholder(tfbridge.Float, tfbridge.MakeShape(2))
 	y := s.Placeholder(tfbridge.Float, tfbridge.MakeShape(3))
@@ -112,7 +113,7 @@ func TestFirstErrorSticks(t *testing.T) {
 }
 
 func TestNothingHappensAfterAnError(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Const([]float32{1, 2})
 	s.UpdateErr("here", errors.New("stop"))
 	ops := len(s.Graph().Operations())
@@ -146,7 +147,7 @@ func TestNothingHappensAfterAnError(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	other := newScope(t)
+	other := graphtest.NewScope(t)
 	foreign := other.Const(int32(1))
 	tests := []struct {
 		name  string
@@ -176,7 +177,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			tt.build(s)
 			var classed *millrace.Error
 			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) || !errors.As(err, &classed) {
@@ -187,7 +188,7 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestControlDependencies(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	check := graph.Assert(s, s.Const(false), []tfbridge.Output{s.Const("no luck")}, nil)
 	guarded := graph.Identity(s.WithControlDependencies(check, nil), s.Const(int32(1)))
 	if _, err := tryRun(t, s, guarded); !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), "no luck") {
@@ -198,14 +199,14 @@ func TestControlDependencies(t *testing.T) {
 }
 
 func TestDevice(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	if d := s.WithDevice("/cpu:0").Const(int32(1)).Op.Device(); !strings.Contains(d, "cpu:0") {
 		t.Errorf("device %q", d)
 	}
 }
 
 func TestSpec(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	tests := []struct{ got, want string }{
 		{graph.SpecOf(s.Placeholder(tfbridge.Float, tfbridge.MakeShape(2, -1))).String(), "float32[2, ?]"},
 		{graph.SpecOf(s.Placeholder(tfbridge.String, tfbridge.Shape{})).String(), "string[...]"},

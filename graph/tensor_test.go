@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -108,7 +109,7 @@ func TestTensorMethods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			y := tt.do(graph.NewTensor(s, s.Const(tt.x)))
 			value, err := y.Eval(t.Context())
 			if err != nil {
@@ -124,7 +125,7 @@ func TestTensorMethods(t *testing.T) {
 
 // A method leaves its tensor as it was.
 func TestTensorIsUnchanged(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := graph.NewTensor(s, s.Const([]int32{1}))
 	x.Add(1)
 	if got := run(t, s, x.Output())[0]; !reflect.DeepEqual(got, []int32{1}) {
@@ -156,7 +157,7 @@ func TestTensorFailures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			y := tt.do(graph.NewTensor(s, s.Const(tt.x))).Mul(1).Sum().Transpose().Concat(0, 1).Clip(0, 1)
 			_, err := y.Eval(t.Context())
 			var classed *millrace.Error
@@ -177,7 +178,7 @@ func TestZeroTensor(t *testing.T) {
 	if _, err := y.Eval(t.Context()); !errors.Is(err, millrace.ErrModel) {
 		t.Errorf("got %v", err)
 	}
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	if err := graph.NewTensor(s, tfbridge.Output{}).Err(); !errors.Is(err, millrace.ErrModel) {
 		t.Errorf("got %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -22,7 +23,7 @@ func wantFailure(t *testing.T, s *graph.Scope, want string) {
 
 func TestNilAndZeroScopes(t *testing.T) {
 	ctx := context.Background()
-	x := newScope(t).Const(float32(1))
+	x := graphtest.NewScope(t).Const(float32(1))
 	for name, s := range map[string]*graph.Scope{"nil": nil, "zero": {}} {
 		t.Run(name, func(t *testing.T) {
 			if o := graph.Add(s, x, s.Const(float32(2))); o.Op != nil {
@@ -61,14 +62,14 @@ func TestNilClosures(t *testing.T) {
 		},
 	}
 	for want, build := range tests {
-		s := newScope(t)
+		s := graphtest.NewScope(t)
 		build(s)
 		wantFailure(t, s, want)
 	}
 }
 
 func TestPanicInClosureLeavesNothing(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	before := tfbridge.Live()
 	func() {
 		defer func() {
@@ -125,7 +126,7 @@ func TestModelNamesAnInputItDoesNotHave(t *testing.T) {
 }
 
 func TestSecondGradientsSayWhatToDo(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	x := s.Const(float32(3))
 	y := []tfbridge.Output{graph.Add(s, graph.Mul(s, x, x), x)}
 	for range 2 {

@@ -86,6 +86,22 @@ absl::Status ComponentShapes(shape_inference::InferenceContext* c) {
   return absl::OkStatus();
 }
 
+// TwoScalars are two outputs that are scalars.
+absl::Status TwoScalars(shape_inference::InferenceContext* c) {
+  c->set_output(0, c->Scalar());
+  c->set_output(1, c->Scalar());
+  return absl::OkStatus();
+}
+
+// TwoVectors are two outputs that are vectors of one length.
+absl::Status TwoVectors(shape_inference::InferenceContext* c) {
+  const shape_inference::ShapeHandle shape =
+      c->Vector(shape_inference::InferenceContext::kUnknownDim);
+  c->set_output(0, shape);
+  c->set_output(1, shape);
+  return absl::OkStatus();
+}
+
 REGISTER_OP("MillraceExampleBatchDataset")
     .Input("filenames: string")
     .Input("counts: int64")
@@ -204,6 +220,35 @@ REGISTER_OP("MillraceTFRecordReader")
 Reads TFRecord files whose names come from a queue.
 
 compression: How the files are stored.
+)doc");
+
+REGISTER_OP("MillraceReaderRead")
+    .Input("reader_handle: resource")
+    .Input("queue_handle: resource")
+    .Output("keys: string")
+    .Output("values: string")
+    .SetIsStateful()
+    .SetShapeFn(TwoScalars)
+    .Doc(R"doc(
+Reads a record of a MillraceTFRecordReader.
+
+queue_handle: Has the names of the files.
+keys: "file:offset".
+)doc");
+
+REGISTER_OP("MillraceReaderReadUpTo")
+    .Input("reader_handle: resource")
+    .Input("queue_handle: resource")
+    .Input("num_records: int64")
+    .Output("keys: string")
+    .Output("values: string")
+    .SetIsStateful()
+    .SetShapeFn(TwoVectors)
+    .Doc(R"doc(
+Reads up to num_records records of one file of a MillraceTFRecordReader.
+
+queue_handle: Has the names of the files.
+keys: "file:offset".
 )doc");
 
 REGISTER_OP("MillraceWindowsDataset")

@@ -1,82 +1,26 @@
 // MillraceTFRecordReader reads TFRecord files whose names come from a queue, in
 // the place of TensorFlow's TFRecordReaderV2, which ends the process for a
-// record header that claims too much. TensorFlow's operations on readers
-// (ReaderReadV2 and the others) run it.
+// record header that claims too much. MillraceReaderRead and
+// MillraceReaderReadUpTo read its records in the thread of the run.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "dataset_base.h"
-#include "env_source.h"
-#include "record_reader.h"
-#include "status.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/framework/reader_base.h"
 #include "tensorflow/core/framework/reader_op_kernel.h"
+#include "tensorflow/core/platform/threadpool.h"
+#include "tfrecord_reader.h"
 
 namespace millrace {
 namespace {
 
 using namespace tensorflow;  // NOLINT
-
-constexpr size_t kBufferBytes = 256 << 10;
-
-// TFRecordReader goes through one file after the other. ReaderBase takes their
-// names from the queue, counts, and calls the methods of this class one at a
-// time.
-class TFRecordReader : public ReaderBase {
- public:
-  TFRecordReader(const std::string& name, Format format)
-      : ReaderBase(absl::StrCat("MillraceTFRecordReader '", name, "'")),
-        records_(kBufferBytes, Opener(format)) {}
-
-  absl::Status OnWorkStartedLocked() override {
-    damage_ = absl::OkStatus();
-    Fault fault;
-    if (records_.Open(current_work(), 0, 0, &fault)) return absl::OkStatus();
-    return ToStatus(fault);
-  }
-
-  absl::Status OnWorkFinishedLocked() override {
-    records_.Close();
-    return absl::OkStatus();
-  }
-
-  absl::Status ResetLocked() override {
-    records_.Close();
-    damage_ = absl::OkStatus();
-    return ReaderBase::ResetLocked();
-  }
-
-  // Behind damage nothing can be read, so that every further read of the file
-  // fails in the same way, until the reader is reset.
-  absl::Status ReadLocked(tstring* key, tstring* value, bool* produced,
-                          bool* at_end) override {
-    TF_RETURN_IF_ERROR(damage_);
-    std::string_view record;
-    Fault fault;
-    switch (records_.Next(&record, &fault)) {
-      case RecordReader::Outcome::kEnd:
-        *at_end = true;
-        return absl::OkStatus();
-      case RecordReader::Outcome::kFault:
-        damage_ = ToStatus(fault);
-        return damage_;
-      case RecordReader::Outcome::kRecord:
-        break;
-    }
-    *key = KeyName(absl::StrCat(records_.last_offset()));
-    value->assign(record.data(), record.size());
-    *produced = true;
-    return absl::OkStatus();
-  }
-
- private:
-  RecordReader records_;
-  absl::Status damage_;  // of the file that is being read
-};
 
 class TFRecordReaderOp : public ReaderOpKernel {
  public:
@@ -90,6 +34,108 @@ class TFRecordReaderOp : public ReaderOpKernel {
 
 REGISTER_KERNEL_BUILDER(Name("MillraceTFRecordReader").Device(DEVICE_CPU),
                         TFRecordReaderOp);
+
+// Records are what a read returns.
+class Records {
+ public:
+  void Add(std::string key, std::string_view record) {
+    keys_.push_back(std::move(key));
+    values_.emplace_back(record);
+  }
+
+  // Return makes the records the outputs of the operation.
+  absl::Status Return(OpKernelContext* ctx, const TensorShape& shape) {
+    Tensor* keys = nullptr;
+    TF_RETURN_IF_ERROR(ctx->allocate_output("keys", shape, &keys));
+    Tensor* values = nullptr;
+    TF_RETURN_IF_ERROR(ctx->allocate_output("values", shape, &values));
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      keys->flat<tstring>()(i) = std::move(keys_[i]);
+      values->flat<tstring>()(i) = std::move(values_[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t size() const { return static_cast<int64_t>(keys_.size()); }
+
+ private:
+  std::vector<tstring> keys_, values_;
+};
+
+// ReadOp reads in the calling thread, and in one of its own when it has to wait
+// for the name of a file.
+class ReadOp : public AsyncOpKernel {
+ public:
+  explicit ReadOp(OpKernelConstruction* ctx)
+      : AsyncOpKernel(ctx),
+        up_to_(ctx->num_inputs() == 3),
+        waiting_(ctx->env(), "millrace_reader", 1) {}
+
+  void ComputeAsync(OpKernelContext* ctx, DoneCallback done) override {
+    int64_t n = 1;
+    if (up_to_) {
+      const Tensor& limit = ctx->input(2);
+      OP_REQUIRES_ASYNC(
+          ctx, limit.dims() == 0 && limit.scalar<int64_t>()() >= 0,
+          absl::InvalidArgumentError(
+              "num_records must be a scalar that is not negative"),
+          done);
+      n = limit.scalar<int64_t>()();
+    }
+    core::RefCountPtr<ReaderInterface> found;
+    OP_REQUIRES_OK_ASYNC(
+        ctx, LookupResource(ctx, HandleFromInput(ctx, 0), &found), done);
+    auto* reader = dynamic_cast<TFRecordReader*>(found.get());
+    OP_REQUIRES_ASYNC(
+        ctx, reader != nullptr,
+        absl::InvalidArgumentError("the reader is no MillraceTFRecordReader"),
+        done);
+    Records records;
+    const auto take = [&](std::string key, std::string_view record) {
+      records.Add(std::move(key), record);
+    };
+    absl::Status status;
+    if (reader->TryRead(n, take, &status)) {
+      if (status.ok()) status = Return(ctx, &records);
+      OP_REQUIRES_OK_ASYNC(ctx, status, done);
+      done();
+      return;
+    }
+    found.release();  // Wait has it
+    waiting_.Schedule([this, ctx, reader, n, done = std::move(done)] {
+      OP_REQUIRES_OK_ASYNC(ctx, Wait(ctx, reader, n), done);
+      done();
+    });
+  }
+
+ private:
+  // Wait is the read that waits for the name of a file. It takes over a
+  // reference to the reader.
+  absl::Status Wait(OpKernelContext* ctx, TFRecordReader* reader,
+                    int64_t n) const {
+    const core::ScopedUnref unref(reader);
+    core::RefCountPtr<QueueInterface> queue;
+    TF_RETURN_IF_ERROR(LookupResource(ctx, HandleFromInput(ctx, 1), &queue));
+    Records records;
+    TF_RETURN_IF_ERROR(reader->ReadOn(
+        n, queue.get(), ctx, [&](std::string key, std::string_view record) {
+          records.Add(std::move(key), record);
+        }));
+    return Return(ctx, &records);
+  }
+
+  absl::Status Return(OpKernelContext* ctx, Records* records) const {
+    return records->Return(
+        ctx, up_to_ ? TensorShape({records->size()}) : TensorShape({}));
+  }
+
+  const bool up_to_;
+  thread::ThreadPool waiting_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("MillraceReaderRead").Device(DEVICE_CPU), ReadOp);
+REGISTER_KERNEL_BUILDER(Name("MillraceReaderReadUpTo").Device(DEVICE_CPU),
+                        ReadOp);
 
 }  // namespace
 }  // namespace millrace

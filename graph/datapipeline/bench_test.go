@@ -7,6 +7,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -48,7 +49,7 @@ func BenchmarkProviders(b *testing.B) {
 				b.Fatal(err)
 			}
 			fetch := graph.Size(s, p.Data()["data"])
-			session := newSession(b, s)
+			session := graphtest.NewSession(b, s, graphtest.Unoptimized(b))
 			for b.Loop() {
 				readAll(b, p, session, d, fetch)
 			}

@@ -14,6 +14,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -128,7 +129,7 @@ func (d broken) Sequences(ctx context.Context, epoch int64) iter.Seq2[*datapipel
 // The error of a sequence names dataset, tag, position and key. The next dataset is read
 // as if nothing had been.
 func TestBrokenDataset(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	o := datapipeline.Options{Chunking: datapipeline.Chunking{Size: 2}, Batching: datapipeline.Batching{BatchSize: 1}}
 	readers := newReaders(t, s, providers(t, s, speech, &o)...)
 	unread := errors.New("the disk is gone")
@@ -234,7 +235,7 @@ func TestOptions(t *testing.T) {
 		{data(), datapipeline.Options{Batching: fine, ShuffleChunks: -1}, "none may be negative"},
 		{data(), datapipeline.Options{Batching: fine, Capacity: -1}, "none may be negative"},
 	} {
-		s := newScope(t)
+		s := graphtest.NewScope(t)
 		_, fed := datapipeline.NewFeedDictDataProvider(s, test.e, &datapipeline.FeedDictOptions{Options: test.o})
 		_, queues := datapipeline.NewQueueDataProvider(s, test.e, &test.o)
 		for _, err := range []error{fed, queues} {

@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 )
 
 // Chunks with context, batched by a budget of frames, as placeholders get them.
 func TestFeedDictDataProvider(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p, err := datapipeline.NewFeedDictDataProvider(s, speech, &datapipeline.FeedDictOptions{Options: datapipeline.Options{
 		Chunking: datapipeline.Chunking{Size: 4, Step: 3, Context: map[string]datapipeline.Context{"data": {Left: 1, Right: 2}}},
 		Batching: datapipeline.Batching{BatchSize: 14},

@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -31,7 +32,7 @@ func newLevels(t testing.TB, s *graph.Scope, chunking datapipeline.Chunking, bat
 		&datapipeline.TFChunkingQueueRunnerOptions{Chunking: chunking, TargetQueue: l.chunks.EvalQueue})
 	l.batches = datapipeline.NewTFBatchingQueue(s, speech, l.chunks, &datapipeline.TFBatchingQueueOptions{Batching: batching, Capacity: 3})
 	l.stage = datapipeline.NewCpuToDefaultDevStage(s, speech, l.batches.Output, 2)
-	l.session = newSession(t, s)
+	l.session = graphtest.NewSession(t, s, graphtest.Unoptimized(t))
 	return l
 }
 
@@ -53,7 +54,7 @@ func (l *levels) read(t testing.TB, d datapipeline.Dataset) {
 // in one batch, in order, and all batches keep to the budget. The queue of batches and
 // the staging area hold no more than they may, and nothing is left.
 func TestLevels(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	around := map[string]datapipeline.Context{"data": {Left: 1}}
 	l := newLevels(t, s, datapipeline.Chunking{Size: 3, Step: 2, Context: around}, datapipeline.Batching{BatchSize: 30, MaxSeqs: 6})
 	data := l.stage.Data()
@@ -115,7 +116,7 @@ func TestLevels(t *testing.T) {
 // The stage holds no more batches than it may, strings among them, and nothing is left
 // in it.
 func TestStage(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	o := frameByFrame
 	o.Capacity = 1
 	p, err := datapipeline.NewQueueDataProvider(s, speech, &o)
@@ -153,7 +154,7 @@ func TestStage(t *testing.T) {
 // A convolution without padding over frames with context gives the same for a frame in a
 // chunk and in the whole sequence, and as many frames as there are targets.
 func TestContextMatchesConvolution(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	o := datapipeline.Options{
 		Chunking: datapipeline.Chunking{Size: 4, Step: 3, Context: map[string]datapipeline.Context{"data": {Left: 2, Right: 2}}},
 		Batching: datapipeline.Batching{BatchSize: 100},
@@ -173,7 +174,7 @@ func TestContextMatchesConvolution(t *testing.T) {
 	outputs := map[string]tfbridge.Output{
 		"conv": graph.Squeeze(s, conv, 2, 3), "classes": graph.Identity(s, data["classes"]), "size": graph.Identity(s, data["classes/size0"]),
 	}
-	r := &reader{DataProvider: p, session: newSession(t, s)}
+	r := &reader{DataProvider: p, session: graphtest.NewSession(t, s, graphtest.Unoptimized(t))}
 	computed := map[bool]map[int32]float32{} // in training or not: the output by the frame's class
 	for _, train := range []bool{false, true} {
 		computed[train] = map[int32]float32{}
@@ -215,7 +216,7 @@ func TestContextMatchesConvolution(t *testing.T) {
 // A feeding provider may enqueue its batches into a queue that shuffles: each comes once,
 // and runs are fed with a flag alone. After an early stop the queue is empty.
 func TestFeedIntoTFQueue(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	with := datapipeline.TFDataQueuesOptions{Capacity: 5, WithBatch: true, Special: []string{datapipeline.SeqTag, datapipeline.SeqIdx}}
 	q := datapipeline.NewTFDataQueues(s, speech, &with)
 	o := datapipeline.FeedDictOptions{Options: frameByFrame, TFQueue: q}
@@ -258,7 +259,7 @@ func TestFeedIntoTFQueue(t *testing.T) {
 
 // A sequence whose keys differ in length cannot be cut; the graph says so, too.
 func TestUnalignedSequence(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	l := newLevels(t, s, datapipeline.Chunking{Size: 2}, datapipeline.Batching{BatchSize: 5})
 	d := recording("dev", 4)
 	d.Seqs[0].Data["classes"] = []int32{1, 2, 3}
@@ -268,7 +269,7 @@ func TestUnalignedSequence(t *testing.T) {
 		t.Errorf("got %v, want code InvalidArgument", err)
 	}
 	// Sequences that stay whole may.
-	w := newScope(t)
+	w := graphtest.NewScope(t)
 	whole := newLevels(t, w, datapipeline.Chunking{}, datapipeline.Batching{BatchSize: 5})
 	whole.read(t, d)
 	if err := whole.chunker.Loop(t.Context(), whole.session); err != nil {

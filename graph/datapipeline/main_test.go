@@ -3,15 +3,12 @@ package datapipeline_test
 import (
 	"fmt"
 	"os"
-	"sync"
 	"testing"
-
-	"google.golang.org/protobuf/proto"
 
 	"millrace/graph"
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/tfmain"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 
@@ -47,40 +44,6 @@ func recording(name string, lengths ...int) *datapipeline.StaticDataset {
 	return d
 }
 
-// newScope returns a scope whose graph is closed with the test.
-func newScope(t testing.TB) *graph.Scope {
-	t.Helper()
-	s := graph.NewScope()
-	t.Cleanup(func() { s.Graph().Close() })
-	return s
-}
-
-// unoptimized makes sessions start sooner: TensorFlow optimizes the graph of each run
-// that it has not made before, which takes longer than the runs of a test.
-var unoptimized = sync.OnceValues(func() ([]byte, error) {
-	return proto.Marshal(&tfproto.ConfigProto{GraphOptions: &tfproto.GraphOptions{
-		RewriteOptions: &tfproto.RewriterConfig{DisableMetaOptimizer: true},
-	}})
-})
-
-// newSession returns a session that is closed with the test.
-func newSession(t testing.TB, s *graph.Scope) *tfbridge.Session {
-	t.Helper()
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	config, err := unoptimized()
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{Config: config})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close() })
-	return session
-}
-
 // batch is what a run saw of a batch: Go values by name.
 type batch map[string]any
 
@@ -109,7 +72,7 @@ func newReaders(t testing.TB, s *graph.Scope, providers ...datapipeline.DataProv
 		}
 		readers = append(readers, r)
 	}
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, graphtest.Unoptimized(t))
 	for _, r := range readers {
 		r.session = session
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 )
 
 // All providers make equal batches of equal data: chunks with context in training,
@@ -24,7 +25,7 @@ func TestProvidersAgree(t *testing.T) {
 		"context": {Chunking: datapipeline.Chunking{Context: context}, Batching: datapipeline.Batching{BatchSize: 30}, Capacity: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			queues, err := datapipeline.NewQueueDataProvider(s, speech, &o)
 			if err != nil {
 				t.Fatal(err)

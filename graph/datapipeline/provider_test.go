@@ -14,6 +14,7 @@ import (
 
 	"millrace"
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/leak"
 	"millrace/internal/test/soak"
 	"millrace/tfbridge"
@@ -39,7 +40,7 @@ func rowsOf(batches []batch) []string {
 // of sequences is an estimate, too small or too large. The counters count what was
 // taken.
 func TestProgress(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	for _, r := range newReaders(t, s, providers(t, s, speech, &frameByFrame)...) {
 		d := recording("train", 4, 3, 0, 5)
 		for _, dataset := range []datapipeline.Dataset{d, unknown{d, 0}, unknown{d, 2}, unknown{d, 100}} {
@@ -84,7 +85,7 @@ func TestProgress(t *testing.T) {
 // An early stop leaves no goroutine and no batch behind, and is not the end. Then the
 // provider reads another dataset, from its first sequence. 1,000 rounds in "make soak".
 func TestStopHalfway(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	readers := newReaders(t, s, providers(t, s, speech, &frameByFrame)...)
 	want := [][]string{nil, nil}
 	for _, r := range readers { // goroutines that TensorFlow's first runs start stay
@@ -137,7 +138,7 @@ func (d waiting) Sequences(ctx context.Context, epoch int64) iter.Seq2[*datapipe
 
 // A context that is done ends the wait for a batch, and the threads.
 func TestContexts(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	providers := providers(t, s, speech, &frameByFrame)
 	for _, r := range newReaders(t, s, providers[0], providers[2]) { // the third makes no batch unless it is asked
 		r.start(t, waiting{recording("train", 1)}, datapipeline.Epoch{Train: true})
@@ -166,7 +167,7 @@ func TestContexts(t *testing.T) {
 // What a provider refuses: to start without a dataset, to start twice, another dataset
 // while threads run, and a session of another graph.
 func TestProviderOrder(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	d, train := recording("train", 3), &datapipeline.Epoch{Train: true}
 	for _, r := range newReaders(t, s, providers(t, s, speech, &frameByFrame)...) {
 		refused := func(what string, err error, want string) {
@@ -188,9 +189,9 @@ func TestProviderOrder(t *testing.T) {
 			t.Error(err)
 		}
 		if q, ok := r.DataProvider.(*datapipeline.QueueDataProvider); ok {
-			other := newScope(t)
+			other := graphtest.NewScope(t)
 			other.Const(true)
-			refused("another graph", q.StartThreads(t.Context(), newSession(t, other)), "each graph needs a provider of its own")
+			refused("another graph", q.StartThreads(t.Context(), graphtest.NewSession(t, other, graphtest.Unoptimized(t))), "each graph needs a provider of its own")
 		}
 	}
 }
@@ -198,7 +199,7 @@ func TestProviderOrder(t *testing.T) {
 // The threads of the queue provider are those that run. Two goroutines may ask for
 // data. No run is fed.
 func TestQueueDataProviderThreads(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p, err := datapipeline.NewQueueDataProvider(s, speech, &frameByFrame)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +236,7 @@ func TestQueueDataProviderThreads(t *testing.T) {
 // Evaluation keeps the order. Frames are chunks of size 1, so there is no other option
 // for them.
 func TestShuffle(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	o := frameByFrame
 	o.ShuffleChunks, o.Seed, o.ChunkEval = 10, 5, true
 	seqs := datapipeline.Options{Batching: datapipeline.Batching{BatchSize: 1}, ShuffleSeqs: 5, Seed: 6}

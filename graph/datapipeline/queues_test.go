@@ -13,6 +13,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/datapipeline"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -69,10 +70,10 @@ func (d *dequeuer) take(ctx context.Context, train bool) ([]int32, bool, error) 
 // shuffles. The one for evaluation keeps nothing back and has its own elements, in their
 // order. The flag chooses.
 func TestTFDataQueues(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := datapipeline.NewTFDataQueues(s, numbers, &datapipeline.TFDataQueuesOptions{Capacity: 10})
 	d := newDequeuer(s, q)
-	d.session = newSession(t, s)
+	d.session = graphtest.NewSession(t, s, graphtest.Unoptimized(t))
 	ctx := t.Context()
 	is := func(what string, want bool, ask func(context.Context, *tfbridge.Session, bool) (bool, error), train bool) {
 		t.Helper()
@@ -144,12 +145,12 @@ func TestTFDataQueues(t *testing.T) {
 
 // Queues whose source are tensors of the graph.
 func TestTFDataQueuesOfTensors(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := datapipeline.NewTFDataQueues(s, numbers, &datapipeline.TFDataQueuesOptions{EnqueueData: map[string]tfbridge.Output{
 		"data": s.Const([]int32{7, 8}), "data/size0": s.Const(int32(2)),
 	}})
 	d := newDequeuer(s, q)
-	d.session = newSession(t, s)
+	d.session = graphtest.NewSession(t, s, graphtest.Unoptimized(t))
 	if err := q.Enqueue(t.Context(), d.session, false, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -193,10 +194,10 @@ func (c *connector) stop(err error) {
 // A consumer that asks HaveIncomingData gets every element, and false only after the
 // last, however the threads run. An error comes after the elements before it.
 func TestHaveIncomingData(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := datapipeline.NewTFDataQueues(s, numbers, &datapipeline.TFDataQueuesOptions{Capacity: 2})
 	d := newDequeuer(s, q)
-	d.session = newSession(t, s)
+	d.session = graphtest.NewSession(t, s, graphtest.Unoptimized(t))
 	failed := errors.New("the source is gone")
 	random := rand.New(rand.NewPCG(2, 29))
 	for round := range 6 {
@@ -247,7 +248,7 @@ func TestHaveIncomingData(t *testing.T) {
 
 // Placeholders take the values of their names, and no others.
 func TestPlaceholders(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	for _, withBatch := range []bool{false, true} {
 		p := datapipeline.MakePlaceholders(s, speech, withBatch)
 		data := p.Data()

@@ -10,6 +10,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/datapipeline"
 	"millrace/graph/steps"
+	"millrace/internal/test/graphtest"
 )
 
 // A source gives epoch after epoch, as many as it is told, in the order of each. Its
@@ -17,7 +18,7 @@ import (
 func TestSource(t *testing.T) {
 	d := recording("train", 2, 1, 3)
 	d.SeqOrdering, d.Seed = datapipeline.Random, 3
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	queue := datapipeline.NewTFDataQueues(s, speech, &datapipeline.TFDataQueuesOptions{
 		Ordered: true, WithBatch: true, Special: []string{datapipeline.SeqTag, datapipeline.SeqIdx},
 	})
@@ -35,7 +36,7 @@ func TestSource(t *testing.T) {
 		}
 		pipelines = append(pipelines, p)
 	}
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, graphtest.Unoptimized(t))
 	read := func(p *steps.Pipeline, o *steps.Options) (tags []string, err error) {
 		for b, err := range p.Run(t.Context(), session, o) {
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/image"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
@@ -164,7 +165,7 @@ func TestParity(t *testing.T) {
 				continue // which needs the size
 			}
 			t.Run(fmt.Sprintf("%s, unknown %v", name, unknown), func(t *testing.T) {
-				compare(t, do(source{newScope(t), unknown}), want[name])
+				compare(t, do(source{graphtest.NewScope(t), unknown}), want[name])
 			})
 		}
 	}
@@ -174,13 +175,6 @@ func TestParity(t *testing.T) {
 }
 
 var valid = &image.FilterOptions{StrideY: 2, StrideX: 2, Padding: image.Valid}
-
-func newScope(t *testing.T) *graph.Scope {
-	t.Helper()
-	s := graph.NewScope()
-	t.Cleanup(func() { s.Graph().Close() })
-	return s
-}
 
 // compare runs an image and compares it with what Python gave.
 func compare(t *testing.T, i image.Image, want recorded) {
@@ -193,7 +187,7 @@ func compare(t *testing.T, i image.Image, want recorded) {
 	if got := value.DataType().String(); got != want.DType || fmt.Sprint(value.Shape()) != fmt.Sprint(want.Shape) {
 		t.Fatalf("got %v %v, want %v %v", got, value.Shape(), want.DType, want.Shape)
 	}
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	wide := graph.NewTensor(s, s.Const(value)).Cast(tfbridge.Double).Reshape(-1)
 	flat, err := wide.Eval(t.Context())
 	if err != nil {
@@ -209,7 +203,7 @@ func compare(t *testing.T, i image.Image, want recorded) {
 
 // A part that is larger than the image is an error when the graph runs.
 func TestRandomCropTooLarge(t *testing.T) {
-	s := source{newScope(t), true}
+	s := source{graphtest.NewScope(t), true}
 	_, err := s.rgb().RandomCrop(7, 2, s.seed()).Tensor().Eval(t.Context())
 	if !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), "the image is smaller than the part") {
 		t.Errorf("got %v", err)
@@ -220,7 +214,7 @@ func TestRandomCropTooLarge(t *testing.T) {
 // every session.
 func TestRandomSeed(t *testing.T) {
 	seeds := func(seed int64) [][]int64 {
-		s := newScope(t)
+		s := graphtest.NewScope(t)
 		d := dataset.Range(s, 0, 5, 1).Map("seed", func(s *graph.Scope, _ []tfbridge.Output) []tfbridge.Output {
 			return []tfbridge.Output{image.RandomSeed(s, seed)}
 		}, nil)
@@ -267,7 +261,7 @@ func ExampleImage_RandomFlipLeftRight() {
 
 // A picture goes through a file and back.
 func TestEncodeDecode(t *testing.T) {
-	s := source{newScope(t), false}
+	s := source{graphtest.NewScope(t), false}
 	file := filepath.Join(t.TempDir(), "it.png")
 	png, err := graph.Exec(t.Context(), s.Scope, []tfbridge.Output{s.rgb().EncodePNG(-1), s.rgb().EncodeJPEG(&image.JPEGOptions{Quality: 50, Progressive: true})}, nil, nil)
 	if err != nil {
@@ -298,7 +292,7 @@ func TestEncodeDecode(t *testing.T) {
 
 // A batch is changed image by image.
 func TestBatch(t *testing.T) {
-	s := source{newScope(t), false}
+	s := source{graphtest.NewScope(t), false}
 	one := s.rgb()
 	dark := image.New(s.Scope, one.Tensor().FloorDiv(4).Output())
 	batch := image.New(s.Scope, one.Tensor().Stack(0, dark.Tensor()).Output())
@@ -331,7 +325,7 @@ func TestBatch(t *testing.T) {
 }
 
 func TestScaleAndCenter(t *testing.T) {
-	s := source{newScope(t), false}
+	s := source{graphtest.NewScope(t), false}
 	scaled, flat := s.rgb().Scale(-1, 1).Tensor(), image.New(s.Scope, s.Zeros(tfbridge.Uint8, 2, 2, 3)).Scale(-1, 1).Tensor()
 	got, err := graph.Exec(t.Context(), s.Scope, []tfbridge.Output{
 		scaled.Min().Output(), scaled.Max().Output(), flat.Max().Output(), s.rgb().Center().Tensor().Mean().Abs().Output(),
@@ -348,7 +342,7 @@ func TestScaleAndCenter(t *testing.T) {
 }
 
 func TestConvolveTurnsTheFilter(t *testing.T) {
-	s := source{newScope(t), false}
+	s := source{graphtest.NewScope(t), false}
 	turned := s.Op1("ReverseV2", nil, s.kernel(2, 2, 1, 1), s.Const([]int32{0, 1}))
 	same := s.grey().Convolve(turned, valid).Tensor().Equal(s.grey().Correlate(s.kernel(2, 2, 1, 1), valid).Output()).All()
 	edges := s.grey().Correlate(image.SobelX(s.Scope), nil).Tensor().Add(s.grey().Correlate(image.SobelY(s.Scope), nil).Tensor())
@@ -403,7 +397,7 @@ func TestFailures(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := source{newScope(t), false}
+			s := source{graphtest.NewScope(t), false}
 			i := tt.do(s).FlipUpDown().Transpose().Rot90(3).AdjustBrightness(1).Scale(0, 1).PerImageStandardization()
 			var classed *millrace.Error
 			if err := i.Err(); !errors.As(err, &classed) || !strings.Contains(err.Error(), tt.want) {
@@ -422,7 +416,7 @@ func TestFailures(t *testing.T) {
 
 // What is no image says so when the graph runs.
 func TestDecodeJunk(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	if _, err := image.Decode(s, s.Const("no image"), nil).Tensor().Eval(t.Context()); err == nil {
 		t.Error("no error")
 	}

@@ -13,6 +13,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/lookup"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -112,7 +113,7 @@ func TestParity(t *testing.T) {
 	}
 	for name, build := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			table, keys := build(makers{s})
 			values, err := graph.Exec(t.Context(), s, []tfbridge.Output{table.Lookup(s, keys), table.Size(s)}, nil, nil)
 			if err != nil {
@@ -167,7 +168,7 @@ func flatten(v any) any {
 
 // An iterator with a table can be saved, and its Init may run again.
 func TestIteratorWithTable(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	m := makers{s}
 	vocabulary := m.vocabulary(m.words(), 5)
 	it := dataset.FromSlices(s, s.Const([]string{"race", "mill", "water"})).
@@ -252,7 +253,7 @@ func TestWrongTables(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			tt.build(makers{s})
 			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v\nwant %s", err, tt.want)
@@ -263,7 +264,7 @@ func TestWrongTables(t *testing.T) {
 
 // A file that is not there is an error with its name, when the table is filled.
 func TestMissingVocabulary(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	table := makers{s}.hash(makers{s}.file("nowhere.txt", line, number, nil), int64(0))
 	_, err := graph.Exec(t.Context(), s, []tfbridge.Output{table.Size(s)}, nil, nil)
 	if err == nil || !strings.Contains(fmt.Sprint(err), "nowhere.txt") {

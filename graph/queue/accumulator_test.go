@@ -11,13 +11,14 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
 // An accumulator returns the mean or the sum of the gradients that are not late,
 // waits for them, and counts its steps.
 func TestConditionalAccumulator(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	shape := tfbridge.MakeShape(2)
 	mean := queue.NewConditionalAccumulator(s, tfbridge.Float, shape, nil)
 	sum := queue.NewConditionalAccumulator(s, tfbridge.Float, shape, &queue.AccumulatorOptions{ReductionType: "SUM"})
@@ -31,7 +32,7 @@ func TestConditionalAccumulator(t *testing.T) {
 	applyAll := graph.NoOp(s, apply...)
 	means, sums, count := mean.TakeGrad(s, s.Const(int32(2))), sum.TakeGrad(s, s.Const(int32(1))), mean.NumAccumulated(s)
 	jump := mean.SetGlobalStep(s, s.Const(int64(5)))
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	if err := feed(t, session, step, int64(0), applyAll); err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +63,14 @@ func TestConditionalAccumulator(t *testing.T) {
 
 // Sparse gradients have every slice that one of them has.
 func TestSparseConditionalAccumulator(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	a := queue.NewSparseConditionalAccumulator(s, tfbridge.Float, tfbridge.MakeShape(5, 1), nil)
 	first := a.ApplyGrad(s, queue.IndexedSlices{Indices: s.Const([]int64{0, 3}), Values: s.Const([][]float32{{2}, {4}})}, s.Const(int64(0)))
 	second := a.ApplyGrad(s, queue.IndexedSlices{
 		Indices: s.Const([]int64{3}), Values: s.Const([][]float32{{8}}), DenseShape: s.Const([]int64{5, 1}),
 	}, s.Const(int64(0)))
 	out, count := a.TakeGrad(s, s.Const(int32(2))), a.NumAccumulated(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	mustDo(t, session, first)
 	mustDo(t, session, second)
 	// TensorFlow divides each slice by the number of gradients that have it.
@@ -84,7 +85,7 @@ func TestSparseConditionalAccumulator(t *testing.T) {
 
 // A barrier returns complete elements in the order of their first components.
 func TestBarrier(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	b := queue.NewBarrier(s, []graph.Spec{word, number}, nil)
 	words := b.InsertMany(s, 0, s.Const([]string{"k1", "k2"}), s.Const([]string{"a", "b"}))
 	one := b.InsertMany(s, 1, s.Const([]string{"k1"}), s.Const([]int64{1}))
@@ -95,7 +96,7 @@ func TestBarrier(t *testing.T) {
 	end := b.Close(s, false)
 	n := s.Placeholder(tfbridge.Int32, tfbridge.Shape{})
 	some := b.TakeMany(s, n, nil)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for _, value := range []any{int32(-1), []int32{}} { // which end the process in TensorFlow
 		if err := feed(t, session, n, value, nil, some.Keys); !errors.Is(err, tfbridge.InvalidArgument) {
 			t.Errorf("%v elements: got %v, want code InvalidArgument", value, err)
@@ -188,7 +189,7 @@ func TestRefusedBarriersAndAccumulators(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			tt.build(s)
 			if err := s.Err(); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), `"mine"`) {
 				t.Errorf("got %v, want %s and the name", err, tt.want)

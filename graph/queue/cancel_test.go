@@ -11,6 +11,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/soak"
 	"millrace/tfbridge"
 )
@@ -19,10 +20,10 @@ import (
 // empties, end with the context. The error names the queue, nothing is left, and the
 // queue works as before.
 func TestContextEndsAWait(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 1, []graph.Spec{number}, &queue.Options{Name: "filenames"})
 	put, take, many, size := q.Enqueue(s, s.Const(int64(7))), q.Dequeue(s), q.DequeueMany(s, s.Const(int32(2))), q.Size(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	wait := func(what string, op *tfbridge.Operation, outputs ...tfbridge.Output) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

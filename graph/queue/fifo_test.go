@@ -8,6 +8,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -20,7 +21,7 @@ var (
 // A queue returns elements one by one and stacked, in their order, and what is left
 // when it is closed.
 func TestFIFO(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 10, []graph.Spec{number, word}, nil)
 	first := q.Enqueue(s, s.Const(int64(1)), s.Const("a"))
 	more := q.EnqueueMany(s, q.FromMap(s, map[string]tfbridge.Output{
@@ -31,7 +32,7 @@ func TestFIFO(t *testing.T) {
 	two := q.ToMap(q.DequeueMany(s, s.Const(int32(2))))
 	rest := q.DequeueUpTo(s, s.Const(int32(3)))
 	size, closed, end := q.Size(s), q.IsClosed(s), q.Close(s, false)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for _, op := range []*tfbridge.Operation{first, more, none} {
 		mustDo(t, session, op)
 	}
@@ -66,7 +67,7 @@ func TestFIFO(t *testing.T) {
 // A queue is on the CPU, which has all of its kernels, unless the scope says
 // otherwise.
 func TestDevice(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	for want, s := range map[string]*graph.Scope{"/cpu:0": s, "/job:ps/task:1": s.WithDevice("/job:ps/task:1")} {
 		if got := queue.NewFIFO(s, 1, []graph.Spec{number}, nil).Handle().Op.Device(); got != want {
 			t.Errorf("the queue's device is %q, want %q", got, want)

@@ -12,6 +12,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -30,13 +31,13 @@ func TestRandomShuffle(t *testing.T) {
 	const n, least = 40, 30
 	var orders [][]int64
 	for range 2 {
-		s := newScope(t)
+		s := graphtest.NewScope(t)
 		q := queue.NewRandomShuffle(s, n, []graph.Spec{number}, &queue.RandomShuffleOptions{
 			MinAfterDequeue: least, Seed: queue.DefaultSeed, Seed2: 7,
 		})
 		fill, first, rest := q.EnqueueMany(s, s.Const(numbers(n))), q.DequeueMany(s, s.Const(int32(n-least))), q.DequeueUpTo(s, s.Const(int32(n)))
 		one, size, end := q.Dequeue(s), q.Size(s), q.Close(s, false)
-		session := newSession(t, s)
+		session := graphtest.NewSession(t, s, nil)
 		mustDo(t, session, fill)
 		order := mustFetch(t, session, first...)[0].([]int64)
 		if !stays(t, session, one[0]) {
@@ -63,7 +64,7 @@ func TestRandomShuffle(t *testing.T) {
 
 // A padding queue pads each batch to its largest element.
 func TestPaddingFIFO(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewPaddingFIFO(s, 10, []graph.Spec{
 		{DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)},
 		{DType: tfbridge.Int32, Shape: tfbridge.MakeShape(-1, 2)},
@@ -71,7 +72,7 @@ func TestPaddingFIFO(t *testing.T) {
 	short := q.Enqueue(s, s.Const([]string{"a"}), s.Const([][]int32{{1, 2}}))
 	long := q.Enqueue(s, s.Const([]string{"b", "c"}), s.Zeros(tfbridge.Int32, 0, 2))
 	batch := q.DequeueMany(s, s.Const(int32(2)))
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	mustDo(t, session, short)
 	mustDo(t, session, long)
 	want := []any{[][]string{{"a", ""}, {"b", "c"}}, [][][]int32{{{1, 2}}, {{0, 0}}}}
@@ -85,11 +86,11 @@ func TestPaddingFIFO(t *testing.T) {
 
 // A priority queue returns the lowest priority first.
 func TestPriority(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewPriority(s, 10, []graph.Spec{number, word}, nil)
 	fill := q.EnqueueMany(s, s.Const([]int64{3, math.MinInt64, 2}), s.Const([]string{"c", "a", "b"}))
 	one, more := q.ToMap(q.Dequeue(s)), q.DequeueMany(s, s.Const(int32(2)))
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	mustDo(t, session, fill)
 	if diff := cmp.Diff([]any{int64(math.MinInt64), "a"}, mustFetch(t, session, one["number"], one["word"])); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -101,10 +102,10 @@ func TestPriority(t *testing.T) {
 
 // Elements may differ in their shapes if the components have none.
 func TestComponentsWithoutShapes(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, queue.Unbounded, []graph.Spec{{DType: tfbridge.Int64}}, nil)
 	scalar, vector, element := q.Enqueue(s, s.Const(int64(1))), q.Enqueue(s, s.Const([]int64{2, 3})), q.Dequeue(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	mustDo(t, session, scalar)
 	mustDo(t, session, vector)
 	for _, want := range []any{int64(1), []int64{2, 3}} {
@@ -116,7 +117,7 @@ func TestComponentsWithoutShapes(t *testing.T) {
 
 // FromList uses the queue that an index chooses in each run.
 func TestFromList(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	wide := number
 	wide.Shape = tfbridge.MakeShape(2)
 	narrow := wide
@@ -132,7 +133,7 @@ func TestFromList(t *testing.T) {
 	if got, want := queue.FromList(s, index, queues).Dequeue(s)[0].Shape(), tfbridge.MakeShape(-1); !got.Equal(want) {
 		t.Errorf("the common shape is %v, want %v", got, want)
 	}
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	put := func(i int32, list []int64) error {
 		t.Helper()
 		at, err := tfbridge.NewTensor(i)
@@ -164,13 +165,13 @@ func TestFromList(t *testing.T) {
 
 // Queues with one SharedName are one queue.
 func TestSharedName(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	o := &queue.Options{SharedName: "shared", Name: "mine"}
 	first, second := queue.NewFIFO(s, 2, []graph.Spec{number}, o), queue.NewFIFO(s, 2, []graph.Spec{number}, o)
 	alone := queue.NewFIFO(s, 2, []graph.Spec{number}, &queue.Options{SharedName: "shared", Container: "other"})
 	enqueue := first.Enqueue(s, s.Const(int64(1)))
 	sizes := []tfbridge.Output{second.Size(s), alone.Size(s)}
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	mustDo(t, session, enqueue)
 	if diff := cmp.Diff([]any{int32(1), int32(0)}, mustFetch(t, session, sizes...)); diff != "" {
 		t.Errorf("sizes (-want +got)\n%s", diff)
@@ -258,7 +259,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			tt.build(s)
 			err := s.Err()
 			if !errors.Is(err, millrace.ErrModel) {

@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -35,13 +36,13 @@ func feed(t testing.TB, session *tfbridge.Session, o tfbridge.Output, value any,
 // Each of these batches ends the process in TensorFlow: its number of elements does
 // not fit in 63 bits.
 func TestBatchThatIsTooLarge(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	wide := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(1<<40, 1<<22, 0)}
 	q := queue.NewFIFO(s, 10, []graph.Spec{wide}, nil)
 	enqueue := q.Enqueue(s, graph.Fill(s, s.Const([]int64{1 << 40, 1 << 22, 0}), s.Const(int64(0))))
 	n := s.Placeholder(tfbridge.Int32, tfbridge.Shape{})
 	batch := q.DequeueMany(s, n)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	mustDo(t, session, enqueue)
 	for _, value := range []any{int32(4), int32(math.MaxInt32), []int32{}} {
 		if err := feed(t, session, n, value, nil, batch...); !errors.Is(err, tfbridge.InvalidArgument) {
@@ -56,7 +57,7 @@ func TestBatchThatIsTooLarge(t *testing.T) {
 // Two elements that hold nothing are a batch that is too large, once they are
 // padded. They are refused one by one.
 func TestPaddingThatIsTooLarge(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	open := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1, -1)}
 	q := queue.NewPaddingFIFO(s, 10, []graph.Spec{open}, nil)
 	shape := s.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
@@ -64,7 +65,7 @@ func TestPaddingThatIsTooLarge(t *testing.T) {
 	many := q.EnqueueMany(s, graph.Fill(s, shape, s.Const(int64(0))))
 	known := q.Enqueue(s, s.Zeros(tfbridge.Int64, 1, 2))
 	batch := q.DequeueUpTo(s, s.Const(int32(3)))
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for _, dims := range [][]int64{{1 << 40, 0}, {0, 1 << 40}} {
 		if err := feed(t, session, shape, dims, one); !errors.Is(err, tfbridge.InvalidArgument) {
 			t.Errorf("an element of shape %v: got %v, want code InvalidArgument", dims, err)
@@ -85,11 +86,11 @@ func TestPaddingThatIsTooLarge(t *testing.T) {
 
 // A scalar for EnqueueMany ends the process where nobody knows a shape.
 func TestManyOfAScalarOfUnknownRank(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 10, []graph.Spec{{DType: tfbridge.Int64}}, nil)
 	values := s.Placeholder(tfbridge.Int64, tfbridge.Shape{})
 	many := q.EnqueueMany(s, values)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	if err := feed(t, session, values, int64(1), many); !errors.Is(err, tfbridge.InvalidArgument) {
 		t.Errorf("a scalar: got %v, want code InvalidArgument", err)
 	}
@@ -101,7 +102,7 @@ func TestManyOfAScalarOfUnknownRank(t *testing.T) {
 // A queue reserves memory for MinAfterDequeue elements, and ends the process if
 // there is not enough.
 func TestReserveThatIsTooLarge(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	queue.NewRandomShuffle(s, math.MaxInt32, []graph.Spec{number}, &queue.RandomShuffleOptions{MinAfterDequeue: math.MaxInt32 - 1})
 	if !errors.Is(s.Err(), millrace.ErrLimit) {
 		t.Errorf("got %v, want an error of class %v", s.Err(), millrace.ErrLimit)

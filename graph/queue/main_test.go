@@ -7,34 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"millrace/graph"
 	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
-
-// newScope returns a scope whose graph is closed with the test.
-func newScope(t testing.TB) *graph.Scope {
-	t.Helper()
-	s := graph.NewScope()
-	t.Cleanup(func() { s.Graph().Close() })
-	return s
-}
-
-// newSession returns a session on the scope's graph that is closed with the test.
-func newSession(t testing.TB, s *graph.Scope) *tfbridge.Session {
-	t.Helper()
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	session, err := tfbridge.NewSession(s.Graph(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close() })
-	return session
-}
 
 // fetch runs outputs and returns their values.
 func fetch(t testing.TB, session *tfbridge.Session, outputs ...tfbridge.Output) ([]any, error) {

@@ -13,6 +13,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -44,9 +45,9 @@ func TestParity(t *testing.T) {
 	}
 	for name, sc := range all {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			q := sc.queue(t, s)
-			session := newSession(t, s)
+			session := graphtest.NewSession(t, s, nil)
 			for i, step := range sc.Steps {
 				if diff := cmp.Diff(step[1], any(take(t, s, session, q, step[0].([]any)))); diff != "" {
 					t.Errorf("step %d, %v (-want +got)\n%s", i, step[0], diff)

@@ -14,6 +14,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -26,12 +27,12 @@ func waitingAt(s *graph.Scope, area string) tfbridge.Output {
 // A staging area returns its elements in their order, shows them by index, and
 // forgets them.
 func TestStagingArea(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	a := queue.NewStagingArea(s, []graph.Spec{number, word}, nil)
 	value := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
 	put := a.Put(s, a.FromMap(s, map[string]tfbridge.Output{"number": value, "word": s.Const("a")})...)
 	get, second, size, clear := a.ToMap(a.Get(s)), a.Peek(s, s.Const(int32(1))), a.Size(s), a.Clear(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for i := range int64(4) {
 		if err := feed(t, session, value, i, put); err != nil {
 			t.Fatal(err)
@@ -57,14 +58,14 @@ func TestStagingArea(t *testing.T) {
 // Whoever waits at a staging area, at its full or empty end, can be interrupted, and
 // the session closes at once. TensorFlow's own Unstage would hold the session.
 func TestStagingAreaInterrupted(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	a := queue.NewStagingArea(s, []graph.Spec{number}, &queue.StagingOptions{Capacity: 1})
 	m := queue.NewMapStagingArea(s, []graph.Spec{number}, &queue.StagingOptions{Capacity: 1})
 	waiting := waitingAt(s, a.Name())
 	put, get, peek, clear := a.Put(s, s.Const(int64(7))), a.Get(s), a.Peek(s, s.Const(int32(1))), a.Clear(s)
 	putKey := m.Put(s, s.Const(int64(1)), s.Const(int64(7)))
 	getKey, anyKey, clearMap := m.Get(s, s.Const(int64(2))), m.Peek(s, s.Const(int64(3))), m.Clear(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for _, outputs := range [][]tfbridge.Output{get, getKey, anyKey} {
 		if !stays(t, session, outputs[0]) {
 			t.Errorf("%v did not wait", outputs[0])
@@ -108,11 +109,11 @@ func TestStagingAreaInterrupted(t *testing.T) {
 // that is nearly always full or empty.
 func TestStagingAreaConcurrent(t *testing.T) {
 	const workers, each = 3, 20
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	a := queue.NewStagingArea(s, []graph.Spec{number}, &queue.StagingOptions{Capacity: 2})
 	value := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
 	put, get := a.Put(s, value), a.Get(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	var group sync.WaitGroup
 	taken := make(chan int64, workers*each)
 	for w := range int64(workers) {
@@ -147,14 +148,14 @@ func TestStagingAreaConcurrent(t *testing.T) {
 
 // A map returns elements by key, in any order, or by the smallest key.
 func TestMapStagingArea(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	a := queue.NewMapStagingArea(s, []graph.Spec{word}, &queue.StagingOptions{Ordered: true})
 	key := s.Placeholder(tfbridge.Int64, tfbridge.Shape{})
 	put := a.Put(s, key, s.Const("a"))
 	two, peek, size := a.Get(s, s.Const(int64(2))), a.Peek(s, s.Const(int64(1))), a.Size(s)
 	least, values := a.PopItem(s)
 	clear := a.Clear(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for _, k := range []int64{3, 1, 2} {
 		if err := feed(t, session, key, k, put); err != nil {
 			t.Fatal(err)
@@ -183,7 +184,7 @@ func TestMapStagingArea(t *testing.T) {
 // The memory limit counts the bytes of all elements, and refuses one that can never
 // fit.
 func TestStagingMemoryLimit(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	open := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)}
 	a := queue.NewStagingArea(s, []graph.Spec{open}, &queue.StagingOptions{MemoryLimit: 32})
 	text := queue.NewStagingArea(s, []graph.Spec{word}, &queue.StagingOptions{MemoryLimit: 30})
@@ -191,7 +192,7 @@ func TestStagingMemoryLimit(t *testing.T) {
 	waiting := waitingAt(s, a.Name())
 	put, get := a.Put(s, value), a.Get(s)
 	short, long := text.Put(s, s.Const("123456")), text.Put(s, s.Const("1234567"))
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for _, list := range [][]int64{{1, 2, 3}, {4}} {
 		if err := feed(t, session, value, list, put); err != nil {
 			t.Fatal(err)
@@ -249,7 +250,7 @@ func TestRefusedStagingAreas(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			tt.build(s)
 			if err := s.Err(); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), `"mine"`) {
 				t.Errorf("got %v, want %s and the name", err, tt.want)

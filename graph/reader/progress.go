@@ -11,7 +11,8 @@ import (
 // scalar int64. Keys and values are vectors of strings of the same length. It
 // returns fewer at the end of a file, but at least one.
 //
-// It wraps ReaderReadUpToV2.
+// It wraps ReaderReadUpToV2, or MillraceReaderReadUpTo for the reader of
+// [NewTFRecord], which reads in the thread of the run.
 func (r *Reader) ReadUpTo(s *graph.Scope, files *queue.Queue, n tfbridge.Output) (keys, values tfbridge.Output) {
 	if !r.takes(s, files) {
 		return
@@ -20,14 +21,19 @@ func (r *Reader) ReadUpTo(s *graph.Scope, files *queue.Queue, n tfbridge.Output)
 		r.fail(s, millrace.Errorf(millrace.ErrModel, "the number of records is %v, must be a scalar int64", got))
 		return
 	}
-	if kv := s.Op("ReaderReadUpToV2", nil, r.handle, files.Handle(), scalar(s, n)); kv != nil {
+	opType := "ReaderReadUpToV2"
+	if r.opType == TFRecordOp {
+		opType = "MillraceReaderReadUpTo"
+	}
+	if kv := s.Op(opType, nil, r.handle, files.Handle(), scalar(s, n)); kv != nil {
 		return kv[0], kv[1]
 	}
 	return
 }
 
 // NumRecordsProduced adds an operation that counts the records that were read, a
-// scalar int64. It waits while a read of the same reader waits.
+// scalar int64. It waits while a read of the same reader waits, except with the reader
+// of [NewTFRecord].
 //
 // It wraps ReaderNumRecordsProducedV2.
 func (r *Reader) NumRecordsProduced(s *graph.Scope) tfbridge.Output {
@@ -35,7 +41,8 @@ func (r *Reader) NumRecordsProduced(s *graph.Scope) tfbridge.Output {
 }
 
 // NumWorkUnitsCompleted adds an operation that counts the files that were read to
-// their end, a scalar int64. It waits while a read of the same reader waits.
+// their end, a scalar int64. It waits while a read of the same reader waits, except
+// with the reader of [NewTFRecord].
 //
 // It wraps ReaderNumWorkUnitsCompletedV2.
 func (r *Reader) NumWorkUnitsCompleted(s *graph.Scope) tfbridge.Output {

@@ -54,12 +54,17 @@ func (r *Reader) fail(s *graph.Scope, err error) { s.UpdateErr(r.String(), err) 
 // Read adds an operation that reads the next record of the files that the queue
 // names. Key and value are scalar strings. The queue's elements are scalar strings.
 //
-// It wraps ReaderReadV2.
+// It wraps ReaderReadV2, or MillraceReaderRead for the reader of [NewTFRecord], which
+// reads in the thread of the run.
 func (r *Reader) Read(s *graph.Scope, files *queue.Queue) (key, value tfbridge.Output) {
 	if !r.takes(s, files) {
 		return
 	}
-	if kv := s.Op("ReaderReadV2", nil, r.handle, files.Handle()); kv != nil {
+	opType := "ReaderReadV2"
+	if r.opType == TFRecordOp {
+		opType = "MillraceReaderRead"
+	}
+	if kv := s.Op(opType, nil, r.handle, files.Handle()); kv != nil {
 		return kv[0], kv[1]
 	}
 	return

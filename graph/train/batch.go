@@ -73,7 +73,11 @@ func (b batching) add(s *graph.Scope, newQueue func(*graph.Scope, []graph.Spec) 
 	if s.Err() != nil {
 		return Tensors{}
 	}
-	components, err := b.components()
+	err := b.flatten()
+	var components []graph.Spec
+	if err == nil {
+		components, err = b.components()
+	}
 	if err == nil {
 		err = b.check()
 	}
@@ -115,5 +119,5 @@ func (b batching) dequeue(s *graph.Scope, q *queue.Queue) Tensors {
 	for i, v := range values[dense:] {
 		batch.Sparse = append(batch.Sparse, deserialize(s, v, b.lists[0].Sparse[i]))
 	}
-	return batch
+	return b.source.named(batch)
 }

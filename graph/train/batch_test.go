@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/train"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -17,7 +18,7 @@ import (
 // batch comes when there are that many more. A closed queue gives all.
 func TestShuffleBatchBuffer(t *testing.T) {
 	const least, size = 6, 4
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	o := &train.ShuffleBatchOptions{MinAfterDequeue: least}
 	o.AllowSmallerFinalBatch = true
 	batch := train.ShuffleBatch(s, dense(upTo(s, 1<<60)), size, o).Dense[0]
@@ -27,7 +28,7 @@ func TestShuffleBatchBuffer(t *testing.T) {
 	// A dequeue that is interrupted loses the examples that it has taken, so the two
 	// cases have a session each.
 	start := func(examples int) *tfbridge.Session {
-		session := newSession(t, s)
+		session := graphtest.NewSession(t, s, nil)
 		markStarted(t, session, s)
 		for range examples {
 			mustRun(t, session, runner.EnqueueOps()[0])
@@ -90,7 +91,7 @@ func mustRun(t *testing.T, session *tfbridge.Session, op *tfbridge.Operation) {
 // Readers that share a queue of file names read different files: no file is read by
 // two of them in an epoch. The names are enqueued while the readers read.
 func TestReadersShareFiles(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p := &pipelines{s, writeParityFiles(t)}
 	files := train.StringInputProducer(s, s.Const(p.paths("a", "b", "c")), &train.ProducerOptions{NumEpochs: 1, Capacity: 1})
 	var all []train.Tensors
@@ -146,6 +147,12 @@ func TestArguments(t *testing.T) {
 		},
 		"unequal sources": func(s *graph.Scope) { train.BatchJoin(s, []train.Tensors{one(s), dense(s.Const("x"))}, 2, nil) },
 		"missing tensor":  func(s *graph.Scope) { train.BatchJoin(s, []train.Tensors{one(s), {}}, 2, nil) },
+		"unequal names": func(s *graph.Scope) {
+			named := func(name string) train.Tensors {
+				return train.Tensors{Named: map[string]tfbridge.Output{name: s.Const(int64(1))}}
+			}
+			train.BatchJoin(s, []train.Tensors{named("a"), named("b")}, 2, nil)
+		},
 		"capacity": func(s *graph.Scope) {
 			train.ShuffleBatch(s, one(s), 2, &train.ShuffleBatchOptions{Capacity: 5, MinAfterDequeue: 5})
 		},
@@ -176,7 +183,7 @@ func TestArguments(t *testing.T) {
 	}
 	for name, build := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			build(s)
 			if err := s.Err(); !errors.Is(err, millrace.ErrModel) {
 				t.Errorf("got %v", err)
@@ -187,7 +194,7 @@ func TestArguments(t *testing.T) {
 
 // A failed scope makes every function do nothing.
 func TestFailedScope(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	first := fmt.Errorf("the first failure")
 	s.UpdateErr("test", first)
 	q := train.StringInputProducer(s, s.Const([]string{"x"}), nil)
@@ -211,7 +218,7 @@ func TestFailedScope(t *testing.T) {
 // The shapes of sources are merged: without padding each must be known from one of
 // them, with padding a dimension that one leaves open is padded.
 func TestSourcesOfDifferentShapes(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	vector := func(n int64) tfbridge.Output { return s.Placeholder(tfbridge.Float, tfbridge.MakeShape(n)) }
 	known := train.BatchJoin(s, []train.Tensors{dense(vector(-1)), dense(vector(3))}, 2, nil)
 	padded := train.BatchJoin(s, []train.Tensors{dense(vector(3)), dense(vector(-1))}, 2, &train.BatchOptions{DynamicPad: true})

@@ -9,10 +9,16 @@ import (
 )
 
 // Tensors are what a batching function takes and returns: one example, several, or a
-// batch.
+// batch. A batch has the lists and the names of the examples.
 type Tensors struct {
 	Dense  []tfbridge.Output
 	Sparse []graph.SparseTensor
+
+	// Named and NamedSparse have tensors by name, such as the features of
+	// graph.ParseSingleExample. In the order of the names they follow those of Dense
+	// and Sparse: see [EnqueueOptions.Shapes].
+	Named       map[string]tfbridge.Output
+	NamedSparse map[string]graph.SparseTensor
 }
 
 // EnqueueOptions are the options that all batching functions have.
@@ -20,8 +26,9 @@ type EnqueueOptions struct {
 	// EnqueueMany says that the first dimension of each tensor counts examples. There
 	// may be none, which leaves a record out, or several from one record.
 	EnqueueMany bool
-	// Shapes are those of the dense tensors of one example. Nil: as far as TensorFlow
-	// infers them. Without DynamicPad they must be fully defined.
+	// Shapes are those of the dense tensors of one example: first those of Dense, then
+	// those of Named in the order of their names. Nil: as far as TensorFlow infers
+	// them. Without DynamicPad they must be fully defined.
 	Shapes []tfbridge.Shape
 	// AllowSmallerFinalBatch hands out the examples that are left at the end of the
 	// data. Default: fewer than a batch are dropped, as in Python.
@@ -33,6 +40,7 @@ type EnqueueOptions struct {
 type batching struct {
 	name      string
 	lists     []Tensors
+	source    Tensors // the first of them, with its names
 	join      bool
 	threads   int
 	keep      tfbridge.Output

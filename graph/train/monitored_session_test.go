@@ -13,6 +13,7 @@ import (
 	"millrace/graph/queue"
 	"millrace/graph/reader"
 	"millrace/graph/train"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -30,7 +31,7 @@ func steps(t testing.TB, m *train.MonitoredSession, fetch tfbridge.Output) (batc
 
 // A session that does everything: variables, runners, the end of the data.
 func TestMonitoredSession(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p := &pipelines{s, writeParityFiles(t)}
 	batch := train.BatchJoin(s, p.readers(3, 2, "a", "b", "c"), 5, &train.BatchOptions{EnqueueOptions: train.EnqueueOptions{AllowSmallerFinalBatch: true}}).Dense[0]
 	m, err := train.NewMonitoredSession(t.Context(), s, nil)
@@ -54,7 +55,7 @@ func TestMonitoredSession(t *testing.T) {
 // What a runner fails with is what the loop gets, and not the end of the data that the
 // failure makes of the queue.
 func TestMonitoredSessionFails(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p := &pipelines{s, writeParityFiles(t)}
 	batch := train.Batch(s, dense(p.values(1, "a", "damaged")), 2, nil).Dense[0]
 	m, err := train.NewMonitoredSession(t.Context(), s, nil)
@@ -73,7 +74,7 @@ func TestMonitoredSessionFails(t *testing.T) {
 
 // A context that ends stops the runners and the loop.
 func TestMonitoredSessionCanceled(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, nil)
 	train.AddQueueRunner(s, train.NewQueueRunner(s, q, []*tfbridge.Operation{q.Enqueue(s, upTo(s, 1<<60))}, nil))
 	value := train.QueueRunners(s)[0].Queue().Dequeue(s)[0]
@@ -102,12 +103,12 @@ func TestMonitoredSessionCanceled(t *testing.T) {
 // A wrong graph, and variables that cannot be initialized, are errors that leave
 // nothing behind.
 func TestMonitoredSessionUnmade(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	train.StringInputProducer(s, s.Const([]string{}), nil)
 	if _, err := train.NewMonitoredSession(t.Context(), s, nil); !errors.Is(err, millrace.ErrModel) {
 		t.Errorf("a scope that failed: %v", err)
 	}
-	s = newScope(t)
+	s = graphtest.NewScope(t)
 	s.AddInitializer(s.AddOperation(tfbridge.OpSpec{Type: "Assert", Input: []tfbridge.Input{s.Const(false), tfbridge.OutputList{s.Const("no")}}}))
 	if _, err := train.NewMonitoredSession(t.Context(), s, nil); !errors.Is(err, tfbridge.InvalidArgument) {
 		t.Errorf("an initializer that fails: %v", err)
@@ -116,7 +117,7 @@ func TestMonitoredSessionUnmade(t *testing.T) {
 
 // Files that appear after the pattern was matched are not seen.
 func TestMatchFilenamesOnceKeeps(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	folder := t.TempDir()
 	for _, name := range []string{"b", "a"} {
 		writeRecords(t, filepath.Join(folder, name), []byte(name))

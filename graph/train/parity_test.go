@@ -14,6 +14,7 @@ import (
 	"millrace/graph/queue"
 	"millrace/graph/reader"
 	"millrace/graph/train"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -366,7 +367,7 @@ func writeRecords(t testing.TB, path string, records ...[]byte) {
 // runParity runs a pipeline to the end of the data.
 func runParity(t *testing.T, c parityCase, folder string) recorded {
 	t.Helper()
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	out := c.build(&pipelines{s, folder})
 	if err := s.Err(); err != nil {
 		t.Fatal(err)

@@ -72,9 +72,9 @@ type QueueRunnerOptions struct {
 	QueueClosedCodes []tfbridge.Code
 	// InterOpPool runs the operations of an enqueue in TensorFlow's inter-op threads,
 	// several at a time. Default: one after the other in a single thread, which saves
-	// most of the time of a small run, unless an enqueue operation occurs several
-	// times. Set it if operations of one enqueue wait for each other, such as a stage
-	// and an unstage.
+	// most of the time of a small run, unless several goroutines share one of
+	// TensorFlow's readers. Set it if operations of one enqueue wait for each other,
+	// such as a stage and an unstage.
 	InterOpPool bool
 }
 
@@ -91,7 +91,7 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 	}
 	r := &QueueRunner{
 		enqueueOps: slices.Clone(enqueueOps), closeOp: o.CloseOp, cancelOp: o.CancelOp, closed: slices.Clone(o.QueueClosedCodes),
-		running: map[*tfbridge.Session]bool{}, pool: o.InterOpPool || repeated(enqueueOps),
+		running: map[*tfbridge.Session]bool{}, pool: o.InterOpPool,
 	}
 	if s.Err() != nil {
 		return r
@@ -100,6 +100,7 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 		s.UpdateErr("QueueRunner", err)
 		return r
 	}
+	r.pool = r.pool || repeated(enqueueOps) && readInThread(enqueueOps)
 	r.name = q.Name()
 	if len(r.closed) == 0 {
 		r.closed = []tfbridge.Code{tfbridge.OutOfRange}
@@ -116,14 +117,32 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 }
 
 // repeated reports whether an operation occurs several times. Then several goroutines
-// run the same kernels. A ReaderRead continues its run in a thread that its kernel
-// has, so that without the pool all would compute in that one thread.
+// run the same kernels.
 func repeated(ops []*tfbridge.Operation) bool {
 	seen := map[*tfbridge.Operation]bool{}
 	for _, op := range ops {
 		seen[op] = true
 	}
 	return len(seen) < len(ops)
+}
+
+// threadReads are the operations that read in a thread of their kernel. What follows
+// one in a run continues in that thread. So without the pool all goroutines that run
+// the same kernel would compute in that one thread.
+var threadReads = []string{"ReaderRead", "ReaderReadV2", "ReaderReadUpTo", "ReaderReadUpToV2"}
+
+// readInThread reports whether what the operations depend on is one of threadReads.
+func readInThread(ops []*tfbridge.Operation) bool {
+	seen := map[*tfbridge.Operation]bool{}
+	var visit func(op *tfbridge.Operation) bool
+	visit = func(op *tfbridge.Operation) bool {
+		if seen[op] {
+			return false
+		}
+		seen[op] = true
+		return slices.Contains(threadReads, op.Type()) || slices.ContainsFunc(op.Inputs(), func(in tfbridge.Output) bool { return visit(in.Op) })
+	}
+	return slices.ContainsFunc(ops, visit)
 }
 
 // checkRunner returns what is wrong with the arguments of a runner.

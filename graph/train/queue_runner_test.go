@@ -3,6 +3,7 @@ package train_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,35 +13,9 @@ import (
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/graph/train"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
-
-// newScope returns a scope whose graph is closed with the test.
-func newScope(t testing.TB) *graph.Scope {
-	t.Helper()
-	s := graph.NewScope()
-	t.Cleanup(func() { s.Graph().Close() })
-	return s
-}
-
-// newSession returns a session that is closed with the test.
-func newSession(t testing.TB, s *graph.Scope) *tfbridge.Session {
-	t.Helper()
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	session, err := tfbridge.NewSession(s.Graph(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close() })
-	if first := s.Initializers(); len(first) > 0 {
-		if _, err := session.Run(nil, nil, first); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return session
-}
 
 // bound bounds the time of what would otherwise hang.
 func bound(t testing.TB) context.Context {
@@ -86,7 +61,7 @@ func upTo(s *graph.Scope, limit int64) tfbridge.Output {
 // Several goroutines fill a queue: every element arrives once, the first of them to
 // end does not close the queue, and the last one does.
 func TestQueueRunner(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 4, scalarInt64, nil)
 	var ops []*tfbridge.Operation
 	for _, limit := range []int64{3, 50, 20} {
@@ -95,7 +70,7 @@ func TestQueueRunner(t *testing.T) {
 	train.AddQueueRunner(s, train.NewQueueRunner(s, q, ops, nil))
 	runner := train.QueueRunners(s)[0]
 	value, size := runner.Queue().Dequeue(s)[0], q.Size(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	c := train.NewCoordinator(t.Context(), nil)
 	if err := train.StartQueueRunners(c, session, s); err != nil {
 		t.Fatal(err)
@@ -127,12 +102,12 @@ func TestQueueRunner(t *testing.T) {
 
 // A stop ends goroutines that wait for room, and leaves none.
 func TestQueueRunnerStops(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, nil)
 	enqueue := q.Enqueue(s, upTo(s, 1<<60))
 	runner := train.NewQueueRunner(s, q, []*tfbridge.Operation{enqueue, enqueue, enqueue}, nil)
 	value := runner.Queue().Dequeue(s)[0]
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	c := train.NewCoordinator(t.Context(), nil)
 	if err := runner.Start(c, session); err != nil {
 		t.Fatal(err)
@@ -162,7 +137,7 @@ func TestQueueRunnerStops(t *testing.T) {
 // An error of one stage stops the others, and Join returns it with the name of the
 // queue.
 func TestQueueRunnerFails(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	first := queue.NewFIFO(s, 2, scalarInt64, &queue.Options{Name: "first"})
 	fill := first.Enqueue(s, upTo(s, 1<<60))
 	one := train.NewQueueRunner(s, first, []*tfbridge.Operation{fill, fill}, nil)
@@ -175,7 +150,7 @@ func TestQueueRunnerFails(t *testing.T) {
 	two := train.NewQueueRunner(s, second, []*tfbridge.Operation{move, move, move}, nil)
 	train.AddQueueRunner(s, two)
 	out := two.Queue().Dequeue(s)[0]
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	c := train.NewCoordinator(t.Context(), nil)
 	if err := train.StartQueueRunners(c, session, s); err != nil {
 		t.Fatal(err)
@@ -195,11 +170,11 @@ func TestQueueRunnerFails(t *testing.T) {
 
 // A dequeue from a queue whose runner was not started fails and names the queue.
 func TestQueueRunnerNotStarted(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, &queue.Options{Name: "numbers"})
 	runner := train.NewQueueRunner(s, q, []*tfbridge.Operation{q.Enqueue(s, upTo(s, 5))}, nil)
 	value := runner.Queue().Dequeue(s)[0]
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	for range 2 {
 		if _, err := fetch(t, session, value); !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), `\"numbers\"`) || !strings.Contains(err.Error(), "StartQueueRunners") {
 			t.Fatalf("before the start: %v", err)
@@ -219,7 +194,7 @@ func TestQueueRunnerNotStarted(t *testing.T) {
 
 // A variable that counts epochs must be initialized; otherwise Join says so.
 func TestQueueRunnerUninitialized(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, nil)
 	runner := train.NewQueueRunner(s, q, []*tfbridge.Operation{q.Enqueue(s, upTo(s, 5))}, nil)
 	session, err := tfbridge.NewSession(s.Graph(), nil)
@@ -239,11 +214,11 @@ func TestQueueRunnerUninitialized(t *testing.T) {
 // A runner that waits at a queue of which no runner knows is named after the grace
 // period. Closing the session ends it.
 func TestQueueRunnerStuck(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	foreign := queue.NewFIFO(s, 2, scalarInt64, nil)
 	q := queue.NewFIFO(s, 2, scalarInt64, &queue.Options{Name: "stuck"})
 	runner := train.NewQueueRunner(s, q, []*tfbridge.Operation{q.Enqueue(s, foreign.Dequeue(s)[0])}, nil)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	c := train.NewCoordinator(t.Context(), &train.CoordinatorOptions{StopGracePeriod: time.Millisecond})
 	if err := runner.Start(c, session); err != nil {
 		t.Fatal(err)
@@ -255,8 +230,10 @@ func TestQueueRunnerStuck(t *testing.T) {
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := c.Join(); err != nil {
-		t.Errorf("Join() when the session is closed: %v", err)
+	for ended := bound(t); c.Join() != nil; runtime.Gosched() { // each Join waits a millisecond
+		if ended.Err() != nil {
+			t.Fatalf("Join() when the session is closed: %v", c.Join())
+		}
 	}
 }
 
@@ -269,18 +246,18 @@ func TestQueueRunnerArguments(t *testing.T) {
 	}
 	for name, make := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(t)
+			s := graphtest.NewScope(t)
 			make(s, queue.NewFIFO(s, 2, scalarInt64, nil))
 			if err := s.Err(); !errors.Is(err, millrace.ErrModel) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, nil)
 	runner := train.NewQueueRunner(s, q, slices.Repeat([]*tfbridge.Operation{q.Enqueue(s, upTo(s, 5))}, 10_000), nil)
 	train.AddQueueRunner(s, runner)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	c := train.NewCoordinator(t.Context(), nil)
 	if err := train.StartQueueRunners(c, session, s); !errors.Is(err, millrace.ErrLimit) {
 		t.Errorf("10,000 goroutines: %v", err)
@@ -288,7 +265,7 @@ func TestQueueRunnerArguments(t *testing.T) {
 	if err := c.Join(); !errors.Is(err, millrace.ErrLimit) {
 		t.Errorf("Join() = %v", err)
 	}
-	closed := newSession(t, s)
+	closed := graphtest.NewSession(t, s, nil)
 	closed.Close()
 	if err := train.NewQueueRunner(s, q, runner.EnqueueOps()[:1], nil).Start(train.NewCoordinator(t.Context(), nil), closed); !errors.Is(err, millrace.ErrClosed) {
 		t.Errorf("a closed session: %v", err)

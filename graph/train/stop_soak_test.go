@@ -11,14 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/graph/train"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/leak"
 	"millrace/internal/test/soak"
-	pb "millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 
@@ -84,7 +82,7 @@ type stopped struct {
 // newStopped returns a graph whose runner enqueues, in each goroutine, the number of the
 // goroutine and a count.
 func newStopped(t *testing.T) *stopped {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, capacityOfStop, []graph.Spec{scalarInt64[0], scalarInt64[0]}, nil)
 	var ops []*tfbridge.Operation
 	var counted []tfbridge.Output
@@ -94,25 +92,11 @@ func newStopped(t *testing.T) *stopped {
 		ops = append(ops, q.Enqueue(s, s.Const(int64(i)), count))
 	}
 	runner := train.NewQueueRunner(s, q, ops, nil)
-	p := &stopped{s, runner, runner.Queue().Dequeue(s), counted, plain(t)}
+	p := &stopped{s, runner, runner.Queue().Dequeue(s), counted, graphtest.Unoptimized(t)}
 	if err := s.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// plain are the options of a session that does not optimize the graphs of its runs,
-// which takes longer than a round.
-func plain(t *testing.T) *tfbridge.SessionOptions {
-	config := &pb.ConfigProto{GraphOptions: &pb.GraphOptions{
-		RewriteOptions:   &pb.RewriterConfig{DisableMetaOptimizer: true},
-		OptimizerOptions: &pb.OptimizerOptions{OptLevel: pb.OptimizerOptions_L0},
-	}}
-	data, err := proto.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &tfbridge.SessionOptions{Config: data}
 }
 
 // rounds makes n rounds, several at a time.

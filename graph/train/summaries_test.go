@@ -9,6 +9,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/graph/train"
+	"millrace/internal/test/graphtest"
 	pb "millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -16,13 +17,13 @@ import (
 // Each queue has a summary of how full it is, as a share of what it holds beyond the
 // elements that stay. The names are Python's.
 func TestFullness(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	one := []tfbridge.Output{s.Const(int64(1))}
 	files := train.StringInputProducer(s, s.Const([]string{"x", "y", "z"}), &train.ProducerOptions{NumEpochs: 2, Capacity: 8})
 	train.Batch(s, dense(files.Dequeue(s)...), 2, &train.BatchOptions{Capacity: 4})
 	train.ShuffleBatch(s, dense(one...), 2, &train.ShuffleBatchOptions{Capacity: 30, MinAfterDequeue: 10})
 	merged := train.MergedSummary(s)
-	session := newSession(t, s)
+	session := graphtest.NewSession(t, s, nil)
 	runners := train.QueueRunners(s)
 	enqueue := func(r *train.QueueRunner, n int) {
 		for range n {
@@ -63,7 +64,7 @@ func TestFullness(t *testing.T) {
 
 // The stages of a pipeline are operations that a graph shows.
 func TestStages(t *testing.T) {
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	p := &pipelines{s, t.TempDir()}
 	files := train.StringInputProducer(s, s.Const(p.paths("a", "b")), &train.ProducerOptions{NumEpochs: 2})
 	batch := examplePipeline(p, files, 3)

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"dtype", "cgo"},
 	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks"},
 	{"tfbridge"},
-	{"graph", "internal/test/tfmain", "internal/test/datasettest"},
+	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"loaders/spec"},
 	{"loaders/plan"},
 	{"loaders/build"},

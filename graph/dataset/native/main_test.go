@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"millrace/internal/test/datasettest"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
@@ -18,7 +19,7 @@ type (
 )
 
 var (
-	newScope = datasettest.NewScope
+	newScope = graphtest.NewScope
 	tryAll   = datasettest.Read
 	valueOf  = datasettest.ValueOf
 	all      = datasettest.All

@@ -9,14 +9,6 @@ import (
 	"millrace/tfbridge"
 )
 
-// NewScope returns a scope whose graph is closed with the test.
-func NewScope(t testing.TB) *graph.Scope {
-	t.Helper()
-	s := graph.NewScope()
-	t.Cleanup(func() { s.Graph().Close() })
-	return s
-}
-
 // Read returns the elements of a dataset up to its first error: the value of
 // the component if there is but one, else a list of values.
 func Read(t testing.TB, d *dataset.Dataset) ([]any, error) {
