@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/internal/test/corrupt"
+	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
 
@@ -107,7 +108,7 @@ var overshoot = []byte("\x0a\x0d\x0a\x0b\x0a\x01s\x12\x06\x0a\x04\x0a\x05ab\x12\
 // importParsing returns a model that parses, and its input.
 func importParsing(t *testing.T, p parsing) (*graph.Model, tfbridge.Output, []tfbridge.Output) {
 	t.Helper()
-	s := newScope(t)
+	s := graphtest.NewScope(t)
 	records := s.Placeholder(tfbridge.String, tfbridge.MakeShape(-1))
 	outputs := p.add(s, records)
 	if err := s.Err(); err != nil {

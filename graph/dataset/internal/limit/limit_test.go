@@ -10,7 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset/internal/limit"
-	"millrace/internal/test/datasettest"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		{6, millrace.ErrLimit, "6 is more than 5"},
 		{math.MaxInt64, millrace.ErrLimit, "is more than 5"},
 	} {
-		s := datasettest.NewScope(t)
+		s := graphtest.NewScope(t)
 		limit.Between(-2, 5).Check(s, "the operation", tt.size)
 		checkError(t, s.Err(), tt.class, tt.words)
 	}
@@ -89,7 +89,7 @@ func TestFits(t *testing.T) {
 		{"products that overflow", math.MaxInt64, spec(tfbridge.Float, 1<<31, 1<<31), millrace.ErrLimit, "more than"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := datasettest.NewScope(t)
+			s := graphtest.NewScope(t)
 			limit.Fits(s, "the operation", tt.n, tt.spec)
 			checkError(t, s.Err(), tt.class, tt.words)
 		})
@@ -98,7 +98,7 @@ func TestFits(t *testing.T) {
 
 // A number that is known only when the graph runs may be as large as the bound.
 func TestAtMost(t *testing.T) {
-	s := datasettest.NewScope(t)
+	s := graphtest.NewScope(t)
 	in := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
 	out := limit.AtMost(s, "the operation", in, 7)
 	if err := s.Err(); err != nil {
@@ -134,7 +134,7 @@ func TestAtMost(t *testing.T) {
 
 // Nothing is added to a graph that has failed, nor for a number that is not there.
 func TestAtMostAfterAFailure(t *testing.T) {
-	s := datasettest.NewScope(t)
+	s := graphtest.NewScope(t)
 	if out := limit.AtMost(s, "the operation", tfbridge.Output{}, 7); out.Op != nil || s.Err() != nil {
 		t.Errorf("of nothing: %v, %v", out, s.Err())
 	}
