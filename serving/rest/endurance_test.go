@@ -1,0 +1,186 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"millrace/internal/load"
+	"millrace/internal/test/soak"
+	"millrace/internal/test/testruntime"
+	"millrace/serving"
+	"millrace/serving/batching"
+	"millrace/tfbridge"
+)
+
+// digitsModel is a model of convolutions, for images of 8 by 8.
+const digitsModel = "../../examples/digits/model"
+
+// serveDigits serves a folder of digits, in batches, and returns requests to it.
+func serveDigits(t *testing.T, dir string, o *serving.Options) (*serving.Server, load.Options) {
+	t.Helper()
+	testruntime.Need(t)
+	o.Logger = quiet
+	s, err := serving.New(t.Context(), []serving.ModelConfig{{Name: "m", BasePath: dir}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(NewHandler(s, &Options{Logger: quiet}))
+	t.Cleanup(func() { web.Close(); s.Close() })
+	row := "[" + strings.Repeat("0.5,", 7) + "1]"
+	image := "[" + strings.Repeat(row+",", 7) + row + "]"
+	address := web.Listener.Addr().String()
+	return s, load.Options{
+		Address: address, Connections: 256, Grace: time.Minute,
+		Requests: [][]byte{load.Post(address, "/v1/models/m:predict", []byte(`{"instances": [`+image+`]}`))},
+	}
+}
+
+// measured makes a load. No request may be lost, or get another answer than a
+// prediction or a refusal.
+func measured(ctx context.Context, t *testing.T, o load.Options) *load.Result {
+	t.Helper()
+	r, err := load.Run(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, h := range r.Answers {
+		if status != http.StatusOK && status != http.StatusServiceUnavailable {
+			t.Errorf("%d answers with status %d", h.N, status)
+		}
+	}
+	if r.Lost+r.Unsent != 0 {
+		t.Errorf("%d requests were lost, %d not sent", r.Lost, r.Unsent)
+	}
+	return r
+}
+
+// More requests than the queue holds are answered or refused, every one, and
+// afterwards none is refused. "make soak" goes on for ten minutes at 1.5 times the
+// saturation load: then memory stays flat, refusals take less than 10 ms, and the
+// server has recovered after a second.
+func TestOverload(t *testing.T) {
+	s, o := serveDigits(t, digitsModel, &serving.Options{
+		FileSystemPollWait: -1, Batching: &batching.Options{MaxBatchSize: 16, MaxEnqueuedBatches: 4},
+	})
+	o.Duration = time.Second / 4
+	if soak.Long() {
+		overload(t, o)
+	} else if r := measured(t.Context(), t, o); r.OK().N == 0 || r.Answers[http.StatusServiceUnavailable] == nil {
+		t.Errorf("%d requests were answered, the others: %v", r.OK().N, r.Answers)
+	}
+	o.Connections = 4
+	if r := measured(t.Context(), t, o); len(r.Answers) != 1 || r.OK().N == 0 {
+		t.Errorf("afterwards requests are refused: %v", r.Answers)
+	}
+	before := tfbridge.LiveBytes()
+	measured(t.Context(), t, o)
+	if after := tfbridge.LiveBytes(); after != before {
+		t.Errorf("tensors took %d bytes, and %d after more requests", before, after)
+	}
+	s.Close()
+}
+
+// overload keeps a server at 1.5 times its saturation load.
+func overload(t *testing.T, o load.Options) {
+	o.Warm, o.Duration = time.Second, 5*time.Second
+	o.Connections = 64 // as many rows as may wait, so that none is refused
+	saturation := measured(t.Context(), t, o).Throughput()
+	o.Rate, o.Connections = 1.5*saturation, 256
+	measured(t.Context(), t, o)
+	early := resident(t)
+	o.Duration = overloadTime()
+	r := measured(t.Context(), t, o)
+	refused := r.Answers[http.StatusServiceUnavailable]
+	if refused == nil {
+		t.Fatalf("no request of %d was refused at 1.5 times %.0f requests/s", r.OK().N, saturation)
+	}
+	t.Logf("saturation %.0f requests/s; at 1.5 times that %.0f answered in %v (p99), %.0f refused in %v, %d waited for a connection; %d MB, then %d MB",
+		saturation, r.Throughput(), r.OK().Percentile(99), float64(refused.N)/r.Seconds, refused.Percentile(99), r.Waited, early>>20, resident(t)>>20)
+	if p99 := refused.Percentile(99); p99 > 10*time.Millisecond {
+		t.Errorf("refusals took %v (p99), want 10 ms", p99)
+	}
+	if late := resident(t); late > early+early/10 {
+		t.Errorf("memory grew from %d to %d MB", early>>20, late>>20)
+	}
+	o.Warm, o.Duration, o.Rate = time.Second, time.Second, saturation/2
+	if r := measured(t.Context(), t, o); len(r.Answers) != 1 || r.OK().Percentile(99) > 100*time.Millisecond {
+		t.Errorf("a second later: p99 %v, statuses %v", r.OK().Percentile(99), len(r.Answers))
+	}
+}
+
+// overloadTime is how long overload lasts.
+func overloadTime() time.Duration { return 10 * time.Minute }
+
+// resident returns the memory of this process.
+func resident(t *testing.T) int64 {
+	t.Helper()
+	runtime.GC()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// No request fails while one version takes over from another again and again.
+func TestReloadsUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	publish(t, dir, 1)
+	s, o := serveDigits(t, dir, &serving.Options{FileSystemPollWait: -1, Batching: &batching.Options{}})
+	o.Duration, o.Connections = time.Hour, 16
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan *load.Result)
+	go func() {
+		r, err := load.Run(ctx, o)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	last := int64(1 + soak.Rounds(3, 100))
+	for n := int64(2); n <= last; n++ {
+		publish(t, dir, n)
+		if err := s.ReplaceConfig(ctx, []serving.ModelConfig{{Name: "m", BasePath: dir}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, fmt.Sprint(n-1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := s.Acquire(serving.ModelSpec{Name: "m"}); err != nil || v.Number != last {
+		t.Errorf("version %+v is served, %v, want %d", v, err, last)
+	} else {
+		v.Release()
+	}
+	stop()
+	r := <-done
+	if r == nil || len(r.Answers) != 1 || r.OK().N == 0 || r.Lost+r.Unsent != 0 {
+		t.Errorf("after %d reloads: %+v", last-1, r)
+	}
+}
+
+// publish makes a version of digits in a folder, at once.
+func publish(t *testing.T, dir string, n int64) {
+	t.Helper()
+	made := filepath.Join(dir, "new")
+	if err := os.CopyFS(made, os.DirFS(digitsModel)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(made, filepath.Join(dir, fmt.Sprint(n))); err != nil {
+		t.Fatal(err)
+	}
+}
