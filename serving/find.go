@@ -34,12 +34,41 @@ func (s *Server) Acquire(spec ModelSpec) (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := s.options.MaxConcurrentRequests; most > 0 && s.acquired >= most {
-		return nil, millrace.Errorf(millrace.ErrOverloaded, "%d requests are being answered, more are not allowed; try again later", most)
+	if err := s.admit(); err != nil {
+		return nil, err
 	}
 	s.acquired++
 	v.refs++
 	return v, nil
+}
+
+// Admit returns an error of class millrace.ErrOverloaded if a request for a version
+// would be refused, whatever its signature is: as many versions as allowed are
+// acquired, or the queues of all signatures are full. A server that asks before it
+// reads a request refuses in little time. Other errors are left to Acquire.
+func (s *Server) Admit(spec ModelSpec) error {
+	s.mu.Lock()
+	v, err := s.find(spec)
+	refused := s.admit()
+	s.mu.Unlock()
+	if refused != nil || err != nil || !v.onlyBatches {
+		return refused
+	}
+	for _, b := range v.batchers {
+		if refused = b.Admit(); refused == nil {
+			return nil
+		}
+	}
+	return refused
+}
+
+// admit returns an error if no more versions may be acquired. The caller holds the
+// lock.
+func (s *Server) admit() error {
+	if most := s.options.MaxConcurrentRequests; most > 0 && s.acquired >= most {
+		return millrace.Errorf(millrace.ErrOverloaded, "%d requests are being answered, more are not allowed; try again later", most)
+	}
+	return nil
 }
 
 // find returns the version that a spec names. The caller holds the lock.

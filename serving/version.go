@@ -23,8 +23,10 @@ type Version struct {
 	path     string
 	model    *graph.Model                 // nil until it is loaded
 	batchers map[string]*batching.Batcher // by signature
-	pipeline *pipeline.Pipeline           // nil: the model has no loader
-	meta     []byte                       // a serialized MetaGraphDef
+
+	onlyBatches bool               // every signature has a batcher
+	pipeline    *pipeline.Pipeline // nil: the model has no loader
+	meta        []byte             // a serialized MetaGraphDef
 
 	// The server's lock guards what follows.
 	state   State
@@ -185,6 +187,7 @@ func (v *Version) makeBatchers() error {
 			v.batchers[key] = b
 		}
 	}
+	v.onlyBatches = len(v.batchers) > 0 && len(v.batchers) == len(v.model.Signatures())
 	return nil
 }
 

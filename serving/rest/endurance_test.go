@@ -89,6 +89,31 @@ func TestOverload(t *testing.T) {
 	s.Close()
 }
 
+// A request that is one too many is refused before its body is read: whatever that
+// holds, the status is 503.
+func TestRefusedUnread(t *testing.T) {
+	s, o := serveDigits(t, digitsModel, &serving.Options{FileSystemPollWait: -1, MaxConcurrentRequests: 1})
+	v, err := s.Acquire(serving.ModelSpec{Name: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{http.StatusServiceUnavailable, http.StatusBadRequest} {
+		for _, method := range []string{"predict", "classify", "regress"} {
+			a, err := http.Post("http://"+o.Address+"/v1/models/m:"+method, "application/json", strings.NewReader("{"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Body.Close()
+			if a.StatusCode != want {
+				t.Errorf("%s: got %s, want %d", method, a.Status, want)
+			}
+		}
+		if want == http.StatusServiceUnavailable {
+			v.Release()
+		}
+	}
+}
+
 // overload keeps a server at 1.5 times its saturation load.
 func overload(t *testing.T, o load.Options) {
 	o.Warm, o.Duration = time.Second, 5*time.Second

@@ -101,6 +101,11 @@ func (c *call) answer() (body []byte, err error) {
 	if err := c.parsePath(); err != nil {
 		return nil, err
 	}
+	if c.request.Method == http.MethodPost { // refuse before more work is done
+		if err := c.server.Admit(c.spec); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(c.request.Context(), c.options.Timeout)
 	defer cancel()
 	switch c.method {
