@@ -84,6 +84,10 @@ type Options struct {
 	// Logging says which requests to log of models that do not say it themselves. Nil:
 	// none.
 	Logging *LoggingConfig
+	// ModelBatching returns the options of the batching of the model in a folder, or
+	// nil if its requests run alone. Batching then only decides that there is
+	// batching, and by which Scheduler. Nil: Batching is for all models.
+	ModelBatching func(dir string) (*batching.Options, error)
 	// OnBatch is told of each batch. It replaces the OnBatch of Batching. Nil:
 	// nobody is.
 	OnBatch func(BatchInfo)

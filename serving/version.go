@@ -162,11 +162,12 @@ func (v *Version) loadOnce(ctx context.Context) error {
 func (v *Version) makeBatchers() error {
 	o := &v.server.options
 	v.batchers = map[string]*batching.Batcher{}
-	if o.Batching == nil {
-		return nil
+	shared, err := v.batching()
+	if shared == nil || err != nil {
+		return err
 	}
 	for key := range v.model.Signatures() {
-		options := *o.Batching
+		options := *shared
 		if v.Loader(key) != nil && !v.pipeline.Joinable(options.PadVariableLengthInputs) {
 			o.Logger.Info("no batching", slog.String("model", v.Name), slog.Int64("version", v.Number), slog.String("signature", key),
 				slog.String("reason", "the loader's tensors differ in shape from record to record, and pad_variable_length_inputs is false"))
@@ -189,6 +190,21 @@ func (v *Version) makeBatchers() error {
 	}
 	v.onlyBatches = len(v.batchers) > 0 && len(v.batchers) == len(v.model.Signatures())
 	return nil
+}
+
+// batching returns the options of the version's batchers, nil if it has none.
+func (v *Version) batching() (*batching.Options, error) {
+	o := &v.server.options
+	if o.Batching == nil || o.ModelBatching == nil {
+		return o.Batching, nil
+	}
+	own, err := o.ModelBatching(v.path)
+	if own == nil || err != nil {
+		return nil, err
+	}
+	options := *own
+	options.Scheduler = o.Batching.Scheduler
+	return &options, nil
 }
 
 // close answers what waits in the batchers and closes the model.

@@ -444,6 +444,41 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
+// A version has the parameters that it brings along, and without any its requests run
+// alone.
+func TestModelBatching(t *testing.T) {
+	base := t.TempDir()
+	put(t, base, "constant", 1)
+	put(t, base, "constant", 2)
+	var batches atomic.Int64
+	scheduler := batching.NewScheduler(1)
+	s := start(t, ModelConfig{BasePath: base, VersionPolicy: VersionPolicy{All: true}}, Options{
+		Batching: &batching.Options{MaxBatchSize: 1, Scheduler: scheduler},
+		ModelBatching: func(dir string) (*batching.Options, error) {
+			if filepath.Base(dir) == "1" {
+				return nil, nil
+			}
+			return &batching.Options{MaxBatchSize: 2}, nil
+		},
+		OnBatch: func(BatchInfo) { batches.Add(1) },
+	})
+	for n, want := range map[int64]int64{1: 0, 2: 1} {
+		batches.Store(0)
+		v, err := s.Acquire(ModelSpec{Name: "m", Version: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs, err := v.Predict(t.Context(), "", map[string]any{"x": []float32{1, 2}})
+		v.Release()
+		if err != nil || batches.Load() != want {
+			t.Errorf("version %d: %v, %d batches, want %d", n, err, batches.Load(), want)
+		}
+		for _, y := range outputs {
+			y.Close()
+		}
+	}
+}
+
 // Requests beyond the limit are refused, and taken again when others are done.
 func TestMaxConcurrentRequests(t *testing.T) {
 	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{MaxConcurrentRequests: 2})

@@ -30,6 +30,7 @@ type serveFlags struct {
 	cors         bool
 	batching     bool
 	batchingFile string
+	ownBatching  bool // enable_per_model_batching_parameters
 	sslFile      string
 	tensorBytes  bool // enable_serialization_as_tensor_content
 	maxBody      int64
@@ -120,6 +121,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.IntVar(&f.configPoll, "model_config_file_poll_wait_seconds", 0, "read that file again so often; 0 for never")
 	s.BoolVar(&f.batching, "enable_batching", false, "run the requests that wait in batches")
 	s.StringVar(&f.batchingFile, "batching_parameters_file", "", "`FILE` with BatchingParameters")
+	s.BoolVar(&f.ownBatching, "enable_per_model_batching_parameters", false, "take the parameters from batching_params.pbtxt in each version's folder; without one there is no batching of its requests")
 	s.IntVar(&f.pollWait, "file_system_poll_wait_seconds", 1, "look for new versions so often; 0 for once")
 	s.IntVar(&f.retries, "max_num_load_retries", 5, "how often a version that fails to load is tried again")
 	s.Int64Var(&f.retryMicros, "load_retry_interval_micros", 60_000_000, "time between two tries")
@@ -184,6 +186,9 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 	}
 	if f.batching {
 		o.Batching = &batching.Options{}
+		if f.ownBatching {
+			o.ModelBatching = configfile.ReadModelBatching
+		}
 		if f.batchingFile != "" {
 			var err error
 			if o.Batching, err = configfile.ReadBatching(f.batchingFile); err != nil {

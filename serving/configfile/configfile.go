@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"google.golang.org/protobuf/encoding/prototext"
@@ -55,6 +56,19 @@ func ReadBatching(path string) (*batching.Options, error) {
 		o.Scheduler = batching.NewScheduler(int(threads.GetValue()))
 	}
 	return o, withFile(path, o.Check())
+}
+
+// modelBatchingFile is the file in which a SavedModel brings its own parameters.
+const modelBatchingFile = "batching_params.pbtxt"
+
+// ReadModelBatching reads the BatchingParameters that the SavedModel in a folder
+// brings along, in batching_params.pbtxt. It returns nil if there are none.
+func ReadModelBatching(dir string) (*batching.Options, error) {
+	path := filepath.Join(dir, modelBatchingFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return ReadBatching(path)
 }
 
 // ReadTLS reads an SSLConfig, which holds key and certificates: --ssl_config_file.

@@ -77,6 +77,23 @@ func TestReadBatching(t *testing.T) {
 	}
 }
 
+// A model may bring parameters of its own along.
+func TestReadModelBatching(t *testing.T) {
+	dir := t.TempDir()
+	if o, err := ReadModelBatching(dir); o != nil || err != nil {
+		t.Errorf("without a file: got %+v, %v", o, err)
+	}
+	path := filepath.Join(dir, "batching_params.pbtxt")
+	for text, want := range map[string]int{"max_batch_size { value: 7 }": 7, "max_batch_size { value: -7 }": 0} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := ReadModelBatching(dir); (err == nil) != (want > 0) || want > 0 && o.MaxBatchSize != want {
+			t.Errorf("%s: got %+v, %v", text, o, err)
+		}
+	}
+}
+
 func TestReadTLS(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
