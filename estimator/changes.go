@@ -28,10 +28,10 @@ var readers = map[string]bool{
 	"Variable": true, "VariableV2": true, "IsVariableInitialized": true,
 	"HashTable": true, "HashTableV2": true, "MutableHashTableV2": true, "MutableDenseHashTableV2": true,
 	"LookupTableFind": true, "LookupTableFindV2": true, "LookupTableSize": true, "LookupTableSizeV2": true,
-	"PartitionedCall": true, "StatefulPartitionedCall": true, "If": true, "Case": true, "While": true,
+	"StatefulPartitionedCall": true, "If": true, "Case": true, "While": true,
 	"Assert": true, "Print": true, "PrintV2": true,
 	"RandomUniform": true, "RandomUniformInt": true, "RandomStandardNormal": true, "TruncatedNormal": true,
-	"RandomShuffle": true, "Multinomial": true, "RandomGammaGrad": true, "RandomGamma": true, "RandomPoissonV2": true,
+	"RandomShuffle": true, "Multinomial": true, "RandomGamma": true, "RandomPoissonV2": true,
 }
 
 // changing returns the nodes that may change variables, tables or other state

@@ -238,6 +238,11 @@ func TestOperationsThatChangeState(t *testing.T) {
 			t.Errorf("%s changes state", op)
 		}
 	}
+	for op := range readers {
+		if !hasEffect(s.Graph(), op) {
+			t.Errorf("%s is listed although TensorFlow says that it has no state", op)
+		}
+	}
 	for _, op := range []string{
 		"Assign", "AssignAdd", "AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ApplyMomentum", "ScatterUpdate", "CountUpTo",
 		"ResourceScatterAdd", "LookupTableInsertV2", "LookupTableImportV2", "QueueEnqueueV2", "QueueDequeueV2", "WriteFile", "NoSuchOperation",
