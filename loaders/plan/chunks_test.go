@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
+	"millrace"
 	"millrace/internal/machine"
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
@@ -160,5 +163,38 @@ func TestGroupsByBytes(t *testing.T) {
 	two.Indexes = two.Indexes[:2]
 	if n, known := two.Records(); n != 5 || !known || two.largest() != 9 {
 		t.Errorf("%d records, %v, the largest %d", n, known, two.largest())
+	}
+}
+
+// A loader that gives nothing says what there is too little of, and which argument
+// is about it.
+func TestNoData(t *testing.T) {
+	window, frames := &spec.Window{Min: 3, Unit: spec.Records}, chunks.Cut{Size: 4, Step: 4}
+	whole, dropped := chunks.Cut{}, frames
+	dropped.DropTail = true
+	for _, tt := range []struct {
+		spec       *spec.Spec
+		words, key string
+	}{
+		{&spec.Spec{}, "the data files hold no records", "args.epochs"},
+		{&spec.Spec{Window: window}, "no file is long enough for a window of 3 records", "args.min_window"},
+		{&spec.Spec{Chunks: &spec.Chunks{Cut: whole}}, "the data give no batch: there is no record", ""},
+		{&spec.Spec{Chunks: &spec.Chunks{Cut: frames}}, "the data give no chunk: no sequence has a frame", "args.chunk_size"},
+		{&spec.Spec{Chunks: &spec.Chunks{Cut: dropped}}, "no sequence has 4 frames, and tail is drop", "args.tail"},
+	} {
+		tt.spec.Path = "loader.json"
+		var e *millrace.Error
+		err := New(tt.spec, nil).NoData()
+		if !errors.As(err, &e) || e.Class != millrace.ErrSchema || e.Loader != "loader.json" || e.Key != tt.key || !strings.Contains(e.Msg, tt.words) {
+			t.Errorf("got %v, want %s of %s", err, tt.words, tt.key)
+		}
+	}
+	list := &spec.Feature{Name: "x", VarLen: true}
+	empty := &spec.Spec{Manifest: &spec.Manifest{}, Primaries: []spec.Primary{{From: list, To: "x"}}, Chunks: &spec.Chunks{Sequences: []spec.Sequence{{Tensor: "x"}}, Cut: frames}}
+	if err := New(empty, nil).CheckRows(t.Context(), &Scan{}); err == nil {
+		t.Error("there are rows of no files")
+	}
+	if err := New(empty, nil).CheckRows(t.Context(), &Scan{Indexes: []*tfrecord.Index{nil}}); err != nil {
+		t.Errorf("of files that only TensorFlow can read: %v", err)
 	}
 }
