@@ -12,10 +12,10 @@ namespace millrace {
 
 using namespace tensorflow;  // NOLINT
 
-absl::Status ChunkGroup::Make(const ChunkSpec& spec,
-                              std::vector<Tensor> element,
-                              std::shared_ptr<const ChunkGroup>* group) {
-  std::shared_ptr<ChunkGroup> made(new ChunkGroup());
+absl::Status ElementGroup::Make(const ChunkSpec& spec,
+                                std::vector<Tensor> element,
+                                std::shared_ptr<const ElementGroup>* group) {
+  std::shared_ptr<ElementGroup> made(new ElementGroup());
   made->element_ = std::move(element);
   const Tensor& places = made->element_.back();
   if (places.dims() != 2 || places.dim_size(1) != 3) {
@@ -25,10 +25,18 @@ absl::Status ChunkGroup::Make(const ChunkSpec& spec,
   made->records_ = places.dim_size(0);
   size_t next = 0;
   for (const ChunkSpec::Column& c : spec.columns()) {
-    Values v;
-    v.tensor = next++;
-    const Tensor& values = made->element_[v.tensor];
-    bool fits = values.dims() >= 1 && values.dtype() == c.type;
+    ChunkValues v;
+    const Tensor& values = made->element_[next++];
+    const int lead = c.sequence && !c.ragged ? 2 : 1;
+    bool fits = values.dims() >= lead && values.dtype() == c.type;
+    if (fits && c.type == DT_STRING) {
+      v.texts = values.flat<tstring>().data();
+    } else if (fits) {
+      v.data = static_cast<const char*>(values.data());
+    }
+    for (int d = lead; d < values.dims(); ++d) {
+      v.frame.push_back(values.dim_size(d));
+    }
     if (c.ragged) {
       const Tensor& splits = made->element_[next++];
       fits = fits && splits.dims() == 1 && splits.dtype() == DT_INT64 &&
@@ -41,25 +49,20 @@ absl::Status ChunkGroup::Make(const ChunkSpec& spec,
       }
     } else {
       fits = fits && values.dim_size(0) == made->records_;
-      if (c.sequence) {
-        fits = fits && values.dims() >= 2;
-        if (fits) v.frames = values.dim_size(1);
-      } else {
-        v.frames = 1;
-      }
+      v.frames = fits && c.sequence ? values.dim_size(1) : 1;
     }
     if (!fits) {
       return absl::InvalidArgumentError(
           absl::StrCat("column ", Quote(c.name, 256), " is not that of ",
                        made->records_, " records"));
     }
-    made->values_.push_back(v);
+    made->values_.push_back(std::move(v));
   }
   *group = std::move(made);
   return absl::OkStatus();
 }
 
-RecordPlace ChunkGroup::place(int64_t record) const {
+RecordPlace ElementGroup::place(int64_t record) const {
   const int64_t* const at = element_.back().flat<int64_t>().data() + 3 * record;
   return {at[0], at[1], at[2]};
 }
@@ -111,7 +114,7 @@ class Frames {
   void Add(const ChunkRow& row, size_t column, int64_t frames) {
     const Layout l = LayOut(column_, row, column);
     MakeUp(l.before);
-    Copy(row.group->tensor(column), l.first, l.real);
+    Copy(row.group->values(column), l.first, l.real);
     MakeUp(frames - l.before - l.real);
   }
 
@@ -128,18 +131,16 @@ class Frames {
     bytes_ += n * value_;
   }
 
-  void Copy(const Tensor& from, int64_t first, int64_t frames) {
+  void Copy(const ChunkValues& from, int64_t first, int64_t frames) {
     const int64_t n = frames * each_;
     if (n == 0) return;
     if (texts_ != nullptr) {
-      const tstring* const begin = from.flat<tstring>().data() + first * each_;
+      const tstring* const begin = from.texts + first * each_;
       std::copy(begin, begin + n, texts_);
       texts_ += n;
       return;
     }
-    std::memcpy(bytes_,
-                static_cast<const char*>(from.data()) + first * each_ * value_,
-                n * value_);
+    std::memcpy(bytes_, from.data + first * each_ * value_, n * value_);
     bytes_ += n * value_;
   }
 
@@ -214,7 +215,7 @@ class Maker {
   absl::Status Values(size_t i, Tensor* out) const {
     const ChunkSpec::Component& part = spec_.components()[i];
     const ChunkSpec::Column& c = spec_.columns()[part.column];
-    const TensorShape& from = rows_[0].group->tensor(part.column).shape();
+    const auto& frame = rows_[0].group->values(part.column).frame;
     const bool framed = c.ragged || c.sequence;
     int64_t frames = 1;
     std::vector<int64_t> shape;
@@ -229,9 +230,9 @@ class Maker {
       }
     }
     int64_t each = 1;
-    for (int d = c.sequence && !c.ragged ? 2 : 1; d < from.dims(); ++d) {
-      shape.push_back(from.dim_size(d));
-      each *= from.dim_size(d);
+    for (int64_t size : frame) {
+      shape.push_back(size);
+      each *= size;
     }
     TF_RETURN_IF_ERROR(Allocate(i, shape, out));
     Frames to(c, each, out);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "chunk_spec.h"
 #include "placed_record.h"
@@ -14,46 +15,57 @@
 
 namespace millrace {
 
-// ChunkGroup is the records of one element of the input.
+// ChunkValues is what the records of a group have of one column.
+struct ChunkValues {
+  const char* data = nullptr;                  // of numbers, not aligned
+  const tensorflow::tstring* texts = nullptr;  // of strings
+  const int64_t* splits = nullptr;  // of a ragged column: where records begin
+  int64_t frames = 0;               // of each record of another column
+  absl::InlinedVector<int64_t, 4> frame;  // the shape of a frame
+};
+
+// ChunkGroup is some records, decoded.
 class ChunkGroup {
  public:
-  // Make checks an element and takes it.
-  static absl::Status Make(const ChunkSpec& spec,
-                           std::vector<tensorflow::Tensor> element,
-                           std::shared_ptr<const ChunkGroup>* group);
+  virtual ~ChunkGroup() = default;
 
   int64_t records() const { return records_; }
+  const ChunkValues& values(size_t column) const { return values_[column]; }
 
   // First and Length return where the frames of a record begin among the
   // values of a column, and how many they are.
   int64_t First(size_t column, int64_t record) const {
-    const Values& v = values_[column];
+    const ChunkValues& v = values_[column];
     return v.splits != nullptr ? v.splits[record] : record * v.frames;
   }
   int64_t Length(size_t column, int64_t record) const {
-    const Values& v = values_[column];
+    const ChunkValues& v = values_[column];
     return v.splits != nullptr ? v.splits[record + 1] - v.splits[record]
                                : v.frames;
   }
 
-  const tensorflow::Tensor& tensor(size_t column) const {
-    return element_[values_[column].tensor];
-  }
-  RecordPlace place(int64_t record) const;
+  virtual RecordPlace place(int64_t record) const = 0;
+
+ protected:
+  std::vector<ChunkValues> values_;  // of each column
+  int64_t records_ = 0;
+};
+
+// ElementGroup is the records of one element of another dataset.
+class ElementGroup : public ChunkGroup {
+ public:
+  // Make checks an element and takes it.
+  static absl::Status Make(const ChunkSpec& spec,
+                           std::vector<tensorflow::Tensor> element,
+                           std::shared_ptr<const ElementGroup>* group);
+
+  RecordPlace place(int64_t record) const override;
   const std::vector<tensorflow::Tensor>& element() const { return element_; }
 
  private:
-  struct Values {
-    size_t tensor = 0;
-    const int64_t* splits = nullptr;  // of a ragged column
-    int64_t frames = 0;               // of a record of another column
-  };
-
-  ChunkGroup() = default;
+  ElementGroup() = default;
 
   std::vector<tensorflow::Tensor> element_;
-  std::vector<Values> values_;  // of each column
-  int64_t records_ = 0;
 };
 
 // ChunkRow is one row of a batch.

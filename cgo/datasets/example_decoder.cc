@@ -175,6 +175,22 @@ bool Stored(const FeatureSpec& f, std::string_view value, Fault* fault) {
                            ListName(tag), ListName(ListTag(f.kind)));
 }
 
+// InPlace returns how many floats a list is the bytes of as they are in memory,
+// and where; -1 if they are not, or not all there.
+int64_t InPlace(const FeatureSpec& f, std::string_view value,
+                std::string_view* bytes) {
+  List list;
+  if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || f.kind != Kind::kFloat ||
+      !list.Open(value, wire::kFixed32) || !list.packed ||
+      static_cast<size_t>(list.end - list.p) != list.packed_length) {
+    return -1;
+  }
+  const int64_t count = list.packed_length / 4;
+  *bytes = {reinterpret_cast<const char*>(list.p),
+            static_cast<size_t>(count) * 4};
+  return count;
+}
+
 bool Unreadable(const FeatureSpec& f, Fault* fault) {
   if (fault->cause != Cause::kNone) return false;
   return fault->SetFeature(f.key, Cause::kInvalidArgument,
@@ -287,13 +303,17 @@ bool ExampleDecoder::Rows(size_t feature, Fault* fault) {
     return true;
   }
   if (!Stored(f, value, fault)) return false;
-  const int64_t count =
-      f.kind == Kind::kBytes
-          ? Strings(value,
-                    [&](int64_t, std::string_view text) {
-                      return to->AddText(text) || NoMemory(f, fault);
-                    })
-          : JoinNumbers(f, value, to, fault);
+  std::string_view bytes;
+  int64_t count = in_place_ ? InPlace(f, value, &bytes) : -1;
+  if (count >= 0) {
+    to->Refer(bytes.data(), bytes.size());
+  } else if (f.kind == Kind::kBytes) {
+    count = Strings(value, [&](int64_t, std::string_view text) {
+      return to->AddText(text) || NoMemory(f, fault);
+    });
+  } else {
+    count = JoinNumbers(f, value, to, fault);
+  }
   if (count < 0) return Unreadable(f, fault);
   if (count % f.values != 0) {
     return fault->SetFeature(f.key, Cause::kInvalidArgument,

@@ -29,6 +29,7 @@ class ExampleDecoder final : public RowDecoder {
   void Clear() override;
   bool Decode(std::string_view record, const Destination* destinations,
               int64_t row, Fault* fault) override;
+  void LeaveInPlace() override { in_place_ = true; }
   const Joined& list(size_t feature) const override { return lists_[feature]; }
   const std::vector<FeatureSpec>& features() const override {
     return features_;
@@ -50,6 +51,7 @@ class ExampleDecoder final : public RowDecoder {
   const std::vector<FeatureSpec> features_;
   KeyMap keys_;
   std::vector<std::string_view> found_;  // the value of each feature
+  bool in_place_ = false;
   std::vector<Joined> lists_;  // of each feature; empty for those of one size
 };
 

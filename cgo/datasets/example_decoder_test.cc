@@ -309,6 +309,46 @@ TEST(ExampleDecoder, JoinsListsOfAnyLength) {
   }
 }
 
+// Packed floats are not copied where a batch is one record; all else is.
+TEST(ExampleDecoder, LeavesFloatsInPlace) {
+  ExampleDecoder decoder(
+      {ListSpec("f", Kind::kFloat, 2), ListSpec("i", Kind::kInt64, 1)});
+  decoder.LeaveInPlace();
+  const Destination to[2];
+  Fault fault;
+  const std::string i = Entry("i", Ints({7}));
+  const struct {
+    std::string list;
+    bool in_place;
+    std::vector<float> want;
+  } tests[] = {
+      {Floats({1, 2, 3, 4}), true, {1, 2, 3, 4}},
+      {UnpackedFloats({5, 6}), false, {5, 6}},
+      {Floats({7, 8}), true, {7, 8}},
+      {Floats({}), true, {}},
+      {Field(kFloatList, ""), false, {}},
+  };
+  for (const auto& test : tests) {
+    const Exact exact(Features(i + Entry("f", test.list)));
+    const std::string_view record = exact.view();
+    decoder.Clear();
+    ASSERT_TRUE(decoder.Decode(record, to, 0, &fault)) << fault.text;
+    const Joined& list = decoder.list(0);
+    EXPECT_EQ(Numbers<float>(list), test.want);
+    EXPECT_EQ(list.splits(),
+              (Splits{0, static_cast<int64_t>(test.want.size()) / 2}));
+    EXPECT_EQ(list.data() > record.data() &&
+                  list.data() <= record.data() + record.size(),
+              test.in_place);
+    EXPECT_EQ(Numbers<int64_t>(decoder.list(1)), (std::vector<int64_t>{7}));
+  }
+  decoder.Clear();
+  const Exact cut(X(Field(kFloatList, kPacked + Varint(400) + Bits(1))));
+  EXPECT_FALSE(
+      decoder.Decode(Features(Entry("f", Floats({1})) + i), to, 0, &fault));
+  EXPECT_FALSE(decoder.Decode(cut.view(), to, 0, &fault));
+}
+
 TEST(ExampleDecoder, TakesOptionalListsForEmpty) {
   FeatureSpec f = ListSpec("x", Kind::kInt64, 3);
   f.is_optional = true;

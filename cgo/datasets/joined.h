@@ -15,6 +15,7 @@ class Joined {
  public:
   void Clear() {
     size_ = 0;
+    there_ = nullptr;
     texts_.clear();
     splits_.assign(1, 0);
   }
@@ -23,7 +24,7 @@ class Joined {
   const std::vector<int64_t>& splits() const { return splits_; }
 
   // data is the numbers, or the bytes of all strings.
-  const char* data() const { return data_.get(); }
+  const char* data() const { return there_ != nullptr ? there_ : data_.get(); }
   size_t size() const { return size_; }  // in bytes
 
   // texts tells where in data each string ends.
@@ -35,6 +36,13 @@ class Joined {
   // Drop takes back the last n bytes.
   void Drop(size_t n) { size_ -= n; }
 
+  // Refer makes bytes that are elsewhere the numbers, if there are none yet.
+  // They must stay there until Clear.
+  void Refer(const char* bytes, size_t n) {
+    there_ = bytes;
+    size_ = n;
+  }
+
   // AddText adds a string.
   bool AddText(std::string_view text);
 
@@ -43,6 +51,7 @@ class Joined {
 
  private:
   std::unique_ptr<char[]> data_;
+  const char* there_ = nullptr;  // instead of data_, if set
   size_t capacity_ = 0;
   size_t size_ = 0;
   std::vector<size_t> texts_;

@@ -287,36 +287,26 @@ keep_tail: Whether a last window may be shorter, but not than the smallest.
 whole_records: Whether sizes count records and not positions.
 )doc");
 
-REGISTER_OP("MillraceChunkBatchDataset")
-    .Input("input_dataset: variant")
-    .Input("rules: int64")
-    .Input("files: string")
-    .Input("fills: Tfills")
-    .Output("handle: variant")
-    .Attr("names: list(string) >= 1")
-    .Attr("ragged: list(bool) >= 1")
-    .Attr("sequence: list(bool) >= 1")
-    .Attr("left: list(int) >= 1")
-    .Attr("right: list(int) >= 1")
-    .Attr("fixed: list(int) >= 1")
-    .Attr(
-        "parts: list({'row', 'joined', 'splits', 'size', 'length', 'mask', "
-        "'elements', 'start', 'end', 'place'}) >= 1")
-    .Attr("of: list(int) >= 1")
-    .Attr("each: list(int) >= 1")
-    .Attr("Tfills: list(type) >= 1")
-    .Attr("aligned: bool")
-    .Attr("keep_tail: bool") OUTPUT_ATTRS
-    .SetShapeFn(shape_inference::ScalarShape)
-    .Doc(R"doc(
-Cuts sequences into rows and batches the rows by a budget of frames.
+// How rows are cut from columns, and what is made of batches of them.
+#define CHUNK_ATTRS                                                            \
+  .Attr("names: list(string) >= 1")                                            \
+      .Attr("ragged: list(bool) >= 1")                                         \
+      .Attr("sequence: list(bool) >= 1")                                       \
+      .Attr("left: list(int) >= 1")                                            \
+      .Attr("right: list(int) >= 1")                                           \
+      .Attr("fixed: list(int) >= 1")                                           \
+      .Attr(                                                                   \
+          "parts: list({'row', 'joined', 'splits', 'size', 'length', 'mask', " \
+          "'elements', 'start', 'end', 'place'}) >= 1")                        \
+      .Attr("of: list(int) >= 1")                                              \
+      .Attr("each: list(int) >= 1")                                            \
+      .Attr("Tfills: list(type) >= 1")                                         \
+      .Attr("aligned: bool")                                                   \
+      .Attr("keep_tail: bool")
 
-input_dataset: Yields groups of records: for each column the values of all
-  records, and of a ragged one where each record begins in them; then the
-  places of the records.
-rules: Frames of a chunk, 0 for whole sequences, and from the start of a chunk
-  to the next; frames and rows of a batch, 0 for any number of rows.
-files: The names of the files that places number.
+constexpr char kChunkDoc[] = R"doc(rules: Frames of a chunk, 0 for whole
+  sequences, and from the start of a chunk to the next; frames and rows of a
+  batch, 0 for any number of rows.
 fills: What to pad each column with.
 names: The columns, for messages.
 ragged: Which of them differ in length from record to record.
@@ -329,8 +319,53 @@ of: Its column; 0 where it has none.
 each: How many values a frame has, for the part elements.
 aligned: Whether the sequences of a record must have one length.
 keep_tail: Whether chunks may be shorter at the end of a sequence.
-)doc");
+)doc";
 
+REGISTER_OP("MillraceChunkBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("rules: int64")
+    .Input("files: string")
+    .Input("fills: Tfills")
+    .Output("handle: variant") CHUNK_ATTRS OUTPUT_ATTRS
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Cuts sequences into rows and batches the rows by a budget of frames.
+
+input_dataset: Yields groups of records: for each column the values of all
+  records, and of a ragged one where each record begins in them; then the
+  places of the records.
+files: The names of the files that places number.
+)doc",
+                      kChunkDoc));
+
+REGISTER_OP("MillraceChunkRecordsDataset")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Input("rules: int64")
+    .Input("buffer_bytes: int64")
+    .Input("threads: int64")
+    .Input("fills: Tfills")
+    .Output("handle: variant") FEATURE_ATTRS.Attr("examples: bool")
+    .Attr("lists: list(bool) >= 1")
+    .Attr("optional: list(bool) >= 1")
+    .Attr("record_types: list(type) >= 1")
+    .Attr("record_shapes: list(shape) >= 1")
+    .Attr("features: list(int) >= 1") CHUNK_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Reads sequences, cuts them into rows and batches the rows by a budget of frames.
+
+filenames: Uncompressed local files, read one after the other.
+
+counts: Records of each file, -1 if not known. Another number is an error.
+buffer_bytes: To read at a time of a record that is out of order.
+threads: Read and decode records, the caller's among them.
+lists: Which features have any number of elements.
+features: The feature that each column is.
+)doc",
+                      kChunkDoc));
+
+#undef CHUNK_ATTRS
 #undef OUTPUT_ATTRS
 #undef PLACED_ATTRS
 #undef FILE_ATTRS

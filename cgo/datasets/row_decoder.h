@@ -28,6 +28,10 @@ class RowDecoder {
   virtual bool Decode(std::string_view record, const Destination* destinations,
                       int64_t row, Fault* fault) = 0;
 
+  // LeaveInPlace allows lists to refer to the bytes of the record, for as long
+  // as a batch is one record.
+  virtual void LeaveInPlace() {}
+
   // list returns what was decoded of a feature that is a list.
   virtual const Joined& list(size_t feature) const = 0;
 

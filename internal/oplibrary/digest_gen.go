@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "b2a6d134d0cff171"
+const digest = "fdda6b0cb5e3f6fe"

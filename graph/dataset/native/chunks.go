@@ -1,8 +1,11 @@
 package native
 
 import (
+	"maps"
+
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
 
@@ -64,17 +67,59 @@ type ChunkOptions struct {
 // further element is the same failure.
 func Chunks(d *dataset.Dataset, o *ChunkOptions) *dataset.Dataset {
 	s := d.Scope()
-	var specs []graph.Spec
+	specs, all, fills := o.attrs()
+	return add(s, opChunkBatch, specs, all, d.Variant(), o.rules(s), o.PlacedFiles, fills)
+}
+
+// ChunkFiles says how [ChunkRecords] reads records.
+type ChunkFiles struct {
+	Examples    bool      // records are Examples, as in [Sequence], and not SequenceExamples
+	Features    []Feature // to decode
+	Of          []int     // the feature that each column is
+	BufferBytes int64     // to read at a time of a record that is out of order; default 256 KiB
+	Threads     int64     // that read and decode records, no more than there are processors; default 1
+}
+
+// ChunkRecords is [Records], [DecodeSequences] and [Chunks] in one: the records
+// of uncompressed local files go from the file's bytes into the batches. Files
+// and counts are as for [Examples]; PlacedFiles of the options is not used. An
+// element is whole or was not begun: asked again after a failure, the dataset
+// begins it again.
+func ChunkRecords(s *graph.Scope, filenames, counts tfbridge.Output, f *ChunkFiles, o *ChunkOptions) *dataset.Dataset {
+	const op = opChunkRecords
+	limit.Between(0, maxBuffer).Check(s, op+": buffer", f.BufferBytes)
+	limit.Between(0, maxThreads).Check(s, op+": threads", f.Threads)
+	q := &Sequence{Examples: f.Examples, Features: f.Features}
+	specs, all, fills := o.attrs()
+	maps.Copy(all, q.featureAttrs(s, op))
+	features := make([]int64, len(f.Of))
+	for i, of := range f.Of {
+		features[i] = int64(of)
+	}
+	all["features"] = features
+	buffer := f.BufferBytes
+	if buffer == 0 {
+		buffer = defaultBuffer
+	}
+	return add(s, op, specs, all, filenames, counts, o.rules(s), s.Const(buffer), s.Const(max(f.Threads, 1)), fills)
+}
+
+// rules returns the input with the rules by which rows are cut and batched.
+func (o *ChunkOptions) rules(s *graph.Scope) tfbridge.Output {
+	return s.Const([]int64{o.Size, o.Step, o.Frames, o.MaxRows})
+}
+
+// attrs returns the components of batches, and the attributes and the last
+// input of an operation that makes them.
+func (o *ChunkOptions) attrs() (specs []graph.Spec, all attrs, fills tfbridge.OutputList) {
 	var parts []string
 	var of, each []int64
 	for _, c := range o.Components {
 		specs, parts = append(specs, c.Spec), append(parts, string(c.Part))
 		of, each = append(of, int64(c.Column)), append(each, c.Each)
 	}
-	all := attrs{"parts": parts, "of": of, "each": each, "aligned": o.Aligned, "keep_tail": !o.DropTail}
-	fills := columnAttrs(all, o.Columns)
-	rules := s.Const([]int64{o.Size, o.Step, o.Frames, o.MaxRows})
-	return add(s, opChunkBatch, specs, all, d.Variant(), rules, o.PlacedFiles, fills)
+	all = attrs{"parts": parts, "of": of, "each": each, "aligned": o.Aligned, "keep_tail": !o.DropTail}
+	return specs, all, columnAttrs(all, o.Columns)
 }
 
 // columnAttrs adds the attributes of columns, and returns the values to pad

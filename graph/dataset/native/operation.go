@@ -18,6 +18,7 @@ const (
 	opParseBatch   = "MillraceParseBatchDataset"
 	opWindows      = "MillraceWindowsDataset"
 	opChunkBatch   = "MillraceChunkBatchDataset"
+	opChunkRecords = "MillraceChunkRecordsDataset"
 
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"

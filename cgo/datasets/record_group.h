@@ -1,0 +1,76 @@
+// Records that are read straight into groups of one.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_GROUP_H_
+#define MILLRACE_CGO_DATASETS_RECORD_GROUP_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "batch_spec.h"
+#include "chunk_batch.h"
+#include "chunk_spec.h"
+#include "record_blocks.h"
+#include "row_decoder.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace millrace {
+
+// RecordSpec is the attributes that say how columns are stored in records.
+class RecordSpec {
+ public:
+  // Read reads and checks the attributes.
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx,
+                    const ChunkSpec& chunks);
+
+  const BatchSpec& batch() const { return batch_; }
+
+  // feature returns the feature that a column is.
+  size_t feature(size_t column) const {
+    return static_cast<size_t>(features_[column]);
+  }
+
+  // NewDecoder returns what decodes one record at a time.
+  std::unique_ptr<RowDecoder> NewDecoder() const;
+
+  // Attrs returns the attributes that AddDataset does not write by itself.
+  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs()
+      const;
+
+ private:
+  bool examples_ = false;  // records are Examples
+  BatchSpec batch_;
+  std::vector<int64_t> features_;  // of each column
+};
+
+// RecordGroup is a group of one record. Floats of an Example stay where the
+// file was read to; only what is stored in another form than that of memory is
+// decoded to memory of its own.
+class RecordGroup : public ChunkGroup, public RecordSlot {
+ public:
+  // The specs must outlive the group.
+  RecordGroup(const RecordSpec& spec, const ChunkSpec& chunks);
+
+  RecordPlace place(int64_t) const override {
+    return {at().file, at().ordinal, at().offset};
+  }
+
+ protected:
+  bool Decode(std::string_view record, Fault* fault) override;
+
+ private:
+  void Refer(size_t column);
+
+  const RecordSpec& spec_;
+  const ChunkSpec& chunks_;
+  const std::unique_ptr<RowDecoder> decoder_;
+  std::vector<tensorflow::Tensor> fixed_;  // of each feature that is no list
+  std::vector<Destination> destinations_;
+  std::vector<std::vector<tensorflow::tstring>> texts_;  // of each column
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_GROUP_H_
