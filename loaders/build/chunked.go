@@ -32,6 +32,11 @@ import (
 //     (chunked_plain.go). Where rows are shuffled, each becomes an element in
 //     between.
 //
+// Where records are read as the files have them and their tensors are what they
+// store, a fifth way does all of this in one operation ([plan.Plan.CutsFiles]).
+// Several threads read and check records, and every frame is copied once, from
+// what was read of the file to its batch. What the operation yields is the same.
+//
 // An epoch is a dataset of its own, whose end ends the last batch.
 
 // chunked builds loaders whose rows are chunks of records, or whole ones.
@@ -62,14 +67,17 @@ func newChunkBuilder(b *builder) *chunkBuilder {
 
 // pass builds the batches of one epoch.
 func (b *chunkBuilder) pass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
-	d := b.orderedRecords(s, epoch)
-	k := b.plan.Chunks
-	if k.ShuffleSeqs > 1 {
-		d = b.shuffle(d, k.ShuffleSeqs, streamRecords, epoch)
-	}
-	d = d.BatchOutput(b.group, false).Map("sequences", b.groupColumns, b.mapOptions())
 	if b.plan.Native().Applied {
-		return b.nativeRows(d, epoch)
+		return b.nativeRows(s, epoch)
 	}
-	return b.plainRows(d, epoch)
+	return b.plainRows(b.sequences(s, epoch), epoch)
+}
+
+// sequences builds the groups of one epoch.
+func (b *chunkBuilder) sequences(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
+	d := b.orderedRecords(s, epoch)
+	if n := b.plan.Chunks.ShuffleSeqs; n > 1 {
+		d = b.shuffle(d, n, streamRecords, epoch)
+	}
+	return d.BatchOutput(b.group, false).Map("sequences", b.groupColumns, b.mapOptions())
 }

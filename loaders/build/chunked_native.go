@@ -10,19 +10,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// nativeRows cuts and batches groups with the native operation. Where rows are
-// shuffled it runs twice: it makes an element of every row first, and batches
-// of those behind the shuffle.
-func (b *chunkBuilder) nativeRows(d *dataset.Dataset, epoch tfbridge.Output) *dataset.Dataset {
-	s, k := d.Scope(), b.plan.Chunks
+// nativeRows makes the batches of an epoch with the native operations. Where
+// rows are shuffled they make an element of every row first, and batches of those
+// behind the shuffle.
+func (b *chunkBuilder) nativeRows(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
+	k := b.plan.Chunks
 	o := b.chunkOptions(s)
 	if k.ShuffleChunks <= 1 {
 		b.batchRows(o, -1)
-		return native.Chunks(d, o)
+		return b.cutRecords(s, epoch, o)
 	}
 	single := *o
 	start := b.singleRows(&single)
-	d = b.shuffle(native.Chunks(d, &single), k.ShuffleChunks, streamChunks, epoch)
+	d := b.shuffle(b.cutRecords(s, epoch, &single), k.ShuffleChunks, streamChunks, epoch)
 	o.Size, o.Step, o.Aligned, o.DropTail = 0, 0, false, false
 	for i := range o.Columns {
 		c := &o.Columns[i]
@@ -31,6 +31,28 @@ func (b *chunkBuilder) nativeRows(d *dataset.Dataset, epoch tfbridge.Output) *da
 	o.Columns = append(o.Columns, native.ChunkColumn{Name: string(spec.ChunkStart), Fixed: -1, Fill: s.Const(int32(0))})
 	b.batchRows(o, start)
 	return native.Chunks(d, o)
+}
+
+// cutRecords cuts the records of an epoch. One operation reads, decodes and cuts
+// them if nothing comes in between.
+func (b *chunkBuilder) cutRecords(s *graph.Scope, epoch tfbridge.Output, o *native.ChunkOptions) *dataset.Dataset {
+	if !b.plan.CutsFiles() {
+		return native.Chunks(b.sequences(s, epoch), o)
+	}
+	features := b.plan.SortedFeatures()
+	f := &native.ChunkFiles{
+		Examples: !b.plan.Manifest.AllowVarLen, Features: b.nativeFeatures(),
+		BufferBytes: b.plan.ReadBufferBytes, Threads: b.plan.ParallelParses,
+	}
+	for _, c := range b.columns {
+		of := b.plan.FeatureOf(c.name)
+		if b.plan.Chunks.Output(c.name) != nil {
+			of = b.plan.Chunks.TagFeature
+		}
+		f.Of = append(f.Of, slices.Index(features, of))
+	}
+	paths, counts := b.countedFiles()
+	return native.ChunkRecords(s, s.Const(paths), s.Const(counts), f, o)
 }
 
 // chunkOptions returns the rules and the columns of the plan.

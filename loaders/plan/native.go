@@ -18,6 +18,8 @@ func (p *Plan) Native() Rewrite {
 		r.Why = "the library of dataset operations is not built for this runtime (millrace runtime native)"
 	case p.Bucket != nil:
 		r.Why = "examples are put into buckets one by one"
+	case p.CutsFiles():
+		r.Applied, r.Why = true, "files are read, checked, decoded, cut, padded and batched by one operation"
 	case p.Chunks != nil:
 		r.Applied, r.Why = true, "sequences are cut, padded and batched by one operation"
 	case p.Window != nil:
