@@ -54,7 +54,7 @@ class Oracle {
 // values, takes the memory that it claims: as for a string's length. Go parses
 // all records of such a plan.
 //
-// loaders/plan/danger.go has the same rule, for machines without our library:
+// tfrecord/example/judge.go has the same rule, for machines without our library:
 // who changes one changes both.
 bool MayEndProcess(const Schema& schema, const std::string& record);
 

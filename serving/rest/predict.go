@@ -138,26 +138,31 @@ type request struct {
 // key returns the key of the signature that the request names.
 func (r *request) key() string { return cmp.Or(r.signature, graph.DefaultSignature) }
 
-// parseRequest finds the values of some keys of a body, at their first place. What
-// is wrong within instances and inputs is found later, when they are taken.
+// parseRequest finds the values of some keys of a body. A key that is given twice
+// could be read in two ways, and is an error. What is wrong within instances and
+// inputs is found later, when they are taken.
 func parseRequest(text []byte, keys ...string) (*request, error) {
 	r := &request{text: text, found: map[string]*scanner{}}
 	s := &scanner{text: text}
 	if s.peek() == 0 {
 		return nil, s.errorf("The document is empty")
 	}
-	signed := false
+	seen := map[string]bool{} // of the keys that mean something
 	err := s.object(func(key string) error {
+		known := key == "signature_name" || slices.Contains(keys, key)
 		switch {
-		case key == "signature_name" && !signed:
-			signed = true
+		case known && seen[key]:
+			return s.errorf("the body has %q twice", key)
+		case key == "signature_name":
+			seen[key] = true
 			if s.peek() != '"' {
 				return s.errorf("'signature_name' key must be a string value.")
 			}
 			name, err := s.string()
 			r.signature = string(name)
 			return err
-		case slices.Contains(keys, key) && r.found[key] == nil:
+		case known:
+			seen[key] = true
 			s.peek()
 			r.found[key] = &scanner{text: text, at: s.at, depth: s.depth}
 			if jumped := key == "instances" || key == "inputs"; jumped && s.jump() {
@@ -224,9 +229,12 @@ func columns(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbr
 	}
 	err := s.object(func(name string) error {
 		info, ok := infos[name]
-		if !ok || builders[name] != nil {
+		if !ok {
 			_, err := s.skip() // TensorFlow Serving ignores what it has no use for
 			return err
+		}
+		if builders[name] != nil {
+			return s.errorf("'inputs' has input %q twice", name)
 		}
 		builders[name] = newBuilder(info.DType)
 		if err := builders[name].add(s, 0); err != nil {

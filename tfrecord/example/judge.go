@@ -3,6 +3,7 @@ package example
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"millrace"
 )
@@ -22,14 +23,15 @@ import (
 //     feature of byte strings is asked for: the parser counts -1 values, and writes
 //     as many indices as an unsigned -1 is.
 //
-// Go's parser alone cannot judge: it is stricter than TensorFlow's, which reads
-// on where Go gives up. So a record is judged by its bytes first, wherever they
+// A record that Go can parse, and in which no requested feature is one of those, is
+// taken. But Go's parser alone cannot judge: it is stricter than TensorFlow's, which
+// reads on where Go gives up. Such a record is judged by its bytes, wherever they
 // stand, see [Judge.Doubts]. That rule is fuzzed: MayEndProcess in
 // cgo/fuzz/oracle.cc is the same, and `make fuzz-decoder` gives TensorFlow
-// millions of damaged records that it calls harmless. It cries wolf over sound
-// records too: a negative integer is a varint with nine high bits. So what it
-// doubts is taken if Go can parse it and no requested feature is one of those.
-// Only the last of the four cannot be told by bytes: there Go parses every record.
+// millions of damaged records that it calls harmless. It would not do alone: it
+// cries wolf over sound records too, in which a negative integer is a varint with
+// nine high bits. And the last of the four cannot be told by bytes: there Go has to
+// parse every record.
 
 // Request is what one of TensorFlow's parsers asks of records.
 type Request struct {
@@ -121,10 +123,20 @@ func (j *Judge) Doubts(record []byte) bool {
 
 // Check returns an error if TensorFlow must not parse a record. It leaves other
 // faults to TensorFlow. The error has a feature but no other place.
+//
+// Go parses first, since it passes over long lists of floats at once: a look at
+// every byte takes longer.
 func (j *Judge) Check(record []byte) error {
-	if !j.Doubts(record) {
+	err := j.parse(record)
+	if err != nil && !j.Doubts(record) {
 		return nil
 	}
+	return err
+}
+
+// parse returns an error unless Go can parse a record and its requested features are
+// harmless.
+func (j *Judge) parse(record []byte) error {
 	if j.request.Sequence {
 		s, err := ParseSequence(record)
 		if err != nil {
@@ -135,7 +147,7 @@ func (j *Judge) Check(record []byte) error {
 	if err := j.features.Reset(record); err != nil {
 		return err
 	}
-	if len(j.request.Features) == 0 {
+	if j.request.Whole && len(j.request.Features) == 0 {
 		return j.features.checkAll((*Features).checkPacked)
 	}
 	for _, f := range j.request.Features {
@@ -146,7 +158,8 @@ func (j *Judge) Check(record []byte) error {
 	return nil
 }
 
-// SetKey names a requested feature whose key was not known before.
+// SetKey names a requested feature whose key was not known before. The key has to
+// stay as it is until the last Check that uses it.
 func (j *Judge) SetKey(i int, key string) { j.request.Features[i].Key = key }
 
 // Raw returns a feature of the Example that Check took last after it parsed it.
@@ -160,12 +173,12 @@ func (j *Judge) checkFeature(f Requested) error {
 	}
 	raw, err := j.Raw(f.Key)
 	if e, ok := err.(*millrace.Error); ok {
-		e.Feature = f.Key
+		e.Feature = strings.Clone(f.Key)
 		return e
 	}
 	if f.Kind == Float && f.Floats != AnyNumber && raw.Kind() == Float && !raw.Packed() && int64(raw.Len()) > f.Floats {
 		e := millrace.Errorf(millrace.ErrSchema, "%d floats that are not packed, want %d", raw.Len(), f.Floats)
-		e.Feature = f.Key
+		e.Feature = strings.Clone(f.Key)
 		return e
 	}
 	return nil

@@ -87,3 +87,35 @@ func TestJudgeOfManyFeatures(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkJudge judges Examples of usual sizes: what doubts cost shows in those with
+// a negative number.
+func BenchmarkJudge(b *testing.B) {
+	for _, bench := range []struct {
+		name   string
+		floats int
+		number int64
+	}{{"100 floats", 100, 1}, {"10000 floats", 10_000, 1}, {"10000 floats and a negative number", 10_000, -1}} {
+		b.Run(bench.name, func(b *testing.B) {
+			floats := make([]float32, bench.floats)
+			for i := range floats {
+				floats[i] = float32(i) * 0.37
+			}
+			record := example.Marshal([]example.Named{
+				{Name: "id", Feature: example.Feature{Kind: example.Int64, Ints: []int64{bench.number}}},
+				{Name: "f", Feature: example.Feature{Kind: example.Float, Floats: floats}},
+				{Name: "s", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte("text")}}},
+			})
+			j := example.NewJudge(example.Request{Features: []example.Requested{
+				{Key: "f", Kind: example.Float, Floats: int64(bench.floats)}, {Key: "s", Kind: example.Bytes}, {Key: "id", Kind: example.Int64, Floats: 1},
+			}})
+			b.SetBytes(int64(len(record)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := j.Check(record); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

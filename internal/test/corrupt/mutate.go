@@ -80,10 +80,17 @@ func Examples(n int) [][]byte {
 // of the tensor's memory before it reports the error. With n = 2,000,000 it
 // crashes.
 func Unpacked(id, n int) []byte {
-	list := bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), n)
-	vals := slices.Concat([]byte("\x0a\x04vals"), tagged(0x12, tagged(0x12, list)))
 	ids := Example(id)[2:15]
-	return tagged(0x0a, slices.Concat(ids, tagged(0x0a, vals)))
+	return tagged(0x0a, slices.Concat(ids, unpacked("vals", n)))
+}
+
+// UnpackedOf returns an Example with n zeros for a feature, not packed: see Unpacked.
+func UnpackedOf(feature string, n int) []byte { return tagged(0x0a, unpacked(feature, n)) }
+
+// unpacked returns the entry of a feature of floats that are not packed.
+func unpacked(feature string, n int) []byte {
+	list := bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), n)
+	return tagged(0x0a, slices.Concat(tagged(0x0a, []byte(feature)), tagged(0x12, tagged(0x12, list))))
 }
 
 // HugeString returns an Example whose feature, a list of one byte string,

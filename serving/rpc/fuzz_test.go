@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/servingproto"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/testruntime"
+	"millrace/internal/tfproto"
+	"millrace/serving"
+)
+
+// slowest is how long an answer may take: no body is a reason to keep a client.
+const slowest = 10 * time.Second
+
+// FuzzBodies gives every method bodies of any kind. Each is answered in time, and no
+// fault of a body is the server's.
+func FuzzBodies(f *testing.F) {
+	testruntime.Need(f)
+	var configs []serving.ModelConfig
+	for _, name := range []string{"linear", "examples", "strings"} {
+		configs = append(configs, serving.ModelConfig{Name: name, BasePath: testdata + name})
+	}
+	s, err := serving.New(context.Background(), configs, &serving.Options{FileSystemPollWait: -1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { s.Close() })
+	models := &services{models: s, options: Options{MaxTensorBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)}}
+	var methods []grpc.MethodDesc
+	for _, service := range models.descriptions() {
+		for _, m := range service.Methods {
+			if m.MethodName != "HandleReloadConfigRequest" { // it reads whatever folder a client names
+				methods = append(methods, m)
+			}
+		}
+	}
+	for i, q := range seeds() {
+		body, err := proto.Marshal(q)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(byte(i), body)
+	}
+	f.Fuzz(func(t *testing.T, method byte, body []byte) {
+		m := methods[int(method)%len(methods)]
+		decode := func(q any) error { return proto.Unmarshal(body, q.(proto.Message)) }
+		ctx, cancel := context.WithTimeout(t.Context(), slowest)
+		defer cancel()
+		_, err := m.Handler(nil, ctx, decode, nil)
+		if code := status.Code(err); code == codes.Internal || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s(%q): %v", m.MethodName, body, err)
+		}
+	})
+}
+
+// seeds are requests of the methods in their order.
+func seeds() []proto.Message {
+	killer := corrupt.Unpacked(1, 100)
+	text := func(values ...[]byte) *tfproto.TensorProto {
+		return &tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING, StringVal: values, TensorShape: shape(int64(len(values)))}
+	}
+	task := &servingproto.InferenceTask{ModelSpec: spec("examples", "classify"), MethodName: "tensorflow/serving/classify"}
+	all := []proto.Message{
+		&servingproto.PredictRequest{ModelSpec: spec("linear", ""), Inputs: map[string]*tfproto.TensorProto{"x": {
+			Dtype: tfproto.DataType_DT_FLOAT, TensorShape: shape(1, 3), FloatVal: []float32{1, 2, 3}}}},
+		&servingproto.ClassificationRequest{ModelSpec: spec("examples", "classify"), Input: examples(1, 2)},
+		&servingproto.RegressionRequest{ModelSpec: spec("examples", "regress"), Input: examples(1, 2)},
+		&servingproto.MultiInferenceRequest{Tasks: []*servingproto.InferenceTask{task}, Input: examples(1)},
+		&servingproto.GetModelMetadataRequest{ModelSpec: spec("examples", ""), MetadataField: []string{"signature_def"}},
+		&servingproto.GetModelStatusRequest{ModelSpec: spec("linear", "")},
+		&servingproto.PredictRequest{ModelSpec: spec("examples", "classify"), Inputs: map[string]*tfproto.TensorProto{"inputs": text(killer, corrupt.Example(1))}},
+	}
+	return all
+}
