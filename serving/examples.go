@@ -67,7 +67,7 @@ func (v *Version) predictRecords(ctx context.Context, signature string, inputs m
 		results, err := v.run(ctx, signature, inputs, outputs)
 		return results, v.pipeline.Explain(err)
 	}
-	results, err := v.model.Call(ctx, signature, inputs, outputs...)
+	results, err := v.call(ctx, signature, inputs, outputs)
 	switch CodeOf(err) {
 	case tfbridge.InvalidArgument, tfbridge.DataLoss:
 		return nil, doubt

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"millrace"
 	"millrace/graph"
 	"millrace/serving/batching"
@@ -60,6 +62,15 @@ func (v *Version) Predict(ctx context.Context, signature string, inputs map[stri
 func (v *Version) run(ctx context.Context, signature string, inputs map[string]any, outputs []string) (map[string]*tfbridge.Tensor, error) {
 	if b := v.batchers[signature]; b != nil {
 		return b.Predict(ctx, inputs, outputs...)
+	}
+	return v.call(ctx, signature, inputs, outputs)
+}
+
+// call runs a signature on a request alone.
+func (v *Version) call(ctx context.Context, signature string, inputs map[string]any, outputs []string) (map[string]*tfbridge.Tensor, error) {
+	if parent := trace.SpanFromContext(ctx); parent.IsRecording() {
+		_, span := parent.TracerProvider().Tracer("millrace/serving").Start(ctx, "run")
+		defer span.End()
 	}
 	return v.model.Call(ctx, signature, inputs, outputs...)
 }

@@ -37,6 +37,7 @@ type serveFlags struct {
 	maxRequests  int
 	drain        time.Duration
 	jsonLog      bool
+	otlp         string // endpoint
 	logging      serving.LoggingConfig
 
 	pollWait     int
@@ -139,6 +140,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.StringVar(&f.logging.FilenamePrefix, "request-log", "", "log requests to TFRecord files whose paths begin with `PREFIX`, as PredictionLog and, if there are Examples, as those")
 	s.Float64Var(&f.logging.SamplingRate, "request-log-rate", 0.01, "share of the requests that are logged, from 0 to 1")
 	s.Int64Var(&f.logging.MaxFileBytes, "request-log-file-bytes", 64<<20, "size from which on the log goes on in another file")
+	s.StringVar(&f.otlp, "otlp-endpoint", "", "send OpenTelemetry traces to the collector at `URL` (default OTEL_EXPORTER_OTLP_ENDPOINT; none if that is empty)")
 	s.BoolVar(&f.jsonLog, "log-json", false, "write the log as JSON")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"millrace"
 	"millrace/serving"
@@ -23,6 +24,7 @@ import (
 	"millrace/serving/page"
 	restapi "millrace/serving/rest"
 	"millrace/serving/rpc"
+	"millrace/serving/tracing"
 )
 
 // modelServer is a server of models and what answers requests from it.
@@ -33,9 +35,10 @@ type modelServer struct {
 	models   *serving.Server
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
-	web      *http.Server // nil: no HTTP
-	rpc      *rpc.Server  // nil: no gRPC
-	ended    chan error   // takes the end of web and rpc
+	tracer   trace.TracerProvider // nil: no traces
+	web      *http.Server         // nil: no HTTP
+	rpc      *rpc.Server          // nil: no gRPC
+	ended    chan error           // takes the end of web and rpc
 }
 
 // serveGCPercent is the GOGC of a server that is given none. Requests leave garbage
@@ -67,6 +70,11 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 			return err
 		}
 	}
+	stopTraces, err := s.trace(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopTraces()
 	if s.metrics, err = metrics.New(s.registry, s.names); err != nil {
 		return err
 	}
@@ -95,9 +103,9 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 // logger returns the logger of a server.
 func (p *program) logger(json bool) *slog.Logger {
 	if json {
-		return slog.New(slog.NewJSONHandler(p.stderr, nil))
+		return slog.New(tracing.NewLogHandler(slog.NewJSONHandler(p.stderr, nil)))
 	}
-	return slog.New(slog.NewTextHandler(p.stderr, nil))
+	return slog.New(tracing.NewLogHandler(slog.NewTextHandler(p.stderr, nil)))
 }
 
 // loggedRequests returns the metrics of the request log.
@@ -127,7 +135,7 @@ func (s *modelServer) names() []string {
 // listen begins to answer requests.
 func (s *modelServer) listen() error {
 	if s.flags.port != 0 {
-		o := &rpc.Options{Logger: s.log, TLS: s.tls, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
+		o := &rpc.Options{Logger: s.log, TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		}}
 		l, err := s.open("grpc", s.flags.port)
@@ -168,7 +176,7 @@ func (s *modelServer) handler(timeout time.Duration) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", page.NewHandler(s.models))
 	mux.Handle("/v1/", restapi.NewHandler(s.models, &restapi.Options{
-		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log,
+		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log, Tracer: s.tracer,
 		OnRequest: func(r restapi.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		},

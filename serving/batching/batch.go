@@ -18,6 +18,8 @@ type batch struct {
 	waited time.Duration
 	took   time.Duration
 
+	formed, called, returned, ended time.Time // for traces; called is zero if the model was not
+
 	results [][]*tfbridge.Tensor // of each part
 	err     error
 	errs    []error // of each part, if err was not the fault of all; see blame
@@ -62,7 +64,8 @@ func (b *batch) run() {
 	b.size = b.queue.options.allowed(b.rows)
 	b.err = b.compute()
 	b.cancel(nil)
-	b.took = time.Since(began)
+	b.ended = time.Now()
+	b.took = b.ended.Sub(began)
 }
 
 // info describes the batch, which was run.
@@ -128,7 +131,10 @@ func (b *batch) call(inputs []*tfbridge.Tensor) (outputs []*tfbridge.Tensor, err
 			err = millrace.Errorf(millrace.ErrInternal, "the model's call panicked: %v", p)
 		}
 	}()
-	return b.queue.signature.call(b.ctx, inputs)
+	b.called = time.Now()
+	outputs, err = b.queue.signature.call(b.ctx, inputs)
+	b.returned = time.Now()
+	return outputs, err
 }
 
 // split returns the rows of the outputs that belong to each part.

@@ -77,6 +77,7 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 			return nil, millrace.Canceled(ctx, "")
 		}
 	}
+	r.trace(ctx)
 	return b.answer(r, outputs)
 }
 

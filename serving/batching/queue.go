@@ -82,6 +82,7 @@ func (q *queue) form(now time.Time) (*batch, time.Duration) {
 func (q *queue) take(g *group, now time.Time) *batch {
 	o := q.options
 	b := newBatch(q, now.Sub(g.head().enqueued))
+	b.formed = now
 	for room := int64(o.MaxExecutionBatchSize); g.requests.Len() > 0; {
 		r := g.head()
 		rows := r.rows - r.taken

@@ -14,8 +14,12 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"millrace"
 	"millrace/serving"
+	"millrace/serving/tracing"
 	"millrace/tfbridge"
 )
 
@@ -29,6 +33,8 @@ type Options struct {
 	EnableCORS bool
 	// OnRequest is told of each request when it is answered. Nil: nobody is.
 	OnRequest func(Request)
+	// Tracer makes a span of each request. Nil: none.
+	Tracer trace.TracerProvider
 	// Logger is told of failures that the client did not make. Nil: slog.Default.
 	Logger *slog.Logger
 }
@@ -63,7 +69,8 @@ func NewHandler(s *serving.Server, o *Options) http.Handler {
 // ServeHTTP answers a request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	call := &call{handler: h, writer: w, request: r}
+	ctx, span := tracing.Begin(r.Context(), h.options.Tracer, propagation.HeaderCarrier(r.Header), "HTTP "+r.Method)
+	call := &call{handler: h, writer: w, request: r, ctx: ctx}
 	if h.options.EnableCORS {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
@@ -72,6 +79,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := call.answer()
 	call.recycle()
 	call.reply(body, err)
+	if call.method != "" {
+		span.SetName(call.method)
+	}
+	tracing.End(span, call.spec.Name, serving.CodeOf(err), err)
 	if h.options.OnRequest != nil {
 		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.method, Code: serving.CodeOf(err), Took: time.Since(began)})
 	}
@@ -82,6 +93,7 @@ type call struct {
 	*handler
 	writer  http.ResponseWriter
 	request *http.Request
+	ctx     context.Context // of the request, with its span
 	spec    serving.ModelSpec
 	method  string
 	text    *bytes.Buffer // the body of the request; nil: not read
@@ -91,7 +103,7 @@ type call struct {
 func (c *call) answer() (body []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.options.Logger.Error("panic", slog.String("path", c.request.URL.Path), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			c.options.Logger.ErrorContext(c.ctx, "panic", slog.String("path", c.request.URL.Path), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = millrace.Errorf(millrace.ErrInternal, "the request made the server panic")
 		}
 	}()
@@ -106,7 +118,7 @@ func (c *call) answer() (body []byte, err error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.request.Context(), c.options.Timeout)
+	ctx, cancel := context.WithTimeout(c.ctx, c.options.Timeout)
 	defer cancel()
 	switch c.method {
 	case "predict":
@@ -187,7 +199,7 @@ func (c *call) reply(body []byte, err error) {
 		body = appendError(nil, err)
 	}
 	if status == http.StatusInternalServerError {
-		c.options.Logger.Error(c.method, slog.String("model", c.spec.Name), slog.String("error", err.Error()))
+		c.options.Logger.ErrorContext(c.ctx, c.method, slog.String("model", c.spec.Name), slog.String("error", err.Error()))
 	}
 	c.writer.Header().Set("Content-Type", "application/json")
 	if err := c.send(status, body); err != nil {

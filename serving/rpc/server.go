@@ -8,15 +8,19 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"millrace/serving"
 	"millrace/serving/internal/inference"
+	"millrace/serving/tracing"
 	"millrace/tfbridge"
 )
 
@@ -36,6 +40,8 @@ type Options struct {
 	SerializeAsTensorContent bool
 	// OnRequest is told of each request when it is answered. Nil: nobody is.
 	OnRequest func(Request)
+	// Tracer makes a span of each request. Nil: none.
+	Tracer trace.TracerProvider
 	// Logger is told of failures that the client did not make. Nil: slog.Default.
 	Logger *slog.Logger
 }
@@ -99,8 +105,10 @@ func (s *services) inference() inference.Options {
 func unary[Q, A any](s *services, service, name string, model func(*Q) string, call func(context.Context, *Q) (*A, error)) grpc.MethodDesc {
 	answer := func(ctx context.Context, q any) (any, error) {
 		began := time.Now()
-		a, err := protected(s, name, func() (*A, error) { return call(ctx, q.(*Q)) })
+		ctx, span := tracing.Begin(ctx, s.options.Tracer, incoming(ctx), name)
+		a, err := protected(ctx, s, name, func() (*A, error) { return call(ctx, q.(*Q)) })
 		code := serving.CodeOf(err)
+		tracing.End(span, model(q.(*Q)), code, err)
 		if s.options.OnRequest != nil {
 			s.options.OnRequest(Request{Model: model(q.(*Q)), Method: name, Code: code, Took: time.Since(began)})
 		}
@@ -123,12 +131,23 @@ func unary[Q, A any](s *services, service, name string, model func(*Q) string, c
 }
 
 // protected makes a call whose panic becomes an error.
-func protected[A any](s *services, name string, call func() (*A, error)) (a *A, err error) {
+func protected[A any](ctx context.Context, s *services, name string, call func() (*A, error)) (a *A, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.options.Logger.Error("panic", slog.String("method", name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			s.options.Logger.ErrorContext(ctx, "panic", slog.String("method", name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = status.Error(codes.Internal, "the request made the server panic")
 		}
 	}()
 	return call()
+}
+
+// incoming returns the metadata of a request, which may name a trace.
+func incoming(ctx context.Context) propagation.MapCarrier {
+	carrier := propagation.MapCarrier{}
+	for _, name := range (propagation.TraceContext{}).Fields() {
+		if values := metadata.ValueFromIncomingContext(ctx, name); len(values) > 0 {
+			carrier[name] = values[0]
+		}
+	}
+	return carrier
 }

@@ -1,0 +1,69 @@
+// Package otlp sends OpenTelemetry traces to a collector.
+package otlp
+
+import (
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+
+	"millrace"
+)
+
+// serviceName is the name of the service unless OTEL_SERVICE_NAME says another.
+var serviceName = attribute.String("service.name", "millrace")
+
+// Options are the options of a provider. What they leave open, OpenTelemetry's
+// environment variables say: OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER,
+// OTEL_SERVICE_NAME and so on.
+type Options struct {
+	// Endpoint is the URL of a collector. "": as OTEL_EXPORTER_OTLP_ENDPOINT says.
+	Endpoint string
+	// Protocol is "grpc" or "http/protobuf". "": "http/protobuf".
+	Protocol string
+}
+
+// NewProvider returns a provider that sends spans to a collector, a few seconds later
+// and many at a time. A collector that does not answer holds up no request. The caller
+// calls Shutdown, which sends what is left.
+func NewProvider(ctx context.Context, o *Options) (*trace.TracerProvider, error) {
+	client, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptrace.New(ctx, client)
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrConfig, "OpenTelemetry: %w", err)
+	}
+	name := resource.NewSchemaless(serviceName)
+	about, err := resource.Merge(name, resource.Environment())
+	if err != nil {
+		about = name
+	}
+	return trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about)), nil
+}
+
+// client returns what speaks to the collector.
+func (o *Options) client() (otlptrace.Client, error) {
+	endpoint := strings.TrimSuffix(o.Endpoint, "/")
+	switch o.Protocol {
+	case "", "http/protobuf":
+		var options []otlptracehttp.Option
+		if endpoint != "" {
+			options = append(options, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
+		}
+		return otlptracehttp.NewClient(options...), nil
+	case "grpc":
+		var options []otlptracegrpc.Option
+		if endpoint != "" {
+			options = append(options, otlptracegrpc.WithEndpointURL(endpoint))
+		}
+		return otlptracegrpc.NewClient(options...), nil
+	}
+	return nil, millrace.Errorf(millrace.ErrConfig, "OpenTelemetry: the protocol is %s, want grpc or http/protobuf", millrace.Quote(o.Protocol))
+}
