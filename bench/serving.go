@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -61,6 +60,7 @@ type servingRound struct {
 	Alone    served `json:"millrace_unbatched"`
 	Batched  served `json:"millrace"`
 	Half     served `json:"millrace_half_load"`
+	GRPC     served `json:"millrace_grpc"`
 	Python   served `json:"fastapi"`
 	PythonNP served `json:"fastapi_batched"`
 	// Same is the share of the batched answers that equal the unbatched ones to the
@@ -125,7 +125,10 @@ func (s *serving) round(ctx context.Context, r *servingRound, model string) erro
 		}); err != nil {
 			return err
 		}
-		r.Half, err = s.load(ctx, at, r.Batched.RequestsPerS/2, nil)
+		if r.Half, err = s.load(ctx, at, r.Batched.RequestsPerS/2, nil); err != nil {
+			return err
+		}
+		r.GRPC, err = s.loadGRPC(ctx, at)
 		return err
 	})
 	if err != nil {
@@ -201,21 +204,4 @@ func sameAnswers(ours, theirs []byte) error {
 		return fmt.Errorf("millrace answers %s, Python %s", ours, theirs)
 	}
 	return nil
-}
-
-// run measures and reports servers alone.
-func (s *serving) run(ctx context.Context, o settings, out io.Writer) (bool, error) {
-	rounds, err := repeat(o.rounds, func() (r round, err error) {
-		r.Serving, err = s.measure(ctx)
-		return r, err
-	})
-	if err != nil {
-		return false, err
-	}
-	if err := writeResults(filepath.Join(o.dir, "results-serving.json"), rounds); err != nil {
-		return false, err
-	}
-	met := table(out, rounds, servingRows())
-	explainServing(out, rounds)
-	return met, nil
 }

@@ -37,6 +37,9 @@ func servingRows() []row {
 			row{name + "batching, against none", rate,
 				of(func(r *servingRound) float64 { return r.Alone.RequestsPerS }), requestRate, target{atLeast: batchingTarget}},
 		)
+		told = append(told, row{name + "by gRPC, against FastAPI with NumPy batching",
+			of(func(r *servingRound) float64 { return r.GRPC.RequestsPerS }),
+			of(func(r *servingRound) float64 { return r.PythonNP.RequestsPerS }), requestRate, target{}})
 		half := row{name + "p99 at half that load, against 1.3 times p50 plus the batching delay",
 			of(func(r *servingRound) float64 { return r.Half.P99S }),
 			of(func(r *servingRound) float64 { return halfLoadSlack*r.Half.P50S + servingDelay.Seconds() }),
@@ -59,7 +62,8 @@ func explainServing(out io.Writer, rounds []round) {
 		}
 		cost := of(func(r *servingRound) float64 { return r.Batched.GeneratorS })
 		share := of(func(r *servingRound) float64 { return r.Batched.GeneratorS * r.Batched.RequestsPerS })
-		fmt.Fprintf(out, "%s: the load generator took %.1f us of processor time for an answer, %.0f%% of %d processors. %.1f%% of the batched answers equal the unbatched ones to the bit.\n",
-			kind, cost*1e6, 100*share/float64(runtime.NumCPU()), runtime.NumCPU(), 100*of(func(r *servingRound) float64 { return r.Same }))
+		fmt.Fprintf(out, "%s: the load generator took %.1f us of processor time for an answer, %.0f%% of %d processors. %.1f%% of the batched answers equal the unbatched ones to the bit. The client of gRPC took %.1f us.\n",
+			kind, cost*1e6, 100*share/float64(runtime.NumCPU()), runtime.NumCPU(), 100*of(func(r *servingRound) float64 { return r.Same }),
+			1e6*of(func(r *servingRound) float64 { return r.GRPC.GeneratorS }))
 	}
 }
