@@ -18,6 +18,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/steps"
+	"millrace/internal/test/fixture"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 
@@ -301,5 +302,50 @@ func TestRestore(t *testing.T) {
 		if now := predict(); !slices.Equal(now, own) {
 			t.Errorf("%s changes the variables", path)
 		}
+	}
+}
+
+// A signature must train something, and have the loss as a number.
+func TestTrainWithoutALoss(t *testing.T) {
+	m := loadClassifier(t)
+	for want, o := range map[string]*estimator.TrainOptions{
+		"changes no variable, so it trains nothing": {Signature: "evaluate"},
+		`there is no output "depth" to be the loss`: {Loss: "depth"},
+	} {
+		r, err := estimator.Train(t.Context(), m, source(t, fixture.Points(t, 1, nil)), t.TempDir(), o)
+		if r != nil || !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %+v, %v\nwant %s", r, err, want)
+		}
+	}
+	missing := &estimator.TrainOptions{Objective: regression(), Evaluate: level(), EvaluateEvery: 1, Best: &estimator.Best{Metric: "depth"}}
+	missing.Hooks.Evaluated = func(*estimator.Evaluated) error { return nil }
+	if _, err := estimator.TrainAndEvaluate(t.Context(), loadLinear(t), plane(2), plane(1), t.TempDir(), missing); !errors.Is(err, millrace.ErrConfig) {
+		t.Errorf("a best checkpoint by no metric: %v", err)
+	}
+}
+
+// Examples count in the loss as the weights say: those of weight 0 not at all.
+func TestObjectiveWithWeights(t *testing.T) {
+	weighted := estimator.FromDataset(func(s *graph.Scope) *dataset.Dataset {
+		x := s.Const([][]float32{{1, 2, 3}, {4, 5, 6}})
+		return dataset.FromTensors(s, x, s.Const([][]float32{{1, 1}, {9, 9}}), s.Const([]float32{1, 0}), s.Const([]float32{1, 1}))
+	}, "x", "label", "first", "both")
+	losses := map[string]float32{}
+	for _, weights := range []string{"", "both", "first"} {
+		o := regression()
+		o.Weights = weights
+		p, err := loadLinear(t).Join(t.Context(), weighted, &estimator.JoinOptions{Objective: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b, err := range p.Run(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses[weights] = scalar(t, b.Tensor("loss"))
+		}
+	}
+	if losses[""] != losses["both"] || losses["first"] == losses["both"] {
+		t.Errorf("losses %v, want that of all examples alike with equal weights, and another with one", losses)
 	}
 }
