@@ -54,8 +54,8 @@ class Oracle {
 // values, takes the memory that it claims: as for a string's length. Go parses
 // all records of such a plan.
 //
-// tfrecord/example/judge.go has the same rule, for machines without our library:
-// who changes one changes both.
+// tfrecord/example/judge.go has the same rule, for machines without our
+// library: who changes one changes both.
 bool MayEndProcess(const Schema& schema, const std::string& record);
 
 }  // namespace fuzz
