@@ -234,8 +234,10 @@ func TestOperationsThatChangeState(t *testing.T) {
 		"RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal",
 		"RandomShuffle", "Multinomial", "RandomGammaGrad", "RandomGamma", "RandomPoissonV2",
 	} {
-		if w.typeChanges(op) || w.typeChanges(op) {
-			t.Errorf("%s changes state", op)
+		for range 2 { // the second answer is remembered
+			if w.typeChanges(op) {
+				t.Errorf("%s changes state", op)
+			}
 		}
 	}
 	for op := range readers {
@@ -247,8 +249,10 @@ func TestOperationsThatChangeState(t *testing.T) {
 		"Assign", "AssignAdd", "AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ApplyMomentum", "ScatterUpdate", "CountUpTo",
 		"ResourceScatterAdd", "LookupTableInsertV2", "LookupTableImportV2", "QueueEnqueueV2", "QueueDequeueV2", "WriteFile", "NoSuchOperation",
 	} {
-		if !w.typeChanges(op) || !w.typeChanges(op) {
-			t.Errorf("%s changes no state", op)
+		for range 2 {
+			if !w.typeChanges(op) {
+				t.Errorf("%s changes no state", op)
+			}
 		}
 	}
 }
