@@ -1,15 +1,9 @@
 package configfile
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"millrace"
+	"millrace/internal/test/identity"
 	"millrace/serving"
 	"millrace/serving/batching"
 )
@@ -95,27 +90,12 @@ func TestReadModelBatching(t *testing.T) {
 }
 
 func TestReadTLS(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := func(kind string, der []byte) string {
-		return fmt.Sprintf("%q", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	pair := "server_key: " + text("PRIVATE KEY", private) + " server_cert: " + text("CERTIFICATE", der)
+	own := identity.New(t)
+	pair := fmt.Sprintf("server_key: %q server_cert: %q", own.Key, own.Certificate)
 	if c, err := ReadTLS(file(t, pair)); err != nil || len(c.Certificates) != 1 || c.ClientAuth != tls.NoClientCert {
 		t.Errorf("TLS: %v, %v", c, err)
 	}
-	mutual := pair + " client_verify: true custom_ca: " + text("CERTIFICATE", der)
+	mutual := pair + fmt.Sprintf(" client_verify: true custom_ca: %q", own.Certificate)
 	if c, err := ReadTLS(file(t, mutual)); err != nil || c.ClientCAs == nil || c.ClientAuth != tls.RequireAndVerifyClientCert {
 		t.Errorf("mutual TLS: %v, %v", c, err)
 	}

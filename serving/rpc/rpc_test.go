@@ -2,13 +2,8 @@ package rpc
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"log/slog"
-	"math/big"
 	"net"
 	"slices"
 	"strings"
@@ -25,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"millrace/internal/servingproto"
+	"millrace/internal/test/identity"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/tfproto"
 	"millrace/serving"
@@ -281,34 +277,15 @@ func TestRefusals(t *testing.T) {
 // With mutual TLS only clients with a certificate get an answer.
 func TestMutualTLS(t *testing.T) {
 	testruntime.Need(t)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(root)
-	own := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-	conn := start(t, &Options{TLS: &tls.Config{Certificates: []tls.Certificate{own}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}}, "constant")
+	own := identity.New(t)
+	conn := start(t, &Options{TLS: &tls.Config{Certificates: []tls.Certificate{own.TLS}, ClientCAs: own.Pool, ClientAuth: tls.RequireAndVerifyClientCert}}, "constant")
 	for name, tt := range map[string]struct {
 		credentials credentials.TransportCredentials
 		want        codes.Code
 	}{
 		"plain":          {insecure.NewCredentials(), codes.Unavailable},
-		"no certificate": {credentials.NewTLS(&tls.Config{ServerName: "localhost", RootCAs: pool}), codes.Unavailable},
-		"a certificate":  {credentials.NewTLS(&tls.Config{ServerName: "localhost", RootCAs: pool, Certificates: []tls.Certificate{own}}), codes.OK},
+		"no certificate": {credentials.NewTLS(&tls.Config{ServerName: "localhost", RootCAs: own.Pool}), codes.Unavailable},
+		"a certificate":  {credentials.NewTLS(&tls.Config{ServerName: "localhost", RootCAs: own.Pool, Certificates: []tls.Certificate{own.TLS}}), codes.OK},
 	} {
 		client := dial(t, conn.Target(), tt.credentials)
 		_, err := ask[servingproto.GetModelStatusResponse](t, client, "ModelService/GetModelStatus", &servingproto.GetModelStatusRequest{ModelSpec: spec("constant", "")})
