@@ -19,7 +19,7 @@ func TestBatchesLeaveNothing(t *testing.T) {
 	m := load(t, "constant", "")
 	p := plan(t, m, records, map[string]feature{"x": {"float32", []int{}, "float", floatAt(scalars)}})
 	p.BatchSize, p.Epochs = 1, int64(rounds/records)
-	live, memory := tfbridge.Live(), leak.NewGrowth(rounds)
+	noneLeft, memory := leak.Objects(t, tfbridge.Live), leak.NewGrowth(rounds)
 	i := 0
 	for b, err := range m.Predict(t.Context(), &loaders.Source{Plan: p}, nil) {
 		if err != nil {
@@ -35,13 +35,13 @@ func TestBatchesLeaveNothing(t *testing.T) {
 		t.Errorf("%d batches, want %d", i, rounds)
 	}
 	memory.Check(t, 16*mib)
-	noneOpen(t, live)
+	noneLeft()
 }
 
 // A thousand loads in "make soak" leave no memory and no handle.
 func TestLoadsLeaveNothing(t *testing.T) {
 	rounds := soak.Rounds(100, 1000)
-	live, memory := tfbridge.Live(), leak.NewGrowth(rounds)
+	noneLeft, memory := leak.Objects(t, tfbridge.Live), leak.NewGrowth(rounds)
 	for i := range rounds {
 		m, err := estimator.LoadModel(modelDir("linear"), nil)
 		if err != nil {
@@ -53,13 +53,5 @@ func TestLoadsLeaveNothing(t *testing.T) {
 		memory.Round(t, i)
 	}
 	memory.Check(t, 32*mib)
-	noneOpen(t, live)
-}
-
-// noneOpen fails the test if more handles are open than live.
-func noneOpen(t *testing.T, live int64) {
-	t.Helper()
-	if n := tfbridge.Live() - live; n > 0 {
-		t.Errorf("%d handles stay open: %v", n, tfbridge.LiveKinds())
-	}
+	noneLeft()
 }

@@ -14,7 +14,7 @@ import (
 // and no handle.
 func TestStepsLeaveNothing(t *testing.T) {
 	steps := soak.Rounds(2_000, 100_000)
-	live, memory := tfbridge.Live(), leak.NewGrowth(steps)
+	noneLeft, memory := leak.Objects(t, tfbridge.Live), leak.NewGrowth(steps)
 	o := &estimator.TrainOptions{Steps: int64(steps), CheckpointEvery: 500}
 	o.Hooks.AfterStep = func(s *estimator.Step) error {
 		memory.Round(t, int(s.Step-1))
@@ -24,5 +24,5 @@ func TestStepsLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	memory.Check(t, 32*mib)
-	noneOpen(t, live)
+	noneLeft()
 }

@@ -12,6 +12,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset/native"
 	"millrace/internal/test/fixture"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/loaders/diag"
@@ -152,7 +153,7 @@ func TestOpenPlanWithScan(t *testing.T) {
 // What cannot be opened is an error of each way to open it, and leaves nothing.
 func TestWhatCannotBeOpened(t *testing.T) {
 	testruntime.Need(t)
-	before := tfbridge.Live()
+	noneLeft := leak.Objects(t, tfbridge.Live)
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
 	d.Args["epochs"] = -1
@@ -183,9 +184,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	if err := s.Graph().Close(); err != nil {
 		t.Error(err)
 	}
-	if live := tfbridge.Live(); live != before {
-		t.Errorf("%d handles, %d before", live, before)
-	}
+	noneLeft()
 }
 
 // A state is restored by the version of TensorFlow that saved it alone, and its

@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/internal/test/fixture"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/observe"
@@ -17,13 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// held returns how many graphs, sessions and tensors are open. TensorFlow's threads
-// may hold memory of Go a moment longer, which does not count.
-func held() int64 {
-	live := tfbridge.LiveKinds()
-	return live["graph"] + live["session"] + live["tensor"]
-}
 
 // Each option of a check reaches the rule that it is for.
 func TestCheckOptions(t *testing.T) {
@@ -74,7 +68,7 @@ func TestPlansThatCannotBeBuilt(t *testing.T) {
 	remote.Files[0].Remote = true // only our own operations read such a file
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	before := held()
+	noneLeft := leak.Objects(t, tfbridge.Live)
 	fails := func(way string, got any, nothing bool, err, class error) {
 		t.Helper()
 		if !errors.Is(err, class) || !nothing {
@@ -96,21 +90,19 @@ func TestPlansThatCannotBeBuilt(t *testing.T) {
 	fails("Prepare with another runtime", found, found == nil, err, millrace.ErrRuntime)
 	l, err = loaders.OpenPlan(good, other)
 	fails("OpenPlan with another runtime", l, l == nil, err, millrace.ErrRuntime)
-	if grown := held() - before; grown > 0 {
-		t.Errorf("%d handles more than before", grown)
-	}
+	noneLeft()
 }
 
 // A loader's plan is built into other graphs as it was scanned: nobody looks at the
-// files again. Close frees what the loader holds at once.
+// files again. Closing it and them frees everything.
 func TestLoadersAreSources(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
 	plan := withoutLibrary(t, d)
+	noneLeft := leak.Objects(t, tfbridge.Live)
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	before := held()
 	l, err := loaders.OpenPlan(plan, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -127,12 +119,10 @@ func TestLoadersAreSources(t *testing.T) {
 	if _, err := (&loaders.Source{Plan: plan}).Pipeline(ctx, s); !errors.Is(err, millrace.ErrCanceled) {
 		t.Errorf("a source that is not scanned: %v", err)
 	}
-	if err := l.Close(); err != nil {
+	if err := errors.Join(l.Close(), s.Graph().Close()); err != nil {
 		t.Error(err)
 	}
-	if grown := held() - before; grown > 0 {
-		t.Errorf("%d handles more than before the loader", grown)
-	}
+	noneLeft()
 }
 
 // sane reports whether something took a time, and no absurd one.
@@ -247,7 +237,7 @@ func TestTimesOfSoManyBatches(t *testing.T) {
 	if plan == nil {
 		t.Fatal(problems)
 	}
-	before := held()
+	noneLeft := leak.Objects(t, tfbridge.Live)
 	for batches, least := range map[int64]int64{1: 1, 48: 48, 1000: 64} {
 		stages, err := loaders.TimeStages(t.Context(), plan, nil, batches)
 		if err != nil {
@@ -258,9 +248,7 @@ func TestTimesOfSoManyBatches(t *testing.T) {
 			t.Errorf("%d batches: the last stage is %+v", batches, last)
 		}
 	}
-	if grown := held() - before; grown > 0 {
-		t.Errorf("%d handles more than before", grown)
-	}
+	noneLeft()
 	if plan.TimeStages {
 		t.Error("the plan that was given measures now")
 	}

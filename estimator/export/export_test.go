@@ -11,6 +11,7 @@ import (
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/export"
 	"millrace/internal/test/fixture"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/tfmain"
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -65,6 +66,7 @@ func lossOf(t *testing.T, dir string) float64 {
 // An export has the original's signatures and the trained values, replaces an
 // older export, and passes the checks of every model.
 func TestExport(t *testing.T) {
+	noneLeft := leak.Objects(t, tfbridge.Live)
 	c := trainedCheckpoint(t, classifier, 30)
 	out := filepath.Join(t.TempDir(), "export")
 	for range 2 {
@@ -79,9 +81,7 @@ func TestExport(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) != 1 {
 		t.Errorf("beside the export: %q", left)
 	}
-	if live := tfbridge.Live(); live != 0 {
-		t.Errorf("%d live handles", live)
-	}
+	noneLeft()
 }
 
 // What is not an export is not replaced, and a checkpoint of another model is

@@ -12,6 +12,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/internal/test/graphtest"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/soak"
 	"millrace/tfbridge"
 )
@@ -80,13 +81,11 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 		}
 	}
 	round() // starts what stays for the process
-	before, live := runtime.NumGoroutine(), tfbridge.Live()
+	noneLeft, before := leak.Objects(t, tfbridge.Live), runtime.NumGoroutine()
 	for range soak.Rounds(20, 1000) {
 		round()
 	}
-	if now := tfbridge.Live(); now > live {
-		t.Errorf("%d C objects are left, %d were before", now, live)
-	}
+	noneLeft()
 	for range 1000 { // goroutines of interrupted runs end a little later
 		if runtime.NumGoroutine() <= before {
 			return

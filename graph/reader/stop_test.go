@@ -11,6 +11,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/graph/reader"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/soak"
 	"millrace/tfbridge"
 )
@@ -54,13 +55,12 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 		}
 	}
 	round() // starts what stays for the process
-	goroutines, live, files := runtime.NumGoroutine(), tfbridge.Live(), openFiles(t)
+	noneLeft := leak.Objects(t, tfbridge.Live)
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	for range soak.Rounds(10, 1000) {
 		round()
 	}
-	if now := tfbridge.Live(); now > live {
-		t.Errorf("%d C objects are left, %d were before", now, live)
-	}
+	noneLeft()
 	if now := openFiles(t); now > files {
 		t.Errorf("%d files are open, %d were before", now, files)
 	}

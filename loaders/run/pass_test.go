@@ -10,6 +10,7 @@ import (
 
 	"millrace"
 	"millrace/graph/steps"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
@@ -141,7 +142,7 @@ func TestPlaceOfRows(t *testing.T) {
 func TestStatesOfAPass(t *testing.T) {
 	testruntime.Need(t)
 	pl, sess := opened(t, records(t, 7))
-	tensors := tfbridge.LiveKinds()["tensor"]
+	noneLeft := leak.Objects(t, openTensors)
 	p := openPass(t, pl, sess, &steps.Options{SaveEvery: 2, PrepareSave: true})
 	if p.save == nil {
 		t.Error("saving is not prepared")
@@ -173,9 +174,7 @@ func TestStatesOfAPass(t *testing.T) {
 	if err := p.prepareSave(ctx); !errors.Is(err, millrace.ErrCanceled) {
 		t.Errorf("prepare, canceled: %v", err)
 	}
-	if grown := tfbridge.LiveKinds()["tensor"] - tensors; grown > 0 {
-		t.Errorf("%d tensors more than before", grown)
-	}
+	noneLeft()
 }
 
 // What a state cannot be taken of, or put into, is an error about the state.

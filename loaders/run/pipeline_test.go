@@ -46,6 +46,9 @@ func opened(t *testing.T, d *fixture.Dataset) (*Pipeline, *tfbridge.Session) {
 	return pl, sess
 }
 
+// openTensors returns how many tensors are open.
+func openTensors() int64 { return tfbridge.LiveKinds()["tensor"] }
+
 // newGraph returns a graph with what add adds, and a session of it.
 func newGraph(t *testing.T, add func(*graph.Scope)) (*graph.Scope, *tfbridge.Session) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/steps"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders/build"
 	"millrace/tfbridge"
@@ -39,7 +40,7 @@ func TestProbe(t *testing.T) {
 		p = newProbes(s)
 		pl.Group = s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
 	})
-	tensors := tfbridge.LiveKinds()["tensor"]
+	noneLeft := leak.Objects(t, openTensors)
 	for _, tt := range []struct {
 		name   string
 		probe  *dataset.Iterator
@@ -65,9 +66,7 @@ func TestProbe(t *testing.T) {
 			t.Errorf("%s: class %v of %q", tt.name, e.Class, e.Loader)
 		}
 	}
-	if grown := tfbridge.LiveKinds()["tensor"] - tensors; grown > 0 {
-		t.Errorf("%d tensors more than before", grown)
-	}
+	noneLeft()
 }
 
 // A pass does not start where the probe or the iterator fails, and one without any
@@ -83,7 +82,7 @@ func TestPassesThatDoNotStart(t *testing.T) {
 		}
 		pl, p = NewPipeline(parts), newProbes(s)
 	})
-	tensors := tfbridge.LiveKinds()["tensor"]
+	noneLeft := leak.Objects(t, openTensors)
 	var state []byte
 	batches := func() (n int, last error) {
 		for b, err := range pl.Run(t.Context(), sess, &steps.Options{SaveEvery: 1}) {
@@ -112,7 +111,5 @@ func TestPassesThatDoNotStart(t *testing.T) {
 	if _, err := pl.open(t.Context(), sess, &steps.Options{State: state}); !errors.As(err, &e) || e.Class != millrace.ErrSchema {
 		t.Errorf("a state for an iterator that does not start: %v", err)
 	}
-	if grown := tfbridge.LiveKinds()["tensor"] - tensors; grown > 0 {
-		t.Errorf("%d tensors more than before", grown)
-	}
+	noneLeft()
 }

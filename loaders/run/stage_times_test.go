@@ -10,6 +10,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/tfproto"
 	"millrace/loaders/build"
@@ -62,7 +63,7 @@ func TestStagesOfOneDepth(t *testing.T) {
 // The times are those of a pipeline that measures them, or an error.
 func TestStageTimesThatFail(t *testing.T) {
 	testruntime.Need(t)
-	tensors := tfbridge.LiveKinds()["tensor"]
+	noneLeft := leak.Objects(t, openTensors)
 	var text, number tfbridge.Output
 	_, sess := newGraph(t, func(s *graph.Scope) { text, number = s.Const("\xff"), s.Const(int64(1)) })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,7 +87,5 @@ func TestStageTimesThatFail(t *testing.T) {
 	if times, err := pl.StageTimes(t.Context(), sess); err == nil {
 		t.Errorf("no text: %v", times)
 	}
-	if grown := tfbridge.LiveKinds()["tensor"] - tensors; grown > 0 {
-		t.Errorf("%d tensors more than before", grown)
-	}
+	noneLeft()
 }

@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/tfbridge"
 )
@@ -139,7 +140,7 @@ func TestShapes(t *testing.T) {
 // interrupted, and the results of who left are closed.
 func TestLeaving(t *testing.T) {
 	testruntime.Need(t)
-	before := tfbridge.Live()
+	noneLeft := leak.Objects(t, tfbridge.Live)
 	m := gated()
 	b := newBatcher(t, m, Options{})
 	leaves := func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) }
@@ -176,9 +177,7 @@ func TestLeaving(t *testing.T) {
 		t.Errorf("who stayed got %v", a)
 	}
 	b.Close()
-	if n := tfbridge.Live() - before; n != 0 {
-		t.Errorf("%d tensors were left open", n)
-	}
+	noneLeft()
 	if got := m.batches(); !slices.Equal(got, []int64{1, 1, 2}) {
 		t.Errorf("batches of %v rows, want 1, 1 and 2", got)
 	}
