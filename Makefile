@@ -27,7 +27,7 @@ SOAK := 1h
 # Versions of clang-format break lines in different ways, so one of them decides.
 CLANG_FORMAT_MAJOR := 14
 CLANG_FORMAT ?= $(shell command -v clang-format-$(CLANG_FORMAT_MAJOR) || echo clang-format)
-CXX_FILES = $$(find cgo -name '*.cc' -o -name '*.h' | sort)
+CXX_FILES = $$(find cgo internal -name '*.cc' -o -name '*.h' | sort)
 HAVE_CLANG_FORMAT = $(CLANG_FORMAT) --version 2>/dev/null | grep -q 'version $(CLANG_FORMAT_MAJOR)\.'
 NO_CLANG_FORMAT = echo "SKIPPED: C++ formatting. Install clang-format $(CLANG_FORMAT_MAJOR) \
 (Debian: apt install clang-format-$(CLANG_FORMAT_MAJOR)) or set CLANG_FORMAT." >&2

@@ -1,49 +1,18 @@
 package install
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"millrace"
-	"millrace/internal/machine"
+	"millrace/internal/cxx"
 	"millrace/internal/oplibrary"
-	"millrace/internal/runtimedir"
 )
 
-// compilers are the names under which a C++ compiler may be installed.
-var compilers = []string{"g++", "c++", "clang++"}
-
-// compileMemory is what the compiler takes for one file: TensorFlow's headers
-// alone take most of it.
-const compileMemory = 1200 << 20
-
-// findCompiler returns the command of the C++ compiler.
-func findCompiler(want []string) ([]string, error) {
-	if len(want) > 0 {
-		if _, err := exec.LookPath(want[0]); err != nil {
-			return nil, millrace.Errorf(millrace.ErrRuntime, "there is no C++ compiler %s: install it, or name another one (--cxx, or the environment variable CXX)", millrace.Quote(want[0]))
-		}
-		return want, nil
-	}
-	for _, name := range compilers {
-		if _, err := exec.LookPath(name); err == nil {
-			return []string{name}, nil
-		}
-	}
-	return nil, millrace.Errorf(millrace.ErrRuntime, "there is no C++ compiler (%s): install one (Debian: apt install g++)", strings.Join(compilers, ", "))
-}
-
-// compile compiles the sources side by side, links them and returns the path of
-// the library.
+// compile compiles and links the sources, and returns the path of the library.
 //
 // The compiler runs in the directory of the sources and sees them by their bare
 // names. Otherwise the name of our temporary directory would be in the library,
@@ -53,28 +22,14 @@ func (b *opBuilder) compile(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	include := b.include()
-	flags := append([]string{"-O3", "-fPIC", "-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1",
-		"-isystem", include, "-ffile-prefix-map=" + include + "=include"}, b.Flags...)
-	g, compiling := errgroup.WithContext(ctx)
-	g.SetLimit(compileJobs(runtime.NumCPU(), machine.AvailableMemory().Bytes))
-	var objects []string
-	for _, name := range names {
-		object := name + ".o"
-		objects = append(objects, object)
-		g.Go(func() error { return b.run(compiling, append(flags[:len(flags):len(flags)], "-c", name, "-o", object)) })
-	}
-	if err := g.Wait(); err != nil {
-		return "", err
-	}
 	const library = "operations.so"
-	args := append([]string{"-shared", "-o", library}, objects...)
-	return filepath.Join(b.work, library), b.run(ctx, append(args, b.framework()))
-}
-
-// compileJobs returns how many files to compile at a time.
-func compileJobs(processors int, memory int64) int {
-	return int(max(1, min(int64(processors), memory/compileMemory)))
+	build := &cxx.Build{Runtime: b.dir, Compiler: b.compiler, Flags: b.Flags, Dir: b.work}
+	err = build.Library(ctx, names, library)
+	var failed *cxx.Error
+	if errors.As(err, &failed) {
+		err = millrace.Errorf(millrace.ErrRuntime, "%w%s", err, tail(failed.Output))
+	}
+	return filepath.Join(b.work, library), err
 }
 
 // writeSources writes the sources and headers into the work directory, and
@@ -98,30 +53,4 @@ func (b *opBuilder) writeSources() ([]string, error) {
 		}
 	}
 	return sources, nil
-}
-
-// framework returns the library to link with. An official tarball has it in lib.
-func (b *opBuilder) framework() string {
-	path := filepath.Join(b.dir, runtimedir.LibraryFramework)
-	if _, err := os.Stat(path); err != nil {
-		path = filepath.Join(b.dir, "lib", runtimedir.LibraryFramework)
-	}
-	return path
-}
-
-// run runs the compiler. The compiler dies with this process.
-func (b *opBuilder) run(ctx context.Context, args []string) error {
-	var said bytes.Buffer
-	command := append(b.compiler[:len(b.compiler):len(b.compiler)], args...)
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = b.work, &said, &said
-	cmd.Env = append(cmd.Environ(), "TMPDIR="+b.work)
-	cmd.WaitDelay = time.Second
-	leash(cmd)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := cmd.Run(); err != nil {
-		return millrace.Errorf(millrace.ErrRuntime, "%s: %w%s", strings.Join(command, " "), err, tail(said.Bytes()))
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/cgo"
+	"millrace/internal/cxx"
 	"millrace/internal/oplibrary"
 	"millrace/internal/runtimedir"
 )
@@ -58,7 +59,7 @@ func BuildOperations(ctx context.Context, dir string, o *OperationsOptions) (pat
 	if err := oplibrary.CheckSources(b.sources); err != nil {
 		return "", err
 	}
-	if b.compiler, err = findCompiler(b.Compiler); err == nil {
+	if b.compiler, err = cxx.FindCompiler(b.Compiler); err == nil {
 		err = b.ready()
 	}
 	if err != nil {
@@ -78,7 +79,7 @@ func CanBuildOperations(dir string, o *OperationsOptions) error {
 	if err := b.ready(); err != nil {
 		return err
 	}
-	_, err := findCompiler(b.Compiler)
+	_, err := cxx.FindCompiler(b.Compiler)
 	return err
 }
 
@@ -92,9 +93,8 @@ type opBuilder struct {
 
 // ready returns why this directory cannot get a library, whatever the compiler.
 func (b *opBuilder) ready() error {
-	headers := filepath.Join(b.include(), "tensorflow")
-	if _, err := os.Stat(headers); err != nil {
-		return problem(millrace.ErrRuntime, b.dir, "has no TensorFlow headers (%s) to compile with: it was exported without them, or is not a runtime that %s made", filepath.Join(runtimedir.IncludeDir, "tensorflow"), runtimedir.Remedy)
+	if err := cxx.CheckHeaders(b.dir); err != nil {
+		return err
 	}
 	folder := filepath.Join(b.dir, oplibrary.Folder)
 	if _, err := os.Stat(folder); err != nil {
@@ -105,9 +105,6 @@ func (b *opBuilder) ready() error {
 	}
 	return nil
 }
-
-// include returns the directory of the headers.
-func (b *opBuilder) include() string { return filepath.Join(b.dir, runtimedir.IncludeDir) }
 
 // build compiles with the lock held.
 func (b *opBuilder) build(ctx context.Context, path string) error {

@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"millrace"
-	"millrace/internal/machine"
 	"millrace/internal/oplibrary"
 	"millrace/internal/runtimedir"
 )
@@ -160,21 +159,4 @@ func TestCanBuildOperations(t *testing.T) {
 	}
 	check(t, CanBuildOperations(dir, &OperationsOptions{Compiler: []string{"no-such-c++"}}), millrace.ErrRuntime, "no C++ compiler")
 	check(t, CanBuildOperations(t.TempDir(), o), millrace.ErrRuntime, "no TensorFlow headers")
-}
-
-func TestCompileJobs(t *testing.T) {
-	for _, tt := range []struct {
-		processors int
-		memory     int64
-		want       int
-	}{
-		{2, 16 << 30, 2},
-		{64, 16 << 30, 13},
-		{64, 100, 1},
-		{64, machine.Unlimited, 64}, // not known
-	} {
-		if got := compileJobs(tt.processors, tt.memory); got != tt.want {
-			t.Errorf("compileJobs(%d, %d) = %d, want %d", tt.processors, tt.memory, got, tt.want)
-		}
-	}
 }

@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"millrace"
+	"millrace/internal/leash"
 )
 
 // pips are the commands under which pip may be installed.
@@ -84,10 +84,7 @@ func (in *installer) fetch(ctx context.Context, pip []string, dir string) error 
 	} else {
 		cmd.Args = append(cmd.Args, "--quiet")
 	}
-	leash(cmd)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := cmd.Run(); err != nil {
+	if err := leash.Run(cmd); err != nil {
 		return millrace.Errorf(millrace.ErrRuntime, "%s could not download %s %s: %w%s", strings.Join(pip, " "), in.pin.Package, in.pins.Version, err, tail(said.Bytes()))
 	}
 	return nil

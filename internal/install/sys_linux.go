@@ -3,8 +3,6 @@ package install
 import (
 	"errors"
 	"os"
-	"os/exec"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,12 +41,4 @@ func free(dir string) (int64, bool) {
 		return 0, false
 	}
 	return int64(st.Bavail) * st.Bsize, true
-}
-
-// leash makes the kernel kill a command when this process dies. Canceling the
-// command also kills its children. The caller must lock its goroutine to its
-// thread until the command has ended.
-func leash(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

@@ -2,8 +2,6 @@
 
 package install
 
-import "os/exec"
-
 // There is no pinned wheel for other systems; these let the package build.
 
 func exchange(made, final, aside string) error { return replace(made, final, aside) }
@@ -11,5 +9,3 @@ func exchange(made, final, aside string) error { return replace(made, final, asi
 func flush(string) error { return nil }
 
 func free(string) (int64, bool) { return 0, false }
-
-func leash(*exec.Cmd) {}
