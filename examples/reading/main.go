@@ -58,7 +58,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if o.readers > len(o.files) {
 		fmt.Fprintf(stderr, "reading: %d readers of %d files: some readers will have nothing to read\n", o.readers, len(o.files))
 	}
-	return read(ctx, o, stdout)
+	batches, err := read(ctx, o, stdout)
+	if err == nil && batches == 0 && !o.smallerFinal {
+		fmt.Fprintf(stderr, "reading: fewer than %d examples, so there is no batch; -smaller-final prints what is left\n", o.batch)
+	}
+	return err
 }
 
 // parse reads the command line.

@@ -90,32 +90,33 @@ func batch(s *graph.Scope, examples []train.Tensors, o *options) train.Tensors {
 	return train.BatchJoin(s, examples, o.batch, &train.BatchOptions{Capacity: capacity, EnqueueOptions: enqueue})
 }
 
-// read runs a program and prints the batches.
-func read(ctx context.Context, o *options, out io.Writer) error {
+// read runs a program, prints the batches and returns their number.
+func read(ctx context.Context, o *options, out io.Writer) (batches int, err error) {
 	p := programs[o.program]()
 	if err := p.prepare(o.files); err != nil {
-		return err
+		return 0, err
 	}
 	if _, err := tfbridge.Open(nil); err != nil {
-		return err
+		return 0, err
 	}
 	s := graph.NewScope()
 	defer s.Graph().Close()
 	built := build(s, p, o)
 	m, err := train.NewMonitoredSession(ctx, s, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer m.Close()
 	for step, err := range m.Steps(ctx, built.batch, nil) {
 		if err != nil {
-			return built.explain(m, err)
+			return batches, built.explain(m, err)
 		}
 		if err := built.print(out, step); err != nil {
-			return err
+			return batches, err
 		}
+		batches++
 	}
-	return m.Close()
+	return batches, m.Close()
 }
 
 // print writes a batch as one line of JSON.

@@ -140,6 +140,23 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// Who gets no batch at all hears why.
+func TestFewerThanABatch(t *testing.T) {
+	testruntime.Need(t)
+	files, _ := csvFiles(t)
+	for _, tt := range []struct{ flags, want string }{
+		{"-batch 13", "reading: fewer than 13 examples, so there is no batch; -smaller-final prints what is left\n"},
+		{"-batch 13 -smaller-final", ""},
+		{"-batch 12", ""},
+	} {
+		var told strings.Builder
+		args := append([]string{"-program", "csv"}, strings.Fields(tt.flags)...)
+		if err := command(t.Context(), append(args, files...), io.Discard, &told); err != nil || told.String() != tt.want {
+			t.Errorf("%s: told %q, %v", tt.flags, told.String(), err)
+		}
+	}
+}
+
 // A filter takes the same part of the examples each time; without a smaller batch at
 // the end the rest is left out.
 func TestFilter(t *testing.T) {
