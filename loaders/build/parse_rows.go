@@ -46,8 +46,6 @@ func (b *builder) storedRows(s *graph.Scope, serialized tfbridge.Output) []colum
 		return b.inOrder(parsed.Dense, func(f *spec.Feature, i int) column {
 			return variableColumn(s, f, parsed.Ragged[i])
 		})
-	case b.plan.HasEmptyElements():
-		return b.storedRow(s, serialized)
 	}
 	parsed := graph.ParseSequenceExampleV2(s, serialized, b.sequenceFeatures())
 	return b.inOrder(parsed.Context.Dense, func(f *spec.Feature, i int) column {
@@ -63,21 +61,6 @@ func (b *builder) nativeRows(s *graph.Scope, serialized tfbridge.Output) []colum
 		return b.columnsOf(native.DecodeSequences(s, serialized, b.nativeSequence(b.nativeColumns()), &o))
 	}
 	return b.columnsOf(native.Decode(s, serialized, b.nativeFeatures(), &o))
-}
-
-// storedRow parses a vector of one record.
-func (b *builder) storedRow(s *graph.Scope, serialized tfbridge.Output) []column {
-	one := graph.Reshape(s, serialized, s.Const([]int64{}))
-	parsed := graph.ParseSingleSequenceExample(s, one, b.sequenceFeatures())
-	for i, x := range parsed.Context.Dense {
-		parsed.Context.Dense[i] = graph.ExpandDims(s, x, 0)
-	}
-	return b.inOrder(parsed.Context.Dense, func(_ *spec.Feature, i int) column {
-		list := parsed.Lists[i]
-		length := graph.Subscript(s, graph.Shape(s, list), graph.Until(1))
-		splits := graph.ConcatV2(s, []tfbridge.Output{s.Const([]int64{0}), length}, 0)
-		return column{values: list, splits: splits}
-	})
 }
 
 // inOrder puts features of one size and VarLen ones, which are parsed apart, into

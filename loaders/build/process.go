@@ -4,7 +4,6 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/steps"
-	"millrace/internal/oplibrary"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
@@ -34,9 +33,6 @@ func Process(s *graph.Scope, p *plan.Plan, records tfbridge.Output) (*Processing
 	}
 	if err := needNative(p); err != nil {
 		return nil, err
-	}
-	if p.HasEmptyElements() && !p.OwnOperations() {
-		return nil, millrace.Errorf(millrace.ErrRuntime, "TensorFlow parses feature lists without values one record at a time only; build Millrace's own operations (%s)", oplibrary.Remedy)
 	}
 	b := &builder{plan: p.OfRequests(), scope: s.SubScope("loader"), unplaced: true}
 	tensors := b.named(b.processed(b.scope, records))

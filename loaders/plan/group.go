@@ -69,9 +69,6 @@ const (
 // the lists of a block to a tensor that is padded to the longest, so the size of
 // the largest record counts.
 func (p *Plan) blockRecords(scan *Scan) int64 {
-	if p.HasEmptyElements() {
-		return 1
-	}
 	largest := scan.largest()
 	if largest < 0 {
 		return remoteBlockLimit

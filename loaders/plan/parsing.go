@@ -34,14 +34,3 @@ func (p *Plan) ParsedOrder(rawDecoded bool) (order []int, ok bool) {
 	}
 	return order, true
 }
-
-// HasEmptyElements reports whether a feature list has elements without values.
-// ParseSequenceExampleV2 divides by their number, which ends the process.
-func (p *Plan) HasEmptyElements() bool {
-	for _, f := range p.Features {
-		if f.VarLen && spec.NumElements(f.StoredShape()) == 0 {
-			return true
-		}
-	}
-	return false
-}

@@ -49,8 +49,6 @@ func (p *Plan) ParseBatches() Rewrite {
 		r.Why = "sequences are parsed in groups, and cut before they are batched"
 	case p.Bucket != nil:
 		r.Why = "examples are put into buckets one by one"
-	case p.HasEmptyElements():
-		r.Why = "the elements of a feature list have no values, which TensorFlow parses one record at a time only"
 	case p.HasLists():
 		r.Applied, r.Why = true, p.lists()+" are parsed for a batch at once, whatever their lengths"
 	default:
