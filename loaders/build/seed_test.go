@@ -14,14 +14,7 @@ import (
 // firstNumbers returns the first number of each row that a dataset gives.
 func firstNumbers(t *testing.T, d *fixture.Dataset, native bool) (all []int32) {
 	t.Helper()
-	p, problems := loaders.Check(d.Config(), nil)
-	if p == nil {
-		t.Fatal(problems)
-	}
-	if !native {
-		p.NativeLibrary = ""
-	}
-	l, err := loaders.OpenPlan(p, nil)
+	l, err := loaders.OpenPlan(checked(t, d, native), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

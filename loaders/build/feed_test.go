@@ -1,0 +1,44 @@
+package build_test
+
+import (
+	"os"
+	"testing"
+
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+)
+
+// Go holds a file open from call to call. So one that is removed meanwhile gives its
+// records all the same, until at the end its size is looked at again.
+func TestFeedKeepsFilesOpen(t *testing.T) {
+	testruntime.Need(t)
+	lengths := make([]int, 500)
+	for i := range lengths {
+		lengths[i] = 1
+	}
+	for kind, args := range map[string]fixture.Object{
+		"independent":      {"padding": true, "target_batch_size": 1},
+		"chunked_sequence": {"batch_size": 1},
+	} {
+		args["num_read_buffer_bytes"] = 1 // a record for each call
+		d := newLists(t, kind, args, lengths)
+		l, err := loaders.OpenPlan(checked(t, d, false), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for _, err := range l.Batches(t.Context()) {
+			if err == nil && rows == 0 {
+				err = os.Remove(d.Path("0.tfrecords"))
+			}
+			if err != nil {
+				t.Errorf("%s: after %d rows: %v", kind, rows, err)
+			}
+			if rows++; err != nil || rows == 450 {
+				break
+			}
+		}
+		l.Close()
+	}
+}
