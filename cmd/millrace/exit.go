@@ -7,11 +7,13 @@ import (
 	"syscall"
 
 	"millrace"
+	"millrace/internal/ops"
 	"millrace/internal/terminal"
 	"millrace/loaders/diag"
 )
 
 const (
+	exitFailed   = 1
 	exitUsage    = 2
 	exitInternal = 70
 	exitPipe     = 128 + int(syscall.SIGPIPE)
@@ -39,6 +41,9 @@ func exitCode(err error) int {
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return exitUsage
+	}
+	if errors.Is(err, ops.ErrTestsFailed) {
+		return exitFailed
 	}
 	var class millrace.Class
 	if errors.As(err, &class) {

@@ -42,6 +42,7 @@ const rootExit = `
 
 Exit codes:
   0   done
+  1   a test of millrace ops test failed
   2   the command line, a config, a manifest or a list file is wrong
   3   data is corrupt or truncated, or does not match the manifest
   4   the model is missing, broken or unsafe, or does not match the config
@@ -69,7 +70,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
 	root.PersistentFlags().BoolVar(&p.verbose, "verbose", false, "show TensorFlow's own log")
 	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.dumpCommand(), p.predictCommand(), p.serveCommand(),
-		p.trainCommand(), p.evaluateCommand(), p.exportCommand(), p.reportCommand(), p.benchCommand(), p.runtimeCommand(), p.schemaCommand(), p.versionCommand())
+		p.trainCommand(), p.evaluateCommand(), p.exportCommand(), p.reportCommand(), p.benchCommand(), p.runtimeCommand(), p.opsCommand(), p.schemaCommand(), p.versionCommand())
 	return root
 }
 

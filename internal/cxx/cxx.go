@@ -9,12 +9,14 @@ package cxx
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -64,6 +66,11 @@ type Build struct {
 	Flags    []string // further arguments for each source file
 	Dir      string   // where the compiler runs; sources are relative to it
 	Work     string   // an empty directory for objects, relative to Dir or absolute
+
+	// Says gets what the compiler says where it does not fail, such as warnings.
+	// Several goroutines call it, one at a time. nil: nobody does.
+	Says io.Writer
+	mu   sync.Mutex // held while Says is called
 }
 
 // Error is a compiler's failure.
@@ -151,6 +158,11 @@ func (b *Build) run(ctx context.Context, args []string) error {
 	cmd.WaitDelay = time.Second
 	if err := leash.Run(cmd); err != nil {
 		return &Error{strings.Join(command, " "), said.Bytes(), err}
+	}
+	if b.Says != nil && said.Len() > 0 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.Says.Write(said.Bytes())
 	}
 	return nil
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/internal/ops"
+)
+
+func (p *program) opsBuildCommand() *cobra.Command {
+	var path string
+	var force bool
+	c := &cobra.Command{
+		Use:   "build DIR",
+		Short: "Compile the operations of a folder",
+		Long: `Compile the C++ sources of a folder against the headers of the runtime, and
+print the path of the library: DIR/NAME.so, where NAME is the folder's name.
+Sources are the files *.cc in DIR/cc and below, or in DIR if there is no such
+folder; files *_test.cc are left out. A library that is up to date is kept.
+
+build needs a C++ compiler and TensorFlow's headers, which runtime install
+unpacks. The environment variables CXX and CXXFLAGS name another compiler, and
+flags to add.`,
+		Example: `  millrace ops build myreader
+  CXXFLAGS='-O0 -g' millrace ops build myreader`,
+		Args: exactly("DIR"),
+		RunE: func(c *cobra.Command, args []string) error {
+			library, err := p.buildOps(c.Context(), args[0], &ops.BuildOptions{Path: path, Force: force})
+			if err != nil {
+				return err
+			}
+			return p.printf("%s\n", millrace.Quote(library))
+		},
+	}
+	c.Flags().StringVarP(&path, "out", "o", "", "write the library to `FILE`")
+	c.Flags().BoolVar(&force, "force", false, "compile even if the library is up to date")
+	return c
+}
+
+// buildOps compiles the operations of a folder with the compiler that the
+// environment names.
+func (p *program) buildOps(ctx context.Context, dir string, o *ops.BuildOptions) (string, error) {
+	o.Runtime, o.Progress = p.runtimeDir, p.stderr
+	o.Compiler, o.Flags = strings.Fields(os.Getenv("CXX")), strings.Fields(os.Getenv("CXXFLAGS"))
+	library, _, err := ops.Build(ctx, dir, o)
+	return library, err
+}

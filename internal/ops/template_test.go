@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"millrace/internal/test/testruntime"
+)
+
+// The template's own tests pass in a module of its own.
+func TestTemplatePasses(t *testing.T) {
+	testruntime.Need(t)
+	library, err := myReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "myreader")
+	if _, err := New(t.Context(), dir, &NewOptions{Name: "MyReader", Millrace: sources}); err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "myreader.so"), code, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	o := &TestOptions{Stdout: &said, Stderr: &said, Args: []string{"-vet=off", "-v"}}
+	if err := Test(t.Context(), dir, o); err != nil || !bytes.Contains(said.Bytes(), []byte("--- PASS: TestSavedState")) {
+		t.Errorf("the tests of the template: %v\n%s", err, said.Bytes())
+	}
+}
+
+// A test that fails is an error of its own.
+func TestFailingTest(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":    "module m\n\ngo " + goVersion + "\n",
+		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestM(t *testing.T) { t.Fatal(\"it fails\") }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said bytes.Buffer
+	err := Test(t.Context(), dir, &TestOptions{Stdout: &said, Stderr: &said, Args: []string{"-vet=off"}})
+	if !errors.Is(err, ErrTestsFailed) || !bytes.Contains(said.Bytes(), []byte("it fails")) {
+		t.Errorf("got %v\n%s\nwant ErrTestsFailed", err, said.Bytes())
+	}
+}
