@@ -18,7 +18,7 @@ type Index struct {
 	Records     int64
 	MaxRecord   int64   // data bytes of the largest record
 	DataBytes   int64   // of all records, without headers and checksums
-	Offsets     []int64 // of each record's header, with [ScanAllOptions].Offsets; nil without, and of a compressed file
+	Layout      *Layout // with [ScanAllOptions].Layout; else nil
 	Members     int64   // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
 
 	info fs.FileInfo
@@ -33,6 +33,9 @@ func newIndex(path string, c Compression, info fs.FileInfo) *Index {
 
 // add counts a record of n data bytes.
 func (x *Index) add(n int64) {
+	if x.Layout != nil {
+		x.Layout.Append(n)
+	}
 	x.Records++
 	x.DataBytes += n
 	x.MaxRecord = max(x.MaxRecord, n)

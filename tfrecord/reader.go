@@ -137,7 +137,7 @@ func (d *Reader) Next() ([]byte, error) {
 }
 
 // SeekRecord has Next return the record with an ordinal, whose header is at an offset,
-// as [Index].Offsets has it. Only a Reader that OpenFile made of a plain file can
+// as [Layout.Offset] says. Only a Reader that OpenFile made of a plain file can
 // seek.
 func (d *Reader) SeekRecord(ordinal, offset int64) error {
 	switch {

@@ -26,9 +26,10 @@ func Scan(ctx context.Context, path string, o *ReaderOptions) (*Index, error) {
 
 // scanner scans files one after the other with the same buffer.
 type scanner struct {
-	opts    ReaderOptions
-	offsets bool // see ScanAllOptions
-	buf     []byte
+	opts   ReaderOptions
+	layout bool                            // see ScanAllOptions
+	known  func(f *os.File, x *Index) bool // see ScanAllOptions
+	buf    []byte
 
 	// Of the file being scanned.
 	f     *os.File
@@ -56,9 +57,13 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 	}
 	defer f.Close()
 	s.f, s.index = f, newIndex(path, s.opts.Compression, info)
-	if s.opts.Compression == None {
+	switch {
+	case s.known != nil && s.known(f, s.index):
+	case s.opts.Compression == None:
+		s.begin()
 		err = s.plain(ctx)
-	} else {
+	default:
+		s.begin()
 		err = s.stream(ctx)
 	}
 	var e *millrace.Error
@@ -74,6 +79,15 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 		return nil, err
 	}
 	return s.index, nil
+}
+
+// begin sets the counts to those before the first record.
+func (s *scanner) begin() {
+	x := s.index
+	x.Records, x.MaxRecord, x.DataBytes, x.Members, x.Layout = 0, 0, 0, 0, nil
+	if s.layout {
+		x.Layout = &Layout{}
+	}
 }
 
 // plain walks the headers of an uncompressed file.
@@ -96,9 +110,6 @@ func (s *scanner) plain(ctx context.Context) error {
 		}
 		if err := checkLength(length, size-offset-headerSize, s.opts.MaxRecordBytes); err != nil {
 			return s.place(err, offset)
-		}
-		if s.offsets {
-			s.index.Offsets = append(s.index.Offsets, offset)
 		}
 		s.index.add(int64(length))
 		offset += int64(length) + frameSize

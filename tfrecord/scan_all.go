@@ -3,6 +3,7 @@ package tfrecord
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,13 @@ type ScanAllOptions struct {
 	ReaderOptions
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
 	AllFaults bool // go on after an error, and return the errors of all files
-	Offsets   bool // find out where each record of a plain file is
+	Layout    bool // also find out where each record is
+
+	// Known is called for each file once it is open. If it returns true, it has
+	// filled in Records, MaxRecord, DataBytes, Members and, if that is wanted,
+	// Layout, and the file is not scanned. It is called concurrently. Nil: every
+	// file is scanned.
+	Known func(f *os.File, x *Index) bool
 }
 
 func (o *ScanAllOptions) parallel(files int) int {
@@ -36,12 +43,15 @@ func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, 
 	if err != nil {
 		return nil, err
 	}
+	if o.Layout {
+		opts.MaxRecordBytes = min(opts.MaxRecordBytes, MaxLayoutRecord)
+	}
 	indexes := make([]*Index, len(paths))
 	faults := make([]error, len(paths))
 	var next, stop atomic.Int64
 	stop.Store(int64(len(paths)))
 	work := func() {
-		s := &scanner{opts: opts, offsets: o.Offsets}
+		s := &scanner{opts: opts, layout: o.Layout, known: o.Known}
 		for {
 			i := next.Add(1) - 1
 			if i >= stop.Load() {

@@ -55,6 +55,9 @@ func (p *program) prepare(ctx context.Context, plan *loaders.Plan) (*loaders.Sca
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range scan.Warnings {
+		p.warn("%v", w)
+	}
 	// Errors in the data are reported when the loader reads it.
 	if short, err := plan.ShortFiles(ctx, scan); err == nil && len(short) > 0 {
 		p.printProblems(short)

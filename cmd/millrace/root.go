@@ -33,6 +33,7 @@ Start with:
   millrace runtime install              get TensorFlow's library, once
   millrace inspect DATASET_DIR          show the files and features of a dataset
   millrace inspect MODEL_DIR            show the signatures of a model
+  millrace index DATASET_DIR            remember where every record is
   millrace check CONFIG                 find every problem in a config
   millrace predict CONFIG --model DIR --out FILE
   millrace train RUN.json --dir RUN_DIR     train, and go on after a stop
@@ -69,7 +70,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.runtimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
 	root.PersistentFlags().BoolVar(&p.verbose, "verbose", false, "show TensorFlow's own log")
-	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.dumpCommand(), p.predictCommand(), p.serveCommand(),
+	root.AddCommand(p.checkCommand(), p.planCommand(), p.inspectCommand(), p.indexCommand(), p.dumpCommand(), p.predictCommand(), p.serveCommand(),
 		p.trainCommand(), p.evaluateCommand(), p.exportCommand(), p.reportCommand(), p.benchCommand(), p.runtimeCommand(), p.opsCommand(), p.schemaCommand(), p.versionCommand())
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
+	"millrace/tfrecord/index"
 )
 
 // maxProblems is how many bad records of one file the report describes. It only
@@ -145,10 +146,11 @@ func (f *findings) parse(rec tfrecord.Record) error {
 	return f.stats.add(context, lists)
 }
 
-// count counts the records of an uncompressed file that was only read in part.
-// It reads the headers of the records and skips their data, which is fast.
+// count counts the records of an uncompressed file that was only read in part. An
+// index that fits the file has the number. Without one, count reads the headers of
+// the records and skips their data, which is fast.
 func (f *findings) count(ctx context.Context, path string, o *tfrecord.ReaderOptions) error {
-	index, err := tfrecord.Scan(ctx, path, o)
+	scanned, err := index.Scan(ctx, []string{path}, &index.Options{ReaderOptions: *o, CacheDir: index.CacheDir()})
 	if errors.Is(err, millrace.ErrCanceled) {
 		return err
 	}
@@ -156,7 +158,8 @@ func (f *findings) count(ctx context.Context, path string, o *tfrecord.ReaderOpt
 		f.problems = append(f.problems, err)
 		return nil
 	}
-	f.file.Records, f.file.DataBytes, f.file.MaxRecord = index.Records, index.DataBytes, index.MaxRecord
+	found := scanned[0]
+	f.file.Records, f.file.DataBytes, f.file.MaxRecord = found.Records, found.DataBytes, found.MaxRecord
 	f.file.AtLeast = false
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"millrace"
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
+	"millrace/tfrecord/index"
 )
 
 // list returns the data files relative to the folder in the order that a
@@ -55,7 +56,7 @@ func (r *Report) list() ([]string, error) {
 }
 
 // walk returns the files with the usual extension, and other visible files but
-// for the manifest.
+// for the manifest and index files.
 func (r *Report) walk() (names, others []string, err error) {
 	err = filepath.WalkDir(r.Path+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -70,6 +71,7 @@ func (r *Report) walk() (names, others []string, err error) {
 			names = append(names, rel)
 		case rel == spec.ManifestName:
 			r.HasManifest = true
+		case index.IsIndex(rel):
 		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), "."):
 			others = append(others, rel)
 		}

@@ -172,8 +172,8 @@ func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error)
 		return nil, place, err
 	}
 	index := r.feed.scan.Indexes[file]
-	if index.Offsets != nil {
-		err = f.SeekRecord(ordinal, index.Offsets[ordinal])
+	if index.Layout != nil && index.Compression == tfrecord.None {
+		err = f.SeekRecord(ordinal, index.Layout.Offset(ordinal))
 	}
 	for err == nil {
 		if data, err = f.Next(); f.Count() > ordinal {

@@ -6,6 +6,7 @@ import (
 	"millrace"
 	"millrace/internal/machine"
 	"millrace/tfrecord"
+	"millrace/tfrecord/index"
 )
 
 // Scan is what a look at every data file found before the first batch: the
@@ -17,11 +18,14 @@ type Scan struct {
 	// Lengths are the frames of every sequence, in the order of the data, where
 	// a chunked_sequence orders sequences by them; else nil.
 	Lengths []int32
+
+	Warnings []error // index files that are not used, though they are there
 }
 
 // Scan looks at all local files: only at the record headers of plain files, at
 // the whole stream of compressed ones, and at all records if [Plan.CheckRecords]
-// is set. The first fault, by file order, is the error. So is a plan whose batches
+// is set. Where a file has an index that fits it (see package index), Scan reads
+// that instead. The first fault, by file order, is the error. So is a plan whose batches
 // need more memory than there is.
 func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	if err := p.RefuseRemote(); err != nil {
@@ -33,17 +37,19 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 			local = append(local, f.Path)
 		}
 	}
-	found, err := tfrecord.ScanAll(ctx, local, &tfrecord.ScanAllOptions{
+	scan := &Scan{Indexes: make([]*tfrecord.Index, len(p.Files))}
+	found, err := index.Scan(ctx, local, &index.Options{
 		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression},
-		Offsets:       p.ReadsByPlace(),
+		CacheDir:      index.CacheDir(),
+		Layout:        p.ReadsByPlace(),
+		Warn:          func(err error) { scan.Warnings = append(scan.Warnings, err) },
 	})
 	if err != nil {
 		return nil, p.blame(err)
 	}
-	scan := &Scan{Indexes: make([]*tfrecord.Index, len(p.Files))}
 	for i, f := range p.Files {
 		if !f.Remote {
-			scan.Indexes[i], found = found[0], found[1:]
+			scan.Indexes[i], found = found[0].Index, found[1:]
 		}
 	}
 	if p.CheckRecords {

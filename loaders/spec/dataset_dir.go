@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/jsonpos"
+	"millrace/tfrecord/index"
 )
 
 const (
@@ -123,10 +124,10 @@ func (w *walk) entry(rel string, e os.DirEntry, open []fs.FileInfo) {
 	}
 }
 
-// other notes a file that is no data file, for a message. Hidden files and the
-// manifest are not worth one.
+// other notes a file that is no data file, for a message. Hidden files, index
+// files and the manifest are not worth one.
 func (w *walk) other(rel string, e os.DirEntry) {
-	hidden := strings.HasPrefix(e.Name(), ".")
+	hidden := strings.HasPrefix(e.Name(), ".") || index.IsIndex(rel)
 	if len(w.others) < maxFiles && e.Type().IsRegular() && rel != ManifestName && !hidden {
 		w.others = append(w.others, rel)
 	}

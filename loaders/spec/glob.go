@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"millrace/tfrecord/index"
 )
 
 // glob is a pattern of paths relative to a dataset's folder, in its parts between
@@ -71,12 +73,13 @@ func matchesName(part, name string) bool {
 }
 
 // dataFiles says which files of a folder are data files: those that a glob
-// matches or, without globs, those of the usual extension. The manifest is none.
+// matches or, without globs, those of the usual extension. The manifest is none, and
+// so are index files.
 type dataFiles []glob
 
 func (d dataFiles) has(rel string) bool {
 	switch {
-	case rel == ManifestName:
+	case rel == ManifestName, index.IsIndex(rel):
 		return false
 	case d == nil:
 		return strings.HasSuffix(rel, DataExtension)

@@ -1,0 +1,122 @@
+package index
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"millrace"
+	"millrace/internal/regular"
+	"millrace/tfrecord"
+)
+
+// Suffix is what the name of an index file ends in.
+const Suffix = ".millrace-index"
+
+// IsIndex reports whether a path is that of an index file, or of one that is being
+// written.
+func IsIndex(path string) bool { return strings.HasSuffix(path, Suffix) }
+
+// CacheDir returns the folder of the user's cache directory that index files are
+// in, "" if the user has no cache directory. It is meant for [Options].
+func CacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "millrace", "index")
+}
+
+// beside returns the path of the index file in the folder of a data file.
+func beside(data string) string { return data + Suffix }
+
+// cached returns the path of the index file in a cache directory.
+func cached(dir, data string) (string, error) {
+	full, err := filepath.Abs(data)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(full)))+Suffix), nil
+}
+
+// read returns what an index file says. The error is fs.ErrNotExist if there is no
+// such file, and a *formatError if it is no index file.
+func read(path string, limit int64) (*contents, error) {
+	f, info, err := regular.Open(func() (fs.FileInfo, error) { return os.Stat(path) },
+		func() (*os.File, error) { return os.OpenFile(path, regular.Flags, 0) })
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > limit {
+		return nil, malformed("%d bytes are more than the index of a file of this size has", info.Size())
+	}
+	b := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil, malformed("it changed while it was read")
+	}
+	return decode(b)
+}
+
+// write writes an index file, whole or not at all. Who may read the data file may
+// read its index.
+func write(path string, c *contents, mode fs.FileMode) error {
+	b, err := c.encode()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(strings.TrimSuffix(path, Suffix))+".*"+Suffix)
+	if err != nil {
+		return ioError(path, err)
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Chmod(mode.Perm() &^ 0o111)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return ioError(path, err)
+	}
+	return nil
+}
+
+// save writes the index of a scanned file beside it or, if that is not allowed, to
+// the cache directory. It returns the path of the index file.
+func save(x *tfrecord.Index, cacheDir string) (string, error) {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(x.Path); err == nil {
+		mode = info.Mode()
+	}
+	c, path := contentsOf(x), beside(x.Path)
+	err := write(path, c, mode)
+	if err == nil || cacheDir == "" {
+		return path, err
+	}
+	if path, cerr := cached(cacheDir, x.Path); cerr == nil {
+		if cerr = os.MkdirAll(cacheDir, 0o755); cerr == nil {
+			if cerr = write(path, c, 0o600); cerr == nil {
+				return path, nil
+			}
+		}
+	}
+	return path, err
+}
+
+func ioError(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	e := millrace.Errorf(millrace.ErrIO, "%w", err)
+	e.Op, e.File = "write index", path
+	return e
+}

@@ -1,0 +1,74 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"millrace"
+	"millrace/tfrecord"
+)
+
+// sampled is how many headers of a plain file are compared with its index.
+const sampled = 8
+
+// misfit says why an index does not belong to a data file as it is now.
+type misfit struct {
+	what  string
+	older bool // the data file was written to, or is meant to be compressed in another way
+}
+
+func (e *misfit) Error() string { return e.what }
+
+// fits returns a *misfit if the index is not that of an open data file, as far as
+// its size, its time and a sample of its headers show.
+func (c *contents) fits(f *os.File, x *tfrecord.Index) error {
+	switch {
+	case c.compression != x.Compression:
+		return &misfit{fmt.Sprintf("it is that of a file with compression %s", c.compression), true}
+	case c.size != x.Size:
+		return &misfit{fmt.Sprintf("it is that of a file of %d bytes, which now has %d", c.size, x.Size), false}
+	case c.modTime.UnixNano() != x.ModTime.UnixNano():
+		return &misfit{"the file was written since", true}
+	case c.compression == tfrecord.None:
+		return c.sample(f)
+	}
+	return c.firstRecord(f, x)
+}
+
+// sample compares some headers of a plain file: the first, the last and others
+// between them.
+func (c *contents) sample(f *os.File) error {
+	last := c.layout.Records() - 1
+	steps := min(last, sampled-1)
+	for i := range steps + 1 {
+		record := int64(0)
+		if steps > 0 {
+			record = last/steps*i + last%steps*i/steps
+		}
+		same, err := c.layout.HasHeader(f, record)
+		if err != nil {
+			return err
+		}
+		if !same {
+			return &misfit{fmt.Sprintf("the file has another record %d", record), false}
+		}
+	}
+	return nil
+}
+
+// firstRecord compares the length of the first record of a compressed file.
+func (c *contents) firstRecord(f *os.File, x *tfrecord.Index) error {
+	r := tfrecord.NewReader(io.NewSectionReader(f, 0, x.Size), x.Path, &tfrecord.ReaderOptions{Compression: x.Compression})
+	data, err := r.Next()
+	switch {
+	case err == io.EOF && c.layout.Records() == 0:
+		return nil
+	case err == nil && c.layout.Records() > 0 && c.layout.Length(0) == int64(len(data)):
+		return nil
+	case errors.Is(err, millrace.ErrIO):
+		return err
+	}
+	return &misfit{"the file has another first record", false}
+}

@@ -1,0 +1,168 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+
+	"millrace"
+	"millrace/tfrecord"
+)
+
+// Options are the options of Scan. Nil and the zero value use index files that are
+// beside the data, and write none.
+type Options struct {
+	tfrecord.ReaderOptions
+	CacheDir  string      // index files of data in folders that cannot be written; "": none. See [CacheDir]
+	Layout    bool        // find out where each record is
+	Write     bool        // write an index file where there is none that fits
+	Rebuild   bool        // believe no index file
+	AllFaults bool        // go on after an error, and return the errors of all files
+	Warn      func(error) // is told of an index that contradicts its data, or cannot be written; one call at a time; nil: nobody
+}
+
+// File is what Scan found about one data file.
+type File struct {
+	*tfrecord.Index
+	IndexFile string // the index file that was believed or written; "": none
+	Believed  bool   // false: the data file was scanned
+}
+
+// Scan returns the number of records of each file, and with [Options.Layout] where
+// they are, in the order of paths. Where an index file fits its data the data file
+// is not scanned. Errors are those of [tfrecord.ScanAll]. A problem with an index file
+// is no error. Scan may be called concurrently.
+func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &scan{Options: o, files: make(map[*tfrecord.Index]string)}
+	all := &tfrecord.ScanAllOptions{ReaderOptions: o.ReaderOptions, AllFaults: o.AllFaults, Layout: o.Layout || o.Write}
+	if !o.Rebuild {
+		all.Known = s.known
+	}
+	found, err := tfrecord.ScanAll(ctx, paths, all)
+	if found == nil {
+		return nil, err
+	}
+	files := make([]File, len(found))
+	for i, x := range found {
+		if x == nil {
+			continue // with AllFaults, a bad file
+		}
+		files[i] = File{Index: x}
+		if files[i].IndexFile, files[i].Believed = s.files[x]; !files[i].Believed && o.Write {
+			files[i].IndexFile = s.write(x)
+		}
+		if !o.Layout {
+			x.Layout = nil
+		}
+	}
+	return files, err
+}
+
+// scan is one call of Scan.
+type scan struct {
+	*Options
+	mu    sync.Mutex
+	files map[*tfrecord.Index]string // the index files that were believed
+}
+
+// known fills in what the index file of an open data file says, if there is one that
+// fits.
+func (s *scan) known(f *os.File, x *tfrecord.Index) bool {
+	for _, path := range s.places(x.Path) {
+		c, err := read(path, maxSize(x.Size, x.Compression))
+		if err == nil {
+			err = c.fits(f, x)
+		}
+		if err == nil && s.fill(x, c) {
+			s.mu.Lock()
+			s.files[x] = path
+			s.mu.Unlock()
+			return true
+		}
+		if err != nil && !harmless(err) {
+			s.warn(path, err)
+		}
+	}
+	return false
+}
+
+// harmless reports whether an index is not believed for a reason that the user need
+// not know: there is none, or it is older than the data or than this program.
+func harmless(err error) bool {
+	var differs *misfit
+	var bad *formatError
+	switch {
+	case errors.As(err, &differs):
+		return differs.older
+	case errors.As(err, &bad):
+		return bad.other
+	}
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// places returns where the index of a data file may be.
+func (s *scan) places(data string) []string {
+	places := []string{beside(data)}
+	if s.CacheDir != "" {
+		if path, err := cached(s.CacheDir, data); err == nil {
+			places = append(places, path)
+		}
+	}
+	return places
+}
+
+// fill copies what an index file says. It returns false for a record that is larger
+// than the limit: the scan tells the user.
+func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
+	limit := s.MaxRecordBytes
+	if limit <= 0 {
+		limit = tfrecord.DefaultMaxRecordBytes
+	}
+	most, bytes := int64(0), int64(0)
+	for _, n := range c.layout.Lengths() {
+		most, bytes = max(most, int64(n)), bytes+int64(n)
+	}
+	if most > limit {
+		return false
+	}
+	x.Records, x.MaxRecord, x.DataBytes, x.Members = c.layout.Records(), most, bytes, c.members
+	if s.Layout {
+		x.Layout = c.layout
+	}
+	return true
+}
+
+// write writes the index of a scanned file and returns where, "" if nowhere.
+func (s *scan) write(x *tfrecord.Index) string {
+	path, err := save(x, s.CacheDir)
+	if err == nil {
+		return path
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Warn != nil {
+		s.Warn(err)
+	}
+	return ""
+}
+
+// warn tells that an index file is not believed.
+func (s *scan) warn(path string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Warn == nil {
+		return
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	e := millrace.Errorf(millrace.ErrCorrupt, "the index is not used: %w", err)
+	e.File = path
+	s.Warn(e)
+}

@@ -1,0 +1,114 @@
+package tfrecord
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+
+	"millrace"
+)
+
+// Layout says where every record of a file is. It keeps the lengths of the records,
+// from which the offsets follow: a record begins where the one before it ends. So a
+// Layout takes 4 bytes a record, and 8 bytes for every 64th. Its methods may be called
+// concurrently, but for Append.
+type Layout struct {
+	lengths []uint32
+	marks   []int64 // offset of every record whose ordinal is a multiple of markEvery
+	end     int64   // where the next record begins
+}
+
+// markEvery is how many lengths are at most added up to find an offset.
+const markEvery = 64
+
+// MaxLayoutRecord is the greatest length that a Layout keeps.
+const MaxLayoutRecord = math.MaxUint32
+
+// Append adds a record of n data bytes, at most [MaxLayoutRecord].
+func (l *Layout) Append(n int64) {
+	if len(l.lengths)%markEvery == 0 {
+		l.marks = append(l.marks, l.end)
+	}
+	l.lengths = append(l.lengths, uint32(n))
+	l.end += n + frameSize
+}
+
+// Grow makes room for n more records.
+func (l *Layout) Grow(n int) {
+	l.lengths = slices.Grow(l.lengths, n)
+	l.marks = slices.Grow(l.marks, n/markEvery+1)
+}
+
+// Records returns the number of records.
+func (l *Layout) Records() int64 { return int64(len(l.lengths)) }
+
+// Length returns the data bytes of a record.
+func (l *Layout) Length(record int64) int64 { return int64(l.lengths[record]) }
+
+// Lengths returns the data bytes of all records. The caller must not change them.
+func (l *Layout) Lengths() []uint32 { return l.lengths }
+
+// Offset returns where the header of a record begins in the uncompressed file.
+func (l *Layout) Offset(record int64) int64 {
+	offset := l.marks[record/markEvery]
+	for _, n := range l.lengths[record-record%markEvery : record] {
+		offset += int64(n) + frameSize
+	}
+	return offset
+}
+
+// End returns where the last record ends: the size of the uncompressed file.
+func (l *Layout) End() int64 { return l.end }
+
+// HeaderDigest returns the SHA-256 of the headers of all records, 12 bytes each.
+func (l *Layout) HeaderDigest() [sha256.Size]byte {
+	digest := sha256.New()
+	block := make([]byte, 0, 1024*headerSize)
+	var h [headerSize]byte
+	for _, n := range l.lengths {
+		putHeader(&h, int(n))
+		if block = append(block, h[:]...); len(block) == cap(block) {
+			digest.Write(block)
+			block = block[:0]
+		}
+	}
+	digest.Write(block)
+	return [sha256.Size]byte(digest.Sum(nil))
+}
+
+// HasHeader reports whether an uncompressed file has the header of a record where the
+// Layout says. The error is one of reading, other than that the file ends before.
+func (l *Layout) HasHeader(r io.ReaderAt, record int64) (bool, error) {
+	var want, h [headerSize]byte
+	putHeader(&want, int(l.lengths[record]))
+	if _, err := r.ReadAt(h[:], l.Offset(record)); err == io.EOF {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return h == want, nil
+}
+
+// AppendBinary appends the lengths to b, as 4 bytes each, little endian.
+func (l *Layout) AppendBinary(b []byte) ([]byte, error) {
+	b = slices.Grow(b, 4*len(l.lengths))
+	for _, n := range l.lengths {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	return b, nil
+}
+
+// ParseLayout reads what AppendBinary writes.
+func ParseLayout(b []byte) (*Layout, error) {
+	if len(b)%4 != 0 {
+		return nil, millrace.Errorf(millrace.ErrCorrupt, "%d bytes of lengths are no multiple of 4", len(b))
+	}
+	l := &Layout{}
+	l.Grow(len(b) / 4)
+	for ; len(b) > 0; b = b[4:] {
+		l.Append(int64(binary.LittleEndian.Uint32(b)))
+	}
+	return l, nil
+}
