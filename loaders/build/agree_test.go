@@ -139,7 +139,7 @@ func TestEnginesAgree(t *testing.T) {
 			args := measures(fixture.Object{"batch_size": 8, "chunk_size": 3, "chunk_step": 2})
 			delete(args, "target_batch_size")
 			return args
-		}(), `"n": {"dtype": "int64", "shape": [2], "values": [3, 1]}`},
+		}(), `"elements of has": {"dtype": "int64", "shape": [2], "values": [3, 1]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := newLists(t, tt.kind, tt.args, files...)

@@ -92,9 +92,12 @@ func TestProcessRecords(t *testing.T) {
 	}
 	fixed := newExamples(t, "", []string{"code", "small"}, fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": 4, "num_filenames_shuffle_buffer": 1, "num_mix_files": 1,
 		"secondary_features": []fixture.Object{{"to_name": "one", "type": "const", "args": fixture.Object{"shape": []int{}, "dtype": "int8", "value": 1}}}}, 1)
-	lists := newLists(t, "independent", fixture.Object{"padding": []fixture.Object{{"tensor": "pos", "value": -1}},
-		"primary_features": []fixture.Object{{"from_name": "pos", "to_name": "pos"}}}, []int{1})
-	unpadded := newLists(t, "independent", fixture.Object{"primary_features": []fixture.Object{{"from_name": "pos", "to_name": "pos"}}}, []int{1})
+	listed := func(args fixture.Object) *fixture.Dataset {
+		return newLists(t, "independent", only(args, "pos"), []int{1})
+	}
+	longest := listed(fixture.Object{"padding": []fixture.Object{{"tensor": "pos", "value": -1}}})
+	short := listed(fixture.Object{"padding": []fixture.Object{{"tensor": "pos", "shape": []int{2}}}})
+	unpadded := listed(nil)
 	for _, native := range []bool{false, true} {
 		for _, tt := range []struct {
 			from          *fixture.Dataset
@@ -104,7 +107,9 @@ func TestProcessRecords(t *testing.T) {
 			{fixed, [][]byte{numbered(6), numbered(2), numbered(9)},
 				`{"code": {"dtype": "uint32", "shape": [3, 2], "values": [4026531846, 4026531847, 4026531842, 4026531843, 4026531849, 4026531850]}, ` +
 					`"small": {"dtype": "int8", "shape": [3, 1], "values": [6, 2, 9]}, "one": {"dtype": "int8", "shape": [3], "values": [1, 1, 1]}}` + "\n", ""},
-			{lists, [][]byte{list(1, 2, 3), list(), list(4)}, `{"pos": {"dtype": "int32", "shape": [3, 3], "values": [1, 2, 3, -1, -1, -1, 4, -1, -1]}}` + "\n", ""},
+			{longest, [][]byte{list(1, 2, 3), list(), list(4)}, `{"pos": {"dtype": "int32", "shape": [3, 3], "values": [1, 2, 3, -1, -1, -1, 4, -1, -1]}}` + "\n", ""},
+			{short, [][]byte{list(1), list(1, 2)}, `{"pos": {"dtype": "int32", "shape": [2, 2], "values": [1, 0, 1, 2]}}` + "\n", ""},
+			{short, [][]byte{list(1), list(1, 2, 3)}, "", `tensor "pos": shape [3] is larger than its padding [2] in dimension 0`},
 			{unpadded, [][]byte{list(1, 2), list(3)}, "", `tensor "pos": examples of one batch differ in shape: [1] and [2]; set args.padding`},
 		} {
 			got, err := process(t, checked(t, tt.from, native), tt.records...)
