@@ -139,6 +139,52 @@ func TestArrange(t *testing.T) {
 	}
 }
 
+// TestLaplace checks that lengths rise in one bin and fall in the next, and that no
+// time goes into bins that no sequence is in.
+func TestLaplace(t *testing.T) {
+	lengths := make([]int32, 20)
+	for i := range lengths {
+		lengths[i] = int32(i)
+	}
+	for text, bin := range map[string]int{"laplace:4": 5, "laplace:.5": 5, "laplace:20": 1, "laplace:2147483647": 1} {
+		order, _ := chunks.ParseOrder(text)
+		places := order.Arrange(20, lengths, 1, 0)
+		for i := 0; i < 20 && bin > 1; i += bin {
+			part := slices.Clone(places[i : i+bin])
+			if slices.Sort(part); i/bin%2 == 1 {
+				slices.Reverse(part)
+			}
+			if !slices.Equal(part, places[i:i+bin]) {
+				t.Errorf("%s: bin %d is %v", text, i/bin, places[i:i+bin])
+			}
+		}
+		if slices.IsSorted(places) {
+			t.Errorf("%s: %v is not drawn", text, places)
+		}
+	}
+}
+
+// TestOrderProperties checks what an order says about itself.
+func TestOrderProperties(t *testing.T) {
+	type properties struct{ isDefault, drawn, needsLengths bool }
+	for text, want := range map[string]properties{
+		"default": {isDefault: true}, "reverse": {}, "random": {drawn: true}, "sorted": {needsLengths: true}, "sorted_reverse": {needsLengths: true},
+		"laplace:1": {drawn: true, needsLengths: true}, "laplace:.1": {drawn: true, needsLengths: true},
+	} {
+		order, err := chunks.ParseOrder(text)
+		if got := (properties{order.IsDefault(), order.Drawn(), order.NeedsLengths()}); err != nil || got != want || order.String() != text {
+			t.Errorf("%s: %v, %v, %+v; want %+v", text, order, err, got, want)
+		}
+	}
+	if !(chunks.Order{}).IsDefault() {
+		t.Error("the zero Order is not that of the data")
+	}
+	_, err := chunks.ParseOrder("longest")
+	if want := "there are the orders default, reverse, sorted, sorted_reverse, random, laplace, laplace:N and laplace:.N"; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
 // TestRandomOrderIsFair counts where each of four sequences comes.
 func TestRandomOrderIsFair(t *testing.T) {
 	const draws = 6000
