@@ -29,6 +29,11 @@ type ModelOptions struct {
 	SHA256     string   // of saved_model.pb or the GraphDef, in hexadecimal; "": not pinned
 	Runtime    *tfbridge.RuntimeOptions
 	Session    *tfbridge.SessionOptions // nil: soft placement and defaults, as in TensorFlow 2
+
+	// Inline makes Call execute operations in the calling thread. That suits small
+	// models, and programs that make as many calls at once as there are processors.
+	// See [tfbridge.Callable.Inline].
+	Inline bool
 }
 
 // check returns the options for package savedmodel.

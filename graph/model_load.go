@@ -56,6 +56,7 @@ func loadChecked(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 		}
 		return nil, loadError(checked.Dir, err)
 	}
+	m.saved.Inline = o.Inline
 	return m, nil
 }
 

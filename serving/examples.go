@@ -45,7 +45,7 @@ func (v *Version) predictRecords(ctx context.Context, signature string, inputs m
 	t, ok := inputs[pipeline.Input].(*tfbridge.Tensor)
 	if !ok && inputs[pipeline.Input] != nil {
 		var err error
-		if t, err = graph.InputTensor(v.model.Signatures()[signature].Inputs[pipeline.Input], inputs[pipeline.Input]); err != nil {
+		if t, err = graph.InputTensor(v.signatures[signature].Inputs[pipeline.Input], inputs[pipeline.Input]); err != nil {
 			return nil, invalid("input %q: %w", pipeline.Input, err)
 		}
 		defer t.Close()

@@ -170,6 +170,13 @@ func (m *model) numbers() []int64 {
 	return numbers
 }
 
+// Serves reports whether there is a model of this name.
+func (s *Server) Serves(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.models[name] != nil
+}
+
 // Models returns the names of the models, sorted.
 func (s *Server) Models() []string {
 	s.mu.Lock()

@@ -29,6 +29,7 @@ type Version struct {
 	onlyBatches bool               // every signature has a batcher
 	pipeline    *pipeline.Pipeline // nil: the model has no loader
 	meta        []byte             // a serialized MetaGraphDef
+	signatures  map[string]tfbridge.Signature
 
 	// The server's lock guards what follows.
 	state   State
@@ -39,8 +40,9 @@ type Version struct {
 	stop    context.CancelCauseFunc // ends loading
 }
 
-// Signatures returns the signatures of the model by key.
-func (v *Version) Signatures() map[string]tfbridge.Signature { return v.model.Signatures() }
+// Signatures returns the signatures of the model by key. Do not change the map: all
+// callers get the same.
+func (v *Version) Signatures() map[string]tfbridge.Signature { return v.signatures }
 
 // MetaGraph returns a description of the model: a serialized MetaGraphDef message.
 func (v *Version) MetaGraph() []byte { return v.meta }
@@ -157,6 +159,7 @@ func (v *Version) loadOnce(ctx context.Context) error {
 	if err := v.addLoader(); err != nil {
 		return errors.Join(err, v.close())
 	}
+	v.signatures = model.Signatures()
 	if err := v.makeBatchers(); err != nil {
 		return errors.Join(err, v.close())
 	}
@@ -177,7 +180,7 @@ func (v *Version) makeBatchers() error {
 	if shared == nil || err != nil {
 		return err
 	}
-	for key := range v.model.Signatures() {
+	for key := range v.signatures {
 		options := *shared
 		if v.Loader(key) != nil && !v.pipeline.Joinable(options.PadVariableLengthInputs) {
 			o.Logger.Info("no batching", slog.String("model", v.Name), slog.Int64("version", v.Number), slog.String("signature", key),
@@ -199,7 +202,7 @@ func (v *Version) makeBatchers() error {
 			v.batchers[key] = b
 		}
 	}
-	v.onlyBatches = len(v.batchers) > 0 && len(v.batchers) == len(v.model.Signatures())
+	v.onlyBatches = len(v.batchers) > 0 && len(v.batchers) == len(v.signatures)
 	return nil
 }
 

@@ -21,6 +21,9 @@ type SavedModel struct {
 	Signatures map[string]Signature
 	// MetaGraph describes the model: a serialized MetaGraphDef message.
 	MetaGraph []byte
+	// Inline makes Run execute operations in the calling thread, as
+	// [Callable.Inline] does. Set it before the first Run.
+	Inline bool
 
 	prepared sync.Map // of *preparedSignature by preparedKey
 }

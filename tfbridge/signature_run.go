@@ -115,6 +115,9 @@ func (m *SavedModel) prepare(key string, outputs []string) (*preparedSignature, 
 		if p.call, err = m.Session.Prepare(feeds, fetches, nil); err != nil {
 			return nil, errSignature(key, "", err)
 		}
+		if m.Inline {
+			p.call.Inline()
+		}
 	}
 	m.prepared.Store(prepared, p)
 	return p, nil

@@ -191,6 +191,15 @@ func (t *Tensor) Shape() []int64 {
 	return append([]int64(nil), t.dims()...)
 }
 
+// AppendShape appends the dimensions to a slice and returns it. With room in the
+// slice it allocates nothing.
+func (t *Tensor) AppendShape(shape []int64) []int64 {
+	if t == nil {
+		return shape
+	}
+	return append(shape, t.dims()...)
+}
+
 // dims returns the dimensions without a copy.
 func (t *Tensor) dims() []int64 {
 	if t.rank <= len(t.few) {

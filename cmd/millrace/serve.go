@@ -131,7 +131,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.BoolVar(&f.futureLabels, "allow_version_labels_for_unavailable_models", false, "accept labels of versions that are not there yet")
 	s.StringVar(&f.tags, "saved_model_tags", "", "`TAGS` of the model's meta graph, separated by commas")
 	s.IntVar(&f.intra, "tensorflow_intra_op_parallelism", 0, "threads of one operation (0: TensorFlow decides)")
-	s.IntVar(&f.inter, "tensorflow_inter_op_parallelism", 0, "operations that run at a time (0: TensorFlow decides)")
+	s.IntVar(&f.inter, "tensorflow_inter_op_parallelism", 0, "operations that run at a time (0: TensorFlow decides; with batching those of a batch run one after the other)")
 	s.BoolVar(&f.tensorBytes, "enable_serialization_as_tensor_content", false, "gRPC answers with numbers in tensor_content")
 	s.StringVar(&f.sslFile, "ssl_config_file", "", "`FILE` with an SSLConfig: gRPC by TLS or mutual TLS")
 	s.StringArrayVar(&f.allow, "allow-op", nil, "allow the operation `NAME` although it touches the host; may be repeated")
@@ -188,6 +188,7 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 	}
 	if f.batching {
 		o.Batching = &batching.Options{}
+		o.Model.Inline = f.inter == 0 // batches run beside each other, so operations need not
 		if f.ownBatching {
 			o.ModelBatching = configfile.ReadModelBatching
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,7 +76,7 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 		return err
 	}
 	defer stopTraces()
-	if s.metrics, err = metrics.New(s.registry, s.names); err != nil {
+	if s.metrics, err = metrics.New(s.registry, s.serves); err != nil {
 		return err
 	}
 	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -124,13 +125,8 @@ func (s *modelServer) loggedRequests() []prometheus.Collector {
 	}
 }
 
-// names returns the names of the models.
-func (s *modelServer) names() []string {
-	if s.models == nil {
-		return nil
-	}
-	return s.models.Models()
-}
+// serves reports whether there is a model of this name.
+func (s *modelServer) serves(name string) bool { return s.models != nil && s.models.Serves(name) }
 
 // listen begins to answer requests.
 func (s *modelServer) listen() error {
@@ -173,18 +169,24 @@ func (s *modelServer) open(name string, port int) (net.Listener, error) {
 
 // handler returns the HTTP paths. A request for a prediction has a time limit.
 func (s *modelServer) handler(timeout time.Duration) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/", page.NewHandler(s.models))
-	mux.Handle("/v1/", restapi.NewHandler(s.models, &restapi.Options{
+	api := restapi.NewHandler(s.models, &restapi.Options{
 		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log, Tracer: s.tracer,
 		OnRequest: func(r restapi.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		},
-	}))
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/", page.NewHandler(s.models))
 	figures := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 	mux.Handle("GET /metrics", figures)
 	mux.Handle("GET /monitoring/prometheus/metrics", figures) // TensorFlow Serving's path
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") { // a ServeMux allocates memory to find that out
+			api.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // reread reads the config file of models again and again.

@@ -42,7 +42,11 @@ func newBatch(q *queue, waited time.Duration) *batch {
 
 // add adds the next rows of a request.
 func (b *batch) add(r *request, rows int64) {
-	p := &part{request: r, batch: b, start: r.taken, rows: rows}
+	p := &r.first
+	if len(r.parts) > 0 {
+		p = &part{}
+	}
+	*p = part{request: r, batch: b, start: r.taken, rows: rows}
 	b.parts = append(b.parts, p)
 	b.rows += rows
 	b.present++
@@ -139,20 +143,26 @@ func (b *batch) call(inputs []*tfbridge.Tensor) (outputs []*tfbridge.Tensor, err
 
 // split returns the rows of the outputs that belong to each part.
 func split(parts []*part, outputs []*tfbridge.Tensor) ([][]*tfbridge.Tensor, error) {
+	all := make([]*tfbridge.Tensor, len(parts)*len(outputs))
 	results := make([][]*tfbridge.Tensor, len(parts))
-	start := int64(0)
-	for i, p := range parts {
-		for _, t := range outputs {
-			rows, err := sliceRows(t, start, p.rows)
+	for i := range parts {
+		results[i] = all[i*len(outputs) : (i+1)*len(outputs)]
+	}
+	for j, t := range outputs {
+		shape := t.Shape()
+		row, start := elements(shape[1:]), int64(0)
+		for i, p := range parts {
+			shape[0] = p.rows
+			rows, err := filled(t.DataType(), shape, func(to *tfbridge.Tensor) error {
+				return to.CopyElements(0, t, start*row, p.rows*row)
+			})
 			if err != nil {
-				for _, made := range results {
-					closeAll(made)
-				}
+				closeAll(all)
 				return nil, err
 			}
-			results[i] = append(results[i], rows)
+			results[i][j] = rows
+			start += p.rows
 		}
-		start += p.rows
 	}
 	return results, nil
 }

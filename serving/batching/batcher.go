@@ -94,6 +94,7 @@ func (b *Batcher) Admit() error {
 // tensors that were made of Go values.
 func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridge.Tensor, err error) {
 	r = &request{rows: -1, enqueued: time.Now(), done: make(chan struct{})}
+	r.inputs = make([]*tfbridge.Tensor, 0, len(inputs))
 	for name := range inputs {
 		if _, ok := b.signature.infos.Inputs[name]; !ok {
 			return nil, made, b.signature.tensorErrorf(name, "no such input; the signature has %q", b.signature.inputs)

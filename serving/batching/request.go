@@ -21,7 +21,8 @@ type request struct {
 	place   *list.Element
 	taken   int64 // rows that are in batches
 	parts   []*part
-	pending int // parts whose batch has not ended
+	first   part // memory of the first of them
+	pending int  // parts whose batch has not ended
 	left    bool
 	err     error
 }
@@ -51,9 +52,10 @@ func (g *group) head() *request { return g.requests.Front().Value.(*request) }
 // same dimensions after the first or, if they are padded, as many. What has no
 // element to pad with is not padded.
 func shapeKey(inputs []*tfbridge.Tensor, padded bool) []byte {
+	var room [8]int64
 	key := make([]byte, 0, 32)
 	for _, t := range inputs {
-		shape := t.Shape()
+		shape := t.AppendShape(room[:0])
 		key = binary.AppendUvarint(key, uint64(len(shape)))
 		if padded && t.NumElements() > 0 {
 			key = append(key, 1)

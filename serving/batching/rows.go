@@ -39,9 +39,10 @@ func filled(dt tfbridge.DataType, shape []int64, fill func(to *tfbridge.Tensor) 
 
 // longest returns the shape that holds each of the parts' rows of input i.
 func longest(parts []*part, i int) []int64 {
+	var room [8]int64
 	shape := parts[0].request.inputs[i].Shape()
 	for _, p := range parts[1:] {
-		for d, n := range p.request.inputs[i].Shape() {
+		for d, n := range p.request.inputs[i].AppendShape(room[:0]) {
 			shape[d] = max(shape[d], n)
 		}
 	}
@@ -52,7 +53,8 @@ func longest(parts []*part, i int) []int64 {
 // pads them with the tensor's first element.
 func copyRows(to *tfbridge.Tensor, at int64, p *part, i int) error {
 	from := p.request.inputs[i]
-	have, want := from.Shape()[1:], to.Shape()[1:]
+	var room [2][8]int64 // for usual ranks
+	have, want := from.AppendShape(room[0][:0])[1:], to.AppendShape(room[1][:0])[1:]
 	row, wide := elements(have), elements(want)
 	if slices.Equal(have, want) {
 		return to.CopyElements(at*row, from, p.start*row, p.rows*row)
@@ -101,16 +103,6 @@ func copyBlock(to *tfbridge.Tensor, at int64, want []int64, from *tfbridge.Tenso
 		}
 	}
 	return nil
-}
-
-// sliceRows returns a copy of rows of a tensor.
-func sliceRows(t *tfbridge.Tensor, start, rows int64) (*tfbridge.Tensor, error) {
-	shape := t.Shape()
-	shape[0] = rows
-	row := elements(shape[1:])
-	return filled(t.DataType(), shape, func(to *tfbridge.Tensor) error {
-		return to.CopyElements(0, t, start*row, rows*row)
-	})
 }
 
 // joinParts returns output i of a request that was split, in one tensor.

@@ -84,14 +84,15 @@ func (s *signature) call(ctx context.Context, inputs []*tfbridge.Tensor) ([]*tfb
 
 // checkInput compares a tensor with the signature and with the request's others.
 func (s *signature) checkInput(r *request, name string, t *tfbridge.Tensor) error {
-	info, shape := s.infos.Inputs[name], t.Shape()
+	var room [8]int64
+	info, shape := s.infos.Inputs[name], t.AppendShape(room[:0])
 	switch {
 	case !t.IsOpen():
 		return s.tensorErrorf(name, "the tensor is nil or closed")
 	case t.DataType() != info.DType:
 		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, t)
 	case !info.Shape.Accepts(shape):
-		return s.tensorErrorf(name, "takes shape %v, got %v", info.Shape, shape)
+		return s.tensorErrorf(name, "takes shape %v, got %v", info.Shape, t.Shape())
 	case len(shape) == 0:
 		return s.tensorErrorf(name, "the first dimension is the rows of a batch, got a scalar")
 	case r.rows >= 0 && shape[0] != r.rows:

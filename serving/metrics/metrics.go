@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 
 // Metrics are the metrics of one server. Many goroutines may use them.
 type Metrics struct {
-	models   func() []string
+	serves   func(model string) bool
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	batches  *prometheus.CounterVec
@@ -27,16 +26,16 @@ type Metrics struct {
 }
 
 // New returns metrics that a registry collects, and with them the memory of
-// TensorFlow's tensors that Go holds. models returns the names of the models that
-// there are: a request for another one counts for no model, so that clients cannot
-// make up any number of time series. It is an error if the registry has such
+// TensorFlow's tensors that Go holds. serves reports whether there is a model of a
+// name: a request for another one counts for no model, so that clients cannot make
+// up any number of time series. It is an error if the registry has such
 // metrics already.
-func New(registry prometheus.Registerer, models func() []string) (*Metrics, error) {
+func New(registry prometheus.Registerer, serves func(model string) bool) (*Metrics, error) {
 	r := &registering{registry: registry}
 	batch := []string{"model", "version", "signature"}
 	seconds := prometheus.ExponentialBuckets(1e-4, 2, 18) // 0.1 ms to 13 s
 	m := &Metrics{
-		models:   models,
+		serves:   serves,
 		requests: r.counter("requests_total", "Requests that were answered, by status code.", "entrypoint", "method", "model", "code"),
 		latency:  r.histogram("request_duration_seconds", "Time to answer a request.", seconds, "entrypoint", "method", "model"),
 		batches:  r.counter("batches_total", "Batches that were run.", "model", "version", "signature", "ok"),
@@ -85,7 +84,7 @@ type Request struct {
 
 // Request counts a request.
 func (m *Metrics) Request(r Request) {
-	if !slices.Contains(m.models(), r.Model) {
+	if !m.serves(r.Model) {
 		r.Model = ""
 	}
 	m.requests.WithLabelValues(r.Entrypoint, r.Method, r.Model, r.Code.Error()).Inc()

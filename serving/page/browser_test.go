@@ -61,7 +61,7 @@ func chromium(t *testing.T) string {
 func TestBrowser(t *testing.T) {
 	s := start(t, map[string]string{odd: "constant", "linear": "linear", "two_signatures": "two_signatures"})
 	registry := prometheus.NewRegistry()
-	m, err := metrics.New(registry, s.Models)
+	m, err := metrics.New(registry, s.Serves)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,13 @@ import (
 // firstRead is how much memory a body gets before more of it has come.
 const firstRead = 1 << 20
 
-// body returns the body of the request, decompressed. It is valid until recycle.
+// body returns the body of the request, decompressed. It is valid until the
+// answer is sent.
 func (c *call) body() ([]byte, error) {
-	var from io.Reader = http.MaxBytesReader(c.writer, c.request.Body, c.options.MaxBodyBytes)
+	var from io.Reader = c.request.Body
+	if n := c.request.ContentLength; n < 0 || n > c.options.MaxBodyBytes {
+		from = http.MaxBytesReader(c.writer, c.request.Body, c.options.MaxBodyBytes)
+	}
 	switch encoding := c.request.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
 	case "", "identity":
 	case "gzip":
@@ -27,37 +31,31 @@ func (c *call) body() ([]byte, error) {
 	default:
 		return nil, invalid("Content-Encoding %q is not supported, gzip is", encoding)
 	}
-	c.text, _ = c.texts.Get().(*bytes.Buffer)
-	if c.text == nil {
-		c.text = new(bytes.Buffer)
-	}
+	text := &c.scratch.text
 	if n := c.request.ContentLength; n > 0 { // what a client claims is no reason to allocate it
-		c.text.Grow(int(min(n, firstRead)) + bytes.MinRead)
+		text.Grow(int(min(n, firstRead)) + bytes.MinRead)
 	}
-	if _, err := c.text.ReadFrom(from); err != nil {
+	if _, err := text.ReadFrom(from); err != nil {
 		return nil, invalid("the body: %w", err)
 	}
-	return c.text.Bytes(), nil
+	return text.Bytes(), nil
 }
 
-// recycle keeps the memory of the body for another request, unless it is large.
-func (c *call) recycle() {
-	if c.text != nil && c.text.Cap() <= 2*firstRead {
-		c.text.Reset()
-		c.texts.Put(c.text)
-	}
-	c.text = nil
-}
-
-// minCompressed is how long an answer is at least that is compressed.
+// minCompressed is how long an answer is at least that is compressed. For shorter
+// ones net/http finds out the Content-Length.
 const minCompressed = 1024
+
+// vary is a header's value that answers share.
+var vary = []string{"Accept-Encoding"}
 
 // send sends an answer, compressed if the client takes that.
 func (c *call) send(status int, body []byte) error {
 	header := c.writer.Header()
-	header.Add("Vary", "Accept-Encoding")
+	header["Vary"] = vary
 	if len(body) < minCompressed || !acceptsGzip(c.request.Header) {
-		header.Set("Content-Length", strconv.Itoa(len(body)))
+		if len(body) >= minCompressed {
+			header.Set("Content-Length", strconv.Itoa(len(body)))
+		}
 		c.writer.WriteHeader(status)
 		_, err := c.writer.Write(body)
 		return err

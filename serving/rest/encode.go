@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -74,15 +73,22 @@ func appendNamed(b []byte, writers []*writer, value func([]byte, *writer) []byte
 type writer struct {
 	name    string
 	shape   []int64
+	room    [8]int64 // for shape
 	at      int64
 	element func(b []byte, i int64) []byte
 }
 
 // writersOf returns the writers of tensors by name.
 func writersOf(outputs map[string]*tfbridge.Tensor) ([]*writer, error) {
-	var writers []*writer
-	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		w := &writer{name: name, shape: outputs[name].Shape()}
+	names := make([]string, 0, 8)
+	for name := range outputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	writers := make([]*writer, 0, len(names))
+	for _, name := range names {
+		w := &writer{name: name}
+		w.shape = outputs[name].AppendShape(w.room[:0])
 		var err error
 		if w.element, err = elementsOf(name, outputs[name]); err != nil {
 			return nil, invalid("output %q: %w", name, err)

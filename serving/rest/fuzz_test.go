@@ -102,7 +102,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		tensors, err := r.tensors(infos)
+		tensors, err := r.tensors(infos, &scratch{})
 		if err == nil && len(tensors) != len(infos) {
 			t.Errorf("%q: %d tensors", text, len(tensors))
 		}

@@ -15,9 +15,6 @@ import (
 	"millrace/tfbridge"
 )
 
-// firstAnswer is how much memory an answer begins with.
-const firstAnswer = 512
-
 // predict answers a request for a prediction.
 func (c *call) predict(ctx context.Context) ([]byte, error) {
 	text, err := c.body()
@@ -43,7 +40,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := r.tensors(infos)
+	tensors, err := r.tensors(infos, c.scratch)
 	defer closeAll(tensors)
 	if err != nil {
 		return nil, cmp.Or(r.syntax(), err)
@@ -53,11 +50,20 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer closeAll(outputs)
-	answer := make([]byte, 0, firstAnswer)
+	return c.answerOf(r, outputs)
+}
+
+// answerOf returns the outputs in the format that the request has.
+func (c *call) answerOf(r *request, outputs map[string]*tfbridge.Tensor) (answer []byte, err error) {
 	if r.found["instances"] != nil {
-		return appendRows(answer, outputs)
+		answer, err = appendRows(c.scratch.answer[:0], outputs)
+	} else {
+		answer, err = appendColumns(c.scratch.answer[:0], outputs)
 	}
-	return appendColumns(answer, outputs)
+	if err == nil {
+		c.scratch.answer = answer
+	}
+	return answer, err
 }
 
 // predictExamples answers a request of Examples to a signature with a loader.
@@ -147,14 +153,14 @@ func parseRequest(text []byte, keys ...string) (*request, error) {
 	if s.peek() == 0 {
 		return nil, s.errorf("The document is empty")
 	}
-	seen := map[string]bool{} // of the keys that mean something
+	seen := make([]string, 0, 8) // of the keys that mean something
 	err := s.object(func(key string) error {
 		known := key == "signature_name" || slices.Contains(keys, key)
 		switch {
-		case known && seen[key]:
+		case known && slices.Contains(seen, key):
 			return s.errorf("the body has %q twice", key)
 		case key == "signature_name":
-			seen[key] = true
+			seen = append(seen, key)
 			if s.peek() != '"' {
 				return s.errorf("'signature_name' key must be a string value.")
 			}
@@ -162,7 +168,7 @@ func parseRequest(text []byte, keys ...string) (*request, error) {
 			r.signature = string(name)
 			return err
 		case known:
-			seen[key] = true
+			seen = append(seen, key)
 			s.peek()
 			r.found[key] = &scanner{text: text, at: s.at, depth: s.depth}
 			if jumped := key == "instances" || key == "inputs"; jumped && s.jump() {
@@ -200,7 +206,7 @@ func (r *request) inputInfos(v *serving.Version) (map[string]tfbridge.TensorInfo
 
 // tensors returns the inputs of the request. The caller closes them, also those
 // that come with an error.
-func (r *request) tensors(infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
+func (r *request) tensors(infos map[string]tfbridge.TensorInfo, m *scratch) (map[string]*tfbridge.Tensor, error) {
 	instances, inputs := r.found["instances"], r.found["inputs"]
 	switch {
 	case (instances == nil) == (inputs == nil):
@@ -210,7 +216,7 @@ func (r *request) tensors(infos map[string]tfbridge.TensorInfo) (map[string]*tfb
 		return columns(&s, infos)
 	}
 	s := *instances
-	return rows(&s, infos)
+	return rows(&s, infos, m)
 }
 
 // columns returns the tensors of "inputs": an object of them, or the only one.
@@ -255,7 +261,7 @@ func columns(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbr
 
 // rows returns the tensors of "instances": a list of objects with every input, or
 // of values for the only one.
-func rows(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
+func rows(s *scanner, infos map[string]tfbridge.TensorInfo, m *scratch) (map[string]*tfbridge.Tensor, error) {
 	if s.peek() != '[' {
 		return nil, s.errorf("Expecting 'instances' value to be an list/array")
 	}
@@ -268,11 +274,12 @@ func rows(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbridg
 		if err != nil {
 			return nil, err
 		}
-		b := newBuilder(infos[name].DType)
+		b := m.builder(newBuilder(infos[name].DType))
 		builders[name] = b
 		if err := b.add(s, 0); err != nil {
 			return nil, inputError(name, err)
 		}
+		m.numbers = b.raw
 		if b.shape[0] == 0 {
 			return nil, s.errorf("Nothing to predict: 'instances' value is an empty array")
 		}
