@@ -63,6 +63,12 @@ type servingRound struct {
 	GRPC     served `json:"millrace_grpc"`
 	Python   served `json:"fastapi"`
 	PythonNP served `json:"fastapi_batched"`
+
+	// The same within servingLimit.
+	BatchedWithin  served `json:"millrace_within"`
+	PythonWithin   served `json:"fastapi_within"`
+	PythonNPWithin served `json:"fastapi_batched_within"`
+
 	// Same is the share of the batched answers that equal the unbatched ones to the
 	// last bit. TensorFlow computes one row by another algorithm than several.
 	Same float64 `json:"same_answers"`
@@ -109,7 +115,9 @@ func (s *serving) round(ctx context.Context, r *servingRound, model string) erro
 	alone, batched := []string{"--model", "m=" + model}, []string{"--enable_batching", "--batching_parameters_file", s.batched}
 	answers := make([]string, servingBodies) // without batching, by request
 	err := s.with(func() (*server, error) { return startMillrace(ctx, s.program, alone...) }, func(at *server) (err error) {
-		r.Alone, err = s.load(ctx, at, 0, func(i int, body []byte) { answers[i] = string(body) })
+		l := saturation
+		l.onAnswer = func(i int, body []byte) { answers[i] = string(body) }
+		r.Alone, err = s.load(ctx, at, l)
 		return err
 	})
 	if err != nil {
@@ -117,15 +125,20 @@ func (s *serving) round(ctx context.Context, r *servingRound, model string) erro
 	}
 	same, all := 0, 0
 	err = s.with(func() (*server, error) { return startMillrace(ctx, s.program, append(alone, batched...)...) }, func(at *server) (err error) {
-		if r.Batched, err = s.load(ctx, at, 0, func(i int, body []byte) {
+		l := saturation
+		l.onAnswer = func(i int, body []byte) {
 			all++
 			if string(body) == answers[i] {
 				same++
 			}
-		}); err != nil {
+		}
+		if r.Batched, err = s.load(ctx, at, l); err != nil {
 			return err
 		}
-		if r.Half, err = s.load(ctx, at, r.Batched.RequestsPerS/2, nil); err != nil {
+		if r.Half, err = s.load(ctx, at, servingLoad{rate: r.Batched.RequestsPerS / 2, warm: servingWarm, duration: servingLatencyTime}); err != nil {
+			return err
+		}
+		if r.BatchedWithin, err = s.within(ctx, at, r.Batched.RequestsPerS); err != nil {
 			return err
 		}
 		r.GRPC, err = s.loadGRPC(ctx, at)
@@ -135,7 +148,7 @@ func (s *serving) round(ctx context.Context, r *servingRound, model string) erro
 		return err
 	}
 	r.Same = float64(same) / float64(all)
-	for batching, to := range map[bool]*served{false: &r.Python, true: &r.PythonNP} {
+	for batching, to := range map[bool][2]*served{false: {&r.Python, &r.PythonWithin}, true: {&r.PythonNP, &r.PythonNPWithin}} {
 		err := s.with(func() (*server, error) { return startPython(ctx, s.python, model, batching, runtime.NumCPU()) }, func(at *server) error {
 			theirs, err := at.predict(ctx, s.bodies[0])
 			if err != nil {
@@ -144,7 +157,10 @@ func (s *serving) round(ctx context.Context, r *servingRound, model string) erro
 			if err := sameAnswers([]byte(answers[0]), theirs); err != nil {
 				return err
 			}
-			*to, err = s.load(ctx, at, 0, nil)
+			if *to[0], err = s.load(ctx, at, saturation); err != nil {
+				return err
+			}
+			*to[1], err = s.within(ctx, at, to[0].RequestsPerS)
 			return err
 		})
 		if err != nil {
@@ -163,18 +179,24 @@ func (s *serving) with(start func() (*server, error), use func(*server) error) e
 	return errors.Join(use(at), at.stop())
 }
 
-// load measures a server, at a rate or, if that is 0, at its saturation. Every
-// request must be answered.
-func (s *serving) load(ctx context.Context, at *server, rate float64, onAnswer func(i int, body []byte)) (served, error) {
-	o := load.Options{Address: at.address, Connections: servingConnections, Rate: rate, Warm: servingWarm, Duration: servingTime}
-	if rate > 0 {
-		o.Duration = servingLatencyTime
-	}
+// servingLoad is what a server is measured with.
+type servingLoad struct {
+	rate           float64 // of arrivals; 0: connections ask again when they are answered
+	warm, duration time.Duration
+	onAnswer       func(i int, body []byte)
+}
+
+// saturation is the load of as many requests as a server answers.
+var saturation = servingLoad{warm: servingWarm, duration: servingTime}
+
+// load measures a server. Every request must be answered.
+func (s *serving) load(ctx context.Context, at *server, l servingLoad) (served, error) {
+	o := load.Options{Address: at.address, Connections: servingConnections, Rate: l.rate, Warm: l.warm, Duration: l.duration}
 	for _, body := range s.bodies {
 		o.Requests = append(o.Requests, load.Post(at.address, servingPath, body))
 	}
-	if onAnswer != nil {
-		o.OnAnswer = func(i, _ int, body []byte) { onAnswer(i, body) }
+	if l.onAnswer != nil {
+		o.OnAnswer = func(i, _ int, body []byte) { l.onAnswer(i, body) }
 	}
 	r, err := load.Run(ctx, o)
 	if err != nil {

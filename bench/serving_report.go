@@ -27,19 +27,24 @@ func servingRows() []row {
 		rate := of(func(r *servingRound) float64 { return r.Batched.RequestsPerS })
 		p99 := of(func(r *servingRound) float64 { return r.Batched.P99S })
 		name := "serve " + kind + ", "
+		within := of(func(r *servingRound) float64 { return r.BatchedWithin.RequestsPerS })
+		limited := fmt.Sprintf("%sp99 within %v, against FastAPI", name, servingLimit)
 		judged = append(judged,
-			row{name + "256 connections, against FastAPI", rate,
-				of(func(r *servingRound) float64 { return r.Python.RequestsPerS }), requestRate, target{atLeast: servingTarget}},
-			row{name + "p99 there", p99, of(func(r *servingRound) float64 { return r.Python.P99S }), milliseconds, target{atMost: 1}},
-			row{name + "256 connections, against FastAPI with NumPy batching", rate,
-				of(func(r *servingRound) float64 { return r.PythonNP.RequestsPerS }), requestRate, target{atLeast: servingTarget}},
-			row{name + "p99 there", p99, of(func(r *servingRound) float64 { return r.PythonNP.P99S }), milliseconds, target{atMost: 1}},
+			row{limited, within, of(func(r *servingRound) float64 { return r.PythonWithin.RequestsPerS }), requestRate, target{atLeast: servingTarget}},
+			row{limited + " with NumPy batching", within, of(func(r *servingRound) float64 { return r.PythonNPWithin.RequestsPerS }), requestRate, target{atLeast: servingTarget}},
 			row{name + "batching, against none", rate,
 				of(func(r *servingRound) float64 { return r.Alone.RequestsPerS }), requestRate, target{atLeast: batchingTarget}},
 		)
-		told = append(told, row{name + "by gRPC, against FastAPI with NumPy batching",
-			of(func(r *servingRound) float64 { return r.GRPC.RequestsPerS }),
-			of(func(r *servingRound) float64 { return r.PythonNP.RequestsPerS }), requestRate, target{}})
+		told = append(told,
+			row{name + "256 connections, against FastAPI", rate,
+				of(func(r *servingRound) float64 { return r.Python.RequestsPerS }), requestRate, target{}},
+			row{name + "p99 there", p99, of(func(r *servingRound) float64 { return r.Python.P99S }), milliseconds, target{atMost: 1}},
+			row{name + "256 connections, against FastAPI with NumPy batching", rate,
+				of(func(r *servingRound) float64 { return r.PythonNP.RequestsPerS }), requestRate, target{}},
+			row{name + "p99 there", p99, of(func(r *servingRound) float64 { return r.PythonNP.P99S }), milliseconds, target{atMost: 1}},
+			row{name + "by gRPC, against FastAPI with NumPy batching",
+				of(func(r *servingRound) float64 { return r.GRPC.RequestsPerS }),
+				of(func(r *servingRound) float64 { return r.PythonNP.RequestsPerS }), requestRate, target{}})
 		half := row{name + "p99 at half that load, against 1.3 times p50 plus the batching delay",
 			of(func(r *servingRound) float64 { return r.Half.P99S }),
 			of(func(r *servingRound) float64 { return halfLoadSlack*r.Half.P50S + servingDelay.Seconds() }),

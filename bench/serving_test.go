@@ -12,6 +12,10 @@ func servedRound(f float64) map[string]*servingRound {
 			Half:     served{P50S: 0.0018, P99S: 0.0043 / f},
 			Python:   served{RequestsPerS: 1e3, P99S: 0.03},
 			PythonNP: served{RequestsPerS: 1e3, P99S: 0.03},
+
+			BatchedWithin:  served{RequestsPerS: 8e3 * f},
+			PythonWithin:   served{RequestsPerS: 1e3},
+			PythonNPWithin: served{RequestsPerS: 1e3},
 		}
 	}
 	return all

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// Servers that are asked by 256 connections answer as fast as they can, but not with
+// the same latency: Python's p99 is then many times ours. Their throughput at equal
+// latency is the highest rate of requests, which arrive at random, whose p99 is
+// within a limit.
+const (
+	servingLimit      = 20 * time.Millisecond
+	servingSearches   = 5 // halves of the interval between 0 and the saturation
+	servingSearchWarm = 500 * time.Millisecond
+	servingSearchTime = 1500 * time.Millisecond
+)
+
+// within returns the load of the highest rate below most whose p99 is within the
+// limit, found by halving. If there is none its rate is 0.
+func (s *serving) within(ctx context.Context, at *server, most float64) (served, error) {
+	var best served
+	low, high := 0.0, most
+	for range servingSearches {
+		rate := (low + high) / 2
+		got, err := s.load(ctx, at, servingLoad{rate: rate, warm: servingSearchWarm, duration: servingSearchTime})
+		if err != nil {
+			return served{}, err
+		}
+		if got.P99S <= servingLimit.Seconds() {
+			low, best = rate, got
+		} else {
+			high = rate
+		}
+	}
+	return best, nil
+}
