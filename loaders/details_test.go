@@ -150,6 +150,33 @@ func TestOpenPlanWithScan(t *testing.T) {
 	}
 }
 
+// A plan's dataset is described with the batches that it gives, and what they cost.
+func TestExplainPlan(t *testing.T) {
+	testruntime.Need(t)
+	d := fixture.New(t)
+	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 8)...)
+	d.Save(t)
+	plan, problems := loaders.Check(d.Config(), nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	e, err := loaders.Explain(t.Context(), plan, nil, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Elements != 4 || e.Run.Name() != "Prefetch" || e.Run.Measured == nil || e.Run.Measured.Elements != 4 {
+		t.Errorf("%d batches; the last stage is %+v", e.Elements, e.Run)
+	}
+	if e, err = loaders.Explain(t.Context(), plan, nil, 0); err != nil || e.Elements != 0 || e.Run.Measured != nil {
+		t.Errorf("without a pass: %+v, %v", e, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e, err = loaders.Explain(ctx, plan, nil, 1); !errors.Is(err, millrace.ErrCanceled) || e != nil {
+		t.Errorf("canceled: %v, %v", e, err)
+	}
+}
+
 // What cannot be opened is an error of each way to open it, and leaves nothing.
 func TestWhatCannotBeOpened(t *testing.T) {
 	testruntime.Need(t)

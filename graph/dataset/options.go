@@ -178,3 +178,12 @@ func (o *Options) threading() *tfproto.ThreadingOptions {
 	}
 	return t
 }
+
+// TensorFlow rewrote a pipeline. It wraps AssertNextDataset.
+func (d *Dataset) AssertNext(names ...string) *Dataset {
+	d = d.orNone()
+	if len(names) == 0 {
+		return d.fail("Dataset.AssertNext", "there are no names")
+	}
+	return d.same("AssertNextDataset", nil, d.scope.Const(names))
+}

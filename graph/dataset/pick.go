@@ -224,3 +224,10 @@ func (d *Dataset) optional(i int64) *Dataset {
 	}, nil).Repeat(-1)
 	return values.Concatenate(none)
 }
+
+// IgnoreErrors drops elements that fail. An error while reading a file silently ends
+// that file, so count the elements.
+func (d *Dataset) IgnoreErrors() *Dataset {
+	d = d.orNone()
+	return d.same("IgnoreErrorsDataset", nil)
+}

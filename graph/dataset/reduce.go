@@ -119,3 +119,18 @@ func sameTypes(before, after []graph.Spec) error {
 	}
 	return nil
 }
+
+// Cardinality returns the number of elements as a scalar of int64: -1 if d is endless,
+// -2 if the number is unknown without reading.
+func (d *Dataset) Cardinality() tfbridge.Output {
+	d = d.orNone()
+	return d.scope.Op1("DatasetCardinality", nil, d.variant)
+}
+
+// AssertCardinality fails with code FailedPrecondition if d ends before or after n
+// elements. It tells a truncated file from a complete one. n is a scalar of int64; -1
+// means endless.
+func (d *Dataset) AssertCardinality(n tfbridge.Output) *Dataset {
+	d = d.orNone()
+	return d.same("AssertCardinalityDataset", nil, n)
+}

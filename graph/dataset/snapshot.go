@@ -125,3 +125,11 @@ func (d *Dataset) readerFunction(what string, fn ReaderFunc, shards int64) *grap
 		return []tfbridge.Output{all.variant}
 	})
 }
+
+// Cache keeps the elements of the first pass for later passes: in memory, or if filename
+// is not empty in files whose names begin with it. The first pass must run to the end.
+func (d *Dataset) Cache(filename string) *Dataset {
+	d = d.orNone()
+	cache := d.scope.Op1("DummyMemoryCache", nil)
+	return d.same("CacheDatasetV2", nil, d.scope.Const(filename), cache)
+}

@@ -61,6 +61,12 @@ func Seconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", s)
 }
 
+// Milliseconds is a duration to the microsecond, with three digits or more: "0.052 ms",
+// "43.1 ms", "1,204 ms".
+func Milliseconds(d time.Duration) string {
+	return Number(float64(d.Round(time.Microsecond))/float64(time.Millisecond)) + " ms"
+}
+
 // Rate is how many of n a second there were; 0 for no time at all.
 func Rate(n int64, d time.Duration) float64 {
 	if d <= 0 {

@@ -48,3 +48,13 @@ func TestSeconds(t *testing.T) {
 		t.Errorf("Rate: got %v", got)
 	}
 }
+
+func TestMilliseconds(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ms", 499: "0 ms", 1_234: "0.001 ms", 52_000: "0.052 ms", 43_100_000: "43.1 ms", 1_203_700_000: "1,204 ms",
+	} {
+		if got := figures.Milliseconds(d); got != want {
+			t.Errorf("%d ns: %s, want %s", int64(d), got, want)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 		return nil, b.fail(s.Err())
 	}
 	it := d.Iterator("iterator")
-	parts := &Parts{Plan: p, Scan: scan, Iterator: it, Group: b.group, Skip: b.skip, Probe: b.probe(l), checks: b.checks}
+	parts := &Parts{Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Probe: b.probe(l), checks: b.checks}
 	if known, ok := l.(placer); ok {
 		parts.Place = known.place(b)
 	}

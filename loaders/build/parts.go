@@ -13,6 +13,7 @@ import (
 type Parts struct {
 	Plan     *plan.Plan
 	Scan     *plan.Scan
+	Dataset  *dataset.Dataset // that Iterator is of
 	Iterator *dataset.Iterator
 	Tensors  []steps.NamedOutput // in the order of Plan.Tensors
 	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it

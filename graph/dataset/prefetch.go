@@ -5,6 +5,16 @@ import (
 	"millrace/tfbridge"
 )
 
+// Prefetch reads up to n elements ahead in the background. n may be [Autotune]; 0 means
+// no prefetching.
+func (d *Dataset) Prefetch(n int64) *Dataset {
+	d = d.orNone()
+	if n == 0 {
+		return d
+	}
+	return d.same("PrefetchDataset", nil, d.scope.Const(n)).neverEnds(d.endless)
+}
+
 // CopyToDevice gives the elements as they are on a device, such as "/gpu:0" or
 // "/cpu:1", while d itself stays on the first processor: what runs on that
 // device need not copy them. Only [Dataset.Prefetch] may follow, and the

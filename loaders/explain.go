@@ -1,0 +1,44 @@
+package loaders
+
+import (
+	"context"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/explain"
+	"millrace/tfbridge"
+)
+
+// Explain describes the dataset that a plan becomes, as TensorFlow builds and runs it.
+// With batches, it also takes so many of them, or one epoch if it has fewer or batches is
+// -1, and says what each stage cost. A nil scan has it look at the files first. See
+// [dataset.Dataset.Explain].
+//
+// It builds a pipeline of its own and closes it, as [TimeStages] does.
+func Explain(ctx context.Context, p *Plan, scan *Scan, batches int64) (*explain.Dataset, error) {
+	if batches != 0 {
+		p = p.MeasureTime()
+	}
+	if scan == nil {
+		var err error
+		if scan, err = p.Scan(ctx); err != nil {
+			return nil, err
+		}
+	}
+	g := tfbridge.NewGraph()
+	defer g.Close()
+	pipe, err := Build(graph.NewScopeWithGraph(g), p, scan)
+	if err != nil {
+		return nil, err
+	}
+	feeds := map[tfbridge.Output]*tfbridge.Tensor{}
+	for input, value := range map[tfbridge.Output]int64{pipe.Group: pipe.GroupSize, pipe.Skip: 0} {
+		t, err := tfbridge.NewTensor(value)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		feeds[input] = t
+	}
+	return pipe.Dataset.Explain(ctx, &dataset.ExplainOptions{Elements: batches, Feeds: feeds})
+}
