@@ -139,7 +139,7 @@ func TestEnginesAgree(t *testing.T) {
 			args := measures(fixture.Object{"batch_size": 8, "chunk_size": 3, "chunk_step": 2})
 			delete(args, "target_batch_size")
 			return args
-		}(), `"elements of has": {"dtype": "int64", "shape": [2], "values": [3, 1]}`},
+		}(), `"elements of pair": {"dtype": "int64", "shape": [2], "values": [6, 2]}, "elements of pos": {"dtype": "int64", "shape": [2], "values": [3, 1]}, "elements of has": {"dtype": "int64", "shape": [2], "values": [3, 1]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := newLists(t, tt.kind, tt.args, files...)
@@ -181,24 +181,42 @@ func TestErrorsOfBatches(t *testing.T) {
 	}
 }
 
-// A graph that has failed before is the error of building in it, with the config.
+// A graph that has failed before is the error of building in it, with the config,
+// whatever is built: no stage takes what is not there for its input.
 func TestBuildInAFailedGraph(t *testing.T) {
 	testruntime.Need(t)
-	d := newLists(t, "independent", fixture.Object{"padding": true}, []int{1})
-	p := checked(t, d, true)
+	window := fixture.Object{"min_window": 1, "max_window": 2, "padding": true}
+	equal := fixture.Object{"min_window": 2, "max_window": 2, "tail": "pad", "shuffle": true, "num_shuffle_buffer_elements": 2, "num_filenames_shuffle_buffer": 1, "num_mix_files": 1}
+	for _, d := range []*fixture.Dataset{
+		newLists(t, "independent", fixture.Object{"padding": true}, []int{1}),
+		newLists(t, "independent", fixture.Object{"padding": true, "bucket_by_length": fixture.Object{"tensor": "pos", "axis": 0, "boundaries": []int{2}}}, []int{1}),
+		newLists(t, "continuous_sequence", window, []int{3}),
+		newLists(t, "discrete_sequence", window, []int{3}),
+		newLists(t, "continuous_sequence", equal, []int{3}),
+		newLists(t, "chunked_sequence", allOutputs(fixture.Object{"batch_size": 4, "chunk_size": 2, "shuffle_chunks": 2, "partition_epoch": 2}), []int{3}),
+		newExamples(t, "independent", []string{"code", "tokens"}, fixture.Object{"padding": true}, 1),
+		newExamples(t, "independent", []string{"code", "small"}, nil, 1),
+		newExamples(t, "continuous_sequence", []string{"x"}, window, 3),
+		newExamples(t, "chunked_sequence", []string{"x", "small"}, fixture.Object{"batch_size": 4}, 3),
+	} {
+		for _, native := range []bool{false, true} {
+			buildInAFailedGraph(t, checked(t, d, native))
+		}
+	}
+}
+
+func buildInAFailedGraph(t *testing.T, p *loaders.Plan) {
+	t.Helper()
 	scan, err := p.Scan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, library := range []string{"", p.NativeLibrary} {
-		p.NativeLibrary = library
-		s := graph.NewScope()
-		defer s.Graph().Close()
-		s.UpdateErr("before", errors.New("it failed"))
-		pipe, err := loaders.Build(s, p, scan)
-		var e *millrace.Error
-		if pipe != nil || !errors.As(err, &e) || e.Class != millrace.ErrInternal || e.Loader != d.Config() || !strings.Contains(err.Error(), "it failed") {
-			t.Errorf("got %v, %v", pipe, err)
-		}
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	s.UpdateErr("before", errors.New("it failed"))
+	parts, err := loaders.Build(s, p, scan)
+	var e *millrace.Error
+	if parts != nil || !errors.As(err, &e) || e.Class != millrace.ErrInternal || e.Loader != p.Path || !strings.Contains(err.Error(), "it failed") {
+		t.Errorf("%s: got %v, %v", p.Path, parts, err)
 	}
 }

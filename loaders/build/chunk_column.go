@@ -104,9 +104,6 @@ func recordFrames(p *plan.Plan, name string) int64 {
 // each its values, and of a ragged one where each record begins in them. Behind
 // them come the places of the records.
 func (b *chunkBuilder) groupColumns(s *graph.Scope, group []tfbridge.Output) []tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
 	number, records, places := group[0], group[1], b.places(s, group)
 	features := b.parseRecords(s, records)
 	columns := make(map[string]column, len(b.plan.Tensors))

@@ -52,9 +52,6 @@ const rowsAtOnce = 64
 
 // cutGroup makes the rows of a group of sequences.
 func (b *chunkBuilder) cutGroup(s *graph.Scope, group []tfbridge.Output) []tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
 	columns := b.groupOf(group)
 	var lengths []tfbridge.Output
 	for i, c := range b.columns {
@@ -149,9 +146,6 @@ func (b *chunkBuilder) paddedLengths(s *graph.Scope, begins, ends tfbridge.Outpu
 // fillBatches joins a block to the rows that are left, and finds the batches
 // that are full.
 func (b *chunkBuilder) fillBatches(s *graph.Scope, kept, block []tfbridge.Output) (next, batches []tfbridge.Output) {
-	if s.Err() != nil {
-		return nil, nil
-	}
 	end := block[0]
 	all := []tfbridge.Output{end}
 	for i, x := range block[1:] {
@@ -211,9 +205,6 @@ func (b *chunkBuilder) budget() chunks.Budget {
 // rowBatches makes the batches whose bounds were found among the rows that
 // there are.
 func (b *chunkBuilder) rowBatches(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
-	if s.Err() != nil {
-		return dataset.FromVariant(s, tfbridge.Output{}, nil)
-	}
 	rows, bounds := args[:len(args)-1], args[len(args)-1]
 	begins, ends := graph.Subscript(s, bounds, graph.Until(-1)), graph.Subscript(s, bounds, graph.From(1))
 	is := graph.Equal(s, ends, graph.Subscript(s, bounds, graph.At(-1)))
@@ -226,9 +217,6 @@ func (b *chunkBuilder) rowBatches(s *graph.Scope, args []tfbridge.Output) *datas
 // rowBatch makes one batch: the plan's tensors of the rows from begin up to but
 // without end.
 func (b *chunkBuilder) rowBatch(s *graph.Scope, rows, batch []tfbridge.Output) []tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
 	begin, end, last := batch[0], batch[1], batch[2]
 	start := graph.Rows(s, rows[2], begin, end)
 	columns := make(map[string]column, len(b.plan.Tensors))

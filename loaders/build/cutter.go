@@ -46,9 +46,6 @@ func (c *cutter) initial(s *graph.Scope, block []graph.Spec) []tfbridge.Output {
 // begins and ends, and the tensors to cut them from, with offsets in place of
 // the lengths of lists.
 func (c *cutter) cut(s *graph.Scope, state, block []tfbridge.Output) (next, windows []tfbridge.Output) {
-	if s.Err() != nil {
-		return nil, nil
-	}
 	var tensors []tfbridge.Output
 	for i, kept := range state[cutterCounts:] {
 		tensors = append(tensors, graph.ConcatV2(s, []tfbridge.Output{kept, block[blockCounts+i]}, 0))

@@ -105,9 +105,6 @@ func (b *chunkBuilder) rowOffsets(s *graph.Scope, block []tfbridge.Output) []tfb
 // singlePlainRows makes a vector of variants of the rows of each column with
 // frames, so that rows can be elements.
 func (b *chunkBuilder) singlePlainRows(s *graph.Scope, block []tfbridge.Output) []tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
 	out, withOffsets := block[1:rowParts:rowParts], b.rowOffsets(s, block)
 	for i := rowParts; i < len(block); i++ {
 		if b.valuesAt(i) < 0 {
@@ -122,9 +119,6 @@ func (b *chunkBuilder) singlePlainRows(s *graph.Scope, block []tfbridge.Output) 
 
 // joinPlainRows makes a block of the elements that singlePlainRows makes.
 func (b *chunkBuilder) joinPlainRows(s *graph.Scope, rows []tfbridge.Output) []tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
 	block := append([]tfbridge.Output{s.Const(false)}, rows[:rowParts-1]...)
 	for i, x := range rows[rowParts-1:] {
 		c := &b.columns[i]
