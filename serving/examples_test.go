@@ -246,6 +246,43 @@ func TestLoaderSignatures(t *testing.T) {
 	}
 }
 
+// Regress and MultiInference take tf.Examples through a loader, and answer what
+// `millrace predict` computes from the same records.
+func TestLoaderRegression(t *testing.T) {
+	d, records := points(t, 3)
+	v := startLoader(t, "regressor", planOf(t, d))
+	list := &servingproto.ExampleList{}
+	for _, r := range records {
+		e := &tfproto.Example{}
+		if err := proto.Unmarshal(r, e); err != nil {
+			t.Fatal(err)
+		}
+		list.Examples = append(list.Examples, e)
+	}
+	input := &servingproto.Input{Kind: &servingproto.Input_ExampleList{ExampleList: list}}
+	regress := &servingproto.ModelSpec{Name: "m", SignatureName: "regress_examples"}
+	a, err := inference.Regress(t.Context(), v, &servingproto.RegressionRequest{ModelSpec: regress, Input: input})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := inference.MultiInference(t.Context(), v, &servingproto.MultiInferenceRequest{Input: input, Tasks: []*servingproto.InferenceTask{
+		{ModelSpec: regress, MethodName: "tensorflow/serving/regress"},
+		{ModelSpec: &servingproto.ModelSpec{Name: "m", SignatureName: "examples"}, MethodName: "tensorflow/serving/classify"},
+	}})
+	if err != nil || len(both.GetResults()) != 2 {
+		t.Fatalf("got %v, %v", both, err)
+	}
+	want := predicted(t, "regressor", "scores", d) // the value and its negative
+	for i := range records {
+		value := a.GetResult().GetRegressions()[i].GetValue()
+		again := both.Results[0].GetRegressionResult().GetRegressions()[i].GetValue()
+		classes := both.Results[1].GetClassificationResult().GetClassifications()[i].GetClasses()
+		if value != want[2*i] || again != value || len(classes) != 2 || classes[1].GetScore() != want[2*i+1] {
+			t.Errorf("example %d: got %v, %v, %v, want %v", i, value, again, classes, want[2*i:2*i+2])
+		}
+	}
+}
+
 func TestLoaderFeedsNoSignature(t *testing.T) {
 	d, _ := points(t, 1)
 	base := t.TempDir()

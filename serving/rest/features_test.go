@@ -122,4 +122,7 @@ func TestFeatureLists(t *testing.T) {
 	if got != want || !strings.HasPrefix(got, "200 ") {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}
+	if got := predict(`{"signature_name": "examples", "instances": [{"b64": "/w=="}]}`); !strings.Contains(got, "example 0: not a SequenceExample (byte 0)") {
+		t.Errorf("a record that is no SequenceExample: %s", got)
+	}
 }

@@ -531,9 +531,31 @@ def tables(path):
     save(m, path, train=train, serving_default=serve)
 
 
+def regressor(path):
+    """A weighted sum of points, without a matrix product: a row is computed alike in a batch of any size.
+
+    regress: xs float32[?, 2] -> outputs float32[?, 1]. serving_default: xs -> scores float32[?, 2].
+    """
+    m = tf.Module()
+    m.weights = tf.Variable([0.3, -1.7], name="weights")
+
+    def weighted(xs):
+        return xs[:, :1] * m.weights[0] + xs[:, 1:] * m.weights[1]
+
+    @tf.function(input_signature=[spec([None, 2], tf.float32, "xs")])
+    def regress(xs):
+        return {"outputs": weighted(xs)}
+
+    @tf.function(input_signature=[spec([None, 2], tf.float32, "xs")])
+    def classify(xs):
+        return {"scores": tf.concat([weighted(xs), -weighted(xs)], 1)}
+
+    save(m, path, serving_default=classify, regress=regress)
+
+
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
-          keras_export, examples, tables]
+          keras_export, examples, tables, regressor]
 
 
 def main(names):

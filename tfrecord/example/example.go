@@ -5,6 +5,8 @@ package example
 type Features struct {
 	record  []byte
 	entries []entry
+
+	sequence bool // the record is read as a SequenceExample
 }
 
 // entry is one entry of a map of features or feature lists: where in the
@@ -20,7 +22,7 @@ func (f *Features) name(i int) []byte {
 
 func (f *Features) value(i int) message {
 	at := f.entries[i].value
-	return message{record: f.record, pos: at.start, end: at.end}
+	return message{record: f.record, pos: at.start, end: at.end, sequence: f.sequence}
 }
 
 // Parse finds the features of an Example.
@@ -35,7 +37,7 @@ func Parse(record []byte) (*Features, error) {
 // Reset makes f the features of another Example, in the memory it has. After
 // an error it has none.
 func (f *Features) Reset(record []byte) error {
-	f.record, f.entries = record, f.entries[:0]
+	f.record, f.entries, f.sequence = record, f.entries[:0], false
 	m := message{record: record, end: len(record)}
 	for m.rest() > 0 {
 		var err error

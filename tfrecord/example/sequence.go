@@ -9,8 +9,8 @@ type SequenceExample struct {
 
 // ParseSequence finds the features of a SequenceExample.
 func ParseSequence(record []byte) (*SequenceExample, error) {
-	m := message{record: record, end: len(record)}
-	s := SequenceExample{Context: Features{record: record}, lists: Features{record: record}}
+	m := message{record: record, end: len(record), sequence: true}
+	s := SequenceExample{Context: Features{record: record, sequence: true}, lists: Features{record: record, sequence: true}}
 	for m.rest() > 0 {
 		var err error
 		switch m.record[m.pos] {

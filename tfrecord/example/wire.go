@@ -30,12 +30,18 @@ type message struct {
 	record []byte
 	pos    int
 	end    int
+
+	sequence bool // the record is read as a SequenceExample
 }
 
 // fault is an error at a byte of the record.
 func (m *message) fault(at int, format string, args ...any) error {
-	e := millrace.Errorf(millrace.ErrCorrupt, "not an Example (byte %d): %s; the record starts with %s",
-		at, fmt.Sprintf(format, args...), millrace.QuoteData(m.record))
+	form := LikeExample
+	if m.sequence {
+		form = LikeSequence
+	}
+	e := millrace.Errorf(millrace.ErrCorrupt, "not %v (byte %d): %s; the record starts with %s",
+		form, at, fmt.Sprintf(format, args...), millrace.QuoteData(m.record))
 	e.Op = "parse"
 	return e
 }
@@ -92,7 +98,7 @@ func (m *message) sub() (message, error) {
 	if err != nil {
 		return message{}, err
 	}
-	s := message{record: m.record, pos: m.pos, end: m.pos + n}
+	s := message{record: m.record, pos: m.pos, end: m.pos + n, sequence: m.sequence}
 	m.pos += n
 	return s, nil
 }
