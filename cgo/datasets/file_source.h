@@ -35,6 +35,9 @@ class FileSource : public ByteSource {
   // SeekTo has Read go on at an offset within the file.
   void SeekTo(int64_t offset) { at_ = offset; }
 
+  // size returns how many bytes the file had when it was opened.
+  int64_t size() const { return size_; }
+
   // at is where Read goes on.
   int64_t at() const { return at_; }
 
@@ -42,7 +45,7 @@ class FileSource : public ByteSource {
   FileSource(int fd, int64_t size) : fd_(fd), size_(size) {}
 
   const int fd_;
-  const int64_t size_;  // of the file when it was opened
+  const int64_t size_;
   int64_t at_ = 0;
 };
 

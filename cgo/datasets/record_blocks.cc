@@ -1,171 +1,241 @@
 #include "record_blocks.h"
 
-#include <sys/uio.h>
-
 #include <algorithm>
-#include <cstring>
 #include <new>
+#include <system_error>
 #include <utility>
-
-#include "crc32c.h"
-#include "record_frame.h"
 
 namespace millrace {
 namespace {
 
-constexpr uint64_t kMaxRecord = 256 << 20;  // a larger one is RecordWalk's
+// A piece is read in one call of the system. It is large enough that such a
+// call and the work of handing a block over do not matter, and small enough
+// that it is still in the processor's own cache when its checksums are
+// computed.
+constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kLeastPiece = 4 << 10;
 
-// A block of so many bytes keeps a few workers busy for a hundred times as long
-// as waking them takes, and still fits the last cache of most processors. Where
-// records are larger every thread gets one, up to a limit.
-constexpr size_t kBlockBytes = 2 << 20;
-constexpr size_t kMaxBlockBytes = 64 << 20;
-constexpr size_t kBlockRecords = 256;
+// So many blocks more than there are threads keep the threads busy while the
+// caller sleeps or is busy itself, and still fit the last cache of most
+// processors. Where records are large, every thread gets one, up to a limit.
+constexpr size_t kBlocksAhead = 6;
+constexpr size_t kBytesAhead = 4 << 20;
+constexpr size_t kMostBytesAhead = 64 << 20;
+
+// Threads returns how many threads to use, never more than there are
+// processors.
+size_t Threads(int64_t threads) {
+  const int64_t most = std::thread::hardware_concurrency();
+  return static_cast<size_t>(
+      std::clamp<int64_t>(threads, 1, std::max<int64_t>(most, 1)));
+}
 
 }  // namespace
 
-bool RecordSlot::Reserve(size_t bytes) {
-  if (capacity_ >= bytes) return true;
-  bytes_.reset();
-  capacity_ = 0;
-  bytes_.reset(new (std::nothrow) char[bytes]);
-  if (bytes_ == nullptr) return false;
-  capacity_ = bytes;
-  return true;
-}
-
-// Load reads and decodes the record that was found. Several slots may load at
-// once.
-void RecordSlot::Load() {
-  const size_t stored = length_ + kFooter;
-  if (!Reserve(stored)) return;
-  struct iovec part = {bytes_.get(), stored};
-  if (!file_->ReadParts(&part, 1, at_.offset + kHeader)) return;
-  const char* const data = bytes_.get();
-  if (MaskCrc(Crc32c(data, length_)) != LoadLittle<uint32_t>(data + length_)) {
-    return;
-  }
-  intact_ = true;
-  Decode({data, length_}, &fault_);
-}
-
-// Spares are the slots that nobody holds.
+// Spares are the blocks that nobody holds.
 struct RecordBlocks::Spares {
-  std::vector<std::unique_ptr<RecordSlot>> slots;
+  std::mutex mu;
+  std::vector<std::unique_ptr<RecordBlock>> blocks;  // guarded by mu
 };
 
 RecordBlocks::RecordBlocks(const FileList& files, size_t buffer_bytes,
-                           int64_t threads,
-                           std::function<std::unique_ptr<RecordSlot>()> make)
+                           int64_t threads, RecordBlock::MakeSlot make)
     : files_(files),
-      threads_(static_cast<size_t>(std::max<int64_t>(threads, 1))),
+      threads_(Threads(threads)),
       make_(std::move(make)),
       spares_(std::make_shared<Spares>()),
       walk_(files, buffer_bytes, OpenFile),
-      workers_(threads) {}
+      piece_(kPieceBytes) {}
+
+RecordBlocks::~RecordBlocks() {
+  {
+    const Lock lock(mu_);
+    closing_ = true;
+  }
+  room_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
 
 void RecordBlocks::Seek(const WalkPosition& at) {
-  block_.clear();
-  taken_ = 0;
-  file_ = nullptr;
-  open_ = -1;
+  Restart(at);
   position_ = at;
 }
 
-// Take returns a slot that comes back to the spares when nobody holds it.
-std::shared_ptr<RecordSlot> RecordBlocks::Take() {
-  std::unique_ptr<RecordSlot> slot;
-  if (spares_->slots.empty()) {
-    slot = make_();
-  } else {
-    slot = std::move(spares_->slots.back());
-    spares_->slots.pop_back();
+// Restart forgets what was read ahead, and has reading go on at a position.
+void RecordBlocks::Restart(const WalkPosition& at) {
+  block_ = nullptr;
+  taken_ = 0;
+  Lock lock(mu_);
+  stopped_ = true;
+  waiting_ = true;
+  progress_.wait(lock, [&] { return !finding_ && loading_ == 0; });
+  waiting_ = false;
+  queue_.clear();
+  bytes_ahead_ = 0;
+  found_ = at;
+  file_ = nullptr;
+  open_ = -1;
+  stopped_ = false;
+}
+
+// Take returns a block that comes back to the spares when nobody holds it.
+std::shared_ptr<RecordBlock> RecordBlocks::Take() {
+  std::unique_ptr<RecordBlock> block;
+  {
+    const Lock lock(spares_->mu);
+    if (!spares_->blocks.empty()) {
+      block = std::move(spares_->blocks.back());
+      spares_->blocks.pop_back();
+    }
   }
-  slot->intact_ = false;
-  slot->fault_ = Fault();
-  slot->file_ = nullptr;
+  if (block == nullptr) block = std::make_unique<RecordBlock>();
   const std::weak_ptr<Spares> spares = spares_;
-  return std::shared_ptr<RecordSlot>(
-      slot.release(), [spares](RecordSlot* used) {
-        std::unique_ptr<RecordSlot> owned(used);
+  return std::shared_ptr<RecordBlock>(
+      block.release(), [spares](RecordBlock* used) {
+        std::unique_ptr<RecordBlock> owned(used);
         if (const auto kept = spares.lock()) {
-          kept->slots.push_back(std::move(owned));
+          const Lock lock(kept->mu);
+          kept->blocks.push_back(std::move(owned));
         }
       });
 }
 
-// NextFile moves from the end of the open file to the begin of the next one,
-// if that is where it should end.
-bool RecordBlocks::NextFile(WalkPosition* at) {
-  const int64_t count = files_.counts[at->file];
-  Fault ignored;  // RecordWalk finds it again
-  if (at->file + 1 == static_cast<int64_t>(files_.names.size()) ||
-      (count >= 0 && count != at->ordinal) || !file_->CheckEnd(&ignored)) {
-    return false;
-  }
-  *at = {at->epoch, at->file + 1, 0, 0, at->seen + at->ordinal};
-  return true;
-}
-
-// Find adds the record at a position to the block and moves behind it.
-bool RecordBlocks::Find(WalkPosition* at) {
-  int64_t left = 0;
+// OpenFound opens the file that the next block is in, and moves to the next
+// file where one ends as it should.
+bool RecordBlocks::OpenFound() {
   for (;;) {
-    if (at->epoch > 0 ||
-        at->file >= static_cast<int64_t>(files_.names.size())) {
+    if (found_.epoch > 0 ||
+        found_.file >= static_cast<int64_t>(files_.names.size())) {
       return false;
     }
-    if (open_ != at->file) {
-      Fault ignored;
-      file_ = FileSource::Open(files_.names[at->file], &ignored);
-      open_ = file_ == nullptr ? -1 : at->file;
+    Fault ignored;  // RecordWalk finds it again
+    if (open_ != found_.file) {
+      file_ = FileSource::Open(files_.names[found_.file], &ignored);
+      open_ = file_ == nullptr ? -1 : found_.file;
       if (file_ == nullptr) return false;
     }
-    left = file_->left() - at->offset;
-    if (left != 0) break;
-    if (!NextFile(at)) return false;
+    if (found_.offset != file_->size()) return found_.offset < file_->size();
+    const int64_t count = files_.counts[found_.file];
+    if (found_.file + 1 == static_cast<int64_t>(files_.names.size()) ||
+        (count >= 0 && count != found_.ordinal) || !file_->CheckEnd(&ignored)) {
+      return false;
+    }
+    found_ = {found_.epoch, found_.file + 1, 0, 0,
+              found_.seen + found_.ordinal};
   }
-  const int64_t count = files_.counts[at->file];
-  char header[kHeader];
-  struct iovec part = {header, kHeader};
-  constexpr int64_t kFrame = kHeader + kFooter;
-  if (left < kFrame || (count >= 0 && at->ordinal >= count) ||
-      !file_->ReadParts(&part, 1, at->offset) ||
-      MaskCrc(Crc32c(header, 8)) != LoadLittle<uint32_t>(header + 8)) {
+}
+
+// Find finds the next block.
+bool RecordBlocks::Find(RecordBlock* block) {
+  if (!OpenFound() ||
+      !block->Find(file_, found_, files_.counts[found_.file], piece_, make_)) {
     return false;
   }
-  const auto length = LoadLittle<uint64_t>(header);
-  if (length > kMaxRecord || length > static_cast<uint64_t>(left - kFrame)) {
-    return false;
+  // Where records are short, a piece is what a block of them needs.
+  if (block->size() == RecordBlock::kMostRecords && block->bytes() < piece_) {
+    piece_ = std::max(kLeastPiece, block->bytes() + block->bytes() / 8);
+  } else {
+    piece_ = std::min(kPieceBytes, 2 * piece_);
   }
-  std::shared_ptr<RecordSlot> slot = Take();
-  slot->at_ = *at;
-  slot->file_ = file_;
-  slot->length_ = length;
-  block_.push_back(std::move(slot));
-  at->offset += kFrame + static_cast<int64_t>(length);
-  ++at->ordinal;
+  found_ = block->slot(block->size() - 1).behind();
   return true;
 }
 
-// ReadBlock reads the next records, as long as they are as they should be.
-void RecordBlocks::ReadBlock() {
-  block_.clear();
-  taken_ = 0;
-  WalkPosition at = position_;
-  for (size_t bytes = 0; block_.size() < kBlockRecords && Find(&at);) {
-    bytes += block_.back()->length_;
-    const size_t most = block_.size() < threads_ ? kMaxBlockBytes : kBlockBytes;
-    if (bytes >= most) break;
+// MayRead reports whether a thread may read another block ahead.
+bool RecordBlocks::MayRead() const {
+  if (stopped_ || finding_ || queue_.size() >= threads_ + kBlocksAhead) {
+    return false;
   }
-  workers_.Run(block_.size(), [this](size_t i) { block_[i]->Load(); });
+  return bytes_ahead_ <
+         (queue_.size() < threads_ ? kMostBytesAhead : kBytesAhead);
+}
+
+// ReadOne finds the next block and loads it. MayRead is true. It unlocks
+// meanwhile.
+void RecordBlocks::ReadOne(Lock* lock) {
+  finding_ = true;
+  lock->unlock();
+  std::shared_ptr<RecordBlock> block;
+  bool found = false;
+  try {
+    block = Take();
+    found = Find(block.get());
+  } catch (const std::bad_alloc&) {  // RecordWalk needs less
+  }
+  lock->lock();
+  finding_ = false;
+  if (waiting_) progress_.notify_one();
+  if (!found) {
+    stopped_ = true;
+    return;
+  }
+  queue_.push_back({block, false});
+  Ahead* const ahead = &queue_.back();  // stays where it is in a deque
+  bytes_ahead_ += block->bytes();
+  ++loading_;
+  if (sleeping_ > 0 && MayRead()) room_.notify_one();
+  lock->unlock();
+  block->Load();
+  lock->lock();
+  ahead->loaded = true;
+  --loading_;
+  if (waiting_) progress_.notify_one();
+}
+
+void RecordBlocks::WorkerLoop() {
+  Lock lock(mu_);
+  for (;;) {
+    ++sleeping_;
+    room_.wait(lock, [&] { return closing_ || MayRead(); });
+    --sleeping_;
+    if (closing_) return;
+    ReadOne(&lock);
+  }
+}
+
+// StartWorkers starts the workers that are missing. Where the system refuses a
+// thread, there are fewer: the result is the same.
+void RecordBlocks::StartWorkers() {
+  try {
+    while (workers_.size() + 1 < threads_) {
+      workers_.emplace_back(&RecordBlocks::WorkerLoop, this);
+    }
+  } catch (const std::system_error&) {
+  }
+}
+
+// NextBlock makes the next block of the queue the one whose records are next,
+// if there is one.
+void RecordBlocks::NextBlock() {
+  const bool first = block_ == nullptr;  // it may be the only one
+  block_ = nullptr;
+  taken_ = 0;
+  Lock lock(mu_);
+  while (queue_.empty() || !queue_.front().loaded) {
+    if (MayRead()) {
+      ReadOne(&lock);
+      if (!first && !stopped_) StartWorkers();
+    } else if (queue_.empty() && !finding_) {
+      return;
+    } else {
+      waiting_ = true;
+      progress_.wait(lock);
+      waiting_ = false;
+    }
+  }
+  block_ = std::move(queue_.front().block);
+  queue_.pop_front();
+  bytes_ahead_ -= block_->bytes();
+  // A worker that wakes up for each block would sleep again after it.
+  if (sleeping_ > 0 && 2 * queue_.size() <= threads_ + kBlocksAhead &&
+      MayRead()) {
+    room_.notify_one();
+  }
 }
 
 // Walk reads the next record by itself, and tells what is wrong with it.
 bool RecordBlocks::Walk(std::shared_ptr<const RecordSlot>* record, bool* end,
                         Fault* fault) {
-  block_.clear();
-  taken_ = 0;
   walk_.Seek(position_);
   std::string_view data;
   if (!walk_.Next(&data, end, fault)) return false;
@@ -174,43 +244,35 @@ bool RecordBlocks::Walk(std::shared_ptr<const RecordSlot>* record, bool* end,
     position_ = behind;
     return true;
   }
-  std::shared_ptr<RecordSlot> slot = Take();
-  if (!slot->Reserve(data.size() + 1)) {
-    return fault->Set(Cause::kResourceExhausted, "no memory for a record");
-  }
-  std::copy(data.begin(), data.end(), slot->bytes_.get());
-  slot->length_ = data.size();
-  slot->at_ = {behind.epoch, behind.file, walk_.offset(), walk_.ordinal(),
-               behind.seen};
-  if (!slot->Decode({slot->bytes_.get(), data.size()}, fault)) {
+  const std::shared_ptr<RecordBlock> block = Take();
+  const WalkPosition at = {behind.epoch, behind.file, walk_.offset(),
+                           walk_.ordinal(), behind.seen};
+  if (!block->Hold(data, at, make_, fault)) {
     walk_.Describe(fault);
     return false;
   }
-  position_ = behind;
-  *record = std::move(slot);
+  Seek(behind);
+  *record = {block, &block->slot(0)};
   return true;
 }
 
 bool RecordBlocks::Next(std::shared_ptr<const RecordSlot>* record, bool* end,
                         Fault* fault) {
   *end = false;
-  if (taken_ == block_.size()) ReadBlock();
-  if (taken_ == block_.size() || !block_[taken_]->intact_) {
+  if (block_ == nullptr || taken_ == block_->size()) NextBlock();
+  if (block_ == nullptr || !block_->slot(taken_).intact()) {
     return Walk(record, end, fault);
   }
-  std::shared_ptr<RecordSlot> slot = std::move(block_[taken_++]);
-  const WalkPosition& at = slot->at_;
-  if (slot->fault_.cause != Cause::kNone) {
-    *fault = slot->fault_;
-    block_.clear();  // asked again, it reads the record again
-    taken_ = 0;
+  const RecordSlot& slot = block_->slot(taken_);
+  if (slot.fault().cause != Cause::kNone) {
+    const WalkPosition at = slot.at();
+    *fault = slot.fault();
+    Restart(position_);  // asked again, it reads the record again
     return fault->At(files_.names[at.file], at.ordinal, at.offset);
   }
-  constexpr int64_t kFrame = kHeader + kFooter;
-  position_ = {at.epoch, at.file,
-               at.offset + kFrame + static_cast<int64_t>(slot->length_),
-               at.ordinal + 1, at.seen};
-  *record = std::move(slot);
+  position_ = slot.behind();
+  *record = {block_, &slot};
+  ++taken_;
   return true;
 }
 

@@ -1,63 +1,41 @@
-// The records of plain files, read by several threads, in their order.
+// The records of plain files, read ahead by several threads, in their order.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_BLOCKS_H_
 #define MILLRACE_CGO_DATASETS_RECORD_BLOCKS_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <memory>
-#include <string_view>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "fault.h"
 #include "file_source.h"
+#include "record_block.h"
 #include "record_walk.h"
-#include "worker_pool.h"
 
 namespace millrace {
-
-// RecordSlot holds one record and what is decoded of it.
-class RecordSlot {
- public:
-  virtual ~RecordSlot() = default;
-
-  // at returns where the record is.
-  const WalkPosition& at() const { return at_; }
-
- protected:
-  // Decode decodes the record, whose bytes stay where they are until the slot
-  // is used again. A fault names the feature, not the record. It must not
-  // throw.
-  virtual bool Decode(std::string_view record, Fault* fault) = 0;
-
- private:
-  friend class RecordBlocks;
-
-  bool Reserve(size_t bytes);
-  void Load();
-
-  WalkPosition at_;
-  std::shared_ptr<const FileSource> file_;
-  size_t length_ = 0;    // of the record
-  bool intact_ = false;  // the record was read, and its checksum is right
-  Fault fault_;          // of decoding it
-  std::unique_ptr<char[]> bytes_;
-  size_t capacity_ = 0;
-};
 
 // RecordBlocks reads the records of a list of files of plain local records.
 //
 // The bytes of a record are worth reading on several threads: the system copies
-// them out of its cache, their checksum is computed, and they are decoded.
-// Where the next record begins is known without that, from the header of the
-// one before. So a block of records is found first, header by header, and then
-// read by a pool of workers, each record by one of them while it is in that
-// processor's cache:
+// them out of its cache, their checksum is computed, and they are decoded. And
+// they are worth reading ahead: whoever takes the records copies them once
+// more, which keeps one processor busy and left the others idle when a block
+// was only read after the one before was taken.
 //
-//	file     [hd|data |ck][hd|data   |ck][hd|data|ck] ...
-//	headers   1            2              3              the calling thread
-//	records       1 - - - -    2 - - - -     3 - - -     any thread
-//	Next                                             1 2 3
+// So workers keep a queue of loaded blocks full. A block is found by one thread
+// at a time, since it begins where the one before ends. Finding reads a piece
+// of the file and looks at the headers in it; most of the work comes after it,
+// and several threads do that for several blocks:
+//
+//	worker     find 1 | load 1      | find 3 | load 3    | find 4 | load ...
+//	caller              find 2 | load 2 | Next: 1 | ..   | Next: 2 | Next: 3
+//
+// The caller does not wait while there is something to find: if the block that
+// it needs is still being loaded, it loads a later one.
 //
 // Only what is as it should be takes this way. What is not (a checksum, a
 // length, a number of records, the end of the last file) is left to a
@@ -66,13 +44,16 @@ class RecordSlot {
 // threads.
 class RecordBlocks {
  public:
-  // `files` must outlive the reader; their epochs are 1. `make` makes a slot.
-  // `threads` counts the calling one.
+  // `files` must outlive the reader; their epochs are 1. Several threads may
+  // call `make`, which makes a slot. `threads` counts the calling one.
   RecordBlocks(const FileList& files, size_t buffer_bytes, int64_t threads,
-               std::function<std::unique_ptr<RecordSlot>()> make);
+               RecordBlock::MakeSlot make);
+  ~RecordBlocks();
+  RecordBlocks(const RecordBlocks&) = delete;
+  RecordBlocks& operator=(const RecordBlocks&) = delete;
 
-  // Next returns the next record, or nullptr and that there is none. The slot
-  // is used again when nobody holds it any more.
+  // Next returns the next record, or nullptr and that there is none. Its memory
+  // is used again when nobody holds a record of the same block any more.
   bool Next(std::shared_ptr<const RecordSlot>* record, bool* end, Fault* fault);
 
   // position returns where the next record is.
@@ -86,24 +67,53 @@ class RecordBlocks {
 
  private:
   struct Spares;
+  struct Ahead {
+    std::shared_ptr<RecordBlock> block;
+    bool loaded = false;
+  };
+  using Lock = std::unique_lock<std::mutex>;
 
-  void ReadBlock();
-  bool Find(WalkPosition* at);
-  bool NextFile(WalkPosition* at);
+  void Restart(const WalkPosition& at);
+  void NextBlock();
+  bool MayRead() const;
+  void ReadOne(Lock* lock);
+  void StartWorkers();
+  void WorkerLoop();
+  bool Find(RecordBlock* block);
+  bool OpenFound();
+  std::shared_ptr<RecordBlock> Take();
   bool Walk(std::shared_ptr<const RecordSlot>* record, bool* end, Fault* fault);
-  std::shared_ptr<RecordSlot> Take();
 
   const FileList& files_;
   const size_t threads_;
-  const std::function<std::unique_ptr<RecordSlot>()> make_;
+  const RecordBlock::MakeSlot make_;
+  const std::shared_ptr<Spares> spares_;
+
+  // Of the calling thread.
   WalkPosition position_;
-  std::shared_ptr<Spares> spares_;
-  std::vector<std::shared_ptr<RecordSlot>> block_;
-  size_t taken_ = 0;  // of the block
+  std::shared_ptr<const RecordBlock> block_;  // whose records are next
+  size_t taken_ = 0;                          // of them
+  RecordWalk walk_;
+  std::vector<std::thread> workers_;
+
+  // Of the thread that finds a block.
+  WalkPosition found_;  // where the next block begins
   std::shared_ptr<FileSource> file_;
   int64_t open_ = -1;  // the number of file_
-  RecordWalk walk_;
-  WorkerPool workers_;
+  size_t piece_;
+
+  std::mutex mu_;
+  std::condition_variable room_;      // for workers
+  std::condition_variable progress_;  // for the caller
+  // Guarded by mu_:
+  std::deque<Ahead> queue_;
+  size_t bytes_ahead_ = 0;  // of the queue
+  bool finding_ = false;    // a thread finds a block
+  size_t loading_ = 0;      // blocks
+  bool stopped_ = false;    // there is nothing to find
+  size_t sleeping_ = 0;     // workers
+  bool waiting_ = false;    // the caller
+  bool closing_ = false;
 };
 
 }  // namespace millrace

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "fdda6b0cb5e3f6fe"
+const digest = "cb787e31aa6cf940"

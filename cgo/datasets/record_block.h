@@ -1,0 +1,106 @@
+// Records that follow each other in a file, read together.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_BLOCK_H_
+#define MILLRACE_CGO_DATASETS_RECORD_BLOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "fault.h"
+#include "file_source.h"
+#include "record_walk.h"
+
+namespace millrace {
+
+// RecordSlot is one record of a block and what is decoded of it.
+class RecordSlot {
+ public:
+  virtual ~RecordSlot() = default;
+
+  // at returns where the record is.
+  const WalkPosition& at() const { return at_; }
+
+  // behind returns where the record after it begins.
+  WalkPosition behind() const;
+
+  // intact reports whether the record was read and its checksum is right.
+  bool intact() const { return intact_; }
+
+  // fault returns why it could not be decoded, if it could not.
+  const Fault& fault() const { return fault_; }
+
+ protected:
+  // Decode decodes the record, whose bytes stay where they are until the slot
+  // is used again. A fault names the feature, not the record. It must not
+  // throw.
+  virtual bool Decode(std::string_view record, Fault* fault) = 0;
+
+ private:
+  friend class RecordBlock;
+
+  WalkPosition at_;
+  size_t begin_ = 0;   // of the record in the block's bytes
+  size_t length_ = 0;  // of the record
+  bool intact_ = false;
+  Fault fault_;
+};
+
+// RecordBlock is a few records of a file in one piece of memory. It is read in
+// two steps, because only the first one says where the next block begins:
+//
+//	Find   |hd|data |ck|hd|data   |ck|hd|dat|       one piece, headers
+//checked 	Load   |hd|data |ck|hd|data   |ck|hd|data   |ck|  the rest, checksums,
+//values
+//
+// The next block may be found while this one is loaded by another thread. A
+// record longer than a piece takes as much memory as it needs, and nearly all
+// of it is read by Load.
+class RecordBlock {
+ public:
+  using MakeSlot = std::function<std::unique_ptr<RecordSlot>()>;
+
+  // kMostRecords is how many records a block has at most.
+  static constexpr size_t kMostRecords = 64;
+
+  // Find reads up to `piece` bytes of a file from a position on, and finds the
+  // records that begin there, `count` in the whole file unless it is negative.
+  // It stops before a record that is not as it should be. `make` makes a slot.
+  // It returns whether there is a record.
+  bool Find(std::shared_ptr<const FileSource> file, const WalkPosition& at,
+            int64_t count, size_t piece, const MakeSlot& make);
+
+  // Load reads what is missing of the last record, and checks and decodes all.
+  void Load();
+
+  // Hold makes this a block of one record, which was checked already.
+  bool Hold(std::string_view record, const WalkPosition& at,
+            const MakeSlot& make, Fault* fault);
+
+  // size returns how many records there are.
+  size_t size() const { return size_; }
+  const RecordSlot& slot(size_t i) const { return *slots_[i]; }
+
+  // bytes returns how many bytes of the file the records take.
+  size_t bytes() const { return bytes_; }
+
+ private:
+  bool Reserve(size_t bytes, size_t kept);
+  RecordSlot* Add(const MakeSlot& make);
+  bool ReadTo(size_t end);
+
+  std::shared_ptr<const FileSource> file_;  // of a block that is not loaded
+  int64_t offset_ = 0;                      // of its bytes in the file
+  std::unique_ptr<char[]> data_;
+  size_t capacity_ = 0;
+  size_t read_ = 0;   // bytes that were read
+  size_t bytes_ = 0;  // of the records
+  std::vector<std::unique_ptr<RecordSlot>> slots_;
+  size_t size_ = 0;  // slots that hold a record
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_BLOCK_H_
