@@ -68,9 +68,10 @@ class ElementGroup : public ChunkGroup {
   std::vector<tensorflow::Tensor> element_;
 };
 
-// ChunkRow is one row of a batch.
+// ChunkRow is one row of a batch. Whoever makes it keeps the group alive: rows
+// are many, and a group has many of them.
 struct ChunkRow {
-  std::shared_ptr<const ChunkGroup> group;
+  const ChunkGroup* group = nullptr;
   int64_t record = 0;
   int64_t begin = 0;  // frames of a chunk, without context
   int64_t end = 0;

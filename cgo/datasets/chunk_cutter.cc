@@ -11,14 +11,14 @@ using namespace tensorflow;  // NOLINT
 
 absl::Status ChunkCutter::Batch(GroupSource* source, Allocator* allocator,
                                 std::vector<Tensor>* out, bool* end) {
-  rows_.clear();
   bool last = false;
   absl::Status s = Fill(source, &last);
   *end = rows_.empty();
   if (s.ok() && !rows_.empty()) {
     s = MakeChunkBatch(spec(), rows_, last, allocator, out);
   }
-  rows_.clear();  // and the groups that only they kept
+  rows_.clear();
+  held_.clear();
   return s;
 }
 
@@ -33,7 +33,10 @@ absl::Status ChunkCutter::Fill(GroupSource* source, bool* last) {
       lengths_[i] = RowFrames(spec(), row, spec().sequences()[i]);
     }
     if (!budget_.Add(lengths_)) return absl::OkStatus();
-    rows_.push_back(std::move(row));
+    if (held_.empty() || held_.back() != next_.group) {
+      held_.push_back(next_.group);
+    }
+    rows_.push_back(row);
     ++next_.row;
   }
 }
@@ -47,7 +50,7 @@ absl::Status ChunkCutter::Find(GroupSource* source, ChunkRow* row, bool* end) {
       const int64_t length = group->Length(first, next_.record);
       if (next_.row == 0) TF_RETURN_IF_ERROR(CheckAligned());
       if (rules_.HasRow(next_.row, length)) {
-        row->group = next_.group;
+        row->group = group;
         row->record = next_.record;
         row->whole = rules_.whole();
         row->begin = rules_.Begin(next_.row);

@@ -34,8 +34,8 @@ class GroupSource {
 //	batches  ------------ 0 ------------   ------ 1 ------
 //
 // Rows join a batch until the budget refuses one, and only then is memory taken
-// and every frame copied, once. The rows of a batch keep the groups alive that
-// they are of, so that a batch may span groups. Not for several threads.
+// and every frame copied, once. The groups of all its rows stay alive until
+// then, so that a batch may span groups. Not for several threads.
 class ChunkCutter {
  public:
   // The form must outlive the cutter. `files` are the names of the files that
@@ -77,6 +77,7 @@ class ChunkCutter {
   // Of the batch that is being made.
   Budget budget_;
   std::vector<ChunkRow> rows_;
+  std::vector<std::shared_ptr<const ChunkGroup>> held_;  // of the rows
   std::vector<int64_t> lengths_;
 };
 

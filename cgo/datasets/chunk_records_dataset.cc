@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "block_pool.h"
 #include "chunk_cutter.h"
 #include "chunk_form.h"
 #include "dataset_base.h"
@@ -38,7 +39,10 @@ class ChunkRecordsDataset : public TypedDataset {
                      form.spec().shapes()),
         records_(records),
         form_(std::move(form)),
-        args_(std::move(args)) {}
+        args_(std::move(args)),
+        pool_(std::make_shared<BlockPool>([this] {
+          return std::make_unique<RecordGroup>(records_, form_.spec());
+        })) {}
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override {
@@ -65,6 +69,7 @@ class ChunkRecordsDataset : public TypedDataset {
   const RecordSpec records_;
   const ChunkForm form_;
   const Args args_;
+  const std::shared_ptr<BlockPool> pool_;  // of all iterators
 };
 
 // Position is the state of an iterator: the record whose rows are next, and the
@@ -80,11 +85,7 @@ class ChunkRecordsDataset::Iterator
   explicit Iterator(const Params& params)
       : FileIterator(params),
         reader_(args().files, static_cast<size_t>(args().buffer_bytes),
-                args().threads,
-                [this] {
-                  return std::make_unique<RecordGroup>(dataset()->records_,
-                                                       dataset()->form_.spec());
-                }),
+                args().threads, dataset()->pool_),
         cutter_(dataset()->form_, args().files.names) {}
 
  protected:

@@ -43,8 +43,8 @@ bool RecordBlock::Reserve(size_t bytes, size_t kept) {
 }
 
 // Add returns the slot of another record.
-RecordSlot* RecordBlock::Add(const MakeSlot& make) {
-  if (size_ == slots_.size()) slots_.push_back(make());
+RecordSlot* RecordBlock::Add() {
+  if (size_ == slots_.size()) slots_.push_back(make_());
   RecordSlot* const slot = slots_[size_++].get();
   slot->intact_ = false;
   slot->fault_ = Fault();
@@ -64,8 +64,7 @@ bool RecordBlock::ReadTo(size_t end) {
 }
 
 bool RecordBlock::Find(std::shared_ptr<const FileSource> file,
-                       const WalkPosition& at, int64_t count, size_t piece,
-                       const MakeSlot& make) {
+                       const WalkPosition& at, int64_t count, size_t piece) {
   file_ = std::move(file);
   offset_ = at.offset;
   size_ = bytes_ = read_ = 0;
@@ -78,7 +77,7 @@ bool RecordBlock::Find(std::shared_ptr<const FileSource> file,
     if (!Matches(header, 8, header + 8)) break;
     const auto length = LoadLittle<uint64_t>(header);
     if (length > kMaxRecord || length > left - bytes_ - kFrame) break;
-    RecordSlot* const slot = Add(make);
+    RecordSlot* const slot = Add();
     slot->at_ = next;
     slot->begin_ = bytes_ + kHeader;
     slot->length_ = length;
@@ -101,7 +100,7 @@ void RecordBlock::Load() {
 }
 
 bool RecordBlock::Hold(std::string_view record, const WalkPosition& at,
-                       const MakeSlot& make, Fault* fault) {
+                       Fault* fault) {
   file_ = nullptr;
   size_ = 0;
   bytes_ = record.size();
@@ -109,7 +108,7 @@ bool RecordBlock::Hold(std::string_view record, const WalkPosition& at,
     return fault->Set(Cause::kResourceExhausted, "no memory for a record");
   }
   std::copy(record.begin(), record.end(), data_.get());
-  RecordSlot* const slot = Add(make);
+  RecordSlot* const slot = Add();
   slot->at_ = at;
   slot->length_ = bytes_;
   slot->begin_ = 0;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fault.h"
@@ -52,8 +53,8 @@ class RecordSlot {
 // two steps, because only the first one says where the next block begins:
 //
 //	Find   |hd|data |ck|hd|data   |ck|hd|dat|       one piece, headers
-//checked 	Load   |hd|data |ck|hd|data   |ck|hd|data   |ck|  the rest, checksums,
-//values
+// checked 	Load   |hd|data |ck|hd|data   |ck|hd|data   |ck|  the rest,
+// checksums, values
 //
 // The next block may be found while this one is loaded by another thread. A
 // record longer than a piece takes as much memory as it needs, and nearly all
@@ -65,19 +66,21 @@ class RecordBlock {
   // kMostRecords is how many records a block has at most.
   static constexpr size_t kMostRecords = 64;
 
+  // `make` makes a slot.
+  explicit RecordBlock(MakeSlot make) : make_(std::move(make)) {}
+
   // Find reads up to `piece` bytes of a file from a position on, and finds the
   // records that begin there, `count` in the whole file unless it is negative.
-  // It stops before a record that is not as it should be. `make` makes a slot.
+  // It stops before a record that is not as it should be.
   // It returns whether there is a record.
   bool Find(std::shared_ptr<const FileSource> file, const WalkPosition& at,
-            int64_t count, size_t piece, const MakeSlot& make);
+            int64_t count, size_t piece);
 
   // Load reads what is missing of the last record, and checks and decodes all.
   void Load();
 
   // Hold makes this a block of one record, which was checked already.
-  bool Hold(std::string_view record, const WalkPosition& at,
-            const MakeSlot& make, Fault* fault);
+  bool Hold(std::string_view record, const WalkPosition& at, Fault* fault);
 
   // size returns how many records there are.
   size_t size() const { return size_; }
@@ -88,9 +91,10 @@ class RecordBlock {
 
  private:
   bool Reserve(size_t bytes, size_t kept);
-  RecordSlot* Add(const MakeSlot& make);
+  RecordSlot* Add();
   bool ReadTo(size_t end);
 
+  const MakeSlot make_;
   std::shared_ptr<const FileSource> file_;  // of a block that is not loaded
   int64_t offset_ = 0;                      // of its bytes in the file
   std::unique_ptr<char[]> data_;

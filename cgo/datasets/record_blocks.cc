@@ -32,18 +32,11 @@ size_t Threads(int64_t threads) {
 
 }  // namespace
 
-// Spares are the blocks that nobody holds.
-struct RecordBlocks::Spares {
-  std::mutex mu;
-  std::vector<std::unique_ptr<RecordBlock>> blocks;  // guarded by mu
-};
-
 RecordBlocks::RecordBlocks(const FileList& files, size_t buffer_bytes,
-                           int64_t threads, RecordBlock::MakeSlot make)
+                           int64_t threads, std::shared_ptr<BlockPool> pool)
     : files_(files),
       threads_(Threads(threads)),
-      make_(std::move(make)),
-      spares_(std::make_shared<Spares>()),
+      pool_(std::move(pool)),
       walk_(files, buffer_bytes, OpenFile),
       piece_(kPieceBytes) {}
 
@@ -78,28 +71,6 @@ void RecordBlocks::Restart(const WalkPosition& at) {
   stopped_ = false;
 }
 
-// Take returns a block that comes back to the spares when nobody holds it.
-std::shared_ptr<RecordBlock> RecordBlocks::Take() {
-  std::unique_ptr<RecordBlock> block;
-  {
-    const Lock lock(spares_->mu);
-    if (!spares_->blocks.empty()) {
-      block = std::move(spares_->blocks.back());
-      spares_->blocks.pop_back();
-    }
-  }
-  if (block == nullptr) block = std::make_unique<RecordBlock>();
-  const std::weak_ptr<Spares> spares = spares_;
-  return std::shared_ptr<RecordBlock>(
-      block.release(), [spares](RecordBlock* used) {
-        std::unique_ptr<RecordBlock> owned(used);
-        if (const auto kept = spares.lock()) {
-          const Lock lock(kept->mu);
-          kept->blocks.push_back(std::move(owned));
-        }
-      });
-}
-
 // OpenFound opens the file that the next block is in, and moves to the next
 // file where one ends as it should.
 bool RecordBlocks::OpenFound() {
@@ -128,7 +99,7 @@ bool RecordBlocks::OpenFound() {
 // Find finds the next block.
 bool RecordBlocks::Find(RecordBlock* block) {
   if (!OpenFound() ||
-      !block->Find(file_, found_, files_.counts[found_.file], piece_, make_)) {
+      !block->Find(file_, found_, files_.counts[found_.file], piece_)) {
     return false;
   }
   // Where records are short, a piece is what a block of them needs.
@@ -158,7 +129,7 @@ void RecordBlocks::ReadOne(Lock* lock) {
   std::shared_ptr<RecordBlock> block;
   bool found = false;
   try {
-    block = Take();
+    block = pool_->Take();
     found = Find(block.get());
   } catch (const std::bad_alloc&) {  // RecordWalk needs less
   }
@@ -244,10 +215,10 @@ bool RecordBlocks::Walk(std::shared_ptr<const RecordSlot>* record, bool* end,
     position_ = behind;
     return true;
   }
-  const std::shared_ptr<RecordBlock> block = Take();
+  const std::shared_ptr<RecordBlock> block = pool_->Take();
   const WalkPosition at = {behind.epoch, behind.file, walk_.offset(),
                            walk_.ordinal(), behind.seen};
-  if (!block->Hold(data, at, make_, fault)) {
+  if (!block->Hold(data, at, fault)) {
     walk_.Describe(fault);
     return false;
   }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "block_pool.h"
 #include "fault.h"
 #include "file_source.h"
 #include "record_block.h"
@@ -44,10 +45,10 @@ namespace millrace {
 // threads.
 class RecordBlocks {
  public:
-  // `files` must outlive the reader; their epochs are 1. Several threads may
-  // call `make`, which makes a slot. `threads` counts the calling one.
+  // `files` must outlive the reader; their epochs are 1. `threads` counts the
+  // calling one. Other readers may share the pool.
   RecordBlocks(const FileList& files, size_t buffer_bytes, int64_t threads,
-               RecordBlock::MakeSlot make);
+               std::shared_ptr<BlockPool> pool);
   ~RecordBlocks();
   RecordBlocks(const RecordBlocks&) = delete;
   RecordBlocks& operator=(const RecordBlocks&) = delete;
@@ -66,7 +67,6 @@ class RecordBlocks {
   bool Fits(const WalkPosition& at) const { return walk_.Fits(at); }
 
  private:
-  struct Spares;
   struct Ahead {
     std::shared_ptr<RecordBlock> block;
     bool loaded = false;
@@ -81,13 +81,11 @@ class RecordBlocks {
   void WorkerLoop();
   bool Find(RecordBlock* block);
   bool OpenFound();
-  std::shared_ptr<RecordBlock> Take();
   bool Walk(std::shared_ptr<const RecordSlot>* record, bool* end, Fault* fault);
 
   const FileList& files_;
   const size_t threads_;
-  const RecordBlock::MakeSlot make_;
-  const std::shared_ptr<Spares> spares_;
+  const std::shared_ptr<BlockPool> pool_;
 
   // Of the calling thread.
   WalkPosition position_;

@@ -32,10 +32,7 @@ class TextSlot : public RecordSlot {
 class RecordBlocksTest : public ::testing::TestWithParam<int64_t> {
  protected:
   std::unique_ptr<RecordBlocks> Open() {
-    return std::make_unique<RecordBlocks>(files_, 0, GetParam(), [this] {
-      ++slots_;
-      return std::make_unique<TextSlot>();
-    });
+    return std::make_unique<RecordBlocks>(files_, 0, GetParam(), pool_);
   }
 
   // Read returns up to n records, and what came behind them.
@@ -61,6 +58,10 @@ class RecordBlocksTest : public ::testing::TestWithParam<int64_t> {
   FileList files_{{a_.path(), none_.path(), b_.path()}, {3, 0, -1}, 1};
   Fault fault_;
   std::atomic<int> slots_{0};
+  std::shared_ptr<BlockPool> pool_ = std::make_shared<BlockPool>([this] {
+    ++slots_;
+    return std::make_unique<TextSlot>();
+  });
 };
 
 TEST_P(RecordBlocksTest, ReadsFilesInOrder) {
@@ -180,6 +181,52 @@ TEST_P(RecordBlocksTest, FindsAFileThatChanged) {
   reader->Seek(at);
   EXPECT_EQ(Read(reader.get()), "fault");
   EXPECT_EQ(fault_.cause, Cause::kTruncated) << fault_.text;
+}
+
+// What was not read ahead yet is found to be wrong when it is read.
+TEST_P(RecordBlocksTest, NamesWhatChangedWhileItWasRead) {
+  const std::string large(1 << 20, 'x');
+  std::string bytes;
+  for (int i = 0; i < 12; ++i) bytes += Frame(large);
+  const auto at = static_cast<int64_t>(9 * Frame(large).size());
+  std::string before;
+  for (int i = 0; i < 9; ++i) before += large + " ";
+  files_ = {{a_.path()}, {12}, 1};
+  for (const bool shrinks : {true, false}) {
+    a_.Write(bytes);
+    const auto reader = Open();
+    std::string read = Read(reader.get(), 1);
+    read.resize(read.size() - 4);  // "more"
+    if (shrinks) {
+      a_.Truncate(static_cast<size_t>(at) + 1000);
+    } else {
+      a_.Set(at + 1000, 'y');
+    }
+    EXPECT_EQ(read + Read(reader.get()), before + "fault") << shrinks;
+    EXPECT_EQ(fault_.cause, shrinks ? Cause::kTruncated : Cause::kDataLoss);
+    EXPECT_EQ(fault_.place.file, a_.path());
+    EXPECT_EQ(fault_.place.record, 9);
+    EXPECT_EQ(fault_.place.offset, at);
+  }
+}
+
+// A reader may be left at any moment, and started anywhere.
+TEST_P(RecordBlocksTest, IsLeftWhileItReadsAhead) {
+  std::string bytes;
+  for (int i = 0; i < 2000; ++i) bytes += Frame(std::string(1000, 'x'));
+  a_.Write(bytes);
+  files_ = {{a_.path()}, {2000}, 1};
+  for (int i = 0; i < 50; ++i) {
+    const auto reader = Open();
+    Read(reader.get(), 37 * i);
+    const WalkPosition at = reader->position();
+    EXPECT_EQ(at.ordinal, 37 * i);
+    reader->Seek({});
+    Read(reader.get(), i);
+    reader->Seek(at);
+    Read(reader.get(), 2);
+    EXPECT_EQ(reader->position().ordinal, 37 * i + 2);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, RecordBlocksTest, ::testing::Values(1, 3));

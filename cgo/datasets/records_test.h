@@ -128,6 +128,12 @@ class TempFile {
   void Write(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
   }
+  // Set changes one byte.
+  void Set(int64_t offset, char byte) {
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(offset).put(byte);
+    EXPECT_TRUE(file.flush().good());
+  }
   void Truncate(size_t size) {
     EXPECT_EQ(truncate(path_.c_str(), static_cast<off_t>(size)), 0);
   }
