@@ -21,7 +21,7 @@ const (
 	speechFeatures = 40
 	speechShortest = 100 // frames
 	speechLongest  = 1500
-	speechEpochs   = 10
+	speechEpochs   = 40   // so that the start of the session does not count
 	speechFrames   = 5000 // of a batch
 )
 
@@ -41,6 +41,7 @@ const (
 // speech measures chunked_sequence.
 type speech struct {
 	millrace
+	folder  string // of the records
 	returnn string // the interpreter with RETURNN
 	lengths string // JSON list of the frames of each sequence
 	config  string
@@ -75,7 +76,7 @@ func prepareSpeech(ctx context.Context, s settings) (*speech, error) {
 		millrace: millrace{files: layout(dir, s.records), program: s.millrace},
 		lengths:  filepath.Join(dir, "speech.json"), config: filepath.Join(dir, "speech-chunks.json"),
 	}
-	if err := q.make(filepath.Join(dir, "speech")); err != nil {
+	if err := q.make(); err != nil {
 		return nil, fmt.Errorf("make data of speech: %w", err)
 	}
 	if err := q.prepare(ctx); err != nil {
@@ -88,7 +89,7 @@ func prepareSpeech(ctx context.Context, s settings) (*speech, error) {
 }
 
 // make writes the sequences unless they exist, and what both sides are told.
-func (q *speech) make(folder string) error {
+func (q *speech) make() error {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range speechRecords {
 		n := speechShortest + rng.Int64N(speechLongest-speechShortest+1)
@@ -99,7 +100,7 @@ func (q *speech) make(folder string) error {
 			q.rows++
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(q.folder), 0o777); err != nil {
 		return err
 	}
 	if err := writeJSON(q.lengths, q.cut); err != nil {
@@ -116,10 +117,10 @@ func (q *speech) make(folder string) error {
 	manifest := object{"compression": nil, "allow_var_len": false, "features": []object{
 		{"name": "x", "dtype": "float32", "shape": []int{-1, speechFeatures}, "deserialize_type": "float"},
 	}}
-	if err := makeFolder(folder, speechFiles, speechRecords/speechFiles, manifest, record); err != nil {
+	if err := makeFolder(q.folder, speechFiles, speechRecords/speechFiles, manifest, record); err != nil {
 		return err
 	}
-	args := loaderArgs(folder, 0, speechEpochs, "x")
+	args := loaderArgs(q.folder, 0, speechEpochs, "x")
 	delete(args, "target_batch_size")
 	delete(args, "drop_remainder")
 	args["chunk_size"], args["chunk_step"], args["batch_size"] = speechCut.Size, speechCut.Step, speechFrames
@@ -144,6 +145,9 @@ func (q *speech) run(ctx context.Context, s settings, out io.Writer) (bool, erro
 // measure takes one round. It measures the copy right before and right after
 // Millrace, and takes the faster one.
 func (q *speech) measure(ctx context.Context) (r speechRound, err error) {
+	if err := readAnew(q.folder); err != nil {
+		return r, err
+	}
 	r.Copy = q.copyRate()
 	if r.Ours, err = q.bench(ctx, q.config); err != nil {
 		return r, err

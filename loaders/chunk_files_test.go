@@ -1,12 +1,16 @@
 package loaders_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"testing"
 
+	"millrace"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
+	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,5 +139,60 @@ func TestWhichChunksComeFromFiles(t *testing.T) {
 		if got := p.CutsFiles(); got != tt.want {
 			t.Errorf("%s: reads and cuts in one operation: %v, want %v", name, got, tt.want)
 		}
+	}
+}
+
+// A file that is changed after it was scanned is an error that names the record,
+// behind the batches of the records before it.
+func TestChunksOfAFileThatChanged(t *testing.T) {
+	testruntime.Need(t)
+	for name, change := range map[string]func(path string, at int64) error{
+		"shorter": func(path string, at int64) error { return os.Truncate(path, at+20) },
+		"other bytes": func(path string, at int64) error {
+			file, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = file.WriteAt([]byte{0xff}, at+20)
+			return errors.Join(err, file.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := variedSequences(t, fixture.Object{"chunk_size": 4, "batch_size": 4, "epochs": 1})
+			p, problems := loaders.Check(d.Config(), nil)
+			if p == nil {
+				t.Fatal(problems)
+			}
+			if !p.CutsFiles() {
+				t.Skip("there is no library of operations")
+			}
+			l := openPlan(t, p)
+			path, at := d.Path("2.tfrecords"), int64(0)
+			for r, err := range tfrecord.Records(path, nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if at = r.Offset; r.Ordinal == 5 {
+					break
+				}
+			}
+			if err := change(path, at); err != nil {
+				t.Fatal(err)
+			}
+			batches := 0
+			var last error
+			for _, err := range l.Batches(t.Context()) {
+				if last = err; err == nil {
+					batches++
+				}
+			}
+			var e *millrace.Error
+			if !errors.As(last, &e) || !errors.Is(last, millrace.ErrCorrupt) || e.File != path || e.Record != 5 || e.Offset != at {
+				t.Errorf("got %v, want record 5 at offset %d of %s", last, at, path)
+			}
+			if batches < 20 {
+				t.Errorf("%d batches before it, want those of 21 records", batches)
+			}
+		})
 	}
 }

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "cb787e31aa6cf940"
+const digest = "a0f92494bf338ffc"
