@@ -10,7 +10,6 @@ import (
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
-	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,23 +141,47 @@ func TestWhichChunksComeFromFiles(t *testing.T) {
 	}
 }
 
-// A file that is changed after it was scanned is an error that names the record,
-// behind the batches of the records before it.
-func TestChunksOfAFileThatChanged(t *testing.T) {
+// longSequences returns a dataset of one file of 20 sequences, about 10 MB: more
+// than is read ahead.
+func longSequences(t *testing.T) *fixture.Dataset {
+	t.Helper()
+	f := fixture.New(t)
+	f.Type = "chunked_sequence"
+	f.Manifest["features"] = []fixture.Object{{"name": "x", "dtype": "float32", "shape": []int{-1}, "deserialize_type": "float"}}
+	f.Args["primary_features"] = []fixture.Object{{"from_name": "x", "to_name": "x"}}
+	var records [][]byte
+	for n := range 20 {
+		x := make([]float32, 125_000)
+		for i := range x {
+			x[i] = float32(n)
+		}
+		records = append(records, example.Marshal([]example.Named{{Name: "x", Feature: fixture.Floats(x...)}}))
+	}
+	f.WriteRecords(t, "long.tfrecords", records...)
+	delete(f.Args, "target_batch_size")
+	delete(f.Args, "drop_remainder")
+	f.Args["chunk_size"], f.Args["batch_size"], f.Args["num_prefetch"] = 25_000, 25_000, 1
+	f.Save(t)
+	return f
+}
+
+// A file that changes while it is read is an error that names the record, behind
+// the batches of the records before it.
+func TestChunksOfAFileThatChanges(t *testing.T) {
 	testruntime.Need(t)
 	for name, change := range map[string]func(path string, at int64) error{
-		"shorter": func(path string, at int64) error { return os.Truncate(path, at+20) },
+		"shorter": os.Truncate,
 		"other bytes": func(path string, at int64) error {
 			file, err := os.OpenFile(path, os.O_WRONLY, 0)
 			if err != nil {
 				return err
 			}
-			_, err = file.WriteAt([]byte{0xff}, at+20)
+			_, err = file.WriteAt([]byte{0xff}, at)
 			return errors.Join(err, file.Close())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := variedSequences(t, fixture.Object{"chunk_size": 4, "batch_size": 4, "epochs": 1})
+			d := longSequences(t)
 			p, problems := loaders.Check(d.Config(), nil)
 			if p == nil {
 				t.Fatal(problems)
@@ -166,32 +189,27 @@ func TestChunksOfAFileThatChanged(t *testing.T) {
 			if !p.CutsFiles() {
 				t.Skip("there is no library of operations")
 			}
-			l := openPlan(t, p)
-			path, at := d.Path("2.tfrecords"), int64(0)
-			for r, err := range tfrecord.Records(path, nil) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if at = r.Offset; r.Ordinal == 5 {
-					break
-				}
-			}
-			if err := change(path, at); err != nil {
+			path := d.Path("long.tfrecords")
+			info, err := os.Stat(path)
+			if err != nil {
 				t.Fatal(err)
 			}
+			at := info.Size() / 20 * 18 // where record 18 begins: all are of one size
 			batches := 0
 			var last error
-			for _, err := range l.Batches(t.Context()) {
-				if last = err; err == nil {
-					batches++
+			for _, last = range openPlan(t, p).Batches(t.Context()) {
+				if batches++; batches == 1 {
+					if err := change(path, at+1000); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			var e *millrace.Error
-			if !errors.As(last, &e) || !errors.Is(last, millrace.ErrCorrupt) || e.File != path || e.Record != 5 || e.Offset != at {
-				t.Errorf("got %v, want record 5 at offset %d of %s", last, at, path)
+			if !errors.As(last, &e) || !errors.Is(last, millrace.ErrIO) || e.File != path || e.Record != 18 || e.Offset != at {
+				t.Errorf("got %v, want record 18 at offset %d of %s", last, at, path)
 			}
-			if batches < 20 {
-				t.Errorf("%d batches before it, want those of 21 records", batches)
+			if batches != 18*5 { // only the record behind a row tells that the row's batch is full
+				t.Errorf("the error comes as batch %d, want it behind those of 18 records but for the last", batches)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func (pl *Pipeline) find(ctx context.Context, err error) error {
 		return pl.Plan.FindBadRecord(ctx)
 	}
 	if changed := pl.Scan.Changed(); changed != nil {
-		return changed
+		return changedAt(changed, place)
 	}
 	if found := pl.Plan.Reread(ctx, place); found != nil {
 		return found
@@ -71,6 +71,16 @@ func (pl *Pipeline) find(ctx context.Context, err error) error {
 	placed := *place
 	placed.Loader, placed.File = pl.Plan.Path, spec.PrintablePath(place.File)
 	return &placed
+}
+
+// changedAt adds the record at which reading failed to the error of a file that
+// changed, if it is of that file.
+func changedAt(changed error, place *millrace.Error) error {
+	var e *millrace.Error
+	if errors.As(changed, &e) && e.File == place.File && e.Record < 0 {
+		e.Record, e.Offset = place.Record, place.Offset
+	}
+	return changed
 }
 
 // suspect adds the remote files to an error if all local files are intact.
