@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/dataset"
 	"millrace/tfbridge"
 )
 
@@ -97,4 +98,27 @@ func (c Column) check(what string) error {
 		return millrace.Errorf(millrace.ErrModel, "the %s is the line number, an int64, and not a %v", what, c.DType)
 	}
 	return nil
+}
+
+// DatasetInitializer fills a table with the elements of a dataset, each a key and its
+// value, two scalars. A vocabulary is numbered so:
+//
+//	words.Enumerate(0).Map("swap", func(_ *graph.Scope, a []tfbridge.Output) []tfbridge.Output {
+//		return []tfbridge.Output{a[1], a[0]}
+//	}, nil)
+//
+// The dataset is read when the table is filled. A key that comes twice with two values
+// is then an error of code FailedPrecondition. It wraps InitializeTableFromDataset.
+func DatasetInitializer(d *dataset.Dataset) *Initializer {
+	t := &Initializer{what: "DatasetInitializer"}
+	specs := d.Specs()
+	if len(specs) != 2 || specs[0].Shape.NumDimensions() != 0 || specs[1].Shape.NumDimensions() != 0 {
+		t.err = millrace.Errorf(millrace.ErrModel, "the elements are %v, must be two scalars: a key and its value", specs)
+		return t
+	}
+	t.key, t.value = specs[0].DType, specs[1].DType
+	t.add = func(s *graph.Scope, table tfbridge.Output) *tfbridge.Operation {
+		return s.AddOperation(tfbridge.OpSpec{Type: "InitializeTableFromDataset", Input: []tfbridge.Input{table, d.Variant()}})
+	}
+	return t
 }

@@ -49,6 +49,14 @@ func (m makers) file(name string, key, value lookup.Column, o *lookup.TextFileOp
 	return lookup.TextFileInitializer(m.s.Const(filepath.Join("testdata", name)), key, value, o)
 }
 
+// numbered fills a table with the lines of a file, as a dataset.
+func (m makers) numbered() *lookup.Initializer {
+	lines := dataset.TextLines(m.s, m.s.Const(filepath.Join("testdata", "vocab.txt")), nil)
+	return lookup.DatasetInitializer(lines.Enumerate(0).Map("swap", func(_ *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{args[1], args[0]}
+	}, nil))
+}
+
 func (m makers) hash(init *lookup.Initializer, defaultValue any) table {
 	return lookup.NewStaticHashTable(m.s, init, m.s.Const(defaultValue))
 }
@@ -88,7 +96,9 @@ var cases = map[string]func(makers) (table, tfbridge.Output){
 	"vocabulary of int32": func(m makers) (table, tfbridge.Output) {
 		return m.vocabulary(m.ids(), 10), m.s.Const([]int32{7, 8, 9, -3})
 	},
-	"hashes": func(m makers) (table, tfbridge.Output) { return m.vocabulary(nil, 1000), m.text() },
+	"dataset":                 func(m makers) (table, tfbridge.Output) { return m.hash(m.numbered(), int64(-7)), m.text() },
+	"vocabulary of a dataset": func(m makers) (table, tfbridge.Output) { return m.vocabulary(m.numbered(), 5), m.text() },
+	"hashes":                  func(m makers) (table, tfbridge.Output) { return m.vocabulary(nil, 1000), m.text() },
 }
 
 // found is what was found in a table.

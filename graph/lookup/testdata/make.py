@@ -54,6 +54,10 @@ record("vocabulary", lookup.StaticVocabularyTable(words, 5), text)
 record("vocabulary of lines", lookup.StaticVocabularyTable(lines, 1000), text)
 record("vocabulary of numbers", lookup.StaticVocabularyTable(ids, 10), numbers)
 record("vocabulary of int32", lookup.StaticVocabularyTable(ids, 10, lookup_key_dtype=tf.int32), tf.constant([7, 8, 9, -3]))
+numbered = tf.data.TextLineDataset("vocab.txt").enumerate().map(lambda i, word: (word, i))
+record("dataset", tf.data.experimental.table_from_dataset(numbered, default_value=-7, key_dtype=tf.string), text)
+words = tf.data.TextLineDataset("vocab.txt")
+record("vocabulary of a dataset", tf.data.experimental.index_table_from_dataset(words, num_oov_buckets=5), text)
 record("hashes", lookup.StaticVocabularyTable(None, 1000), text)
 
 with open("parity.json", "w") as f:

@@ -1,0 +1,127 @@
+package lookup
+
+import (
+	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// MutableHashTable maps keys to values, and changes while the graph runs. It begins
+// empty in each session. Runs may use it concurrently; what a lookup sees of an insert
+// in the same run is decided by control dependencies.
+//
+// An iterator whose functions use such a table cannot be saved.
+type MutableHashTable struct {
+	resource     tfbridge.Output
+	defaultValue tfbridge.Output
+	key          tfbridge.DataType
+}
+
+// NewMutableHashTable adds a table of keys of one data type. Keys that the table lacks
+// get defaultValue, whose data type and shape all values have.
+//
+// It wraps MutableHashTableV2, and MutableHashTableOfTensorsV2 for values that are not
+// scalars.
+func NewMutableHashTable(s *graph.Scope, key tfbridge.DataType, defaultValue tfbridge.Output) *MutableHashTable {
+	t := &MutableHashTable{defaultValue: defaultValue, key: key}
+	if s.Err() != nil {
+		return t
+	}
+	attrs := map[string]any{"key_dtype": key, "value_dtype": defaultValue.DataType()}
+	if shape := defaultValue.Shape(); shape.NumDimensions() != 0 {
+		attrs["value_shape"] = shape
+		t.resource = s.Op1("MutableHashTableOfTensorsV2", attrs)
+	} else {
+		t.resource = s.Op1("MutableHashTableV2", attrs)
+	}
+	return t
+}
+
+// Lookup returns the value of each key, in the shape of keys with that of a value
+// behind it. The scope may be that of a function.
+//
+// It wraps LookupTableFindV2.
+func (t *MutableHashTable) Lookup(s *graph.Scope, keys tfbridge.Output) tfbridge.Output {
+	t.check(s, "Lookup", keys)
+	return s.Op1("LookupTableFindV2", nil, t.resource, keys, t.defaultValue)
+}
+
+// Insert returns the operation that adds keys with their values, or gives keys that are
+// there new ones. The scope may be that of a function.
+//
+// It wraps LookupTableInsertV2.
+func (t *MutableHashTable) Insert(s *graph.Scope, keys, values tfbridge.Output) *tfbridge.Operation {
+	t.check(s, "Insert", keys)
+	if s.Err() == nil && values.DataType() != t.defaultValue.DataType() {
+		s.UpdateErr("Insert", millrace.Errorf(millrace.ErrModel, "the values are of type %v, those of the table of type %v", values.DataType(), t.defaultValue.DataType()))
+	}
+	return s.AddOperation(tfbridge.OpSpec{Type: "LookupTableInsertV2", Input: []tfbridge.Input{t.resource, keys, values}})
+}
+
+// Remove returns the operation that removes keys. Keys that the table lacks are passed
+// over.
+//
+// It wraps LookupTableRemoveV2.
+func (t *MutableHashTable) Remove(s *graph.Scope, keys tfbridge.Output) *tfbridge.Operation {
+	t.check(s, "Remove", keys)
+	return s.AddOperation(tfbridge.OpSpec{Type: "LookupTableRemoveV2", Input: []tfbridge.Input{t.resource, keys}})
+}
+
+// Size returns the number of keys, an int64.
+//
+// It wraps LookupTableSizeV2.
+func (t *MutableHashTable) Size(s *graph.Scope) tfbridge.Output {
+	return s.Op1("LookupTableSizeV2", nil, t.resource)
+}
+
+// Export returns all keys, and their values in the same order, which is no certain one.
+//
+// It wraps LookupTableExportV2.
+func (t *MutableHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
+	if s.Err() != nil {
+		return keys, values
+	}
+	out := s.Op("LookupTableExportV2", map[string]any{"Tkeys": t.key, "Tvalues": t.defaultValue.DataType()}, t.resource)
+	if s.Err() != nil {
+		return keys, values
+	}
+	return out[0], out[1]
+}
+
+// check fails for keys of another type.
+func (t *MutableHashTable) check(s *graph.Scope, what string, keys tfbridge.Output) {
+	if s.Err() == nil && keys.DataType() != t.key {
+		s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "the keys are of type %v, those of the table of type %v", keys.DataType(), t.key))
+	}
+}
+
+// DenseHashTable is a [MutableHashTable] that needs less memory a key, for keys that
+// leave two values free.
+type DenseHashTable struct{ MutableHashTable }
+
+// DenseHashTableKeys are keys that a [DenseHashTable] uses itself. They are different,
+// and no other key is one of them. Looking one up or inserting it is an error of code
+// InvalidArgument.
+type DenseHashTableKeys struct {
+	Empty   tfbridge.Output // marks a free place
+	Deleted tfbridge.Output // marks a place whose key was removed
+}
+
+// NewDenseHashTable adds a table. Keys that the table lacks get defaultValue, whose
+// data type and shape all values have.
+//
+// TensorFlow's kernels take strings and integers for keys, and no strings for values. It
+// wraps MutableDenseHashTableV2.
+func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue tfbridge.Output) *DenseHashTable {
+	t := &DenseHashTable{MutableHashTable{defaultValue: defaultValue}}
+	if s.Err() != nil {
+		return t
+	}
+	t.key = reserved.Empty.DataType()
+	if deleted := reserved.Deleted.DataType(); deleted != t.key {
+		s.UpdateErr("DenseHashTable", millrace.Errorf(millrace.ErrModel, "the empty key is of type %v, the deleted key of type %v", t.key, deleted))
+	}
+	t.resource = s.Op1("MutableDenseHashTableV2", map[string]any{"value_dtype": defaultValue.DataType(), "value_shape": defaultValue.Shape()},
+		reserved.Empty, reserved.Deleted)
+	return t
+}
