@@ -97,7 +97,10 @@ func (t *MutableHashTable) check(s *graph.Scope, what string, keys tfbridge.Outp
 
 // DenseHashTable is a [MutableHashTable] that needs less memory a key, for keys that
 // leave two values free.
-type DenseHashTable struct{ MutableHashTable }
+type DenseHashTable struct {
+	MutableHashTable
+	empty tfbridge.Output
+}
 
 // DenseHashTableKeys are keys that a [DenseHashTable] uses itself. They are different,
 // and no other key is one of them. Looking one up or inserting it is an error of code
@@ -113,7 +116,7 @@ type DenseHashTableKeys struct {
 // TensorFlow's kernels take strings and integers for keys, and no strings for values. It
 // wraps MutableDenseHashTableV2.
 func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue tfbridge.Output) *DenseHashTable {
-	t := &DenseHashTable{MutableHashTable{defaultValue: defaultValue}}
+	t := &DenseHashTable{MutableHashTable{defaultValue: defaultValue}, reserved.Empty}
 	if s.Err() != nil {
 		return t
 	}
@@ -124,4 +127,20 @@ func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue
 	t.resource = s.Op1("MutableDenseHashTableV2", map[string]any{"value_dtype": defaultValue.DataType(), "value_shape": defaultValue.Shape()},
 		reserved.Empty, reserved.Deleted)
 	return t
+}
+
+// Export returns all keys, and their values in the same order, which is no certain one.
+//
+// It wraps LookupTableExportV2, which gives scalars another dimension of 1 here.
+func (t *DenseHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
+	keys, values = t.MutableHashTable.Export(s)
+	return rowsOf(s, keys, t.empty), rowsOf(s, values, t.defaultValue)
+}
+
+// rowsOf returns x as rows of the shape of another tensor.
+func rowsOf(s *graph.Scope, x, row tfbridge.Output) tfbridge.Output {
+	if s.Err() != nil {
+		return x
+	}
+	return graph.Reshape(s, x, graph.ConcatV2(s, []tfbridge.Output{s.Const([]int64{-1}), graph.Shape(s, row)}, 0))
 }
