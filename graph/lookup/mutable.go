@@ -99,7 +99,7 @@ func (t *MutableHashTable) check(s *graph.Scope, what string, keys tfbridge.Outp
 // leave two values free.
 type DenseHashTable struct {
 	MutableHashTable
-	empty tfbridge.Output
+	empty, deleted tfbridge.Output
 }
 
 // DenseHashTableKeys are keys that a [DenseHashTable] uses itself. They are different,
@@ -116,7 +116,7 @@ type DenseHashTableKeys struct {
 // TensorFlow's kernels take strings and integers for keys, and no strings for values. It
 // wraps MutableDenseHashTableV2.
 func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue tfbridge.Output) *DenseHashTable {
-	t := &DenseHashTable{MutableHashTable{defaultValue: defaultValue}, reserved.Empty}
+	t := &DenseHashTable{MutableHashTable{defaultValue: defaultValue}, reserved.Empty, reserved.Deleted}
 	if s.Err() != nil {
 		return t
 	}
@@ -131,10 +131,24 @@ func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue
 
 // Export returns all keys, and their values in the same order, which is no certain one.
 //
-// It wraps LookupTableExportV2, which gives scalars another dimension of 1 here.
+// LookupTableExportV2, which it wraps, gives every place of the table, also those that
+// are free.
 func (t *DenseHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
 	keys, values = t.MutableHashTable.Export(s)
-	return rowsOf(s, keys, t.empty), rowsOf(s, values, t.defaultValue)
+	if s.Err() != nil {
+		return keys, values
+	}
+	used := graph.LogicalAnd(s, differs(s, keys, t.empty), differs(s, keys, t.deleted))
+	places := graph.Reshape(s, graph.Where(s, used), s.Const([]int64{-1}))
+	return rowsOf(s, graph.GatherV2(s, keys, places, 0), t.empty), rowsOf(s, graph.GatherV2(s, values, places, 0), t.defaultValue)
+}
+
+// differs reports for each of some keys whether it is another than key.
+func differs(s *graph.Scope, keys, key tfbridge.Output) tfbridge.Output {
+	n := graph.Slice(s, graph.Shape(s, keys), s.Const([]int64{0}), s.Const([]int64{1}))
+	rows := graph.Reshape(s, keys, graph.ConcatV2(s, []tfbridge.Output{n, s.Const([]int64{-1})}, 0))
+	row := graph.Reshape(s, key, s.Const([]int64{1, -1}))
+	return graph.Any(s, graph.NotEqual(s, rows, row), s.Const(int32(1)))
 }
 
 // rowsOf returns x as rows of the shape of another tensor.
