@@ -49,9 +49,14 @@ func (x *Index) Changed() error {
 		return ioError("stat", x.Path, err)
 	}
 	if diff := difference(x.info, now); diff != "" {
-		e := millrace.Errorf(millrace.ErrIO, "changed since it was scanned (%s)", diff)
-		e.Op, e.File = "read", x.Path
-		return e
+		return x.changed(diff)
 	}
 	return nil
+}
+
+// changed returns the error of a file that is no longer the one that was scanned.
+func (x *Index) changed(diff string) error {
+	e := millrace.Errorf(millrace.ErrIO, "changed since it was scanned (%s)", diff)
+	e.Op, e.File = "read", x.Path
+	return e
 }

@@ -177,7 +177,7 @@ func (d *Reader) next() ([]byte, error) {
 	}
 	data := body[:n]
 	if stored, sum := binary.LittleEndian.Uint32(body[n:]), maskedCRC(data); stored != sum {
-		return nil, d.fault(millrace.ErrCorrupt, "data checksum: stored %08x, that of the %d data bytes %08x", stored, n, sum)
+		return nil, d.place(dataChecksum(stored, sum, n))
 	}
 	return data, nil
 }

@@ -88,6 +88,11 @@ func lengthChecksum(h []byte) *millrace.Error {
 		binary.LittleEndian.Uint32(h[lengthSize:]), maskedCRC(h[:lengthSize]), note)
 }
 
+// dataChecksum is the fault of a record of n data bytes whose checksum is wrong.
+func dataChecksum(stored, sum uint32, n int) *millrace.Error {
+	return millrace.Errorf(millrace.ErrCorrupt, "data checksum: stored %08x, that of the %d data bytes %08x", stored, n, sum)
+}
+
 // notRecords is the fault of an input that is something else altogether.
 func (d *Reader) notRecords(prefix []byte, guess string) error {
 	e := d.fault(millrace.ErrCorrupt, "not a TFRecord file (length checksum): it %s (first bytes %s)", guess, firstBytes(prefix))
