@@ -1,6 +1,7 @@
 package tfrecord
 
 import (
+	"crypto/sha256"
 	"io/fs"
 	"os"
 	"time"
@@ -19,7 +20,12 @@ type Index struct {
 	MaxRecord   int64   // data bytes of the largest record
 	DataBytes   int64   // of all records, without headers and checksums
 	Layout      *Layout // with [ScanAllOptions].Layout; else nil
-	Members     int64   // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
+
+	// Digest is the SHA-256 of the header and the data's checksum of every record, 16
+	// bytes each, so that other data have another one. It is set with Layout.
+	Digest [sha256.Size]byte
+
+	Members int64 // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
 
 	info fs.FileInfo
 }

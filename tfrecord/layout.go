@@ -1,7 +1,6 @@
 package tfrecord
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"io"
 	"math"
@@ -61,22 +60,6 @@ func (l *Layout) Offset(record int64) int64 {
 
 // End returns where the last record ends: the size of the uncompressed file.
 func (l *Layout) End() int64 { return l.end }
-
-// HeaderDigest returns the SHA-256 of the headers of all records, 12 bytes each.
-func (l *Layout) HeaderDigest() [sha256.Size]byte {
-	digest := sha256.New()
-	block := make([]byte, 0, 1024*headerSize)
-	var h [headerSize]byte
-	for _, n := range l.lengths {
-		putHeader(&h, int(n))
-		if block = append(block, h[:]...); len(block) == cap(block) {
-			digest.Write(block)
-			block = block[:0]
-		}
-	}
-	digest.Write(block)
-	return [sha256.Size]byte(digest.Sum(nil))
-}
 
 // HasHeader reports whether an uncompressed file has the header of a record where the
 // Layout says. The error is one of reading, other than that the file ends before.

@@ -34,12 +34,14 @@ func TestLayout(t *testing.T) {
 			if got, n := l.Offset(rec.Ordinal), l.Length(rec.Ordinal); got != rec.Offset || n != int64(len(rec.Data)) {
 				t.Errorf("%s, record %d: offset %d, length %d, want %d, %d", c, rec.Ordinal, got, n, rec.Offset, len(rec.Data))
 			}
+			end := rec.Offset + 12 + int64(len(rec.Data))
 			digest.Write(file[rec.Offset : rec.Offset+12])
+			digest.Write(file[end : end+4])
 		}
 		if l.Records() != 200 || l.End() != int64(len(file)) {
 			t.Errorf("%s: %d records, end %d", c, l.Records(), l.End())
 		}
-		if got := l.HeaderDigest(); !slices.Equal(got[:], digest.Sum(nil)) {
+		if got := found[0].Digest; !slices.Equal(got[:], digest.Sum(nil)) {
 			t.Errorf("%s: digest %x", c, got)
 		}
 	}

@@ -2,7 +2,9 @@ package tfrecord
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"hash"
 	"io"
 	"os"
 
@@ -32,10 +34,11 @@ type scanner struct {
 	buf    []byte
 
 	// Of the file being scanned.
-	f     *os.File
-	index *Index
-	block []byte // what is in buf
-	at    int64  // where block starts in the file
+	f      *os.File
+	index  *Index
+	digest hash.Hash // of headers and data checksums; nil without layout
+	block  []byte    // what is in buf
+	at     int64     // where block starts in the file
 }
 
 // A plain file with small records is read in blocks, so that most headers cost no
@@ -78,6 +81,9 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.digest != nil {
+		s.digest.Sum(s.index.Digest[:0])
+	}
 	return s.index, nil
 }
 
@@ -85,8 +91,9 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 func (s *scanner) begin() {
 	x := s.index
 	x.Records, x.MaxRecord, x.DataBytes, x.Members, x.Layout = 0, 0, 0, 0, nil
+	s.digest = nil
 	if s.layout {
-		x.Layout = &Layout{}
+		x.Layout, s.digest = &Layout{}, sha256.New()
 	}
 }
 
@@ -98,12 +105,10 @@ func (s *scanner) plain(ctx context.Context) error {
 		if size-offset < headerSize {
 			return s.recheck(offset)
 		}
-		if offset+headerSize > s.at+int64(len(s.block)) {
-			if err := s.load(ctx, offset); err != nil {
-				return err
-			}
+		h, err := s.part(ctx, offset, headerSize)
+		if err != nil {
+			return err
 		}
-		h := s.block[offset-s.at:]
 		length, ok := parseHeader(h)
 		if !ok {
 			return s.recheck(offset)
@@ -111,14 +116,32 @@ func (s *scanner) plain(ctx context.Context) error {
 		if err := checkLength(length, size-offset-headerSize, s.opts.MaxRecordBytes); err != nil {
 			return s.place(err, offset)
 		}
+		if s.digest != nil {
+			s.digest.Write(h)
+			foot, err := s.part(ctx, offset+headerSize+int64(length), crcSize)
+			if err != nil {
+				return err
+			}
+			s.digest.Write(foot)
+		}
 		s.index.add(int64(length))
 		offset += int64(length) + frameSize
 	}
 	return nil
 }
 
-// load reads the block that starts at offset.
-func (s *scanner) load(ctx context.Context, offset int64) error {
+// part returns n bytes of the file, at most those of a header.
+func (s *scanner) part(ctx context.Context, offset int64, n int) ([]byte, error) {
+	if offset < s.at || offset+int64(n) > s.at+int64(len(s.block)) {
+		if err := s.load(ctx, offset, n); err != nil {
+			return nil, err
+		}
+	}
+	return s.block[offset-s.at:][:n], nil
+}
+
+// load reads the block that starts at offset, of least bytes at least.
+func (s *scanner) load(ctx context.Context, offset int64, least int) error {
 	if err := canceled(ctx); err != nil {
 		return err
 	}
@@ -133,7 +156,7 @@ func (s *scanner) load(ctx context.Context, offset int64) error {
 	if err != nil && err != io.EOF {
 		return s.place(ioError("read", s.index.Path, err), offset)
 	}
-	if n < headerSize { // the file shrank under the scan
+	if n < least { // the file shrank under the scan
 		return s.place(cutHeader("file", n), offset)
 	}
 	s.block, s.at = s.buf[:n], offset
@@ -164,7 +187,7 @@ func (s *scanner) stream(ctx context.Context) error {
 				return err
 			}
 		}
-		n, err := d.skip()
+		n, err := d.skip(s.digest)
 		if err == io.EOF {
 			s.index.Members = d.z.members
 			return nil
@@ -176,16 +199,28 @@ func (s *scanner) stream(ctx context.Context) error {
 	}
 }
 
-// skip passes over the next record without looking at its data and returns
-// the data's length.
-func (d *Reader) skip() (int, error) {
+// skip passes over the next record without looking at its data and returns the
+// data's length. It writes the header and the data's checksum to a digest, which may
+// be nil.
+func (d *Reader) skip(digest hash.Hash) (int, error) {
 	n, err := d.header()
 	if err != nil {
 		return 0, err
 	}
-	if have, err := d.src.Discard(n + crcSize); err != nil {
+	if have, err := d.src.Discard(n); err != nil {
 		return 0, d.bodyError(err, n+crcSize, have)
 	}
+	foot, err := d.src.Peek(crcSize)
+	if err != nil {
+		return 0, d.bodyError(err, n+crcSize, n+len(foot))
+	}
+	if digest != nil {
+		var h [headerSize]byte
+		putHeader(&h, n)
+		digest.Write(h[:])
+		digest.Write(foot)
+	}
+	d.src.Discard(crcSize)
 	d.record++
 	d.offset += int64(n) + frameSize
 	return n, nil

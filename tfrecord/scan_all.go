@@ -15,11 +15,11 @@ type ScanAllOptions struct {
 	ReaderOptions
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
 	AllFaults bool // go on after an error, and return the errors of all files
-	Layout    bool // also find out where each record is
+	Layout    bool // also find out where each record is, and set Index.Digest
 
 	// Known is called for each file once it is open. If it returns true, it has
-	// filled in Records, MaxRecord, DataBytes, Members and, if that is wanted,
-	// Layout, and the file is not scanned. It is called concurrently. Nil: every
+	// filled in Records, MaxRecord, DataBytes, Members and, if they are wanted,
+	// Layout and Digest, and the file is not scanned. It is called concurrently. Nil: every
 	// file is scanned.
 	Known func(f *os.File, x *Index) bool
 }

@@ -49,7 +49,11 @@ func (b *builder) dataset(l loader) *dataset.Dataset {
 	scalar := tfbridge.ScalarShape()
 	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
-	d := l.batches(b).SkipOutput(b.skip).Prefetch(b.plan.Prefetch)
+	d := l.batches(b)
+	if !b.plan.Seeks() {
+		d = d.SkipOutput(b.skip)
+	}
+	d = d.Prefetch(b.plan.Prefetch)
 	// The plan has chosen the stages and their parallelism: TensorFlow's
 	// rewrites found nothing more to do in these graphs, and cost tens of
 	// milliseconds before the first batch; its autotuner cost a tenth of the

@@ -22,7 +22,7 @@ type Parts struct {
 
 	// What the iterator's Init operation is fed with, int64 scalars.
 	Group tfbridge.Output // records parsed at once
-	Skip  tfbridge.Output // batches left out at the start
+	Skip  tfbridge.Output // batches left out at the start, or records where [plan.Plan.Seeks]
 
 	// Probe is an iterator over one record or window of the first epoch. It is
 	// set for an endless loader that may give nothing, and nil otherwise.

@@ -10,6 +10,9 @@ import (
 // records builds the stream of serialized records of all epochs: file names,
 // their shuffle, the interleave of the files and the shuffle of the records.
 func (b *builder) records() *dataset.Dataset {
+	if b.plan.Records != nil {
+		return b.recordsByPlace()
+	}
 	if b.plan.Shuffle == nil {
 		return b.joined().Repeat(b.repeats())
 	}

@@ -13,10 +13,13 @@ import (
 	"millrace/tfrecord"
 )
 
-// ReadsByPlace reports whether a chunked_sequence reads records by their place
-// in the files, and not one file after the other.
+// ReadsByPlace reports whether records are read by their place in the files, and not
+// one file after the other.
 func (p *Plan) ReadsByPlace() bool {
 	k := p.Chunks
+	if p.Records != nil {
+		return true
+	}
 	if k == nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
 		return false
 	}

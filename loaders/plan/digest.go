@@ -13,6 +13,9 @@ import (
 // are: the digest of the manifest's and the list's bytes counts, and the names
 // of the data files from the manifest's folder on.
 func (p *Plan) Digest() (string, error) {
+	if p.Seeks() {
+		p = p.forPosition()
+	}
 	e := p.Explanation()
 	e.Seed, e.SeedGiven, e.Warnings = 0, false, nil
 	e.Config, e.Manifest, e.List = "", "", p.ListSHA256
@@ -26,4 +29,16 @@ func (p *Plan) Digest() (string, error) {
 		return "", millrace.Errorf(millrace.ErrInternal, "plan: %w", err)
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text)), nil
+}
+
+// forPosition returns the plan without what does not change which record comes when:
+// a saved position fits all of these.
+func (p *Plan) forPosition() *Plan {
+	q := p.clone()
+	order := *p.Records
+	order.Shard, order.Shards = 0, 1
+	q.Records, q.NativeLibrary, q.TimeStages = &order, "", false
+	q.ParallelReads, q.ParallelParses, q.ReadBufferBytes, q.Prefetch = 1, 1, 0, 0
+	q.InterleaveIn, q.InterleaveOut = 1, 1
+	return q
 }

@@ -132,6 +132,9 @@ func (s *staging) files() string {
 
 func (s *staging) read() string {
 	p, what := s.plan, "one file after another"
+	if p.Records != nil {
+		return s.readByPlace()
+	}
 	if p.Shuffle != nil && p.Shuffle.MixFiles > 1 {
 		what = fmt.Sprintf("%s files in turns, one record at a time", figures.Count(p.Shuffle.MixFiles))
 	}
@@ -145,6 +148,24 @@ func (s *staging) read() string {
 		return what + ", without a buffer"
 	}
 	return fmt.Sprintf("%s, buffers of %s bytes", what, figures.Count(p.ReadBufferBytes))
+}
+
+// readByPlace describes which records are read, and in which order.
+func (s *staging) readByPlace() string {
+	o, what := s.plan.Records, "all records"
+	switch {
+	case o.End >= 0:
+		what = fmt.Sprintf("records %d to %d", o.Start, o.End-1)
+	case o.Start > 0:
+		what = fmt.Sprintf("records from %d on", o.Start)
+	}
+	if o.Exact {
+		what += ", shuffled exactly"
+	}
+	if o.Shards > 1 {
+		what += fmt.Sprintf(", part %d of %d of each epoch", o.Shard, o.Shards)
+	}
+	return what + ", by their place"
 }
 
 func (s *staging) parse() {

@@ -13,10 +13,10 @@ const maxPlaces = 4
 // Place says which records rows of a run are, for a person to read: files and
 // numbers of records, which begin with 0. The first row of a run is number 0. The
 // rows of the plan must be records, and not windows of them. Place returns "" where
-// rows are shuffled or put into buckets, and where a file's records were not counted.
+// rows are shuffled, put into buckets or read by their place, and where a file's records were not counted.
 func (p *Plan) Place(scan *Scan, first, rows int64) string {
 	records, known := scan.Records()
-	if !known || records == 0 || p.Shuffle != nil || p.Bucket != nil {
+	if !known || records == 0 || p.Shuffle != nil || p.Records != nil || p.Bucket != nil {
 		return ""
 	}
 	var places []string

@@ -65,7 +65,7 @@ func (p *Plan) FirstWindow() *Plan {
 // of any size, and not from files.
 func (p *Plan) OfRequests() *Plan {
 	q := p.clone()
-	q.Files, q.Shuffle, q.Bucket = nil, nil, nil
+	q.Files, q.Shuffle, q.Records, q.Bucket = nil, nil, nil, nil
 	q.DropRemainder, q.Epochs = false, 1
 	return q
 }

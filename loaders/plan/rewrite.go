@@ -62,6 +62,8 @@ func (p *Plan) shuffleBytes() Rewrite {
 	switch {
 	case p.Chunks != nil && p.Chunks.ShuffleSeqs > 1:
 		r.Applied, r.Why = true, "parsing is a function of the record alone, so the order is the same and the buffer smaller"
+	case p.Records != nil && p.Records.Exact:
+		r.Why = "records come in their order"
 	case p.Shuffle == nil:
 		r.Why = "records are not shuffled"
 	case p.Window != nil:
@@ -78,7 +80,7 @@ func (p *Plan) JoinFiles() Rewrite {
 	switch {
 	case p.Window != nil:
 		r.Why = "windows do not cross files"
-	case p.Chunks != nil && p.ReadsByPlace():
+	case p.ReadsByPlace():
 		r.Why = "records are read by their place"
 	case p.Shuffle != nil:
 		r.Why = "file names are shuffled and files mixed"

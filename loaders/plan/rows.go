@@ -7,7 +7,7 @@ func (p *Plan) Rows(scan *Scan) (rows int64, known bool) {
 	if p.Chunks != nil {
 		return p.chunkRows(scan)
 	}
-	records, known := scan.Records()
+	records, known := p.EpochRecords(scan)
 	if !known || p.Epochs == 0 || p.Window != nil {
 		return 0, false
 	}

@@ -42,6 +42,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression},
 		CacheDir:      index.CacheDir(),
 		Layout:        p.ReadsByPlace(),
+		Write:         p.Records != nil,
 		Warn:          func(err error) { scan.Warnings = append(scan.Warnings, err) },
 	})
 	if err != nil {
@@ -57,7 +58,10 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 			return nil, err
 		}
 	}
-	if total, ok := scan.Records(); ok && total == 0 && p.Epochs == 0 {
+	if err := p.checkRange(scan); err != nil {
+		return nil, err
+	}
+	if total, ok := p.EpochRecords(scan); ok && total == 0 && p.Epochs == 0 {
 		return nil, p.NoRecords()
 	}
 	if err := p.checkMemory(scan, machine.AvailableMemory()); err != nil {
@@ -100,6 +104,9 @@ func (p *Plan) NoData() error {
 // NoRecords returns the error of an endless loader over files without records.
 func (p *Plan) NoRecords() error {
 	e := millrace.Errorf(millrace.ErrSchema, "the data files hold no records, and with epochs null the loader would wait for ever")
+	if p.Records != nil {
+		e.Msg = "there is no record in this range or shard, and with epochs null the loader would wait for ever"
+	}
 	e.Loader, e.Key = p.Path, "args.epochs"
 	return e
 }

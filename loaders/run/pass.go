@@ -31,7 +31,7 @@ type pass struct {
 	batches   int64              // number of batches delivered
 	rows      int64              // number of rows delivered
 	group     int64              // records parsed at once
-	skip      int64              // batches to skip at the start
+	skip      int64              // batches to skip at the start, or records where the plan seeks
 	empty     bool               // no epoch has an example, so that asking the iterator is in vain
 	retrying  bool               // the iterator was started again after a failure, with the smallest group
 }
@@ -69,8 +69,8 @@ func (p *pass) Place(rows int64) string {
 // Close does nothing: the next pass starts the iterator again.
 func (p *pass) Close() {}
 
-// start starts the iterator and skips the first skip batches. group is how many
-// records are parsed at once.
+// start starts the iterator and skips the first skip batches, or records where the
+// plan seeks. group is how many records are parsed at once.
 func (p *pass) start(group, skip int64) error {
 	feeds, err := scalars(group, skip)
 	if err != nil {
@@ -110,6 +110,9 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 		return p.pipe.explain(ctx, err)
 	}
 	p.retrying = true
+	if p.pipe.Plan.Seeks() {
+		return p.start(p.pipe.retryGroupSize, p.rows)
+	}
 	return p.start(p.pipe.retryGroupSize, p.batches)
 }
 

@@ -14,6 +14,13 @@ import (
 
 // SaveState takes the state after the batches so far.
 func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
+	if p.pipe.Plan.Seeks() {
+		header := p.position()
+		return func() ([]byte, error) {
+			header.Position.Data = p.pipe.dataDigest()
+			return p.pipe.encodeState(header, nil)
+		}, nil
+	}
 	if p.save == nil {
 		// In the calling thread: TensorFlow's pool would wake threads for two operations.
 		call, err := p.session.Prepare(nil, []tfbridge.Output{p.pipe.Iterator.State}, nil)
@@ -32,7 +39,11 @@ func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), er
 	header := &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip}
 	return func() ([]byte, error) {
 		defer taken[0].Close()
-		return p.pipe.encodeState(header, taken[0])
+		text, err := taken[0].StringAt(0)
+		if err != nil {
+			return nil, stateError(p.pipe.Plan, "save the loader's state: %w", err)
+		}
+		return p.pipe.encodeState(header, []byte(text))
 	}, nil
 }
 
@@ -52,6 +63,9 @@ func (p *pass) restoreState(saved []byte) error {
 	header, state, err := p.pipe.decodeState(saved)
 	if err != nil {
 		return err
+	}
+	if p.pipe.Plan.Seeks() {
+		return p.seek(header)
 	}
 	if err := p.start(header.Group, header.Skip); err != nil {
 		return err

@@ -12,5 +12,6 @@ type Pipeline struct {
 	retryGroupSize int64           // records parsed at once after a failure
 	steps          *steps.Pipeline // the same for [steps.Pipeline.Run]
 
-	digest func() (string, error) // of the plan, computed once
+	digest     func() (string, error) // of the plan, computed once
+	dataDigest func() string          // of the records, computed once; for a plan that seeks
 }

@@ -14,6 +14,7 @@ import (
 func NewPipeline(parts *build.Parts) *Pipeline {
 	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.GroupSize(parts.Scan), retryGroupSize: parts.Plan.RetryGroupSize()}
 	pl.digest = sync.OnceValues(parts.Plan.Digest)
+	pl.dataDigest = sync.OnceValue(func() string { return dataDigest(parts.Scan) })
 	pl.steps = steps.New(steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Open: pl.open})
 	return pl
 }

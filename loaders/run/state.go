@@ -16,6 +16,8 @@ import (
 // bytes into any iterator: without the header, a damaged state or the state of
 // another plan would silently give wrong batches.
 //
+// The state of a plan that seeks is the header alone: see position.go.
+//
 //	millrace loader state 1\n
 //	{"plan": ..., "seed": ..., ..., "sha256": of the rest}\n
 //	the iterator's own state, as tf.data serializes it
@@ -34,16 +36,13 @@ type stateHeader struct {
 	Group   int64  `json:"group"`   // records parsed at once
 	Skip    int64  `json:"skip"`    // batches to skip at the start
 	SHA256  string `json:"sha256"`  // of the iterator's state
+
+	Position *position `json:"position,omitempty"` // of a plan that seeks; the iterator's state is empty then
 }
 
-// encodeState puts a header before the state of an iterator, a scalar string. It
-// sets the header's fields about the plan, the runtime and the state.
-func (pl *Pipeline) encodeState(header *stateHeader, taken *tfbridge.Tensor) ([]byte, error) {
-	text, err := taken.StringAt(0)
-	if err != nil {
-		return nil, stateError(pl.Plan, "save the loader's state: %w", err)
-	}
-	state := []byte(text)
+// encodeState puts a header before the state of an iterator. It sets the header's
+// fields about the plan, the runtime and the state.
+func (pl *Pipeline) encodeState(header *stateHeader, state []byte) (saved []byte, err error) {
 	if header.Plan, err = pl.digest(); err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (pl *Pipeline) decodeState(saved []byte) (*stateHeader, []byte, error) {
 		return nil, nil, stateError(p, "the saved state belongs to another loader config, manifest or list of files")
 	case header.Seed != p.Seed:
 		return nil, nil, stateError(p, "the state was saved with seed %d, but the plan has seed %d; set args.seed", header.Seed, p.Seed)
-	case header.Runtime != tfbridge.Version():
+	case header.Runtime != tfbridge.Version() && !p.Seeks():
 		return nil, nil, stateError(p, "the state was saved with TensorFlow %s, but this is TensorFlow %s", header.Runtime, tfbridge.Version())
 	}
 	return header, state, nil

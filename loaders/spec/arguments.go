@@ -40,7 +40,7 @@ func (c *checker) exampleScalars(a *ExampleArgs) {
 	p.InterleaveIn = a.NumInterleaveIn
 	p.InterleaveOut = max(a.NumInterleaveOut, 1) // TensorFlow refuses 0
 	c.wholeBatches(a)
-	if a.Shuffle && !a.Bad("shuffle") {
+	if a.Shuffle && !a.Bad("shuffle") && !c.orderArgs().exact() {
 		c.shuffle(a)
 	}
 }
@@ -98,6 +98,9 @@ func (c *checker) interleave() {
 	if s := c.spec.Shuffle; s != nil {
 		s.MixFiles = max(1, min(s.MixFiles, int64(len(c.spec.Files))))
 		cycle = s.MixFiles
+	}
+	if o := c.orderArgs(); o != nil && o.given() {
+		return // records are read by their place
 	}
 	if c.spec.ParallelReads <= cycle || c.examples == nil {
 		c.spec.ParallelReads = min(c.spec.ParallelReads, cycle)

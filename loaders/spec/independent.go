@@ -3,6 +3,7 @@ package spec
 // IndependentArgs are the arguments of a loader of type independent.
 type IndependentArgs struct {
 	ExampleArgs
+	OrderArgs
 	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records must be parsed in batches. The batches are the same. It is an error with sequence records, features of variable length, secondary features, processing steps or padding."`
 }
 
@@ -11,6 +12,7 @@ func (*IndependentArgs) loaderType() LoaderType { return Independent }
 // check reports a multi_load that other arguments rule out. The values of its
 // records are examples as they are.
 func (a *IndependentArgs) check(c *checker) {
+	c.recordOrder(&a.OrderArgs)
 	if !a.MultiLoad || a.Bad("multi_load") {
 		return
 	}

@@ -26,6 +26,7 @@ type Spec struct {
 	ReadBufferBytes int64
 	Prefetch        int64    // batches
 	Shuffle         *Shuffle // nil = off
+	Records         *RecordOrder // nil = the files one after the other, or mixed as Shuffle says
 	Sloppy          bool
 	InterleaveIn    int64
 	InterleaveOut   int64 // at least 1
@@ -69,6 +70,15 @@ type Shuffle struct {
 	Elements  int64 // records or windows buffered
 	Filenames int64 // file names buffered
 	MixFiles  int64 // files read in turns, one record at a time; at most the number of files
+}
+
+// RecordOrder says that records are read by their place, in an order that is computed
+// for each epoch. Nothing else shuffles them then.
+type RecordOrder struct {
+	Exact      bool  // one uniform permutation of the records, another one in each epoch
+	Start, End int64 // only these records, End excluded; -1 = to the end
+	Shard      int64 // which part of the order, below Shards
+	Shards     int64 // at least 1
 }
 
 // Primary takes a feature into the pipeline under a name.

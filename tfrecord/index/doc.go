@@ -59,7 +59,7 @@
 //	24      8      its modification time, in ns since 1970 began in UTC (signed)
 //	32      8      members of a gzip file, else 0
 //	40      8      n, the number of records
-//	48      32     SHA-256 of the headers of all records, 12 bytes each
+//	48      32     SHA-256 of header and data checksum of all records, 16 bytes each
 //	80      4 n    length of each record's data in bytes
 //	80+4n   32     SHA-256 of all bytes before
 //

@@ -30,7 +30,7 @@ type contents struct {
 	size        int64 // of the data file
 	modTime     time.Time
 	members     int64
-	headers     [digestSize]byte
+	digest      [digestSize]byte // of headers and data checksums
 	layout      *tfrecord.Layout
 }
 
@@ -51,7 +51,7 @@ func malformed(format string, args ...any) error {
 func contentsOf(x *tfrecord.Index) *contents {
 	return &contents{
 		compression: x.Compression, size: x.Size, modTime: x.ModTime, members: x.Members,
-		headers: x.Layout.HeaderDigest(), layout: x.Layout,
+		digest: x.Digest, layout: x.Layout,
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *contents) encode() ([]byte, error) {
 	b = le.AppendUint64(b, uint64(c.modTime.UnixNano()))
 	b = le.AppendUint64(b, uint64(c.members))
 	b = le.AppendUint64(b, uint64(c.layout.Records()))
-	b = append(b, c.headers[:]...)
+	b = append(b, c.digest[:]...)
 	b, err := c.layout.AppendBinary(b)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func decode(b []byte) (*contents, error) {
 		size:        int64(le.Uint64(b[16:])),
 		modTime:     time.Unix(0, int64(le.Uint64(b[24:]))),
 		members:     int64(le.Uint64(b[32:])),
-		headers:     [digestSize]byte(b[48:fixedSize]),
+		digest:      [digestSize]byte(b[48:fixedSize]),
 	}
 	records := le.Uint64(b[40:])
 	if lengths := body[fixedSize:]; records > math.MaxInt64/lengthSize || records*lengthSize != uint64(len(lengths)) {

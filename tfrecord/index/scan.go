@@ -132,7 +132,7 @@ func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
 	}
 	x.Records, x.MaxRecord, x.DataBytes, x.Members = c.layout.Records(), most, bytes, c.members
 	if s.Layout {
-		x.Layout = c.layout
+		x.Layout, x.Digest = c.layout, c.digest
 	}
 	return true
 }

@@ -1,0 +1,192 @@
+package build
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"syscall"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/loaders/plan"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// recordsByPlace yields the records of all epochs in the order of the plan, which
+// Go reads by their places. A plan that [plan.Plan.Seeks] begins at record b.skip:
+// no record before it is read. Where Millrace's own operations decode records, these
+// carry their places; else Go judges them, as [feed] does.
+func (b *builder) recordsByPlace() *dataset.Dataset {
+	s := b.scope
+	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
+	results := []graph.Spec{scalar, scalar, {DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}}
+	begin := s.Const(int64(0))
+	if b.plan.Seeks() {
+		begin = b.skip
+	}
+	f := &recordFeed{plan: b.plan, scan: b.scan}
+	d := dataset.Range(s, 0, math.MaxInt64, 1)
+	d = d.Scan("read_by_place", []tfbridge.Output{s.Const(int64(0)), begin}, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
+		out := graph.GoFunction(s, graph.GoFunc{Name: "read_by_place", Out: results, Fn: f.next, Pure: true}, state[0], state[1])
+		if s.Err() != nil {
+			return nil, nil
+		}
+		return out[:2], out[2:]
+	})
+	d = d.TakeWhile("any_records", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+		return graph.Greater(s, graph.Size(s, args[0]), s.Const(int64(0)))
+	})
+	return d.Unbatch()
+}
+
+// recordFeed hands records to TensorFlow, in the order of the plan.
+type recordFeed struct {
+	plan *plan.Plan
+	scan *plan.Scan
+}
+
+// next answers a call for the next records. The arguments are the token and the
+// position of the first of them.
+func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	position, err := tfbridge.View[int64](args[1])
+	if err != nil {
+		return nil, err
+	}
+	token := args[0]
+	r, ok := tfbridge.FindToken(token).(*recordReader)
+	if !ok || r.position != position[0] {
+		if r, token, err = f.open(position[0]); err != nil {
+			return nil, err
+		}
+	}
+	records, err := r.take(ctx, min(f.plan.ReadBufferBytes, maxFeedBytes))
+	if err != nil {
+		token.Close()
+		return nil, err
+	}
+	out, err := newTensors(r.position, records, nil, true)
+	if err != nil {
+		token.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// open returns a reader from a position on, and the token that closes it.
+func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, error) {
+	r := &recordReader{
+		scan: f.scan, order: f.plan.NewOrder(f.scan), position: position,
+		end: math.MaxInt64, files: make(map[int]*tfrecord.ReaderAt),
+	}
+	if f.plan.Epochs > 0 {
+		r.end = f.plan.Epochs * r.order.EpochRecords()
+	}
+	if !f.plan.OwnOperations() {
+		r.judge = f.plan.NewJudge()
+	}
+	token, err := tfbridge.NewToken(r, r.close)
+	return r, token, err
+}
+
+// maxPlacedFiles bounds the files that a reader by place holds open.
+const maxPlacedFiles = 256
+
+// recordReader reads records by their places. Only one call at a time uses it.
+type recordReader struct {
+	scan     *plan.Scan
+	order    *plan.Order
+	position int64 // of the next record
+	end      int64
+	judge    *plan.Judge // nil where TensorFlow's parsers see no byte
+	files    map[int]*tfrecord.ReaderAt
+	buf      []byte
+	err      error // what ended reading; sticks
+}
+
+// close closes the files.
+func (r *recordReader) close() {
+	for i := range r.files {
+		r.closeFile(i)
+	}
+}
+
+func (r *recordReader) closeFile(i int) {
+	r.files[i].Close() // nothing was written
+	delete(r.files, i)
+}
+
+// take returns the next records, one at least and then as many as fit a number of
+// bytes; none at the end.
+func (r *recordReader) take(ctx context.Context, bytes int64) ([]string, error) {
+	records := []string{}
+	for n := int64(0); r.err == nil && r.position < r.end && (len(records) == 0 || n < bytes); r.position++ {
+		if ctx.Err() != nil {
+			return nil, millrace.Canceled(ctx, "")
+		}
+		var record string
+		if record, r.err = r.read(r.order.At(r.position)); r.err != nil {
+			break
+		}
+		records = append(records, record)
+		n += int64(len(record))
+	}
+	if len(records) == 0 && r.err != nil {
+		return nil, r.err
+	}
+	return records, nil
+}
+
+// read returns a record, with its place behind it unless it was judged.
+func (r *recordReader) read(file int, record int64) (string, error) {
+	f, err := r.file(file)
+	if err != nil {
+		return "", err
+	}
+	index := r.scan.Indexes[file]
+	const frame = 16 // of a record beside its data
+	r.buf = slices.Grow(r.buf[:0], int(index.Layout.Length(record))+frame+placeBytes)
+	data, err := f.ReadRecord(record, r.buf)
+	if err != nil {
+		return "", err
+	}
+	place := tfrecord.Record{Ordinal: record, Offset: index.Layout.Offset(record)}
+	if r.judge != nil {
+		err := r.judge.Check(data)
+		return string(data), tfrecord.At(err, index.Path, place)
+	}
+	for _, n := range [...]int64{int64(file), place.Ordinal, place.Offset} {
+		data = binary.NativeEndian.AppendUint64(data, uint64(n))
+	}
+	return string(data), nil
+}
+
+// file returns an open file. It closes another one if too many are open.
+func (r *recordReader) file(i int) (*tfrecord.ReaderAt, error) {
+	if f := r.files[i]; f != nil {
+		return f, nil
+	}
+	if len(r.files) >= maxPlacedFiles {
+		r.closeAny()
+	}
+	f, err := tfrecord.OpenAt(r.scan.Indexes[i])
+	for len(r.files) > 0 && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
+		r.closeAny()
+		f, err = tfrecord.OpenAt(r.scan.Indexes[i])
+	}
+	if err == nil {
+		r.files[i] = f
+	}
+	return f, err
+}
+
+// closeAny closes one of the files.
+func (r *recordReader) closeAny() {
+	for i := range r.files {
+		r.closeFile(i)
+		return
+	}
+}

@@ -1,0 +1,60 @@
+package run
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"millrace/loaders/plan"
+)
+
+// Where a run can begin at any record, its state is a position in the order of the
+// records, and nothing that TensorFlow holds. The state is small whatever the buffers
+// are, and fits a pipeline with other buffers, other threads or the other engine. At
+// the end of an epoch it also fits another part of the data, because all parts are
+// there then.
+
+// position is the state of a run over records that are read by their place.
+type position struct {
+	Data   string `json:"data"`   // digest of all records
+	Epoch  int64  `json:"epoch"`  // from 0
+	Record int64  `json:"record"` // in the epoch's order, of the shard
+	Shard  int64  `json:"shard"`
+	Shards int64  `json:"shards"`
+}
+
+// position returns the state after the batches so far.
+func (p *pass) position() *stateHeader {
+	plan := p.pipe.Plan
+	at := &position{Shard: plan.Records.Shard, Shards: plan.Records.Shards}
+	if size, _ := plan.EpochRecords(p.pipe.Scan); size > 0 {
+		at.Epoch, at.Record = p.rows/size, p.rows%size
+	}
+	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at}
+}
+
+// seek starts the iterator at a saved position.
+func (p *pass) seek(header *stateHeader) error {
+	plan, at := p.pipe.Plan, header.Position
+	size, _ := plan.EpochRecords(p.pipe.Scan)
+	same := at != nil && at.Shard == plan.Records.Shard && at.Shards == plan.Records.Shards
+	switch {
+	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Record > 0 && at.Record >= size && same || size > 0 && at.Epoch > (1<<62)/size:
+		return stateError(plan, "the saved state has no position that this loader could begin at")
+	case at.Data != p.pipe.dataDigest():
+		return stateError(plan, "the data files have changed since the state was saved")
+	case !same && at.Record != 0:
+		return stateError(plan, "the state was saved by part %d of %d within an epoch, and this loader reads part %d of %d; "+
+			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, plan.Records.Shard, plan.Records.Shards)
+	}
+	p.rows, p.batches = at.Epoch*size+at.Record, header.Batches
+	return p.start(p.pipe.GroupSize, p.rows)
+}
+
+// dataDigest identifies the records of all files by their sizes.
+func dataDigest(scan *plan.Scan) string {
+	digest := sha256.New()
+	for _, index := range scan.Indexes {
+		fmt.Fprintf(digest, "%d %x\n", index.Records, index.Digest)
+	}
+	return fmt.Sprintf("%x", digest.Sum(nil))
+}
