@@ -40,7 +40,7 @@ func (c *checker) exampleScalars(a *ExampleArgs) {
 	p.InterleaveIn = a.NumInterleaveIn
 	p.InterleaveOut = max(a.NumInterleaveOut, 1) // TensorFlow refuses 0
 	c.wholeBatches(a)
-	if a.Shuffle && !a.Bad("shuffle") && !c.orderArgs().exact() {
+	if a.Shuffle && !a.Bad("shuffle") && !c.ordered.exact() {
 		c.shuffle(a)
 	}
 }
@@ -99,7 +99,7 @@ func (c *checker) interleave() {
 		s.MixFiles = max(1, min(s.MixFiles, int64(len(c.spec.Files))))
 		cycle = s.MixFiles
 	}
-	if o := c.orderArgs(); o != nil && o.given() {
+	if c.ordered.given() {
 		return // records are read by their place
 	}
 	if c.spec.ParallelReads <= cycle || c.examples == nil {

@@ -109,7 +109,7 @@ func (c *checker) readConfig() bool {
 func (c *checker) takeArgs() bool {
 	if a, ok := c.config.Args.(loaderArgs); ok {
 		c.args, c.spec.Type = a.common(), a.loaderType()
-		c.examples, c.padded = a.examples(), a.padding()
+		c.examples, c.padded, c.ordered = a.examples(), a.padding(), a.recordOrder()
 	}
 	return c.args != nil && c.args.At != nil
 }

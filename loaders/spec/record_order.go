@@ -30,23 +30,19 @@ type RangeConfig struct {
 // exactMode is the value of shuffle_mode for exact shuffling.
 const exactMode = "exact"
 
-// orderArgs returns the arguments for the order of records, nil for a loader type
-// that has none.
-func (c *checker) orderArgs() *OrderArgs {
-	if a, ok := c.config.Args.(*IndependentArgs); ok {
-		return &a.OrderArgs
-	}
-	return nil
-}
+// recordOrder returns the arguments themselves.
+func (o *OrderArgs) recordOrder() *OrderArgs { return o }
 
 // given reports whether records are to be read by their place.
-func (o *OrderArgs) given() bool { return o.exact() || o.Shard.At != nil || o.Range.At != nil }
+func (o *OrderArgs) given() bool {
+	return o != nil && (o.exact() || o.Shard.At != nil || o.Range.At != nil)
+}
 
 // exact reports whether the config asks for exact shuffling, which needs no sizes.
 func (o *OrderArgs) exact() bool { return o != nil && o.ShuffleMode == exactMode }
 
-// recordOrder checks what needs the places of records.
-func (c *checker) recordOrder(o *OrderArgs) {
+// checkOrder checks what needs the places of records.
+func (c *checker) checkOrder(o *OrderArgs) {
 	if !o.given() {
 		return
 	}

@@ -24,8 +24,8 @@ type Spec struct {
 	ParallelReads   int64 // at most the interleave's cycle length
 	ParallelParses  int64
 	ReadBufferBytes int64
-	Prefetch        int64    // batches
-	Shuffle         *Shuffle // nil = off
+	Prefetch        int64        // batches
+	Shuffle         *Shuffle     // nil = off
 	Records         *RecordOrder // nil = the files one after the other, or mixed as Shuffle says
 	Sloppy          bool
 	InterleaveIn    int64

@@ -1,0 +1,70 @@
+package plan
+
+import "millrace/tfrecord"
+
+// Scan is what a look at every data file found before the first batch: the
+// number of its records, and that no header in it claims more than the file
+// holds.
+type Scan struct {
+	Indexes []*tfrecord.Index // by file of the plan; nil for a remote one
+
+	// Lengths are the frames of every sequence, in the order of the data, where
+	// a chunked_sequence orders sequences by them; else nil.
+	Lengths []int32
+
+	Warnings []error // index files that are not used, though they are there
+}
+
+// Records returns the number of records of one pass, and whether every file
+// was counted.
+func (s *Scan) Records() (n int64, known bool) {
+	for _, index := range s.Indexes {
+		if index == nil {
+			return 0, false
+		}
+		n += index.Records
+	}
+	return n, true
+}
+
+// bytes returns the size of all counted records.
+func (s *Scan) bytes() (n int64) {
+	for _, index := range s.Indexes {
+		if index != nil {
+			n += index.DataBytes
+		}
+	}
+	return n
+}
+
+// Count returns the records of one file, -1 if they were not counted.
+func (s *Scan) Count(file int) int64 {
+	if index := s.Indexes[file]; index != nil {
+		return index.Records
+	}
+	return -1
+}
+
+// largest returns the size of the largest record, -1 if not all were counted.
+func (s *Scan) largest() (n int64) {
+	for _, index := range s.Indexes {
+		if index == nil {
+			return -1
+		}
+		n = max(n, index.MaxRecord)
+	}
+	return n
+}
+
+// Changed returns an error if a file is no longer the one that was scanned.
+func (s *Scan) Changed() error {
+	for _, index := range s.Indexes {
+		if index == nil {
+			continue
+		}
+		if err := index.Changed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
