@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/graph"
+	"millrace/tfbridge"
 )
 
 // Chunking says how sequences are cut into chunks. The zero value leaves them
@@ -60,6 +62,23 @@ func (c *Chunking) step() int {
 		return c.Size
 	}
 	return c.Step
+}
+
+// padded returns the components of a queue of chunks, all of which have one length. If
+// sequences are not cut, their lengths vary.
+func (c *Chunking) padded(e *ExternData, specs []graph.Spec) []graph.Spec {
+	specs = slices.Clone(specs)
+	for i, spec := range specs {
+		if c.Size > 0 && slices.Contains(e.timeKeys(), spec.Name) {
+			specs[i].Shape = tfbridge.MakeShape(append([]int64{int64(c.length(spec.Name))}, spec.Shape.Dims()[1:]...)...)
+		}
+	}
+	return specs
+}
+
+// length returns the frames of a chunk that is not short, for a key.
+func (c *Chunking) length(key string) int {
+	return c.Size + c.Context[key].Left + c.Context[key].Right
 }
 
 // whole returns the chunking that leaves sequences whole, with the same context.

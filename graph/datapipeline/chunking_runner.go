@@ -2,7 +2,9 @@ package datapipeline
 
 import (
 	"context"
+	"slices"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -20,6 +22,9 @@ type TFChunkingQueueRunner struct {
 // TFChunkingQueueRunnerOptions say how sequences are cut, and where the chunks go.
 type TFChunkingQueueRunnerOptions struct {
 	Chunking
+	// TargetQueue takes the chunks. If its components say that all chunks have one
+	// length (see [TFDataQueuesOptions]), short chunks are padded with zeros. Their
+	// sizes do not count the padding.
 	TargetQueue *DataQueue
 }
 
@@ -40,9 +45,13 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 	if s.Err() != nil {
 		return r
 	}
+	if err := o.checkTarget(externData); err != nil {
+		s.UpdateErr("TFChunkingQueueRunner", err)
+		return r
+	}
 	s = s.SubScope("chunking").WithDevice("/cpu:0")
 	sequence := makeDequeueOp(s)
-	c := &cutter{externData, o.Chunking, o.TargetQueue, sequence, lengths(s, externData, sequence)}
+	c := &cutter{externData, o.Chunking, o.TargetQueue, sequence, lengths(s, externData, sequence), o.pads(externData)}
 	end, ok := sequence[EpochEnd]
 	if !ok {
 		end = s.Const(false)
@@ -53,6 +62,28 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 	}
 	r.cut = effect(s, end, func(s *graph.Scope) *tfbridge.Operation { return o.TargetQueue.end(s) }, c.chunks)
 	return r
+}
+
+// checkTarget returns what is wrong with the components of the target queue.
+func (o *TFChunkingQueueRunnerOptions) checkTarget(e *ExternData) error {
+	for _, key := range e.timeKeys() {
+		i := slices.IndexFunc(o.TargetQueue.specs, func(spec graph.Spec) bool { return spec.Name == key })
+		if i < 0 {
+			return millrace.Errorf(millrace.ErrModel, "the target queue has no component %q", key)
+		}
+		shape := o.TargetQueue.specs[i].Shape
+		if want := int64(o.length(key)); shape.Size(0) >= 0 && (o.Size == 0 || shape.Size(0) != want) {
+			return millrace.Errorf(millrace.ErrModel, "component %q of the target queue has shape %v, which is not that of chunks of %d frames with a context of %d and %d; give TFDataQueues the same Chunking", key, shape, o.Size, o.Context[key].Left, o.Context[key].Right)
+		}
+	}
+	return nil
+}
+
+// pads reports whether short chunks are padded.
+func (o *TFChunkingQueueRunnerOptions) pads(e *ExternData) bool {
+	return !slices.ContainsFunc(o.TargetQueue.specs, func(spec graph.Spec) bool {
+		return slices.Contains(e.timeKeys(), spec.Name) && spec.Shape.Size(0) < 0
+	})
 }
 
 // Loop cuts sequences until the end of the epoch, or until ctx is done. A source
@@ -77,6 +108,7 @@ type cutter struct {
 	target     *DataQueue
 	sequence   map[string]tfbridge.Output
 	frames     map[string]tfbridge.Output // of the keys with a time axis
+	pads       bool                       // short chunks, to the length of the others
 }
 
 // lengths adds operations that count the frames of the keys with a time axis, as
@@ -89,19 +121,29 @@ func lengths(s *graph.Scope, e *ExternData, sequence map[string]tfbridge.Output)
 	return frames
 }
 
-// chunks adds the operations that enqueue the chunks of the sequence: first all that
-// are not short, at once, then the others, one by one.
+// chunks adds the operations that enqueue the chunks of the sequence.
 func (c *cutter) chunks(s *graph.Scope) *tfbridge.Operation {
 	if c.chunking.Size == 0 {
 		return c.target.put(s, c.row(s, s.Const(int64(0))))
 	}
 	frames := c.frames[c.externData.defaultInput()]
-	size, step := s.Const(int64(c.chunking.Size)), s.Const(int64(c.chunking.step()))
+	size, step, zero := s.Const(int64(c.chunking.Size)), s.Const(int64(c.chunking.step())), s.Const(int64(0))
+	if c.pads {
+		last := s.Const(int64(c.chunking.step() - 1))
+		n := graph.FloorDiv(s, graph.Add(s, frames, last), step)
+		return c.target.putMany(s, n, c.rows(s, n))
+	}
 	// frames - size + step may be negative, and FloorDiv rounds down.
-	full := graph.Maximum(s, graph.FloorDiv(s, graph.Add(s, graph.Sub(s, frames, size), step), step), s.Const(int64(0)))
+	full := graph.Maximum(s, graph.FloorDiv(s, graph.Add(s, graph.Sub(s, frames, size), step), step), zero)
 	s = s.WithControlDependencies(c.target.putMany(s, full, c.rows(s, full)))
+	return c.shortChunks(s, graph.Mul(s, full, step))
+}
+
+// shortChunks adds a loop that enqueues the chunks from a frame on, one by one.
+func (c *cutter) shortChunks(s *graph.Scope, start tfbridge.Output) *tfbridge.Operation {
+	frames := c.frames[c.externData.defaultInput()]
 	// The loop's condition and body are functions.
-	starts := graph.While(s, []tfbridge.Output{graph.Mul(s, full, step)},
+	starts := graph.While(s, []tfbridge.Output{start},
 		func(s *graph.Scope, start []tfbridge.Output) tfbridge.Output { return graph.Less(s, start[0], frames) },
 		func(s *graph.Scope, start []tfbridge.Output) []tfbridge.Output {
 			s = s.WithControlDependencies(c.target.put(s, c.row(s, start[0])))
@@ -147,19 +189,22 @@ func (c *cutter) row(s *graph.Scope, start tfbridge.Output) []tfbridge.Output {
 	return list
 }
 
-// rows adds the operations that compute the first n chunks, none of which is short,
-// stacked: the values of the target queue.
+// rows adds the operations that compute the first n chunks, all of which have one
+// length, stacked: the values of the target queue. Those that are short are padded.
 func (c *cutter) rows(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 	zero, one := s.Const(int64(0)), s.Const(int64(1))
 	count := graph.ExpandDims(s, n, 0)
 	first := graph.Mul(s, graph.Range(s, zero, n, one), s.Const(int64(c.chunking.step())))
+	end := graph.Add(s, graph.Mul(s, graph.Sub(s, n, one), s.Const(int64(c.chunking.step()))), s.Const(int64(c.chunking.Size)))
 	values := map[string]tfbridge.Output{}
 	for _, key := range c.externData.timeKeys() {
-		context := c.chunking.Context[key]
-		size := int64(c.chunking.Size + context.Left + context.Right)
-		frames := graph.Add(s, graph.ExpandDims(s, first, 1), graph.Range(s, zero, s.Const(size), one))
-		values[key] = graph.GatherV2(s, c.padded(s, key, c.sequence[key], [2]tfbridge.Output{s.Const(int64(context.Left)), s.Const(int64(context.Right))}), frames, 0)
-		values[Size(key, 0)] = graph.Fill(s, count, s.Const(int32(size)))
+		context, length := c.chunking.Context[key], int64(c.chunking.length(key))
+		frames := graph.Add(s, graph.ExpandDims(s, first, 1), graph.Range(s, zero, s.Const(length), one))
+		behind := graph.Maximum(s, graph.Sub(s, end, c.frames[key]), zero)
+		around := [2]tfbridge.Output{s.Const(int64(context.Left)), graph.Add(s, behind, s.Const(int64(context.Right)))}
+		values[key] = graph.GatherV2(s, c.padded(s, key, c.sequence[key], around), frames, 0)
+		left := graph.Sub(s, graph.Add(s, c.frames[key], s.Const(int64(context.Left+context.Right))), first)
+		values[Size(key, 0)] = graph.Cast(s, graph.Minimum(s, left, s.Const(length)), tfbridge.Int32)
 	}
 	same := graph.Fill(s, count, zero) // indices that repeat a value
 	list := make([]tfbridge.Output, len(c.target.specs))
@@ -175,7 +220,7 @@ func (c *cutter) rows(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 
 // padded adds zeros before and after the frames of a key.
 func (c *cutter) padded(s *graph.Scope, key string, x tfbridge.Output, around [2]tfbridge.Output) tfbridge.Output {
-	if c.chunking.Context[key] == (Context{}) {
+	if c.chunking.Context[key] == (Context{}) && !c.pads {
 		return x
 	}
 	d := c.externData.Data[key]

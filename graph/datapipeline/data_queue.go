@@ -1,6 +1,8 @@
 package datapipeline
 
 import (
+	"slices"
+
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
@@ -42,6 +44,7 @@ type DataQueue struct {
 	capacity         int
 	minAfterDequeue  int
 	specs            []graph.Spec // of an element, without EpochEnd
+	fixed            bool         // all elements have the same shapes, so many can be taken at once
 }
 
 // DataQueueOptions are the options of a DataQueue. Nil and the zero value mean a queue
@@ -68,9 +71,12 @@ func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec,
 		return q
 	}
 	s = s.SubScope(name).WithDevice("/cpu:0")
-	components := make([]graph.Spec, len(specs))
-	for i, spec := range specs { // without a shape, since sizes vary
-		components[i] = graph.Spec{Name: spec.Name, DType: spec.DType}
+	components := slices.Clone(specs)
+	q.fixed = !slices.ContainsFunc(specs, func(spec graph.Spec) bool { return !spec.Shape.IsFullySpecified() })
+	for i := range components {
+		if !q.fixed { // TensorFlow wants all dimensions, or no shapes at all
+			components[i].Shape = tfbridge.Shape{}
+		}
 	}
 	if o.Shuffle {
 		random := &queue.RandomShuffleOptions{Options: queue.Options{Name: "elements"}}
@@ -178,8 +184,8 @@ func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
 }
 
 // Dequeue adds an operation that dequeues an element: the components by name, and
-// [EpochEnd]. At the end of an epoch EpochEnd is true and the others are zeros,
-// without frames. It waits until there is an element, or the end.
+// [EpochEnd]. At the end of an epoch EpochEnd is true and the others are zeros, whose
+// dimensions that vary are 0. It waits until there is an element, or the end.
 func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 	token := q.tokens.Dequeue(s)
 	if s.Err() != nil {
@@ -207,6 +213,42 @@ func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 		byName[spec.Name] = values[i]
 	}
 	return byName
+}
+
+// permit adds an operation that takes the tokens of as many elements as it finds, but
+// at most most, an int32. Unless most is 0, it waits for the first one. It returns how
+// many elements may be dequeued, an int32, and whether the epoch ends behind them.
+func (q *DataQueue) permit(s *graph.Scope, most tfbridge.Output) (elements, ended tfbridge.Output) {
+	wanted := graph.Minimum(s, most, s.Const(int32(1)))
+	first := q.tokens.DequeueMany(s, wanted)
+	if s.Err() != nil {
+		return
+	}
+	// Nobody else takes tokens, so those that are counted stay.
+	s = s.WithControlDependencies(first[0].Op)
+	more := graph.Minimum(s, q.tokens.Size(s), graph.Sub(s, most, wanted))
+	rest := q.tokens.DequeueMany(s, more)
+	if s.Err() != nil {
+		return
+	}
+	ended = graph.Any(s, graph.ConcatV2(s, []tfbridge.Output{first[0], rest[0]}, 0), s.Const([]int32{0}))
+	return graph.Sub(s, graph.Add(s, wanted, more), graph.Cast(s, ended, tfbridge.Int32)), ended
+}
+
+// take adds an operation that dequeues n elements for which there are tokens, an int32,
+// and stacks them. Unless the queue is fixed, n must be 1.
+func (q *DataQueue) take(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
+	if q.fixed {
+		return q.elements.DequeueMany(s, n)
+	}
+	values := q.elements.Dequeue(s)
+	for i := range values {
+		if err := s.Graph().SetShape(values[i], q.specs[i].Shape); err != nil {
+			s.UpdateErr("dequeue", err)
+		}
+		values[i] = graph.ExpandDims(s, values[i], 0)
+	}
+	return values
 }
 
 // Size adds an operation that counts the elements, a scalar int32.

@@ -17,7 +17,7 @@ type TFDataQueues struct {
 	TrainFlag             tfbridge.Output // scalar bool: true uses TrainQueue, false EvalQueue
 	TrainQueue, EvalQueue *DataQueue
 
-	selected          *DataQueue // the one that TrainFlag chooses
+	specs             []graph.Spec // of the elements of both queues
 	placeholders      *Placeholders
 	enqueue           *tfbridge.Operation
 	haveMore, oneMore tfbridge.Output
@@ -34,6 +34,10 @@ type TFDataQueuesOptions struct {
 	Seed      int64    // of the shuffling; 0: 1
 	WithBatch bool     // the data has a batch dimension in front
 	Special   []string // special keys that an element has beside its data
+	// TrainChunks and EvalChunks say how the elements of a queue are cut, if they have a
+	// Size. A TFChunkingQueueRunner then pads short chunks, so that all have the shapes
+	// that they need to be put into batches many at a time; the sizes count no padding.
+	TrainChunks, EvalChunks Chunking
 	// EnqueueData are the tensors that the enqueue operation takes, by name. Nil: it
 	// takes placeholders, which Enqueue feeds.
 	EnqueueData map[string]tfbridge.Output
@@ -49,12 +53,16 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 		s.UpdateErr("TFDataQueues", err)
 		return q
 	}
+	if err := o.check(externData); err != nil {
+		s.UpdateErr("TFDataQueues", err)
+		return q
+	}
 	s = s.SubScope("data_queues").WithDevice("/cpu:0")
 	q.TrainFlag = s.Placeholder(tfbridge.Bool, tfbridge.ScalarShape())
-	specs := externData.components(o.Special...)
+	q.specs = externData.components(o.Special...)
 	if o.WithBatch {
-		for i := range specs {
-			specs[i].Shape = batched(specs[i].Shape)
+		for i := range q.specs {
+			q.specs[i].Shape = batched(q.specs[i].Shape)
 		}
 	}
 	capacity := cmp.Or(o.Capacity, 100)
@@ -62,9 +70,9 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 	if !o.Ordered {
 		train = &DataQueueOptions{Shuffle: true, MinAfterDequeue: capacity * 8 / 10, Seed: cmp.Or(o.Seed, 1)}
 	}
-	q.TrainQueue = NewDataQueue(s, "train_queue", capacity, specs, train)
-	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, specs, nil)
-	q.choose(s)
+	q.TrainQueue = NewDataQueue(s, "train_queue", capacity, o.TrainChunks.padded(externData, q.specs), train)
+	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, o.EvalChunks.padded(externData, q.specs), nil)
+	q.addQuestions(s)
 	values := o.EnqueueData
 	if values == nil {
 		q.placeholders = MakePlaceholders(s, externData, o.WithBatch, append(o.Special, EpochEnd)...)
@@ -76,27 +84,33 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 	return q
 }
 
-// choose adds what depends on the flag.
-func (q *TFDataQueues) choose(s *graph.Scope) {
-	either := func(pick func(s *graph.Scope, q *DataQueue) []tfbridge.Output) []tfbridge.Output {
-		return graph.Cond(s, q.TrainFlag,
-			func(s *graph.Scope) []tfbridge.Output { return pick(s, q.TrainQueue) },
-			func(s *graph.Scope) []tfbridge.Output { return pick(s, q.EvalQueue) })
+// check returns what is wrong with the options.
+func (o *TFDataQueuesOptions) check(e *ExternData) error {
+	for _, chunks := range []*Chunking{&o.TrainChunks, &o.EvalChunks} {
+		if err := chunks.check(e); err != nil {
+			return err
+		}
+		if chunks.Size > 0 && o.WithBatch {
+			return millrace.Errorf(millrace.ErrModel, "the elements are batches (WithBatch) and chunks of %d frames; they can only be one of these", chunks.Size)
+		}
 	}
-	handles := either(func(s *graph.Scope, q *DataQueue) []tfbridge.Output {
-		return []tfbridge.Output{graph.Identity(s, q.elements.Handle()), graph.Identity(s, q.tokens.Handle())}
-	})
-	states := either(func(s *graph.Scope, q *DataQueue) []tfbridge.Output {
+	return nil
+}
+
+// either adds what one of the queues gives, as the flag says.
+func (q *TFDataQueues) either(s *graph.Scope, of func(s *graph.Scope, q *DataQueue) []tfbridge.Output) []tfbridge.Output {
+	return graph.Cond(s, q.TrainFlag,
+		func(s *graph.Scope) []tfbridge.Output { return of(s, q.TrainQueue) },
+		func(s *graph.Scope) []tfbridge.Output { return of(s, q.EvalQueue) })
+}
+
+// addQuestions adds the operations of HaveMore and OneMoreEnqueueIsEnough.
+func (q *TFDataQueues) addQuestions(s *graph.Scope) {
+	answers := q.either(s, func(s *graph.Scope, q *DataQueue) []tfbridge.Output {
 		return []tfbridge.Output{q.haveMore(s), q.oneMore(s)}
 	})
-	if s.Err() != nil {
-		return
-	}
-	q.haveMore, q.oneMore = states[0], states[1]
-	q.selected = &DataQueue{
-		elements: q.EvalQueue.elements.WithHandle(handles[0]),
-		tokens:   q.EvalQueue.tokens.WithHandle(handles[1]),
-		specs:    q.EvalQueue.specs,
+	if s.Err() == nil {
+		q.haveMore, q.oneMore = answers[0], answers[1]
 	}
 }
 
@@ -106,7 +120,22 @@ func (q *TFDataQueues) MakeDequeueOp(s *graph.Scope) map[string]tfbridge.Output 
 	if s.Err() != nil {
 		return nil
 	}
-	return q.selected.Dequeue(s)
+	values := q.either(s, func(s *graph.Scope, from *DataQueue) []tfbridge.Output {
+		element := from.Dequeue(s)
+		list := []tfbridge.Output{element[EpochEnd]}
+		for _, spec := range q.specs {
+			list = append(list, element[spec.Name])
+		}
+		return list
+	})
+	if s.Err() != nil {
+		return nil
+	}
+	byName := map[string]tfbridge.Output{EpochEnd: values[0]}
+	for i, spec := range q.specs {
+		byName[spec.Name] = values[1+i]
+	}
+	return byName
 }
 
 // HaveMore reports whether a dequeue would not wait. It is false as long as the queue

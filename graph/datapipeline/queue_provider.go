@@ -116,13 +116,29 @@ func (o *Options) buffer(size, ordered int) (int, *DataQueueOptions) {
 
 // addChunks adds level 2.
 func (p *QueueDataProvider) addChunks(s *graph.Scope) {
+	training, evaluation := p.options.of(&Epoch{Train: true}), p.options.of(&Epoch{})
+	trainChunks, evalChunks := training.padded(p.externData), evaluation.padded(p.externData)
 	capacity, _ := p.options.buffer(p.options.ShuffleChunks, chunkCapacity)
 	p.chunks = NewTFDataQueues(s, p.externData, &TFDataQueuesOptions{
 		Capacity: capacity, Ordered: p.options.ShuffleChunks <= 1, Seed: p.options.Seed, Special: special(),
+		TrainChunks: trainChunks, EvalChunks: evalChunks,
 	})
-	training, evaluation := p.options.of(&Epoch{Train: true}), p.options.of(&Epoch{})
 	p.chunkers.train = NewTFChunkingQueueRunner(s, p.externData, p.sequences.train.Dequeue, &TFChunkingQueueRunnerOptions{training.Chunking, p.chunks.TrainQueue})
 	p.chunkers.eval = NewTFChunkingQueueRunner(s, p.externData, p.sequences.eval.Dequeue, &TFChunkingQueueRunnerOptions{evaluation.Chunking, p.chunks.EvalQueue})
+}
+
+// padded returns the chunking if short chunks are to be padded to the length of the
+// others, or else none. A size that sequences may never have, which says that they stay
+// whole unless they are extreme, would pad all of them: so several chunks must fit into
+// a batch.
+func (o *Options) padded(e *ExternData) Chunking {
+	const several = 4
+	for _, key := range e.timeKeys() {
+		if o.Chunking.length(key) > o.Batching.BatchSize/several {
+			return Chunking{}
+		}
+	}
+	return o.Chunking
 }
 
 // Data returns the tensors of a batch; see [DataProvider]. A run that computes with any

@@ -1,0 +1,154 @@
+package datapipeline
+
+import (
+	"slices"
+
+	"millrace/graph"
+	"millrace/graph/queue"
+	"millrace/tfbridge"
+)
+
+// batchLoop is the loop in the graph that makes one batch of the rows of one data
+// queue.
+type batchLoop struct {
+	externData *ExternData
+	batching   Batching
+	from       *DataQueue
+	to         *queue.Queue // rows
+
+	// most is how many rows surely fit, however long they are. It is 1 if their
+	// lengths have no limit.
+	most int
+
+	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and their length
+	next    []tfbridge.Output // the same of the next batch, and whether the epoch has ended
+	made    *tfbridge.Operation
+}
+
+// newLoop adds a loop.
+func (q *TFBatchingQueue) newLoop(s *graph.Scope, from *DataQueue) *batchLoop {
+	l := &batchLoop{externData: q.externData, batching: q.batching, from: from, to: q.rows}
+	if s.Err() != nil {
+		return l
+	}
+	l.most = q.batching.sure(l.externData, from)
+	l.add(s, q.counts)
+	return l
+}
+
+// sure returns how many rows of a queue fit into a batch, however long they are, but at
+// least 1.
+func (b *Batching) sure(e *ExternData, from *DataQueue) int {
+	longest := int64(1)
+	for _, spec := range from.specs {
+		if slices.Contains(e.timeKeys(), spec.Name) {
+			longest = max(longest, spec.Shape.Size(0))
+		}
+	}
+	if !from.fixed {
+		return 1
+	}
+	n := max(b.BatchSize/int(longest), 1)
+	if b.MaxSeqs > 0 {
+		n = min(n, b.MaxSeqs)
+	}
+	return n
+}
+
+// The variables of the loop.
+const (
+	loopRows    = iota // int64: rows of the batch
+	loopLongest        // int64: the frames of the longest row, for the key that has most
+	loopLength         // int64: those of the last row
+	loopLeft           // int64: 1 if the last row does not fit, 0 if it does
+	loopTaken          // int32: rows to move next; 0 ends the loop
+	loopEnd            // bool: the epoch has ended
+)
+
+// add adds the loop. Its body moves the rows for which there are tokens, and takes the
+// next tokens. A condition would be a function to call for each turn. So a number says
+// how many tokens are taken at most: none when the batch is complete, since nobody knows
+// when the next row comes.
+func (l *batchLoop) add(s *graph.Scope, counts *queue.Queue) {
+	zero := s.Const(int64(0))
+	l.started = []tfbridge.Output{s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()), s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())}
+	taken, ended := l.from.permit(s, l.room(s, l.started[0], l.started[1], s.Const(true)))
+	vars := graph.While(s, []tfbridge.Output{l.started[0], l.started[1], zero, zero, taken, ended},
+		func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
+			return graph.Greater(s, v[loopTaken], s.Const(int32(0)))
+		},
+		l.addRows, &graph.WhileOptions{ParallelIterations: 1})
+	if s.Err() != nil {
+		return
+	}
+	some := graph.Greater(s, vars[loopRows], zero)
+	l.made = effect(s, some, func(s *graph.Scope) *tfbridge.Operation {
+		return counts.Enqueue(s, graph.Cast(s, vars[loopRows], tfbridge.Int32))
+	}, nothing)
+	left := vars[loopLeft]
+	l.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength]), vars[loopEnd]}
+}
+
+// addRows is the body of the loop: it moves rows. If they are several, all of them fit.
+func (l *batchLoop) addRows(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
+	taken := v[loopTaken]
+	values := l.from.take(s, taken)
+	if s.Err() != nil {
+		return nil
+	}
+	length := l.length(s, values)
+	s = s.WithControlDependencies(l.to.EnqueueMany(s, values...))
+	rows := graph.Add(s, v[loopRows], graph.Cast(s, taken, tfbridge.Int64))
+	longest := graph.Maximum(s, v[loopLongest], length)
+	fit := graph.LogicalOr(s, l.within(s, longest, rows), atMost(s, rows, 1))
+	open := graph.LogicalAnd(s, fit, graph.LogicalNot(s, v[loopEnd]))
+	taken, ended := l.from.permit(s, l.room(s, rows, longest, open))
+	left := graph.Cast(s, graph.LogicalNot(s, fit), tfbridge.Int64)
+	return []tfbridge.Output{
+		graph.Sub(s, rows, left), longest, length, left, taken, graph.LogicalOr(s, v[loopEnd], ended),
+	}
+}
+
+// room adds the operations that compute how many rows may be moved next, an int32: 0 if
+// the batch is not open or no row can fit, and otherwise as many as surely fit, but at
+// least 1.
+func (l *batchLoop) room(s *graph.Scope, rows, longest, open tfbridge.Output) tfbridge.Output {
+	another := graph.Add(s, rows, s.Const(int64(1)))
+	open = graph.LogicalAnd(s, open, graph.LogicalOr(s, l.within(s, longest, another), atMost(s, another, 1)))
+	if l.batching.MaxSeqs > 0 {
+		open = graph.LogicalAnd(s, open, atMost(s, another, l.batching.MaxSeqs))
+	}
+	n := graph.Cast(s, open, tfbridge.Int32)
+	if l.most == 1 {
+		return n
+	}
+	sure := graph.Sub(s, s.Const(int32(l.most)), graph.Cast(s, rows, tfbridge.Int32))
+	return graph.Mul(s, n, graph.Maximum(s, sure, s.Const(int32(1))))
+}
+
+// within adds the operations that report whether so many rows are within the budget.
+func (l *batchLoop) within(s *graph.Scope, longest, rows tfbridge.Output) tfbridge.Output {
+	return atMost(s, graph.Mul(s, longest, rows), l.batching.BatchSize)
+}
+
+func atMost(s *graph.Scope, x tfbridge.Output, limit int) tfbridge.Output {
+	return graph.LessEqual(s, x, s.Const(int64(limit)))
+}
+
+// length adds the operations that compute the frames of the longest of some rows, for
+// the key that has most, an int64.
+func (l *batchLoop) length(s *graph.Scope, values []tfbridge.Output) tfbridge.Output {
+	length := s.Const(int64(0))
+	for i, spec := range l.from.specs {
+		if l.isLength(spec.Name) {
+			longest := graph.Max(s, values[i], s.Const([]int32{0}))
+			length = graph.Maximum(s, length, graph.Cast(s, longest, tfbridge.Int64))
+		}
+	}
+	return length
+}
+
+// isLength reports whether a component is the number of frames of a row.
+func (l *batchLoop) isLength(name string) bool {
+	return slices.ContainsFunc(l.externData.timeKeys(), func(key string) bool { return name == Size(key, 0) })
+}
