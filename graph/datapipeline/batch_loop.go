@@ -21,7 +21,8 @@ type batchLoop struct {
 	most int
 
 	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and their length
-	next    []tfbridge.Output // the same of the next batch, and whether the epoch has ended
+	next    []tfbridge.Output // the same of the next batch
+	result  []tfbridge.Output // whether the epoch has ended, and whether there is a batch
 	made    *tfbridge.Operation
 }
 
@@ -86,7 +87,8 @@ func (l *batchLoop) add(s *graph.Scope, counts *queue.Queue) {
 		return counts.Enqueue(s, graph.Cast(s, vars[loopRows], tfbridge.Int32))
 	}, nothing)
 	left := vars[loopLeft]
-	l.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength]), vars[loopEnd]}
+	l.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength])}
+	l.result = []tfbridge.Output{vars[loopEnd], some}
 }
 
 // addRows is the body of the loop: it moves rows. If they are several, all of them fit.

@@ -3,7 +3,10 @@ package datapipeline
 import (
 	"cmp"
 	"context"
+	"slices"
+	"sync/atomic"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/tfbridge"
@@ -48,6 +51,7 @@ type TFBatchingQueue struct {
 	rows, counts *queue.Queue
 	loops        byMode[*batchLoop]
 	count        tfbridge.Output // how many batches wait
+	made         atomic.Int64    // batches
 	runs         runs
 }
 
@@ -113,7 +117,9 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 		name = "batch for training"
 	}
 	l := q.loops.of(train)
-	run, err := q.runs.prepare(session, name, runSpec{feeds: l.started, fetches: l.next, targets: []*tfbridge.Operation{l.made}})
+	run, err := q.runs.prepare(session, name, runSpec{
+		feeds: l.started, fetches: slices.Concat(l.next, l.result), targets: []*tfbridge.Operation{l.made},
+	})
 	if err != nil {
 		return err
 	}
@@ -126,20 +132,54 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 		}
 		started = append(started, t)
 	}
-	for {
-		next, err := run.Run(ctx, started)
+	for ended := false; !ended; {
+		fetched, err := run.Run(ctx, started)
 		if err != nil {
 			return err
 		}
 		closeAll(started)
-		started = next[:len(l.started)]
-		ended, err := tfbridge.View[bool](next[len(l.started)])
-		done := err == nil && ended[0]
-		next[len(l.started)].Close()
-		if err != nil || done {
+		started = fetched[:len(l.started)]
+		if ended, err = q.note(fetched[len(l.started):]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// note counts the batch that a run made, if it made one, and returns whether the epoch
+// has ended. It closes the result.
+func (q *TFBatchingQueue) note(result []*tfbridge.Tensor) (ended bool, err error) {
+	defer closeAll(result)
+	var answers [2]bool
+	for i, t := range result {
+		view, err := tfbridge.View[bool](t)
+		if err != nil {
+			return false, err
+		}
+		answers[i] = view[0]
+	}
+	if answers[1] {
+		q.made.Add(1)
 		q.moved()
+	}
+	return answers[0], nil
+}
+
+// haveMade waits until n batches are made, and reports false if Loop ended before.
+func (q *TFBatchingQueue) haveMade(ctx context.Context, n int64) (bool, error) {
+	for {
+		changed, running := q.Changed(), q.IsRunning()
+		if q.made.Load() >= n {
+			return true, nil
+		}
+		if !running {
+			return false, q.Err()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false, millrace.Canceled(ctx, "wait for a batch")
+		}
 	}
 }
 

@@ -143,26 +143,34 @@ func (q *DataQueue) put(s *graph.Scope, list []tfbridge.Output) *tfbridge.Operat
 
 // putMany adds the operations that enqueue n elements, an int64: the values are
 // stacked along a first dimension. It does so in pieces for which there will be room
-// before their tokens come, or else the queue would wait for itself.
+// before their tokens come, or else the queue would wait for itself. Usually one piece
+// is all, and the loop has no turn.
 func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.Output) *tfbridge.Operation {
-	piece := s.Const(int64(q.capacity - q.minAfterDequeue))
-	done := graph.While(s, []tfbridge.Output{s.Const(int64(0))},
+	zero := s.Const(int64(0))
+	first := q.putPiece(s, list, zero, n)
+	done := graph.While(s, []tfbridge.Output{first},
 		func(s *graph.Scope, at []tfbridge.Output) tfbridge.Output { return graph.Less(s, at[0], n) },
 		func(s *graph.Scope, at []tfbridge.Output) []tfbridge.Output {
-			end := graph.Minimum(s, graph.Add(s, at[0], piece), n)
-			rows := make([]tfbridge.Output, len(list))
-			for i, values := range list {
-				rows[i] = graph.Rows(s, values, at[0], end)
-			}
-			count := graph.ExpandDims(s, graph.Sub(s, end, at[0]), 0)
-			s = s.WithControlDependencies(q.elements.EnqueueMany(s, rows...))
-			s = s.WithControlDependencies(q.putTokens(s, graph.Fill(s, count, s.Const(false))))
-			return []tfbridge.Output{graph.Identity(s, end)}
+			return []tfbridge.Output{q.putPiece(s, list, at[0], n)}
 		}, &graph.WhileOptions{ParallelIterations: 1})
 	if s.Err() != nil {
 		return nil
 	}
 	return graph.NoOp(s, done[0].Op)
+}
+
+// putPiece adds the operations that enqueue a piece of n elements, from one on. It
+// returns where the next piece starts.
+func (q *DataQueue) putPiece(s *graph.Scope, list []tfbridge.Output, start, n tfbridge.Output) tfbridge.Output {
+	end := graph.Minimum(s, graph.Add(s, start, s.Const(int64(q.capacity-q.minAfterDequeue))), n)
+	rows := make([]tfbridge.Output, len(list))
+	for i, values := range list {
+		rows[i] = graph.Rows(s, values, start, end)
+	}
+	count := graph.ExpandDims(s, graph.Sub(s, end, start), 0)
+	s = s.WithControlDependencies(q.elements.EnqueueMany(s, rows...))
+	s = s.WithControlDependencies(q.putTokens(s, graph.Fill(s, count, s.Const(false))))
+	return graph.Identity(s, end)
 }
 
 // putTokens adds the operations that enqueue tokens, and keep the last ones back.

@@ -21,6 +21,7 @@ func TestProvidersAgree(t *testing.T) {
 	context := map[string]datapipeline.Context{"data": {Left: 2, Right: 1}, "classes": {Right: 1}}
 	for name, o := range map[string]datapipeline.Options{
 		"chunks":  {Chunking: datapipeline.Chunking{Size: 4, Step: 3, Context: context}, Batching: datapipeline.Batching{BatchSize: 40}},
+		"frames":  {Chunking: datapipeline.Chunking{Size: 8, Step: 1}, Batching: datapipeline.Batching{BatchSize: 40}},
 		"gaps":    {Chunking: datapipeline.Chunking{Size: 2, Step: 5}, Batching: datapipeline.Batching{BatchSize: 1000, MaxSeqs: 3}, ChunkEval: true},
 		"context": {Chunking: datapipeline.Chunking{Context: context}, Batching: datapipeline.Batching{BatchSize: 30}, Capacity: 1},
 	} {

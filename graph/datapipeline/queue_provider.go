@@ -32,7 +32,8 @@ type QueueDataProvider struct {
 	placeholders *Placeholders
 	sequences    byMode[*DataQueue] // level 1
 	enqueues     byMode[*tfbridge.Operation]
-	chunks       *TFDataQueues // level 2
+	ends         byMode[*tfbridge.Operation] // end the epoch
+	chunks       *TFDataQueues               // level 2
 	chunkers     byMode[*TFChunkingQueueRunner]
 	batches      *TFBatchingQueue      // level 3
 	stage        *CpuToDefaultDevStage // level 4
@@ -97,13 +98,14 @@ func special() []string { return []string{SeqTag, SeqIdx} }
 
 // addSequences adds level 1.
 func (p *QueueDataProvider) addSequences(s *graph.Scope) {
-	p.placeholders = MakePlaceholders(s, p.externData, false, append(special(), EpochEnd)...)
+	p.placeholders = MakePlaceholders(s, p.externData, false, special()...)
 	specs := p.externData.components(special()...)
 	capacity, o := p.options.buffer(p.options.ShuffleSeqs, seqCapacity)
 	p.sequences.train = NewDataQueue(s, "train_seq_queue", capacity, specs, o)
 	p.sequences.eval = NewDataQueue(s, "eval_seq_queue", seqCapacity, specs, nil)
-	p.enqueues.train = p.sequences.train.Enqueue(s, p.placeholders.Data())
-	p.enqueues.eval = p.sequences.eval.Enqueue(s, p.placeholders.Data())
+	values := p.placeholders.Data()
+	p.enqueues = byMode[*tfbridge.Operation]{p.sequences.train.Enqueue(s, values), p.sequences.eval.Enqueue(s, values)}
+	p.ends = byMode[*tfbridge.Operation]{p.sequences.train.end(s), p.sequences.eval.end(s)}
 }
 
 // buffer returns the capacity of a queue for training, and how it shuffles.
@@ -150,7 +152,7 @@ func (p *QueueDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error {
 	if err := checkInit(p.coord != nil, dataset, epoch); err != nil {
 		return err
 	}
-	reader, err := NewDatasetReader(p.externData, dataset, p.enqueue, &DatasetReaderOptions{WithSeqTag: true, WithSeqIdx: true, WithEpochEnd: true})
+	reader, err := NewDatasetReader(p.externData, dataset, p.enqueue, &DatasetReaderOptions{WithSeqTag: true, WithSeqIdx: true})
 	if err != nil {
 		return err
 	}
@@ -169,11 +171,23 @@ func (p *QueueDataProvider) enqueue(ctx context.Context, e Element) error {
 	if err != nil {
 		return err
 	}
-	name := "enqueue for evaluation"
-	if p.epoch.Train {
-		name = "enqueue for training"
+	return p.runs.do(ctx, p.session, p.mode("enqueue"), values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.of(p.epoch.Train)}})
+}
+
+// read reads an epoch into level 1, and ends it there.
+func (p *QueueDataProvider) read(ctx context.Context) error {
+	if err := p.reader.Loop(ctx, p.epoch.Number); err != nil {
+		return err
 	}
-	return p.runs.do(ctx, p.session, name, values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.of(p.epoch.Train)}})
+	return p.runs.do(ctx, p.session, p.mode("end"), nil, runSpec{targets: []*tfbridge.Operation{p.ends.of(p.epoch.Train)}})
+}
+
+// mode returns the name of a run for training or for evaluation.
+func (p *QueueDataProvider) mode(name string) string {
+	if p.epoch.Train {
+		return name + " for training"
+	}
+	return name + " for evaluation"
 }
 
 // StartThreads starts the four goroutines; see [DataProvider].
@@ -189,6 +203,7 @@ func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.
 		return err
 	}
 	p.begin(p.dataset)
+	p.batches.made.Store(0)
 	threads := p.threads()
 	for _, thread := range threads {
 		thread.activity.start() // all of them, before anyone looks at one
@@ -223,10 +238,10 @@ type thread struct {
 func (p *QueueDataProvider) threads() []thread {
 	chunker := p.chunkers.of(p.epoch.Train)
 	return []thread{
-		{"DatasetReader", &p.reader.activity, func(ctx context.Context) error { return p.reader.Loop(ctx, p.epoch.Number) }},
+		{"DatasetReader", &p.reader.activity, p.read},
 		{"TFChunkingQueueRunner", &chunker.activity, func(ctx context.Context) error { return chunker.Loop(ctx, p.session) }},
 		{"TFBatchingQueue", &p.batches.activity, func(ctx context.Context) error { return p.batches.Loop(ctx, p.session, p.epoch.Train) }},
-		{"CpuToDefaultDevStage", &p.stage.activity, func(ctx context.Context) error { return p.stage.Loop(ctx, p.session, p.batches) }},
+		{"CpuToDefaultDevStage", &p.stage.activity, func(ctx context.Context) error { return p.stage.loop(ctx, p.session, p.batches) }},
 	}
 }
 

@@ -142,7 +142,22 @@ func (c *CpuToDefaultDevStage) HaveData() bool {
 
 // Loop stages batches of a batching queue as long as there are any, or until ctx is
 // done.
-func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) (err error) {
+func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) error {
+	return c.move(ctx, session, func() (bool, error) { return HaveIncomingData(ctx, session, from, from) })
+}
+
+// loop is Loop for a queue whose batches since it was emptied go all into the area. So
+// Go can count them, without a run that asks for their number.
+func (c *CpuToDefaultDevStage) loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) error {
+	moved := int64(0)
+	return c.move(ctx, session, func() (bool, error) {
+		moved++
+		return from.haveMade(ctx, moved)
+	})
+}
+
+// move stages batches as long as more reports another one.
+func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Session, more func() (bool, error)) (err error) {
 	c.start()
 	defer c.finish(&err)
 	put, err := c.runs.prepare(session, "put", runSpec{fetches: c.about, targets: c.put})
@@ -153,7 +168,7 @@ func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Sessi
 		if err := c.waitForRoom(ctx); err != nil {
 			return err
 		}
-		if more, err := HaveIncomingData(ctx, session, from, from); err != nil || !more {
+		if more, err := more(); err != nil || !more {
 			return err
 		}
 		about, err := put.Run(ctx, nil)
