@@ -16,9 +16,7 @@ type batchLoop struct {
 	from       *DataQueue
 	to         *queue.Queue // rows
 
-	// most is how many rows surely fit, however long they are. It is 1 if their
-	// lengths have no limit.
-	most int
+	sure int // how many rows fit, however long they are; 1 if nobody knows
 
 	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and their length
 	next    []tfbridge.Output // the same of the next batch
@@ -32,7 +30,7 @@ func (q *TFBatchingQueue) newLoop(s *graph.Scope, from *DataQueue) *batchLoop {
 	if s.Err() != nil {
 		return l
 	}
-	l.most = q.batching.sure(l.externData, from)
+	l.sure = q.batching.sure(l.externData, from)
 	l.add(s, q.counts)
 	return l
 }
@@ -68,8 +66,8 @@ const (
 
 // add adds the loop. Its body moves the rows for which there are tokens, and takes the
 // next tokens. A condition would be a function to call for each turn. So a number says
-// how many tokens are taken at most: none when the batch is complete, since nobody knows
-// when the next row comes.
+// how many tokens are taken: none when the batch is complete, since nobody knows when the
+// next row comes.
 func (l *batchLoop) add(s *graph.Scope, counts *queue.Queue) {
 	zero := s.Const(int64(0))
 	l.started = []tfbridge.Output{s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()), s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())}
@@ -121,11 +119,12 @@ func (l *batchLoop) room(s *graph.Scope, rows, longest, open tfbridge.Output) tf
 		open = graph.LogicalAnd(s, open, atMost(s, another, l.batching.MaxSeqs))
 	}
 	n := graph.Cast(s, open, tfbridge.Int32)
-	if l.most == 1 {
+	if l.sure == 1 {
 		return n
 	}
-	sure := graph.Sub(s, s.Const(int32(l.most)), graph.Cast(s, rows, tfbridge.Int32))
-	return graph.Mul(s, n, graph.Maximum(s, sure, s.Const(int32(1))))
+	sure := graph.Sub(s, s.Const(int64(l.sure)), rows)
+	most := graph.Minimum(s, graph.Maximum(s, sure, s.Const(int64(1))), s.Const(int64(l.from.piece())))
+	return graph.Mul(s, n, graph.Cast(s, most, tfbridge.Int32))
 }
 
 // within adds the operations that report whether so many rows are within the budget.

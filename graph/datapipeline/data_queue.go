@@ -27,10 +27,12 @@ import (
 //	held tokens         [ t t t t ]            MinAfterDequeue = 4 are kept back,
 //	tokens              [ t t t ]              so 3 may be taken
 //
-// The end of the epoch moves the held tokens to the others and puts one more behind
-// them, which says that the epoch ends. Tokens keep their order, so the end comes
-// after the last element. Nothing is ever closed. All of it is operations in the
-// graph, so runs that wait can be interrupted.
+// The end of the epoch moves the held tokens to the others and puts tokens of another
+// kind behind them, which say that the epoch ends. Tokens keep their order, so the end
+// comes after the last element. A run that waits for the tokens of several elements gets
+// those that are left and makes up the number with the end's, so there are as many of
+// these as a run may wait for; whoever meets the end takes all of them. Nothing is ever
+// closed. All of it is operations in the graph, so runs that wait can be interrupted.
 //
 // Only one run at a time may enqueue, and only one may dequeue: between the two steps
 // of either, others would see a wrong count.
@@ -162,7 +164,7 @@ func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.O
 // putPiece adds the operations that enqueue a piece of n elements, from one on. It
 // returns where the next piece starts.
 func (q *DataQueue) putPiece(s *graph.Scope, list []tfbridge.Output, start, n tfbridge.Output) tfbridge.Output {
-	end := graph.Minimum(s, graph.Add(s, start, s.Const(int64(q.capacity-q.minAfterDequeue))), n)
+	end := graph.Minimum(s, graph.Add(s, start, s.Const(int64(q.piece()))), n)
 	rows := make([]tfbridge.Output, len(list))
 	for i, values := range list {
 		rows[i] = graph.Rows(s, values, start, end)
@@ -188,7 +190,11 @@ func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
 	if q.held != nil {
 		s = s.WithControlDependencies(q.tokens.EnqueueMany(s, q.held.DequeueMany(s, q.held.Size(s))...))
 	}
-	return q.tokens.Enqueue(s, s.Const(true))
+	ends := make([]bool, q.piece())
+	for i := range ends {
+		ends[i] = true
+	}
+	return q.tokens.EnqueueMany(s, s.Const(ends))
 }
 
 // Dequeue adds an operation that dequeues an element: the components by name, and
@@ -200,6 +206,11 @@ func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 		return nil
 	}
 	values := graph.Cond(s, token[0], func(s *graph.Scope) []tfbridge.Output {
+		rest := q.tokens.DequeueMany(s, s.Const(int32(q.piece()-1)))
+		if s.Err() != nil {
+			return nil
+		}
+		s = s.WithControlDependencies(rest[0].Op)
 		zeros := make([]tfbridge.Output, len(q.specs))
 		for i, spec := range q.specs {
 			dims := spec.Shape.Dims()
@@ -223,25 +234,32 @@ func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 	return byName
 }
 
-// permit adds an operation that takes the tokens of as many elements as it finds, but
-// at most most, an int32. Unless most is 0, it waits for the first one. It returns how
-// many elements may be dequeued, an int32, and whether the epoch ends behind them.
-func (q *DataQueue) permit(s *graph.Scope, most tfbridge.Output) (elements, ended tfbridge.Output) {
-	wanted := graph.Minimum(s, most, s.Const(int32(1)))
-	first := q.tokens.DequeueMany(s, wanted)
+// permit adds an operation that takes the tokens of n elements, an int32 that is at most
+// q.piece(), and waits for them or for the end of the epoch. It returns how many elements
+// may be dequeued, an int32, and whether the epoch ends behind them.
+func (q *DataQueue) permit(s *graph.Scope, n tfbridge.Output) (elements, ended tfbridge.Output) {
+	tokens := q.tokens.DequeueMany(s, n)
 	if s.Err() != nil {
 		return
 	}
-	// Nobody else takes tokens, so those that are counted stay.
-	s = s.WithControlDependencies(first[0].Op)
-	more := graph.Minimum(s, q.tokens.Size(s), graph.Sub(s, most, wanted))
-	rest := q.tokens.DequeueMany(s, more)
+	ends := graph.Sum(s, graph.Cast(s, tokens[0], tfbridge.Int32), s.Const([]int32{0}))
+	ended = graph.Greater(s, ends, s.Const(int32(0)))
+	rest := q.tokens.DequeueMany(s, graph.Mul(s, graph.Cast(s, ended, tfbridge.Int32), graph.Sub(s, s.Const(int32(q.piece())), ends)))
 	if s.Err() != nil {
 		return
 	}
-	ended = graph.Any(s, graph.ConcatV2(s, []tfbridge.Output{first[0], rest[0]}, 0), s.Const([]int32{0}))
-	return graph.Sub(s, graph.Add(s, wanted, more), graph.Cast(s, ended, tfbridge.Int32)), ended
+	return graph.Sub(s.WithControlDependencies(rest[0].Op), n, ends), ended
 }
+
+// piece returns how many elements one operation may enqueue, and how many tokens it may
+// wait for: half of what the queue has room for beside those that it keeps back. If it
+// were more, a run that waits for one more token could keep so many elements in the queue
+// that a piece has no room, and that waits until they are dequeued. It is also how many
+// tokens end an epoch.
+func (q *DataQueue) piece() int { return min((q.capacity-q.minAfterDequeue+1)/2, maxPiece) }
+
+// maxPiece is the largest piece, whatever the capacity.
+const maxPiece = 10_000
 
 // take adds an operation that dequeues n elements for which there are tokens, an int32,
 // and stacks them. Unless the queue is fixed, n must be 1.

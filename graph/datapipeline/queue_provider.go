@@ -88,9 +88,9 @@ func NewQueueDataProvider(s *graph.Scope, externData *ExternData, o *Options) (*
 }
 
 const (
-	seqCapacity   = 10 // sequences in a queue that does not shuffle
-	chunkCapacity = 100
-	stageCapacity = 2 // batches on the device, beside those that the model computes with
+	seqCapacity   = 10  // sequences in a queue that does not shuffle
+	chunkCapacity = 100 // at least
+	stageCapacity = 2   // batches on the device, beside those that the model computes with
 )
 
 // special are the special keys of the elements of levels 1 to 3.
@@ -120,13 +120,25 @@ func (o *Options) buffer(size, ordered int) (int, *DataQueueOptions) {
 func (p *QueueDataProvider) addChunks(s *graph.Scope) {
 	training, evaluation := p.options.of(&Epoch{Train: true}), p.options.of(&Epoch{})
 	trainChunks, evalChunks := training.padded(p.externData), evaluation.padded(p.externData)
-	capacity, _ := p.options.buffer(p.options.ShuffleChunks, chunkCapacity)
+	capacity, _ := p.options.buffer(p.options.ShuffleChunks, p.options.chunkCapacity(p.externData))
 	p.chunks = NewTFDataQueues(s, p.externData, &TFDataQueuesOptions{
 		Capacity: capacity, Ordered: p.options.ShuffleChunks <= 1, Seed: p.options.Seed, Special: special(),
 		TrainChunks: trainChunks, EvalChunks: evalChunks,
 	})
 	p.chunkers.train = NewTFChunkingQueueRunner(s, p.externData, p.sequences.train.Dequeue, &TFChunkingQueueRunnerOptions{training.Chunking, p.chunks.TrainQueue})
 	p.chunkers.eval = NewTFChunkingQueueRunner(s, p.externData, p.sequences.eval.Dequeue, &TFChunkingQueueRunnerOptions{evaluation.Chunking, p.chunks.EvalQueue})
+}
+
+// chunkCapacity returns how many chunks wait in a queue that does not shuffle: two
+// batches, so that one can be cut while the other is made.
+func (o *Options) chunkCapacity(e *ExternData) int {
+	rows := o.Batching.MaxSeqs
+	for _, key := range e.timeKeys() {
+		if chunks := o.padded(e); chunks.Size > 0 && (rows == 0 || rows > o.Batching.BatchSize/chunks.length(key)) {
+			rows = o.Batching.BatchSize / chunks.length(key)
+		}
+	}
+	return min(max(chunkCapacity, 2*rows), maxPiece)
 }
 
 // padded returns the chunking if short chunks are to be padded to the length of the
