@@ -134,3 +134,53 @@ func (it *Iterator) RestoreState(ctx context.Context, sess *tfbridge.Session, st
 	}
 	return nil
 }
+
+// Optional is an element, or the certainty that there is none. It is one variant tensor,
+// so functions may take and return it. It is what tf.experimental.Optional is.
+type Optional struct {
+	Variant tfbridge.Output
+	specs   []graph.Spec
+}
+
+// NextOptional adds another way to take the next element: at the end of the dataset the
+// result has no value, and the run does not fail. Each run that computes it takes an
+// element, beside those of Next. It wraps IteratorGetNextAsOptional.
+func (it *Iterator) NextOptional() *Optional {
+	return &Optional{specs: it.specs, Variant: it.scope.Op1("IteratorGetNextAsOptional", map[string]any{
+		"output_types": graph.DTypes(it.specs), "output_shapes": graph.Shapes(it.specs),
+	}, it.Resource)}
+}
+
+// OptionalOf returns an optional with a value: the components of an element. It wraps
+// OptionalFromValue.
+func OptionalOf(s *graph.Scope, components ...tfbridge.Output) *Optional {
+	if len(components) == 0 {
+		s.UpdateErr("OptionalOf", millrace.Errorf(millrace.ErrModel, "there are no components"))
+	}
+	o := &Optional{Variant: s.Op1("OptionalFromValue", nil, tfbridge.OutputList(components))}
+	if s.Err() == nil {
+		o.specs = graph.SpecsOf(components)
+	}
+	return o
+}
+
+// NoOptional returns an optional without a value, of elements of these components. It
+// wraps OptionalNone.
+func NoOptional(s *graph.Scope, components ...graph.Spec) *Optional {
+	return &Optional{Variant: s.Op1("OptionalNone", nil), specs: components}
+}
+
+// HasValue returns whether there is an element, a scalar bool. It wraps OptionalHasValue.
+func (o *Optional) HasValue(s *graph.Scope) tfbridge.Output {
+	return s.Op1("OptionalHasValue", nil, o.Variant)
+}
+
+// Value returns the components of the element. If there is none, fetching them fails with
+// code InvalidArgument. It wraps OptionalGetValue.
+func (o *Optional) Value(s *graph.Scope) []tfbridge.Output {
+	components := make([]tfbridge.Output, len(o.specs))
+	copy(components, s.Op("OptionalGetValue", map[string]any{
+		"output_types": graph.DTypes(o.specs), "output_shapes": graph.Shapes(o.specs),
+	}, o.Variant))
+	return components
+}

@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"math"
+	"slices"
 
+	"millrace/graph"
 	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
 )
@@ -72,4 +74,38 @@ func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
 	return d.then("ParallelBatchDataset", d.batched(n, drop, d.specs),
 		attrs{"parallel_copy": true, "deterministic": determinism(false)},
 		d.scope.Const(n), d.scope.Const(parallel), d.scope.Const(drop)).batchOf(d, n, drop)
+}
+
+// PadToCardinality makes d a dataset of n elements: zeros and empty strings follow its
+// own. A scalar bool comes behind the components of each: whether the element is d's. The
+// shapes must be known. It is an error of code InvalidArgument if d has more elements.
+//
+// It wraps ZipDataset, ConcatenateDataset, TakeWhileDataset and others.
+func (d *Dataset) PadToCardinality(n int64) *Dataset {
+	const what = "Dataset.PadToCardinality"
+	d = d.orNone()
+	limit.Between(0, math.MaxInt64).Check(d.scope, what, n)
+	zeros := make([]tfbridge.Output, len(d.specs))
+	for i, p := range d.specs {
+		dims, err := p.Shape.ToSlice()
+		if err != nil || slices.Contains(dims, -1) || p.DType == tfbridge.Variant {
+			return d.fail(what, "component %d is %v; its shape must be known", i, p)
+		}
+		zeros[i] = d.scope.Zeros(p.DType, dims...)
+	}
+	if d.scope.Err() != nil {
+		return d
+	}
+	valid := func(is bool) *Dataset { return FromTensors(d.scope, d.scope.Const(is)).Repeat(-1) }
+	own := Zip(d.scope, d, valid(true))
+	rest := Zip(d.scope, FromTensors(d.scope, zeros...), valid(false)).Repeat(-1)
+	return own.Concatenate(rest).Enumerate(0).TakeWhile("cardinality", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+		within := graph.Less(s, args[0], s.Const(n))
+		padding := graph.LogicalNot(s, args[len(args)-1])
+		few := graph.Assert(s, graph.LogicalOr(s, within, padding),
+			[]tfbridge.Output{s.Const("the dataset has more elements than it is to be padded to:"), s.Const(n)}, nil)
+		return graph.Identity(s.WithControlDependencies(few), within)
+	}).Map("padded", func(_ *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return args[1:]
+	}, nil).AssertCardinality(d.scope.Const(n)).as(own.Spec())
 }

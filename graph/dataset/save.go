@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,6 +54,55 @@ func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) er
 		return err
 	}
 	return runOnce(ctx, s.Graph(), op, o)
+}
+
+// WriteTFRecords writes all elements, each a scalar string, as the records of one local
+// TFRecord file, which it replaces: whole or not at all. Of the options the compression
+// ("GZIP", "ZLIB" or none), the session and the feeds count. When ctx is done it waits for
+// the step in flight and returns an error of class millrace.ErrCanceled.
+//
+// It wraps DatasetToTFRecord. Package [millrace/tfrecord] writes what Go has.
+func (d *Dataset) WriteTFRecords(ctx context.Context, path string, o *SaveOptions) error {
+	const what = "Dataset.WriteTFRecords"
+	d = d.orNone()
+	if o == nil {
+		o = &SaveOptions{}
+	}
+	s := d.scope
+	if s.Err() == nil && (len(d.specs) != 1 || d.specs[0].DType != tfbridge.String || d.specs[0].Shape.NumDimensions() != 0) {
+		d.fail(what, "the elements are %v, must be one scalar string", d.specs)
+	}
+	compression(s, what, o.Compression)
+	whole := path + ".tmp"
+	op := s.AddOperation(tfbridge.OpSpec{
+		Type: "DatasetToTFRecord", Input: []tfbridge.Input{d.variant, s.Const(whole), s.Const(o.Compression)},
+	})
+	if err := s.Err(); err != nil {
+		return err
+	}
+	err := runOnce(ctx, s.Graph(), op, o)
+	if err == nil {
+		err = rename(whole, path)
+	}
+	if err != nil {
+		os.Remove(whole)
+	}
+	return err
+}
+
+// rename gives a file that was written its name, when its data is on the disk.
+func rename(from, to string) error {
+	f, err := os.OpenFile(from, os.O_RDWR, 0)
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return millrace.Errorf(millrace.ErrIO, "save: %w", err)
+	}
+	return nil
 }
 
 // runOnce runs an operation in a session of its own.
