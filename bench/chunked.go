@@ -74,6 +74,7 @@ func prepareSpeech(ctx context.Context, s settings) (*speech, error) {
 	}
 	q := &speech{
 		millrace: millrace{files: layout(dir, s.records), program: s.millrace},
+		folder:   filepath.Join(dir, "speech"),
 		lengths:  filepath.Join(dir, "speech.json"), config: filepath.Join(dir, "speech-chunks.json"),
 	}
 	if err := q.make(); err != nil {
