@@ -59,6 +59,8 @@
   X(TF_Library *, TF_LoadPluggableDeviceLibrary,                               \
     (const char *path, TF_Status *st), (path, st))                             \
   X(void, TF_DeletePluggableDeviceLibraryHandle, (TF_Library * l), (l))        \
+  X(TF_Buffer *, TF_GetRegisteredKernelsForOp,                                 \
+    (const char *name, TF_Status *st), (name, st))                             \
   X(TF_Buffer *, TF_GetAllOpList, (void), ())
 
 #endif  // MILLRACE_CAPI_SESSION_H_

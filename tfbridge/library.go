@@ -6,6 +6,7 @@ import "C"
 import (
 	"debug/elf"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
+	"millrace/internal/opstamp"
 	"millrace/internal/runtimedir"
 	"millrace/internal/wire"
 )
@@ -37,6 +39,10 @@ type LibraryHandler = Library
 // code, which can do whatever this process can. A file that is truncated, for
 // another machine or no library is an error of class millrace.ErrRuntime.
 //
+// A library that "millrace ops build" compiled for another minor version of
+// TensorFlow is not loaded: the C++ interface differs, and what it would do is
+// anybody's guess.
+//
 // Load libraries before anything else uses TensorFlow. The dynamic linker and
 // TensorFlow's registries each hold a lock that the other may wait for, so
 // making a graph at the same time can deadlock.
@@ -46,7 +52,20 @@ func LoadLibrary(path string) (*Library, error) {
 	if err := ensure(); err != nil {
 		return nil, err
 	}
+	if err := checkStamp(path); err != nil {
+		return nil, err
+	}
 	return loadLibrary(path)
+}
+
+// checkStamp refuses a library that says that it was built for another version.
+// What is no library at all, loadLibrary refuses.
+func checkStamp(path string) error {
+	stamp, ok, err := opstamp.Read(path)
+	if err != nil || !ok || stamp.Fits(opened.Load().version) {
+		return nil
+	}
+	return errLibrary(path, fmt.Errorf("it was built for TensorFlow %s, and this is %s: type millrace ops build in its folder", printable(stamp.TensorFlow), opened.Load().version))
 }
 
 func loadLibrary(path string) (*Library, error) {
@@ -216,4 +235,27 @@ func OpList() ([]byte, error) {
 	buf := C.TF_GetAllOpList()
 	defer C.TF_DeleteBuffer(buf)
 	return copyBuffer(buf), nil
+}
+
+// RegisteredKernels returns the kernels of an operation type as a serialized
+// KernelList message, which is empty if there are none.
+//
+// It wraps TF_GetRegisteredKernelsForOp.
+func RegisteredKernels(opType string) ([]byte, error) {
+	if err := ensure(); err != nil {
+		return nil, err
+	}
+	if err := checkNames("operation type", opType); err != nil {
+		return nil, err
+	}
+	var cs cstrings
+	defer cs.free()
+	var list []byte
+	err := check("TF_GetRegisteredKernelsForOp", func(st *C.TF_Status) {
+		if buf := C.TF_GetRegisteredKernelsForOp(cs.add(opType), st); buf != nil {
+			list = copyBuffer(buf)
+			C.TF_DeleteBuffer(buf)
+		}
+	})
+	return list, err
 }

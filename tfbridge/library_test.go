@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/internal/opstamp"
 	"millrace/internal/test/testruntime"
 )
 
@@ -90,6 +91,46 @@ func TestLoadLibraryRefuses(t *testing.T) {
 		if !errors.Is(err, millrace.ErrRuntime) || !strings.Contains(err.Error(), "none.so: ") {
 			t.Errorf("missing as %s: %v", as, err)
 		}
+	}
+}
+
+// A library that was built for another version of TensorFlow is refused before
+// its code runs. One of the same minor version, and one that does not say, load.
+func TestLoadLibraryOfAnotherVersion(t *testing.T) {
+	testruntime.Need(t)
+	dir := t.TempDir()
+	build := func(name string, stamp []byte) string {
+		source := strings.ReplaceAll(string(stamp), `extern "C"`, "extern")
+		return compile(t, dir, name, source+"\nvoid nothing(void) {}\n")
+	}
+	for _, name := range []string{"2.21.7.c", "none.c"} {
+		var stamp []byte
+		if name != "none.c" {
+			stamp = opstamp.Stamp{TensorFlow: "2.21.7"}.Source()
+		}
+		if _, err := LoadLibrary(build(name, stamp)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	other := build("other.c", append(opstamp.Stamp{TensorFlow: "2.20.0"}.Source(),
+		"__attribute__((constructor)) static void run(void) { __builtin_trap(); }\n"...))
+	_, err := LoadLibrary(other)
+	if !errors.Is(err, millrace.ErrRuntime) || !strings.Contains(err.Error(), "built for TensorFlow 2.20.0") || !strings.Contains(err.Error(), other) {
+		t.Errorf("got %v, want an error with both versions and the path", err)
+	}
+}
+
+func TestRegisteredKernels(t *testing.T) {
+	testruntime.Need(t)
+	list, err := RegisteredKernels("MatMul")
+	if err != nil || !strings.Contains(string(list), "CPU") {
+		t.Errorf("of MatMul: %q, %v", list, err)
+	}
+	if list, err := RegisteredKernels("NoSuchOperation"); err != nil || len(list) != 0 {
+		t.Errorf("of an operation that is not there: %q, %v", list, err)
+	}
+	if _, err := RegisteredKernels("a\x00"); err == nil {
+		t.Error("of a name with a NUL: no error")
 	}
 }
 
