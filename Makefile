@@ -247,7 +247,7 @@ generate: runtime ## write the generated files again
 	python3 -m pip download --quiet --no-deps --require-hashes --requirement internal/gen/protogen/requirements.txt --dest build/wheel
 	wheel=$$(go run ./internal/gen/fetchwheel build/wheel); \
 		go run ./internal/gen/protogen -from "$$wheel" -serving build/wheel/tensorflow_serving_api-*.whl -out internal
-	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/gen/opgen -update
+	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/opgen -update
 	go test -count=1 ./loaders -run '^TestSchemaFiles$$' -update
 	go test -count=1 ./internal/gen/configdoc -update
 

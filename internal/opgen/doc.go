@@ -1,7 +1,8 @@
-// Package opgen writes package graph/op: one Go function for each public
-// operation of the runtime. Its test generates the files from the runtime's
-// operations, compares them with the committed files, and writes them with
-// -update.
+// Package opgen writes Go functions for operations: package graph/op, with one
+// for each public operation of the runtime, and packages for the libraries of
+// users. Its test generates the files of graph/op from the runtime's operations,
+// compares them with the committed files, and writes them with -update. [Wrap]
+// is what "millrace ops wrap" calls.
 //
 // Where TensorFlow's own Go package op has a function, ours has its name, its
 // parameters and its results. The names that TensorFlow's API definitions add,
@@ -64,7 +65,7 @@ func Generate(public []*tfproto.OpDef, t *Tables) (map[string][]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("summaries.txt has no line for %s", op.Name)
 		}
-		f, err := newFunction(op, t.Names)
+		f, err := newFunction(op, t.Names, ours)
 		if err != nil {
 			return nil, err
 		}

@@ -37,8 +37,11 @@ func ParseNames(text string) (*Names, error) {
 	return n, nil
 }
 
-// arg returns the name of an input or output.
+// arg returns the name of an input or output. A nil table has no exceptions.
 func (n *Names) arg(op, name string) string {
+	if n == nil {
+		return name
+	}
 	if to, ok := n.args[[2]string{op, name}]; ok {
 		return to
 	}
@@ -47,6 +50,9 @@ func (n *Names) arg(op, name string) string {
 
 // attr returns the name of an attribute.
 func (n *Names) attr(op, name string) string {
+	if n == nil {
+		return name
+	}
 	if to, ok := n.attrs[[2]string{op, name}]; ok {
 		return to
 	}

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the package")
 
-const folder = "../../../graph/op"
+const folder = "../../graph/op"
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 

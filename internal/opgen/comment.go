@@ -14,10 +14,15 @@ const width = 100
 // inputs and outputs, their types, and the options.
 func (f *function) comment() string {
 	c := &commentWriter{}
-	c.wrap("", f.op.Name+" "+f.summary)
+	c.wrap("", f.name+" "+f.summary)
+	for text := range strings.SplitSeq(f.op.Description, "\n\n") {
+		if f.style.words && strings.TrimSpace(text) != "" {
+			c.paragraph(text)
+		}
+	}
 	lines := f.describe(f.inputs)
 	for _, a := range f.required {
-		lines = append(lines, a.id+": "+attrKind(a.def))
+		lines = append(lines, a.id+": "+attrKind(a.def)+f.described(a.def.Description))
 	}
 	c.items("Parameters", lines)
 	c.items("Results", f.describe(f.outputs))
@@ -31,7 +36,7 @@ func (f *function) comment() string {
 	if len(f.optional) > 0 {
 		var options []string
 		for _, a := range f.optional {
-			options = append(options, "["+f.op.Name+a.id+"]")
+			options = append(options, "["+f.name+a.id+"]")
 		}
 		c.paragraph("Options: " + strings.Join(options, ", ") + ".")
 	}
@@ -46,7 +51,7 @@ func (f *function) describe(args []arg) []string {
 	var lines []string
 	last := ""
 	for _, a := range args {
-		kind := argKind(a)
+		kind := argKind(a) + f.described(a.def.Description)
 		if kind == last {
 			at := len(lines) - 1
 			lines[at] = strings.TrimSuffix(lines[at], ": "+kind) + ", " + a.id + ": " + kind
@@ -55,6 +60,14 @@ func (f *function) describe(args []arg) []string {
 		lines, last = append(lines, a.id+": "+kind), kind
 	}
 	return lines
+}
+
+// described returns what follows a kind: the words of the operation's author.
+func (f *function) described(description string) string {
+	if description = strings.TrimSuffix(strings.TrimSpace(description), "."); description == "" || !f.style.words {
+		return ""
+	}
+	return "; " + description
 }
 
 // argKind says what an argument holds.
@@ -109,14 +122,14 @@ func constraint(a *tfproto.OpDef_AttrDef) string {
 	return text
 }
 
-// comment returns the comment of an optional attribute's function.
-func (a attr) comment(op string) string {
+// attrComment returns the comment of an optional attribute's function.
+func (f *function) attrComment(a attr) string {
 	c := &commentWriter{}
-	text := fmt.Sprintf("%s%s sets the attribute %s", op, a.id, a.def.Name)
+	text := fmt.Sprintf("%s%s sets the attribute %s", f.name, a.id, a.def.Name)
 	if limit := constraint(a.def); limit != "" {
 		text += ", " + limit
 	}
-	c.wrap("", fmt.Sprintf("%s; the default is %s.", text, value(a.def.DefaultValue)))
+	c.wrap("", fmt.Sprintf("%s; the default is %s%s.", text, value(a.def.DefaultValue), f.described(a.def.Description)))
 	return c.String()
 }
 

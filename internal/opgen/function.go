@@ -11,6 +11,8 @@ import (
 // function is an operation as a Go function.
 type function struct {
 	op      *tfproto.OpDef
+	style   *style
+	name    string // in Go
 	summary string
 	inputs  []arg
 	outputs []arg
@@ -44,10 +46,10 @@ type attr struct {
 }
 
 // newFunction finds the Go names and types for an operation.
-func newFunction(op *tfproto.OpDef, names *Names) (*function, error) {
-	f := &function{op: op}
+func newFunction(op *tfproto.OpDef, names *Names, style *style) (*function, error) {
+	f := &function{op: op, style: style, name: op.Name}
 	for _, in := range op.InputArg {
-		f.inputs = append(f.inputs, arg{def: in, id: identifier(names.arg(op.Name, in.Name))})
+		f.inputs = append(f.inputs, arg{def: in, id: f.identifier(names.arg(op.Name, in.Name))})
 	}
 	for _, a := range op.Attr {
 		if implied(op, a.Name) {
@@ -59,13 +61,13 @@ func newFunction(op *tfproto.OpDef, names *Names) (*function, error) {
 		}
 		name := names.attr(op.Name, a.Name)
 		if a.DefaultValue == nil {
-			f.required = append(f.required, attr{a, identifier(name), typ.goType})
+			f.required = append(f.required, attr{a, f.identifier(name), typ.goType})
 		} else {
 			f.optional = append(f.optional, attr{a, camelCase(name), typ.goType})
 		}
 	}
 	for _, out := range op.OutputArg {
-		f.outputs = append(f.outputs, arg{def: out, id: f.free(identifier(names.arg(op.Name, out.Name)))})
+		f.outputs = append(f.outputs, arg{def: out, id: f.free(f.identifier(names.arg(op.Name, out.Name)))})
 	}
 	return f, nil
 }
@@ -113,8 +115,8 @@ const reserved = " tf scope err op " +
 	"break default func interface select case defer go map struct chan else goto package switch const fallthrough if range type continue for import return var "
 
 // identifier returns a name as a Go identifier.
-func identifier(name string) string {
-	if strings.Contains(reserved, " "+name+" ") {
+func (f *function) identifier(name string) string {
+	if strings.Contains(reserved, " "+name+" ") || strings.Contains(f.style.reserved, " "+name+" ") {
 		return name + "_"
 	}
 	return name

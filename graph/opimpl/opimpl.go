@@ -1,0 +1,86 @@
+// Package opimpl is what generated functions of operations call: those of package
+// op, and those that "millrace ops wrap" writes for the libraries of users. Write
+// [millrace/graph.Scope.AddOperation] in other code.
+package opimpl
+
+import (
+	"millrace/graph"
+	tf "millrace/tfbridge"
+)
+
+// Attr is an attribute's name and value. The generated types of optional
+// attributes are like it.
+type Attr struct {
+	Name  string
+	Value any
+}
+
+// option is what types of attributes are like.
+type option interface {
+	~struct {
+		Name  string
+		Value any
+	}
+}
+
+// Given collects the attributes of an operation that has no optional ones.
+func Given[A option](required ...A) map[string]any { return Attrs[A](nil, required...) }
+
+// Attrs collects the attributes of an operation.
+func Attrs[O, A option](optional []O, required ...A) map[string]any {
+	if len(optional)+len(required) == 0 {
+		return nil
+	}
+	m := make(map[string]any, len(optional)+len(required))
+	for _, a := range optional {
+		if o := Attr(a); o.Name != "" { // the zero value is no attribute
+			m[o.Name] = o.Value
+		}
+	}
+	for _, a := range required {
+		m[Attr(a).Name] = Attr(a).Value
+	}
+	return m
+}
+
+// Results hands out the outputs of an operation, in order.
+type Results struct {
+	scope *graph.Scope
+	op    *tf.Operation // nil after a failure
+	next  int
+}
+
+// Add adds an operation.
+func Add(scope *graph.Scope, typ string, attrs map[string]any, inputs ...tf.Input) *Results {
+	return &Results{scope: scope, op: scope.AddOperation(tf.OpSpec{Type: typ, Attrs: attrs, Input: inputs})}
+}
+
+// One returns the next output, the zero Output after a failure.
+func (r *Results) One() tf.Output {
+	if r.op == nil {
+		return tf.Output{}
+	}
+	r.next++
+	return r.op.Output(r.next - 1)
+}
+
+// List returns the outputs of the next list, nil after a failure.
+func (r *Results) List(name string) []tf.Output {
+	if r.op == nil {
+		return nil
+	}
+	n, err := r.op.OutputListSize(name)
+	if err != nil {
+		r.scope.UpdateErr(r.op.Type(), err)
+		return nil
+	}
+	outputs := make([]tf.Output, n)
+	for i := range outputs {
+		outputs[i] = r.op.Output(r.next + i)
+	}
+	r.next += n
+	return outputs
+}
+
+// Operation returns the operation, nil after a failure.
+func (r *Results) Operation() *tf.Operation { return r.op }
