@@ -107,6 +107,10 @@ func checkWhole(path string) error {
 		return err
 	}
 	f, err := elf.Open(path)
+	var perr *fs.PathError
+	if err != nil && !errors.As(err, &perr) {
+		err = fmt.Errorf("not a shared library: %w", err)
+	}
 	if err != nil {
 		return err
 	}

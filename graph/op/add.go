@@ -12,14 +12,18 @@ type attr struct {
 }
 
 // given collects the attributes of an operation that has no optional ones.
-func given(required ...attr) map[string]any { return opimpl.Given(required...) }
+func given(required ...attr) map[string]any { return opimpl.Attrs(required) }
 
 // attrs collects the attributes of an operation.
 func attrs[O ~struct {
 	Name  string
 	Value any
 }](optional []O, required ...attr) map[string]any {
-	return opimpl.Attrs(optional, required...)
+	list := make([]opimpl.Attr, len(required))
+	for i, a := range required {
+		list[i] = opimpl.Attr(a)
+	}
+	return opimpl.Attrs(optional, list...)
 }
 
 // results hands out the outputs of an operation, in order.

@@ -15,19 +15,14 @@ type Attr struct {
 	Value any
 }
 
-// option is what types of attributes are like.
-type option interface {
-	~struct {
-		Name  string
-		Value any
-	}
-}
-
 // Given collects the attributes of an operation that has no optional ones.
-func Given[A option](required ...A) map[string]any { return Attrs[A](nil, required...) }
+func Given(required ...Attr) map[string]any { return Attrs[Attr](nil, required...) }
 
 // Attrs collects the attributes of an operation.
-func Attrs[O, A option](optional []O, required ...A) map[string]any {
+func Attrs[O ~struct {
+	Name  string
+	Value any
+}](optional []O, required ...Attr) map[string]any {
 	if len(optional)+len(required) == 0 {
 		return nil
 	}
@@ -38,7 +33,7 @@ func Attrs[O, A option](optional []O, required ...A) map[string]any {
 		}
 	}
 	for _, a := range required {
-		m[Attr(a).Name] = Attr(a).Value
+		m[a.Name] = a.Value
 	}
 	return m
 }

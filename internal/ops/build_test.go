@@ -3,12 +3,14 @@ package ops
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"millrace"
+	"millrace/internal/opstamp"
 	"millrace/internal/test/testruntime"
 )
 
@@ -125,5 +127,37 @@ func TestBuildKeepsTheOldLibrary(t *testing.T) {
 	check(t, err, millrace.ErrConfig, "does not compile")
 	if text, err := os.ReadFile(library); err != nil || string(text) != "old" || list(t, dir) != before {
 		t.Errorf("%q, %v, %s", text, err, list(t, dir))
+	}
+}
+
+// A library of the same sources is kept; other sources, headers or flags make
+// another one.
+func TestBuildKeepsTheSame(t *testing.T) {
+	load(t)
+	dir := t.TempDir()
+	template := &template{NewOptions: NewOptions{Name: "MyReader"}, dir: dir}
+	if err := errors.Join(template.prepare(), template.write()); err != nil {
+		t.Fatal(err)
+	}
+	o := &BuildOptions{Path: built, Flags: flags}
+	if _, again, err := Build(t.Context(), dir, o); err != nil || again {
+		t.Errorf("the same sources: built %v, %v", again, err)
+	}
+	stamp := func(o BuildOptions) opstamp.Stamp {
+		b := &builder{dir: dir, BuildOptions: o}
+		if err := b.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		return b.stamp
+	}
+	same := stamp(*o)
+	if other := stamp(BuildOptions{Path: built, Flags: []string{"-g"}}); other == same {
+		t.Error("other flags: the same stamp")
+	}
+	if err := os.WriteFile(filepath.Join(dir, SourceDir, "new.h"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if stamp(*o) == same {
+		t.Error("a new header: the same stamp")
 	}
 }

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 // template has changed, which takes a quarter of a minute.
 const built = "../../build/ops/myreader.so"
 
+// flags are what the template is compiled with: it must give no warnings.
+var flags = []string{"-Werror"}
+
 // myReader compiles the template once and returns the library's path.
 var myReader = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "myreader")
@@ -44,7 +47,7 @@ var myReader = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(filepath.Dir(built), 0o755); err != nil {
 		return "", err
 	}
-	path, _, err := Build(context.Background(), dir, &BuildOptions{Path: built, Progress: os.Stderr, Flags: []string{"-Werror"}})
+	path, _, err := Build(context.Background(), dir, &BuildOptions{Path: built, Progress: os.Stderr, Flags: flags})
 	return path, err
 })
 

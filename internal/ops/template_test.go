@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"millrace/internal/opgen"
 	"millrace/internal/test/testruntime"
 )
 
@@ -32,6 +35,23 @@ func TestTemplatePasses(t *testing.T) {
 	o := &TestOptions{Stdout: &said, Stderr: &said, Args: []string{"-vet=off", "-v"}}
 	if err := Test(t.Context(), dir, o); err != nil || !bytes.Contains(said.Bytes(), []byte("--- PASS: TestSavedState")) {
 		t.Errorf("the tests of the template: %v\n%s", err, said.Bytes())
+	}
+}
+
+// The functions that the template has are those that "millrace ops wrap" writes
+// for its library.
+func TestTemplateIsWrapped(t *testing.T) {
+	library := load(t)
+	want, err := opgen.Wrap(library.OpList, &opgen.WrapOptions{Package: "myreader", Library: "myreader.so"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := templates.ReadFile("_templates/dataset/ops_gen.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("type millrace ops wrap %s --package myreader --out internal/ops/_templates/dataset/ops_gen.go (-want +got)\n%s", library.Path, diff)
 	}
 }
 

@@ -10,9 +10,11 @@
 //		...
 //	}
 //
-// "millrace ops build" makes myreader.so. Load it before anything else uses
-// TensorFlow.
+// "millrace ops build" makes myreader.so, and "go generate" the functions of its
+// operations in ops_gen.go.
 package myreader
+
+//go:generate millrace ops wrap myreader.so --package myreader --out ops_gen.go
 
 import (
 	"millrace/graph"
@@ -31,6 +33,5 @@ var specs = []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}
 // string. An error about a record is a *millrace.Error with its file, record and
 // offset.
 func Records(s *graph.Scope, filenames ...string) *dataset.Dataset {
-	variant := s.Op1("MyReaderDataset", nil, s.Const(filenames), s.Const(int64(bufferSize)))
-	return dataset.FromVariant(s, variant, specs)
+	return MyReader(s, s.Const(filenames), s.Const(int64(bufferSize)), specs)
 }
