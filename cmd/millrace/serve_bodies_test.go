@@ -23,11 +23,12 @@ import (
 	"millrace/internal/tfproto"
 )
 
-// A server of its own process survives serialized Examples that end the process in
-// TensorFlow's parsers, by both interfaces, and the answer says which it was.
-func TestServeSurvivesExamples(t *testing.T) {
+// startServer starts serve as a process of its own, on free ports, and returns the
+// addresses of its interfaces once it listens.
+func startServer(t *testing.T, args ...string) (server *exec.Cmd, addresses map[string]string) {
+	t.Helper()
 	testruntime.Need(t)
-	server := exec.CommandContext(t.Context(), "millrace", "serve", "--model", "m=../../testdata/models/examples", "--port", "-1", "--rest_api_port", "-1", "--enable_batching")
+	server = exec.CommandContext(t.Context(), "millrace", append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, args...)...)
 	log, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +36,21 @@ func TestServeSurvivesExamples(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	at := map[string]string{}
-	for lines := bufio.NewScanner(log); len(at) < 2 && lines.Scan(); {
+	addresses = map[string]string{}
+	for lines := bufio.NewScanner(log); len(addresses) < 2 && lines.Scan(); {
 		if _, rest, ok := strings.Cut(lines.Text(), "msg=listening interface="); ok {
 			name, address, _ := strings.Cut(rest, " address=")
-			at[name] = address
+			addresses[name] = address
 		}
 	}
 	go io.Copy(io.Discard, log)
+	return server, addresses
+}
+
+// A server of its own process survives serialized Examples that end the process in
+// TensorFlow's parsers, by both interfaces, and the answer says which it was.
+func TestServeSurvivesExamples(t *testing.T) {
+	server, at := startServer(t, "--model", "m=../../testdata/models/examples", "--enable_batching")
 	conn, err := grpc.NewClient(at["grpc"], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
