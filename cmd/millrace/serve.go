@@ -86,15 +86,10 @@ A model is a program. serve refuses models with operations that touch files or
 the network, unless --allow-op names them. This check is not a sandbox.`,
 		Example: `  millrace serve --model digits=examples/digits/model
   millrace serve --host 0.0.0.0 --model_config_file models.config --enable_batching`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if len(flags.models) == 0 && flags.base == "" && flags.configFile == "" {
-				return usagef(c, "--model is missing")
-			}
-			for _, name := range []string{"port", "rest_api_port"} {
-				if port, err := c.Flags().GetInt(name); err != nil || port < -1 || port > math.MaxUint16 {
-					return usagef(c, "--%s %d: want a port up to %d, 0 for none, or -1 for any free one", name, port, math.MaxUint16)
-				}
+			if err := flags.check(c); err != nil {
+				return err
 			}
 			return p.serve(c.Context(), &flags)
 		},
@@ -142,6 +137,45 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.Int64Var(&f.logging.MaxFileBytes, "request-log-file-bytes", 64<<20, "size from which on the log goes on in another file")
 	s.StringVar(&f.otlp, "otlp-endpoint", "", "send OpenTelemetry traces to the collector at `URL` (default OTEL_EXPORTER_OTLP_ENDPOINT; none if that is empty)")
 	s.BoolVar(&f.jsonLog, "log-json", false, "write the log as JSON")
+}
+
+// check refuses flags that cannot be, and those that mean nothing without another.
+func (f *serveFlags) check(c *cobra.Command) error {
+	given := c.Flags().Changed
+	if len(f.models) == 0 && f.base == "" && f.configFile == "" {
+		return usagef(c, "--model is missing")
+	}
+	for _, name := range []string{"port", "rest_api_port"} {
+		if port, err := c.Flags().GetInt(name); err != nil || port < -1 || port > math.MaxUint16 {
+			return usagef(c, "--%s %d: want a port up to %d, 0 for none, or -1 for any free one", name, port, math.MaxUint16)
+		}
+	}
+	for _, needs := range []struct {
+		flag, other string
+		has         bool
+	}{
+		{"batching_parameters_file", "enable_batching", f.batching},
+		{"enable_per_model_batching_parameters", "enable_batching", f.batching},
+		{"request-log-rate", "request-log", f.logging.FilenamePrefix != ""},
+		{"request-log-file-bytes", "request-log", f.logging.FilenamePrefix != ""},
+	} {
+		if given(needs.flag) && !needs.has {
+			return usagef(c, "--%s means nothing without --%s", needs.flag, needs.other)
+		}
+	}
+	switch rate := f.logging.SamplingRate; {
+	case !(rate >= 0 && rate <= 1):
+		return usagef(c, "--request-log-rate %v: want a share from 0 to 1, 0.01 for one request of a hundred", rate)
+	case f.maxRequests < 0:
+		return usagef(c, "--max-requests %d: want a number of requests, or 0 for any number", f.maxRequests)
+	case f.maxBody < 1:
+		return usagef(c, "--max-body %d: want a number of bytes", f.maxBody)
+	case f.restTimeout < 1:
+		return usagef(c, "--rest_api_timeout_in_ms %d: want a number of milliseconds", f.restTimeout)
+	case f.drain < 0:
+		return usagef(c, "--drain %v: want a time such as 30s", f.drain)
+	}
+	return nil
 }
 
 // configs returns the models to serve.

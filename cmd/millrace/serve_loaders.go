@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"millrace"
@@ -24,7 +26,7 @@ func (f *serveFlags) plans(p *program, configs []serving.ModelConfig) (map[strin
 		case plans[name] != nil:
 			return nil, millrace.Errorf(millrace.ErrConfig, "--loader: two loaders for the model %s", millrace.Quote(name))
 		case !served[name] && f.configFile == "":
-			return nil, millrace.Errorf(millrace.ErrConfig, "--loader %s: no model %s is served", millrace.Quote(loader), millrace.Quote(name))
+			return nil, millrace.Errorf(millrace.ErrConfig, "--loader %s: no model %s is served, only %q", millrace.Quote(loader), millrace.Quote(name), slices.Sorted(maps.Keys(served)))
 		}
 		plan, problems := loaders.Check(config, &loaders.CheckOptions{ManifestOnly: true, Runtime: p.runtimeOptions()})
 		if plan == nil {

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -134,7 +135,7 @@ func (s *modelServer) listen() error {
 		o := &rpc.Options{Logger: s.log, TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		}}
-		l, err := s.open("grpc", s.flags.port)
+		l, err := s.open("grpc", "port", s.flags.port)
 		if err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (s *modelServer) listen() error {
 		go func() { s.ended <- s.rpc.Serve(l) }()
 	}
 	if s.flags.restPort != 0 {
-		l, err := s.open("http", s.flags.restPort)
+		l, err := s.open("http", "rest_api_port", s.flags.restPort)
 		if err != nil {
 			return err
 		}
@@ -157,11 +158,14 @@ func (s *modelServer) listen() error {
 	return nil
 }
 
-// open opens a port. Port -1 is any free one, which the log tells.
-func (s *modelServer) open(name string, port int) (net.Listener, error) {
+// open opens the port of a flag. Port -1 is any free one, which the log tells.
+func (s *modelServer) open(name, flag string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(s.flags.host, strconv.Itoa(max(port, 0))))
-	if err != nil {
-		return nil, millrace.Errorf(millrace.ErrIO, "listen: %w", err)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, millrace.Errorf(millrace.ErrIO, "--%s %d: another process listens there; give another port, -1 for any free one, or 0 for none", flag, port)
+	case err != nil:
+		return nil, millrace.Errorf(millrace.ErrIO, "--%s %d: %w", flag, port, err)
 	}
 	s.log.Info("listening", slog.String("interface", name), slog.String("address", l.Addr().String()))
 	return l, nil

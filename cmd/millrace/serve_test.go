@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -172,6 +173,15 @@ func TestServeFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := "m=../../testdata/models/constant"
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, taken, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name string
 		args []string
@@ -190,9 +200,17 @@ func TestServeFails(t *testing.T) {
 		{"no port for HTTP", []string{"--model", model, "--rest_api_port", "-2"}, 2, "--rest_api_port -2"},
 		{"no config of a loader", []string{"--model", model, "--loader", "m"}, 2, "--loader m: want NAME=CONFIG"},
 		{"another config of a loader", []string{"--model", model, "--loader", "m=" + file}, 2, file},
-		{"a loader of another model", []string{"--model", model, "--loader", "x=../../examples/digits/predict.json"}, 2, "no model x is served"},
+		{"a loader of another model", []string{"--model", model, "--loader", "x=../../examples/digits/predict.json"}, 2, `no model x is served, only ["m"]`},
 		{"a loader of other tensors", []string{"--model", model, "--loader", "m=../../examples/digits/predict.json"}, 4, "the loader feeds no signature"},
-		{"no such address", []string{"--model", model, "--host", "256.1.1.1"}, 7, "listen"},
+		{"no such address", []string{"--model", model, "--host", "256.1.1.1"}, 7, "--port -1: "},
+		{"a port of another", []string{"--model", model, "--port", taken}, 7, "--port " + taken + ": another process listens there"},
+		{"an argument", []string{"--model", model, "more"}, 2, `unexpected argument "more"`},
+		{"a config of a loader that is missing", []string{"--model", model, "--loader", "m=" + file + "x"}, 7, file + "x"},
+		{"a rate above 1", []string{"--model", model, "--request-log", file, "--request-log-rate", "2"}, 2, "--request-log-rate 2: want a share from 0 to 1"},
+		{"a rate of no log", []string{"--model", model, "--request-log-rate", "1"}, 2, "--request-log-rate means nothing without --request-log"},
+		{"parameters of no batching", []string{"--model", model, "--batching_parameters_file", file}, 2, "means nothing without --enable_batching"},
+		{"no URL of a collector", []string{"--model", model, "--otlp-endpoint", "localhost:4318"}, 2, "the endpoint localhost:4318 is no URL of a collector"},
+		{"a time that is over", []string{"--model", model, "--drain", "-1s"}, 2, "--drain -1s: want a time such as 30s"},
 	}
 	for _, tt := range tests {
 		var stderr strings.Builder

@@ -3,6 +3,7 @@ package otlp
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -51,6 +52,9 @@ func NewProvider(ctx context.Context, o *Options) (*trace.TracerProvider, error)
 // client returns what speaks to the collector.
 func (o *Options) client() (otlptrace.Client, error) {
 	endpoint := strings.TrimSuffix(o.Endpoint, "/")
+	if u, err := url.Parse(endpoint); endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return nil, millrace.Errorf(millrace.ErrConfig, "OpenTelemetry: the endpoint %s is no URL of a collector, such as http://localhost:4318", millrace.Quote(o.Endpoint))
+	}
 	switch o.Protocol {
 	case "", "http/protobuf":
 		var options []otlptracehttp.Option
