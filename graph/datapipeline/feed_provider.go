@@ -54,6 +54,10 @@ func NewFeedDictDataProvider(s *graph.Scope, externData *ExternData, o *FeedDict
 		return nil, err
 	}
 	p := &FeedDictDataProvider{externData: externData, options: *o, lock: make(chan struct{}, 1)}
+	var err error
+	if p.options.Options, err = o.withContext(externData); err != nil {
+		return nil, err
+	}
 	p.lock <- struct{}{}
 	if o.TFQueue == nil {
 		p.placeholders = MakePlaceholders(s, externData, true, SeqTag, SeqIdx)
@@ -62,7 +66,6 @@ func NewFeedDictDataProvider(s *graph.Scope, externData *ExternData, o *FeedDict
 	if o.SingleThreaded {
 		return nil, millrace.Errorf(millrace.ErrModel, "SingleThreaded and TFQueue exclude each other: a queue needs a goroutine that fills it")
 	}
-	var err error
 	p.queue, err = newFeedQueue(s, externData, o.TFQueue)
 	return p, err
 }

@@ -92,6 +92,13 @@ type Options struct {
 	Seed                       int64 // of the draws
 
 	Capacity int // batches that wait for the consumer; 0: 10
+
+	// Network tells the context of the default input, its [ExternData.ContextSize], unless
+	// Chunking.Context is set: an empty map is no context. Nil: there is no context.
+	Network Network
+	// Recurrent says that the model depends on the order of the frames. Then single frames
+	// must not be shuffled: chunks of one frame with ShuffleChunks are refused.
+	Recurrent bool
 }
 
 // check returns what is wrong with the options.
@@ -107,6 +114,9 @@ func (o *Options) check(e *ExternData) error {
 	}
 	if min(o.ShuffleSeqs, o.ShuffleChunks) < 0 || o.Capacity < 0 {
 		return millrace.Errorf(millrace.ErrModel, "ShuffleSeqs is %d, ShuffleChunks %d and Capacity %d; none may be negative", o.ShuffleSeqs, o.ShuffleChunks, o.Capacity)
+	}
+	if o.Recurrent && o.Chunking.Size == 1 && o.ShuffleChunks > 1 {
+		return millrace.Errorf(millrace.ErrModel, "chunks of one frame are shuffled (ShuffleChunks is %d), which a recurrent model must not see; set Recurrent to false or a chunk size above 1", o.ShuffleChunks)
 	}
 	return nil
 }

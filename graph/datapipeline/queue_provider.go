@@ -73,8 +73,12 @@ func NewQueueDataProvider(s *graph.Scope, externData *ExternData, o *Options) (*
 	if err := o.check(externData); err != nil {
 		return nil, err
 	}
+	options, err := o.withContext(externData)
+	if err != nil {
+		return nil, err
+	}
 	s = s.SubScope("queue_data_provider")
-	p := &QueueDataProvider{externData: externData, options: *o, graph: s.Graph()}
+	p := &QueueDataProvider{externData: externData, options: options, graph: s.Graph()}
 	cpu := s.WithDevice("/cpu:0")
 	p.addSequences(cpu)
 	p.addChunks(cpu)
