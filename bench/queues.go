@@ -40,10 +40,12 @@ var queueWays = []queueWay{
 	{"one", 1, 0, 100}, {"several", 4, 0, 200}, {"up_to", 4, queueUpTo, 1000},
 }
 
-// queueRound is one measurement: records/s by the name of the way.
+// queueRound is one measurement: records/s by the name of the way, and frames/s of the
+// providers of package datapipeline.
 type queueRound struct {
-	Ours   map[string]float64 `json:"millrace"`
-	Python map[string]float64 `json:"python"`
+	Ours      map[string]float64 `json:"millrace"`
+	Python    map[string]float64 `json:"python"`
+	Providers map[string]float64 `json:"providers"`
 }
 
 // measureQueues takes one round.
@@ -65,7 +67,9 @@ func measureQueues(ctx context.Context, p python) (queueRound, error) {
 		}
 		r.Python[way.name] = theirs
 	}
-	return r, nil
+	var err error
+	r.Providers, err = measureProviders(ctx, providerSequences, providerEpochs)
+	return r, err
 }
 
 // queueRate returns how many records a second come out of a ShuffleBatch.
@@ -129,6 +133,7 @@ func queueRows() []row {
 		against("shuffle_batch of TFRecords, the guide's, 4 threads on both sides", "several", "several", target{atLeast: queueTarget}),
 		against("shuffle_batch of TFRecords read 128 at a time, against the guide's with 4 threads", "up_to", "several", target{}),
 		against("shuffle_batch of TFRecords read 128 at a time on both sides", "up_to", "up_to", target{}),
+		providerRow(),
 	}
 }
 
