@@ -168,3 +168,35 @@ func common(drafts []*draft) ([]Spec, error) {
 	}
 	return out, nil
 }
+
+// MapDefun applies a function to the slices of elems along their first dimension, which
+// is the same for all, and stacks what it returns. The slices are worked on in parallel.
+// fn may use outputs of the graphs around it.
+//
+// It wraps MapDefun.
+func MapDefun(s *Scope, name string, elems []tfbridge.Output, fn func(s *Scope, slices []tfbridge.Output) []tfbridge.Output) []tfbridge.Output {
+	if len(elems) == 0 {
+		s.fail(fmt.Sprintf("MapDefun %q", name), "there are no tensors")
+	}
+	in := make([]Spec, len(elems))
+	for i, p := range SpecsOf(elems) {
+		in[i].DType = p.DType
+		if dims, err := p.Shape.ToSlice(); err == nil && len(dims) > 0 {
+			in[i].Shape = tfbridge.MakeShape(dims[1:]...)
+		} else if err == nil {
+			s.fail(fmt.Sprintf("MapDefun %q", name), "tensor %d is a scalar, which has no slices", i)
+		}
+	}
+	if fn == nil {
+		s.fail(fmt.Sprintf("MapDefun %q", name), "the function is nil")
+	}
+	if s.Err() != nil {
+		return nil
+	}
+	f := s.Func(name, in, nil, func(s *Scope, args, _ []tfbridge.Output) []tfbridge.Output { return fn(s, args) })
+	if s.Err() != nil {
+		return nil
+	}
+	return s.Op("MapDefun", map[string]any{"f": f.Attr(), "output_types": DTypes(f.Out), "output_shapes": Shapes(f.Out)},
+		tfbridge.OutputList(elems), f.Inputs())
+}

@@ -184,3 +184,20 @@ func (o *Optional) Value(s *graph.Scope) []tfbridge.Output {
 	}, o.Variant))
 	return components
 }
+
+// StringHandle adds the iterator's handle, a scalar string to feed to what
+// [NextOfHandle] adds. It is good for one session. It wraps IteratorToStringHandle.
+func (it *Iterator) StringHandle() tfbridge.Output {
+	return it.scope.Op1("IteratorToStringHandle", nil, it.Resource)
+}
+
+// NextOfHandle returns the components of the next element of the iterator that handle, a
+// scalar string, names: so a run says by what it feeds whether it trains or evaluates. The
+// iterator's elements must have these types, and shapes that fit. It wraps
+// IteratorFromStringHandleV2.
+func NextOfHandle(s *graph.Scope, handle tfbridge.Output, specs ...graph.Spec) []tfbridge.Output {
+	of := attrs{"output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs)}
+	components := make([]tfbridge.Output, len(specs))
+	copy(components, s.Op("IteratorGetNext", of, s.Op1("IteratorFromStringHandleV2", of, handle)))
+	return components
+}
