@@ -129,6 +129,53 @@ func TestEnginesAgreeOnExamples(t *testing.T) {
 	}
 }
 
+// A record that is not what the manifest says ends the batches behind those before
+// it, and its values reach nobody: one without a feature, one with too few values of
+// a feature, and one with a number that its type does not hold.
+func TestEnginesRefuseExamples(t *testing.T) {
+	testruntime.Need(t)
+	id := func(features ...example.Named) []byte { return example.Marshal(features) }
+	small := example.Named{Name: "small", Feature: fixture.Ints(5)}
+	wrong := map[string]string{"too few": "tokens", "no fit": "small"}
+	for name, bad := range map[string][]byte{
+		"missing": id(small),
+		"too few": id(small, example.Named{Name: "tokens", Feature: fixture.Ints(1, 2, 3)}),
+		"no fit":  id(example.Named{Name: "small", Feature: fixture.Ints(-1)}, example.Named{Name: "tokens", Feature: fixture.Ints()}),
+	} {
+		d := newExamples(t, "", []string{"small", "tokens"}, fixture.Object{"target_batch_size": 1, "padding": true})
+		features := d.Manifest["features"].([]fixture.Object)
+		features[1]["dtype"], features[1]["checked_cast"] = "uint64", true
+		d.Save(t)
+		d.WriteRecords(t, "0.tfrecords", numbered(1), bad, numbered(2))
+		agree(t, d, `"small": {"dtype": "uint64", "shape": [1, 1], "values": [1]}`, "record 1 (offset")
+		if got := strings.Count(dumpOf(t, d, false), `"small": {`); got != 1 {
+			t.Errorf("%s: %d batches, want 1", name, got)
+		}
+		for _, native := range []bool{false, true} {
+			if got, err := process(t, checked(t, d, native), bad); name != "missing" && (err == nil || !strings.Contains(err.Error(), wrong[name])) {
+				t.Errorf("%s, native %v: got %s, %v; want the feature named", name, native, got, err)
+			}
+		}
+	}
+}
+
+// Compressed files give what plain ones do.
+func TestEnginesAgreeOnCompressedFiles(t *testing.T) {
+	testruntime.Need(t)
+	window := fixture.Object{"min_window": 3, "max_window": 3}
+	shuffled := fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": 4, "num_filenames_shuffle_buffer": 2, "num_mix_files": 2}
+	for _, d := range []*fixture.Dataset{
+		newExamples(t, "", []string{"x", "code"}, nil, 3, 2),
+		newExamples(t, "", []string{"x", "code"}, shuffled, 3, 2),
+		newExamples(t, "continuous_sequence", []string{"x"}, window, 3, 2),
+		newLists(t, "independent", fixture.Object{"padding": true}, []int{2, 1}, []int{3}),
+	} {
+		plain := dumpOf(t, d, true)
+		compress(t, d)
+		agree(t, d, plain)
+	}
+}
+
 // Windows of plain Examples are the same with Millrace's own operations and without.
 func TestEnginesAgreeOnWindows(t *testing.T) {
 	testruntime.Need(t)

@@ -13,7 +13,7 @@ import (
 // records all the same, until at the end its size is looked at again.
 func TestFeedKeepsFilesOpen(t *testing.T) {
 	testruntime.Need(t)
-	lengths := make([]int, 500)
+	lengths := make([]int, 200)
 	for i := range lengths {
 		lengths[i] = 1
 	}
@@ -35,7 +35,7 @@ func TestFeedKeepsFilesOpen(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: after %d rows: %v", kind, rows, err)
 			}
-			if rows++; err != nil || rows == 450 {
+			if rows++; err != nil || rows == 150 {
 				break
 			}
 		}

@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func process(t *testing.T, p *loaders.Plan, records ...[]byte) (text string, pro
 	}
 	got, err := session.Run(map[tfbridge.Output]*tfbridge.Tensor{in: fed}, fetches, nil)
 	if failed := (*tfbridge.Error)(nil); errors.As(err, &failed) {
-		return "", made.FailedAssertion(failed)
+		return "", cmp.Or(made.FailedAssertion(failed), err)
 	}
 	var columns []output.Column
 	for i, x := range got {
