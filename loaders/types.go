@@ -14,6 +14,12 @@ type Plan = plan.Plan
 // Scan is what a look at every data file found. [Prepare] makes it.
 type Scan = plan.Scan
 
+// Explanation is a plan in a form to print, or to read by other programs as JSON.
+type Explanation = plan.Explanation
+
+// Counts is how much there is to read, as far as index files tell.
+type Counts = plan.Counts
+
 // ModelNames are the tensors that a model takes and gives.
 type ModelNames = spec.ModelNames
 

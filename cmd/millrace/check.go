@@ -38,7 +38,11 @@ them.`,
 			if err != nil {
 				return err
 			}
-			return p.printf("%s\n", summary(plan))
+			counts, err := plan.IndexedCounts(c.Context())
+			if err != nil {
+				return err
+			}
+			return p.printf("%s\n", summary(plan, counts))
 		},
 	}
 	config.add(c)
@@ -47,8 +51,9 @@ them.`,
 	return c
 }
 
-// summary describes a correct config in one line.
-func summary(plan *loaders.Plan) string {
+// summary describes a correct config in one line, with the number of records if
+// index files tell it.
+func summary(plan *loaders.Plan, counts *loaders.Counts) string {
 	var size int64
 	remote := int64(0)
 	for _, f := range plan.Files {
@@ -61,6 +66,9 @@ func summary(plan *loaders.Plan) string {
 	files := figures.Of(int64(len(plan.Files)), "file") + " (" + figures.Size(size)
 	if remote > 0 {
 		files += fmt.Sprintf(" and %s remote", figures.Count(remote))
+	}
+	if counts != nil {
+		files += ", " + figures.Of(counts.Records, "record")
 	}
 	epochs := "epochs without end"
 	if plan.Epochs > 0 {

@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"millrace/internal/figures"
 	"millrace/internal/terminal"
+	"millrace/loaders"
 )
 
 func (p *program) planCommand() *cobra.Command {
@@ -18,7 +20,9 @@ func (p *program) planCommand() *cobra.Command {
 		Short: "Show how a loader config will run",
 		Long: `Check a loader config and print its plan: the files, the stages in order with
 the dtype and shape of every tensor, the seed, and which rewrites the optimiser
-applied or skipped, and why. plan needs no TensorFlow.
+applied or skipped, and why. Where every file has an index that fits it (see
+millrace index), plan also shows how many records and batches an epoch has. plan
+needs no TensorFlow.
 
 With --graph, show the tf.data dataset that the config becomes instead: as it is
 built and as TensorFlow runs it, with the number of elements of each stage. With
@@ -43,10 +47,14 @@ which stage holds the pipeline up.`,
 			if dataset.show {
 				return p.explain(c.Context(), plan, &dataset, asJSON)
 			}
-			if !asJSON {
-				return p.printf("%s", terminal.Text(plan.Explain()))
+			counts, err := plan.IndexedCounts(c.Context())
+			if err != nil {
+				return err
 			}
-			b, err := json.MarshalIndent(plan, "", "  ")
+			if !asJSON {
+				return p.printf("%s%s", terminal.Text(plan.Explain()), countsText(counts))
+			}
+			b, err := json.MarshalIndent(countedPlan{plan.Explanation(), counts}, "", "  ")
 			if err != nil {
 				return err
 			}
@@ -59,4 +67,25 @@ which stage holds the pipeline up.`,
 	config.addKeep(keepToCheck)
 	model.add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
 	return c
+}
+
+// countedPlan is a plan and what it reads, as JSON.
+type countedPlan struct {
+	*loaders.Explanation
+	Data *loaders.Counts `json:"data,omitempty"`
+}
+
+// countsText describes what an epoch reads, "" if it was not counted.
+func countsText(c *loaders.Counts) string {
+	if c == nil {
+		return ""
+	}
+	text := "\ndata of an epoch\n  " + figures.Of(c.Records, "record")
+	if c.Records < c.AllRecords {
+		text += " of " + figures.Count(c.AllRecords)
+	}
+	if c.Batches >= 0 {
+		text += ", " + figures.Plural(c.Batches, "batch", "batches")
+	}
+	return text + "; all records take " + figures.Size(c.Bytes) + "\n"
 }

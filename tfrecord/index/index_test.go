@@ -288,3 +288,13 @@ func TestAllFaults(t *testing.T) {
 		t.Error("a truncated file has an index")
 	}
 }
+
+// Lookup scans no file, and tells only what indexes that fit say.
+func TestLookup(t *testing.T) {
+	indexed, without, missing := file(t, tfrecord.None, sizes...), file(t, tfrecord.None, 1), filepath.Join(t.TempDir(), "none")
+	scan(t, indexed, index.Options{Write: true})
+	files, err := index.Lookup(t.Context(), []string{without, indexed, missing}, nil)
+	if err != nil || len(files) != 3 || files[0].Index != nil || files[2].Index != nil || !files[1].Believed || files[1].Records != 8 {
+		t.Errorf("%+v, %v", files, err)
+	}
+}

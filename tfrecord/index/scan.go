@@ -63,7 +63,34 @@ func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
 	return files, err
 }
 
-// scan is one call of Scan.
+// Lookup returns what index files say about data files, and scans none. Files without
+// an index that fits have a nil Index. Of the options Write and Rebuild have no effect.
+// The error is that of a context that ended. Lookup may be called concurrently.
+func Lookup(ctx context.Context, paths []string, o *Options) ([]File, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &scan{Options: o, files: make(map[*tfrecord.Index]string)}
+	found, err := tfrecord.ScanAll(ctx, paths, &tfrecord.ScanAllOptions{
+		ReaderOptions: o.ReaderOptions, AllFaults: true,
+		Known: func(f *os.File, x *tfrecord.Index) bool {
+			s.known(f, x)
+			return true
+		},
+	})
+	if found == nil {
+		return nil, err
+	}
+	files := make([]File, len(found))
+	for i, x := range found {
+		if path, ok := s.files[x]; ok {
+			files[i] = File{Index: x, IndexFile: path, Believed: true}
+		}
+	}
+	return files, nil
+}
+
+// scan is one call of Scan or Lookup.
 type scan struct {
 	*Options
 	mu    sync.Mutex
