@@ -76,6 +76,18 @@ import (
 // spoils the iterator for good (guard_auto.go decides when nobody says so).
 // TensorFlow's queues confuse two runs of a thread whose stack addresses are
 // the same; capi_run.c keeps them apart.
+//
+// Nor does it leave every error as it is. An operation that fails in a function that
+// TensorFlow calls, such as a branch of an If that is not lowered, cancels the run before
+// its error reaches the caller of the function. Now and then the guard's dequeue, which is
+// cancelled with the rest, is the first to end: then the run fails with its code,
+// Cancelled, and TensorFlow keeps no other error (1 of 20 runs of such an If on a busy
+// machine). A run without a guard always has the first error.
+//
+// An asynchronous operation of our own, in the native library, could end without an error
+// when it is cancelled, and would hold no thread. It would not help with the loops above:
+// it must begin before they do, too, and so they would need control edges from it, which
+// the C API cannot add to operations that are in the graph already.
 
 // guard is an operation that makes a run fail on demand. One run uses it at a
 // time.

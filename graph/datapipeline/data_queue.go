@@ -59,7 +59,8 @@ type DataQueueOptions struct {
 	Seed            int64 // of the shuffling; 0: another order in every session
 }
 
-// NewDataQueue adds a queue of so many elements.
+// NewDataQueue adds a queue of so many elements. If no dimension of specs varies, a batch
+// can be made of many elements at once; see [TFBatchingQueue].
 func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec, o *DataQueueOptions) *DataQueue {
 	if o == nil {
 		o = &DataQueueOptions{}
