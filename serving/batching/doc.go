@@ -39,9 +39,12 @@ moment, of the requests that still wait then:
     requests gather. So batches grow with the load, and no one waits for
     nothing.
 
- 3. A Scheduler gives a free thread the next ready batch. It goes round the
-    queues, so that a model with many requests does not hold up another. Within
-    a queue the group with the oldest request comes first.
+ 3. A Scheduler gives a free thread the next ready batch. A run occupies a
+    processor. If all of them ran batches of one row, none would be left to
+    take requests that have arrived. So the thread first lets the goroutines
+    run that can, and then forms the batch. The Scheduler goes round the
+    queues, so that a model with many requests does not hold up another.
+    Within a queue the group with the oldest request comes first.
 
  4. The batch is joined, run and split. What fails there, fails the requests of
     this batch and no others.

@@ -51,9 +51,9 @@ func (q *queue) admit(rows int64) error {
 	return nil
 }
 
-// form takes the next batch out of the queue. If no group is ready it returns how
-// long it takes until one is.
-func (q *queue) form(now time.Time) (*batch, time.Duration) {
+// ready returns the oldest group that is ready for a batch. If none is, it returns nil,
+// and how long it takes until one is.
+func (q *queue) ready(now time.Time) (*group, time.Duration) {
 	o := q.options
 	var soonest time.Duration
 	var oldest *group
@@ -75,7 +75,7 @@ func (q *queue) form(now time.Time) (*batch, time.Duration) {
 	if oldest == nil {
 		return nil, soonest
 	}
-	return q.take(oldest, now), 0
+	return oldest, 0
 }
 
 // take makes a batch of the oldest requests of a group.

@@ -13,7 +13,8 @@ type Scheduler struct {
 	threads int
 
 	mu    sync.Mutex // guards what follows, and the queues
-	busy  int        // batches that run
+	busy  int        // goroutines that run batches, or are about to
+	began bool       // one of them has not taken its first batch yet
 	ring  []*queue   // the queues in which requests wait
 	turn  int        // index in ring of the queue that is asked first
 	timer *time.Timer
@@ -43,22 +44,31 @@ func (s *Scheduler) submit(q *queue, r *request) error {
 	return nil
 }
 
-// dispatch starts batches while there are free threads and ready groups. The
-// caller holds s.mu.
+// dispatch has a goroutine run batches if there are a free thread and a ready group.
+// The caller holds s.mu.
 func (s *Scheduler) dispatch() {
-	for s.busy < s.threads {
-		b, wait := s.next(time.Now())
-		if b == nil {
-			s.wake(wait)
-			return
-		}
-		s.busy++
-		go s.work(b)
+	if s.busy == s.threads || s.began {
+		return // who begins starts the next one
 	}
+	if _, g, wait := s.ready(time.Now()); g == nil {
+		s.wake(wait)
+		return
+	}
+	s.busy++
+	s.began = true
+	go s.work()
 }
 
-// work runs a batch, and others as long as there are any.
-func (s *Scheduler) work(b *batch) {
+// work runs batches as long as there are any. Before it forms one it lets other
+// goroutines run that can: those whose requests have arrived get into the batch. With
+// nothing else to run that takes no time.
+func (s *Scheduler) work() {
+	runtime.Gosched()
+	s.mu.Lock()
+	s.began = false
+	b := s.next()
+	s.dispatch() // for what did not fit
+	s.mu.Unlock()
 	for b != nil {
 		b.run()
 		if b.queue.options.OnBatch != nil {
@@ -66,32 +76,45 @@ func (s *Scheduler) work(b *batch) {
 		}
 		s.mu.Lock()
 		b.queue.ended(b)
-		var wait time.Duration
-		if b, wait = s.next(time.Now()); b == nil {
-			s.busy--
-			s.wake(wait)
-		}
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+		b = s.next()
 		s.mu.Unlock()
 	}
 }
 
-// next forms the next batch. If no group is ready it returns nil, and how long it
-// takes until one is, or 0 if none waits. The caller holds s.mu.
-func (s *Scheduler) next(now time.Time) (*batch, time.Duration) {
+// next forms the next batch. If no group is ready it returns nil, and the caller's
+// thread is free. The caller holds s.mu.
+func (s *Scheduler) next() *batch {
+	now := time.Now()
+	i, g, wait := s.ready(now)
+	if g == nil {
+		s.busy--
+		s.wake(wait)
+		return nil
+	}
+	s.turn = (i + 1) % len(s.ring)
+	return s.ring[i].take(g, now)
+}
+
+// ready returns a group that is ready, and the index in the ring of its queue: of the
+// queues with such a group the one whose turn it is. If there is none it returns nil,
+// and how long it takes until there is, or 0 if nothing waits. The caller holds s.mu.
+func (s *Scheduler) ready(now time.Time) (int, *group, time.Duration) {
 	s.prune()
 	var soonest time.Duration
-	for i := range s.ring {
-		q := s.ring[(s.turn+i)%len(s.ring)]
-		b, wait := q.form(now)
-		if b != nil {
-			s.turn = (s.turn + i + 1) % len(s.ring)
-			return b, 0
+	for n := range s.ring {
+		i := (s.turn + n) % len(s.ring)
+		g, wait := s.ring[i].ready(now)
+		if g != nil {
+			return i, g, 0
 		}
 		if soonest == 0 || wait < soonest {
 			soonest = wait
 		}
 	}
-	return nil, soonest
+	return 0, nil, soonest
 }
 
 // prune takes the queues in which nothing waits out of the ring.
