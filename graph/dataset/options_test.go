@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/internal/test/soak"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -69,6 +71,40 @@ func TestRewrites(t *testing.T) {
 				t.Errorf("elements (-without +with)\n%s", diff)
 			}
 		})
+	}
+}
+
+// No rewrite changes the elements of any transformation: all of them together, and in
+// "make soak" each alone.
+func TestRewritesOfEveryTransformation(t *testing.T) {
+	sets := map[string]dataset.Rewrites{}
+	together := dataset.Rewrites{}
+	for i := range reflect.TypeFor[dataset.Rewrites]().NumField() {
+		on := reflect.ValueOf(dataset.On)
+		reflect.ValueOf(&together).Elem().Field(i).Set(on)
+		if alone := (dataset.Rewrites{}); soak.Long() {
+			reflect.ValueOf(&alone).Elem().Field(i).Set(on)
+			sets[reflect.TypeFor[dataset.Rewrites]().Field(i).Name] = alone
+		}
+	}
+	sets["together"] = together
+	for name, build := range savable(textFiles(t), t.TempDir()) {
+		if name == "Random" || name == "RandomVary" {
+			continue // sources: nothing to rewrite, and other numbers in each session
+		}
+		s := newScope(t)
+		plain := all(t, build(s).WithOptions(&dataset.Options{NoOptimization: true}))
+		if len(plain) < 3 {
+			t.Errorf("%s: %d elements", name, len(plain))
+		}
+		for set, rewrites := range sets {
+			got, err := tryAll(t, build(s).WithOptions(&dataset.Options{Rewrites: rewrites}))
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, set, err)
+			} else if diff := cmp.Diff(plain, got); diff != "" {
+				t.Errorf("%s, %s (-without +with)\n%s", name, set, diff)
+			}
+		}
 	}
 }
 

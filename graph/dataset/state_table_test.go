@@ -98,16 +98,22 @@ func savable(files, scratch string) map[string]func(s *graph.Scope) *dataset.Dat
 	return builds
 }
 
-// Whatever was read before, a restored iterator goes on with the same
-// elements.
-func TestSaveAndRestoreEach(t *testing.T) {
+// textFiles returns the directory that savable reads.
+func textFiles(t *testing.T) string {
+	t.Helper()
 	files := t.TempDir()
 	for _, name := range []string{"a.txt", "b.txt"} {
 		if err := os.WriteFile(filepath.Join(files, name), []byte("1\n2\n3\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, build := range savable(files, t.TempDir()) {
+	return files
+}
+
+// Whatever was read before, a restored iterator goes on with the same
+// elements.
+func TestSaveAndRestoreEach(t *testing.T) {
+	for name, build := range savable(textFiles(t), t.TempDir()) {
 		t.Run(name, func(t *testing.T) {
 			whole := start(t, build).parts(100)
 			if len(whole) < 2 {
