@@ -16,11 +16,21 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 	if b.plan.HasLists() {
 		return b.nativeSequences()
 	}
+	if b.plan.Records != nil {
+		d := b.groupsByPlace().Map("decode", b.decodeGroup, b.mapOptions())
+		return b.nativeBatches(d.Rebatch(b.plan.BatchSize, b.dropRemainder()))
+	}
 	if !b.plan.JoinFiles().Applied {
 		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.parseOptions()))
 	}
 	paths, counts := b.countedFiles()
 	return b.nativeBatches(native.Examples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
+}
+
+// decodeGroup decodes a vector of records that carry their places.
+func (b *builder) decodeGroup(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	o := b.placedFiles(s)
+	return native.Decode(s, args[0], b.nativeFeatures(), &o)
 }
 
 func (b *builder) nativeOptions() *native.ExamplesOptions {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
 	"syscall"
 
 	"millrace"
@@ -17,10 +16,20 @@ import (
 )
 
 // recordsByPlace yields the records of all epochs in the order of the plan, which
-// Go reads by their places. A plan that [plan.Plan.Seeks] begins at record b.skip:
-// no record before it is read. Where Millrace's own operations decode records, these
+// Go reads by their places. Where Millrace's own operations decode records, these
 // carry their places; else Go judges them, as [feed] does.
 func (b *builder) recordsByPlace() *dataset.Dataset {
+	return b.vectorsByPlace(b.scope.Const(int64(0))).Unbatch()
+}
+
+// groupsByPlace yields the records that are parsed at once, as vectors: an element
+// costs tf.data more time than a record takes to read and to decode.
+func (b *builder) groupsByPlace() *dataset.Dataset { return b.vectorsByPlace(b.group) }
+
+// vectorsByPlace yields vectors of so many records, an int64 scalar, but for the last
+// one; for 0 of as many as fit the read buffer. A plan that [plan.Plan.Seeks] begins
+// at record b.skip: no record before it is read.
+func (b *builder) vectorsByPlace(records tfbridge.Output) *dataset.Dataset {
 	s := b.scope
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	results := []graph.Spec{scalar, scalar, {DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}}
@@ -31,16 +40,15 @@ func (b *builder) recordsByPlace() *dataset.Dataset {
 	f := &recordFeed{plan: b.plan, scan: b.scan}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)
 	d = d.Scan("read_by_place", []tfbridge.Output{s.Const(int64(0)), begin}, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
-		out := graph.GoFunction(s, graph.GoFunc{Name: "read_by_place", Out: results, Fn: f.next, Pure: true}, state[0], state[1])
+		out := graph.GoFunction(s, graph.GoFunc{Name: "read_by_place", Out: results, Fn: f.next, Pure: true}, state[0], state[1], records)
 		if s.Err() != nil {
 			return nil, nil
 		}
 		return out[:2], out[2:]
 	})
-	d = d.TakeWhile("any_records", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+	return d.TakeWhile("any_records", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 		return graph.Greater(s, graph.Size(s, args[0]), s.Const(int64(0)))
 	})
-	return d.Unbatch()
 }
 
 // recordFeed hands records to TensorFlow, in the order of the plan.
@@ -49,10 +57,14 @@ type recordFeed struct {
 	scan *plan.Scan
 }
 
-// next answers a call for the next records. The arguments are the token and the
-// position of the first of them.
+// next answers a call for the next records. The arguments are the token, the position
+// of the first of them and their number.
 func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 	position, err := tfbridge.View[int64](args[1])
+	if err != nil {
+		return nil, err
+	}
+	records, err := tfbridge.View[int64](args[2])
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +75,44 @@ func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 			return nil, err
 		}
 	}
-	records, err := r.take(ctx, min(f.plan.ReadBufferBytes, maxFeedBytes))
+	taken, err := f.take(ctx, r, records[0])
 	if err != nil {
 		token.Close()
 		return nil, err
 	}
-	out, err := newTensors(r.position, records, nil, true)
+	out, err := vectorOf(r.position, taken)
 	if err != nil {
 		token.Close()
 		return nil, err
 	}
 	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// take returns so many records, fewer at the end, or for 0 as many as fit the read
+// buffer.
+func (f *recordFeed) take(ctx context.Context, r *recordReader, records int64) ([][]byte, error) {
+	if records == 0 {
+		return r.take(ctx, math.MaxInt64, min(f.plan.ReadBufferBytes, maxFeedBytes))
+	}
+	taken, err := r.take(ctx, records, math.MaxInt64)
+	if r.err != nil {
+		return nil, r.err // a group is whole or fails
+	}
+	return taken, err
+}
+
+// vectorOf makes the results of a call.
+func vectorOf(position int64, records [][]byte) ([]*tfbridge.Tensor, error) {
+	at, err := tfbridge.NewTensor(position)
+	if err != nil {
+		return nil, err
+	}
+	text, err := tfbridge.NewStringTensor([]int64{int64(len(records))}, records)
+	if err != nil {
+		at.Close()
+		return nil, err
+	}
+	return []*tfbridge.Tensor{at, text}, nil
 }
 
 // open returns a reader from a position on, and the token that closes it.
@@ -103,8 +142,8 @@ type recordReader struct {
 	end      int64
 	judge    *plan.Judge // nil where TensorFlow's parsers see no byte
 	files    map[int]*tfrecord.ReaderAt
-	buf      []byte
-	err      error // what ended reading; sticks
+	buf      []byte // of the records of a call, one behind the other
+	err      error  // what ended reading; sticks
 }
 
 // close closes the files.
@@ -119,15 +158,16 @@ func (r *recordReader) closeFile(i int) {
 	delete(r.files, i)
 }
 
-// take returns the next records, one at least and then as many as fit a number of
-// bytes; none at the end.
-func (r *recordReader) take(ctx context.Context, bytes int64) ([]string, error) {
-	records := []string{}
-	for n := int64(0); r.err == nil && r.position < r.end && (len(records) == 0 || n < bytes); r.position++ {
+// take returns the next records, one at least and then up to a number of records and
+// of bytes; none at the end. They are valid until the next call.
+func (r *recordReader) take(ctx context.Context, most, bytes int64) ([][]byte, error) {
+	records := [][]byte{}
+	r.buf = r.buf[:0]
+	for n := int64(0); r.err == nil && r.position < r.end && (len(records) == 0 || n < bytes) && int64(len(records)) < most; r.position++ {
 		if ctx.Err() != nil {
 			return nil, millrace.Canceled(ctx, "")
 		}
-		var record string
+		var record []byte
 		if record, r.err = r.read(r.order.At(r.position)); r.err != nil {
 			break
 		}
@@ -141,27 +181,32 @@ func (r *recordReader) take(ctx context.Context, bytes int64) ([]string, error) 
 }
 
 // read returns a record, with its place behind it unless it was judged.
-func (r *recordReader) read(file int, record int64) (string, error) {
+func (r *recordReader) read(file int, record int64) ([]byte, error) {
 	f, err := r.file(file)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	index := r.scan.Indexes[file]
 	const frame = 16 // of a record beside its data
-	r.buf = slices.Grow(r.buf[:0], int(index.Layout.Length(record))+frame+placeBytes)
-	data, err := f.ReadRecord(record, r.buf)
+	size := int(index.Layout.Length(record)) + frame + placeBytes
+	if cap(r.buf)-len(r.buf) < size {
+		r.buf = make([]byte, 0, max(size, 2*cap(r.buf))) // records before it keep the old memory
+	}
+	slot := r.buf[len(r.buf) : len(r.buf)+size : len(r.buf)+size]
+	r.buf = r.buf[:len(r.buf)+size]
+	data, err := f.ReadRecord(record, slot)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	place := tfrecord.Record{Ordinal: record, Offset: index.Layout.Offset(record)}
 	if r.judge != nil {
 		err := r.judge.Check(data)
-		return string(data), tfrecord.At(err, index.Path, place)
+		return data, tfrecord.At(err, index.Path, place)
 	}
 	for _, n := range [...]int64{int64(file), place.Ordinal, place.Offset} {
 		data = binary.NativeEndian.AppendUint64(data, uint64(n))
 	}
-	return string(data), nil
+	return data, nil
 }
 
 // file returns an open file. It closes another one if too many are open.
