@@ -40,6 +40,9 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 			scan.Indexes[i], found = found[0].Index, found[1:]
 		}
 	}
+	if err := p.checkEmpty(scan); err != nil {
+		return nil, err
+	}
 	if p.CheckRecords {
 		if err := p.FindBadRecord(ctx); err != nil {
 			return nil, err
@@ -73,6 +76,19 @@ func (p *Plan) findWindow(ctx context.Context, scan *Scan) error {
 		return p.blame(err)
 	case short != nil:
 		return short
+	}
+	return nil
+}
+
+// checkEmpty returns an error for the first file without records, if the config
+// wants none.
+func (p *Plan) checkEmpty(scan *Scan) error {
+	for i, f := range p.Files {
+		if p.RefuseEmpty && scan.Count(i) == 0 {
+			e := millrace.Errorf(millrace.ErrSchema, "the file holds no records, and args.empty_files is \"error\"")
+			e.Loader, e.File = p.Path, f.Path
+			return e
+		}
 	}
 	return nil
 }

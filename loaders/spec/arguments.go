@@ -24,6 +24,7 @@ func (c *checker) scalars() {
 	if a.Epochs != nil {
 		p.Epochs = *a.Epochs
 	}
+	p.RefuseEmpty = a.EmptyFiles == "error"
 	p.ParallelReads, p.ParallelParses = a.NumParallelReads, a.NumParallelParses
 	p.ReadBufferBytes, p.Prefetch = a.NumReadBufferBytes, a.NumPrefetch
 	if c.examples != nil {

@@ -21,6 +21,7 @@ type Spec struct {
 	BatchSize       int64 // examples, or of a ChunkedSequence frames
 	DropRemainder   bool
 	Epochs          int64 // 0 = endless
+	RefuseEmpty     bool  // a local file without records is an error
 	ParallelReads   int64 // at most the interleave's cycle length
 	ParallelParses  int64
 	ReadBufferBytes int64
