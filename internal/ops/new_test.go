@@ -48,8 +48,9 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// In a module that has Millrace the template is a package of it.
-func TestNewInModule(t *testing.T) {
+// inModule returns an empty folder within this module.
+func inModule(t *testing.T) string {
+	t.Helper()
 	const build = "../../build" // which git and the linter ignore
 	if err := os.MkdirAll(build, 0o755); err != nil {
 		t.Fatal(err)
@@ -58,7 +59,13 @@ func TestNewInModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// In a module that has Millrace the template is a package of it.
+func TestNewInModule(t *testing.T) {
+	dir := inModule(t)
 	files, err := New(t.Context(), dir, &NewOptions{Name: "MyReader"})
 	if err != nil {
 		t.Fatal(err)
