@@ -176,6 +176,20 @@ func TestEnginesAgreeOnCompressedFiles(t *testing.T) {
 	}
 }
 
+// A bad record ends the windows behind those before it. They are found by parsing the
+// records one by one, so that each window is cut from several blocks, and have the
+// sizes that the seed draws for them all the same.
+func TestEnginesAgreeOnWindowsBeforeABadRecord(t *testing.T) {
+	testruntime.Need(t)
+	d := newExamples(t, "continuous_sequence", []string{"x"}, fixture.Object{"min_window": 1, "max_window": 5, "padding": true, "target_batch_size": 1})
+	records := [][]byte{}
+	for n := range 7 {
+		records = append(records, numbered(n))
+	}
+	d.WriteRecords(t, "0.tfrecords", append(records, example.Marshal(nil))...)
+	agree(t, d, "record 7 (offset", `"shape": [1, 4, 2], "values": [10, 11, 12, 13, 14, 15, 16, 17]`)
+}
+
 // Windows of plain Examples are the same with Millrace's own operations and without.
 func TestEnginesAgreeOnWindows(t *testing.T) {
 	testruntime.Need(t)
