@@ -208,6 +208,8 @@ func TestEnginesAgreeOnWindows(t *testing.T) {
 		{"windows of records", "discrete_sequence", []string{"small", "x"}, fixture.Object{"min_window": 2, "max_window": 2, "tail": "keep", "padding": true,
 			"secondary_features": []fixture.Object{measureOf("rows", "lengths", "x", 0)}},
 			[]string{`{"small": {"dtype": "int8", "shape": [2, 2], "values": [7, 8, 9, 10]}`, `"rows": {"dtype": "int64", "shape": [2], "values": [4, 4]}`}},
+		{"in another order", "discrete_sequence", []string{"x", "code"}, fixture.Object{"min_window": 1, "max_window": 2, "padding": true},
+			[]string{`{"x": {"dtype": "float32", "shape": [3, `}},
 		{"windows in buckets", "continuous_sequence", []string{"x"}, fixture.Object{"min_window": 1, "max_window": 4, "padding": true,
 			"processing_steps": []fixture.Object{stepOf("x", "[1:]")},
 			"bucket_by_length": fixture.Object{"tensor": "x", "axis": 0, "boundaries": []int{1, 3}}},
