@@ -38,7 +38,7 @@ func TestProvidersGiveTheSameBatches(t *testing.T) {
 	}}
 	o := datapipeline.Options{
 		Chunking: datapipeline.Chunking{Size: 4, Step: 3, Context: map[string]datapipeline.Context{"pair": {Left: 1, Right: 2}}},
-		Batching: datapipeline.Batching{BatchSize: 25, MaxSeqs: 3},
+		Batching: datapipeline.Batching{BatchSize: 28, MaxSeqs: 3},
 	}
 	for _, mode := range []string{"train", "eval"} {
 		f := newSequence(t, "chunked_sequence", newSequenceData(lengths))
@@ -46,7 +46,7 @@ func TestProvidersGiveTheSameBatches(t *testing.T) {
 		delete(f.Args, "drop_remainder")
 		for key, value := range (fixture.Object{
 			"mode": mode, "epochs": 2, "chunk_size": 4, "chunk_step": 3, "context_window": fixture.Object{"pair": []int{1, 2}},
-			"batch_size": 25, "max_seqs": 3, "with_seq_idx": true, "with_sizes": true,
+			"batch_size": 28, "max_seqs": 3, "with_seq_idx": true, "with_sizes": true,
 		}) {
 			f.Args[key] = value
 		}

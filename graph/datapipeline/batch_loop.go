@@ -97,7 +97,7 @@ func (l *batchLoop) addRows(s *graph.Scope, v []tfbridge.Output) []tfbridge.Outp
 		return nil
 	}
 	length := l.length(s, values)
-	s = s.WithControlDependencies(l.to.EnqueueMany(s, values...))
+	s = s.WithControlDependencies(l.put(s, values))
 	rows := graph.Add(s, v[loopRows], graph.Cast(s, taken, tfbridge.Int64))
 	longest := graph.Maximum(s, v[loopLongest], length)
 	fit := graph.LogicalOr(s, l.within(s, longest, rows), atMost(s, rows, 1))
@@ -107,6 +107,16 @@ func (l *batchLoop) addRows(s *graph.Scope, v []tfbridge.Output) []tfbridge.Outp
 	return []tfbridge.Output{
 		graph.Sub(s, rows, left), longest, length, left, taken, graph.LogicalOr(s, v[loopEnd], ended),
 	}
+}
+
+// put adds an operation that enqueues what the data queue gave. A single row is enqueued
+// as it is: made a stack of one by ExpandDims, for EnqueueMany, it had another shape in a
+// session that optimizes its graph, and EnqueueMany read past its end.
+func (l *batchLoop) put(s *graph.Scope, values []tfbridge.Output) *tfbridge.Operation {
+	if l.from.fixed {
+		return l.to.EnqueueMany(s, values...)
+	}
+	return l.to.Enqueue(s, values...)
 }
 
 // room adds the operations that compute how many rows may be moved next, an int32: 0 if
@@ -142,7 +152,10 @@ func (l *batchLoop) length(s *graph.Scope, values []tfbridge.Output) tfbridge.Ou
 	length := s.Const(int64(0))
 	for i, spec := range l.from.specs {
 		if l.isLength(spec.Name) {
-			longest := graph.Max(s, values[i], s.Const([]int32{0}))
+			longest := values[i]
+			if l.from.fixed {
+				longest = graph.Max(s, longest, s.Const([]int32{0}))
+			}
 			length = graph.Maximum(s, length, graph.Cast(s, longest, tfbridge.Int64))
 		}
 	}

@@ -262,8 +262,8 @@ func (q *DataQueue) piece() int { return min((q.capacity-q.minAfterDequeue+1)/2,
 // maxPiece is the largest piece, whatever the capacity.
 const maxPiece = 10_000
 
-// take adds an operation that dequeues n elements for which there are tokens, an int32,
-// and stacks them. Unless the queue is fixed, n must be 1.
+// take adds an operation that dequeues n elements for which there are tokens, an int32. If
+// the queue is fixed, they are stacked. Otherwise n must be 1, and the element is not.
 func (q *DataQueue) take(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 	if q.fixed {
 		return q.elements.DequeueMany(s, n)
@@ -273,7 +273,6 @@ func (q *DataQueue) take(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 		if err := s.Graph().SetShape(values[i], q.specs[i].Shape); err != nil {
 			s.UpdateErr("dequeue", err)
 		}
-		values[i] = graph.ExpandDims(s, values[i], 0)
 	}
 	return values
 }

@@ -21,7 +21,7 @@ func TestPaddedChunks(t *testing.T) {
 	l.chunker = datapipeline.NewTFChunkingQueueRunner(s, speech, l.sequences.EvalQueue.Dequeue,
 		&datapipeline.TFChunkingQueueRunnerOptions{Chunking: cut, TargetQueue: l.chunks.EvalQueue})
 	l.batches = datapipeline.NewTFBatchingQueue(s, speech, l.chunks, &datapipeline.TFBatchingQueueOptions{Batching: datapipeline.Batching{BatchSize: 12}})
-	l.session = graphtest.NewSession(t, s, graphtest.Unoptimized(t))
+	l.session = graphtest.NewSession(t, s, nil)
 	for epoch := range 2 {
 		l.read(t, recording("dev", 1, 9, 1, 2, 2, 1))
 		go l.chunker.Loop(t.Context(), l.session)
