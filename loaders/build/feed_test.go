@@ -17,6 +17,7 @@ func TestFeedKeepsFilesOpen(t *testing.T) {
 	for i := range lengths {
 		lengths[i] = 1
 	}
+	lengths[0] = 30000 // so that few records are parsed at once, and read ahead
 	for kind, args := range map[string]fixture.Object{
 		"independent":      {"padding": true, "target_batch_size": 1},
 		"chunked_sequence": {"batch_size": 1},
