@@ -275,7 +275,7 @@ func TestOddSequenceExamples(t *testing.T) {
 		{"too many", record(5, "xs", ints(1, 2, 3)), []string{`feature "xs"`, "element 0", "3 values are stored, want 2"}},
 		{"an empty element", record(5, "xs", ints(1, 2), ints()), []string{`feature "xs"`, "element 1", "0 values are stored, want 2"}},
 		{"longer than its padding", record(5, "xs", ints(1, 2), ints(1, 2), ints(1, 2), ints(1, 2)), []string{`tensor "xs"`, "larger than its padding"}},
-		{"cut", good[:len(good)-3], []string{"not an Example", "a field claims"}},
+		{"cut", good[:len(good)-3], []string{"not a SequenceExample", "a field claims"}},
 	}
 	for _, test := range tests {
 		for _, cast := range []string{"int64", "int32"} {
