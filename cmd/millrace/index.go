@@ -15,8 +15,8 @@ func (p *program) indexCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "index DATASET_DIR",
 		Short: "Remember how many records the files of a dataset hold, and where each is",
-		Long: `Write an index of every TFRecord file of a dataset, where there is none that fits
-the file. A loader with an index need not walk through the file to count its
+		Long: `Write an index of every TFRecord file of a dataset that has none, or none that
+fits it. A loader with an index need not walk through the file to count its
 records, and can read any record by its number.
 
 The index of FILE is FILE.millrace-index, beside it or, if that folder cannot be
