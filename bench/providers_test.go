@@ -14,11 +14,13 @@ func TestProviderRates(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := round{Queues: queueRound{Providers: rates}}
-	row := providerRow()
-	if len(rates) != 2 || row.ours(r) <= 0 || row.theirs(r) <= 0 {
-		t.Errorf("rates %v", rates)
+	for _, row := range providerRows() {
+		if row.ours(r) <= 0 || row.theirs(r) <= 0 {
+			t.Errorf("%s: rates %v", row.name, rates)
+		}
 	}
-	rates["staged"], rates["fed"] = 0.9, 1
+	row := providerRows()[0]
+	rates["staged_model"], rates["fed_model"] = 0.9, 1
 	if row.target.met(row.ours(r), row.ours(r)/row.theirs(r)) {
 		t.Error("staging that is slower than feeding meets the target")
 	}

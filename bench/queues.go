@@ -128,13 +128,13 @@ func queueRows() []row {
 			name, func(r round) float64 { return r.Queues.Ours[ours] }, func(r round) float64 { return r.Queues.Python[theirs] }, rate, t,
 		}
 	}
-	return []row{
+	rows := []row{
 		against("shuffle_batch of TFRecords, the guide's, 1 thread on both sides", "one", "one", target{atLeast: queueTarget}),
 		against("shuffle_batch of TFRecords, the guide's, 4 threads on both sides", "several", "several", target{atLeast: queueTarget}),
 		against("shuffle_batch of TFRecords read 128 at a time, against the guide's with 4 threads", "up_to", "several", target{}),
 		against("shuffle_batch of TFRecords read 128 at a time on both sides", "up_to", "up_to", target{}),
-		providerRow(),
 	}
+	return append(rows, providerRows()...)
 }
 
 // runQueues measures and reports pipelines of queues alone.

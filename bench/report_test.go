@@ -20,7 +20,7 @@ func rounded(f float64) round {
 	r.Seq = seqRound{Ours: seqRates{40e3 * f, 40e3 * f, 40e3 * f}, Python: seqRates{10e3, 10e3, 10e3}}
 	r.Queues.Ours = map[string]float64{"one": queueTarget * 1e3 * f, "several": queueTarget * 2e3 * f, "up_to": 6e3}
 	r.Queues.Python = map[string]float64{"one": 1e3, "several": 2e3, "up_to": 5e3}
-	r.Queues.Providers = map[string]float64{"staged": providerTarget * f, "fed": 1}
+	r.Queues.Providers = map[string]float64{"staged_model": providerTarget * f, "fed_model": 1, "staged": 0.5, "fed": 1}
 	r.Training = trained(f)
 	r.Serving = servedRound(f)
 	r.PerRecord.Way, r.Vectorised.Way, r.Loop.Way = "a", "b", "c"
