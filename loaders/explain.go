@@ -3,7 +3,6 @@ package loaders
 import (
 	"context"
 
-	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/explain"
 	"millrace/tfbridge"
@@ -19,18 +18,11 @@ func Explain(ctx context.Context, p *Plan, scan *Scan, batches int64) (*explain.
 	if batches != 0 {
 		p = p.MeasureTime()
 	}
-	if scan == nil {
-		var err error
-		if scan, err = p.Scan(ctx); err != nil {
-			return nil, err
-		}
-	}
-	g := tfbridge.NewGraph()
-	defer g.Close()
-	pipe, err := Build(graph.NewScopeWithGraph(g), p, scan)
+	g, pipe, err := buildAlone(ctx, p, scan)
 	if err != nil {
 		return nil, err
 	}
+	defer g.Close()
 	feeds := map[tfbridge.Output]*tfbridge.Tensor{}
 	for input, value := range map[tfbridge.Output]int64{pipe.Group: pipe.GroupSize, pipe.Skip: 0} {
 		t, err := tfbridge.NewTensor(value)

@@ -19,19 +19,11 @@ type StageTime = run.StageTime
 // makes tf.data slower, and a pipeline that is measured saves states that one which
 // is not cannot restore.
 func TimeStages(ctx context.Context, p *Plan, scan *Scan, batches int64) ([]StageTime, error) {
-	p = p.MeasureTime()
-	if scan == nil {
-		var err error
-		if scan, err = p.Scan(ctx); err != nil {
-			return nil, err
-		}
-	}
-	g := tfbridge.NewGraph()
-	defer g.Close()
-	pipe, err := Build(graph.NewScopeWithGraph(g), p, scan)
+	g, pipe, err := buildAlone(ctx, p.MeasureTime(), scan)
 	if err != nil {
 		return nil, err
 	}
+	defer g.Close()
 	sess, err := tfbridge.NewSession(g, nil)
 	if err != nil {
 		return nil, err
@@ -60,4 +52,22 @@ func TimeStages(ctx context.Context, p *Plan, scan *Scan, batches int64) ([]Stag
 		}
 	}
 	return best, nil
+}
+
+// buildAlone builds a plan's pipeline in a graph of its own, which the caller closes. A
+// nil scan has it look at the files first.
+func buildAlone(ctx context.Context, p *Plan, scan *Scan) (*tfbridge.Graph, *Pipeline, error) {
+	if scan == nil {
+		var err error
+		if scan, err = p.Scan(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	g := tfbridge.NewGraph()
+	pipe, err := Build(graph.NewScopeWithGraph(g), p, scan)
+	if err != nil {
+		g.Close()
+		return nil, nil, err
+	}
+	return g, pipe, nil
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/spf13/cobra"
 
 	"millrace"
 	"millrace/internal/inspect"
 	"millrace/internal/output"
-	"millrace/internal/terminal"
 	"millrace/savedmodel"
 )
 
@@ -127,13 +124,4 @@ func (p *program) printReport(r *inspect.Report, flags *inspectFlags) error {
 		return stdoutError(r.WriteText(p.stdout, flags.all))
 	}
 	return p.printJSON(r)
-}
-
-// printJSON prints a report as JSON.
-func (p *program) printJSON(report any) error {
-	b, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return p.printf("%s\n", terminal.AppendJSON(nil, b))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,11 +34,7 @@ Loading runs the library's code: show only libraries that you trust.`,
 				return err
 			}
 			if asJSON {
-				b, err := json.MarshalIndent(info, "", "  ")
-				if err != nil {
-					return err
-				}
-				return p.printf("%s\n", b)
+				return p.printJSON(info)
 			}
 			return p.printOps(info)
 		},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/spf13/cobra"
 
 	"millrace/internal/figures"
@@ -54,11 +52,7 @@ which stage holds the pipeline up.`,
 			if !asJSON {
 				return p.printf("%s%s", terminal.Text(plan.Explain()), countsText(counts))
 			}
-			b, err := json.MarshalIndent(countedPlan{plan.Explanation(), counts}, "", "  ")
-			if err != nil {
-				return err
-			}
-			return p.printf("%s\n", terminal.AppendJSON(nil, b))
+			return p.printJSON(countedPlan{plan.Explanation(), counts})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

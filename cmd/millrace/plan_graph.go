@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/pflag"
 
 	"millrace"
 	"millrace/estimator/checkpoint"
-	"millrace/graph/dataset/explain"
 	"millrace/internal/terminal"
 	"millrace/loaders"
 )
@@ -55,13 +53,5 @@ func (p *program) explain(ctx context.Context, plan *loaders.Plan, f *graphFlags
 	if !asJSON {
 		return p.printf("%s", terminal.Text(e.Text()))
 	}
-	return p.printExplanation(e)
-}
-
-func (p *program) printExplanation(e *explain.Dataset) error {
-	b, err := json.MarshalIndent(e, "", "  ")
-	if err != nil {
-		return err
-	}
-	return p.printf("%s\n", terminal.AppendJSON(nil, b))
+	return p.printJSON(e)
 }

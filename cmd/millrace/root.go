@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -127,6 +128,15 @@ func (p *program) warm() {
 func (p *program) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(p.stdout, format, args...)
 	return stdoutError(err)
+}
+
+// printJSON writes a value to stdout as JSON.
+func (p *program) printJSON(value any) error {
+	b, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return p.printf("%s\n", terminal.AppendJSON(nil, b))
 }
 
 // note prints a remark for the user to stderr. A remark is not a failure.

@@ -60,11 +60,7 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 	}
 	result.OK = len(failed) == 0
 	if asJSON {
-		b, err := json.MarshalIndent(result, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := p.printf("%s\n", b); err != nil {
+		if err := p.printJSON(result); err != nil {
 			return err
 		}
 	}

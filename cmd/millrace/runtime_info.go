@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,11 +50,7 @@ func (p *program) runtimeInfoCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				b, err := json.MarshalIndent(info, "", "  ")
-				if err != nil {
-					return err
-				}
-				return p.printf("%s\n", b)
+				return p.printJSON(info)
 			}
 			return p.printRuntime(info)
 		},
