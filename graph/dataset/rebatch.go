@@ -102,9 +102,9 @@ func (d *Dataset) PadToCardinality(n int64) *Dataset {
 	return own.Concatenate(rest).Enumerate(0).TakeWhile("cardinality", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 		within := graph.Less(s, args[0], s.Const(n))
 		padding := graph.LogicalNot(s, args[len(args)-1])
-		few := graph.Assert(s, graph.LogicalOr(s, within, padding),
+		graph.Assert(s, graph.LogicalOr(s, within, padding),
 			[]tfbridge.Output{s.Const("the dataset has more elements than it is to be padded to:"), s.Const(n)}, nil)
-		return graph.Identity(s.WithControlDependencies(few), within)
+		return within
 	}).Map("padded", func(_ *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return args[1:]
 	}, nil).AssertCardinality(d.scope.Const(n)).as(own.Spec())
