@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/test/cases"
 	"millrace/internal/test/testruntime"
 )
@@ -28,8 +29,8 @@ func TestCases(t *testing.T) {
 				args = append(args, "-n", strconv.Itoa(*c.Properties.Take))
 			}
 			var stdout, stderr bytes.Buffer
-			p := &program{stdout: &stdout, stderr: &stderr}
-			code := p.run(t.Context(), args)
+			p := &cli.Program{Stdout: &stdout, Stderr: &stderr}
+			code := runLine(t.Context(), p, args)
 			if err := cases.Compare(c, stdout.Bytes(), stderr.Bytes(), code); err != nil {
 				t.Errorf("%s\n%v\nexit code %d, stderr:\n%s", c.About, err, code, &stderr)
 			}
@@ -43,8 +44,8 @@ func TestShortFilesAreNamed(t *testing.T) {
 	testruntime.Need(t)
 	dir := cases.Prepare(t, "cont-files-short")
 	var stdout, stderr bytes.Buffer
-	p := &program{stdout: &stdout, stderr: &stderr}
-	if code := p.run(t.Context(), []string{"dump", filepath.Join(dir, "loader.json")}); code != 0 {
+	p := &cli.Program{Stdout: &stdout, Stderr: &stderr}
+	if code := runLine(t.Context(), p, []string{"dump", filepath.Join(dir, "loader.json")}); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	for _, words := range []string{"a.tfrecords: warning: 2 positions, shorter than min_window (4)", "c.tfrecords"} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/tfrecord/example"
@@ -35,8 +36,8 @@ func TestFetch(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	var stdout, stderr bytes.Buffer
-	p := &program{stdout: &stdout, stderr: &stderr}
-	if code := p.run(t.Context(), append(predict, "--fetch", "z")); code != 4 || !strings.Contains(stderr.String(), `no such output; it has "weight", "y"`) {
+	p := &cli.Program{Stdout: &stdout, Stderr: &stderr}
+	if code := runLine(t.Context(), p, append(predict, "--fetch", "z")); code != 4 || !strings.Contains(stderr.String(), `no such output; it has "weight", "y"`) {
 		t.Errorf("exit code %d, %s", code, &stderr)
 	}
 }
@@ -53,8 +54,8 @@ func TestUnchecked(t *testing.T) {
 		{[]string{"--unchecked"}, 0, []string{"warning: UNCHECKED MODEL", "write files", `without --unchecked it is refused`, `operation "ReadFile"`}},
 	} {
 		var stdout, stderr bytes.Buffer
-		p := &program{stdout: &stdout, stderr: &stderr}
-		if code := p.run(t.Context(), append(check, tt.args...)); code != tt.code {
+		p := &cli.Program{Stdout: &stdout, Stderr: &stderr}
+		if code := runLine(t.Context(), p, append(check, tt.args...)); code != tt.code {
 			t.Errorf("%q: exit code %d, %s", tt.args, code, &stderr)
 		}
 		for _, want := range tt.want {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"millrace/cmd/millrace/internal/cli"
 )
 
 // inspect tells a model from a dataset by what is in the folder.
@@ -30,8 +32,8 @@ func TestInspectModel(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var stdout, stderr bytes.Buffer
-		p := &program{stdout: &stdout, stderr: &stderr}
-		if code := p.run(t.Context(), append([]string{"inspect"}, tt.args...)); code != tt.code {
+		p := &cli.Program{Stdout: &stdout, Stderr: &stderr}
+		if code := runLine(t.Context(), p, append([]string{"inspect"}, tt.args...)); code != tt.code {
 			t.Errorf("%q: exit code %d, want %d", tt.args, code, tt.code)
 		}
 		if printed := stdout.String() + stderr.String(); !strings.Contains(printed, tt.want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
@@ -40,9 +42,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"millrace": main, "crash": crash})
 }
 
+// runLine runs a command line and returns the exit code.
+func runLine(ctx context.Context, p *cli.Program, args []string) int {
+	return p.Run(ctx, root(p), args)
+}
+
 // crash is a program that fails as millrace would if a goroutine panicked.
 func crash() {
-	endCrashesBySignal()
+	cli.EndCrashesBySignal()
 	go panic("lost marbles")
 	select {}
 }

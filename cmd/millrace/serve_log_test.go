@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/test/fixture"
 )
 
@@ -81,6 +82,6 @@ func only(t *testing.T, pattern string) string {
 func dumped(t *testing.T, d *fixture.Dataset) (int, string) {
 	t.Helper()
 	var out strings.Builder
-	code := (&program{stdout: &out, stderr: &out}).run(t.Context(), []string{"dump", d.Config()})
+	code := runLine(t.Context(), &cli.Program{Stdout: &out, Stderr: &out}, []string{"dump", d.Config()})
 	return code, out.String()
 }

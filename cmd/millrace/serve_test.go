@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/servingproto"
 	"millrace/internal/test/testruntime"
 )
@@ -31,8 +32,8 @@ func startServe(t *testing.T, args ...string) (addresses map[string]string, stop
 	ctx, cancel := context.WithCancelCause(t.Context())
 	code := make(chan int, 1)
 	go func() {
-		p := &program{stdout: io.Discard, stderr: w}
-		code <- p.run(ctx, append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, args...))
+		p := &cli.Program{Stdout: io.Discard, Stderr: w}
+		code <- runLine(ctx, p, append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, args...))
 		w.Close()
 	}()
 	lines := bufio.NewScanner(log)
@@ -57,7 +58,7 @@ func startServe(t *testing.T, args ...string) (addresses map[string]string, stop
 		t.Fatalf("serve ended with code %d:\n%s", <-code, &said)
 	}
 	return addresses, func() (int, string) {
-		cancel(signalError{syscall.SIGTERM})
+		cancel(cli.SignalError{Signal: syscall.SIGTERM})
 		<-ended
 		return <-code, said.String()
 	}
@@ -214,15 +215,15 @@ func TestServeFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var stderr strings.Builder
-		p := &program{stdout: io.Discard, stderr: &stderr}
-		code := p.run(t.Context(), append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, tt.args...))
+		p := &cli.Program{Stdout: io.Discard, Stderr: &stderr}
+		code := runLine(t.Context(), p, append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, tt.args...))
 		if code != tt.code || !strings.Contains(stderr.String(), tt.want) {
 			t.Errorf("%s: code %d, want %d and %q:\n%s", tt.name, code, tt.code, tt.want, &stderr)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("at once"))
-	if code := (&program{stdout: io.Discard, stderr: io.Discard}).run(ctx, []string{"serve", "--model", "m=" + t.TempDir()}); code == 0 {
+	if code := runLine(ctx, &cli.Program{Stdout: io.Discard, Stderr: io.Discard}, []string{"serve", "--model", "m=" + t.TempDir()}); code == 0 {
 		t.Error("a server that never served ended with code 0")
 	}
 }

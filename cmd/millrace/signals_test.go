@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/tfproto"
 	"millrace/tfrecord"
@@ -96,7 +97,7 @@ func rest(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) (string, int) {
 func TestSignals(t *testing.T) {
 	testruntime.Need(t)
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
-		t.Run(signalError{sig}.Error(), func(t *testing.T) {
+		t.Run(cli.SignalError{Signal: sig}.Error(), func(t *testing.T) {
 			if signal.Ignored(sig) {
 				t.Skip("the tests were started with the signal ignored, as nohup does; the program inherits that")
 			}
@@ -108,7 +109,7 @@ func TestSignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			said, got := rest(t, cmd, stderr)
-			if want := "stopped by " + (signalError{sig}).Error() + "; " + out + " is not written\n"; got != code || said != want {
+			if want := "stopped by " + (cli.SignalError{Signal: sig}).Error() + "; " + out + " is not written\n"; got != code || said != want {
 				t.Errorf("exit code %d, want %d; stderr:\n%s", got, code, said)
 			}
 			nothingIn(t, dir)
@@ -156,7 +157,7 @@ func waitingModel(t *testing.T) string {
 func TestSignalWhileTheModelLoads(t *testing.T) {
 	testruntime.Need(t)
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		t.Run(signalError{sig}.Error(), func(t *testing.T) {
+		t.Run(cli.SignalError{Signal: sig}.Error(), func(t *testing.T) {
 			dir, temp := t.TempDir(), t.TempDir()
 			out := filepath.Join(dir, "out.npz")
 			cmd := longJob(t, out)
@@ -179,7 +180,7 @@ func TestSignalWhileTheModelLoads(t *testing.T) {
 				t.Fatal(err)
 			}
 			said, got := rest(t, cmd, bufio.NewReader(pipe))
-			if want := "stopped by " + (signalError{sig}).Error() + "; " + out + " is not written\n"; got != code || said != want {
+			if want := "stopped by " + (cli.SignalError{Signal: sig}).Error() + "; " + out + " is not written\n"; got != code || said != want {
 				t.Errorf("exit code %d, want %d; stderr:\n%s", got, code, said)
 			}
 			if _, err := os.Stat(out); err == nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
 	"millrace/internal/test/fixture"
@@ -162,7 +163,7 @@ func TestTrainSignals(t *testing.T) {
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("checkpoints of steps %v, %v", steps, err)
 		}
-		want := fmt.Sprintf("stopped by %v; the run goes on after step %d with the same command", signalError{sig}, steps[0])
+		want := fmt.Sprintf("stopped by %v; the run goes on after step %d with the same command", cli.SignalError{Signal: sig}, steps[0])
 		if got := cmd.ProcessState.ExitCode(); got != code || last != want {
 			t.Errorf("exit code %d, want %d, and %q, want %q", got, code, last, want)
 		}

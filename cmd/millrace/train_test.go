@@ -188,10 +188,10 @@ func TestEvaluateWatches(t *testing.T) {
 	}
 	var last int64
 	for line := range bytes.Lines(said.Bytes()) {
-		var e evaluation
-		if err := json.Unmarshal(line, &struct {
-			Step *int64 `json:"step"`
-		}{&e.Step}); err != nil || e.Step <= last {
+		var e struct {
+			Step int64 `json:"step"`
+		}
+		if err := json.Unmarshal(line, &e); err != nil || e.Step <= last {
 			t.Errorf("after step %d: %s (%v)", last, line, err)
 		}
 		last = e.Step

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/tfrecord"
@@ -53,8 +54,8 @@ func oddDataset(t *testing.T) *fixture.Dataset {
 func millraceRuns(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := &program{stdout: &stdout, stderr: &stderr}
-	if code := p.run(t.Context(), args); code != 0 {
+	p := &cli.Program{Stdout: &stdout, Stderr: &stderr}
+	if code := runLine(t.Context(), p, args); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &stderr)
 	}
 	return stdout.Bytes()

@@ -5,18 +5,21 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/cmd/millrace/internal/runtimes"
 )
 
-func (p *program) versionCommand() *cobra.Command {
+func versionCommand(p *cli.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of millrace, Go and the TensorFlow runtime",
 		Long: `Print the versions of millrace, of the Go that built it, and of the TensorFlow
 runtime if one is installed. The runtime is not opened.`,
 		Example: "  millrace version",
-		Args:    exactly(),
+		Args:    cli.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			return p.printf("millrace %s\n%s %s/%s\n%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, p.runtimeVersion())
+			return p.Printf("millrace %s\n%s %s/%s\n%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtimes.Version(p))
 		},
 	}
 }

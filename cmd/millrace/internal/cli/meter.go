@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"millrace/internal/figures"
+	"millrace/observe"
+)
+
+// lineEvery is the time between two progress lines when the output is not a
+// terminal.
+const lineEvery = 5 * time.Second
+
+// RedrawEvery is the time from one drawing of a progress line to the next.
+const RedrawEvery = 150 * time.Millisecond
+
+// Meter shows the progress of a command: a bar on a terminal, a line every
+// [lineEvery] elsewhere.
+type Meter struct {
+	what    string
+	w       io.Writer
+	total   int64 // total number of records, 0 if unknown
+	done    atomic.Int64
+	began   time.Time
+	printed time.Time // time of the last line
+	elapsed time.Duration
+	bars    *mpb.Progress // nil if w is not a terminal
+
+	mu  sync.Mutex // guards bar and printed: the producer of a canceled run may still count
+	bar *mpb.Bar
+}
+
+// Listener returns a listener that counts the records of a run.
+func (m *Meter) Listener() *observe.Listener {
+	return &observe.Listener{Batch: func(e observe.Batch) { m.add(e.Rows) }}
+}
+
+// NewMeter returns a meter that has not started.
+func (p *Program) NewMeter(what string) *Meter { return &Meter{what: what, w: p.Stderr} }
+
+// Start starts the clock and shows the progress.
+func (m *Meter) Start(total int64) {
+	m.total, m.began = total, time.Now()
+	if IsTerminal(m.w) {
+		m.startBar()
+	}
+}
+
+// minWidth is the width, in columns, that a bar needs.
+const minWidth = 40
+
+// IsTerminal reports whether w is a terminal that can move its cursor and
+// show a bar.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	return err == nil && width >= minWidth && height > 1
+}
+
+// BarStyle draws bars in ASCII.
+func BarStyle() mpb.BarStyleComposer {
+	return mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]")
+}
+
+func (m *Meter) startBar() {
+	m.bars = mpb.New(mpb.WithOutput(m.w), mpb.WithWidth(40), mpb.WithRefreshRate(RedrawEvery))
+	status := decor.Any(func(decor.Statistics) string { return m.status(time.Now()) })
+	if m.total > 0 {
+		m.bar = m.bars.New(m.total, BarStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
+		return
+	}
+	m.bar = m.bars.New(0, mpb.SpinnerStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
+}
+
+// add counts n more records as done.
+func (m *Meter) add(n int64) {
+	m.done.Add(n)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.elapsed > 0 {
+		return // stopped
+	}
+	if m.bar != nil {
+		m.bar.IncrInt64(n)
+		return
+	}
+	if now := time.Now(); m.printed.IsZero() || now.Sub(m.printed) >= lineEvery {
+		m.printed = now
+		fmt.Fprintf(m.w, "%s: %s\n", m.what, m.status(now))
+	}
+}
+
+// status returns the progress as text: "1,024 of 1,797 records, 45,012/s, 2 s
+// left".
+func (m *Meter) status(now time.Time) string {
+	done := m.done.Load()
+	rate := figures.Rate(done, now.Sub(m.began))
+	s := figures.Count(done)
+	if m.total > 0 {
+		s += " of " + figures.Count(m.total)
+	}
+	s += fmt.Sprintf(" records, %s/s", figures.Count(int64(rate)))
+	if left := m.total - done; left > 0 && rate > 0 {
+		s += fmt.Sprintf(", %s left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
+	}
+	return s
+}
+
+// Stop removes the bar and returns the time since Start. Later calls only
+// return that time.
+func (m *Meter) Stop() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.elapsed == 0 && !m.began.IsZero() {
+		m.elapsed = time.Since(m.began)
+	}
+	if m.bar != nil {
+		m.bar.Abort(true)
+		m.bars.Wait()
+		m.bar = nil
+	}
+	return m.elapsed
+}

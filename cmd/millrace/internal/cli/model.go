@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"os"
+	"strings"
+
+	"millrace"
+	"millrace/estimator"
+	"millrace/loaders"
+	"millrace/loaders/spec"
+	"millrace/observe"
+	"millrace/savedmodel"
+
+	"github.com/spf13/cobra"
+)
+
+// ModelFlags are the flags that choose a model, its MetaGraph and its
+// signature.
+type ModelFlags struct {
+	Path      string
+	signature string
+	tags      []string
+	allow     []string
+	unchecked bool
+	sha256    string
+}
+
+// Add declares the flags; usage says what --model takes.
+func (m *ModelFlags) Add(c *cobra.Command, usage string) {
+	f := c.Flags()
+	f.StringVar(&m.Path, "model", "", usage)
+	f.StringVar(&m.signature, "signature", "", "`KEY` of the model's signature (default "+estimator.DefaultSignature+")")
+	f.StringSliceVar(&m.tags, "tag-set", nil, "`TAGS` of the model's meta graph, separated by commas (default serve, or those of the only one)")
+	f.StringArrayVar(&m.allow, "allow-op", nil, "allow the operation `NAME` although it touches the host; may be repeated")
+	f.BoolVar(&m.unchecked, "unchecked", false, "DANGEROUS: load a model that the policy refuses; it can do whatever this process can")
+	f.StringVar(&m.sha256, "model-sha256", "", "refuse a saved_model.pb that does not have this `HASH`")
+}
+
+// Read reads and checks the SavedModel. The listener, which may be nil, hears
+// the events of the model once it is loaded.
+func (m *ModelFlags) Read(p *Program, listener *observe.Listener) (*estimator.CheckedModel, error) {
+	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, Unchecked: m.unchecked, SHA256: m.sha256, Runtime: p.RuntimeOptions(), Observe: listener}
+	if m.signature != "" {
+		o.Signatures = []string{m.signature}
+	}
+	checked, err := estimator.ReadModel(m.Path, o)
+	if err != nil {
+		return nil, err
+	}
+	p.WarnOfModel(checked.Saved(), m.unchecked)
+	return checked, nil
+}
+
+// WarnOfModel prints the warnings about a model, and loudly what --unchecked means.
+func (p *Program) WarnOfModel(m *savedmodel.Model, unchecked bool) {
+	for _, w := range m.Warnings {
+		p.Warn("%v", w)
+	}
+	if !unchecked {
+		return
+	}
+	p.Warn("UNCHECKED MODEL: --unchecked lets %s read and write files, use the network and end this process", millrace.Quote(m.Dir))
+	for _, r := range m.Refused {
+		p.Warn("UNCHECKED MODEL: without --unchecked it is refused: %v", r)
+	}
+}
+
+// Names returns the names of the model's inputs and outputs, from a
+// SavedModel's signature or from a JSON file. It runs nothing. It returns nil
+// without --model.
+func (m *ModelFlags) Names(p *Program) (*loaders.ModelNames, error) {
+	if m.Path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(m.Path)
+	if err == nil && !info.IsDir() || err != nil && strings.HasSuffix(m.Path, ".json") {
+		names, problems := spec.ReadModelNames(m.Path)
+		if names == nil {
+			return nil, problems
+		}
+		return names, nil
+	}
+	checked, err := m.Read(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	return checked.Names("")
+}
+
+// CheckWithModel reads and checks the model, then checks the config against it.
+// Each file is read once, and nothing is loaded.
+func (p *Program) CheckWithModel(config string, f *ConfigFlags, m *ModelFlags, listener *observe.Listener) (*estimator.CheckedModel, *loaders.Plan, error) {
+	checked, err := m.Read(p, listener)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := checked.Names("")
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := p.Check(config, f, names)
+	return checked, plan, err
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// NewProgram returns a program that prints to the standard output and the standard
+// error of the process.
+func NewProgram() *Program {
+	return &Program{Stdout: &standardOutput{w: os.Stdout}, Stderr: ownStderr()}
+}
+
+// Main runs the command line of the process until it ends or a signal stops it, and
+// ends the process with the exit code.
+func Main(p *Program, root *cobra.Command) {
+	EndCrashesBySignal()
+	// With SIGPIPE caught, a write to a closed standard output returns an error
+	// and does not kill the process half-way.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := untilSignal(context.Background())
+	code := p.runOrAbandon(ctx, root, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// EndCrashesBySignal makes a crash of Go end the process with SIGABRT, as a
+// crash of TensorFlow does. Go's default exit code is 2, which here means a
+// wrong config. A panic in a command is not a crash: [Program.Run] turns it
+// into exit code 70.
+func EndCrashesBySignal() { debug.SetTraceback("crash") }
+
+// ownStderr returns a duplicate of standard error. While TensorFlow opens,
+// maybe in the background, its output to descriptor 2 is held back; the
+// duplicate is not affected.
+func ownStderr() *os.File {
+	fd, err := unix.FcntlInt(os.Stderr.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return os.Stderr
+	}
+	return os.NewFile(uintptr(fd), os.Stderr.Name())
+}

@@ -1,0 +1,132 @@
+// Package cli is what the commands of millrace share: the program that runs a
+// command line, its exit codes, signals and standard output, and the flags that
+// name configs and models.
+//
+// A family of commands is a package beside this one. It embeds [Program] in a type
+// of its own, which has a method for each command:
+//
+//	type program struct{ *cli.Program }
+//
+//	// Commands returns the commands of the family.
+//	func Commands(c *cli.Program) []*cobra.Command {
+//		p := &program{c}
+//		return []*cobra.Command{p.checkCommand(), p.planCommand()}
+//	}
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/internal/terminal"
+	"millrace/tfbridge"
+)
+
+// Program is one run of millrace. All commands share its fields. Stdout and Stderr
+// must be set.
+type Program struct {
+	Stdout, Stderr io.Writer
+	RuntimeDir     string // of --runtime; "": the default
+	Verbose        bool   // show TensorFlow's own log
+
+	unfinished atomic.Value // string: what is incomplete if the command stops now
+	grace      atomic.Int64 // how long the command may take to stop after a signal, in ns; 0: [Grace]
+}
+
+// AddFlags declares the flags of the program at its root command, and prints the
+// root's help and errors where the program prints.
+func (p *Program) AddFlags(root *cobra.Command) {
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().StringVar(&p.RuntimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
+	root.PersistentFlags().BoolVar(&p.Verbose, "verbose", false, "show TensorFlow's own log")
+}
+
+// SetUnfinished says what is incomplete if a signal stops the command now:
+// "scores.npz is not written".
+func (p *Program) SetUnfinished(what string) { p.unfinished.Store(what) }
+
+// SetGrace lets the command take this long to stop after a signal. Less than
+// [Grace] has no effect.
+func (p *Program) SetGrace(d time.Duration) { p.grace.Store(int64(d)) }
+
+// RuntimeOptions returns the options to open the runtime with.
+func (p *Program) RuntimeOptions() *tfbridge.RuntimeOptions {
+	return &tfbridge.RuntimeOptions{Dir: p.RuntimeDir, Verbose: p.Verbose}
+}
+
+// Warm starts to open TensorFlow in the background while the config is checked:
+// opening takes longer than everything else before the first batch. The first
+// call that needs TensorFlow waits for it and gets its error.
+func (p *Program) Warm() {
+	go tfbridge.Open(p.RuntimeOptions())
+}
+
+// Printf writes to standard output.
+func (p *Program) Printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.Stdout, format, args...)
+	return StdoutError(err)
+}
+
+// PrintJSON writes a value to standard output as JSON.
+func (p *Program) PrintJSON(value any) error {
+	b, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return p.Printf("%s\n", terminal.AppendJSON(nil, b))
+}
+
+// Note prints a remark for the user to standard error. A remark is not a failure.
+func (p *Program) Note(format string, args ...any) {
+	fmt.Fprintf(p.Stderr, "note: %s\n", terminal.Line(fmt.Sprintf(format, args...)))
+}
+
+// Warn prints a warning to standard error. A warning is not a failure.
+func (p *Program) Warn(format string, args ...any) {
+	fmt.Fprintf(p.Stderr, "warning: %s\n", terminal.Line(fmt.Sprintf(format, args...)))
+}
+
+// PrintProblems prints each problem of an error on a line of its own.
+func (p *Program) PrintProblems(err error) {
+	for _, line := range problems(err) {
+		fmt.Fprintln(p.Stderr, line)
+	}
+}
+
+// Predictions returns the writer for predictions that go to standard output. A
+// reader that closes the pipe early is a failure here, because predictions are
+// lost.
+func (p *Program) Predictions() io.Writer {
+	if o, ok := p.Stdout.(*standardOutput); ok {
+		return o.w
+	}
+	return p.Stdout
+}
+
+// readerLeft reports whether the reader has closed standard output.
+func (p *Program) readerLeft() bool {
+	o, ok := p.Stdout.(*standardOutput)
+	return ok && o.left.Load()
+}
+
+// StdoutError describes a failure to write to standard output.
+func StdoutError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return millrace.Errorf(millrace.ErrIO, "write standard output: %w", err)
+}

@@ -1,0 +1,23 @@
+// Package datasets is the commands that check, describe and read datasets: check, plan,
+// inspect, index, dump, bench and schema.
+package datasets
+
+import (
+	"github.com/spf13/cobra"
+
+	"millrace/cmd/millrace/internal/cli"
+)
+
+// Commands returns the commands of this package.
+func Commands(c *cli.Program) []*cobra.Command {
+	p := &program{c}
+	return []*cobra.Command{
+		p.checkCommand(),
+		p.planCommand(),
+		p.inspectCommand(),
+		p.indexCommand(),
+		p.dumpCommand(),
+		p.benchCommand(),
+		p.schemaCommand(),
+	}
+}

@@ -1,0 +1,102 @@
+package datasets
+
+import (
+	"bufio"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/internal/output"
+	"millrace/loaders"
+)
+
+func (p *program) dumpCommand() *cobra.Command {
+	var config cli.ConfigFlags
+	var model cli.ModelFlags
+	var text cli.TextFlag
+	var n int64
+	c := &cobra.Command{
+		Use:   "dump CONFIG",
+		Short: "Print the batches of a loader as JSON",
+		Long: `Print the batches of a loader config, one JSON object per batch, one batch per
+line:
+
+  {"x": {"dtype": "int32", "shape": [2, 3], "values": [1, 2, 3, 4, 5, 6]}, ...}
+
+Shapes include the batch dimension. Values are a flat list in row-major order:
+64-bit integers are exact; floats read back as the same value of their dtype, or
+are the strings "NaN", "Infinity" and "-Infinity"; strings are in base64 unless
+--text names their tensor; a complex number is [real, imaginary].
+
+If epochs is null, the output has no end: limit it with -n.`,
+		Example: `  millrace dump examples/digits/predict.json -n 1
+  millrace dump loader.json | jq -c '.label.values'
+  millrace dump loader.json --text sentence
+  millrace dump loader.json --seed 7 --model names.json`,
+		Args: cli.Exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if n < 0 {
+				return cli.Usagef(c, "-n %d: must not be negative", n)
+			}
+			p.Warm()
+			names, err := model.Names(p.Program)
+			if err != nil {
+				return err
+			}
+			plan, err := p.Check(args[0], &config, names)
+			if err != nil {
+				return err
+			}
+			if err := text.Check(cli.Specs(plan)); err != nil {
+				return err
+			}
+			if n == 0 && c.Flags().Changed("batches") {
+				return nil // none were asked for
+			}
+			return p.dump(c.Context(), plan, n, &text)
+		},
+	}
+	c.Flags().Int64VarP(&n, "batches", "n", 0, "stop after `N` batches (default all)")
+	text.Add(c)
+	config.Add(c)
+	model.Add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
+	return c
+}
+
+// dump prints n batches, or all of them if n is 0.
+func (p *program) dump(ctx context.Context, plan *loaders.Plan, n int64, text *cli.TextFlag) (err error) {
+	loader, err := p.Open(ctx, plan)
+	if err != nil {
+		return err
+	}
+	defer loader.Close()
+	w := bufio.NewWriterSize(p.Stdout, 64<<10)
+	defer func() {
+		if flushed := cli.StdoutError(w.Flush()); err == nil {
+			err = flushed
+		}
+	}()
+	var cols []output.Column
+	var line []byte
+	count := int64(0)
+	for batch, err := range loader.Batches(ctx) {
+		if err != nil {
+			return err
+		}
+		if cols, err = cli.Columns(cols, batch); err != nil {
+			return err
+		}
+		text.Mark(cols)
+		if line, err = output.AppendBatch(line[:0], cols); err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return cli.StdoutError(err)
+		}
+		if count++; count == n {
+			return nil
+		}
+	}
+	return nil
+}

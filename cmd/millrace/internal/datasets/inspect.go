@@ -1,0 +1,128 @@
+package datasets
+
+import (
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/internal/inspect"
+	"millrace/internal/output"
+	"millrace/savedmodel"
+)
+
+// inspectFlags are the flags of inspect.
+type inspectFlags struct {
+	manifest  string
+	overwrite bool
+	json      bool
+	all       bool
+	sample    int64
+	tags      []string
+}
+
+func (p *program) inspectCommand() *cobra.Command {
+	var flags inspectFlags
+	c := &cobra.Command{
+		Use:   "inspect DATASET_DIR|MODEL_DIR",
+		Short: "Show what is in a dataset or in a model, and propose a manifest",
+		Long: `Show the TFRecord files of a dataset: the number of records, the size and the
+compression of each. For each feature, show its kind, how many records have it,
+how many values it has, and their range. inspect needs no manifest and no
+TensorFlow.
+
+Of a folder with a saved_model.pb, show the SavedModel: its signatures with the
+types and shapes of their inputs and outputs, its variables, its operations, the
+TensorFlow that wrote it, and whether the policy refuses it and why. --all and
+--json list every variable and operation.
+
+Damaged files are reported with the place of the damage. inspect shows the rest
+of the dataset as usual, and exits with code 3.
+
+--write-manifest writes a first manifest. A feature whose number of values
+differs, or that some records lack, gets a shape that begins with -1. Add shapes
+of more than one dimension and raw tensors yourself.
+
+Where the data files do not end in .tfrecords, inspect tells which pattern a
+loader config needs to find them.`,
+		Example: `  millrace inspect examples/digits/data
+  millrace inspect examples/digits/model
+  millrace inspect data --sample 1000
+  millrace inspect data --write-manifest data/__manifest__.json
+  millrace inspect data --json | jq '.features[].name'`,
+		Args: cli.Exactly("DATASET_DIR|MODEL_DIR"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if savedmodel.IsModel(args[0]) {
+				return p.inspectModel(c, args[0], &flags)
+			}
+			return p.inspect(c, args[0], &flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.manifest, "write-manifest", "", "write a manifest to `FILE`")
+	f.BoolVar(&flags.overwrite, "overwrite", false, "let --write-manifest replace a file")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.BoolVar(&flags.all, "all", false, "list every file")
+	f.Int64Var(&flags.sample, "sample", 0, "parse only the first `N` records of each file (default all)")
+	f.StringSliceVar(&flags.tags, "tag-set", nil, "`TAGS` of a model's meta graph, separated by commas (default serve, or those of the only one)")
+	return c
+}
+
+// inspectModel reports on a SavedModel. It exits with code 4 if the policy refuses
+// the model.
+func (p *program) inspectModel(c *cobra.Command, dir string, flags *inspectFlags) error {
+	for _, name := range []string{"write-manifest", "overwrite", "sample"} {
+		if c.Flags().Changed(name) {
+			return cli.Usagef(c, "--%s: %s is a model, not a dataset", name, millrace.Quote(dir))
+		}
+	}
+	report, err := inspect.Model(dir, &inspect.ModelOptions{Tags: flags.tags})
+	if err != nil {
+		return err
+	}
+	if flags.json {
+		err = p.PrintJSON(report)
+	} else {
+		err = cli.StdoutError(report.WriteText(p.Stdout, flags.all))
+	}
+	if err == nil && len(report.Refused) > 0 {
+		return cli.Silent{Err: millrace.Errorf(millrace.ErrUnsafeModel, "the policy refuses the model")}
+	}
+	return err
+}
+
+func (p *program) inspect(c *cobra.Command, dir string, flags *inspectFlags) error {
+	if flags.sample < 0 {
+		return cli.Usagef(c, "--sample %d: must not be negative", flags.sample)
+	}
+	report, err := inspect.Dataset(c.Context(), dir, &inspect.Options{Sample: flags.sample})
+	if err != nil {
+		return err
+	}
+	if err := p.printReport(report, flags); err != nil {
+		return err
+	}
+	for _, problem := range report.Problems {
+		p.PrintProblems(problem)
+	}
+	if flags.manifest != "" {
+		manifest, err := report.Manifest()
+		if err != nil {
+			return err
+		}
+		if err := output.WriteFile(flags.manifest, manifest, flags.overwrite); err != nil {
+			return err
+		}
+		p.Note("wrote %s; review it before you use it", millrace.Quote(flags.manifest))
+	}
+	if report.Problems != nil {
+		return cli.Silent{Err: report.Problems[0]}
+	}
+	return nil
+}
+
+func (p *program) printReport(r *inspect.Report, flags *inspectFlags) error {
+	if !flags.json {
+		return cli.StdoutError(r.WriteText(p.Stdout, flags.all))
+	}
+	return p.PrintJSON(r)
+}

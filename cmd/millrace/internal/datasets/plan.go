@@ -1,0 +1,86 @@
+package datasets
+
+import (
+	"github.com/spf13/cobra"
+
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/internal/figures"
+	"millrace/internal/terminal"
+	"millrace/loaders"
+)
+
+func (p *program) planCommand() *cobra.Command {
+	var config cli.ConfigFlags
+	var model cli.ModelFlags
+	var dataset graphFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "plan CONFIG",
+		Short: "Show how a loader config will run",
+		Long: `Check a loader config and print its plan: the files, the stages in order with
+the dtype and shape of every tensor, the seed, and which rewrites the optimiser
+applied or skipped, and why. Where every file has an index that fits it (see
+millrace index), plan also shows how many records and batches an epoch has. plan
+needs no TensorFlow.
+
+With --graph, show the tf.data dataset that the config becomes instead: as it is
+built and as TensorFlow runs it, with the number of elements of each stage. With
+--batches, take batches and show time, elements and bytes of each stage, and
+which stage holds the pipeline up.`,
+		Example: `  millrace plan examples/digits/predict.json
+  millrace plan loader.json --json | jq '.stages[].name'
+  millrace plan loader.json --graph --batches 100 --svg pipeline.svg`,
+		Args: cli.Exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := dataset.check(); err != nil {
+				return err
+			}
+			names, err := model.Names(p.Program)
+			if err != nil {
+				return err
+			}
+			plan, err := p.Check(args[0], &config, names)
+			if err != nil {
+				return err
+			}
+			if dataset.show {
+				return p.explain(c.Context(), plan, &dataset, asJSON)
+			}
+			counts, err := plan.IndexedCounts(c.Context())
+			if err != nil {
+				return err
+			}
+			if !asJSON {
+				return p.Printf("%s%s", terminal.Text(plan.Explain()), countsText(counts))
+			}
+			return p.PrintJSON(countedPlan{plan.Explanation(), counts})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	dataset.add(c.Flags())
+	config.Add(c)
+	config.AddKeep(cli.KeepToCheck)
+	model.Add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
+	return c
+}
+
+// countedPlan is a plan and what it reads, as JSON.
+type countedPlan struct {
+	*loaders.Explanation
+	Data *loaders.Counts `json:"data,omitempty"`
+}
+
+// countsText describes what an epoch reads, "" if it was not counted.
+func countsText(c *loaders.Counts) string {
+	if c == nil {
+		return ""
+	}
+	text := "\ndata of an epoch\n  " + figures.Of(c.Records, "record")
+	if c.Records < c.AllRecords {
+		text += " of " + figures.Count(c.AllRecords)
+	}
+	if c.Batches >= 0 {
+		text += ", " + figures.Plural(c.Batches, "batch", "batches")
+	}
+	return text + "; all records take " + figures.Size(c.Bytes) + "\n"
+}

@@ -1,0 +1,246 @@
+package estimate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/dtype"
+	"millrace/estimator"
+	"millrace/internal/figures"
+	"millrace/internal/output"
+	"millrace/loaders"
+	"millrace/savedmodel"
+)
+
+// predictFlags are the flags of predict.
+type predictFlags struct {
+	config    cli.ConfigFlags
+	model     cli.ModelFlags
+	fetch     []string
+	out       string
+	overwrite bool
+	text      cli.TextFlag
+}
+
+func (p *program) predictCommand() *cobra.Command {
+	var flags predictFlags
+	c := &cobra.Command{
+		Use:   "predict CONFIG --model DIR --out FILE",
+		Short: "Run a model over a dataset and write its outputs",
+		Long: `Run a SavedModel's signature over the batches of a loader config and write its
+outputs, one row per record, in the order of the records. The pipeline and the
+model run in one TensorFlow graph: batches do not pass through Go.
+
+The extension of --out chooses the format:
+  .ndjson, .jsonl  one JSON object per record: {"digit":3,"scores":[0.1,0.9]};
+                   nested arrays; the strings "NaN", "Infinity" and "-Infinity"
+                   for floats that JSON lacks; strings in base64
+                   unless --text names their tensor
+  .tfrecords, .tfrecord
+                   one tf.Example per record, flat lists: integers and bools as
+                   int64, floats as float (float64 rounded), strings as bytes;
+                   a loader config of type dir finds .tfrecords by itself
+  .npz             one NumPy array per tensor; all rows must have one shape;
+                   strings of fixed width; needs disk space for two copies
+  .parquet         one column per tensor, nested lists for the row's dimensions
+bfloat16 becomes float32 in .npz and .parquet. --out - writes NDJSON to standard
+output.
+
+predict writes a temporary file and renames it when it is complete. After an
+error, SIGINT or SIGTERM it removes the temporary file. A second signal ends the
+process at once.
+
+A model is a program. predict refuses models with operations that touch files
+or the network, unless --allow-op names them. This check is not a sandbox.`,
+		Example: `  millrace predict examples/digits/predict.json --model examples/digits/model --out digits.ndjson
+  millrace predict loader.json --model model --keep label --out scores.parquet
+  millrace predict loader.json --model model --signature encode --out - | head -3`,
+		Args: cli.Exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case flags.model.Path == "":
+				return cli.Usagef(c, "--model is missing")
+			case flags.out == "":
+				return cli.Usagef(c, "--out is missing")
+			}
+			return p.predict(c.Context(), args[0], &flags)
+		},
+	}
+	flags.config.Add(c)
+	flags.config.AddKeep("also write the loader's tensor `NAME`; may be repeated")
+	flags.model.Add(c, "`DIR` of a SavedModel")
+	flags.text.Add(c)
+	f := c.Flags()
+	f.StringArrayVar(&flags.fetch, "fetch", nil, "write only the model's output `NAME`; may be repeated (default all)")
+	f.StringVar(&flags.out, "out", "", "`FILE` to write, or - for standard output")
+	f.BoolVar(&flags.overwrite, "overwrite", false, "replace FILE if it exists")
+	return c
+}
+
+// predict makes all checks that need no TensorFlow, then loads the model and
+// runs it.
+func (p *program) predict(ctx context.Context, config string, flags *predictFlags) error {
+	p.Warm()
+	m := p.NewMeter("predict")
+	defer m.Stop()
+	checked, plan, err := p.CheckWithModel(config, &flags.config, &flags.model, m.Listener())
+	if err != nil {
+		return err
+	}
+	outputs, err := p.rowOutputs(checked, flags.fetch)
+	if err != nil {
+		return err
+	}
+	job := &prediction{plan: plan, checked: checked, outputs: outputs, keep: flags.config.Keep, text: &flags.text, meter: m}
+	if err := flags.text.Check(job.expected()); err != nil {
+		return err
+	}
+	if plan.Epochs == 0 && flags.out != output.Stdout {
+		e := millrace.Errorf(millrace.ErrConfig, "null repeats without end, so the output file would never be complete; set a number, or write to --out -")
+		e.File, e.Key = plan.Path, "args.epochs"
+		return e
+	}
+	out, err := output.Create(flags.out, &output.Options{
+		Overwrite: flags.overwrite, Inputs: inputs(plan, flags.model.Path), Stdout: p.Predictions(),
+		Note: func(msg string) { p.Note("%s", msg) },
+	})
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if flags.out != output.Stdout {
+		p.SetUnfinished(millrace.Quote(flags.out) + " is not written")
+	}
+	job.out = out
+	if err := p.predictTo(ctx, job); err != nil {
+		return err
+	}
+	elapsed := m.Stop()
+	fmt.Fprintf(p.Stderr, "%s: %s in %s, %s records/s, %s\n", outName(flags.out), figures.Of(out.Rows(), "record"),
+		figures.Seconds(elapsed), figures.Count(int64(figures.Rate(out.Rows(), elapsed))), figures.Size(out.Bytes()))
+	return nil
+}
+
+// prediction is a model, the plan that feeds it, and the place for its outputs.
+type prediction struct {
+	plan    *loaders.Plan
+	checked *estimator.CheckedModel
+	outputs []savedmodel.Tensor // of the signature, to write
+	keep    []string
+	text    *cli.TextFlag
+	out     *output.File
+	meter   *cli.Meter
+}
+
+// predictTo loads the model and runs it.
+func (p *program) predictTo(ctx context.Context, j *prediction) error {
+	scan, err := p.Prepare(ctx, j.plan)
+	if err != nil {
+		return err
+	}
+	model, err := j.checked.LoadContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	j.out.Expect(j.expected())
+	rows, _ := j.plan.Rows(scan) // 0 if the number is not known
+	j.meter.Start(rows)
+	var cols []output.Column
+	o := &estimator.PredictOptions{Keep: j.keep}
+	for _, t := range j.outputs {
+		o.Outputs = append(o.Outputs, t.Name)
+	}
+	for batch, err := range model.Predict(ctx, &loaders.Source{Plan: j.plan, Scan: scan}, o) {
+		if err != nil {
+			return err
+		}
+		if cols, err = cli.Columns(cols, batch); err != nil {
+			return err
+		}
+		j.text.Mark(cols)
+		if err := j.out.Write(cols); err != nil {
+			return err
+		}
+	}
+	return j.out.Commit()
+}
+
+// inputs returns the files and folders that the output must not overwrite or
+// lie in.
+func inputs(plan *loaders.Plan, model string) []string {
+	list := []string{plan.Path, plan.ManifestPath, model}
+	if plan.ListPath == "" {
+		return append(list, filepath.Dir(plan.ManifestPath)) // the dataset's folder
+	}
+	list = append(list, plan.ListPath)
+	for _, f := range plan.Files {
+		if !f.Remote {
+			list = append(list, f.Path)
+		}
+	}
+	return list
+}
+
+// expected returns the columns of the output, as far as the model's signature
+// tells them.
+func (j *prediction) expected() []dtype.TensorSpec {
+	var specs []dtype.TensorSpec
+	for _, t := range j.outputs {
+		spec := dtype.TensorSpec{Name: t.Name, DType: t.DType}
+		if dims := t.Shape.Dims(); len(dims) > 0 {
+			spec.Shape = dtype.MakeShape(dims[1:]...)
+		}
+		specs = append(specs, spec)
+	}
+	for _, name := range j.keep {
+		for _, t := range cli.Specs(j.plan) {
+			if t.Name == name {
+				specs = append(specs, t)
+			}
+		}
+	}
+	return specs
+}
+
+// rowOutputs returns the outputs of the model to write: those named, or all. A
+// sparse, ragged or composite tensor does not have one row per record. Without
+// names such outputs are left out, with a note.
+func (p *program) rowOutputs(m *estimator.CheckedModel, names []string) ([]savedmodel.Tensor, error) {
+	all, err := m.Outputs("", names)
+	if err != nil {
+		return nil, err
+	}
+	var rows []savedmodel.Tensor
+	var odd *millrace.Error
+	for _, t := range all {
+		if t.Encoding == savedmodel.Dense {
+			rows = append(rows, t)
+			continue
+		}
+		e := millrace.Errorf(millrace.ErrModel, "is part of a %s tensor, which does not have one row per record; --fetch chooses other outputs", t.Encoding)
+		e.Tensor = t.Name
+		odd = cmp.Or(odd, e)
+		if len(names) == 0 {
+			p.Note("the output %s is left out: it is part of a %s tensor, which does not have one row per record", millrace.Quote(t.Name), t.Encoding)
+		}
+	}
+	if odd != nil && (len(names) > 0 || rows == nil) {
+		return nil, odd
+	}
+	return rows, nil
+}
+
+// outName returns the name of the output for messages.
+func outName(path string) string {
+	if path == output.Stdout {
+		return "standard output"
+	}
+	return millrace.Quote(path)
+}

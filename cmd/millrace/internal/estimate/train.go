@@ -1,0 +1,146 @@
+package estimate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/estimator"
+	"millrace/estimator/run"
+	"millrace/internal/figures"
+	"millrace/internal/machine"
+)
+
+// trainFlags are the flags of train.
+type trainFlags struct {
+	dir     string
+	steps   int64
+	init    string
+	changed []string
+	json    bool
+
+	histograms int64
+	profile    stepsFlag
+}
+
+func (p *program) trainCommand() *cobra.Command {
+	var flags trainFlags
+	c := &cobra.Command{
+		Use:   "train RUN.json --dir RUN_DIR",
+		Short: "Train a model, or go on with a training",
+		Long: `Train a SavedModel as a run config says, and write all that comes of it to the
+folder RUN_DIR: run.json, checkpoints in TensorFlow's format, log.ndjson, and
+event files that TensorBoard shows (tensorboard --logdir RUN_DIR/events).
+
+The same command goes on where the folder says. SIGINT and SIGTERM finish the
+step, write a checkpoint and exit with 130 or 143; a second signal ends the
+process at once. After a kill or a power cut what is newer than the last
+checkpoint is lost and nothing else. On a CPU the result is the same, bit by
+bit, as that of a run that was never interrupted.
+
+A folder whose checkpoints are of another model, loader or seed is refused;
+--allow-changed names what may differ. One process at a time trains in a folder.
+
+A loss that is not finite ends the run with exit code 4. The checkpoints before
+it stay.
+
+TF_DETERMINISTIC_OPS is set to 1, unless it is set already: operations whose
+result depends on the order of threads are not used.`,
+		Example: `  millrace train run.json --dir runs/first
+  millrace train run.json --dir runs/first --steps 4000
+  millrace train run.json --dir runs/second --init runs/first/checkpoints`,
+		Args: cli.Exactly("RUN.json"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case flags.dir == "":
+				return cli.Usagef(c, "--dir is missing")
+			case c.Flags().Changed("steps") && flags.steps < 1:
+				return cli.Usagef(c, "--steps must be at least 1, got %d", flags.steps)
+			case c.Flags().Changed("histograms") && flags.histograms < 1:
+				return cli.Usagef(c, "--histograms must be at least 1, got %d", flags.histograms)
+			}
+			return p.train(c.Context(), args[0], &flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
+	f.Int64Var(&flags.steps, "steps", 0, "end after step `N` instead of the config's train.steps")
+	f.StringVar(&flags.init, "init", "", "begin with the variables of a `CHECKPOINT`, Millrace's or Python's: the prefix of its files, or a folder")
+	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, loader, manifest or seed")
+	f.Int64Var(&flags.histograms, "histograms", 0, "write histograms of the variables, and of the gradients where the run config names an optimizer, every `N` steps")
+	f.Var(&flags.profile, "profile", "trace the steps `FIRST:LAST` for TensorBoard, and as a timeline in RUN_DIR/profile that chrome://tracing and Perfetto show")
+	f.BoolVar(&flags.json, "json", false, "print a JSON object at the end")
+	return c
+}
+
+// trainGrace is how long the last step and the last checkpoint of a training
+// may take after the first signal.
+const trainGrace = 30 * time.Second
+
+// train trains.
+func (p *program) train(ctx context.Context, config string, flags *trainFlags) error {
+	settings := deterministic()
+	p.Warm()
+	r, problems, err := run.Open(config, flags.dir, &run.Options{Runtime: p.RuntimeOptions(), Settings: settings})
+	if err != nil {
+		return err
+	}
+	p.PrintProblems(problems)
+	p.SetGrace(trainGrace)
+	told := &reporter{p: p, quiet: flags.json, steps: cmp.Or(flags.steps, r.TrainOptions().Steps)}
+	defer told.stop()
+	o := &run.TrainOptions{
+		Steps: flags.steps, Init: flags.init, AllowChanged: flags.changed, Histograms: flags.histograms,
+		Profile: flags.profile.steps, Hooks: told.hooks(),
+	}
+	summary, err := r.Train(ctx, o)
+	told.stop()
+	if summary == nil {
+		return err
+	}
+	if run.Interrupted(summary, err) {
+		p.SetUnfinished(fmt.Sprintf("the run goes on after step %d with the same command", summary.Step))
+	}
+	if err != nil {
+		return err
+	}
+	if flags.json {
+		text, err := json.Marshal(summary)
+		if err != nil {
+			return err
+		}
+		return p.Printf("%s\n", text)
+	}
+	return p.Printf("step %d, ended by %s, %s, %s steps/s, %s examples/s\n", summary.Step, summary.Reason(),
+		seconds(summary.Seconds), figures.Number(summary.StepsPerSecond), figures.Number(summary.ExamplesPerSecond))
+}
+
+// seconds writes a number of seconds.
+func seconds(s float64) string { return figures.Seconds(time.Duration(s * float64(time.Second))) }
+
+// metricText writes the metrics that are numbers: " accuracy 0.97 loss 0.1".
+func metricText(e *estimator.Evaluation) string {
+	text := ""
+	for _, name := range e.Names {
+		if v := e.Values[name]; v.Matrix == nil {
+			text += fmt.Sprintf(" %s %.5g", name, v.Number)
+		}
+	}
+	return text
+}
+
+// deterministic asks TensorFlow for operations that give the same bits every
+// time, before it is opened, and returns the modes that decide the last bits.
+func deterministic() map[string]string {
+	const name, oneDNN = "TF_DETERMINISTIC_OPS", "TF_ENABLE_ONEDNN_OPTS"
+	if _, set := os.LookupEnv(name); !set {
+		os.Setenv(name, "1")
+	}
+	return map[string]string{name: os.Getenv(name), oneDNN: os.Getenv(oneDNN), "cpu": machine.Vectors()}
+}

@@ -1,0 +1,241 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
+
+	"millrace"
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/serving"
+	"millrace/serving/configfile"
+	"millrace/serving/metrics"
+	"millrace/serving/page"
+	restapi "millrace/serving/rest"
+	"millrace/serving/rpc"
+	"millrace/serving/tracing"
+)
+
+// modelServer is a server of models and what answers requests from it.
+type modelServer struct {
+	flags    *serveFlags
+	log      *slog.Logger
+	tls      *tls.Config // of gRPC; nil: no TLS
+	models   *serving.Server
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+	tracer   trace.TracerProvider // nil: no traces
+	web      *http.Server         // nil: no HTTP
+	rpc      *rpc.Server          // nil: no gRPC
+	ended    chan error           // takes the end of web and rpc
+}
+
+// serveGCPercent is the GOGC of a server that is given none. Requests leave garbage
+// quickly while little is kept, the tensors being C memory: with 100 the collector
+// runs dozens of times a second, and takes a tenth of the processors.
+const serveGCPercent = 400
+
+// serve serves models until ctx ends, and then drains.
+func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(serveGCPercent)
+	}
+	p.SetGrace(flags.drain + cli.Grace)
+	p.Warm()
+	s := &modelServer{flags: flags, log: p.logger(flags.jsonLog), registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	configs, err := flags.configs()
+	if err != nil {
+		return err
+	}
+	options, err := flags.options(p)
+	if err != nil {
+		return err
+	}
+	if options.Loaders, err = flags.plans(p, configs); err != nil {
+		return err
+	}
+	if flags.sslFile != "" {
+		if s.tls, err = configfile.ReadTLS(flags.sslFile); err != nil {
+			return err
+		}
+	}
+	stopTraces, err := s.trace(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopTraces()
+	if s.metrics, err = metrics.New(s.registry, s.serves); err != nil {
+		return err
+	}
+	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.registry.MustRegister(s.loggedRequests()...)
+	options.Logger, options.OnBatch = s.log, s.metrics.Batch
+	if s.models, err = serving.New(ctx, configs, options); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.models.Close()) }()
+	if err := s.listen(); err != nil {
+		return errors.Join(err, s.drain())
+	}
+	if flags.configFile != "" && flags.configPoll > 0 {
+		go s.reread(ctx)
+	}
+	select {
+	case err := <-s.ended:
+		return errors.Join(err, s.drain())
+	case <-ctx.Done():
+		s.log.Info("draining", slog.String("cause", context.Cause(ctx).Error()))
+		return s.drain()
+	}
+}
+
+// logger returns the logger of a server.
+func (p *program) logger(json bool) *slog.Logger {
+	if json {
+		return slog.New(tracing.NewLogHandler(slog.NewJSONHandler(p.Stderr, nil)))
+	}
+	return slog.New(tracing.NewLogHandler(slog.NewTextHandler(p.Stderr, nil)))
+}
+
+// loggedRequests returns the metrics of the request log.
+func (s *modelServer) loggedRequests() []prometheus.Collector {
+	count := func(name, help string, of func(written, dropped int64) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "millrace", Subsystem: "serving", Name: name, Help: help}, func() float64 {
+			if s.models == nil {
+				return 0
+			}
+			return float64(of(s.models.LoggedRequests()))
+		})
+	}
+	return []prometheus.Collector{
+		count("logged_requests_total", "Requests written to the request log.", func(written, _ int64) int64 { return written }),
+		count("dropped_log_requests_total", "Sampled requests that the request log had no room for, or could not write.", func(_, dropped int64) int64 { return dropped }),
+	}
+}
+
+// serves reports whether there is a model of this name.
+func (s *modelServer) serves(name string) bool { return s.models != nil && s.models.Serves(name) }
+
+// listen begins to answer requests.
+func (s *modelServer) listen() error {
+	if s.flags.port != 0 {
+		o := &rpc.Options{Logger: s.log, TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
+			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
+		}}
+		l, err := s.open("grpc", "port", s.flags.port)
+		if err != nil {
+			return err
+		}
+		s.rpc = rpc.NewServer(s.models, o)
+		go func() { s.ended <- s.rpc.Serve(l) }()
+	}
+	if s.flags.restPort != 0 {
+		l, err := s.open("http", "rest_api_port", s.flags.restPort)
+		if err != nil {
+			return err
+		}
+		timeout := time.Duration(s.flags.restTimeout) * time.Millisecond
+		s.web = &http.Server{
+			Handler: s.handler(timeout), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+			ReadTimeout: 2 * timeout, WriteTimeout: 3 * timeout, // a client that reads or writes slowly holds memory
+			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		}
+		go func() { s.ended <- s.web.Serve(l) }()
+	}
+	return nil
+}
+
+// open opens the port of a flag. Port -1 is any free one, which the log tells.
+func (s *modelServer) open(name, flag string, port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(s.flags.host, strconv.Itoa(max(port, 0))))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, millrace.Errorf(millrace.ErrIO, "--%s %d: another process listens there; give another port, -1 for any free one, or 0 for none", flag, port)
+	case err != nil:
+		return nil, millrace.Errorf(millrace.ErrIO, "--%s %d: %w", flag, port, err)
+	}
+	s.log.Info("listening", slog.String("interface", name), slog.String("address", l.Addr().String()))
+	return l, nil
+}
+
+// handler returns the HTTP paths. A request for a prediction has a time limit.
+func (s *modelServer) handler(timeout time.Duration) http.Handler {
+	api := restapi.NewHandler(s.models, &restapi.Options{
+		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log, Tracer: s.tracer,
+		OnRequest: func(r restapi.Request) {
+			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
+		},
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/", page.NewHandler(s.models))
+	figures := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
+	mux.Handle("GET /metrics", figures)
+	mux.Handle("GET /monitoring/prometheus/metrics", figures) // TensorFlow Serving's path
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") { // a ServeMux allocates memory to find that out
+			api.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// reread reads the config file of models again and again.
+func (s *modelServer) reread(ctx context.Context) {
+	ticker := time.NewTicker(time.Duration(s.flags.configPoll) * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		configs, err := configfile.ReadModels(s.flags.configFile)
+		if err == nil {
+			err = s.models.ReplaceConfig(ctx, configs)
+		}
+		if err != nil {
+			s.log.Error("model config file", slog.String("error", err.Error()))
+		}
+	}
+}
+
+// drain refuses new requests and waits until those in flight are answered.
+func (s *modelServer) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.flags.drain)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if s.rpc != nil {
+			s.rpc.GracefulStop()
+		}
+	}()
+	var err error
+	if s.web != nil {
+		if err = s.web.Shutdown(ctx); err != nil {
+			err = errors.Join(millrace.Errorf(millrace.ErrCanceled, "requests were still running after %v", s.flags.drain), s.web.Close())
+		}
+	}
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+		s.rpc.Stop()
+		<-stopped
+	}
+	return err
+}
