@@ -7,6 +7,7 @@
 //	POST /v1/models/NAME[/versions/N|/labels/L]:classify   {"examples": [...]}
 //	POST /v1/models/NAME[/versions/N|/labels/L]:regress    {"examples": [...]}
 //
-// Bodies may be compressed by gzip, both ways. An error is answered as {"error":
+// [Server] is an HTTP server that answers them, [NewHandler] a handler for a server of
+// net/http. Bodies may be compressed by gzip, both ways. An error is answered as {"error":
 // "..."} with the HTTP status that TensorFlow Serving gives its code.
 package rest

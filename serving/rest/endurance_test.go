@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,14 +32,13 @@ func serveDigits(t *testing.T, dir string, o *serving.Options) (*serving.Server,
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(NewHandler(s, &Options{Logger: quiet}))
+	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet}})
 	t.Cleanup(func() { web.Close(); s.Close() })
 	row := "[" + strings.Repeat("0.5,", 7) + "1]"
 	image := "[" + strings.Repeat(row+",", 7) + row + "]"
-	address := web.Listener.Addr().String()
 	return s, load.Options{
-		Address: address, Connections: 256, Grace: time.Minute,
-		Requests: [][]byte{load.Post(address, "/v1/models/m:predict", []byte(`{"instances": [`+image+`]}`))},
+		Address: web.address, Connections: 256, Grace: time.Minute,
+		Requests: [][]byte{load.Post(web.address, "/v1/models/m:predict", []byte(`{"instances": [`+image+`]}`))},
 	}
 }
 

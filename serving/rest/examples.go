@@ -83,7 +83,7 @@ func comma(b []byte, i int) []byte {
 // examples reads the Examples of a request, serialized, and acquires the version that
 // it names. The caller releases it.
 func (c *call) examples() (*request, *serving.Version, []string, error) {
-	text, err := c.body()
+	text, err := c.text()
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -92,7 +92,7 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 		return nil, nil, nil, err
 	}
 	if r.found["examples"] == nil {
-		return nil, nil, nil, invalid("When method is %s, key 'examples' is expected and was not found", c.method)
+		return nil, nil, nil, invalid("When method is %s, key 'examples' is expected and was not found", c.does)
 	}
 	v, err := c.server.Acquire(c.spec)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -18,7 +17,7 @@ import (
 
 // startLoader serves a model of testdata behind a loader of features, which are
 // primaries of the same names.
-func startLoader(t *testing.T, model string, sequences bool, features ...fixture.Object) *httptest.Server {
+func startLoader(t *testing.T, model string, sequences bool, features ...fixture.Object) *endpoint {
 	t.Helper()
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -38,7 +37,7 @@ func startLoader(t *testing.T, model string, sequences bool, features ...fixture
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(NewHandler(s, &Options{Logger: quiet}))
+	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet}})
 	t.Cleanup(func() { web.Close(); s.Close() })
 	return web
 }
@@ -103,7 +102,7 @@ func TestFeatures(t *testing.T) {
 }
 
 // askPlain asks the default signature.
-func askPlain(t *testing.T, web *httptest.Server, body string) (int, string) {
+func askPlain(t *testing.T, web *endpoint, body string) (int, string) {
 	t.Helper()
 	return ask(t, web, "POST", "/v1/models/m:predict", body)
 }

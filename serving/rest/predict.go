@@ -17,7 +17,7 @@ import (
 
 // predict answers a request for a prediction.
 func (c *call) predict(ctx context.Context) ([]byte, error) {
-	text, err := c.body()
+	text, err := c.text()
 	if err != nil {
 		return nil, err
 	}

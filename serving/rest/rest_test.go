@@ -3,12 +3,14 @@ package rest
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +30,7 @@ const testdata = "../../testdata/models/"
 var quiet = slog.New(slog.DiscardHandler)
 
 // start serves models of testdata by their names, in batches.
-func start(t testing.TB, o *Options, models ...string) *httptest.Server {
+func start(t testing.TB, o *Options, models ...string) *endpoint {
 	t.Helper()
 	testruntime.Need(t)
 	var configs []serving.ModelConfig
@@ -43,13 +45,49 @@ func start(t testing.TB, o *Options, models ...string) *httptest.Server {
 		o = &Options{}
 	}
 	o.Logger = quiet
-	web := httptest.NewServer(NewHandler(s, o))
+	web := listen(t, s, &ServerOptions{Options: *o})
 	t.Cleanup(func() { web.Close(); s.Close() })
 	return web
 }
 
+// endpoint is a server that listens.
+type endpoint struct {
+	URL     string
+	address string
+	client  http.Client
+	close   func()
+}
+
+func (e *endpoint) Client() *http.Client { return &e.client }
+
+// Close stops the server and waits for the requests in flight. It may be called twice.
+func (e *endpoint) Close() {
+	e.client.CloseIdleConnections()
+	e.close()
+}
+
+// listen has a server of models listen. The caller closes it.
+func listen(t testing.TB, s *serving.Server, o *ServerOptions) *endpoint {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := NewServer(s, o)
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(l) }()
+	address := l.Addr().String()
+	return &endpoint{URL: "http://" + address, address: address, client: http.Client{Transport: &http.Transport{}}, close: sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := errors.Join(web.Shutdown(ctx), <-ended); err != nil {
+			t.Errorf("the end of the server: %v", err)
+		}
+	})}
+}
+
 // ask makes a request and returns the status and the body.
-func ask(t testing.TB, web *httptest.Server, method, path, body string) (int, string) {
+func ask(t testing.TB, web *endpoint, method, path, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, web.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -336,7 +374,7 @@ func TestStatusOfBrokenVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	web := httptest.NewServer(NewHandler(s, &Options{Logger: quiet}))
+	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet}})
 	defer web.Close()
 	if status, got := ask(t, web, "GET", "/v1/models/m", ""); status != 200 || !strings.Contains(got, `"state":"END","status":{"error_code":"INVALID_ARGUMENT","error_message":"`) ||
 		!strings.Contains(got, `{"version":"1","state":"AVAILABLE"`) {

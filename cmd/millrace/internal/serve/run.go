@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -39,7 +38,7 @@ type modelServer struct {
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
 	tracer   trace.TracerProvider // nil: no traces
-	web      *http.Server         // nil: no HTTP
+	web      *restapi.Server      // nil: no HTTP
 	rpc      *rpc.Server          // nil: no gRPC
 	ended    chan error           // takes the end of web and rpc
 }
@@ -148,12 +147,7 @@ func (s *modelServer) listen() error {
 		if err != nil {
 			return err
 		}
-		timeout := time.Duration(s.flags.restTimeout) * time.Millisecond
-		s.web = &http.Server{
-			Handler: s.handler(timeout), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-			ReadTimeout: 2 * timeout, WriteTimeout: 3 * timeout, // a client that reads or writes slowly holds memory
-			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		}
+		s.web = restapi.NewServer(s.models, s.webOptions())
 		go func() { s.ended <- s.web.Serve(l) }()
 	}
 	return nil
@@ -172,26 +166,20 @@ func (s *modelServer) open(name, flag string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// handler returns the HTTP paths. A request for a prediction has a time limit.
-func (s *modelServer) handler(timeout time.Duration) http.Handler {
-	api := restapi.NewHandler(s.models, &restapi.Options{
-		Timeout: timeout, MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log, Tracer: s.tracer,
-		OnRequest: func(r restapi.Request) {
-			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
-		},
-	})
+// webOptions returns the options of the HTTP server.
+func (s *modelServer) webOptions() *restapi.ServerOptions {
 	mux := http.NewServeMux()
 	mux.Handle("/", page.NewHandler(s.models))
 	figures := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 	mux.Handle("GET /metrics", figures)
 	mux.Handle("GET /monitoring/prometheus/metrics", figures) // TensorFlow Serving's path
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/v1/") { // a ServeMux allocates memory to find that out
-			api.ServeHTTP(w, r)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
+	return &restapi.ServerOptions{Other: mux, Options: restapi.Options{
+		Timeout:      time.Duration(s.flags.restTimeout) * time.Millisecond,
+		MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log, Tracer: s.tracer,
+		OnRequest: func(r restapi.Request) {
+			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
+		},
+	}}
 }
 
 // reread reads the config file of models again and again.
@@ -228,7 +216,7 @@ func (s *modelServer) drain() error {
 	var err error
 	if s.web != nil {
 		if err = s.web.Shutdown(ctx); err != nil {
-			err = errors.Join(millrace.Errorf(millrace.ErrCanceled, "requests were still running after %v", s.flags.drain), s.web.Close())
+			err = millrace.Errorf(millrace.ErrCanceled, "requests were still running after %v: %w", s.flags.drain, err)
 		}
 	}
 	select {

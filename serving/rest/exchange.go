@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+
+	"go.opentelemetry.io/otel/propagation"
+)
+
+// exchange is a request and the way back to its client. [Server] has one of fasthttp
+// and [NewHandler] one of net/http; all that is between them is the same code.
+type exchange interface {
+	method() string
+	path() string // still escaped
+	// header returns a header of the request, "" if there is none.
+	header(name string) string
+	// carrier has the request's headers for tracing.
+	carrier() propagation.TextMapCarrier
+	// body returns the body as the client sent it, and its length, which is negative if
+	// the client does not tell.
+	body() (io.Reader, int64)
+	// watch has cancel called when the client closes the connection. It returns a
+	// function that ends that.
+	watch(cancel context.CancelFunc) (stop func())
+	// send sends the answer. It may keep the body until the exchange is over if keep is
+	// true, and copies it otherwise.
+	send(a *answer) error
+}
+
+// answer is what goes back to the client.
+type answer struct {
+	status int
+	body   []byte
+	gzip   bool // the body is compressed
+	cors   bool // pages of other sites may read it
+}
+
+// Headers of answers.
+const (
+	contentType  = "application/json"
+	vary         = "Accept-Encoding"
+	allowOrigin  = "*"
+	allowMethods = "POST, GET"
+	allowHeaders = "Content-Type"
+)
+
+// netExchange is an exchange of net/http.
+type netExchange struct {
+	writer  http.ResponseWriter
+	request *http.Request
+}
+
+func (x *netExchange) method() string            { return x.request.Method }
+func (x *netExchange) path() string              { return x.request.URL.EscapedPath() }
+func (x *netExchange) header(name string) string { return x.request.Header.Get(name) }
+func (x *netExchange) body() (io.Reader, int64)  { return x.request.Body, x.request.ContentLength }
+
+func (x *netExchange) carrier() propagation.TextMapCarrier {
+	return propagation.HeaderCarrier(x.request.Header)
+}
+
+// watch does nothing: net/http cancels the request's own context.
+func (*netExchange) watch(context.CancelFunc) func() { return func() {} }
+
+func (x *netExchange) send(a *answer) error {
+	h := x.writer.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Vary", vary)
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	if a.gzip {
+		h.Set("Content-Encoding", "gzip")
+	}
+	if a.cors {
+		h.Set("Access-Control-Allow-Origin", allowOrigin)
+		h.Set("Access-Control-Allow-Methods", allowMethods)
+		h.Set("Access-Control-Allow-Headers", allowHeaders)
+	}
+	x.writer.WriteHeader(a.status)
+	_, err := x.writer.Write(a.body)
+	return err
+}

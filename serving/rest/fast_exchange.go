@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/propagation"
+)
+
+// fastExchange is an exchange of fasthttp. What fasthttp returns as bytes is valid
+// until the exchange is over.
+type fastExchange struct {
+	*fasthttp.RequestCtx
+	watcher *watcher
+}
+
+func (x *fastExchange) method() string {
+	if x.IsPost() {
+		return fasthttp.MethodPost // without a copy
+	}
+	return string(x.Method())
+}
+
+func (x *fastExchange) path() string              { return string(x.URI().PathOriginal()) }
+func (x *fastExchange) header(name string) string { return string(x.Request.Header.Peek(name)) }
+
+func (x *fastExchange) carrier() propagation.TextMapCarrier {
+	return fastCarrier{&x.Request.Header}
+}
+
+func (x *fastExchange) body() (io.Reader, int64) {
+	if stream := x.RequestBodyStream(); stream != nil {
+		return stream, int64(x.Request.Header.ContentLength())
+	}
+	return bytes.NewReader(nil), 0
+}
+
+func (x *fastExchange) watch(cancel context.CancelFunc) func() {
+	return x.watcher.add(x.Conn(), cancel)
+}
+
+// mostCopied is how long an answer is at most that is copied into the memory that
+// fasthttp keeps for each connection.
+const mostCopied = 16 << 10
+
+func (x *fastExchange) send(a *answer) error {
+	h := &x.Response.Header
+	x.SetStatusCode(a.status)
+	h.SetContentType(contentType)
+	h.Set("Vary", vary)
+	if a.gzip {
+		h.SetContentEncoding("gzip")
+	}
+	if a.cors {
+		h.Set("Access-Control-Allow-Origin", allowOrigin)
+		h.Set("Access-Control-Allow-Methods", allowMethods)
+		h.Set("Access-Control-Allow-Headers", allowHeaders)
+	}
+	if len(a.body) <= mostCopied {
+		x.Response.SetBody(a.body)
+	} else {
+		x.Response.SetBodyRaw(slices.Clone(a.body))
+	}
+	return nil // fasthttp sends it when the handler has returned
+}
+
+// fastCarrier hands the headers of a request to tracing.
+type fastCarrier struct{ header *fasthttp.RequestHeader }
+
+func (c fastCarrier) Get(key string) string { return string(c.header.Peek(key)) }
+func (c fastCarrier) Set(key, value string) { c.header.Set(key, value) }
+
+func (c fastCarrier) Keys() []string {
+	var keys []string
+	for key := range iter.Seq2[[]byte, []byte](c.header.All()) {
+		keys = append(keys, string(key))
+	}
+	return keys
+}

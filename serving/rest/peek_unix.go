@@ -1,0 +1,34 @@
+//go:build unix
+
+package rest
+
+import (
+	"errors"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// closedByPeer reports whether the other side has closed a connection and nothing that
+// it sent before is left to read.
+func closedByPeer(conn net.Conn) bool {
+	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok { // of TLS
+		conn = secured.NetConn()
+	}
+	system, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := system.SyscallConn()
+	if err != nil {
+		return true
+	}
+	closed := true
+	err = raw.Control(func(fd uintptr) {
+		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		waits := errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR)
+		closed = !waits && (err != nil || n == 0)
+	})
+	return err != nil || closed
+}

@@ -1,0 +1,237 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"millrace"
+	"millrace/internal/test/testruntime"
+	"millrace/serving"
+	"millrace/tfbridge"
+)
+
+// serveModels returns a server of models of testdata, which the test closes.
+func serveModels(t testing.TB, o *serving.Options, models ...string) *serving.Server {
+	t.Helper()
+	testruntime.Need(t)
+	var configs []serving.ModelConfig
+	for _, name := range models {
+		configs = append(configs, serving.ModelConfig{Name: name, BasePath: testdata + name})
+	}
+	o.FileSystemPollWait, o.Logger = -1, quiet
+	s, err := serving.New(context.Background(), configs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// A handler of net/http answers as a Server does: status, body, and headers.
+func TestHandlerAnswersAlike(t *testing.T) {
+	s := serveModels(t, &serving.Options{}, "constant")
+	o := Options{Logger: quiet, EnableCORS: true, MaxBodyBytes: 50_000}
+	web := listen(t, s, &ServerOptions{Options: o})
+	defer web.Close()
+	other := httptest.NewServer(NewHandler(s, &o))
+	defer other.Close()
+	for _, tt := range []struct{ method, path, body string }{
+		{"POST", "constant:predict", `{"instances": [1, 2.5]}`},
+		{"POST", "constant:predict", `{"instances": [` + strings.Repeat("1,", 20_000) + `1]}`}, // longer than fasthttp reads at once
+		{"POST", "constant:predict", `{"instances": [` + strings.Repeat("1,", 40_000) + `1]}`},
+		{"POST", "const%61nt:predict?a=b", `{"instances": [1]}`},
+		{"POST", "constant:predict", `{`}, {"POST", "a/../constant:predict", `{"instances": [1]}`},
+		{"GET", "constant", ""}, {"GET", "constant/metadata", ""}, {"OPTIONS", "constant:predict", ""}, {"DELETE", "constant", ""},
+	} {
+		var answers [2]string
+		for i, at := range []string{web.URL, other.URL} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "%s /v1/models/%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n%s", tt.method, tt.path, len(tt.body), tt.body)
+			a, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(a.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn.Close()
+			a.Header.Del("Date")
+			answers[i] = fmt.Sprint(a.StatusCode, a.Header, string(text))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("%s %s with %d bytes:\n fasthttp %.300s\n net/http %.300s", tt.method, tt.path, len(tt.body), answers[0], answers[1])
+		}
+	}
+}
+
+// A request whose client closes the connection ends long before its time.
+func TestClientGone(t *testing.T) {
+	ended := make(chan Request, 1)
+	web := start(t, &Options{Timeout: time.Hour, OnRequest: func(r Request) { ended <- r }}, "countdown")
+	ctx, leave := context.WithCancel(t.Context())
+	time.AfterFunc(watchInterval/2, leave)
+	r, err := http.NewRequestWithContext(ctx, "POST", web.URL+"/v1/models/countdown:predict", strings.NewReader(`{"inputs": -1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := web.Client().Do(r); err == nil {
+		t.Errorf("a model that never ends answered %s", a.Status)
+	}
+	if told := <-ended; told.Code == tfbridge.OK {
+		t.Errorf("the request ended with %v", told.Code)
+	}
+}
+
+// Shutdown gives up when its time is over: it ends requests that would go on.
+func TestShutdownGivesUp(t *testing.T) {
+	s := serveModels(t, &serving.Options{}, "countdown")
+	begun := make(chan struct{})
+	web := NewServer(s, &ServerOptions{
+		Options: Options{Logger: quiet, Timeout: time.Hour},
+		Other:   http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(begun) }),
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(l) }()
+	status := make(chan int, 1)
+	go func() {
+		a, err := http.Post("http://"+l.Addr().String()+"/v1/models/countdown:predict", "", strings.NewReader(`{"inputs": -1}`))
+		if err != nil {
+			status <- 0 // the connection was closed first
+			return
+		}
+		a.Body.Close()
+		status <- a.StatusCode
+	}()
+	for waiting := true; waiting; {
+		web.watcher.mu.Lock()
+		waiting = web.watcher.requests.Len() == 0
+		web.watcher.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := web.Shutdown(ctx); !errors.Is(err, millrace.ErrCanceled) {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if got := <-status; got == http.StatusOK {
+		t.Errorf("a model that never ends answered")
+	}
+	if err := web.Serve(l); !errors.Is(err, millrace.ErrClosed) {
+		t.Errorf("Serve after Shutdown: %v", err)
+	}
+}
+
+// The other paths take what they answer, and a panic there ends nothing but its request.
+func TestOtherPaths(t *testing.T) {
+	s := serveModels(t, &serving.Options{}, "constant")
+	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet}, Other: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/panic" {
+			panic("on purpose")
+		}
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprint(w, r.URL.Path, len(body) <= maxHeader, err)
+	})})
+	defer web.Close()
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/page/x", "", 200, "/page/xtrue <nil>"},
+		{"GET", "/page/x", strings.Repeat("nobody asked for that", 10_000), 200, "/page/xtrue <nil>"},
+		{"POST", "/page/x", "body", 405, `{"error":`},
+		{"GET", "/panic", "", 500, `{"error":`},
+		{"POST", "/v1/models/constant:predict", `{"inputs": [1]}`, 200, `{"outputs":[3.0]}`},
+	} {
+		if status, got := ask(t, web, tt.method, tt.path, tt.body); status != tt.status || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s %s: got %d %s", tt.method, tt.path, status, got)
+		}
+	}
+	bare := listen(t, s, nil)
+	defer bare.Close()
+	if status, got := ask(t, bare, "GET", "/", ""); status != 404 || !strings.HasPrefix(got, `{"error":`) {
+		t.Errorf("without other paths: %d %s", status, got)
+	}
+}
+
+// What is no HTTP request gets an answer that says so.
+func TestNoRequest(t *testing.T) {
+	web := start(t, nil, "constant")
+	for _, tt := range []struct {
+		text   string
+		status int
+	}{
+		{"hello\r\n\r\n", 400},
+		{"GET /v1/models/constant HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 2*maxHeader) + "\r\n\r\n", 431},
+		{"POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+		{"POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n{}", 400},
+	} {
+		conn, err := net.Dial("tcp", web.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, tt.text)
+		a, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || a.StatusCode != tt.status {
+			t.Errorf("%.40q: got %v, %v, want %d", tt.text, a, err, tt.status)
+		} else if text, err := io.ReadAll(a.Body); err != nil || !bytes.HasPrefix(text, []byte(`{"error":`)) {
+			t.Errorf("%.40q: got %s, %v", tt.text, text, err)
+		}
+		conn.Close()
+	}
+}
+
+// FuzzConnection sends bytes of any kind. The connection ends, and the server goes on.
+func FuzzConnection(f *testing.F) {
+	s := serveModels(f, &serving.Options{}, "constant")
+	web := listen(f, s, &ServerOptions{Options: Options{Logger: quiet, MaxBodyBytes: 1 << 16}, Other: http.NotFoundHandler()})
+	f.Cleanup(web.Close)
+	body := `{"instances": [1, 2.5]}`
+	for _, text := range []string{
+		fmt.Sprintf("POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(body), body),
+		"POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nGET / HTTP/1.0\r\n\r\n",
+		"GET /v1/models/constant HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\n\r\n", "GET http://a/v1/ HTTP/1.1\r\nHost:\r\n\r\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		conn, err := net.Dial("tcp", web.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(slowest))
+		go func() {
+			conn.Write(text)
+			conn.(*net.TCPConn).CloseWrite()
+		}()
+		var network net.Error
+		if _, err := io.Copy(io.Discard, conn); errors.As(err, &network) && network.Timeout() {
+			t.Errorf("%q: the connection goes on", text)
+		}
+		if status, got := ask(t, web, "GET", "/v1/models/constant", ""); status != 200 {
+			t.Errorf("%q: afterwards %d %s", text, status, got)
+		}
+	})
+}
