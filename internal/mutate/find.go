@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"millrace/internal/mutate/equivalent"
 )
 
 // find adds the mutants of a file to its package.
@@ -12,6 +14,7 @@ func (f *finder) find() {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok != token.VAR {
 			continue // constants must be constants
 		}
+		f.function = equivalent.FunctionName(d)
 		ast.Inspect(d, f.visit)
 	}
 }
@@ -26,9 +29,9 @@ func (f *finder) visit(n ast.Node) bool {
 	}
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		return f.function(n.Type, n.Body)
+		return f.body(n.Type, n.Body)
 	case *ast.FuncLit:
-		return f.function(n.Type, n.Body)
+		return f.body(n.Type, n.Body)
 	case *ast.GenDecl:
 		return n.Tok == token.VAR
 	case *ast.ArrayType, *ast.StructType, *ast.InterfaceType, *ast.FuncType:
@@ -55,8 +58,8 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// function mutates a function's body, and remembers what it returns meanwhile.
-func (f *finder) function(t *ast.FuncType, body *ast.BlockStmt) bool {
+// body mutates a function's body, and remembers what it returns meanwhile.
+func (f *finder) body(t *ast.FuncType, body *ast.BlockStmt) bool {
 	if body != nil {
 		f.results = append(f.results, t.Results)
 		ast.Inspect(body, f.visit)

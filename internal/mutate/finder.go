@@ -8,12 +8,13 @@ import (
 
 // finder finds the mutants of one file.
 type finder struct {
-	p       *loaded
-	src     *source
-	lines   changes
-	ids     *int
-	results []*ast.FieldList // of the functions around, the innermost last
-	done    map[ast.Node]bool
+	p        *loaded
+	src      *source
+	function string // around
+	lines    changes
+	ids      *int
+	results  []*ast.FieldList // of the functions around, the innermost last
+	done     map[ast.Node]bool
 }
 
 // add makes a mutant of a part of the file. now replaces the shown part, and
@@ -25,7 +26,7 @@ func (f *finder) add(kind string, at ast.Node, shown span, now string, edits fun
 	}
 	*f.ids++
 	m := &mutant{
-		id: *f.ids, pkg: f.p, src: f.src, kind: kind, line: from.Line, last: to.Line,
+		id: *f.ids, pkg: f.p, src: f.src, function: f.function, kind: kind, line: from.Line, last: to.Line,
 		was:   lineWith(f.src.text, shown.from, shown.to, string(f.src.text[shown.from:shown.to])),
 		now:   lineWith(f.src.text, shown.from, shown.to, now),
 		edits: edits(*f.ids),

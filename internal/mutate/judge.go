@@ -34,7 +34,10 @@ func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, er
 	judged := 0
 	k := &killers{kills: map[kill]int{}}
 	err = w.each(ctx, len(all), func(i int) error {
-		err := w.judgeOne(ctx, all[i], k)
+		var err error
+		if all[i].equivalent == nil || w.disprove {
+			err = w.judgeOne(ctx, all[i], k)
+		}
 		lock.Lock()
 		defer lock.Unlock()
 		if judged++; judged%50 == 0 {

@@ -35,6 +35,9 @@
 // top folder that depend on it: package loaders tests loaders/build. A test
 // with many cases that is elsewhere can be named to judge, too, case by case.
 //
+// Some mutants change nothing that a caller can notice. The list in folder
+// equivalent holds them with the reason. They are reported, and not counted.
+//
 // A test that takes more memory than -memory counts as failed, and so does one
 // that hangs while the same test without the mutant is soon done.
 package main
@@ -48,6 +51,8 @@ import (
 	"regexp"
 	"runtime"
 	"syscall"
+
+	"millrace/internal/mutate/equivalent"
 )
 
 func main() {
@@ -68,8 +73,14 @@ func main() {
 	flag.StringVar(&o.with, "with", "", "a `test` of another folder whose subtests judge, too: cmd/millrace.TestCases")
 	flag.StringVar(&o.again, "again", "", "mutate only what survived according to this `log` of an earlier run")
 	flag.StringVar(&o.log, "log", "", "append a line for every mutant to this `file`")
+	flag.BoolVar(&o.disprove, "disprove", false, "mutate only what the list of equivalent mutants has, and exit with 1 if a test finds one")
 	flag.Parse()
 	o.packages = flag.Args()
+	var err error
+	if o.equivalent, err = equivalent.List(); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, ".", o); err != nil {
@@ -94,6 +105,9 @@ func run(ctx context.Context, module string, o options) error {
 	if err := report(os.Stdout, results, o); err != nil {
 		return err
 	}
+	if o.disprove {
+		return disproved(results)
+	}
 	return enough(results, o.least)
 }
 
@@ -110,6 +124,12 @@ func (w *workshop) mutate(packages []*loaded, lines changes) error {
 	for _, p := range packages {
 		if err := p.mutate(lines, &ids); err != nil {
 			return err
+		}
+		if err := p.setAside(w.equivalent); err != nil && lines == nil {
+			return err
+		}
+		if w.disprove {
+			p.keepEquivalent()
 		}
 		if w.again != "" {
 			p.keep(again)

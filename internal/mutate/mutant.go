@@ -7,22 +7,26 @@ import (
 	"go/types"
 	"strings"
 	"time"
+
+	"millrace/internal/mutate/equivalent"
 )
 
 // mutant is one mistake, and later what became of it.
 type mutant struct {
-	id    int
-	pkg   *loaded
-	src   *source
-	kind  string // what was done: "negated"
-	line  int
-	last  int    // line on which the changed part ends
-	was   string // the line as it is
-	now   string // and with the mistake
-	edits []edit
+	id       int
+	pkg      *loaded
+	src      *source
+	function string // that it is in, as the list of equivalents has it
+	kind     string // what was done: "negated"
+	line     int
+	last     int    // line on which the changed part ends
+	was      string // the line as it is
+	now      string // and with the mistake
+	edits    []edit
 
-	tests  []*test // that reach it
-	killer string  // the test that failed; "": none did
+	equivalent *equivalent.Entry // why no test can find it; nil: one can
+	tests      []*test           // that reach it
+	killer     string            // the test that failed; "": none did
 }
 
 // place returns where a mutant is.

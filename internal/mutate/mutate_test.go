@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"millrace/internal/mutate/equivalent"
 )
 
 func TestApply(t *testing.T) {
@@ -286,6 +288,44 @@ func TestAgain(t *testing.T) {
 	}
 }
 
+// What the list of equivalent mutants has is not judged, and not counted. The
+// list can be put to the test, and must fit the code.
+func TestEquivalent(t *testing.T) {
+	const list = `. Below: boundary, constant
+	- func Below(n int) bool { return n < limit }
+	because no caller passes 3
+. Fill: constant
+	- total   += 2
+	+ total += 3
+	because nobody looks at the size
+`
+	dir := tiny(t)
+	entries, err := equivalent.Read(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workshop{module: dir, dir: t.TempDir(), options: options{packages: []string{"."}, parallel: 2, memory: 4 << 10, equivalent: entries}}
+	mutants, err := w.results(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []score{{path: "tiny", made: 19, killed: 11, equivalent: 3}}
+	if diff := cmp.Diff(want, scores(mutants), cmp.AllowUnexported(score{})); diff != "" {
+		t.Errorf("scores (-want +got)\n%s", diff)
+	}
+	w.disprove = true
+	if mutants, err = w.results(t.Context()); err != nil || len(mutants) != 3 {
+		t.Fatalf("%d mutants are put to the test, error %v", len(mutants), err)
+	}
+	if err := disproved(mutants); err == nil || err.Error() != "equivalent.txt:4: tiny.TestFill fails for the constant mutant of tiny.go:26" {
+		t.Errorf("error %v", err)
+	}
+	w.equivalent[1].Now = []string{"total += 4"}
+	if _, err := w.results(t.Context()); err == nil || !strings.Contains(err.Error(), "equivalent.txt:4: . has no such mutant") {
+		t.Errorf("an entry that fits no mutant: %v", err)
+	}
+}
+
 // A draw depends on the seed alone.
 func TestDraw(t *testing.T) {
 	drawn := func(seed uint64) (places []string) {
@@ -367,19 +407,23 @@ func TestReport(t *testing.T) {
 	var out bytes.Buffer
 	mutants := []*mutant{
 		{pkg: p, src: src, kind: "removed", line: 2, was: "x++", killer: "tiny.TestX"},
-		{pkg: p, src: src, kind: "negated", line: 3, was: "a == b", now: "a != b", tests: []*test{{}}},
+		{pkg: p, src: src, function: "T.f", kind: "negated", line: 3, was: "a == b", now: "a != b", tests: []*test{{}}},
 		{pkg: p, src: src, kind: "field", line: 4, was: "A: 1", now: "A: zero"},
+		{pkg: p, src: src, function: "g", kind: "constant", line: 5, was: "cap(1)", now: "cap(2)", equivalent: &equivalent.Entry{Because: "it is a capacity"}},
 	}
 	err := report(&out, mutants, options{sample: 3, seed: 9})
-	want := `tiny.go:3: negated
+	want := `tiny.go:3 T.f: negated
 	- a == b
 	+ a != b
 tiny.go:4: field, which no test runs
 	- A: 1
 	+ A: zero
+tiny.go:5 g: constant, which changes nothing, because it is a capacity
+	- cap(1)
+	+ cap(2)
 
 found by tests, of at most 3 mutants a package drawn with seed 9:
- 33.3%     1 of    3  tiny
+ 33.3%     1 of    3  tiny, 1 equivalent
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" || err != nil {
 		t.Errorf("error %v, report (-want +got)\n%s", err, diff)

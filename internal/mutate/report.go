@@ -12,6 +12,8 @@ import (
 func (m *mutant) String() string {
 	fate := "killed by " + m.killer
 	switch {
+	case m.killer == "" && m.equivalent != nil:
+		fate = "equivalent"
 	case m.killer == "" && len(m.tests) == 0:
 		fate = "no test runs it"
 	case m.killer == "":
@@ -28,10 +30,19 @@ func (m *mutant) String() string {
 type score struct {
 	path         string
 	made, killed int
+	equivalent   int // of those made
 }
 
-// percentage returns the share of mutants that a test failed for.
-func (s score) percentage() float64 { return 100 * float64(s.killed) / float64(s.made) }
+// countable returns how many mutants a test can find.
+func (s score) countable() int { return s.made - s.equivalent }
+
+// percentage returns the share of the countable mutants that a test failed for.
+func (s score) percentage() float64 {
+	if s.countable() == 0 {
+		return 100
+	}
+	return 100 * float64(s.killed) / float64(s.countable())
+}
 
 // scores returns the score of each package, by path.
 func scores(mutants []*mutant) (all []score) {
@@ -42,7 +53,10 @@ func scores(mutants []*mutant) (all []score) {
 			all = append(all, score{path: m.pkg.ImportPath})
 		}
 		all[i].made++
-		if m.killer != "" {
+		switch {
+		case m.equivalent != nil:
+			all[i].equivalent++
+		case m.killer != "":
 			all[i].killed++
 		}
 	}
@@ -68,14 +82,7 @@ func enough(mutants []*mutant, least float64) error {
 func report(out io.Writer, mutants []*mutant, o options) error {
 	var b strings.Builder
 	for _, m := range mutants {
-		if m.killer != "" {
-			continue
-		}
-		what := ""
-		if len(m.tests) == 0 {
-			what = ", which no test runs"
-		}
-		fmt.Fprintf(&b, "%s: %s%s\n\t- %s\n\t+ %s\n", m.place(), m.kind, what, m.was, m.now)
+		b.WriteString(m.survival())
 	}
 	if len(mutants) == 0 {
 		b.WriteString("nothing to mutate\n")
@@ -87,8 +94,32 @@ func report(out io.Writer, mutants []*mutant, o options) error {
 		b.WriteString(":\n")
 	}
 	for _, s := range scores(mutants) {
-		fmt.Fprintf(&b, "%5.1f%%  %4d of %4d  %s\n", s.percentage(), s.killed, s.made, s.path)
+		fmt.Fprintf(&b, "%5.1f%%  %4d of %4d  %s", s.percentage(), s.killed, s.countable(), s.path)
+		if s.equivalent > 0 {
+			fmt.Fprintf(&b, ", %d equivalent", s.equivalent)
+		}
+		b.WriteString("\n")
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// survival is what the report says of a mutant that no test found, "" of others.
+// After the name of the file it has the form of an entry in the list of
+// equivalent mutants.
+func (m *mutant) survival() string {
+	why := ""
+	switch {
+	case m.killer != "":
+		return ""
+	case m.equivalent != nil:
+		why = ", which changes nothing, because " + m.equivalent.Because
+	case len(m.tests) == 0:
+		why = ", which no test runs"
+	}
+	where := m.place()
+	if m.function != "" {
+		where += " " + m.function
+	}
+	return fmt.Sprintf("%s: %s%s\n\t- %s\n\t+ %s\n", where, m.kind, why, m.was, m.now)
 }

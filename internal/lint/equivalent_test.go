@@ -1,0 +1,20 @@
+package lint
+
+import (
+	"testing"
+
+	"millrace/internal/mutate/equivalent"
+)
+
+// The list of mistakes that no caller can notice is about the code as it is.
+func TestEquivalentMutants(t *testing.T) {
+	list, err := equivalent.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if ok, err := e.InCode(root); err != nil || !ok {
+			t.Errorf("internal/mutate/equivalent/equivalent.txt:%d: %s %s has no line %q any more (%v): change the entry, or delete it", e.Line, e.Package, e.Function, e.Was, err)
+		}
+	}
+}
