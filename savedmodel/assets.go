@@ -32,7 +32,7 @@ func (r *reader) collectionAssets(collection []byte) ([]assetDef, error) {
 		}
 		def, _ := attrField(f.bytes, protowire.Number(anyValue))
 		var walk wireCheck
-		if err := r.wireError(walk.check(def.bytes, 0, assetFileType(), 0)); err != nil {
+		if err := r.wireError(walk.whole(def.bytes, assetFileType())); err != nil {
 			return nil, err
 		}
 		assets = append(assets, parseAsset(def.bytes))

@@ -131,7 +131,7 @@ func readBundle(name string, data []byte) (*bundle, error) {
 		return nil, err
 	}
 	if len(entries) == 0 || entries[0].key != "" {
-		return nil, corrupt(name, -1, "it is damaged: it has no header")
+		return nil, corrupt(name, "it is damaged: it has no header")
 	}
 	b := &bundle{}
 	if err := b.parseHeader(name, entries[0].value); err != nil {
@@ -150,8 +150,8 @@ func readBundle(name string, data []byte) (*bundle, error) {
 // parseHeader reads the BundleHeaderProto.
 func (b *bundle) parseHeader(name string, data []byte) error {
 	var walk wireCheck
-	if err := walk.check(data, 0, bundleHeaderType(), 0); err != nil {
-		return corrupt(name, -1, "it is damaged: the header: %v", err)
+	if err := walk.whole(data, bundleHeaderType()); err != nil {
+		return corrupt(name, "it is damaged: the header: %v", err)
 	}
 	for f := range fieldsOf(data) {
 		switch f.num {
@@ -164,7 +164,7 @@ func (b *bundle) parseHeader(name string, data []byte) error {
 		}
 	}
 	if b.shards < 0 || b.shards > maxShards {
-		return corrupt(name, -1, "it is damaged: %d shards", b.shards)
+		return corrupt(name, "it is damaged: %d shards", b.shards)
 	}
 	return nil
 }
@@ -172,13 +172,13 @@ func (b *bundle) parseHeader(name string, data []byte) error {
 // parseEntry reads a BundleEntryProto.
 func (b *bundle) parseEntry(name string, te tableEntry) (bundleEntry, error) {
 	fail := func(format string, args ...any) error {
-		e := corrupt(name, -1, "it is damaged: "+format, args...)
+		e := corrupt(name, "it is damaged: "+format, args...)
 		e.Tensor = te.key
 		return e
 	}
 	e := bundleEntry{Variable: Variable{TensorSpec: dtype.TensorSpec{Name: te.key, Shape: dtype.ScalarShape()}}}
 	var walk wireCheck
-	if err := walk.check(te.value, 0, bundleEntryType(), 0); err != nil {
+	if err := walk.whole(te.value, bundleEntryType()); err != nil {
 		return e, fail("%v", err)
 	}
 	for f := range fieldsOf(te.value) {

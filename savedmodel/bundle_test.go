@@ -245,6 +245,13 @@ func TestVariantChecksum(t *testing.T) {
 			t.Fatalf("bit %d flipped: %v", bit, err)
 		}
 	})
+	// A length of more than there is, under a checksum that is right.
+	long := binary.AppendUvarint(nil, 100)
+	sum = crcOf(binary.LittleEndian.AppendUint64(nil, 100)...)
+	inner := binary.LittleEndian.AppendUint32(nil, maskCRC(sum))
+	_, err := readIndex(t, indexOf(t, 1, []string{"v"}, &tfproto.BundleEntryProto{Dtype: tfproto.DataType_DT_VARIANT, Shape: shapeOf(1), Size: 5,
+		Crc32C: maskCRC(crc32.Update(sum, castagnoli, inner))}), append(long, inner...))
+	wantError(t, err, millrace.ErrCorrupt, "the checksum of the variable's 5 bytes does not match")
 }
 
 // E16.

@@ -98,7 +98,7 @@ func (w *canonicalWriter) entry(parts []part, m *messageType) {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.num == num })
 		if i < 0 {
 			field := m.field(num)
-			w.value(part{num: num, field: field, value: wireField{num: num, wire: field.wire}})
+			w.value(part{num: num, field: field, value: wireField{wire: field.wire}})
 			continue
 		}
 		w.value(parts[i])

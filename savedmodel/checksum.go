@@ -2,6 +2,7 @@ package savedmodel
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
@@ -28,15 +29,8 @@ func checkSums(f io.ReaderAt, name string, entries []bundleEntry) error {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	_ = group.Wait() // errs has the errors, in the order of the file
+	return cmp.Or(errs...)
 }
 
 // checkSum compares the checksum of one tensor.
@@ -56,7 +50,7 @@ func checkSum(f io.ReaderAt, name string, e bundleEntry) error {
 		return failIO(name, s.err)
 	}
 	if !ok || s.left != 0 || maskCRC(s.sum) != e.crc {
-		err := corrupt(name, e.offset, "the checksum of the variable's %d bytes does not match", e.Bytes)
+		err := corruptAt(name, e.offset, "the checksum of the variable's %d bytes does not match", e.Bytes)
 		err.Tensor = e.Name
 		return err
 	}

@@ -50,9 +50,16 @@ func failIO(file string, err error) error {
 }
 
 // corrupt returns an error about a file whose bytes are damaged.
-func corrupt(file string, offset int64, format string, args ...any) *millrace.Error {
+func corrupt(file, format string, args ...any) *millrace.Error {
 	e := failAt(file, format, args...)
-	e.Err, e.Offset = millrace.ErrCorrupt, offset
+	e.Err = millrace.ErrCorrupt
+	return e
+}
+
+// corruptAt is corrupt with the place of the damage.
+func corruptAt(file string, offset int64, format string, args ...any) *millrace.Error {
+	e := corrupt(file, format, args...)
+	e.Offset = offset
 	return e
 }
 

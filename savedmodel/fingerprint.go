@@ -29,8 +29,8 @@ func (r *reader) checkFingerprint(data []byte) (bool, error) {
 		return false, err
 	}
 	var walk wireCheck
-	if err := walk.check(b, 0, fingerprintType(), 0); err != nil {
-		return false, corrupt(name, -1, "not a fingerprint: %v", err)
+	if err := walk.whole(b, fingerprintType()); err != nil {
+		return false, corrupt(name, "not a fingerprint: %v", err)
 	}
 	model, index, producer := parseFingerprint(b)
 	if producer < 1 {
@@ -76,11 +76,9 @@ func (r *reader) checkIndexFingerprint(want uint64) error {
 
 // mismatch is the error for a file that is not the one TensorFlow wrote.
 func (r *reader) mismatch(name string) error {
-	e := corrupt(filepath.Join(r.dir, name), -1,
+	return corrupt(filepath.Join(r.dir, name),
 		"it does not match the checksum in %s: it is damaged or was edited; save the model again, or remove %s if the edit is meant",
 		fingerprintName, fingerprintName)
-	e.Class = millrace.ErrModel
-	return e
 }
 
 // Refingerprint returns a model's fingerprint.pb for another index of variables:

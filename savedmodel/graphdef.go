@@ -37,7 +37,7 @@ func ReadMetaGraph(file string, o *Options) (metaGraph, graphDef []byte, err err
 		return nil, nil, err
 	}
 	var walk wireCheck
-	if err := r.wireError(walk.check(data, 0, metaGraphType(), 0)); err != nil {
+	if err := r.wireError(walk.whole(data, metaGraphType())); err != nil {
 		return nil, nil, err
 	}
 	metaGraph = canonical(data, metaGraphType())
@@ -61,7 +61,7 @@ func CheckGraph(name string, def []byte, o *Options) ([]byte, error) {
 // canonical form.
 func (r *reader) checkGraphDef(def []byte) ([]byte, error) {
 	var walk wireCheck
-	if err := r.wireError(walk.check(def, 0, graphDefType(), 0)); err != nil {
+	if err := r.wireError(walk.whole(def, graphDefType())); err != nil {
 		return nil, err
 	}
 	def = canonical(def, graphDefType())

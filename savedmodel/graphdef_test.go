@@ -1,6 +1,9 @@
 package savedmodel
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -77,5 +80,69 @@ func TestReadGraphCut(t *testing.T) {
 	}
 	if _, err := ReadGraph(file, &Options{SHA256: "00"}); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), "pinned") {
 		t.Errorf("another pin: %v", err)
+	}
+}
+
+// A graph in a file is judged as one in memory, within limits, and what is returned
+// is what was judged.
+func TestReadGraph(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "graph.pb")
+	def := marshal(t, &tfproto.GraphDef{Node: []*tfproto.NodeDef{node("x", "Placeholder"), node("y", "Neg", "x")}})
+	loose := append(number(3, 0), def...) // a version of 0, which is left out
+	writeFile(t, file, loose)
+	got, err := ReadGraph(file, &Options{MaxBytes: int64(len(loose)), MaxNodes: 2})
+	if err != nil || !bytes.Equal(got, canonical(def, graphDefType())) || bytes.Equal(got, loose) {
+		t.Errorf("%x, %v", got, err)
+	}
+	_, err = ReadGraph(file, &Options{MaxBytes: int64(len(loose)) - 1})
+	wantError(t, err, millrace.ErrLimit, file)
+	_, err = ReadGraph(file, &Options{MaxNodes: 1})
+	wantError(t, err, millrace.ErrLimit, file, "more than 1 nodes")
+	for name, tt := range map[string]struct {
+		def  []byte
+		want string
+	}{
+		"text":      {[]byte("node {}"), "not a GraphDef: in GraphDef: "},
+		"cut":       {def[:len(def)-1], "graph.pb ends too early or is damaged: in GraphDef: field 1 is cut off"},
+		"recursion": {marshal(t, &tfproto.GraphDef{Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{functionOf("f", nil, called("c", "f"))}}}), `function "f" calls itself`},
+		"unsafe":    {marshal(t, &tfproto.GraphDef{Node: []*tfproto.NodeDef{constant("x", "/x"), node("y", "ReadFile", "x")}}), `operation "ReadFile" (node "y"), which is in the graph`},
+	} {
+		writeFile(t, file, tt.def)
+		_, err := ReadGraph(file, nil)
+		wantError(t, err, millrace.Class(""), tt.want)
+		if _, again := CheckGraph(file, tt.def, nil); again == nil || again.Error() != err.Error() && name != "unsafe" {
+			t.Errorf("%s: in memory: %v", name, again)
+		}
+	}
+	_, err = ReadGraph(filepath.Join(dir, "none"), nil)
+	wantError(t, err, millrace.ErrModel, "there is no such file")
+}
+
+// A MetaGraphDef is returned with the graph in it that was judged.
+func TestReadMetaGraph(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "model.meta")
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")}).MetaGraphs[0]
+	def := marshal(t, m)
+	writeFile(t, file, append(number(99, 7), def...))
+	sum := sha256.Sum256(append(number(99, 7), def...))
+	whole, graphDef, err := ReadMetaGraph(file, &Options{SHA256: hex.EncodeToString(sum[:])})
+	if err != nil || !bytes.Equal(whole, canonical(def, metaGraphType())) || !bytes.Equal(graphDef, canonical(marshal(t, m.GraphDef), graphDefType())) {
+		t.Errorf("%x, %x, %v", whole, graphDef, err)
+	}
+	_, _, err = ReadMetaGraph(file, &Options{SHA256: hex.EncodeToString(sum[:31]) + "00"})
+	wantError(t, err, millrace.ErrModel, file, "pinned is")
+	_, _, err = ReadMetaGraph(file+".none", nil)
+	wantError(t, err, millrace.ErrModel, "there is no such file")
+	m.GraphDef.Node = append(m.GraphDef.Node, node("r", "ReadFile", "x"))
+	bad := marshal(t, m)
+	m.GraphDef = nil
+	for want, def := range map[string][]byte{
+		`operation "ReadFile"`: bad, "it has no graph": marshal(t, m),
+		"not a MetaGraphDef: in MetaGraphDef: ": []byte("meta_info_def {}"), "model.meta ends too early": bad[:len(bad)-1], "model.meta is empty": nil,
+	} {
+		writeFile(t, file, def)
+		_, _, err := ReadMetaGraph(file, nil)
+		wantError(t, err, millrace.Class(""), want)
 	}
 }

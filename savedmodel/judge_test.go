@@ -72,6 +72,13 @@ func TestJudge(t *testing.T) {
 		return f
 	}
 	bad, harmless := wrapper("bad", "ReadFile"), wrapper("harmless", "Identity")
+	defaults, attributes, calls := functionOf("defaults", nil), functionOf("attributes", nil), functionOf("calls", nil)
+	defaults.Signature.Attr = []*tfproto.OpDef_AttrDef{{Name: "f", Type: "func", DefaultValue: fn("ReadFile")}}
+	attributes.Attr = map[string]*tfproto.AttrValue{"x": fn("ReadFile")}
+	calls.Attr = map[string]*tfproto.AttrValue{"x": fn("bad")}
+	cache := functionOf("cache", []string{"n"}, node("c", "CacheDataset", "n", "n"))
+	branch := with(with(node("b", "If", "x", "none"), "then_branch", fn("cache")), "else_branch", fn("cache"))
+	cases := with(node("b", "StatelessCase", "x", "name"), "branches", list("cache", "cache"))
 	tests := []struct {
 		name  string
 		model *tfproto.SavedModel
@@ -103,6 +110,25 @@ func TestJudge(t *testing.T) {
 			functionOf("cache", []string{"n"}, node("c", "CacheDataset", "n", "n"))), "CacheDataset"},
 		{"cache without a name, by its caller", graph(nodes(constant("none", ""), node("y", "Identity", "x", "^a"), called("a", "cache", "none")),
 			functionOf("cache", []string{"n"}, node("i", "Identity", "n"), node("c", "CacheDataset", "n", "i:output:0"))), ""},
+		{"a shared name and no function", graph(nodes(with(node("y", "Identity", "x"), "_later", fn("")))), ""},
+		{"bound to itself", graph(nodes(with(node("y", "Identity", "x", "^c"), "T", text("")), constant("none", ""), with(called("c", "cache", "none"), "g", fn("cache"))),
+			functionOf("cache", []string{"n"}, node("c", "CacheDataset", "n", "n"))), "CacheDataset"},
+		{"in the default of an attribute", graph(nodes(node("y", "Identity", "x")), defaults), `operation "ReadFile" (an attribute of function "defaults"), which is in the graph`},
+		{"in an attribute of the function", graph(nodes(node("y", "Identity", "x")), attributes), `operation "ReadFile" (an attribute of function "attributes")`},
+		{"called by an attribute of the function", graph(nodes(node("y", "Identity", "x")), calls, bad), `function "bad"`},
+		{"print to the log by default", graph(nodes(node("y", "Identity", "x", "^p"), node("p", "PrintV2", "x"))), ""},
+		{"print where a caller says", graph(nodes(node("y", "Identity", "x", "^p"), with(node("p", "PrintV2", "x"), "output_stream", fn("harmless"))), harmless), "PrintV2"},
+		{"descriptors by default", graph(nodes(node("y", "DecodeProtoV2", "x"))), ""},
+		{"descriptors of nowhere", graph(nodes(with(node("y", "DecodeProtoV2", "x"), "descriptor_source", text("")))), ""},
+		{"descriptors of a number", graph(nodes(with(node("y", "DecodeProtoV2", "x"), "descriptor_source", &tfproto.AttrValue{Value: &tfproto.AttrValue_I{I: 1}}))), "DecodeProtoV2"},
+		{"no vocabulary file", graph(nodes(node("y", "Identity", "x", "^v"), node("v", "FixedUnigramCandidateSampler", "x"))), ""},
+		{"a vocabulary file of no name", graph(nodes(node("y", "Identity", "x", "^v"), with(node("v", "FixedUnigramCandidateSampler", "x"), "vocab_file", text("")))), ""},
+		{"a module of another type", graph(nodes(node("y", "Identity", "x", "^v"), with(node("v", "XlaCallModule", "x"), "module", fn("harmless"))), harmless), "XlaCallModule"},
+		{"cache of two names", graph(nodes(node("y", "Identity", "x", "^c"), constant("none", "", ""), node("c", "CacheDataset", "x", "none"))), "CacheDataset"},
+		{"cache without a name in a branch", graph(nodes(constant("none", ""), node("y", "Identity", "x"), branch), cache), ""},
+		{"cache in one of the cases", graph(nodes(constant("none", ""), constant("name", "/x"), node("y", "Identity", "x"), cases), cache), "CacheDataset"},
+		{"cache for a condition alone", graph(nodes(node("y", "Identity", "x"), with(node("b", "If", "x"), "then_branch", fn("cache"))), cache), "CacheDataset"},
+		{"cache for no condition", graph(nodes(node("y", "Identity", "x"), with(node("b", "If"), "then_branch", fn("cache"))), cache), "CacheDataset"},
 		{"restore in a signature", graph(nodes(node("y", "RestoreV2", "x", "x", "x"))), "RestoreV2"},
 		{"table from an argument that nothing gives", graph(nodes(node("y", "Identity", "x")),
 			functionOf("f", []string{"t", "path"}, node("i", "Identity", "path"), node("n", "InitializeTableFromTextFileV2", "t", "i:output:0"))), ""},
@@ -198,6 +224,44 @@ func TestInitOperation(t *testing.T) {
 	m.MetaGraphs[0].SignatureDef[initSignature] = &tfproto.SignatureDef{}
 	_, err := readGraph(t, m, nil)
 	wantError(t, err, millrace.ErrModel, initSignature) // TensorFlow dies of this one
+
+	named := func(key, node string) map[string]*tfproto.TensorInfo {
+		return map[string]*tfproto.TensorInfo{key: {Encoding: &tfproto.TensorInfo_Name{Name: node}}}
+	}
+	for key, op := range map[string]string{"another": "init", initSignature: ""} {
+		m.MetaGraphs[0].SignatureDef[initSignature] = &tfproto.SignatureDef{Outputs: named(key, op)}
+		_, err = readGraph(t, m, nil)
+		wantError(t, err, millrace.ErrModel, "does not name the operation to run at load")
+	}
+	m.MetaGraphs[0].SignatureDef[initSignature].Outputs = named(initSignature, "init")
+	_, err = readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrUnsafeModel, "the init operation", `"WriteFile"`)
+}
+
+// The signature says what runs at load, then one collection, then the other.
+func TestWhichInitOperation(t *testing.T) {
+	group := func(name string) *tfproto.CollectionDef {
+		return &tfproto.CollectionDef{Kind: &tfproto.CollectionDef_NodeList_{NodeList: &tfproto.CollectionDef_NodeList{Value: []string{name}}}}
+	}
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("a", "NoOp"), node("b", "NoOp"), node("c", "NoOp")})
+	g := m.MetaGraphs[0]
+	g.CollectionDef = map[string]*tfproto.CollectionDef{mainCollection: group("b"), legacyInitGroup: group("c")}
+	g.SignatureDef[initSignature] = &tfproto.SignatureDef{Outputs: map[string]*tfproto.TensorInfo{initSignature: {Encoding: &tfproto.TensorInfo_Name{Name: "a:0"}}}}
+	g.SignatureDef[trainSignature] = g.SignatureDef[initSignature]
+	check := func(want string) {
+		t.Helper()
+		read, err := readGraph(t, m, nil)
+		if err != nil || read.Program().InitOp != want || len(read.Signatures) != 1 {
+			t.Errorf("it runs %q, want %q, signatures %v, %v", read.Program().InitOp, want, read.Signatures, err)
+		}
+	}
+	check("a")
+	delete(g.SignatureDef, initSignature)
+	check("b")
+	delete(g.CollectionDef, mainCollection)
+	check("c")
+	delete(g.CollectionDef, legacyInitGroup)
+	check("")
 }
 
 // E07: functions that TensorFlow would follow until its stack ends.
@@ -220,6 +284,8 @@ func TestFunctionCalls(t *testing.T) {
 	if _, err := readGraph(t, chain(maxFunctionDepth), nil); err != nil {
 		t.Errorf("%d functions deep: %v", maxFunctionDepth, err)
 	}
+	_, err = readGraph(t, chain(maxFunctionDepth+1), nil)
+	wantError(t, err, millrace.ErrLimit, `functions call each other more than 256 deep, below "f0"`)
 	_, err = readGraph(t, chain(10_000), nil)
 	wantError(t, err, millrace.ErrModel, "more than 256 deep")
 }
@@ -255,16 +321,26 @@ func TestLethalNodes(t *testing.T) {
 		_, err = readGraph(t, graph([]*tfproto.NodeDef{count(node("y", "f", "x"), v)}, many), nil)
 		wantError(t, err, millrace.ErrLimit, `node "y" ("f")`)
 	}
+	for v, want := range map[int64]bool{0: true, maxOutputs: true, maxOutputs + 1: false} {
+		_, err := readGraph(t, graph([]*tfproto.NodeDef{node("y", "Identity", "x"), count(node("j", "StringJoin", "x"), v)}), nil)
+		if (err == nil) != want {
+			t.Errorf("%d inputs: %v", v, err)
+		}
+	}
 	loop := func(inputs ...string) *tfproto.SavedModel {
 		return graph([]*tfproto.NodeDef{node("a", "Enter", "x"), node("b", "Enter", "x"), node("y", "Merge", inputs...), node("n", "NextIteration", "y")})
 	}
+	references := graph([]*tfproto.NodeDef{node("a", "RefEnter", "x"), node("b", "RefEnter", "x"), node("m", "RefMerge", "a", "n", "b"),
+		node("n", "RefNextIteration", "m"), node("y", "Identity", "x")})
+	_, err := readGraph(t, references, nil)
+	wantError(t, err, millrace.ErrModel, `node "m" ("RefMerge") begins a loop that is entered in 2 places`)
 	if _, err := readGraph(t, loop("a", "n"), nil); err != nil {
 		t.Errorf("a loop: %v", err)
 	}
 	if _, err := readGraph(t, loop("a", "b"), nil); err != nil {
 		t.Errorf("no loop: %v", err)
 	}
-	_, err := readGraph(t, loop("a", "n", "b"), nil)
+	_, err = readGraph(t, loop("a", "n", "b"), nil)
 	wantError(t, err, millrace.ErrModel, `node "y" ("Merge") begins a loop that is entered in 2 places`)
 }
 

@@ -107,7 +107,7 @@ func (r *reader) checkFile(data []byte) (fingerprinted bool, err error) {
 		return false, err
 	}
 	var walk wireCheck
-	if err := r.wireError(walk.check(data, 0, savedModelType(), 0)); err != nil {
+	if err := r.wireError(walk.whole(data, savedModelType())); err != nil {
 		return false, err
 	}
 	fingerprinted, err = r.checkFingerprint(data)

@@ -41,6 +41,8 @@ func TestRefusedGraphs(t *testing.T) {
 	withGradient := with(node("n", "NoOp"), wrapper("bad", "ReadFile"), functionOf("f", []string{"in"}, node("n", "Identity", "in")))
 	withGradient.MetaGraphs[0].GraphDef.Library.Gradient = []*tfproto.GradientDef{{FunctionName: "f", GradientFunc: "bad"}}
 	unnamed := with(node("n", "NoOp"), functionOf("", nil))
+	undeclared := attributed("type", "T")
+	undeclared.NodeDef[0].Attr["x"] = placeholder("B")
 	for _, tt := range []struct {
 		name  string
 		model *tfproto.SavedModel
@@ -52,12 +54,18 @@ func TestRefusedGraphs(t *testing.T) {
 		{"a reference to a resource", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE_REF})), nil, "a constant of dtype resource"},
 		{"a variant", with(constantOf("c", variant("dataset"))), nil, `a constant of dtype variant that holds "dataset"`},
 		{"a list of tensors", with(constantOf("c", variant("tensorflow::TensorList"))), nil, ""},
+		{"one content", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING, TensorContent: []byte("b")})), nil, ""},
 		{"two contents", with(constantOf("c", strings2)), nil, two},
 		{"an attribute of the graph", with(&tfproto.NodeDef{Name: "n", Op: "NoOp", Attr: map[string]*tfproto.AttrValue{"A": placeholder("A")}}), nil, `node "n" leaves attribute "A" to a caller`},
 		{"a function left to callers", with(node("n", "NoOp"), attributed("func", "f")), nil, `node "n" of function "f" leaves attribute "A" to the function's callers`},
 		{"functions left to callers", with(node("n", "NoOp"), attributed("list(func)", "f")), nil, `leaves attribute "A"`},
 		{"a type left to callers", with(node("n", "NoOp"), attributed("type", "T")), nil, ""},
 		{"types left to callers", with(node("n", "NoOp"), attributed("list(type)", "T")), nil, ""},
+		{"a number left to callers", with(node("n", "NoOp"), attributed("int", "N")), nil, ""},
+		{"numbers left to callers", with(node("n", "NoOp"), attributed("list(float)", "x")), nil, ""},
+		{"a truth value left to callers", with(node("n", "NoOp"), attributed("bool", "x")), nil, ""},
+		{"a shape left to callers", with(node("n", "NoOp"), attributed("shape", "x")), nil, ""},
+		{"what the function does not declare", with(node("n", "NoOp"), undeclared), nil, `leaves attribute "B"`},
 		{"a text left to callers", with(node("n", "NoOp"), attributed("string", "x")), nil, `leaves attribute "A"`},
 		{"a node without a name", with(&tfproto.NodeDef{Op: "NoOp"}), nil, "a node has no name"},
 		{"a function without a name", unnamed, nil, "a function has no name"},

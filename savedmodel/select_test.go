@@ -103,6 +103,15 @@ func TestUnchecked(t *testing.T) {
 	_, err = Read(filepath.Join(models, "recursive"), &Options{Unchecked: true})
 	wantError(t, err, millrace.ErrModel, "calls itself") // it would crash TensorFlow
 
+	lethal := graph([]*tfproto.NodeDef{with(node("y", "StringJoin", "x"), "N", &tfproto.AttrValue{Value: &tfproto.AttrValue_I{I: 1 << 40}})})
+	_, err = readGraph(t, lethal, &Options{Unchecked: true})
+	wantError(t, err, millrace.ErrLimit, `attribute "N" is `) // so would this one
+	resource := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE})})
+	odd, err := readGraph(t, resource, &Options{Unchecked: true})
+	if err != nil || len(odd.Refused) != 1 || !strings.Contains(odd.Refused[0].Error(), "a constant of dtype resource") {
+		t.Errorf("refused: %v, %v", odd, err)
+	}
+
 	dir := bare(t, "linear")
 	outside := filepath.Join(t.TempDir(), "outside")
 	index := filepath.Join(dir, indexName)
@@ -124,4 +133,11 @@ func TestUnchecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	stage.Close()
+
+	other := copyModel(t, "linear")
+	writeFile(t, filepath.Join(other, fingerprintName), readFile(t, filepath.Join(models, "constant", fingerprintName)))
+	changed, err := Read(other, &Options{Unchecked: true})
+	if err != nil || changed.Fingerprinted || len(changed.Refused) != 1 || !strings.Contains(changed.Refused[0].Error(), "does not match the checksum") {
+		t.Errorf("with another fingerprint: %+v, %v", changed, err)
+	}
 }

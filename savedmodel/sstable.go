@@ -70,18 +70,18 @@ func readTable(file string, data []byte) ([]tableEntry, error) {
 	}
 	for i := 1; i < len(entries); i++ {
 		if entries[i-1].key >= entries[i].key {
-			return nil, t.corrupt(-1, "its keys are not in order")
+			return nil, corrupt(t.file, "it is damaged: its keys are not in order")
 		}
 	}
 	if t.used != int64(len(data))-footerSize {
-		return nil, t.corrupt(-1, "its blocks hold %d bytes, not %d", t.used, int64(len(data))-footerSize)
+		return nil, corrupt(t.file, "it is damaged: its blocks hold %d bytes, not %d", t.used, int64(len(data))-footerSize)
 	}
 	return entries, nil
 }
 
 // corrupt is an error about a place in the table.
 func (t *table) corrupt(offset int64, format string, args ...any) error {
-	return corrupt(t.file, offset, "it is damaged: "+format, args...)
+	return corruptAt(t.file, offset, "it is damaged: "+format, args...)
 }
 
 // handle is the place of a block.

@@ -38,7 +38,10 @@ type mapKey struct {
 	number uint64
 }
 
-// check reports whether b, which starts at offset base, is a well-formed m.
+// whole reports whether b is a well-formed m.
+func (c *wireCheck) whole(b []byte, m *messageType) error { return c.check(b, 0, m, 0) }
+
+// check is whole for a message that starts at offset base, in depth others.
 func (c *wireCheck) check(b []byte, base int64, m *messageType, depth int) error {
 	if depth > maxMessageDepth {
 		return &wireError{offset: base, message: m.name, what: fmt.Sprintf("messages nest deeper than %d", maxMessageDepth)}

@@ -2,6 +2,7 @@ package savedmodel
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestWireCheck(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var w wireCheck
-			err := w.check(tt.data, 0, savedModelType(), 0)
+			err := w.whole(tt.data, savedModelType())
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -68,7 +69,7 @@ func TestWireCheck(t *testing.T) {
 func TestWireCheckNotesUnknownFields(t *testing.T) {
 	var w wireCheck
 	data := message(2, message(2, number(99, 1)))
-	if err := w.check(data, 0, savedModelType(), 0); err != nil || w.unknown == nil || w.unknown.message != "GraphDef" {
+	if err := w.whole(data, savedModelType()); err != nil || w.unknown == nil || w.unknown.message != "GraphDef" {
 		t.Errorf("got %v, %v", err, w.unknown)
 	}
 }
@@ -112,6 +113,8 @@ func TestCanonicalForms(t *testing.T) {
 		{"empty text left out", &tfproto.NodeDef{}, message(1), nil},
 		{"numbers one by one", &tfproto.AttrValue_ListValue{}, attr(number(3, 1), number(3, 2)), message(3, []byte{1, 2})},
 		{"numbers in two packs", &tfproto.AttrValue_ListValue{}, attr(message(3, []byte{1}), number(3, 2), message(3)), message(3, []byte{1, 2})},
+		{"a number of too many bits, alone", &tfproto.AttrValue_ListValue{}, number(6, 1<<32|7), message(6, []byte{7})},
+		{"a number of too many bits in a pack", &tfproto.AttrValue_ListValue{}, message(6, binary.AppendUvarint(nil, 1<<32|7)), message(6, []byte{7})},
 		{"empty pack", &tfproto.AttrValue_ListValue{}, message(3), nil},
 		{"floats", &tfproto.AttrValue_ListValue{}, attr(append(protowire.AppendTag(nil, 4, protowire.Fixed32Type), 1, 2, 3, 4)), message(4, []byte{1, 2, 3, 4})},
 		{"unknown", &tfproto.NodeDef{}, attr(number(99, 1), message(1, []byte("n"))), message(1, []byte("n"))},
@@ -129,6 +132,16 @@ func TestCanonicalForms(t *testing.T) {
 	}
 }
 
+// A checksum covers fields of unknown numbers behind those that are known, as they
+// came.
+func TestOrderOfUnknownFields(t *testing.T) {
+	in := bytes.Join([][]byte{number(1, 5), number(3, 1), message(2, number(1, 4))}, nil)
+	want := bytes.Join([][]byte{message(2, number(1, 4)), number(3, 1), number(1, 5)}, nil)
+	if got := ordered(in, typeOf(&tfproto.TensorShapeProto{})()); !bytes.Equal(got, want) {
+		t.Errorf("ordered(%x)\n got %x\nwant %x", in, got, want)
+	}
+}
+
 // What the walk accepts, protobuf's own parser has to accept.
 func FuzzWireCheck(f *testing.F) {
 	for _, name := range []string{"constant", "vocab", "graph_v1"} {
@@ -136,18 +149,18 @@ func FuzzWireCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var w wireCheck
-		if w.check(data, 0, savedModelType(), 0) != nil {
+		if w.whole(data, savedModelType()) != nil {
 			return
 		}
 		if err := proto.Unmarshal(data, &tfproto.SavedModel{}); err != nil {
 			t.Fatalf("accepted, but protobuf says %v", err)
 		}
 		o := ordered(data, savedModelType())
-		if len(o) != len(data) || w.check(o, 0, savedModelType(), 0) != nil || !bytes.Equal(ordered(o, savedModelType()), o) {
+		if len(o) != len(data) || w.whole(o, savedModelType()) != nil || !bytes.Equal(ordered(o, savedModelType()), o) {
 			t.Fatal("its ordered form is another model")
 		}
 		c := canonical(data, savedModelType())
-		if w.check(c, 0, savedModelType(), 0) != nil || !bytes.Equal(canonical(c, savedModelType()), c) {
+		if w.whole(c, savedModelType()) != nil || !bytes.Equal(canonical(c, savedModelType()), c) {
 			t.Fatal("its canonical form has another canonical form")
 		}
 		var direct, again tfproto.SavedModel

@@ -1,0 +1,75 @@
+package savedmodel
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"millrace"
+	"millrace/internal/tfproto"
+)
+
+// assetOf makes an AssetFileDef.
+func assetOf(tensor, file string) *tfproto.AssetFileDef {
+	return &tfproto.AssetFileDef{TensorInfo: &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: tensor}}, Filename: file}
+}
+
+// TensorFlow 1 lists assets in a collection, which counts if the graph lists none
+// elsewhere.
+func TestAssetsInACollection(t *testing.T) {
+	value, err := proto.Marshal(assetOf("a:0", "words.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := func(values ...[]byte) *tfproto.SavedModel {
+		list := &tfproto.CollectionDef_AnyList{}
+		for _, v := range values {
+			list.Value = append(list.Value, &anypb.Any{TypeUrl: "type.googleapis.com/tensorflow.AssetFileDef", Value: v})
+		}
+		m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("a", "Placeholder"), node("b", "Placeholder")})
+		m.MetaGraphs[0].CollectionDef = map[string]*tfproto.CollectionDef{
+			assetsCollection: {Kind: &tfproto.CollectionDef_AnyList_{AnyList: list}},
+			"another":        {Kind: &tfproto.CollectionDef_AnyList_{AnyList: list}},
+		}
+		return m
+	}
+	m, err := readGraph(t, model(value), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Program().Assets; !slices.Equal(got, []Asset{{"a:0", "assets/words.txt"}}) {
+		t.Errorf("assets %v", got)
+	}
+	both := model(value)
+	both.MetaGraphs[0].AssetFileDef = []*tfproto.AssetFileDef{assetOf("b:0", "z"), assetOf("b:0", "a"), assetOf("a:0", "z")}
+	if m, err = readGraph(t, both, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Program().Assets; !slices.Equal(got, []Asset{{"a:0", "assets/z"}, {"b:0", "assets/a"}, {"b:0", "assets/z"}}) {
+		t.Errorf("assets %v", got)
+	}
+	_, err = readGraph(t, model(value, value[:len(value)-1]), nil)
+	wantError(t, err, millrace.ErrTruncated, "in AssetFileDef: field 2 is cut off")
+}
+
+// An asset that cannot be opened is said to be one.
+func TestOddAsset(t *testing.T) {
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")})
+	m.MetaGraphs[0].AssetFileDef = []*tfproto.AssetFileDef{assetOf("x:0", "words")}
+	dir := t.TempDir()
+	writeModel(t, dir, m)
+	writeFile(t, filepath.Join(dir, "assets/words/one"), nil)
+	_, err := Read(dir, nil)
+	wantError(t, err, millrace.ErrModel, "assets/words: the asset: not a regular file")
+	remove(t, filepath.Join(dir, "assets/words"))
+	writeFile(t, filepath.Join(dir, "assets/words"), nil)
+	if _, err := Read(dir, nil); err != nil {
+		t.Error(err)
+	}
+	m.MetaGraphs[0].AssetFileDef[0] = assetOf("^x", "words")
+	_, err = readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, `asset "words": the graph has no tensor "^x"`)
+}
