@@ -3,8 +3,11 @@ package rest
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -31,6 +34,34 @@ func FuzzScanner(f *testing.F) {
 		}
 		if valid := json.Valid(text); accepted != valid {
 			t.Errorf("%q: accepted %v (%v), encoding/json says %v", text, accepted, err, valid)
+		}
+	})
+}
+
+// FuzzDecimal compares what parseDecimal returns, and the element of 32 bits, with
+// strconv.
+func FuzzDecimal(f *testing.F) {
+	for _, text := range []string{
+		"0", "-0", "0.1", "-12.5e-3", "1E+22", "9007199254740993", "9007199254740992.0", "16777217", "16777217.0000000001", "1e-22", "0.00000000000000000000001",
+		"01", "1.", "1e", ".5", "3.4028235e38", "1e5x", "8388608.5", "0.30000001192092896", "123456789012345678", "0.6369616873214543", "1234567890123456789e22", "0.9999999701976776123", "16777217.00000000001",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, n, exact := parseDecimal([]byte(text))
+		if n == 0 {
+			return
+		}
+		if want, err := strconv.ParseFloat(text[:n], 64); err != nil || exact && v != want || math.Signbit(v) != math.Signbit(want) || numberLength([]byte(text)) != n {
+			t.Errorf("%q: got %v of %d bytes, want %v, %v", text, v, n, want, err)
+		}
+		b := newBuilder(tfbridge.Float)
+		if !b.decimal(&scanner{text: []byte(text)}) {
+			return // left to strconv
+		}
+		want, err := strconv.ParseFloat(text[:n], 32)
+		if got := math.Float32frombits(binary.NativeEndian.Uint32(b.raw)); err != nil || got != float32(want) {
+			t.Errorf("%q as float32: got %v, want %v, %v", text[:n], got, want, err)
 		}
 	})
 }

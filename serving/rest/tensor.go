@@ -20,9 +20,6 @@ type builder struct {
 	texts []string
 }
 
-// firstAllocation is how many bytes of elements a builder begins with at most.
-const firstAllocation = 4096
-
 // newBuilder returns a builder of a data type.
 func newBuilder(dt tfbridge.DataType) *builder { return &builder{dtype: dt, rank: -1} }
 
@@ -43,10 +40,15 @@ func (b *builder) add(s *scanner, level int) error {
 	if len(b.shape) <= level {
 		b.shape = append(b.shape, -1)
 	}
-	n, err := s.list(func(int) error { return b.add(s, level+1) })
+	simple := 0
+	n, err := s.list(func(int) error {
+		simple += b.decimals(s, level+1)
+		return b.add(s, level+1)
+	})
 	if err != nil {
 		return err
 	}
+	n += simple
 	if n == 0 && b.rank < 0 {
 		b.rank = level + 1
 	}
@@ -90,15 +92,13 @@ func (b *builder) element(s *scanner) error {
 	case b.dtype == tfbridge.String || c == '{' || c == '"':
 		return s.errorf("JSON Value %s is not of expected type: %v", s.shown(), b.dtype)
 	}
+	if b.decimal(s) {
+		return nil
+	}
 	start := s.at
 	text, err := s.scalar()
 	if err != nil {
 		return err
-	}
-	if b.raw == nil {
-		// A number takes two bytes of text at least. What a body promises is no
-		// reason to allocate much.
-		b.raw = make([]byte, 0, min(b.dtype.Size()*(1+len(s.text[start:])/2), firstAllocation))
 	}
 	if ok := b.append(string(text)); !ok {
 		s.at = start

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -48,6 +49,17 @@ type modelServer struct {
 // runs dozens of times a second, and takes a tenth of the processors.
 const serveGCPercent = 400
 
+// spreadProcessors has Go run twice as many goroutines at a time as there are
+// processors, unless the environment says how many. A run of a model is a call into C, which
+// keeps its place among them until the scheduler notices, after up to 10 ms. With one
+// place for each processor, runs take all of them, and requests that have arrived
+// are not read meanwhile.
+func spreadProcessors() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
+	}
+}
+
 // serve serves models until ctx ends, and then drains.
 func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	if os.Getenv("GOGC") == "" {
@@ -87,6 +99,7 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.models.Close()) }()
+	spreadProcessors() // batching has counted them
 	if err := s.listen(); err != nil {
 		return errors.Join(err, s.drain())
 	}
