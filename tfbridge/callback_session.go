@@ -79,14 +79,20 @@ func (c *Call) Go(name string, fn func(ctx context.Context)) {
 }
 
 func (s *sessionCalls) run(name string, fn func(ctx context.Context)) {
-	w := &work{name: name}
-	s.mu.Lock()
-	s.work[w] = true
-	s.mu.Unlock()
+	w := s.begin(name)
 	go func() {
 		defer s.done(w)
 		fn(s.ctx)
 	}()
+}
+
+// begin adds work. The caller ends it with done.
+func (s *sessionCalls) begin(name string) *work {
+	w := &work{name: name}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.work[w] = true
+	return w
 }
 
 // done removes work that has ended.
@@ -161,17 +167,114 @@ type CallFunc func(ctx context.Context, args []*Tensor) ([]*Tensor, error)
 func Blocking(fn CallFunc) func(*Call) {
 	return func(c *Call) {
 		c.keepArgs = true
-		c.Go(c.fn.name, func(ctx context.Context) {
-			defer closeAll(c.args)
-			stop := context.AfterFunc(ctx, func() { c.Fail(millrace.Canceled(ctx, "")) })
-			defer stop()
-			results, err := c.fn.try(ctx, fn, c.args)
-			if err != nil {
-				c.Fail(err)
-				return
-			}
-			c.Return(results...)
-		})
+		c.Go(c.fn.name, func(context.Context) { c.serve(fn) })
+	}
+}
+
+// serve calls fn, ends the call with what it returns and closes the arguments.
+// When the session is closed the call ends before.
+func (c *Call) serve(fn CallFunc) {
+	defer closeAll(c.args)
+	ctx := c.session.ctx
+	stop := context.AfterFunc(ctx, func() { c.Fail(millrace.Canceled(ctx, "")) })
+	defer stop()
+	defer func() { // a call that has ended does not mind
+		c.Fail(millrace.Errorf(millrace.ErrInternal, "Go function %q ended its goroutine", c.fn.name))
+	}()
+	results, err := c.fn.try(ctx, fn, c.args)
+	if err != nil {
+		c.Fail(err)
+		return
+	}
+	c.Return(results...)
+}
+
+// Limited is [Blocking] with at most n calls at a time, of all sessions
+// together; n must be 1 or more. Further calls wait in a queue, first come first
+// served, and hold neither a goroutine nor a thread. When their session is
+// closed they end at once.
+func Limited(n int, fn CallFunc) func(*Call) {
+	q := &callQueue{limit: n, fn: fn}
+	return q.add
+}
+
+// callQueue serves calls by a limited number of goroutines, which end when no
+// call is left.
+type callQueue struct {
+	limit int
+	fn    CallFunc
+
+	mu      sync.Mutex
+	serving int
+	waiting []*queuedCall
+}
+
+// queuedCall is a call that waits. stop ends the watch on its session.
+type queuedCall struct {
+	*Call
+	stop func() bool
+}
+
+// add serves a call as soon as a goroutine is free.
+func (q *callQueue) add(c *Call) {
+	c.keepArgs = true
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.serving < q.limit {
+		q.serving++
+		go q.serve(c)
+		return
+	}
+	waiting := &queuedCall{Call: c}
+	waiting.stop = context.AfterFunc(c.session.ctx, func() { q.abandon(waiting) })
+	q.waiting = append(q.waiting, waiting)
+}
+
+// serve serves a call, and then those that wait.
+func (q *callQueue) serve(c *Call) {
+	defer func() {
+		if c != nil { // the function ended this goroutine
+			go q.serve(q.next())
+		}
+	}()
+	for ; c != nil; c = q.next() {
+		q.serveOne(c)
+	}
+}
+
+// serveOne serves a call as work of its session.
+func (q *callQueue) serveOne(c *Call) {
+	w := c.session.begin(c.fn.name)
+	defer c.session.done(w)
+	c.serve(q.fn)
+}
+
+// next returns the call that has waited longest. It returns nil if there is
+// none, and the goroutine ends.
+func (q *callQueue) next() *Call {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.serving--
+		return nil
+	}
+	c := q.waiting[0]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+	c.stop()
+	return c.Call
+}
+
+// abandon ends a waiting call whose session is closed.
+func (q *callQueue) abandon(c *queuedCall) {
+	q.mu.Lock()
+	i := slices.Index(q.waiting, c)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	q.mu.Unlock()
+	if i >= 0 {
+		c.Fail(millrace.Canceled(c.session.ctx, ""))
+		closeAll(c.args)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -128,6 +129,92 @@ func TestSessionCloseEndsCalls(t *testing.T) {
 				t.Errorf("%d overdue, want 0", Overdue())
 			}
 		})
+	}
+}
+
+// Limited calls run a few at a time, the others wait; closing the session ends
+// those that run and those that wait.
+func TestLimitedCalls(t *testing.T) {
+	const limit, calls = 2, 8
+	b := newBuild(t)
+	entered, leave := make(chan struct{}, calls), make(chan struct{})
+	var running, most atomic.Int64
+	fn := Limited(limit, func(ctx context.Context, args []*Tensor) ([]*Tensor, error) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		entered <- struct{}{}
+		select {
+		case <-leave:
+		case <-ctx.Done():
+		}
+		return number(args[0].Value().(int64))
+	})
+	var outs []Output
+	for i := range calls {
+		outs = append(outs, b.goOp(fmt.Sprint("f", i), fn, b.constant(fmt.Sprint("x", i), int64(i))))
+	}
+	run := func(sess *Session) chan error {
+		ended := make(chan error, 1)
+		go func() {
+			got, err := sess.Run(nil, outs, nil)
+			for i, r := range got {
+				if v := r.Value(); v != int64(i) {
+					err = errors.Join(err, fmt.Errorf("call %d returned %v", i, v))
+				}
+			}
+			closeAll(got)
+			ended <- err
+		}()
+		return ended
+	}
+
+	ended := run(b.session())
+	for range limit {
+		<-entered
+	}
+	close(leave)
+	if err := <-ended; err != nil || most.Load() != limit {
+		t.Errorf("%v; %d calls at a time, want %d", err, most.Load(), limit)
+	}
+
+	leave = make(chan struct{})
+	for len(entered) > 0 {
+		<-entered
+	}
+	sess := b.session()
+	ended = run(sess)
+	<-entered
+	if err := sess.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if err := <-ended; !errors.Is(err, millrace.ErrClosed) {
+		t.Errorf("the run of a closed session: %v, want class %v", err, millrace.ErrClosed)
+	}
+}
+
+// A function that ends its goroutine fails its call, and the next call is served.
+func TestFunctionEndsItsGoroutine(t *testing.T) {
+	b := newBuild(t)
+	out := b.goOp("f", Limited(1, func(_ context.Context, args []*Tensor) ([]*Tensor, error) {
+		if args[0].Value().(int64) == 0 {
+			runtime.Goexit()
+		}
+		return number(1)
+	}), b.op(OpSpec{Type: "Placeholder", Name: "x", Attrs: map[string]any{"dtype": Int64, "shape": ScalarShape()}}).Output(0))
+	sess := b.session()
+	for x := range int64(2) {
+		in, err := NewTensor(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sess.Run(map[Output]*Tensor{b.g.Operation("x").Output(0): in}, []Output{out}, nil)
+		if (x == 0) != errors.Is(err, millrace.ErrInternal) || (x == 1) != (err == nil) {
+			t.Errorf("x=%d: %v", x, err)
+		}
+		closeAll(got)
+		in.Close()
 	}
 }
 
