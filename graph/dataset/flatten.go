@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/elements"
 	"millrace/tfbridge"
 )
 
@@ -108,17 +109,17 @@ func (f *flattener) walk(v reflect.Value) (*Structure, error) {
 
 // fields adds the fields of a struct, by name.
 func (f *flattener) fields(v reflect.Value) (*Structure, error) {
-	fields, err := fieldsOf(v.Type())
+	fields, err := elements.SortedFields(v.Type())
 	if err != nil {
 		return nil, err
 	}
 	t := &Structure{Kind: KindFields}
-	for _, field := range sorted(fields) {
-		part, err := f.walk(v.Field(field.index))
+	for _, field := range fields {
+		part, err := f.walk(v.Field(field.Index))
 		if err != nil {
-			return nil, millrace.Errorf(millrace.ErrModel, "field %q: %w", field.name, err)
+			return nil, millrace.Errorf(millrace.ErrModel, "field %q: %w", field.Name, err)
 		}
-		t.Keys, t.Parts = append(t.Keys, field.name), append(t.Parts, part)
+		t.Keys, t.Parts = append(t.Keys, field.Name), append(t.Parts, part)
 	}
 	return t, nil
 }

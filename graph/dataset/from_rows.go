@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/elements"
 	"millrace/tfbridge"
 )
 
@@ -83,21 +84,21 @@ func (c *columns) indirect(t reflect.Type, rows []reflect.Value) (*Structure, er
 
 // structs adds the fields of structs, by name.
 func (c *columns) structs(t reflect.Type, rows []reflect.Value) (*Structure, error) {
-	fields, err := fieldsOf(t)
+	fields, err := elements.SortedFields(t)
 	if err != nil {
 		return nil, err
 	}
 	tree := &Structure{Kind: KindFields}
-	for _, f := range sorted(fields) {
+	for _, f := range fields {
 		column := make([]reflect.Value, len(rows))
 		for i, row := range rows {
-			column[i] = row.Field(f.index)
+			column[i] = row.Field(f.Index)
 		}
-		part, err := c.walk(t.Field(f.index).Type, column)
+		part, err := c.walk(t.Field(f.Index).Type, column)
 		if err != nil {
-			return nil, millrace.Errorf(millrace.ErrModel, "field %q: %w", f.name, err)
+			return nil, millrace.Errorf(millrace.ErrModel, "field %q: %w", f.Name, err)
 		}
-		tree.Keys, tree.Parts = append(tree.Keys, f.name), append(tree.Parts, part)
+		tree.Keys, tree.Parts = append(tree.Keys, f.Name), append(tree.Parts, part)
 	}
 	return tree, nil
 }

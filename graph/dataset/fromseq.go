@@ -1,12 +1,15 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
+	"reflect"
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/elements"
 	"millrace/tfbridge"
 )
 
@@ -19,7 +22,8 @@ type SeqOptions struct {
 	// required for *tfbridge.Tensor, and makes the shape of slices known.
 	Spec graph.Spec
 	// Fields are the data types and shapes of named parts. They are required
-	// for maps, and for struct fields of type *tfbridge.Tensor or any.
+	// for maps, and for struct fields of type *tfbridge.Tensor or any. Part b
+	// of part a is "a.b".
 	Fields map[string]graph.Spec
 	// Buffer is how many elements the sequence may be ahead of the dataset;
 	// default 1024. Prefetch and similar stages buffer further elements.
@@ -49,8 +53,8 @@ const (
 
 // FromSeq returns a dataset of the elements of a Go sequence. An element is a number,
 // string or bool, a slice or array of these, a *tfbridge.Tensor, or a struct or map of
-// them. Every exported field or entry is a part; the tag `tf:"name"` gives a field another
-// name, and `tf:"-"` omits it. Elements are copied. Nested structs and maps, [Sparse] and
+// them, which may be nested. Every exported field or entry is a part; the tag `tf:"name"`
+// gives a field another name, and `tf:"-"` omits it. Elements are copied. [Sparse] and
 // [Ragged] are refused: pass their tensors as parts, and join them with [MapOf].
 //
 // Every iterator ranges over the sequence again, in a goroutine of its own, which runs
@@ -189,4 +193,76 @@ func (src *source) next(c *tfbridge.Call) {
 		c.Go(src.name, p.run)
 	}
 	answer(c, results, err)
+}
+
+// source is what a live dataset is made from: a sequence and what its elements
+// are made of.
+type source struct {
+	name   string
+	o      SeqOptions
+	layout *elements.Layout
+	chunk  int   // elements handed over at a time
+	bytes  int64 // their bytes
+	each   func(ctx context.Context, from int64, p *producer) error
+}
+
+// newSource returns the source of elements of type T, without its sequence.
+func newSource[T any](o SeqOptions) (*source, error) {
+	o.Name = cmp.Or(o.Name, "seq")
+	o.Buffer = cmp.Or(o.Buffer, defaultSeqBuffer)
+	o.MaxBytes = cmp.Or(o.MaxBytes, defaultSeqBytes)
+	if o.Buffer < 0 || o.MaxBytes < 0 || o.Batch < 0 {
+		return nil, millrace.Errorf(millrace.ErrModel, "%s: a buffer of %d, batches of %d, %d bytes: none may be negative", o.Name, o.Buffer, o.Batch, o.MaxBytes)
+	}
+	src := &source{name: o.Name, o: o, bytes: o.MaxBytes / 2, chunk: (o.Buffer + 1) / 2}
+	if o.Batch > 0 {
+		src.chunk = o.Batch
+	}
+	var err error
+	src.layout, err = elements.Of(reflect.TypeFor[T](), elements.Specs{Spec: o.Spec, Fields: o.Fields, Composite: isComposite})
+	return src, err
+}
+
+// isComposite reports whether a Go type is a [Sparse] or [Ragged].
+func isComposite(t reflect.Type) bool { return t.Implements(reflect.TypeFor[leafer]()) }
+
+// specs returns the components of the dataset's elements.
+func (src *source) specs() []graph.Spec {
+	specs := make([]graph.Spec, len(src.layout.Parts))
+	for i, p := range src.layout.Parts {
+		specs[i] = src.batched(p.Spec)
+	}
+	return specs
+}
+
+// batched returns the type and shape that a tensor of an element has in the
+// dataset, whose elements are batches if the options say so.
+func (src *source) batched(p graph.Spec) graph.Spec {
+	if src.o.Batch == 0 {
+		return p
+	}
+	n := int64(-1)
+	if src.o.Drop {
+		n = int64(src.o.Batch)
+	}
+	p.Shape = prepended(n, p.Shape)
+	return p
+}
+
+// structure returns what the dataset's elements are made of.
+func (src *source) structure() *Structure {
+	return elements.Fold(src.layout.Root, func(p graph.Spec) *Structure {
+		p = src.batched(p)
+		return DenseSpec(p.DType, p.Shape)
+	}, FieldsSpec)
+}
+
+// mayBeEmpty tells whether elements may have parts of no bytes.
+func (src *source) mayBeEmpty() bool { return src.o.Empty || src.layout.MayBeEmpty() }
+
+// errorAt is a failure at an element.
+func (src *source) errorAt(n int64, class millrace.Class, format string, args ...any) *millrace.Error {
+	e := millrace.Errorf(class, format, args...)
+	e.Loader, e.Record = src.name, n
+	return e
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"millrace"
+	"millrace/graph/internal/elements"
 	"millrace/tfbridge"
 )
 
@@ -22,7 +23,7 @@ type producer struct {
 	space  chan struct{} // a sign that rows were taken
 
 	mu      sync.Mutex
-	rows    []*tfbridge.Rows
+	columns *elements.Columns
 	n       int   // elements in the rows
 	count   int64 // elements before and in the rows
 	given   int64 // elements before the rows
@@ -35,10 +36,7 @@ type producer struct {
 func newProducer(src *source, from int64) *producer {
 	p := &producer{src: src, from: from, count: from, given: from, space: make(chan struct{}, 1)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	for _, part := range src.parts {
-		p.rows = append(p.rows, tfbridge.NewRows(part.spec.DType, part.spec.Shape,
-			&tfbridge.RowsOptions{MaxBytes: src.bytes, Empty: src.o.Empty}))
-	}
+	p.columns = src.layout.Columns(elements.ColumnsOptions{MaxBytes: src.bytes, Empty: src.o.Empty})
 	return p
 }
 
@@ -114,16 +112,14 @@ func (p *producer) push(v reflect.Value) (bool, error) {
 
 // add adds an element to the rows if there is space.
 func (p *producer) add(v reflect.Value) (bool, error) {
-	if p.done || p.flush || p.n == p.src.chunk || p.n > 0 && p.src.o.Batch == 0 && p.bytes() > p.src.bytes/2 {
+	if p.done || p.flush || p.n == p.src.chunk || p.n > 0 && p.src.o.Batch == 0 && p.columns.Bytes() > p.src.bytes/2 {
 		return false, nil
 	}
-	ok, part, err := p.addParts(v)
+	ok, part, err := p.columns.Add(v)
 	if ok {
 		return true, nil
 	}
-	for _, r := range p.rows {
-		r.Truncate(p.n)
-	}
+	p.columns.Truncate(p.n)
 	switch {
 	case errors.Is(err, millrace.ErrLimit) && p.n > 0 && p.src.o.Batch == 0:
 		p.flush = true // alone it may do
@@ -135,43 +131,6 @@ func (p *producer) add(v reflect.Value) (bool, error) {
 	}
 	p.flush = true
 	return false, nil
-}
-
-func (p *producer) bytes() int64 {
-	n := int64(0)
-	for _, r := range p.rows {
-		n += r.Bytes()
-	}
-	return n
-}
-
-// addParts adds the parts of an element, and returns the name of one that does not fit.
-func (p *producer) addParts(v reflect.Value) (ok bool, part string, err error) {
-	if v.Kind() == reflect.Pointer && v.Type() != reflect.TypeFor[*tfbridge.Tensor]() {
-		if v.IsNil() {
-			return false, "", millrace.Errorf(millrace.ErrSchema, "the element is nil")
-		}
-		v = v.Elem()
-	}
-	if v.Kind() == reflect.Map && v.Len() != len(p.rows) {
-		return false, "", millrace.Errorf(millrace.ErrSchema, "%d entries, want %d", v.Len(), len(p.rows))
-	}
-	for i, r := range p.rows {
-		part := p.src.parts[i]
-		value := v
-		switch v.Kind() {
-		case reflect.Struct:
-			value = v.Field(part.field)
-		case reflect.Map:
-			if value = v.MapIndex(reflect.ValueOf(part.name).Convert(v.Type().Key())); !value.IsValid() {
-				return false, part.name, millrace.Errorf(millrace.ErrSchema, "the entry is missing")
-			}
-		}
-		if ok, err := r.Add(value); !ok || err != nil {
-			return false, part.name, err
-		}
-	}
-	return true, "", nil
 }
 
 // wrap adds the number of the element and the name of the part to an error.
@@ -269,12 +228,10 @@ func (p *producer) results(token *tfbridge.Tensor, n int) ([]*tfbridge.Tensor, e
 	if p.src.o.Batch > 0 {
 		outer = []int64{min(int64(n), 1), cmp.Or(int64(n), int64(p.src.o.Batch))}
 	}
-	for _, r := range p.rows {
-		var t *tfbridge.Tensor
-		if err == nil {
-			t, err = r.Tensor(outer...)
-		}
-		results = append(results, t)
+	if err == nil {
+		var parts []*tfbridge.Tensor
+		parts, err = p.columns.Tensors(outer...)
+		results = append(results, parts...)
 	}
 	return results, err
 }

@@ -3,9 +3,9 @@ package dataset
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"millrace"
+	"millrace/graph/internal/elements"
 	"millrace/loaders/diag"
 )
 
@@ -44,7 +44,7 @@ func errMisfit(goType reflect.Type, t *Structure) error {
 
 // fields assigns parts to the fields of a struct, and skips parts without a field.
 func (p *placer) fields(v reflect.Value, t *Structure) error {
-	fields, err := fieldsOf(v.Type())
+	fields, err := elements.Fields(v.Type())
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (p *placer) fields(v reflect.Value, t *Structure) error {
 			p.next += len(part.Leaves())
 			continue
 		}
-		if err := p.place(v.Field(fields[f].index), part); err != nil {
-			return millrace.Errorf(millrace.ErrModel, "field %s of %v: %w", fields[f].in(v.Type()), v.Type(), err)
+		if err := p.place(v.Field(fields[f].Index), part); err != nil {
+			return millrace.Errorf(millrace.ErrModel, "field %s of %v: %w", fields[f].In(v.Type()), v.Type(), err)
 		}
 	}
 	return nil
@@ -107,52 +107,9 @@ func (p *placer) anything(v reflect.Value, t *Structure) error {
 	return assign(v, target, t)
 }
 
-// field is a field of a Go struct that holds a part of an element.
-type field struct {
-	name  string // of the part: from the tag, or else the field's own
-	index int
-}
-
-// in returns the field's own name in its struct.
-func (f field) in(structType reflect.Type) string { return structType.Field(f.index).Name }
-
-// fieldsOf returns the fields of a struct that hold parts, in the order
-// of declaration: those that are exported and not tagged `tf:"-"`.
-func fieldsOf(t reflect.Type) ([]field, error) {
-	var fields []field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := f.Tag.Get("tf")
-		if !f.IsExported() && name == "" || name == "-" {
-			continue
-		}
-		if !f.IsExported() {
-			return nil, millrace.Errorf(millrace.ErrModel, "field %s of %v has a tag and is not exported", f.Name, t)
-		}
-		if name == "" {
-			name = f.Name
-		}
-		if slices.ContainsFunc(fields, func(have field) bool { return have.name == name }) {
-			return nil, millrace.Errorf(millrace.ErrModel, "two fields of %v are named %q", t, name)
-		}
-		fields = append(fields, field{name: name, index: i})
-	}
-	if len(fields) == 0 {
-		return nil, millrace.Errorf(millrace.ErrModel, "%v has no exported fields", t)
-	}
-	return fields, nil
-}
-
-// sorted returns the fields by name, as structures have them.
-func sorted(fields []field) []field {
-	byName := slices.Clone(fields)
-	slices.SortFunc(byName, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	return byName
-}
-
 // match returns the part of t for each field of a struct: the one of the same name,
 // or for a tuple the one at the same position.
-func (t *Structure) match(fields []field, goType reflect.Type) ([]int, error) {
+func (t *Structure) match(fields []elements.Field, goType reflect.Type) ([]int, error) {
 	at := make([]int, len(fields))
 	if t.Kind == KindTuple {
 		if len(fields) != len(t.Parts) {
@@ -164,10 +121,10 @@ func (t *Structure) match(fields []field, goType reflect.Type) ([]int, error) {
 		return at, nil
 	}
 	for i, f := range fields {
-		key, ok := slices.BinarySearch(t.Keys, f.name)
+		key, ok := slices.BinarySearch(t.Keys, f.Name)
 		if t.Kind != KindFields || !ok {
-			e := millrace.Errorf(millrace.ErrModel, "no part named %q for field %s of %v in %v", f.name, f.in(goType), goType, t)
-			if near := diag.DidYouMean(f.name, t.Keys); near != "" {
+			e := millrace.Errorf(millrace.ErrModel, "no part named %q for field %s of %v in %v", f.Name, f.In(goType), goType, t)
+			if near := diag.DidYouMean(f.Name, t.Keys); near != "" {
 				e.Msg += "; " + near
 			}
 			return nil, e
