@@ -15,6 +15,9 @@ const (
 	frameSize  = headerSize + crcSize // a record's bytes beside its data
 )
 
+// FrameBytes is how many bytes a record takes in a file beside its data.
+const FrameBytes = frameSize
+
 // DefaultMaxRecordBytes is the default limit for the size of a record.
 const DefaultMaxRecordBytes = 256 << 20
 

@@ -23,6 +23,9 @@ type Writer struct {
 	foot   [crcSize]byte
 	count  int64
 	err    error
+
+	kept   *keptIndex // nil: nobody asks for the index
+	format Compression
 }
 
 // compressor is what gzip's and zlib's writers have in common.
@@ -34,7 +37,7 @@ type compressor interface {
 // NewWriter returns a Writer to w. If the compression is unknown, the first Write
 // returns an error.
 func NewWriter(w io.Writer, c Compression) *Writer {
-	x := &Writer{err: c.check()}
+	x := &Writer{err: c.check(), format: c}
 	switch c {
 	case GZIP:
 		x.deflat = gzip.NewWriter(w)
@@ -61,6 +64,9 @@ func (x *Writer) Write(record []byte) error {
 		}
 	}
 	x.count++
+	if x.kept != nil {
+		x.kept.add(&x.head, &x.foot, int64(len(record)))
+	}
 	return nil
 }
 

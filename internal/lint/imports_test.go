@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"loaders/spec"},
-	{"loaders/plan"},
+	{"loaders/plan", "loaders/writer"},
 	{"loaders/build"},
 	{"loaders/run"},
 	{"loaders"},

@@ -1,10 +1,5 @@
 package example
 
-import (
-	"encoding/binary"
-	"math"
-)
-
 // Named is a feature with its name.
 type Named struct {
 	Name    string
@@ -20,79 +15,54 @@ type NamedList struct {
 // Marshal returns the bytes of an Example. Lists of numbers are packed, and the
 // features are in the order given, as protobuf's writers do it except that
 // theirs may be in any order.
-func Marshal(features []Named) []byte {
-	return appendFeatures(nil, tagBytes1, features)
+func Marshal(features []Named) []byte { return AppendExample(nil, features) }
+
+// AppendExample appends the bytes of an Example to b, as [Marshal] returns them.
+func AppendExample(b []byte, features []Named) []byte {
+	b, start := begin(b, tagBytes1)
+	for i := range features {
+		b = appendFeature(b, place{name: features[i].Name}, &features[i].Feature)
+	}
+	return end(b, start)
 }
 
 // MarshalSequence returns the bytes of a SequenceExample.
 func MarshalSequence(context []Named, lists []NamedList) []byte {
-	var b []byte
+	return AppendSequence(nil, context, lists)
+}
+
+// AppendSequence appends the bytes of a SequenceExample to b.
+func AppendSequence(b []byte, context []Named, lists []NamedList) []byte {
 	if len(context) > 0 {
-		b = appendFeatures(b, tagBytes1, context)
+		b = AppendExample(b, context)
 	}
 	if len(lists) == 0 {
 		return b
 	}
-	var all []byte
-	for _, l := range lists {
-		var list []byte
-		for _, f := range l.Features {
-			list = appendField(list, tagBytes1, appendFeature(nil, f))
+	b, all := begin(b, tagBytes2)
+	for i := range lists {
+		var list openList
+		b, list = beginList(b, lists[i].Name)
+		for k := range lists[i].Features {
+			b = appendFeature(b, place{step: true}, &lists[i].Features[k])
 		}
-		all = appendEntry(all, l.Name, list)
+		b = list.end(b)
 	}
-	return appendField(b, tagBytes2, all)
+	return end(b, all)
 }
 
-// appendFeatures appends a field with a map of features.
-func appendFeatures(b []byte, tag byte, features []Named) []byte {
-	var all []byte
-	for _, f := range features {
-		all = appendEntry(all, f.Name, appendFeature(nil, f.Feature))
-	}
-	return appendField(b, tag, all)
+// openList is a feature list that is being written: where the contents of its entry
+// and of the list begin.
+type openList struct{ entry, list int }
+
+// beginList appends the entry of a feature list up to its first feature.
+func beginList(b []byte, name string) ([]byte, openList) {
+	var l openList
+	b, l.entry = begin(b, tagBytes1)
+	b = append(appendHead(b, tagBytes1, len(name)), name...)
+	b, l.list = begin(b, tagBytes2)
+	return b, l
 }
 
-// appendEntry appends an entry of a map.
-func appendEntry(b []byte, name string, value []byte) []byte {
-	e := appendField(nil, tagBytes1, []byte(name))
-	return appendField(b, tagBytes1, appendField(e, tagBytes2, value))
-}
-
-// appendField appends a field of bytes.
-func appendField(b []byte, tag byte, content []byte) []byte {
-	b = append(b, tag)
-	b = binary.AppendUvarint(b, uint64(len(content)))
-	return append(b, content...)
-}
-
-// appendFeature appends the content of a Feature.
-func appendFeature(b []byte, f Feature) []byte {
-	var list []byte
-	switch f.Kind {
-	case Bytes:
-		for _, v := range f.Bytes {
-			list = appendField(list, tagBytes1, v)
-		}
-		return appendField(b, tagBytes1, list)
-	case Float:
-		if len(f.Floats) > 0 {
-			packed := make([]byte, 0, 4*len(f.Floats))
-			for _, v := range f.Floats {
-				packed = binary.LittleEndian.AppendUint32(packed, math.Float32bits(v))
-			}
-			list = appendField(nil, tagBytes1, packed)
-		}
-		return appendField(b, tagBytes2, list)
-	case Int64:
-		if len(f.Ints) > 0 {
-			var packed []byte
-			for _, v := range f.Ints {
-				packed = binary.AppendUvarint(packed, uint64(v))
-			}
-			list = appendField(nil, tagBytes1, packed)
-		}
-		return appendField(b, tagBytes3, list)
-	}
-	return b
-}
+// end writes the lengths.
+func (l openList) end(b []byte) []byte { return end(end(b, l.list), l.entry) }

@@ -89,9 +89,10 @@ func write(path string, c *contents, mode fs.FileMode) error {
 	return nil
 }
 
-// save writes the index of a scanned file beside it or, if that is not allowed, to
-// the cache directory. It returns the path of the index file.
-func save(x *tfrecord.Index, cacheDir string) (string, error) {
+// Write writes the index of a data file beside it or, if that is not allowed, to the
+// cache directory; "": only beside it. The index must have a layout. Write returns the
+// path of the index file. It may be called concurrently.
+func Write(x *tfrecord.Index, cacheDir string) (string, error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(x.Path); err == nil {
 		mode = info.Mode()

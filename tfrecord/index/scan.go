@@ -166,7 +166,7 @@ func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
 
 // write writes the index of a scanned file and returns where, "" if nowhere.
 func (s *scan) write(x *tfrecord.Index) string {
-	path, err := save(x, s.CacheDir)
+	path, err := Write(x, s.CacheDir)
 	if err == nil {
 		return path
 	}

@@ -1,0 +1,205 @@
+package writer
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"millrace"
+	"millrace/tfrecord/index"
+)
+
+// partFolder is the hidden folder that a dataset is written in. It is locked.
+type partFolder struct {
+	path string
+	dir  *os.File // holds the lock
+}
+
+// progressName is the file that lists the whole shards.
+const progressName = "progress.json"
+
+// progress is the content of that file.
+type progress struct {
+	Resume string  `json:"resume"` // Options.Resume of the Writer
+	Whole  []Shard `json:"shards"`
+}
+
+// Records returns the number of records in whole shards.
+func (p *progress) Records() int64 {
+	var n int64
+	for _, s := range p.Whole {
+		n += s.Records
+	}
+	return n
+}
+
+// PartFolder returns the hidden folder in which the dataset of a folder is written. It
+// is there after a Writer was stopped, if there is something to go on with.
+func PartFolder(dir string) string {
+	dir = filepath.Clean(dir)
+	return filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".millrace-part")
+}
+
+// openPart makes the hidden folder of a dataset, or takes the one that is there, and
+// locks it.
+func openPart(dataset string) (*partFolder, error) {
+	if full, err := filepath.Abs(dataset); err == nil {
+		dataset = full // "." has no name
+	}
+	path := PartFolder(dataset)
+	for {
+		if err := os.MkdirAll(path, 0o777); err != nil {
+			return nil, ioError("create", path, err)
+		}
+		dir, err := os.Open(path)
+		if err != nil {
+			return nil, ioError("open", path, err)
+		}
+		if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			dir.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				e := millrace.Errorf(millrace.ErrIO, "another process is writing this dataset (it holds %s): %w", millrace.Quote(path), err)
+				e.File = dataset
+				return nil, e
+			}
+			return nil, ioError("lock", path, err)
+		}
+		if isAt(dir, path) {
+			return &partFolder{path, dir}, nil
+		}
+		dir.Close() // the Writer before renamed or removed it between open and lock
+	}
+}
+
+// isAt reports whether a path still leads to an open folder.
+func isAt(dir *os.File, path string) bool {
+	here, err := dir.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(here, there)
+}
+
+// resume returns the whole shards that a Writer with the same text left behind, and
+// removes all other files.
+func (p *partFolder) resume(text string) (progress, error) {
+	fresh := progress{Resume: text}
+	found := fresh
+	if b, err := os.ReadFile(filepath.Join(p.path, progressName)); err == nil && text != "" {
+		if json.Unmarshal(b, &found) != nil || found.Resume != text {
+			found = fresh
+		}
+	}
+	keep := map[string]bool{progressName: true}
+	for i, s := range found.Whole {
+		info, err := os.Stat(filepath.Join(p.path, shardName(i)))
+		if err != nil || s.Name != shardName(i) || info.Size() != s.Bytes {
+			found.Whole = found.Whole[:i]
+			break
+		}
+		keep[s.Name], keep[s.Name+index.Suffix] = true, true
+	}
+	return found, p.keepOnly(keep)
+}
+
+// keepOnly removes all files but those of these names. A folder that is not a Writer's
+// own is refused.
+func (p *partFolder) keepOnly(keep map[string]bool) error {
+	entries, err := os.ReadDir(p.path)
+	if err != nil {
+		return ioError("read", p.path, err)
+	}
+	for _, e := range entries {
+		if keep[e.Name()] {
+			continue
+		}
+		if err := os.Remove(filepath.Join(p.path, e.Name())); err != nil {
+			return ioError("remove", filepath.Join(p.path, e.Name()), err)
+		}
+	}
+	return nil
+}
+
+// save writes the list of the whole shards.
+func (p *partFolder) save(list *progress) error {
+	b, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return p.writeFile(progressName, b)
+}
+
+// writeFile writes a file of the folder, whole or not at all.
+func (p *partFolder) writeFile(name string, content []byte) error {
+	path := filepath.Join(p.path, name)
+	f, err := os.Create(path + ".open")
+	if err != nil {
+		return ioError("create", path, err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return ioError("write", path, err)
+	}
+	return nil
+}
+
+// publish adds the last files and gives the folder the name of the dataset.
+func (p *partFolder) publish(dataset string, files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := p.writeFile(name, files[name]); err != nil {
+			return err
+		}
+	}
+	err := p.dir.Sync()
+	if err == nil {
+		err = os.Rename(p.path, dataset) // replaces a folder that is empty, and no other
+	}
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
+		return mustBeEmpty(dataset)
+	}
+	if err != nil {
+		return ioError("rename", dataset, err)
+	}
+	if err := os.Remove(filepath.Join(dataset, progressName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return ioError("remove", filepath.Join(dataset, progressName), err)
+	}
+	return nil
+}
+
+// remove removes the folder and all that is in it.
+func (p *partFolder) remove() { os.RemoveAll(p.path) }
+
+// Close gives the lock back.
+func (p *partFolder) Close() error { return p.dir.Close() }
+
+// mustBeEmpty refuses a folder that holds something.
+func mustBeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case os.IsNotExist(err):
+		return nil
+	case err != nil:
+		return ioError("read", dir, err)
+	case len(entries) > 0:
+		e := millrace.Errorf(millrace.ErrConfig, "the folder is not empty; it has %s, for one. Name a new folder, or empty this one", millrace.Quote(entries[0].Name()))
+		e.File = dir
+		return e
+	}
+	return nil
+}

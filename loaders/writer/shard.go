@@ -1,0 +1,88 @@
+package writer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"millrace"
+	"millrace/tfrecord"
+	"millrace/tfrecord/index"
+)
+
+// shardExt is the extension of data files.
+const shardExt = ".tfrecords"
+
+// Shard is a whole data file.
+type Shard struct {
+	Name    string `json:"name"` // in the dataset's folder
+	Records int64  `json:"records"`
+	Bytes   int64  `json:"bytes"` // of the file
+}
+
+// shard is a data file that is being written.
+type shard struct {
+	path  string // once it is whole
+	file  *os.File
+	out   *tfrecord.Writer
+	bytes int64 // of its records, uncompressed
+}
+
+// shardName returns the name of the i-th shard.
+func shardName(i int) string { return fmt.Sprintf("part-%05d%s", i, shardExt) }
+
+// openShard begins the i-th shard in a folder.
+func openShard(dir string, i int, c tfrecord.Compression) (*shard, error) {
+	path := filepath.Join(dir, shardName(i))
+	file, err := os.Create(path + ".open")
+	if err != nil {
+		return nil, ioError("create", path, err)
+	}
+	s := &shard{path: path, file: file, out: tfrecord.NewWriter(file, c)}
+	s.out.KeepIndex()
+	return s, nil
+}
+
+// write adds a record.
+func (s *shard) write(record []byte) error {
+	if len(record) > tfrecord.MaxLayoutRecord {
+		return millrace.Errorf(millrace.ErrLimit, "a record of %d bytes; no more than %d can be indexed", len(record), int64(tfrecord.MaxLayoutRecord))
+	}
+	if err := s.out.Write(record); err != nil {
+		return ioError("write", s.path, err)
+	}
+	s.bytes += tfrecord.FrameBytes + int64(len(record))
+	return nil
+}
+
+// finish makes the shard whole: on the disk, by its own name, with its index.
+func (s *shard) finish() (*Shard, error) {
+	err := s.out.Close()
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if closed := s.file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(s.file.Name(), s.path)
+	}
+	if err != nil {
+		s.discard()
+		return nil, ioError("write", s.path, err)
+	}
+	x, err := s.out.Index(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := index.Write(x, ""); err != nil {
+		return nil, err
+	}
+	return &Shard{Name: filepath.Base(s.path), Records: x.Records, Bytes: x.Size}, nil
+}
+
+// discard removes the file.
+func (s *shard) discard() {
+	s.file.Close()
+	os.Remove(s.file.Name())
+}

@@ -1,0 +1,224 @@
+package writer
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"millrace"
+	"millrace/loaders/spec"
+	"millrace/tfrecord"
+)
+
+// DefaultShardBytes is the size at which a shard ends if [Options] do not say.
+const DefaultShardBytes = 256 << 20
+
+// Options say how to write a dataset. Nil and the zero value write uncompressed shards
+// of [DefaultShardBytes].
+type Options struct {
+	Compression  tfrecord.Compression
+	ShardRecords int64 // a shard ends after so many records; 0: ShardBytes decides
+	ShardBytes   int64 // a shard ends before more bytes than these, uncompressed; a larger record has one of its own; 0: [DefaultShardBytes], without ShardRecords
+
+	// Resume goes on where a Writer with the same text stopped without Commit. The
+	// text should tell all that the records depend on. "": begin anew.
+	Resume string
+}
+
+// Writer writes a dataset.
+type Writer struct {
+	dir      string // the dataset's folder, once it is complete
+	options  Options
+	part     *partFolder
+	progress progress
+	shard    *shard // nil: none is open
+	extra    map[string][]byte
+	done     bool
+	err      error // the first failure to write
+}
+
+// Create begins a dataset, whose folder must not exist or be empty. The manifest
+// describes the records that will come; its compression is set to that of the options.
+// The caller closes the Writer in any case.
+func Create(dir string, manifest *spec.ManifestConfig, o *Options) (*Writer, error) {
+	w := &Writer{dir: filepath.Clean(dir), extra: make(map[string][]byte)}
+	if o != nil {
+		w.options = *o
+	}
+	if err := w.options.check(); err != nil {
+		return nil, err
+	}
+	if err := w.setManifest(manifest); err != nil {
+		return nil, err
+	}
+	if err := mustBeEmpty(w.dir); err != nil {
+		return nil, err
+	}
+	part, err := openPart(w.dir)
+	if err != nil {
+		return nil, err
+	}
+	w.part = part
+	if w.progress, err = part.resume(w.options.Resume); err != nil {
+		part.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// check refuses options that cannot be carried out.
+func (o *Options) check() error {
+	switch {
+	case o.Compression != tfrecord.None && o.Compression != tfrecord.GZIP && o.Compression != tfrecord.ZLIB:
+		return millrace.Errorf(millrace.ErrConfig, "the compression %q is unknown; there are gzip and zlib", string(o.Compression))
+	case o.ShardRecords < 0 || o.ShardBytes < 0:
+		return millrace.Errorf(millrace.ErrConfig, "a shard of %d records, %d bytes: neither can be negative", o.ShardRecords, o.ShardBytes)
+	}
+	if o.ShardBytes == 0 && o.ShardRecords == 0 {
+		o.ShardBytes = DefaultShardBytes
+	}
+	return nil
+}
+
+// setManifest remembers the manifest's text.
+func (w *Writer) setManifest(m *spec.ManifestConfig) error {
+	whole := *m
+	whole.Compression = nil
+	if c := string(w.options.Compression); c != "" {
+		whole.Compression = &c
+	}
+	text, err := json.MarshalIndent(&whole, "", "  ")
+	if err != nil {
+		return err
+	}
+	return w.Attach(spec.ManifestName, append(text, '\n'))
+}
+
+// Attach adds a file to the dataset, such as one that tells where the records came
+// from. Its name must not be that of a data file. It is written by Commit.
+func (w *Writer) Attach(name string, content []byte) error {
+	if name != filepath.Base(name) || filepath.Ext(name) == shardExt || name == progressName {
+		return millrace.Errorf(millrace.ErrConfig, "the name %q is not that of a file beside the shards", name)
+	}
+	w.extra[name] = content
+	return nil
+}
+
+// Records returns how many records are in the dataset so far. After Create it is the
+// number of those that Options.Resume found, and the caller writes what comes after
+// them.
+func (w *Writer) Records() int64 {
+	n := w.progress.Records()
+	if w.shard != nil {
+		n += w.shard.out.Count()
+	}
+	return n
+}
+
+// Shards returns the whole shards.
+func (w *Writer) Shards() []Shard { return w.progress.Whole }
+
+// Write adds a record, which is not kept. After an error the Writer is good for Close
+// alone.
+func (w *Writer) Write(record []byte) error {
+	if w.done || w.err != nil {
+		return w.broken()
+	}
+	if w.shard != nil && w.full(int64(len(record))) {
+		if err := w.Cut(); err != nil {
+			return err
+		}
+	}
+	if w.shard == nil {
+		s, err := openShard(w.part.path, len(w.progress.Whole), w.options.Compression)
+		if err != nil {
+			return w.fail(err)
+		}
+		w.shard = s
+	}
+	return w.fail(w.shard.write(record))
+}
+
+// full reports whether the open shard has no room for another record.
+func (w *Writer) full(n int64) bool {
+	if most := w.options.ShardRecords; most > 0 && w.shard.out.Count() >= most {
+		return true
+	}
+	most := w.options.ShardBytes
+	return most > 0 && w.shard.bytes+tfrecord.FrameBytes+n > most
+}
+
+// Cut ends the shard, so that the next record begins another one. What has been
+// written is then safe: a later Writer can go on after it. Without an open shard Cut
+// does nothing.
+func (w *Writer) Cut() error {
+	if w.done || w.err != nil {
+		return w.broken()
+	}
+	if w.shard == nil {
+		return nil
+	}
+	s, err := w.shard.finish()
+	if err != nil {
+		return w.fail(err)
+	}
+	w.shard = nil
+	w.progress.Whole = append(w.progress.Whole, *s)
+	return w.fail(w.part.save(&w.progress))
+}
+
+// Commit ends the last shard and gives the folder its name. A dataset without records
+// has one shard without records.
+func (w *Writer) Commit() error {
+	if err := w.Cut(); err != nil {
+		return err
+	}
+	if len(w.progress.Whole) == 0 {
+		s, err := openShard(w.part.path, 0, w.options.Compression)
+		if err != nil {
+			return w.fail(err)
+		}
+		w.shard = s
+		if err := w.Cut(); err != nil {
+			return err
+		}
+	}
+	if err := w.part.publish(w.dir, w.extra); err != nil {
+		return w.fail(err)
+	}
+	w.done = true
+	return w.part.Close()
+}
+
+// Close ends a Writer. Without Commit it removes what was written, unless
+// Options.Resume is set: then whole shards stay for a later Writer. Later calls do
+// nothing.
+func (w *Writer) Close() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	if w.shard != nil {
+		w.shard.discard()
+		w.shard = nil
+	}
+	if w.options.Resume == "" || len(w.progress.Whole) == 0 {
+		w.part.remove()
+	}
+	return w.part.Close()
+}
+
+// fail remembers the first failure.
+func (w *Writer) fail(err error) error {
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return err
+}
+
+// broken returns the error of a Writer that can write no more.
+func (w *Writer) broken() error {
+	if w.err != nil {
+		return w.err
+	}
+	return millrace.Errorf(millrace.ErrClosed, "the dataset writer is closed")
+}

@@ -1,0 +1,63 @@
+package tfrecord
+
+import (
+	"crypto/sha256"
+	"hash"
+	"os"
+
+	"millrace"
+)
+
+// keptIndex is what a Writer remembers of the records it writes.
+type keptIndex struct {
+	Index
+	digest  hash.Hash
+	pending []byte // headers and checksums that are not in digest yet
+}
+
+// pendingBytes is how many bytes are hashed at once. Single frames of 16 bytes would
+// take three times as long.
+const pendingBytes = 4 << 10
+
+// add remembers a record of n bytes.
+func (k *keptIndex) add(head *[headerSize]byte, foot *[crcSize]byte, n int64) {
+	k.Index.add(n)
+	k.pending = append(append(k.pending, head[:]...), foot[:]...)
+	if len(k.pending) >= pendingBytes {
+		k.hash()
+	}
+}
+
+// hash adds the pending bytes to the digest.
+func (k *keptIndex) hash() {
+	k.digest.Write(k.pending)
+	k.pending = k.pending[:0]
+}
+
+// KeepIndex makes the Writer remember what [Writer.Index] returns, 4 bytes a record.
+// It is called before the first Write.
+func (x *Writer) KeepIndex() {
+	x.kept = &keptIndex{Index: Index{Layout: &Layout{}}, digest: sha256.New()}
+}
+
+// Index returns the index of a complete file that holds what x wrote and nothing else,
+// as [Scan] would return it with a layout. It is called after Close, and needs
+// [Writer.KeepIndex].
+func (x *Writer) Index(path string) (*Index, error) {
+	if x.kept == nil {
+		return nil, millrace.Errorf(millrace.ErrInternal, "the record writer keeps no index")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, ioError("stat", path, err)
+	}
+	x.kept.hash()
+	index := newIndex(path, x.format, info)
+	kept := &x.kept.Index
+	index.Records, index.MaxRecord, index.DataBytes, index.Layout = kept.Records, kept.MaxRecord, kept.DataBytes, kept.Layout
+	x.kept.digest.Sum(index.Digest[:0])
+	if x.format != None {
+		index.Members = 1
+	}
+	return index, nil
+}
