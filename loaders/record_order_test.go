@@ -91,6 +91,57 @@ func TestExactShuffle(t *testing.T) {
 	}
 }
 
+// Block shuffling gives the same batches by the native operations and without them. It
+// reads each record once in an epoch, and goes on from any position.
+func TestBlockShuffle(t *testing.T) {
+	testruntime.Need(t)
+	args := exact(3, fixture.Object{"shuffle_mode": "block", "num_shuffle_buffer_elements": 20})
+	f := orderData(t, args)
+	native, states := ids(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 5})
+	general := openGeneral(t, f)
+	got, _ := ids(t, general, nil)
+	if diff := cmp.Diff(native, got); diff != "" {
+		t.Errorf("(-native +general)\n%s", diff)
+	}
+	for epoch := range 3 {
+		sorted := slices.Sorted(slices.Values(got[51*epoch : 51*(epoch+1)]))
+		if !slices.Equal(sorted, upTo(0, 51)) || slices.Equal(got[51*epoch:51*(epoch+1)], upTo(0, 51)) {
+			t.Errorf("epoch %d: %v", epoch, got[51*epoch:51*(epoch+1)])
+		}
+	}
+	if got, _ := ids(t, general, &loaders.RunOptions{State: states[14]}); !slices.Equal(got, native[60:]) || len(states[14]) > 4096 {
+		t.Errorf("from batch 15, a state of %d bytes: got %v, want %v", len(states[14]), got, native[60:])
+	}
+}
+
+// Records with lists come in the same order by the native operations and without them:
+// in padded batches, and in buckets, for which they are read one by one.
+func TestExactShuffleOfLists(t *testing.T) {
+	testruntime.Need(t)
+	for name, more := range map[string]fixture.Object{
+		"padded":  nil,
+		"buckets": {"bucket_by_length": fixture.Object{"tensor": "pos", "boundaries": []int{2, 5}}},
+	} {
+		f := bucketDataset(t, "independent", exact(2, more))
+		native, general := positionsOf(t, openSequence(t, f)), positionsOf(t, openGeneral(t, f))
+		if diff := cmp.Diff(native, general); diff != "" || len(native) == 0 {
+			t.Errorf("%s: %d batches (-native +general)\n%s", name, len(native), diff)
+		}
+	}
+}
+
+// positionsOf returns the padded positions of every batch.
+func positionsOf(t *testing.T, l *loaders.Loader) (batches [][]int64) {
+	t.Helper()
+	for b, err := range l.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, slices.Clone(b.Tensor("pos").Value().([][]int64)[0]))
+	}
+	return batches
+}
+
 // Without shuffling, records that are read by their place come in the order of the
 // files.
 func TestRange(t *testing.T) {

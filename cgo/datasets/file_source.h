@@ -32,6 +32,9 @@ class FileSource : public ByteSource {
   // on as it is. Several threads may call it.
   bool ReadParts(struct iovec* parts, size_t n, int64_t offset) const;
 
+  // AdviseRandom tells the system that reads jump.
+  void AdviseRandom() const;
+
   // SeekTo has Read go on at an offset within the file.
   void SeekTo(int64_t offset) { at_ = offset; }
 

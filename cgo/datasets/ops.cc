@@ -36,6 +36,24 @@ using namespace tensorflow;  // NOLINT
 
 #define FILE_ATTRS .Attr("compression: {'', 'GZIP', 'ZLIB'} = ''")
 
+// How a computed order goes.
+#define ORDER_ATTRS                              \
+  .Attr("shuffling: {'none', 'exact', 'block'}") \
+      .Attr("seed: int")                         \
+      .Attr("block: int = 1")                    \
+      .Attr("mixed: int = 1")                    \
+      .Attr("begin: int = 0")                    \
+      .Attr("size: int")                         \
+      .Attr("epochs: int")                       \
+      .Attr("threads: int = 1")
+
+#define ORDERED_INPUTS          \
+  .Input("filenames: string")   \
+      .Input("counts: int64")   \
+      .Input("lengths: uint32") \
+      .Input("sources: int64")  \
+      .Input("start: int64")
+
 #define PLACED_ATTRS .Attr("placed: bool = false")
 
 #define OUTPUT_ATTRS \
@@ -69,6 +87,23 @@ constexpr char kPlacedDoc[] =
     R"doc(placed: Whether records carry their place, as those of MillraceRecordsDataset
   may.
 placed_files: The names of the files that places number; empty without.
+)doc";
+
+constexpr char kOrderDoc[] =
+    R"doc(filenames: The files, which are plain local ones.
+counts: Records of each file.
+lengths: Data bytes of all records, file after file.
+sources: Of each dataset that is mixed: its first record, its records, and the
+  number below which a drawn number is its.
+start: The position of the first record that comes.
+shuffling: none, exact (one permutation) or block (blocks are permuted, and the
+  records of some blocks mixed).
+block: Records of a block.
+mixed: Records that are mixed with each other.
+begin: Where each epoch's order begins.
+size: How many records of it come.
+epochs: How often, -1 for no end.
+threads: How many read at the same time.
 )doc";
 
 // ComponentShapes are what the attribute says.
@@ -210,6 +245,41 @@ first_file: The number of the first file in the places of records.
 compression: How the files are stored.
 placed: Whether a record carries its place.
 )doc");
+
+REGISTER_OP("MillraceOrderedExampleBatchDataset")
+ORDERED_INPUTS.Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Output("handle: variant") FEATURE_ATTRS ORDER_ATTRS OUTPUT_ATTRS
+    .SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the Examples in TFRecord files, in a computed order.
+
+)doc",
+                      kOrderDoc, kFeatureDoc));
+
+REGISTER_OP("MillraceOrderedSequenceBatchDataset")
+ORDERED_INPUTS.Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Input("fills: Tfills")
+    .Output("handle: variant") SEQUENCE_ATTRS ORDER_ATTRS OUTPUT_ATTRS
+    .SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the records with lists in TFRecord files, in a computed order.
+
+fills: What to pad each padded component with.
+)doc",
+                      kOrderDoc, kSequenceDoc));
+
+REGISTER_OP("MillraceOrderedRecordsDataset")
+ORDERED_INPUTS.Output("handle: variant") ORDER_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields the records of TFRecord files in a computed order, with their places.
+
+)doc",
+                      kOrderDoc));
 
 REGISTER_OP("MillraceTFRecordReader")
     .Output("reader_handle: resource") FILE_ATTRS.Attr("container: string = ''")

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "a0f92494bf338ffc"
+const digest = "81378bfd3453cd2b"

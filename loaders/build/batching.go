@@ -1,9 +1,53 @@
 package build
 
 import (
+	"slices"
+
+	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/loaders/spec"
 	"millrace/tfbridge"
 )
+
+// buckets are the plan's buckets for elements that length measures, as int64
+// scalars. batch makes one batch of all elements of a window.
+func (b *builder) buckets(length func(*graph.Scope, []tfbridge.Output) tfbridge.Output, batch func(*dataset.Dataset, tfbridge.Output) *dataset.Dataset) *dataset.Buckets {
+	return &dataset.Buckets{
+		Length: length, Boundaries: b.plan.Bucket.Boundaries, Sizes: b.plan.Bucket.Sizes, Batch: batch,
+	}
+}
+
+// bucketExamples batches parsed examples by their length.
+func (b *builder) bucketExamples(d *dataset.Dataset) *dataset.Dataset {
+	bucket := b.plan.Bucket
+	place := slices.IndexFunc(b.plan.Tensors, func(t spec.TensorSpec) bool { return t.Name == bucket.Tensor })
+	length := func(s *graph.Scope, element []tfbridge.Output) tfbridge.Output {
+		return graph.Subscript(s, graph.Shape(s, element[place]), graph.At(int64(bucket.Axis)))
+	}
+	return d.BucketByLength("bucket", b.buckets(length, b.paddedBatch))
+}
+
+// bucketWindows batches windows, ragged rows, by their length.
+func (b *builder) bucketWindows(d *dataset.Dataset) *dataset.Dataset {
+	batches := d.BucketByLength("bucket", b.buckets(b.windowLength, func(window *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
+		return window.BatchOutput(size, b.dropRemainder())
+	}))
+	return batches.Map("assemble", b.assembleRagged, b.mapOptions())
+}
+
+// windowLength measures a window's tensor after its processing steps.
+func (b *builder) windowLength(s *graph.Scope, rows []tfbridge.Output) tfbridge.Output {
+	bucket := b.plan.Bucket
+	f := b.plan.FeatureOf(bucket.Tensor)
+	place := slices.Index(b.plan.SortedFeatures(), f)
+	c := b.raggedFeature(s, f, graph.Reshape(s, rows[place], s.Const([]int64{1})))
+	for i := range b.plan.Steps {
+		if step := &b.plan.Steps[i]; step.Tensor == bucket.Tensor {
+			c = b.sliceColumn(s, step, c)
+		}
+	}
+	return graph.Subscript(s, c.sizes(s, bucket.Axis), graph.At(0))
+}
 
 // batch batches parsed elements, padded if the plan says so.
 func (b *builder) batch(d *dataset.Dataset) *dataset.Dataset {

@@ -17,8 +17,7 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 		return b.nativeSequences()
 	}
 	if b.plan.Records != nil {
-		d := b.groupsByPlace().Map("decode", b.decodeGroup, b.mapOptions())
-		return b.nativeBatches(d.Rebatch(b.plan.BatchSize, b.dropRemainder()))
+		return b.nativeBatches(native.OrderedExamples(b.scope, b.nativeOrder(), b.nativeFeatures(), b.orderedOptions()))
 	}
 	if !b.plan.JoinFiles().Applied {
 		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.parseOptions()))

@@ -19,10 +19,13 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 		q = b.nativeSequence(b.nativeComponents())
 	}
 	var d *dataset.Dataset
-	if b.plan.JoinFiles().Applied {
+	switch {
+	case b.plan.Records != nil:
+		d = native.OrderedSequences(b.scope, b.nativeOrder(), q, b.orderedOptions())
+	case b.plan.JoinFiles().Applied:
 		paths, counts := b.countedFiles()
 		d = native.Sequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
-	} else {
+	default:
 		d = native.ParseSequences(b.records(), b.plan.BatchSize, q, b.parseOptions())
 	}
 	if tensors {

@@ -10,15 +10,19 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
 
-// recordsByPlace yields the records of all epochs in the order of the plan, which
-// Go reads by their places. Where Millrace's own operations decode records, these
-// carry their places; else Go judges them, as [feed] does.
+// recordsByPlace yields the records of all epochs in the order of the plan. Where
+// Millrace's own operations decode records, these read them, and they carry their
+// places. Else Go reads them by their places and judges them, as [feed] does.
 func (b *builder) recordsByPlace() *dataset.Dataset {
+	if b.plan.OwnOperations() {
+		return native.OrderedRecords(b.scope, b.nativeOrder())
+	}
 	return b.vectorsByPlace(b.scope.Const(int64(0))).Unbatch()
 }
 

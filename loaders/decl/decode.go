@@ -142,11 +142,15 @@ func (r *Reporter) object(n *jsonpos.Node, v reflect.Value, siblings *variety) b
 		case f.variant != "":
 			continue // read later, after the key that chooses the variant
 		case m != nil:
+			if f.unless != "" && members[f.unless] != nil {
+				r.Report(m, "must not stand beside %s", f.unless)
+			}
 			if !r.value(m, v.FieldByIndex(f.index), r.chooser(f, s, v)) {
 				o.bad = append(o.bad, f.key)
 			}
-		case f.required:
+		case f.required && (f.unless == "" || members[f.unless] == nil):
 			missing = append(missing, f.key)
+		case f.required:
 		case f.isObject():
 			r.value(n.Key(f.key), v.FieldByIndex(f.index), &f.rules) // its keys have defaults
 		default:

@@ -7,6 +7,7 @@
 // separated by commas:
 //
 //	required     the key must be there
+//	unless=KEY   a required key may be absent where KEY is there, and only there
 //	null         null is allowed; the field is a pointer and nil then
 //	default=V    the value if the key is absent (else the zero value); {} for an
 //	             object whose keys have defaults

@@ -12,6 +12,7 @@ import (
 // rules are the rules of a field's tag.
 type rules struct {
 	required, null, nonempty bool
+	unless                   string // the key that stands in for a required one
 	min, max, limit          *int64
 	above, below             *float64
 	most                     int
@@ -116,6 +117,8 @@ func (r *rules) read(rule string) {
 	switch name {
 	case "required":
 		r.required = true
+	case "unless":
+		r.unless = value
 	case "null":
 		r.null = true
 	case "nonempty":

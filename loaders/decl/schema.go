@@ -58,7 +58,10 @@ func (g *generator) object(t reflect.Type) *jsonschema.Schema {
 	pointer := reflect.New(t)
 	for i := range s.fields {
 		f := &s.fields[i]
-		if f.required {
+		switch {
+		case f.required && f.unless != "" && s.field(f.unless) != nil:
+			out.OneOf = []*jsonschema.Schema{{Required: []string{f.key}}, {Required: []string{f.unless}}}
+		case f.required:
 			out.Required = append(out.Required, f.key)
 		}
 		p := g.property(f, s, pointer)

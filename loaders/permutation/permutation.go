@@ -51,8 +51,9 @@ const minBits = 8
 
 // Key says which permutation of n numbers to compute.
 type Key struct {
-	Seed  int64
-	Epoch int64
+	Seed   int64
+	Epoch  int64
+	Stream int64 // of the permutations of one epoch; 0 is the first
 }
 
 // Permutation is an order of the numbers below n. Its methods may be called
@@ -76,6 +77,9 @@ func New(n int64, key Key) *Permutation {
 	p := &Permutation{n: uint64(n), lowBits: lowBits, low: 1<<lowBits - 1, high: 1<<(uint(width)-lowBits) - 1}
 	state := uint64(key.Seed)
 	state = next(&state) ^ uint64(key.Epoch)
+	if key.Stream != 0 {
+		state = next(&state) ^ uint64(key.Stream)
+	}
 	for i := range p.roundKey {
 		p.roundKey[i] = next(&state)
 	}
@@ -92,12 +96,32 @@ func (p *Permutation) At(position int64) int64 {
 	}
 }
 
+// Find returns the position of a number. Both are from 0 to n - 1.
+func (p *Permutation) Find(number int64) int64 {
+	x := uint64(number)
+	for {
+		if x = p.inverse(x); x < p.n {
+			return int64(x)
+		}
+	}
+}
+
 // network permutes the numbers of its width.
 func (p *Permutation) network(x uint64) uint64 {
 	low, high := x&p.low, x>>p.lowBits
 	for i := 0; i < rounds; i += 2 {
 		high ^= hash(low+p.roundKey[i]) & p.high
 		low ^= hash(high+p.roundKey[i+1]) & p.low
+	}
+	return high<<p.lowBits | low
+}
+
+// inverse undoes network.
+func (p *Permutation) inverse(x uint64) uint64 {
+	low, high := x&p.low, x>>p.lowBits
+	for i := rounds - 2; i >= 0; i -= 2 {
+		low ^= hash(high+p.roundKey[i+1]) & p.low
+		high ^= hash(low+p.roundKey[i]) & p.high
 	}
 	return high<<p.lowBits | low
 }
@@ -110,10 +134,13 @@ func hash(x uint64) uint64 {
 	return x >> 32
 }
 
+// golden is the step of SplitMix64.
+const golden = 0x9e3779b97f4a7c15
+
 // next returns the next number of SplitMix64, a generator of random numbers whose
 // state may have any value.
 func next(state *uint64) uint64 {
-	*state += 0x9e3779b97f4a7c15
+	*state += golden
 	z := *state
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

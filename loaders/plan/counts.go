@@ -17,7 +17,7 @@ type Counts struct {
 
 // IndexedCounts counts the records by the index files, without a look at the data.
 // It returns nil if a file has no index that fits. The error is that of a context that
-// ended.
+// ended, or of a mixture that cannot be drawn.
 func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	if p.HasRemoteFiles() {
 		return nil, nil
@@ -39,6 +39,9 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	all, known := scan.Records()
 	if !known {
 		return nil, nil
+	}
+	if err := p.measureMixture(scan); err != nil {
+		return nil, err
 	}
 	c := &Counts{AllRecords: all, Bytes: scan.bytes(), Batches: -1}
 	c.Records, _ = p.EpochRecords(scan)

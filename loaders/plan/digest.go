@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"millrace"
 )
@@ -19,6 +20,10 @@ func (p *Plan) Digest() (string, error) {
 	e := p.Explanation()
 	e.Seed, e.SeedGiven, e.Warnings = 0, false, nil
 	e.Config, e.Manifest, e.List = "", "", p.ListSHA256
+	e.Mixture = slices.Clone(e.Mixture)
+	for i := range e.Mixture {
+		e.Mixture[i].ManifestPath = "" // the digest of the manifests is that of all
+	}
 	for i, f := range e.Files {
 		if name, err := filepath.Rel(filepath.Dir(p.ManifestPath), f.Path); err == nil && f.Bytes >= 0 {
 			e.Files[i].Path = name

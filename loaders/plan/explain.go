@@ -8,6 +8,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
+	"millrace/loaders/permutation"
 	"millrace/loaders/spec"
 )
 
@@ -21,12 +22,15 @@ type Explanation struct {
 	Records     string          `json:"records"`     // "Example" or "SequenceExample"
 	Compression string          `json:"compression"` // "none", "gzip" or "zlib"
 	List        string          `json:"list,omitempty"`
-	Files       []ExplainedFile `json:"files"`
-	Seed        int64           `json:"seed"`
-	SeedGiven   bool            `json:"seed_given"` // false: drawn for this plan
-	Stages      []Stage         `json:"stages"`
-	Rewrites    []Rewrite       `json:"rewrites"`
-	Warnings    diag.List       `json:"warnings"`
+
+	Mixture []spec.MixturePart `json:"mixture,omitempty"` // the datasets, where there are several; the manifest is that of the first
+
+	Files     []ExplainedFile `json:"files"`
+	Seed      int64           `json:"seed"`
+	SeedGiven bool            `json:"seed_given"` // false: drawn for this plan
+	Stages    []Stage         `json:"stages"`
+	Rewrites  []Rewrite       `json:"rewrites"`
+	Warnings  diag.List       `json:"warnings"`
 }
 
 // ExplainedFile is a data file of an [Explanation].
@@ -62,7 +66,7 @@ func (p *Plan) Explanation() *Explanation {
 	e := &Explanation{
 		Config: p.Path, Type: p.Type, Manifest: p.ManifestPath, SHA256: p.Manifest.SHA256,
 		Records: "Example", Compression: p.Manifest.Compression.String(), List: p.ListPath,
-		Seed: p.Seed, SeedGiven: p.SeedGiven,
+		Mixture: p.Mixture, Seed: p.Seed, SeedGiven: p.SeedGiven,
 		Files: []ExplainedFile{}, Rewrites: p.Rewrites(), Warnings: append(diag.List{}, p.Warnings...),
 	}
 	if p.Manifest.AllowVarLen {
@@ -159,8 +163,14 @@ func (s *staging) readByPlace() string {
 	case o.Start > 0:
 		what = fmt.Sprintf("records from %d on", o.Start)
 	}
-	if o.Exact {
+	switch o.Shuffling {
+	case permutation.Exact:
 		what += ", shuffled exactly"
+	case permutation.Block:
+		what += fmt.Sprintf(", in shuffled blocks of which %s records are mixed", figures.Count(o.Mixed))
+	}
+	if n := len(s.plan.Mixture); n > 0 {
+		what += fmt.Sprintf(", drawn from %d datasets by weight", n)
 	}
 	if o.Shards > 1 {
 		what += fmt.Sprintf(", part %d of %d of each epoch", o.Shard, o.Shards)

@@ -40,8 +40,6 @@ func (p *Plan) RetryGroupSize() int64 {
 func (p *Plan) groupBatches() Rewrite {
 	r := Rewrite{Name: rewriteGroupBatches}
 	switch {
-	case p.Native().Applied && p.Records != nil && p.Bucket == nil && !p.HasLists():
-		r.Applied, r.Why = true, "up to 8 batches or 1 MiB of records are read by their place and decoded at once, and cut into batches afterwards"
 	case p.Native().Applied:
 		r.Why = "a batch costs the native operation no fixed time"
 	case p.Window != nil:

@@ -59,7 +59,7 @@ func (p *Plan) RefuseRemote() error {
 // nativeWork says what one of our operations does for batches of records.
 func (p *Plan) nativeWork() string {
 	padded := p.HasLists() && p.Padding != nil && p.NativeTensors()
-	switch all := p.JoinFiles().Applied; {
+	switch all := p.JoinFiles().Applied || p.Records != nil; {
 	case all && padded:
 		return "files are read, checked, decoded and padded to batches by one operation"
 	case all:

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"math"
 	"sort"
 
 	"millrace"
@@ -12,47 +14,122 @@ import (
 // [spec.RecordOrder]. Positions count the records of all epochs, one epoch after the
 // other. Only one goroutine at a time may use it.
 type Order struct {
-	plan   *Plan
+	spec   permutation.Spec
 	starts []int64 // for each file how many records are in the files before it, and in all
-	first  int64   // of the records in the range
-	count  int64   // of them
-	begin  int64   // of the shard, in each epoch's order of the range
-	size   int64   // of the shard
-
-	epoch       int64 // that the permutation is of
-	permutation *permutation.Permutation
+	order  *permutation.Order
 }
 
 // NewOrder returns the order of a plan with [spec.RecordOrder] and a scan of it.
 func (p *Plan) NewOrder(scan *Scan) *Order {
-	o := &Order{plan: p, starts: make([]int64, 1, len(p.Files)+1), epoch: -1}
+	o := &Order{starts: make([]int64, 1, len(p.Files)+1)}
 	for i := range p.Files {
 		o.starts = append(o.starts, o.starts[i]+scan.Count(i))
 	}
-	var end int64
-	o.first, end = p.recordRange(o.starts[len(p.Files)])
-	o.count = end - o.first
-	begin, behind := chunks.Part(o.count, p.Records.Shards, p.Records.Shard)
-	o.begin, o.size = begin, behind-begin
+	o.spec = permutation.Spec{
+		Shuffling: p.Records.Shuffling, Seed: p.Seed, Mixed: max(p.Records.Mixed, 1),
+		Block: blockSize(p.Records.Mixed, scan), Parts: p.orderParts(o.starts),
+	}
+	size := o.spec.Parts[0].Records
+	if p.Mixture != nil {
+		size = scan.mixtureSize
+	}
+	begin, behind := chunks.Part(size, p.Records.Shards, p.Records.Shard)
+	o.spec.Begin, o.spec.Size = begin, behind-begin
+	o.order = permutation.NewOrder(&o.spec)
 	return o
 }
 
+// Block shuffling reads blocks of up to 1 MiB. They are smaller where less than 32 of
+// them would be mixed with each other.
+const (
+	blockBytes  = 1 << 20
+	mixedBlocks = 32
+)
+
+// blockSize returns how many records make a block. It depends on the data and the
+// config alone, because it decides about the order.
+func blockSize(mixed int64, scan *Scan) int64 {
+	records, _ := scan.Records()
+	average := max(scan.bytes()/max(records, 1), 1)
+	return max(min(blockBytes/average, mixed/mixedBlocks), 1)
+}
+
+// Spec returns the order of the records of all files, which the operations of
+// Millrace's own compute, too.
+func (o *Order) Spec() permutation.Spec { return o.spec }
+
 // EpochRecords returns the number of records in each epoch.
-func (o *Order) EpochRecords() int64 { return o.size }
+func (o *Order) EpochRecords() int64 { return o.spec.Size }
 
 // At returns the file and the ordinal in it of the record at a position.
 func (o *Order) At(position int64) (file int, record int64) {
-	epoch, at := position/o.size, o.begin+position%o.size
-	if o.plan.Records.Exact {
-		if o.epoch != epoch {
-			o.permutation = permutation.New(o.count, permutation.Key{Seed: o.plan.Seed, Epoch: epoch})
-			o.epoch = epoch
-		}
-		at = o.permutation.At(at)
-	}
-	at += o.first
+	at := o.order.At(position)
 	file = sort.Search(len(o.starts)-1, func(i int) bool { return o.starts[i+1] > at })
 	return file, at - o.starts[file]
+}
+
+// orderParts returns the records of the range, or those of each dataset of a mixture.
+func (p *Plan) orderParts(starts []int64) []permutation.Part {
+	first, end := p.recordRange(starts[len(p.Files)])
+	if p.Mixture == nil {
+		return []permutation.Part{{First: first, Records: end - first}}
+	}
+	var parts []permutation.Part
+	total, sum, file := 0.0, 0.0, 0
+	for _, m := range p.Mixture {
+		total += m.Weight
+	}
+	for _, m := range p.Mixture {
+		sum += m.Weight
+		part := permutation.Part{First: starts[file], Threshold: math.MaxInt64}
+		if share := sum / total; share < 1 {
+			part.Threshold = int64(share * (1 << 63))
+		}
+		file += m.Files
+		part.Records = starts[file] - part.First
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// maxMixture bounds the examples of an epoch of a mixture, each of which is drawn when
+// the loader opens: a dataset with next to no weight would never be read to its end.
+const maxMixture = 1 << 30
+
+// measureMixture finds out how many examples an epoch of a mixture has. The scan must
+// have counted all files.
+func (p *Plan) measureMixture(scan *Scan) error {
+	if p.Mixture == nil {
+		return nil
+	}
+	spec := p.NewOrder(scan).Spec()
+	total, expected := 0.0, 0.0
+	for _, m := range p.Mixture {
+		total += m.Weight
+	}
+	for i, part := range spec.Parts {
+		m := p.Mixture[i]
+		if part.Records == 0 {
+			return p.mixtureError(i, "the dataset of %s holds no records to draw from", millrace.Quote(m.ManifestPath))
+		}
+		if n := float64(part.Records) * total / m.Weight; p.Records.UntilAll {
+			expected = max(expected, n)
+		} else if expected == 0 || n < expected {
+			expected = n
+		}
+	}
+	if expected > maxMixture {
+		return p.mixtureError(0, "an epoch would have about %.3g examples, at most %d are possible; give the datasets weights that fit their sizes", expected, maxMixture)
+	}
+	scan.mixtureSize = spec.MixtureSize(p.Records.UntilAll)
+	return nil
+}
+
+// mixtureError is an error about an entry of a mixture.
+func (p *Plan) mixtureError(entry int, format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrConfig, format, args...)
+	e.Loader, e.Key = p.Path, fmt.Sprintf("args.mixture[%d]", entry)
+	return e
 }
 
 // recordRange returns which of so many records the plan reads.

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"millrace/loaders/permutation"
+)
 
 // The names of the rewrites.
 const (
@@ -62,7 +66,7 @@ func (p *Plan) shuffleBytes() Rewrite {
 	switch {
 	case p.Chunks != nil && p.Chunks.ShuffleSeqs > 1:
 		r.Applied, r.Why = true, "parsing is a function of the record alone, so the order is the same and the buffer smaller"
-	case p.Records != nil && p.Records.Exact:
+	case p.Records != nil && p.Records.Shuffling != permutation.None:
 		r.Why = "records come in their order"
 	case p.Shuffle == nil:
 		r.Why = "records are not shuffled"

@@ -51,6 +51,9 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	if err := p.checkRange(scan); err != nil {
 		return nil, err
 	}
+	if err := p.measureMixture(scan); err != nil {
+		return nil, err
+	}
 	if total, ok := p.EpochRecords(scan); ok && total == 0 && p.Epochs == 0 {
 		return nil, p.NoRecords()
 	}

@@ -12,6 +12,8 @@ type Scan struct {
 	// a chunked_sequence orders sequences by them; else nil.
 	Lengths []int32
 
+	mixtureSize int64 // examples of an epoch of a mixture
+
 	Warnings []error // index files that are not used, though they are there
 }
 

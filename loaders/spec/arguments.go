@@ -7,6 +7,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/loaders/decl"
 	"millrace/loaders/jsonpos"
+	"millrace/loaders/permutation"
 )
 
 // What TensorFlow would end the process over, or run out of memory.
@@ -41,7 +42,7 @@ func (c *checker) exampleScalars(a *ExampleArgs) {
 	p.InterleaveIn = a.NumInterleaveIn
 	p.InterleaveOut = max(a.NumInterleaveOut, 1) // TensorFlow refuses 0
 	c.wholeBatches(a)
-	if a.Shuffle && !a.Bad("shuffle") && !c.ordered.exact() {
+	if a.Shuffle && !a.Bad("shuffle") && !c.ordered.computed() {
 		c.shuffle(a)
 	}
 }
@@ -224,6 +225,11 @@ func (c *checker) memoryTerms() []memoryTerm {
 		cycle = s.MixFiles
 		terms = append(terms, memoryTerm{
 			"num_shuffle_buffer_elements", multiplySaturated(element, s.Elements), c.args.Key("num_shuffle_buffer_elements"),
+		})
+	}
+	if o := p.Records; o != nil && o.Shuffling == permutation.Block {
+		terms = append(terms, memoryTerm{
+			"num_shuffle_buffer_elements", multiplySaturated(element, o.Mixed), c.args.Key("num_shuffle_buffer_elements"),
 		})
 	}
 	return append(terms, memoryTerm{

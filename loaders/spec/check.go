@@ -120,6 +120,7 @@ func (c *checker) run() {
 	c.dataset()
 	c.interleave()
 	c.primaries()
+	c.agree()
 	args := c.config.Args.(loaderArgs)
 	args.check(c)
 	c.secondaries()

@@ -25,6 +25,7 @@ type checker struct {
 	inManifest *decl.Reporter
 	loose      diag.List // problems of files that are no JSON, or not to be read
 
+	mixed        []mixedDataset           // of a mixture, in the config's order
 	features     map[string]*featureState // nil if the manifest could not be read
 	featureNames []string                 // in the manifest's order
 	unnamed      bool                     // a feature's name is wrong; it may be any

@@ -40,12 +40,19 @@ const (
 	DataExtension = ".tfrecords"        // data files, at any depth
 )
 
-// dataset reads the manifest and the names of the data files.
+// dataset reads the manifest and the names of the data files, or those of all datasets
+// of a mixture.
 func (c *checker) dataset() {
-	d := &c.args.Dataset
-	if c.args.Bad("dataset") && d.At == nil {
+	if c.ordered.mixed() {
+		c.mixture(c.ordered.Mixture)
 		return
 	}
+	if d := &c.args.Dataset; !c.args.Bad("dataset") || d.At != nil {
+		c.oneDataset(d)
+	}
+}
+
+func (c *checker) oneDataset(d *DatasetConfig) {
 	switch a := d.Args.(type) {
 	case *DirArgs:
 		if a.Bad("data_dir") {

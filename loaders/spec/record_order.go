@@ -2,15 +2,26 @@ package spec
 
 import (
 	"millrace/loaders/decl"
+	"millrace/loaders/permutation"
 	"millrace/tfrecord"
 )
 
 // OrderArgs say which records are read and in which order, where an index of the
 // files tells where each record is.
 type OrderArgs struct {
-	ShuffleMode string      `json:"shuffle_mode" decl:"default=buffer,enum=buffer|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records in one uniformly drawn order, and the three sizes are not used. It needs shuffle, and uncompressed local files."`
-	Shard       ShardConfig `json:"shard" decl:"" doc:"Reads one part of each epoch's order. The parts together are the whole, and their sizes differ by one at most. It needs uncompressed local files, and exact shuffling or none."`
+	ShuffleMode string      `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
+	Shard       ShardConfig `json:"shard" decl:"" doc:"Reads one part of each epoch's order. The parts together are the whole, and their sizes differ by one at most. It needs uncompressed local files, and exact or block shuffling, or none."`
 	Range       RangeConfig `json:"range" decl:"" doc:"Reads some of the records, counted over all files before they are shuffled. It needs what shard needs."`
+
+	Mixture []MixtureConfig `json:"mixture" decl:"nonempty,most=1000" doc:"In place of dataset: several datasets, from which examples are drawn by their weights. It needs what shard needs. The manifests must agree on the features that are read."`
+	Until   string          `json:"until" decl:"default=first,enum=first|all" doc:"When an epoch of a mixture ends. first: when an example is drawn from a dataset of which none is left. all: when each dataset was read to its end; those that end before begin again."`
+}
+
+// MixtureConfig is one entry of "mixture": a dataset and its weight.
+type MixtureConfig struct {
+	decl.Object
+	Dataset DatasetConfig `json:"dataset" decl:"required" doc:"The dataset to draw from."`
+	Weight  float64       `json:"weight" decl:"required,above=0" doc:"How often an example is drawn from it, in proportion to the sum of all weights."`
 }
 
 // ShardConfig is "shard": which part of each epoch to read.
@@ -27,32 +38,39 @@ type RangeConfig struct {
 	End   *int64 `json:"end" decl:"null,min=0" doc:"The record behind the last one. Without it, or with null, all records from start on are read."`
 }
 
-// exactMode is the value of shuffle_mode for exact shuffling.
-const exactMode = "exact"
+// The values of shuffle_mode for orders that are computed.
+const (
+	exactMode = "exact"
+	blockMode = "block"
+)
 
 // recordOrder returns the arguments themselves.
 func (o *OrderArgs) recordOrder() *OrderArgs { return o }
 
 // given reports whether records are to be read by their place.
 func (o *OrderArgs) given() bool {
-	return o != nil && (o.exact() || o.Shard.At != nil || o.Range.At != nil)
+	return o != nil && (o.computed() || o.Shard.At != nil || o.Range.At != nil || o.mixed())
 }
 
-// exact reports whether the config asks for exact shuffling, which needs no sizes.
-func (o *OrderArgs) exact() bool { return o != nil && o.ShuffleMode == exactMode }
+// mixed reports whether the config has a mixture in place of a dataset.
+func (o *OrderArgs) mixed() bool { return o != nil && len(o.Mixture) > 0 }
+
+// computed reports whether the config asks for an order that is computed, and not for
+// buffers of the three sizes.
+func (o *OrderArgs) computed() bool {
+	return o != nil && (o.ShuffleMode == exactMode || o.ShuffleMode == blockMode)
+}
 
 // checkOrder checks what needs the places of records.
 func (c *checker) checkOrder(o *OrderArgs) {
 	if !o.given() {
 		return
 	}
-	order := &RecordOrder{Exact: o.exact(), Shards: 1, End: -1}
+	order := &RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1}
 	var keys []string
-	if order.Exact {
+	if o.computed() {
 		keys = append(keys, "shuffle_mode")
-		if !c.examples.Shuffle && !c.args.Bad("shuffle") {
-			c.inConfig.Report(c.args.Key("shuffle_mode"), "exact needs shuffle to be true")
-		}
+		c.shuffleMode(o.ShuffleMode, order)
 	}
 	if o.Shard.At != nil {
 		keys = append(keys, "shard")
@@ -62,9 +80,36 @@ func (c *checker) checkOrder(o *OrderArgs) {
 		keys = append(keys, "range")
 		c.recordRange(&o.Range, order)
 	}
+	if o.mixed() {
+		keys = append(keys, "mixture")
+		order.UntilAll = o.Until == "all"
+		if o.Range.At != nil {
+			c.inConfig.Report(c.args.Key("range"), "counts the records of one dataset, and there is a mixture of several")
+		}
+	}
 	c.spec.Records = order
 	for _, key := range keys {
 		c.placesKnown(key, order)
+	}
+}
+
+// shuffleMode fills in an order that is computed.
+func (c *checker) shuffleMode(mode string, order *RecordOrder) {
+	if !c.examples.Shuffle && !c.args.Bad("shuffle") {
+		c.inConfig.Report(c.args.Key("shuffle_mode"), "%s needs shuffle to be true", mode)
+	}
+	order.Shuffling = permutation.Shuffling(mode)
+	if order.Shuffling != permutation.Block {
+		return
+	}
+	const key = "num_shuffle_buffer_elements"
+	switch order.Mixed = c.examples.NumShuffleBufferElements; {
+	case c.args.Bad(key):
+	case !c.args.Has(key):
+		c.inConfig.Report(c.args.Key("shuffle_mode"), "block needs the key %s", key)
+	default:
+		low, high := int64(1), int64(maxShuffle)
+		c.inConfig.InRange(c.args.Key(key), order.Mixed, decl.Range{Min: &low, Limit: &high})
 	}
 }
 
@@ -105,7 +150,7 @@ func (c *checker) placesKnown(key string, order *RecordOrder) {
 			return
 		}
 	}
-	if c.examples.Shuffle && !order.Exact {
-		c.inConfig.Report(at, "needs shuffle_mode exact, or shuffle to be false")
+	if c.examples.Shuffle && order.Shuffling == permutation.None {
+		c.inConfig.Report(at, "needs shuffle_mode exact or block, or shuffle to be false")
 	}
 }

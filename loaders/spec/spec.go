@@ -2,6 +2,7 @@ package spec
 
 import (
 	"millrace/loaders/diag"
+	"millrace/loaders/permutation"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -16,7 +17,8 @@ type Spec struct {
 	ListSHA256   string // of the list's bytes, in hexadecimal
 	Type         LoaderType
 	Manifest     *Manifest
-	Files        []DataFile // in the order they are read unless names are shuffled
+	Mixture      []MixturePart // nil = one dataset; the manifest of the first is the one above
+	Files        []DataFile    // in the order they are read unless names are shuffled
 
 	BatchSize       int64 // examples, or of a ChunkedSequence frames
 	DropRemainder   bool
@@ -76,10 +78,19 @@ type Shuffle struct {
 // RecordOrder says that records are read by their place, in an order that is computed
 // for each epoch. Nothing else shuffles them then.
 type RecordOrder struct {
-	Exact      bool  // one uniform permutation of the records, another one in each epoch
+	Shuffling  permutation.Shuffling
+	Mixed      int64 // records that are mixed with each other in block shuffling
 	Start, End int64 // only these records, End excluded; -1 = to the end
 	Shard      int64 // which part of the order, below Shards
 	Shards     int64 // at least 1
+	UntilAll   bool  // an epoch of a mixture ends when each dataset was read to its end
+}
+
+// MixturePart is one of the datasets of a mixture.
+type MixturePart struct {
+	ManifestPath string  `json:"manifest"`
+	Files        int     `json:"files"` // of Spec.Files, in their order
+	Weight       float64 `json:"weight"`
 }
 
 // Primary takes a feature into the pipeline under a name.

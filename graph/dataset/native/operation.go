@@ -23,6 +23,10 @@ const (
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"
 
+	opOrderedExamples  = "MillraceOrderedExampleBatchDataset"
+	opOrderedSequences = "MillraceOrderedSequenceBatchDataset"
+	opOrderedRecords   = "MillraceOrderedRecordsDataset"
+
 	opRecords         = dataset.RecordsOp
 	opDecodeExamples  = "MillraceDecodeExamples"
 	opDecodeSequences = "MillraceDecodeSequences"

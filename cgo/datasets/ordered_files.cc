@@ -1,0 +1,138 @@
+#include "ordered_files.h"
+
+#include "absl/strings/str_cat.h"
+#include "dataset_base.h"
+#include "tensorflow/core/framework/attr_value_util.h"
+
+namespace millrace {
+
+using namespace tensorflow;  // NOLINT
+
+namespace {
+
+constexpr char kLengths[] = "lengths";
+constexpr char kSources[] = "sources";
+constexpr char kStart[] = "start";
+constexpr char kShuffling[] = "shuffling";
+constexpr char kSeed[] = "seed";
+constexpr char kBlock[] = "block";
+constexpr char kMixed[] = "mixed";
+constexpr char kBegin[] = "begin";
+constexpr char kSize[] = "size";
+constexpr char kThreads[] = "threads";
+constexpr int64_t kMaxThreads = 1000;
+constexpr int64_t kPartNumbers = 3;  // of a row of parts
+
+constexpr const char* kShufflings[] = {"none", "exact", "block"};
+
+}  // namespace
+
+absl::Status OrderRules::Read(OpKernelConstruction* ctx) {
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kShuffling, &shuffling));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kSeed, &order.seed));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kBlock, &order.block));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kMixed, &order.mixed));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kBegin, &order.begin));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kSize, &order.size));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kEpochs, &epochs));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kThreads, &threads));
+  for (Shuffling s : {Shuffling::kNone, Shuffling::kExact, Shuffling::kBlock}) {
+    if (shuffling == kShufflings[static_cast<size_t>(s)]) order.shuffling = s;
+  }
+  constexpr int64_t kMax = INT64_MAX / 2;
+  TF_RETURN_IF_ERROR(CheckRange(kBlock, order.block, 1, kMax));
+  TF_RETURN_IF_ERROR(CheckRange(kMixed, order.mixed, 1, kMax));
+  TF_RETURN_IF_ERROR(CheckRange(kBegin, order.begin, 0, kMax));
+  TF_RETURN_IF_ERROR(CheckRange(kSize, order.size, 0, kMax));
+  TF_RETURN_IF_ERROR(CheckRange(kEpochs, epochs, -1, INT64_MAX));
+  return CheckRange(kThreads, threads, 1, kMaxThreads);
+}
+
+absl::Status OrderedFiles::Read(OpKernelContext* ctx, const OrderRules& rules) {
+  rules_ = rules;
+  const Tensor *names, *counts, *lengths, *parts;
+  TF_RETURN_IF_ERROR(ctx->input(kFilenames, &names));
+  TF_RETURN_IF_ERROR(ctx->input(kCounts, &counts));
+  TF_RETURN_IF_ERROR(ctx->input(kLengths, &lengths));
+  TF_RETURN_IF_ERROR(ctx->input(kSources, &parts));
+  TF_RETURN_IF_ERROR(data::ParseScalarArgument(ctx, kStart, &start_));
+  if (names->dims() != 1 || counts->shape() != names->shape() ||
+      lengths->dims() != 1 || parts->dims() != 2 ||
+      parts->dim_size(1) != kPartNumbers || parts->dim_size(0) < 1) {
+    return absl::InvalidArgumentError(
+        "want vectors of filenames, counts and lengths, and rows of parts");
+  }
+  counts_ = *counts;
+  lengths_ = *lengths;
+  parts_ = *parts;
+  std::vector<int64_t> each;
+  int64_t left = lengths->NumElements();
+  for (int64_t i = 0; i < counts->NumElements(); ++i) {
+    each.push_back(counts->vec<int64_t>()(i));
+    if (each.back() < 0 || each.back() > left) break;
+    left -= each.back();
+  }
+  if (left != 0 || static_cast<int64_t>(each.size()) != names->NumElements()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(lengths->NumElements(),
+                     " lengths are not those of the records counted"));
+  }
+  std::vector<std::string> paths;
+  for (int64_t i = 0; i < names->NumElements(); ++i) {
+    paths.emplace_back(names->vec<tstring>()(i));
+  }
+  table_ = std::make_shared<RecordTable>(std::move(paths), each,
+                                         lengths_.vec<uint32_t>().data());
+  return CheckOrder();
+}
+
+// CheckOrder reads the parts, and checks that every position has a record.
+absl::Status OrderedFiles::CheckOrder() {
+  const auto rows = parts_.matrix<int64_t>();
+  OrderSpec& order = rules_.order;
+  order.parts.clear();
+  for (int64_t i = 0; i < rows.dimension(0); ++i) {
+    const OrderPart part = {rows(i, 0), rows(i, 1), rows(i, 2)};
+    if (part.first < 0 || part.records < 0 || part.first > table_->records() ||
+        part.records > table_->records() - part.first ||
+        (part.records == 0 && order.size > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("part ", i, " is of records that are not there"));
+    }
+    order.parts.push_back(part);
+  }
+  const bool fits = order.parts.size() > 1 ||
+                    order.begin <= order.parts[0].records - order.size;
+  if (!fits || start_ < 0 || (!endless() && start_ > end()) ||
+      (endless() && order.size == 0)) {
+    return absl::InvalidArgumentError("the order has not so many records");
+  }
+  return absl::OkStatus();
+}
+
+int64_t OrderedFiles::end() const {
+  const int64_t size = rules_.order.size;
+  if (size == 0) return 0;
+  if (endless() || rules_.epochs > INT64_MAX / 2 / size) return INT64_MAX / 2;
+  return rules_.epochs * size;
+}
+
+std::vector<std::pair<absl::string_view, AttrValue>> OrderedFiles::Attrs()
+    const {
+  std::vector<std::pair<absl::string_view, AttrValue>> attrs;
+  const auto add = [&](const char* name, const auto& value) {
+    attrs.emplace_back(name, AttrValue());
+    SetAttrValue(value, &attrs.back().second);
+  };
+  add(kShuffling, rules_.shuffling);
+  add(kSeed, rules_.order.seed);
+  add(kBlock, rules_.order.block);
+  add(kMixed, rules_.order.mixed);
+  add(kBegin, rules_.order.begin);
+  add(kSize, rules_.order.size);
+  add(kEpochs, rules_.epochs);
+  add(kThreads, rules_.threads);
+  return attrs;
+}
+
+}  // namespace millrace

@@ -1,0 +1,84 @@
+// The inputs and attributes of the ops that read records in a computed order.
+#ifndef MILLRACE_CGO_DATASETS_ORDERED_FILES_H_
+#define MILLRACE_CGO_DATASETS_ORDERED_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ordered_reader.h"
+#include "record_order.h"
+#include "record_table.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace millrace {
+
+// OrderRules are the attributes.
+struct OrderRules {
+  std::string shuffling;
+  OrderSpec order;     // without its parts
+  int64_t epochs = 0;  // -1 for no end
+  int64_t threads = 1;
+
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx);
+};
+
+// OrderedFiles are files, the places of their records, and which of these come
+// when.
+class OrderedFiles {
+ public:
+  // The inputs that Read reads and AddInputs adds come first in all ops.
+  static constexpr size_t kInputs = 5;
+
+  absl::Status Read(tensorflow::OpKernelContext* ctx, const OrderRules& rules);
+
+  // AddInputs adds the inputs to a graph.
+  template <typename Builder>
+  absl::Status AddInputs(Builder* b,
+                         std::vector<tensorflow::Node*>* inputs) const {
+    inputs->resize(kInputs);
+    TF_RETURN_IF_ERROR(b->AddVector(table_->names(), &(*inputs)[0]));
+    TF_RETURN_IF_ERROR(b->AddTensor(counts_, &(*inputs)[1]));
+    TF_RETURN_IF_ERROR(b->AddTensor(lengths_, &(*inputs)[2]));
+    TF_RETURN_IF_ERROR(b->AddTensor(parts_, &(*inputs)[3]));
+    return b->AddScalar(start_, &(*inputs)[4]);
+  }
+
+  // Attrs returns the attributes.
+  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs()
+      const;
+
+  std::unique_ptr<OrderedReader> NewReader() const {
+    return std::make_unique<OrderedReader>(*table_, rules_.order, end(),
+                                           rules_.threads);
+  }
+
+  const std::vector<std::string>& names() const { return table_->names(); }
+  int64_t start() const { return start_; }
+  bool endless() const { return rules_.epochs < 0; }
+
+  // end returns the position behind the last record.
+  int64_t end() const;
+
+  // records returns how many records come, or that they have no end.
+  int64_t records() const {
+    return endless() ? tensorflow::data::kInfiniteCardinality : end() - start_;
+  }
+
+ private:
+  absl::Status CheckOrder();
+
+  OrderRules rules_;
+  tensorflow::Tensor counts_, lengths_, parts_;
+  int64_t start_ = 0;
+  std::shared_ptr<const RecordTable> table_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_ORDERED_FILES_H_

@@ -1,0 +1,140 @@
+#include "ordered_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "records_test.h"
+
+namespace millrace {
+namespace {
+
+// Two files with an empty one between them: some records are near each other,
+// one is large, and one has no data.
+class OrderedReaderTest : public ::testing::TestWithParam<int64_t> {
+ protected:
+  OrderedReaderTest() {
+    for (int i = 0; i < 40; ++i) {
+      std::string data = "r" + std::to_string(i);
+      if (i == 5) data.clear();
+      if (i == 20) data += std::string(300 << 10, 'x');
+      if (i % 7 == 0) data += std::string(9 << 10, 'y');
+      (i < 25 ? first_ : second_) += Frame(data);
+      lengths_.push_back(static_cast<uint32_t>(data.size()));
+      records_.push_back(data);
+    }
+    a_.Write(first_);
+    b_.Write(second_);
+    table_ = std::make_unique<RecordTable>(
+        std::vector<std::string>{a_.path(), none_.path(), b_.path()},
+        std::vector<int64_t>{25, 0, 15}, lengths_.data());
+  }
+
+  OrderSpec Spec(Shuffling shuffling) const {
+    OrderSpec spec;
+    spec.shuffling = shuffling;
+    spec.seed = 3;
+    spec.block = 4;
+    spec.mixed = 9;
+    spec.size = 40;
+    spec.parts = {{0, 40, 0}};
+    return spec;
+  }
+
+  OrderedReader Open(Shuffling shuffling) {
+    return OrderedReader(*table_, Spec(shuffling), 80, GetParam());
+  }
+
+  // Record returns what the index says of a record's place.
+  int64_t Offset(int64_t number) const { return table_->Find(number).offset; }
+
+  std::string first_, second_;
+  TempFile a_{""}, none_{""}, b_{""};
+  std::vector<uint32_t> lengths_;
+  std::vector<std::string> records_;
+  std::unique_ptr<RecordTable> table_;
+};
+
+TEST_P(OrderedReaderTest, GivesTheOrder) {
+  for (Shuffling shuffling :
+       {Shuffling::kNone, Shuffling::kExact, Shuffling::kBlock}) {
+    OrderedReader reader = Open(shuffling);
+    RecordOrder order(Spec(shuffling));
+    std::string_view record;
+    RecordPlace place;
+    bool end;
+    Fault fault;
+    for (int64_t at : {0, 13, 79}) {
+      for (reader.Seek(at); at < 80; ++at) {
+        ASSERT_TRUE(reader.Next(&record, &place, &end, &fault)) << fault.text;
+        const int64_t number = order.At(at);
+        ASSERT_FALSE(end);
+        ASSERT_EQ(record, records_[number]);
+        EXPECT_EQ(place.file, number < 25 ? 0 : 2);
+        EXPECT_EQ(place.record, number < 25 ? number : number - 25);
+        EXPECT_EQ(place.offset, Offset(number));
+      }
+      ASSERT_TRUE(reader.Next(&record, &place, &end, &fault));
+      EXPECT_TRUE(end);
+    }
+  }
+}
+
+// A fault comes behind the records before it, again and again, and other
+// records are read whatever is wrong with their neighbours.
+TEST_P(OrderedReaderTest, NamesABadRecord) {
+  const int64_t bad = 11, at = Offset(bad);
+  struct {
+    int64_t byte;
+    Cause cause;
+  } const cases[] = {{at, Cause::kDataLoss}, {at + 13, Cause::kDataLoss}};
+  for (const auto& c : cases) {
+    a_.Write(first_);
+    a_.Set(c.byte, '\x7f');
+    OrderedReader reader = Open(Shuffling::kExact);
+    RecordOrder order(Spec(Shuffling::kExact));
+    for (int64_t i = 0; i < 40; ++i) {
+      std::string_view record;
+      RecordPlace place;
+      bool end;
+      Fault fault;
+      const bool ok = reader.Next(&record, &place, &end, &fault);
+      EXPECT_EQ(ok, order.At(i) != bad);
+      if (ok) continue;
+      EXPECT_EQ(fault.cause, c.cause);
+      EXPECT_EQ(fault.place.file, a_.path());
+      EXPECT_EQ(fault.place.record, bad);
+      EXPECT_EQ(fault.place.offset, at);
+      EXPECT_EQ(reader.position(), i);
+      EXPECT_FALSE(reader.Next(&record, &place, &end, &fault));
+      reader.Seek(i + 1);
+    }
+  }
+}
+
+// An index that is not that of the file never gives wrong data.
+TEST_P(OrderedReaderTest, RefusesAnotherFile) {
+  std::string_view record;
+  RecordPlace place;
+  bool end;
+  Fault fault;
+  a_.Write(first_ + "x");
+  EXPECT_FALSE(Open(Shuffling::kNone).Next(&record, &place, &end, &fault));
+  EXPECT_EQ(fault.cause, Cause::kFailedPrecondition) << fault.text;
+  a_.Write(first_);
+  std::swap(lengths_[0], lengths_[1]);
+  EXPECT_FALSE(Open(Shuffling::kNone).Next(&record, &place, &end, &fault));
+  EXPECT_EQ(fault.cause, Cause::kDataLoss) << fault.text;
+  EXPECT_EQ(fault.place.record, 0);
+  unlink(a_.path().c_str());
+  EXPECT_FALSE(Open(Shuffling::kNone).Next(&record, &place, &end, &fault));
+  EXPECT_EQ(fault.cause, Cause::kNotFound) << fault.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, OrderedReaderTest, ::testing::Values(1, 3));
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,86 @@
+// Which record comes when, where records are read by their place.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_ORDER_H_
+#define MILLRACE_CGO_DATASETS_RECORD_ORDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "permutation.h"
+
+namespace millrace {
+
+// How the records of an epoch are shuffled.
+enum class Shuffling { kNone, kExact, kBlock };
+
+// OrderPart is one of the datasets that an order draws from: consecutive
+// records of all files.
+struct OrderPart {
+  int64_t first = 0;
+  int64_t records = 0;
+  int64_t threshold = INT64_MAX;  // drawn numbers below it are this part's, if
+                                  // they are no part's before it
+};
+
+// OrderSpec says which order to compute. docs/records.md describes the orders,
+// and loaders/recordorder computes the same ones in Go.
+struct OrderSpec {
+  Shuffling shuffling = Shuffling::kNone;
+  int64_t seed = 0;
+  int64_t block = 1;             // records of a block
+  int64_t mixed = 1;             // records that are mixed with each other
+  std::vector<OrderPart> parts;  // at least one, none empty
+  int64_t begin = 0;             // of the shard in each epoch's order
+  int64_t size = 0;              // of the shard, at least 1
+};
+
+// PartOrder is the order of one part. Not for several threads.
+class PartOrder {
+ public:
+  PartOrder(const OrderSpec& spec, size_t part);
+
+  // At returns the record at a position of a pass, counted within the part.
+  int64_t At(int64_t pass, int64_t position);
+
+ private:
+  int64_t AtBlocks(int64_t pass, int64_t position);
+
+  const Shuffling shuffling_;
+  const int64_t seed_, block_, mixed_, records_;
+  int64_t pass_ = -1;  // of the pass that order_ is of
+  Permutation order_;  // of the records, or of the blocks
+  int64_t short_at_ =
+      0;                 // where the last block comes, which may be a short one
+  int64_t window_ = -1;  // that mix_ is of
+  Permutation mix_;
+};
+
+// RecordOrder is an order of records. Positions count the records of all
+// epochs, one epoch after the other. It is quick at positions that follow each
+// other. Not for several threads.
+class RecordOrder {
+ public:
+  explicit RecordOrder(OrderSpec spec);
+
+  const OrderSpec& spec() const { return spec_; }
+
+  // At returns the number of the record at a position among those of all files.
+  int64_t At(int64_t position);
+
+  // WindowEnd returns a position behind the given one up to which it is worth
+  // reading at once: where the records that are mixed with each other end.
+  int64_t WindowEnd(int64_t position) const;
+
+ private:
+  size_t Draw(int64_t at) const;
+
+  const OrderSpec spec_;
+  std::vector<PartOrder> parts_;
+  int64_t epoch_ = -1;          // of the draws
+  int64_t drawn_ = 0;           // draws of the epoch that taken_ counts
+  size_t last_ = 0;             // the part drawn last
+  std::vector<int64_t> taken_;  // of each part
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_ORDER_H_

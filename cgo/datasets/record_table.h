@@ -1,0 +1,85 @@
+// Where each record of a list of files is.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_TABLE_H_
+#define MILLRACE_CGO_DATASETS_RECORD_TABLE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record_frame.h"
+
+namespace millrace {
+
+// RecordTable knows the place of every record of plain files by the lengths
+// that an index has. Records are numbered over all files. Several threads may
+// use it.
+class RecordTable {
+ public:
+  struct Entry {
+    int64_t file = 0;
+    int64_t ordinal = 0;
+    int64_t offset = 0;   // of the header
+    uint32_t length = 0;  // of the data
+  };
+
+  // `counts` are the records of each file, none negative, and `lengths` those
+  // of all records, as many as the counts add up to. They must outlive the
+  // table.
+  RecordTable(std::vector<std::string> names,
+              const std::vector<int64_t>& counts, const uint32_t* lengths)
+      : names_(std::move(names)), lengths_(lengths) {
+    for (int64_t count : counts) {
+      int64_t offset = 0;
+      const int64_t end = starts_.back() + count;
+      for (int64_t i = starts_.back(); i < end; ++i) {
+        if (i % kMarkEvery == 0) marks_.push_back(offset);
+        offset += Whole(i);
+      }
+      starts_.push_back(end);
+      ends_.push_back(offset);
+    }
+  }
+
+  int64_t records() const { return starts_.back(); }
+  uint32_t length(int64_t number) const { return lengths_[number]; }
+  const std::vector<std::string>& names() const { return names_; }
+
+  // file_bytes returns how large a file is.
+  int64_t file_bytes(int64_t file) const { return ends_[file]; }
+
+  // Find returns the place of a record. `file` is where to begin to look for
+  // its file: 0, or the file of a record before it.
+  Entry Find(int64_t number, int64_t file = 0) const {
+    if (number >= starts_[file + 1]) {
+      file =
+          std::upper_bound(starts_.begin() + file + 1, starts_.end(), number) -
+          starts_.begin() - 1;
+    }
+    const int64_t marked = number / kMarkEvery * kMarkEvery;
+    int64_t i = std::max(marked, starts_[file]);
+    int64_t offset = i == starts_[file] ? 0 : marks_[number / kMarkEvery];
+    for (; i < number; ++i) offset += Whole(i);
+    return {file, number - starts_[file], offset, lengths_[number]};
+  }
+
+ private:
+  static constexpr int64_t kMarkEvery = 64;
+
+  int64_t Whole(int64_t number) const {
+    return int64_t{lengths_[number]} + static_cast<int64_t>(kHeader + kFooter);
+  }
+
+  const std::vector<std::string> names_;
+  const uint32_t* const lengths_;
+  std::vector<int64_t> starts_ = {
+      0};                       // records of the files before, and of all
+  std::vector<int64_t> ends_;   // bytes of each file
+  std::vector<int64_t> marks_;  // offset of each 64th record in its file
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_TABLE_H_

@@ -1,0 +1,123 @@
+package native
+
+import (
+	"math"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/internal/limit"
+	"millrace/tfbridge"
+)
+
+// Order says which records of plain local files to read, and in which order. An order
+// is computed and takes no memory; docs/records.md describes it. A position counts the
+// records of all epochs, one epoch after the other.
+type Order struct {
+	Filenames tfbridge.Output // string vector
+	Counts    tfbridge.Output // int64 vector: the records of each file
+	Lengths   tfbridge.Output // uint32 vector: the data bytes of all records, file after file
+	Start     tfbridge.Output // int64 scalar: the position to begin at; not set: 0
+
+	Shuffling string // "none", "exact" or "block"
+	Seed      int64
+	Block     int64 // records of a block; default 1
+	Mixed     int64 // records that block shuffling mixes with each other; default 1
+
+	// Parts are the datasets that positions are drawn from, at least one: consecutive
+	// records of all files.
+	Parts []OrderPart
+
+	Begin   int64 // of what is read of each epoch's order
+	Size    int64 // of what is read of each epoch's order
+	Epochs  int64 // 0: no end
+	Threads int64 // that read; default 1
+}
+
+// OrderPart is one of the datasets of an [Order].
+type OrderPart struct {
+	First, Records int64
+
+	// Threshold is what a drawn number must be below to be this part's, if it is no
+	// part's before it. Numbers are drawn from 0 to 2^63 - 1.
+	Threshold int64
+}
+
+// OrderedOptions are the options of [OrderedExamples] and [OrderedSequences].
+type OrderedOptions struct {
+	BatchSize int64 // default 1
+	Drop      bool  // leave out a last batch of fewer examples
+}
+
+// OrderedExamples returns batches of the Examples in files in a computed order, the
+// features as components. It reads ahead some thousand records, sorted by their place
+// in the files, so that it needs few calls of the system. Both checksums of every
+// record are checked, and its length is compared with the one given. What is wrong
+// with a file or record is a *millrace.Error with its file, record, offset and
+// feature. It comes behind the batches before it; asking again gives the same error.
+func OrderedExamples(s *graph.Scope, order *Order, features []Feature, o *OrderedOptions) *dataset.Dataset {
+	const op = opOrderedExamples
+	static, inputs := order.batches(s, op, o)
+	return addDecoder(s, op, features, static, order.attrs(), inputs...)
+}
+
+// OrderedSequences is [OrderedExamples] for records with lists.
+func OrderedSequences(s *graph.Scope, order *Order, q *Sequence, o *OrderedOptions) *dataset.Dataset {
+	const op = opOrderedSequences
+	static, inputs := order.batches(s, op, o)
+	return q.add(s, op, static, order.attrs(), inputs...)
+}
+
+// OrderedRecords returns the records of files in a computed order, each a string that
+// carries its place, for a later [Parse] or [Decode] with PlacedFiles.
+func OrderedRecords(s *graph.Scope, order *Order) *dataset.Dataset {
+	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
+	variant := s.Op1(opOrderedRecords, order.attrs(), order.inputs(s, opOrderedRecords)...)
+	if s.Err() != nil {
+		return none(s)
+	}
+	return dataset.FromVariant(s, variant, specs)
+}
+
+// batches returns the inputs of an operation that makes batches, and the number of
+// rows that all batches have, -1 if that is not known.
+func (o *Order) batches(s *graph.Scope, op string, options *OrderedOptions) (static int64, inputs []tfbridge.Input) {
+	if options == nil {
+		options = &OrderedOptions{}
+	}
+	limit.Between(0, math.MaxInt64).Check(s, op+": batch size", options.BatchSize)
+	size := max(options.BatchSize, 1)
+	static = -1
+	if options.Drop || o.Epochs == 0 {
+		static = size
+	}
+	return static, append(o.inputs(s, op), s.Const(size), s.Const(options.Drop))
+}
+
+// inputs returns the inputs that all operations over an order have.
+func (o *Order) inputs(s *graph.Scope, op string) []tfbridge.Input {
+	if len(o.Parts) == 0 {
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "the order has no parts"))
+	}
+	var parts [][]int64
+	for _, p := range o.Parts {
+		parts = append(parts, []int64{p.First, p.Records, p.Threshold})
+	}
+	start := o.Start
+	if start.Op == nil {
+		start = s.Const(int64(0))
+	}
+	return []tfbridge.Input{o.Filenames, o.Counts, o.Lengths, s.Const(parts), start}
+}
+
+// attrs returns the attributes that all operations over an order have.
+func (o *Order) attrs() attrs {
+	epochs := o.Epochs
+	if epochs == 0 {
+		epochs = -1
+	}
+	return attrs{
+		"shuffling": o.Shuffling, "seed": o.Seed, "block": max(o.Block, 1), "mixed": max(o.Mixed, 1),
+		"begin": o.Begin, "size": o.Size, "epochs": epochs, "threads": max(o.Threads, 1),
+	}
+}
