@@ -112,7 +112,8 @@ func (s *serving) measure(ctx context.Context) (map[string]*servingRound, error)
 
 // round takes one round of a model, one server after the other.
 func (s *serving) round(ctx context.Context, r *servingRound, model string) error {
-	alone, batched := []string{"--model", "m=" + model}, []string{"--enable_batching", "--batching_parameters_file", s.batched}
+	// One thread for each operation, as in Python's processes.
+	alone, batched := []string{"--model", "m=" + model, "--tensorflow_intra_op_parallelism", "1"}, []string{"--enable_batching", "--batching_parameters_file", s.batched}
 	answers := make([]string, servingBodies) // without batching, by request
 	err := s.with(func() (*server, error) { return startMillrace(ctx, s.program, alone...) }, func(at *server) (err error) {
 		l := saturation

@@ -32,7 +32,7 @@ func (q *queue) add(r *request) error {
 	}
 	g := q.groups[string(r.key)]
 	if g == nil {
-		g = &group{key: string(r.key)}
+		g = &group{key: string(r.key), most: int64(q.options.MaxExecutionBatchSize)}
 		q.groups[g.key] = g
 		q.order = append(q.order, g)
 	}
@@ -59,7 +59,7 @@ func (q *queue) ready(now time.Time) (*group, time.Duration) {
 	var oldest *group
 	for _, g := range q.order {
 		wait := o.BatchTimeout - now.Sub(g.head().enqueued)
-		if q.closed || g.rows >= int64(o.MaxExecutionBatchSize) {
+		if q.closed || g.full() {
 			wait = 0
 		}
 		if wait > 0 {

@@ -43,7 +43,11 @@ type group struct {
 	key      string
 	requests list.List
 	rows     int64
+	most     int64 // rows of a batch
 }
+
+// full reports whether the requests fill a batch.
+func (g *group) full() bool { return g.rows >= g.most }
 
 // head returns the oldest request. A group in a queue is never empty.
 func (g *group) head() *request { return g.requests.Front().Value.(*request) }

@@ -59,11 +59,12 @@ func (s *Scheduler) dispatch() {
 	go s.work()
 }
 
-// work runs batches as long as there are any. Before it forms one it lets other
-// goroutines run that can: those whose requests have arrived get into the batch. With
-// nothing else to run that takes no time.
+// work runs batches as long as there are any. Before it forms one that is not full yet
+// it lets other goroutines run that can: those whose requests have arrived get into the
+// batch. With nothing else to run that takes no time. Before a full batch it would be a
+// loss: when requests are refused, hundreds of goroutines can run.
 func (s *Scheduler) work() {
-	runtime.Gosched()
+	s.letIn()
 	s.mu.Lock()
 	s.began = false
 	b := s.next()
@@ -77,10 +78,21 @@ func (s *Scheduler) work() {
 		s.mu.Lock()
 		b.queue.ended(b)
 		s.mu.Unlock()
-		runtime.Gosched()
+		s.letIn()
 		s.mu.Lock()
 		b = s.next()
 		s.mu.Unlock()
+	}
+}
+
+// letIn lets other goroutines run, unless a full batch waits.
+func (s *Scheduler) letIn() {
+	s.mu.Lock()
+	_, g, _ := s.ready(time.Now())
+	full := g != nil && g.full()
+	s.mu.Unlock()
+	if !full {
+		runtime.Gosched()
 	}
 }
 

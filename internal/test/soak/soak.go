@@ -2,10 +2,13 @@
 // soak".
 package soak
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // Env is the environment variable that makes tests run long when it is not
-// empty. The program internal/test/soakrun sets it, for the tests that call
+// empty. A duration, 60s for example, limits what goes on for a time. The program internal/test/soakrun sets it, for the tests that call
 // this package.
 const Env = "MILLRACE_SOAK"
 
@@ -20,4 +23,13 @@ func Rounds(brief, long int) int {
 		return long
 	}
 	return brief
+}
+
+// Duration returns how long a test goes on for that goes on for a time: as long as the
+// environment says, or else for long.
+func Duration(long time.Duration) time.Duration {
+	if d, err := time.ParseDuration(os.Getenv(Env)); err == nil {
+		return d
+	}
+	return long
 }
