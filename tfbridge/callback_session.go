@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -157,8 +158,11 @@ func (s *sessionCalls) reportLate() error {
 
 // CallFunc is a Go function for an operation. It may block and run sessions. It
 // should return when ctx is done. The arguments are valid until it returns. The
-// caller closes the results.
+// caller closes the results. [ErrEndOfSequence] ends the call as [Call.End] does.
 type CallFunc func(ctx context.Context, args []*Tensor) ([]*Tensor, error)
+
+// ErrEndOfSequence is what a CallFunc returns at the end of a dataset.
+var ErrEndOfSequence = errors.New("end of sequence")
 
 // Blocking makes a callback of a function that may block: each call runs in a
 // goroutine of its own. A panic becomes an error of class millrace.ErrInternal
@@ -181,12 +185,14 @@ func (c *Call) serve(fn CallFunc) {
 	defer func() { // a call that has ended does not mind
 		c.Fail(millrace.Errorf(millrace.ErrInternal, "Go function %q ended its goroutine", c.fn.name))
 	}()
-	results, err := c.fn.try(ctx, fn, c.args)
-	if err != nil {
+	switch results, err := c.fn.try(ctx, fn, c.args); {
+	case err == ErrEndOfSequence:
+		c.End()
+	case err != nil:
 		c.Fail(err)
-		return
+	default:
+		c.Return(results...)
 	}
-	c.Return(results...)
 }
 
 // Limited is [Blocking] with at most n calls at a time, of all sessions

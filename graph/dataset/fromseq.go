@@ -157,11 +157,16 @@ func (src *source) dataset(s *graph.Scope) *Dataset {
 	numbers := Range(s, 0, math.MaxInt64, 1)
 	initial := tfbridge.OutputList{s.Const(int64(0)), s.Const(int64(0))}
 	chunks := numbers.then("ScanDataset", f.Out[2:], attrs{"f": f.Attr(), "preserve_cardinality": false}, initial, f.Inputs())
-	if src.mayBeEmpty() {
+	return chunks.splitChunks(src.name, src.structure(), src.mayBeEmpty())
+}
+
+// splitChunks returns the rows of chunks as elements of a structure.
+func (d *Dataset) splitChunks(name string, t *Structure, mayBeEmpty bool) *Dataset {
+	if mayBeEmpty {
 		// UnbatchDataset ends the process for an element of no bytes.
-		return chunks.FlatMap(src.name+"_rows", func(s *graph.Scope, args []tfbridge.Output) *Dataset { return FromSlices(s, args...) }).as(src.structure())
+		return d.FlatMap(name+"_rows", func(s *graph.Scope, args []tfbridge.Output) *Dataset { return FromSlices(s, args...) }).as(t)
 	}
-	return chunks.then("UnbatchDataset", src.specs(), nil).as(src.structure())
+	return d.then("UnbatchDataset", t.Specs(), nil).as(t)
 }
 
 // next answers a call for the next elements. The call has the number of elements delivered
