@@ -133,22 +133,14 @@ func (b *chunkBuilder) batchRows(o *native.ChunkOptions, start int) {
 }
 
 // elementsOf returns the column of a tensor, and how many values a frame of it
-// has, or a row without frames. Of the rows of a mask or of lengths that are
-// made with the batch, it is the column that they measure.
+// has. Of the rows of a mask or of lengths that are made with the batch, it is the
+// column that they measure.
 func (b *chunkBuilder) elementsOf(name string) (place int, each int64) {
 	each = 1
 	if m := b.plan.MeasureOf(name); m != nil && measuresRows(b.plan, m) {
 		name = m.Tensor
 	} else if shape := b.plan.Tensor(name).Shape; len(shape) > 0 {
-		if b.framed(name) {
-			shape = shape[1:]
-		}
-		each = spec.NumElements(shape)
+		each = spec.NumElements(shape[1:])
 	}
 	return slices.IndexFunc(b.columns, func(c chunkColumn) bool { return c.name == name }), each
-}
-
-// framed reports whether a tensor is a column whose rows have frames.
-func (b *chunkBuilder) framed(name string) bool {
-	return slices.ContainsFunc(b.columns, func(c chunkColumn) bool { return c.name == name && c.framed() })
 }

@@ -261,18 +261,10 @@ func (b *chunkBuilder) rowMeasures(s *graph.Scope, columns map[string]column) {
 		case spec.Lengths:
 			columns[m.To] = column{values: of.lengths(s)}
 		default:
-			columns[m.To] = column{values: b.countElements(s, m.Tensor, of)}
+			_, each := b.elementsOf(m.Tensor)
+			columns[m.To] = column{values: graph.Mul(s, of.lengths(s), s.Const(each))}
 		}
 	}
-}
-
-// countElements returns how many values the rows of a tensor have.
-func (b *chunkBuilder) countElements(s *graph.Scope, name string, of column) tfbridge.Output {
-	_, each := b.elementsOf(name)
-	if of.ragged() {
-		return graph.Mul(s, of.lengths(s), s.Const(each))
-	}
-	return graph.Fill(s, graph.ExpandDims(s, of.rows(s), 0), s.Const(each))
 }
 
 // rowOutputs adds the automatic outputs that are known of rows.

@@ -21,7 +21,7 @@ func (b *builder) addMeasures(s *graph.Scope, values map[string]tfbridge.Output,
 			along := graph.Subscript(s, shape, graph.Between(int64(lead+m.Axis), int64(lead+m.Axis+1)))
 			values[m.To] = graph.Fill(s, graph.ConcatV2(s, []tfbridge.Output{batch, along}, 0), s.Const(true))
 		case m.Kind == spec.ElementCount:
-			values[m.To] = eachElements(s, values[m.Tensor], batch, lead)
+			values[m.To] = graph.Size(s, values[m.Tensor]) // of one example: those of a batch are alike, and not counted
 		default:
 			values[m.To] = graph.Fill(s, batch, graph.Subscript(s, shape, graph.At(int64(lead+m.Axis))))
 		}
@@ -63,22 +63,10 @@ func (c column) sizes(s *graph.Scope, axis int) tfbridge.Output {
 	return graph.Fill(s, graph.ExpandDims(s, c.rows(s), 0), c.innerSize(s, axis))
 }
 
-// eachElements returns how many elements each example of a batch has, or the
-// one that x is.
-func eachElements(s *graph.Scope, x, batch tfbridge.Output, lead int) tfbridge.Output {
-	n := graph.Size(s, x)
-	if lead > 0 {
-		n = graph.FloorDiv(s, n, graph.Maximum(s, graph.Subscript(s, batch, graph.At(0)), s.Const(int64(1))))
-	}
-	return graph.Fill(s, batch, n)
-}
-
-// elements returns the number of elements of every row of a tensor.
+// elements returns the number of elements of every row of a tensor whose rows differ
+// in length.
 func (c column) elements(s *graph.Scope, t spec.TensorSpec) tfbridge.Output {
-	if c.ragged() {
-		return graph.Mul(s, c.lengths(s), s.Const(spec.NumElements(t.Shape[1:])))
-	}
-	return eachElements(s, c.values, graph.ExpandDims(s, c.rows(s), 0), 1)
+	return graph.Mul(s, c.lengths(s), s.Const(spec.NumElements(t.Shape[1:])))
 }
 
 // mask returns a column that is true for every position along an axis.

@@ -59,6 +59,11 @@ func process(t *testing.T, p *loaders.Plan, records ...[]byte) (text string, pro
 	if failed := (*tfbridge.Error)(nil); errors.As(err, &failed) {
 		return "", cmp.Or(made.FailedAssertion(failed), err)
 	}
+	for _, mark := range []string{"", tfbridge.CheckMark(99) + "]", tfbridge.CheckMark(0) + "]"} {
+		if e := made.FailedAssertion(&tfbridge.Error{Msg: "[" + mark}); e != nil {
+			t.Errorf("the failure %q of another graph is explained: %v", mark, e)
+		}
+	}
 	var columns []output.Column
 	for i, x := range got {
 		defer x.Close()
