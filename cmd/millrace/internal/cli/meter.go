@@ -42,7 +42,7 @@ type Meter struct {
 
 // Listener returns a listener that counts the records of a run.
 func (m *Meter) Listener() *observe.Listener {
-	return &observe.Listener{Batch: func(e observe.Batch) { m.add(e.Rows) }}
+	return &observe.Listener{Batch: func(e observe.Batch) { m.Add(e.Rows) }}
 }
 
 // NewMeter returns a meter that has not started.
@@ -85,8 +85,8 @@ func (m *Meter) startBar() {
 	m.bar = m.bars.New(0, mpb.SpinnerStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
 }
 
-// add counts n more records as done.
-func (m *Meter) add(n int64) {
+// Add counts n more records as done.
+func (m *Meter) Add(n int64) {
 	m.done.Add(n)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package datasets is the commands that check, describe and read datasets: check, plan,
-// inspect, index, dump, bench and schema.
+// inspect, index, convert, dump, bench and schema.
 package datasets
 
 import (
@@ -16,6 +16,7 @@ func Commands(c *cli.Program) []*cobra.Command {
 		p.planCommand(),
 		p.inspectCommand(),
 		p.indexCommand(),
+		p.convertCommand(),
 		p.dumpCommand(),
 		p.benchCommand(),
 		p.schemaCommand(),

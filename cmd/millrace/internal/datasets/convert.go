@@ -1,0 +1,124 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/internal/convert"
+	"millrace/internal/figures"
+	"millrace/tfrecord"
+)
+
+// convertFlags are the flags of convert.
+type convertFlags struct {
+	convert.Options
+	out         string
+	compression string
+	json        bool
+}
+
+func (p *program) convertCommand() *cobra.Command {
+	var flags convertFlags
+	c := &cobra.Command{
+		Use:   "convert IN... --out DIR",
+		Short: "Convert files of other formats to a dataset",
+		Long: `Convert files, or the files in folders, to a dataset: shards of TFRecords with
+__manifest__.json, index files, and convert.json, which says which rows are in
+which shard. All inputs have one format, by the ending of their names:
+  .csv, .tsv       the first line has the names of the columns. A column is
+                   bool, int64, float32 or string, whichever holds all its
+                   values; an empty cell is a missing value or an empty string
+  .ndjson, .jsonl  one JSON object per line: numbers, strings, true and false,
+                   and lists of these
+` + convertFormats + `A list of varying length has a shape that begins with -1. So has a column that
+lacks values; rows without one lack the feature. Floats are stored as 32 bits.
+
+With --manifest the records are as that manifest says, and a value that does not
+fit is an error. Columns that it does not name are left out.
+
+DIR appears when all is converted. After a kill, or SIGINT, the same command
+goes on after the last whole shard.`,
+		Example: `  millrace convert songs.csv --out songs
+  millrace convert day1.ndjson day2.ndjson --out days --shards 16 --compression gzip
+  millrace convert prices.csv --out prices --manifest manifest.json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef(c, "IN is missing: name files, or folders, to convert")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.check(c); err != nil {
+				return err
+			}
+			return p.convert(c.Context(), args, &flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.out, "out", "", "the `DIR` to make; it must not exist, or be empty")
+	f.StringVar(&flags.Manifest, "manifest", "", "write the records that this manifest `FILE` describes")
+	f.Int64Var(&flags.Shards, "shards", 0, "write `N` shards of nearly equal numbers of rows")
+	f.Int64Var(&flags.ShardBytes, "shard-bytes", 0, "end a shard before it has more than `B` bytes, uncompressed (default 268435456)")
+	f.StringVar(&flags.compression, "compression", "", "compress the shards: `gzip` or zlib")
+	f.IntVar(&flags.Workers, "workers", 0, "convert `N` blocks of rows at once (default one for each processor)")
+	f.BoolVar(&flags.json, "json", false, "print convert.json at the end")
+	return c
+}
+
+// convertFormats describes more formats.
+const convertFormats = ""
+
+// check refuses flags that make no sense.
+func (f *convertFlags) check(c *cobra.Command) error {
+	changed := c.Flags().Changed
+	f.Compression = tfrecord.Compression(f.compression)
+	switch {
+	case f.out == "":
+		return cli.Usagef(c, "--out is missing")
+	case changed("shards") && changed("shard-bytes"):
+		return cli.Usagef(c, "--shards and --shard-bytes exclude each other")
+	case changed("shards") && f.Shards < 1:
+		return cli.Usagef(c, "--shards must be at least 1, got %d", f.Shards)
+	case changed("shard-bytes") && f.ShardBytes < 1:
+		return cli.Usagef(c, "--shard-bytes must be at least 1, got %d", f.ShardBytes)
+	case changed("workers") && f.Workers < 1:
+		return cli.Usagef(c, "--workers must be at least 1, got %d", f.Workers)
+	case changed("compression") && f.Compression != tfrecord.GZIP && f.Compression != tfrecord.ZLIB:
+		return cli.Usagef(c, "--compression %q: must be gzip or zlib", f.compression)
+	}
+	return nil
+}
+
+// convert converts.
+func (p *program) convert(ctx context.Context, inputs []string, flags *convertFlags) error {
+	m := p.NewMeter("convert")
+	defer m.Stop()
+	done := int64(0)
+	flags.Note = func(text string) { p.Note("%s", text) }
+	flags.Progress = func(now, total int64) {
+		if done == 0 {
+			m.Start(total)
+		}
+		m.Add(now - done)
+		done = now
+	}
+	p.SetUnfinished(millrace.Quote(flags.out) + " is not written; the same command goes on after the last whole shard")
+	report, err := convert.Run(ctx, inputs, flags.out, &flags.Options)
+	if err != nil {
+		return err
+	}
+	elapsed := m.Stop()
+	if flags.json {
+		return p.PrintJSON(report)
+	}
+	resumed := ""
+	if report.Resumed > 0 {
+		resumed = fmt.Sprintf(", %s of them by an earlier run", figures.Count(report.Resumed))
+	}
+	return p.Printf("%s: %s in %s%s, %s records/s\n", millrace.Quote(flags.out), figures.Of(report.Rows, "record"),
+		figures.Of(int64(len(report.Shards)), "shard"), resumed, figures.Count(int64(figures.Rate(report.Rows-report.Resumed, elapsed))))
+}
