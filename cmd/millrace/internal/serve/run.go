@@ -44,10 +44,26 @@ type modelServer struct {
 	ended    chan error           // takes the end of web and rpc
 }
 
-// serveGCPercent is the GOGC of a server that is given none. Requests leave garbage
-// quickly while little is kept, the tensors being C memory: with 100 the collector
-// runs dozens of times a second, and takes a tenth of the processors.
-const serveGCPercent = 400
+// The collector of a server. Requests leave garbage quickly while little is kept, the
+// tensors being C memory: with Go's defaults the collector runs dozens of times a second, and with
+// 400 percent of a few MB still several times. Each time it takes processors for some
+// milliseconds, and requests wait for them. The ballast counts as memory that is kept, but
+// nothing touches it, so that it takes none: the collector runs each 128 MB at most.
+const (
+	gcPercent = 400
+	gcBallast = 32 << 20
+)
+
+// collectLate has the collector run seldom, until keep is called, unless the environment
+// says how often.
+func collectLate() (keep func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	debug.SetGCPercent(gcPercent)
+	ballast := make([]byte, gcBallast)
+	return func() { runtime.KeepAlive(ballast) }
+}
 
 // spreadProcessors has Go run twice as many goroutines at a time as there are
 // processors, unless the environment says how many. A run of a model is a call into C, which
@@ -62,9 +78,7 @@ func spreadProcessors() {
 
 // serve serves models until ctx ends, and then drains.
 func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(serveGCPercent)
-	}
+	defer collectLate()()
 	p.SetGrace(flags.drain + cli.Grace)
 	p.Warm()
 	s := &modelServer{flags: flags, log: p.logger(flags.jsonLog), registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
