@@ -8,7 +8,7 @@
 //	go run ./bench            what "make bench" runs
 //	go run ./bench -rounds 1  a quick look
 //	go run ./bench -only training -rounds 1   training alone
-//	go run ./bench -only serving -rounds 1    servers alone, in two minutes
+//	go run ./bench -only serving -rounds 1    servers alone, in three minutes
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main

@@ -13,7 +13,7 @@ const (
 	servingLimit      = 20 * time.Millisecond
 	servingSearches   = 5 // halves of the interval between 0 and the saturation
 	servingSearchWarm = 500 * time.Millisecond
-	servingSearchTime = 1500 * time.Millisecond
+	servingSearchTime = 3 * time.Second
 )
 
 // within returns the load of the highest rate below most whose p99 is within the

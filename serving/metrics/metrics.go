@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +24,22 @@ type Metrics struct {
 	padding  *prometheus.CounterVec
 	waited   *prometheus.HistogramVec
 	running  *prometheus.HistogramVec
+
+	mu    sync.RWMutex // guards what follows
+	known map[kind]*series
+}
+
+// kind is what requests have in common that are counted together.
+type kind struct {
+	entrypoint, method, model string
+	code                      tfbridge.Code
+}
+
+// series counts the requests of a kind. Finding it by its labels would cost a
+// request more than counting.
+type series struct {
+	requests prometheus.Counter
+	latency  prometheus.Observer
 }
 
 // New returns metrics that a registry collects, and with them the memory of
@@ -36,6 +53,7 @@ func New(registry prometheus.Registerer, serves func(model string) bool) (*Metri
 	seconds := prometheus.ExponentialBuckets(1e-4, 2, 18) // 0.1 ms to 13 s
 	m := &Metrics{
 		serves:   serves,
+		known:    map[kind]*series{},
 		requests: r.counter("requests_total", "Requests that were answered, by status code.", "entrypoint", "method", "model", "code"),
 		latency:  r.histogram("request_duration_seconds", "Time to answer a request.", seconds, "entrypoint", "method", "model"),
 		batches:  r.counter("batches_total", "Batches that were run.", "model", "version", "signature", "ok"),
@@ -87,8 +105,27 @@ func (m *Metrics) Request(r Request) {
 	if !m.serves(r.Model) {
 		r.Model = ""
 	}
-	m.requests.WithLabelValues(r.Entrypoint, r.Method, r.Model, r.Code.Error()).Inc()
-	m.latency.WithLabelValues(r.Entrypoint, r.Method, r.Model).Observe(r.Took.Seconds())
+	s := m.series(kind{r.Entrypoint, r.Method, r.Model, r.Code})
+	s.requests.Inc()
+	s.latency.Observe(r.Took.Seconds())
+}
+
+// series returns the series of a kind.
+func (m *Metrics) series(k kind) *series {
+	m.mu.RLock()
+	s := m.known[k]
+	m.mu.RUnlock()
+	if s != nil {
+		return s
+	}
+	s = &series{
+		requests: m.requests.WithLabelValues(k.entrypoint, k.method, k.model, k.code.Error()),
+		latency:  m.latency.WithLabelValues(k.entrypoint, k.method, k.model),
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known[k] = s
+	return s
 }
 
 // Batch counts a batch.

@@ -91,7 +91,7 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if r.found["examples"] == nil {
+	if r.found.of("examples") == nil {
 		return nil, nil, nil, invalid("When method is %s, key 'examples' is expected and was not found", c.does)
 	}
 	v, err := c.server.Acquire(c.spec)
@@ -109,12 +109,12 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 // records returns the serialized Examples of a request, as the manifest of a loader
 // says or, if there is none, as their values do.
 func (r *request) records(plan *loaders.Plan) ([]string, error) {
-	s := r.found["examples"]
+	s := r.found.of("examples")
 	if s.peek() != '[' {
 		return nil, s.errorf("Expecting 'examples' value to be an list/array")
 	}
 	var shared features
-	if context := r.found["context"]; context != nil {
+	if context := r.found.of("context"); context != nil {
 		var err error
 		if shared, err = parseFeatures(context, plan); err != nil {
 			return nil, err

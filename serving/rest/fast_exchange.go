@@ -43,6 +43,9 @@ func (x *fastExchange) watch(cancel context.CancelFunc) func() {
 	return x.watcher.add(x.Conn(), cancel)
 }
 
+// varyKey and varyValue are a header in the form that fasthttp takes as it is.
+var varyKey, varyValue = []byte("Vary"), []byte(vary)
+
 // mostCopied is how long an answer is at most that is copied into the memory that
 // fasthttp keeps for each connection.
 const mostCopied = 16 << 10
@@ -51,7 +54,7 @@ func (x *fastExchange) send(a *answer) error {
 	h := &x.Response.Header
 	x.SetStatusCode(a.status)
 	h.SetContentType(contentType)
-	h.Set("Vary", vary)
+	h.SetCanonical(varyKey, varyValue)
 	if a.gzip {
 		h.SetContentEncoding("gzip")
 	}

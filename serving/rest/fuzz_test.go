@@ -138,7 +138,7 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("%q: %d tensors", text, len(tensors))
 		}
 		closeAll(tensors)
-		if s := r.found["examples"]; s != nil && s.peek() == '[' {
+		if s := r.found.of("examples"); s != nil && s.peek() == '[' {
 			s.list(func(int) error { _, err := parseFeatures(s, nil); return err })
 		}
 	})

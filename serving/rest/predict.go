@@ -33,7 +33,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err := v.Admit(r.signature); err != nil {
 		return nil, err
 	}
-	if r.found["examples"] != nil && r.found["instances"] == nil && r.found["inputs"] == nil {
+	if r.found.of("examples") != nil && r.found.of("instances") == nil && r.found.of("inputs") == nil {
 		return r.predictExamples(ctx, v)
 	}
 	infos, err := r.inputInfos(v)
@@ -55,7 +55,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 
 // answerOf returns the outputs in the format that the request has.
 func (c *call) answerOf(r *request, outputs map[string]*tfbridge.Tensor) (answer []byte, err error) {
-	if r.found["instances"] != nil {
+	if r.found.of("instances") != nil {
 		answer, err = appendRows(c.scratch.answer[:0], outputs)
 	} else {
 		answer, err = appendColumns(c.scratch.answer[:0], outputs)
@@ -138,7 +138,26 @@ func closeAll(tensors map[string]*tfbridge.Tensor) {
 type request struct {
 	signature string
 	text      []byte
-	found     map[string]*scanner // where the values of the keys asked for begin
+	found     values
+}
+
+// values are where the values of the keys asked for begin: a few, for which a map
+// would be slower.
+type values []value
+
+type value struct {
+	key  string
+	from scanner
+}
+
+// of returns where the value of a key begins, nil if the body has none.
+func (v values) of(key string) *scanner {
+	for i := range v {
+		if v[i].key == key {
+			return &v[i].from
+		}
+	}
+	return nil
 }
 
 // key returns the key of the signature that the request names.
@@ -148,7 +167,7 @@ func (r *request) key() string { return cmp.Or(r.signature, graph.DefaultSignatu
 // could be read in two ways, and is an error. What is wrong within instances and
 // inputs is found later, when they are taken.
 func parseRequest(text []byte, keys ...string) (*request, error) {
-	r := &request{text: text, found: map[string]*scanner{}}
+	r := &request{text: text, found: make(values, 0, 4)}
 	s := &scanner{text: text}
 	if s.peek() == 0 {
 		return nil, s.errorf("The document is empty")
@@ -170,7 +189,7 @@ func parseRequest(text []byte, keys ...string) (*request, error) {
 		case known:
 			seen = append(seen, key)
 			s.peek()
-			r.found[key] = &scanner{text: text, at: s.at, depth: s.depth}
+			r.found = append(r.found, value{key, scanner{text: text, at: s.at, depth: s.depth}})
 			if jumped := key == "instances" || key == "inputs"; jumped && s.jump() {
 				return nil
 			}
@@ -184,8 +203,8 @@ func parseRequest(text []byte, keys ...string) (*request, error) {
 // syntax returns what is wrong with the JSON of the values of the keys. Their own
 // type may complain about something else first.
 func (r *request) syntax() error {
-	for _, found := range r.found {
-		s := *found
+	for _, v := range r.found {
+		s := v.from
 		if _, err := s.skip(); err != nil {
 			return err
 		}
@@ -207,7 +226,7 @@ func (r *request) inputInfos(v *serving.Version) (map[string]tfbridge.TensorInfo
 // tensors returns the inputs of the request. The caller closes them, also those
 // that come with an error.
 func (r *request) tensors(infos map[string]tfbridge.TensorInfo, m *scratch) (map[string]*tfbridge.Tensor, error) {
-	instances, inputs := r.found["instances"], r.found["inputs"]
+	instances, inputs := r.found.of("instances"), r.found.of("inputs")
 	switch {
 	case (instances == nil) == (inputs == nil):
 		return nil, invalid(`give either "instances", by row, or "inputs", by column`)
