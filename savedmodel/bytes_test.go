@@ -81,6 +81,75 @@ func TestModuleOfTwoTables(t *testing.T) {
 	}
 }
 
+// Every string of a module's table has its length and its zero, and nothing is left.
+func TestStringsOfModules(t *testing.T) {
+	number := func(n int) string { return string(rune(n<<1 | 1)) } // up to 63
+	for _, tt := range []struct {
+		name, table string
+		want        string // with "|" behind each; "-": it is refused
+	}{
+		{"none", number(0), ""},
+		{"one", number(1) + number(2) + "a\x00", "a|"},
+		{"two, the length of the last first", number(2) + number(3) + number(2) + "a\x00bc\x00", "a|bc|"},
+		{"an empty one", number(2) + number(1) + number(2) + "a\x00\x00", "a||"},
+		{"a length of 0", number(1) + number(0), "-"},
+		{"a length of 0 behind a zero", number(2) + number(0) + number(1) + "\x00", "-"},
+		{"more than there is", number(1) + number(3) + "a\x00", "-"},
+		{"as long as what is left", number(1) + number(2) + "a\x00", "a|"},
+		{"no zero", number(1) + number(2) + "ab", "-"},
+		{"something left", number(1) + number(2) + "a\x00b", "-"},
+		{"more strings than bytes", number(3) + number(1), "-"},
+		{"no count", "", "-"},
+		{"no lengths", number(1), "-"},
+	} {
+		names, ok := (&bytecode{rest: []byte(tt.table)}).strings()
+		got := "-"
+		if ok {
+			got = string(bytes.Join(append(names, nil), []byte("|")))
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A section may be aligned: padding of one value brings it to its place, counted from
+// the start of the module.
+func TestSectionsOfModules(t *testing.T) {
+	const kind, pad = 5, "\xcb"
+	section := func(before int, b string) (byte, string, *bytecode) {
+		s := &bytecode{rest: []byte(b)}
+		kind, contents := s.section(before + len(b))
+		return kind, string(contents), s
+	}
+	for _, tt := range []struct {
+		name   string
+		before int // bytes of the module before the section
+		bytes  string
+		want   string
+		left   int
+		bad    bool
+	}{
+		{"plain", 0, "\x05\x05abc", "ab", 1, false},
+		{"empty", 0, "\x05\x01", "", 0, false},
+		{"longer than the rest", 0, "\x05\x05a", "", 0, true},
+		{"aligned, without padding", 1, "\x85\x05\x09abc", "ab", 1, false},
+		{"aligned to 1", 0, "\x85\x05\x03abc", "ab", 1, false},
+		{"aligned to 0", 0, "\x85\x05\x01abc", "ab", 1, false},
+		{"aligned, with padding", 0, "\x85\x05\x09" + pad + "abc", "ab", 1, false},
+		{"aligned, with much padding", 2, "\x85\x05\x11" + pad + pad + pad + "abc", "ab", 1, false},
+		{"another value for padding", 0, "\x85\x05\x09\x00abc", "", 0, true},
+		{"no padding", 0, "\x85\x05\x09", "", 0, true},
+		{"no length", 0, "\x05", "", 0, true},
+		{"no alignment", 0, "\x85\x05", "", 0, true},
+	} {
+		got, contents, s := section(tt.before, tt.bytes)
+		if got != kind || contents != tt.want || s.bad != tt.bad || !tt.bad && len(s.rest) != tt.left {
+			t.Errorf("%s: kind %d, %q, bad %v, %d bytes left", tt.name, got, contents, s.bad, len(s.rest))
+		}
+	}
+}
+
 // Blocks and handles of a table that are too short.
 func TestShortBlocks(t *testing.T) {
 	for _, b := range []string{"", "\x00\x00\x00", "\x01\x00\x00\x00", "\xff\xff\xff\x7f"} {

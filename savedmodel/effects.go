@@ -13,8 +13,7 @@ type effects struct {
 // call is a use of a function.
 type call struct {
 	callee string
-	inputs []string  // the function's arguments, as the caller names them
-	opaque bool      // the inputs are not one argument each
+	inputs []string  // the function's arguments, as the caller names them; nil: nobody knows
 	caller *function // nil: the main graph
 }
 
@@ -50,12 +49,12 @@ func (e *effects) add(m *metaGraph, allowed map[string]bool, n nodeDef, caller *
 	for _, a := range n.attrs {
 		direct := n.directFunctions(a.name, a.value)
 		functionsIn(a.value, attrValueType(), func(name string) {
-			c := call{callee: name, caller: caller, opaque: true}
+			c := call{callee: name, caller: caller}
 			// The same function may be called and bound to an attribute of the
-			// call. Then it gets one direct call and one opaque call; it does not
+			// call. Then one of two calls has known inputs; it does not
 			// matter which of the two names is taken for which.
 			if len(direct) > 0 && direct[0] == name {
-				c.inputs, c.opaque, direct = n.dataInputs()[directCalls[n.op].skip:], false, direct[1:]
+				c.inputs, direct = n.dataInputs()[directCalls[n.op].skip:], direct[1:]
 			}
 			e.addCallee(m, allowed, n, c)
 		})
@@ -100,7 +99,7 @@ func (e *effects) addCallee(m *metaGraph, allowed map[string]bool, n nodeDef, c 
 	}
 	// A library can name a gradient for a function and for an operation.
 	if gradient := m.gradients[c.callee]; m.functions[gradient] != nil {
-		e.calls = append(e.calls, call{callee: gradient, caller: c.caller, opaque: true})
+		e.calls = append(e.calls, call{callee: gradient, caller: c.caller})
 	}
 }
 
@@ -123,7 +122,7 @@ func (r *reader) effectsOf(m *metaGraph, fn *function) (*effects, error) {
 	for f := range fieldsOf(fn.def) {
 		if t := functionDefType().field(f.num); t.message != nil && f.num != functionNode {
 			functionsIn(f.bytes, t.message, func(name string) {
-				e.addCallee(m, r.allowed, nodeDef{}, call{callee: name, caller: fn, opaque: true})
+				e.addCallee(m, r.allowed, nodeDef{}, call{callee: name, caller: fn})
 			})
 		}
 	}

@@ -97,7 +97,7 @@ func (f *folder) open(name string) opening {
 		e := failAt(path, "a symbolic link leads out of the model's folder; copy the file to where the link is")
 		e.Class, e.Err = millrace.ErrUnsafeModel, err
 		if f.refused == nil {
-			return opening{name: path, err: e}
+			return opening{err: e}
 		}
 		f.refused(e)
 		return openFile(path)

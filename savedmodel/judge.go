@@ -95,12 +95,12 @@ func (j *judgement) collect() error {
 		}
 		j.take(e)
 		if fn.implements != "" { // TensorFlow may put it in the place of others
-			j.callers[name] = append(j.callers[name], call{callee: name, opaque: true})
+			j.callers[name] = append(j.callers[name], call{callee: name})
 		}
 	}
 	var e effects
 	for _, of := range sortedKeys(j.m.gradients) {
-		e.addCallee(j.m, j.r.allowed, nodeDef{name: of}, call{callee: j.m.gradients[of], opaque: true})
+		e.addCallee(j.m, j.r.allowed, nodeDef{name: of}, call{callee: j.m.gradients[of]})
 	}
 	j.take(&e)
 	return nil

@@ -161,7 +161,7 @@ func (j *judgement) enter(r *reach, calls []call) error {
 		}
 		queue = append(queue, e.calls...)
 		for _, peer := range j.m.peers()[fn.implements] {
-			queue = append(queue, call{callee: peer, opaque: true})
+			queue = append(queue, call{callee: peer})
 		}
 	}
 	return nil

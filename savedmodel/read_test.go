@@ -343,6 +343,64 @@ func TestUnusableSignature(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, `signature "explain"`, "the signature says int32")
 }
 
+// Two tensors of one name cannot be told apart: an input makes the signature
+// unusable, an output itself.
+func TestTwoTensorsOfAName(t *testing.T) {
+	sparse := &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_CooSparse_{CooSparse: &tfproto.TensorInfo_CooSparse{
+		ValuesTensorName: "x:0", IndicesTensorName: "i:0", DenseShapeTensorName: "s:0"}}, Dtype: tfproto.DataType_DT_STRING}
+	long := func(name string) *tfproto.NodeDef {
+		return with(node(name, "Placeholder"), "dtype", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_INT64}})
+	}
+	model := func() (*tfproto.SavedModel, *tfproto.SignatureDef) {
+		m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), long("i"), long("s")})
+		return m, m.MetaGraphs[0].SignatureDef["serving_default"]
+	}
+	plain := func(node string) *tfproto.TensorInfo {
+		return &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: node}, Dtype: tfproto.DataType_DT_STRING}
+	}
+	m, s := model()
+	s.Inputs = map[string]*tfproto.TensorInfo{"a": sparse, "a/values": plain("x:0")}
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, `signature "serving_default"`, `tensor "a/values": input: two tensors have this name`)
+	m, s = model()
+	s.Outputs = map[string]*tfproto.TensorInfo{"a": sparse, "a/values": plain("x:0"), "b": plain("y")}
+	read, err := readGraph(t, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for _, out := range read.Signatures["serving_default"].Outputs {
+		if out.Err != nil {
+			wrong++
+			wantError(t, out.Err, millrace.ErrModel, `tensor "a/values": output: two tensors have this name`)
+		}
+	}
+	if wrong != 1 || read.Signatures["serving_default"].Outputs[4].Node != "y:0" {
+		t.Errorf("%d outputs are wrong of %+v", wrong, read.Signatures["serving_default"].Outputs)
+	}
+}
+
+// A signature without one output that can be fetched cannot be called, and its first
+// output says why. Resources stay in TensorFlow, and a signature of nothing else can
+// be called for its effects.
+func TestOutputsThatCannotBeFetched(t *testing.T) {
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), handleNode("v"), node("a", "AssignVariableOp", "v", "x")})
+	s := m.MetaGraphs[0].SignatureDef["serving_default"]
+	s.Outputs = map[string]*tfproto.TensorInfo{"b": {Encoding: &tfproto.TensorInfo_Name{Name: "gone:0"}}, "a": {Encoding: &tfproto.TensorInfo_Name{Name: "lost:0"}}}
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, `tensor "a": output: the graph has no node "lost"`)
+	s.Outputs = map[string]*tfproto.TensorInfo{"v": {Encoding: &tfproto.TensorInfo_Name{Name: "v:0"}, Dtype: tfproto.DataType_DT_RESOURCE}}
+	read, err := readGraph(t, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, read.Signatures["serving_default"].Outputs[0].Err, millrace.ErrModel, "has dtype resource; such a tensor stays in TensorFlow")
+	s.Outputs = nil
+	if _, err := readGraph(t, m, nil); err != nil {
+		t.Errorf("a signature of no outputs: %v", err)
+	}
+}
+
 // The components of a sparse output count as what its signature runs.
 func TestPartsOfASignature(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("f", "/x"), node("t", "InitializeTableFromTextFileV2", "x", "f"), node("part", "Identity", "x", "^t")})

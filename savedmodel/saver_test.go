@@ -1,6 +1,7 @@
 package savedmodel
 
 import (
+	"fmt"
 	"testing"
 
 	"millrace"
@@ -16,6 +17,14 @@ func TestSavePolicy(t *testing.T) {
 	join := func(inputs ...string) *tfproto.NodeDef { return node("join", "StringJoin", inputs...) }
 	either := func(then, otherwise string) *tfproto.NodeDef { return node("either", "Select", "x", then, otherwise) }
 	merge := func(parts, to string) *tfproto.NodeDef { return node("merge", "MergeV2Checkpoints", parts, to) }
+	identities := func(n int) (nodes []*tfproto.NodeDef) {
+		from := "file"
+		for i := range n {
+			nodes = append(nodes, node(fmt.Sprintf("i%d", i), "Identity", from))
+			from = nodes[i].Name
+		}
+		return nodes
+	}
 	tests := []struct {
 		name   string
 		nodes  []*tfproto.NodeDef
@@ -30,6 +39,16 @@ func TestSavePolicy(t *testing.T) {
 		{"a part", []*tfproto.NodeDef{part, join("file", "part"), save("join")}, false},
 		{"a part elsewhere", []*tfproto.NodeDef{dots, join("file", "dots"), save("join")}, true},
 		{"a part of a part", []*tfproto.NodeDef{part, join("file", "part", "part"), save("join")}, true},
+		{"a part of two names", []*tfproto.NodeDef{constant("parts", "_temp/part", "x"), join("file", "parts"), save("join")}, true},
+		{"a part alone", []*tfproto.NodeDef{part, join("part"), save("join")}, true},
+		{"without a part", []*tfproto.NodeDef{join("file"), save("join")}, true},
+		{"with no separator", []*tfproto.NodeDef{part, with(join("file", "part"), "separator", text("")), save("join")}, false},
+		{"with an odd separator", []*tfproto.NodeDef{part, with(join("file", "part"), "separator", fn("")), save("join")}, true},
+		{"one of a part", []*tfproto.NodeDef{part, node("either", "Select", "x", "part"), join("file", "either"), save("join")}, true},
+		{"nothing packed", []*tfproto.NodeDef{node("parts", "Pack"), merge("parts", "file")}, true},
+		{"another output", []*tfproto.NodeDef{node("same", "Identity", "file"), save("same:1")}, true},
+		{"as many identities as may be", append(identities(2*maxTraceDepth), save("i127")), false},
+		{"too many identities", append(identities(2*maxTraceDepth+1), save("i128")), true},
 		{"with a separator", []*tfproto.NodeDef{part, with(join("file", "part"), "separator", text("/")), save("join")}, true},
 		{"one of two parts", []*tfproto.NodeDef{part, constant("other", ".part"), either("other", "part"), join("file", "either"), save("join")}, false},
 		{"the first elsewhere", []*tfproto.NodeDef{part, dots, either("dots", "part"), join("file", "either"), save("join")}, true},

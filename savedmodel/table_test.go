@@ -84,6 +84,7 @@ func TestBlocksThatLie(t *testing.T) {
 		{"snappy that is cut", "cannot be uncompressed", one(packed[:len(packed)-1], 1)},
 		{"snappy of no size", "cannot be uncompressed, or its index is larger", one([]byte("\xff"), 1)},
 		{"snappy of a great size", "cannot be uncompressed, or its index is larger", one(binary.AppendUvarint(nil, maxIndexBytes+1), 1)},
+		{"snappy of the greatest size, that is cut", "a block cannot be uncompressed: ", one(binary.AppendUvarint(nil, maxIndexBytes), 1)},
 		{"another compression", "in a way that TensorFlow does not know (2)", one(whole, 2)},
 		{"no restarts", "a block cannot be read", one([]byte{1, 2, 3}, 0)},
 		{"too many restarts", "a block cannot be read", one(binary.LittleEndian.AppendUint32(nil, 1), 0)},
@@ -114,9 +115,34 @@ func TestBlocksThatLie(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 	}
+	for i, want := range map[int]string{1: "the checksum of a block does not match", len(one(whole, 0)) - footerSize - 6: "the checksum of a block does not match"} {
+		broken := one(whole, 0)
+		broken[i]++
+		_, err := readTable("TABLE", broken)
+		wantError(t, err, millrace.ErrCorrupt, want)
+	}
 	entries, err := readTable("TABLE", one(whole, 0))
 	if got := fmt.Sprintf("%q", entries); err != nil || got != `[{"aa" "v"} {"ab" "w"}]` {
 		t.Errorf("entries %s, %v", got, err)
+	}
+}
+
+// A block is nowhere beyond what is read of an index.
+func TestPlacesOfBlocks(t *testing.T) {
+	place := func(offset, size uint64) []byte {
+		return binary.AppendUvarint(binary.AppendUvarint(nil, offset), size)
+	}
+	for _, tt := range []struct {
+		offset, size uint64
+		ok           bool
+	}{
+		{0, 0, true}, {maxIndexBytes, 1, true}, {1, maxIndexBytes, true}, {maxIndexBytes + 1, 1, false}, {1, maxIndexBytes + 1, false}, {1<<64 - 1, 1<<64 - 1, false},
+	} {
+		b := place(tt.offset, tt.size)
+		h, n := parseHandle(append(b, 0))
+		if (n == len(b)) != tt.ok || !tt.ok && n != 0 || tt.ok && h != (handle{int64(tt.offset), int64(tt.size)}) {
+			t.Errorf("%d bytes at %d: %v of %d bytes", tt.size, tt.offset, h, n)
+		}
 	}
 }
 

@@ -143,7 +143,7 @@ func (j *judgement) traceArgument(fn *function, i, depth int) origin {
 func (j *judgement) traceCallers(a argument, depth int) origin {
 	var all origin
 	for k, c := range j.callers[a.fn.name] {
-		if c.opaque || a.i >= len(c.inputs) {
+		if a.i >= len(c.inputs) {
 			return origin{}
 		}
 		o := j.trace(c.caller, c.inputs[a.i], depth+1)
