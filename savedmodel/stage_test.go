@@ -96,6 +96,80 @@ func TestStageFolder(t *testing.T) {
 	}
 }
 
+// Where TMPDIR is no folder, the memory of the machine takes its place. Models that
+// have gone cannot be staged.
+func TestStageElsewhere(t *testing.T) {
+	if !isThere("/dev/shm") {
+		t.Skip("no /dev/shm on this system")
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	dir := copyModel(t, "linear")
+	m, s := staged(t, dir)
+	if !strings.HasPrefix(s.Variables, "/dev/shm/"+stagePrefix) || filepath.Base(s.Variables) != "variables" {
+		t.Errorf("staged at %s", s.Variables)
+	}
+	own := s.dir
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(own); !os.IsNotExist(err) {
+		t.Errorf("%s is there: %v", own, err)
+	}
+	remove(t, filepath.Join(dir, oneShard))
+	_, err := m.Stage()
+	wantError(t, err, millrace.ErrModel, oneShard, "there is no such file")
+	remove(t, dir)
+	_, err = m.Stage()
+	wantError(t, err, millrace.ErrModel, dir, "there is no such model folder")
+	var none *Stage
+	if err := none.Close(); err != nil {
+		t.Errorf("no stage: %v", err)
+	}
+}
+
+// What looks like a folder that was left and is none, stays: a file, a link.
+func TestStageKeepsWhatIsNoFolder(t *testing.T) {
+	temp, other := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	old := time.Now().Add(-2 * staleAfter)
+	file, link := filepath.Join(temp, stagePrefix+"file"), filepath.Join(temp, stagePrefix+"link")
+	writeFile(t, file, nil)
+	if err := os.Symlink(other, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, other} {
+		if err := os.Chtimes(name, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeUnlocked(link, nil)
+	staged(t, filepath.Join(models, "linear"))
+	for _, name := range []string{file, link, other} {
+		if _, err := os.Lstat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	// A folder that took the place of the one that was looked at.
+	info, err := os.Lstat(temp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removeUnlocked(other, info); !isThere(other) {
+		t.Error("another folder is removed")
+	}
+	if info, err = os.Lstat(other); err != nil {
+		t.Fatal(err)
+	}
+	if removeUnlocked(other, info); isThere(other) {
+		t.Error("the folder is not removed")
+	}
+}
+
+func isThere(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
 // A folder that a killed process left is removed, one in use is not, and
 // neither is a new one, whose owner may not have locked it yet.
 func TestStageRemovesWhatIsLeft(t *testing.T) {

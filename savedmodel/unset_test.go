@@ -1,6 +1,7 @@
 package savedmodel
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,21 @@ func TestUnsetVariables(t *testing.T) {
 	loop := func(body string) *tfproto.NodeDef {
 		return with(with(node("l", "While", "v"), "cond", fn("read")), "body", fn(body))
 	}
+	many := functionOf("many", []string{"list", "h"}, node("r", "ReadVariableOp", "h"))
+	many.Signature.InputArg[0].NumberAttr = "N"
+	handedOn := func(n int) *tfproto.SavedModel {
+		nodes, from := []*tfproto.NodeDef{handleNode("v")}, "v"
+		for i := range n {
+			nodes = append(nodes, node(fmt.Sprintf("i%03d", i), "Identity", from))
+			from = nodes[i+1].Name
+		}
+		return graph(append(nodes, node("y", "ReadVariableOp", "v")))
+	}
+	feeding := func(read, fed string) *tfproto.SavedModel {
+		m := graph([]*tfproto.NodeDef{handleNode("v"), node(read, "ReadVariableOp", "v"), node("n", "IdentityN", read, read), node("y", "Identity", "n:1")})
+		m.MetaGraphs[0].SignatureDef["serving_default"].Inputs["x"].Encoding = &tfproto.TensorInfo_Name{Name: strings.Replace(fed, "r:1", "n:0", 1)}
+		return m
+	}
 	tests := []struct {
 		name  string
 		model *tfproto.SavedModel
@@ -45,6 +61,23 @@ func TestUnsetVariables(t *testing.T) {
 		{"set through an identity", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "ReadVariableOp", "v"), node("i", "Identity", "v"), node("a", "AssignVariableOp", "i", "x")}), false},
 		{"handed to a function that returns it", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "ReadVariableOp", "v"), called("c", "lend", "v")}, lend), false},
 		{"handed to an operation", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "ReadVariableOp", "v"), node("p", "Pack", "v")}), false},
+		{"gathered", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "ResourceGather", "v", "x")}), true},
+		{"looked at", graph([]*tfproto.NodeDef{handleNode("v"), node("s", "VariableShape", "v"), node("i", "VarIsInitializedOp", "v"), node("y", "ReadVariableOp", "v")}), true},
+		{"read through an identity", graph([]*tfproto.NodeDef{handleNode("v"), node("i", "Identity", "v"), node("y", "ReadVariableOp", "i")}), true},
+		{"read by an operation of its own", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "read", "v")}, read), true},
+		{"set by an operation of its own", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "ReadVariableOp", "v"), node("a", "set", "v")}, set), false},
+		{"read in one branch", graph([]*tfproto.NodeDef{handleNode("v"), with(node("y", "StatelessIf", "x", "v"), "then_branch", fn("read"))}, read), true},
+		{"the condition of a branch", graph([]*tfproto.NodeDef{handleNode("v"), with(node("c", "If", "v"), "then_branch", fn("read")), node("y", "ReadVariableOp", "v")}, read), false},
+		{"handed to a call of nothing", graph([]*tfproto.NodeDef{handleNode("v"), node("c", "PartitionedCall", "v"), node("y", "ReadVariableOp", "v")}), false},
+		{"handed to a function without a place for it", graph([]*tfproto.NodeDef{handleNode("v"), called("c", "read", "x", "v"), node("y", "ReadVariableOp", "v")}, read), false},
+		{"handed to one of many arguments", graph([]*tfproto.NodeDef{handleNode("v"), called("c", "many", "x", "v"), node("y", "ReadVariableOp", "v")}, many), false},
+		{"set within a function that is called twice", graph([]*tfproto.NodeDef{handleNode("v"), handleNode("w"), called("c", "set", "w"), called("d", "set", "v"), node("y", "ReadVariableOp", "v")}, set), false},
+		{"as many identities as may be", handedOn(maxTraceDepth), true},
+		{"too many identities", handedOn(maxTraceDepth + 1), false},
+		{"fed after it is read", feeding("r", "r:0"), false},
+		{"fed at another output", feeding("r", "r:1"), true},
+		{"beside a variable of no name", graph([]*tfproto.NodeDef{handleNode("v"), node("w", "VarHandleOp"), node("y", "ReadVariableOp", "v")}), false},
+		{"of another kind", graph([]*tfproto.NodeDef{with(node("v", "VariableV2"), "shared_name", text("v")), node("y", "ReadVariableOp", "v")}), false},
 		{"held twice", graph([]*tfproto.NodeDef{handleNode("v"), node("y", "ReadVariableOp", "v"), with(node("w", "VarHandleOp"), "shared_name", text("v"))}), false},
 	}
 	for _, tt := range tests {
@@ -57,6 +90,15 @@ func TestUnsetVariables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of several variables without a value the first by name is named, the others are
+// counted.
+func TestUnsetVariablesAreCounted(t *testing.T) {
+	m := graph([]*tfproto.NodeDef{handleNode("b"), handleNode("a"), handleNode("c"), node("ra", "ReadVariableOp", "a"), node("rb", "ReadVariableOp", "b"),
+		node("rc", "ReadVariableOp", "c"), node("again", "ReadVariableOp", "a"), node("y", "Identity", "x", "^rb", "^ra", "^rc", "^again")})
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrModel, `it reads the variable "a" (and 2 more), which nothing restores or sets`)
 }
 
 // One output that reads such a variable does not keep the others from being
