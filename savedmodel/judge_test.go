@@ -295,6 +295,18 @@ func TestFunctionCalls(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, "more than 256 deep")
 }
 
+// A node counts once, however many ways lead to it.
+func TestManyWaysToANode(t *testing.T) {
+	nodes, from := []*tfproto.NodeDef(nil), "x"
+	for i := range 40 { // 2 to the power of 40 ways
+		nodes = append(nodes, node(fmt.Sprintf("n%d", i), "StringJoin", from, from))
+		from = nodes[i].Name
+	}
+	if _, err := readGraph(t, graph(append(nodes, node("y", "Identity", from))), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // Names said twice can be read in two ways.
 func TestAmbiguousGraphs(t *testing.T) {
 	twice := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("y", "ReadFile", "x")})

@@ -80,6 +80,8 @@ func TestWaysOfAPath(t *testing.T) {
 		{"the first output within", []*tfproto.NodeDef{called}, within(node("i", "IdentityN", "p", "q"), inner("i:output:0")), true},
 		{"an output of no number", []*tfproto.NodeDef{called}, within(node("i", "Identity", "p"), inner("i:output:x")), false},
 		{"an output without a number", []*tfproto.NodeDef{called}, within(node("i", "Identity", "p"), inner("i:output")), true},
+		{"a node in the place of an argument", []*tfproto.NodeDef{called}, within(node("i", "Identity", "p"), inner("i")), false},
+		{"an argument of no such output", []*tfproto.NodeDef{called}, within(inner("p:1")), false},
 		{"another argument", []*tfproto.NodeDef{called}, within(inner("q")), false},
 		{"a node that is not there", []*tfproto.NodeDef{called}, within(inner("gone:output:0")), false},
 		{"a variable within", []*tfproto.NodeDef{called}, within(node("r", "ReadVariableOp", "p"), inner("r:value:0")), false},

@@ -113,6 +113,8 @@ func TestCanonicalForms(t *testing.T) {
 		{"empty text left out", &tfproto.NodeDef{}, message(1), nil},
 		{"numbers one by one", &tfproto.AttrValue_ListValue{}, attr(number(3, 1), number(3, 2)), message(3, []byte{1, 2})},
 		{"numbers in two packs", &tfproto.AttrValue_ListValue{}, attr(message(3, []byte{1}), number(3, 2), message(3)), message(3, []byte{1, 2})},
+		{"floats in a pack", &tfproto.AttrValue_ListValue{}, message(4, []byte{0x81, 0x82, 0x83, 0x84, 5, 6, 7, 8}), message(4, []byte{0x81, 0x82, 0x83, 0x84, 5, 6, 7, 8})},
+		{"doubles", &tfproto.TensorProto{}, append(protowire.AppendTag(nil, 6, protowire.Fixed64Type), 1, 2, 3, 4, 5, 6, 7, 8), message(6, []byte{1, 2, 3, 4, 5, 6, 7, 8})},
 		{"a number of too many bits, alone", &tfproto.AttrValue_ListValue{}, number(6, 1<<32|7), message(6, []byte{7})},
 		{"a number of too many bits in a pack", &tfproto.AttrValue_ListValue{}, message(6, binary.AppendUvarint(nil, 1<<32|7)), message(6, []byte{7})},
 		{"empty pack", &tfproto.AttrValue_ListValue{}, message(3), nil},
