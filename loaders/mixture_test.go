@@ -82,7 +82,7 @@ func TestMixtureWeights(t *testing.T) {
 	testruntime.Need(t)
 	f, _ := mixtureData(t, fixture.Object{"until": "all", "epochs": 1, "target_batch_size": 100})
 	total, second := 0, 0
-	for seed := range 20 {
+	for seed := range 4 {
 		f.Args["seed"] = seed
 		all, _ := ids(t, openSequence(t, f), nil)
 		for _, id := range all {
@@ -90,7 +90,7 @@ func TestMixtureWeights(t *testing.T) {
 			second += int(id / 100)
 		}
 	}
-	if share := float64(second) / float64(total); math.Abs(share-0.75) > 0.03 { // 3.4 standard deviations
+	if share := float64(second) / float64(total); math.Abs(share-0.75) > 0.07 { // 3.5 standard deviations
 		t.Errorf("%d of %d examples are of the dataset with weight 3 of 4", second, total)
 	}
 }

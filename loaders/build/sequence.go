@@ -45,7 +45,7 @@ func (q sequence) batches(shared *builder) *dataset.Dataset {
 	if b.plan.Native().Applied {
 		return b.nativeWindowBatches()
 	}
-	d := b.epochs(b.windowPass)
+	d := b.windows()
 	if b.plan.Bucket != nil {
 		if b.plan.Shuffle == nil {
 			d = d.Unbatch()
@@ -61,6 +61,15 @@ func (q sequence) batches(shared *builder) *dataset.Dataset {
 		return d
 	}
 	return d.Map("assemble", b.assembleRagged, inline)
+}
+
+// windows builds the windows of all epochs: one by one if they are shuffled, else in
+// groups.
+func (b *windowBuilder) windows() *dataset.Dataset {
+	if b.plan.Records != nil {
+		return b.windowsByPlace()
+	}
+	return b.epochs(b.windowPass)
 }
 
 // fileWindows builds the windows of one file, given its name, number of

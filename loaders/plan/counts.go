@@ -45,6 +45,10 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	}
 	c := &Counts{AllRecords: all, Bytes: scan.bytes(), Batches: -1}
 	c.Records, _ = p.EpochRecords(scan)
+	if p.Window != nil && p.Records != nil {
+		start, end := p.recordRange(all)
+		c.Records = end - start
+	}
 	once := p.clone()
 	once.Epochs = 1
 	if rows, known := once.Rows(scan); known && p.Bucket == nil && p.Chunks == nil {

@@ -75,6 +75,8 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 	isString := func(f *spec.Feature) bool { return f.Kind == spec.String }
 	_, direct := p.ParsedOrder(true)
 	switch {
+	case p.Records != nil:
+		return false, "windows that are read by their place are cut by TensorFlow's operations"
 	case p.Manifest.AllowVarLen:
 		return false, "windows of SequenceExamples are cut by TensorFlow's operations"
 	case p.HasLists():

@@ -10,24 +10,29 @@ import (
 	"millrace/loaders/permutation"
 )
 
-// Order says which record comes when, where records are read by their place: see
-// [spec.RecordOrder]. Positions count the records of all epochs, one epoch after the
+// Order says which record comes when, or which window, where records are read by their
+// place: see [spec.RecordOrder]. Positions count those of all epochs, one epoch after the
 // other. Only one goroutine at a time may use it.
 type Order struct {
 	spec   permutation.Spec
-	starts []int64 // for each file how many records are in the files before it, and in all
+	starts []int64 // for each file how many examples are in the files before it, and in all
 	order  *permutation.Order
+
+	plan    *Plan
+	records []int64 // as starts, of records
 }
 
 // NewOrder returns the order of a plan with [spec.RecordOrder] and a scan of it.
 func (p *Plan) NewOrder(scan *Scan) *Order {
-	o := &Order{starts: make([]int64, 1, len(p.Files)+1)}
+	n := len(p.Files) + 1
+	o := &Order{plan: p, starts: make([]int64, 1, n), records: make([]int64, 1, n)}
 	for i := range p.Files {
-		o.starts = append(o.starts, o.starts[i]+scan.Count(i))
+		o.starts = append(o.starts, o.starts[i]+p.examplesOf(scan, i, o.records[i]))
+		o.records = append(o.records, o.records[i]+scan.Count(i))
 	}
 	o.spec = permutation.Spec{
 		Shuffling: p.Records.Shuffling, Seed: p.Seed, Mixed: max(p.Records.Mixed, 1),
-		Block: blockSize(p.Records.Mixed, scan), Parts: p.orderParts(o.starts),
+		Block: p.blockSize(scan), Parts: p.orderParts(o.starts),
 	}
 	size := o.spec.Parts[0].Records
 	if p.Mixture != nil {
@@ -46,22 +51,25 @@ const (
 	mixedBlocks = 32
 )
 
-// blockSize returns how many records make a block. It depends on the data and the
+// blockSize returns how many examples make a block. It depends on the data and the
 // config alone, because it decides about the order.
-func blockSize(mixed int64, scan *Scan) int64 {
+func (p *Plan) blockSize(scan *Scan) int64 {
 	records, _ := scan.Records()
 	average := max(scan.bytes()/max(records, 1), 1)
-	return max(min(blockBytes/average, mixed/mixedBlocks), 1)
+	if p.Window != nil {
+		average *= max(p.Window.Min/p.RecordUnits(), 1)
+	}
+	return max(min(blockBytes/average, p.Records.Mixed/mixedBlocks), 1)
 }
 
 // Spec returns the order of the records of all files, which the operations of
 // Millrace's own compute, too.
 func (o *Order) Spec() permutation.Spec { return o.spec }
 
-// EpochRecords returns the number of records in each epoch.
+// EpochRecords returns the number of records, or of windows, in each epoch.
 func (o *Order) EpochRecords() int64 { return o.spec.Size }
 
-// At returns the file and the ordinal in it of the record at a position.
+// At returns the file and the ordinal in it of the record or window at a position.
 func (o *Order) At(position int64) (file int, record int64) {
 	at := o.order.At(position)
 	file = sort.Search(len(o.starts)-1, func(i int) bool { return o.starts[i+1] > at })
@@ -70,7 +78,10 @@ func (o *Order) At(position int64) (file int, record int64) {
 
 // orderParts returns the records of the range, or those of each dataset of a mixture.
 func (p *Plan) orderParts(starts []int64) []permutation.Part {
-	first, end := p.recordRange(starts[len(p.Files)])
+	first, end := int64(0), starts[len(p.Files)]
+	if p.Window == nil {
+		first, end = p.recordRange(end)
+	}
 	if p.Mixture == nil {
 		return []permutation.Part{{First: first, Records: end - first}}
 	}
@@ -141,7 +152,8 @@ func (p *Plan) recordRange(records int64) (start, end int64) {
 	return start, end
 }
 
-// EpochRecords returns the number of records of one pass, and whether every file was
+// EpochRecords returns the number of records of one pass, or where they are read by
+// their place of examples, and whether every file was
 // counted.
 func (p *Plan) EpochRecords(scan *Scan) (n int64, known bool) {
 	records, known := scan.Records()

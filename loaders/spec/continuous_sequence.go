@@ -5,6 +5,7 @@ import "millrace/loaders/decl"
 // ContinuousArgs are the arguments of a loader of type continuous_sequence.
 type ContinuousArgs struct {
 	ExampleArgs
+	OrderArgs
 	WindowArgs
 	Stride *int64 `json:"stride" decl:"null,min=1,limit=2147483647" doc:"How many positions after the start of a window the next one starts; null means where this window ends."`
 }
@@ -19,6 +20,7 @@ func (a *ContinuousArgs) check(c *checker) {
 	}
 	c.equalLengths()
 	c.cutWindows(w, sized)
+	c.checkOrder(&a.OrderArgs)
 }
 
 // equalLengths reports features of a continuous sequence whose records are

@@ -3,6 +3,7 @@ package spec
 // DiscreteArgs are the arguments of a loader of type discrete_sequence.
 type DiscreteArgs struct {
 	ExampleArgs
+	OrderArgs
 	WindowArgs
 }
 
@@ -15,4 +16,5 @@ func (a *DiscreteArgs) check(c *checker) {
 		c.inConfig.Report(a.Key("tail"), "only windows of a continuous_sequence can be padded; how long the missing records would be is not known")
 	}
 	c.cutWindows(w, sized)
+	c.checkOrder(&a.OrderArgs)
 }

@@ -6,10 +6,10 @@ import (
 	"millrace/tfrecord"
 )
 
-// OrderArgs say which records are read and in which order, where an index of the
-// files tells where each record is.
+// OrderArgs say which records or windows are read and in which order, where an index of
+// the files tells where each record is.
 type OrderArgs struct {
-	ShuffleMode string      `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
+	ShuffleMode string      `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records, or all windows, in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records or windows come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
 	Shard       ShardConfig `json:"shard" decl:"" doc:"Reads one part of each epoch's order. The parts together are the whole, and their sizes differ by one at most. It needs uncompressed local files, and exact or block shuffling, or none."`
 	Range       RangeConfig `json:"range" decl:"" doc:"Reads some of the records, counted over all files before they are shuffled. It needs what shard needs."`
 
@@ -88,6 +88,7 @@ func (c *checker) checkOrder(o *OrderArgs) {
 		}
 	}
 	c.spec.Records = order
+	c.windowsKnown(keys[0])
 	for _, key := range keys {
 		c.placesKnown(key, order)
 	}
@@ -133,6 +134,25 @@ func (c *checker) recordRange(r *RangeConfig, order *RecordOrder) {
 	}
 	if order.End = *r.End; order.End < order.Start {
 		c.inConfig.Report(r.Key("end"), "must be at least start (%d), got %d", order.Start, order.End)
+	}
+}
+
+// windowsKnown reports a key that needs the places of windows where these follow from
+// the data, and not from the number of records.
+func (c *checker) windowsKnown(key string) {
+	w := c.spec.Window
+	if w == nil || c.args.Bad("min_window", "max_window") {
+		return
+	}
+	at := c.args.Key(key)
+	if w.Min != w.Max {
+		c.inConfig.Report(at, "needs windows of one size, whose places are known before the data are read: min_window must be max_window")
+	}
+	for _, f := range c.spec.Features {
+		if w.Unit == Positions && f.VarLen {
+			c.inConfig.Report(at, "needs the places of windows, which are not known where records differ in length, as those of feature %s may", decl.Quote(f.Name))
+			return
+		}
 	}
 }
 
