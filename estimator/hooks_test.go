@@ -58,7 +58,7 @@ func TestHooks(t *testing.T) {
 				return say("logged %d: %d steps, %d examples", p.Step, p.Steps, p.Examples)
 			},
 			Saved: func(s *estimator.Saved) error {
-				if s.Bytes <= 0 || s.Best || !strings.Contains(s.Prefix, fmt.Sprint(s.Step)) {
+				if s.Bytes <= 0 || s.Duration <= 0 || s.Best || !strings.Contains(s.Prefix, fmt.Sprint(s.Step)) {
 					t.Errorf("saved %+v", s)
 				}
 				return nil // when it is on the disk is not known

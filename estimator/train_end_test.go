@@ -349,3 +349,27 @@ func TestObjectiveWithWeights(t *testing.T) {
 		t.Errorf("losses %v, want that of all examples alike with equal weights, and another with one", losses)
 	}
 }
+
+// A training that ended with its data has saved its last step. It is not taken for
+// another job, and the error says what changed and in which checkpoint.
+func TestTrainRefusesAnotherJob(t *testing.T) {
+	dir := t.TempDir()
+	var saved []int64
+	o := &estimator.TrainOptions{Job: map[string]string{"data": "first"}}
+	o.Hooks.Saved = func(s *estimator.Saved) error {
+		if saved = append(saved, s.Step); s.Best {
+			t.Errorf("step %d is the best, and nothing was compared", s.Step)
+		}
+		return nil
+	}
+	if r := trainLinear(t, 3, dir, o); r.Reason != estimator.EndedByData || !slices.Equal(saved, []int64{3}) {
+		t.Errorf("the training ended by %v with the checkpoints %v", r.Reason, saved)
+	}
+	m := loadLinear(t)
+	defer m.Close()
+	_, err := estimator.Train(t.Context(), m, plane(3), dir, &estimator.TrainOptions{Objective: regression(), Job: map[string]string{"data": "second"}})
+	var e *millrace.Error
+	if !errors.As(err, &e) || e.Class != millrace.ErrCheckpoint || !strings.HasPrefix(e.File, dir) || !strings.Contains(err.Error(), "data") || !strings.Contains(err.Error(), "first") {
+		t.Errorf("another job goes on: %v", err)
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"millrace/estimator/metrics"
 	"millrace/graph"
+	"millrace/graph/dataset"
 	"millrace/graph/gradients"
 	"millrace/internal/tfproto"
 	"millrace/savedmodel"
@@ -302,6 +304,33 @@ func TestFunctionsThatChangeState(t *testing.T) {
 	} {
 		if got := w.changes(tt.n); got != tt.want {
 			t.Errorf("a call %s: changes %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The components of a dataset's elements have the names of the call, or those of the
+// fields. What no model can be fed by is refused, with its name.
+func TestComponentNames(t *testing.T) {
+	scalar := dataset.DenseSpec(tfbridge.Float, tfbridge.ScalarShape())
+	fields := dataset.FieldsSpec(map[string]*dataset.Structure{"y": scalar, "x": scalar})
+	pair := dataset.TupleSpec(scalar, scalar)
+	for _, tt := range []struct {
+		element     *dataset.Structure
+		names, want []string
+		problem     string
+	}{
+		{fields, nil, []string{"x", "y"}, ""},
+		{fields, []string{"a", "b"}, []string{"a", "b"}, ""},
+		{pair, []string{"b", "a"}, []string{"b", "a"}, ""},
+		{pair, nil, nil, "have no names; give them"},
+		{pair, []string{"a"}, nil, "1 names for the 2 components"},
+		{pair, []string{"a", "a"}, nil, `two components are named "a"`},
+		{dataset.TupleSpec(), nil, nil, "the dataset has no components"},
+		{dataset.SparseSpec(tfbridge.Float, tfbridge.MakeShape(-1)), []string{"a"}, nil, `component "a" is a`},
+	} {
+		got, err := componentNames(tt.element, tt.names)
+		if !slices.Equal(got, tt.want) || (err == nil) != (tt.problem == "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
+			t.Errorf("%v named %q: got %q, %v; want %q, %q", tt.element, tt.names, got, err, tt.want, tt.problem)
 		}
 	}
 }
