@@ -109,8 +109,8 @@ func (e *encoder) readFile(ctx context.Context, in Input, skip int64, jobs, orde
 }
 
 // encode makes the records of a block.
-func (e *encoder) encode(j *job) encoded {
-	var out encoded
+func (e *encoder) encode(j *job) (out encoded) {
+	defer recovered(j.path, e.format.name, &out.err)
 	var v values
 	var b example.Builder
 	for row := j.from; row < j.block.rows(); row++ {

@@ -51,7 +51,7 @@ type block interface {
 }
 
 // formats lists the formats.
-var formats = []*format{csvFormat, tsvFormat, ndjsonFormat}
+var formats = []*format{csvFormat, tsvFormat, ndjsonFormat, parquetFormat, ipcFormat}
 
 // extensionList names the formats in a message: ".csv, .tsv, .ndjson".
 func extensionList() string {

@@ -70,7 +70,10 @@ goes on after the last whole shard.`,
 }
 
 // convertFormats describes more formats.
-const convertFormats = ""
+const convertFormats = `  .parquet, .pq    columns of numbers, bools, texts and byte strings, and lists
+                   of these; dates and times become the integer in them
+  .arrow, .feather the same, as Arrow IPC files or streams
+`
 
 // check refuses flags that make no sense.
 func (f *convertFlags) check(c *cobra.Command) error {
