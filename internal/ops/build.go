@@ -60,6 +60,13 @@ func Build(ctx context.Context, dir string, o *BuildOptions) (path string, built
 	return b.Path, true, nil
 }
 
+// NeedsBuild reports whether a folder has C++ sources for [Build].
+func NeedsBuild(dir string) (bool, error) {
+	b := &builder{dir: dir}
+	_, err := b.files()
+	return len(b.sources) > 0, err
+}
+
 // builder is one call of Build.
 type builder struct {
 	BuildOptions
@@ -87,7 +94,7 @@ func (b *builder) prepare() error {
 	if b.Runtime, err = tfbridge.FindRuntime(&tfbridge.RuntimeOptions{Dir: b.Runtime}); err != nil {
 		return err
 	}
-	files, err := b.files()
+	files, err := b.sourceFiles()
 	if err != nil {
 		return err
 	}
@@ -152,6 +159,15 @@ func (b *builder) files() ([]string, error) {
 	})
 	if err != nil {
 		return nil, ioError(err)
+	}
+	return files, nil
+}
+
+// sourceFiles is files for a folder that must have sources.
+func (b *builder) sourceFiles() ([]string, error) {
+	files, err := b.files()
+	if err != nil {
+		return nil, err
 	}
 	if len(b.sources) == 0 {
 		return nil, problem(millrace.ErrConfig, b.dir, "has no C++ sources (*.cc), neither in %s nor in the folder itself; millrace ops new writes a template", SourceDir)

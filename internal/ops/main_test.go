@@ -4,7 +4,6 @@ import (
 	"context"
 	"log"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -23,39 +22,53 @@ func TestMain(m *testing.M) {
 	os.Exit(tfmain.RunMixed(m))
 }
 
-// built is where the tests keep the template's library. It is compiled when the
-// template has changed, which takes a quarter of a minute.
-const built = "../../build/ops/myreader.so"
+// built is where the tests keep the library of template dataset, and libraries
+// the folder of all. They are compiled when a template has changed, which takes a
+// quarter of a minute.
+const (
+	libraries = "../../build/ops"
+	built     = libraries + "/myreader.so"
+)
 
-// flags are what the template is compiled with: it must give no warnings.
+// flags are what the templates are compiled with: they must give no warnings.
 var flags = []string{"-Werror"}
 
-// myReader compiles the template once and returns the library's path.
-var myReader = sync.OnceValues(func() (string, error) {
+// myReader compiles template dataset once and returns the library's path, and
+// myRecord template record.
+var (
+	myReader = sync.OnceValues(func() (string, error) { return compiled(DatasetKind, built) })
+	myRecord = sync.OnceValues(func() (string, error) { return compiled(RecordKind, libraries+"/myrecord.so") })
+)
+
+// compiled compiles a template of C++.
+func compiled(kind Kind, library string) (string, error) {
 	dir, err := os.MkdirTemp("", "myreader")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	template := &template{NewOptions: NewOptions{Name: "MyReader"}, dir: dir}
+	template := &template{NewOptions: NewOptions{Name: "MyReader", Kind: kind}, dir: dir}
 	if err := template.prepare(); err != nil {
 		return "", err
 	}
 	if err := template.write(); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(built), 0o755); err != nil {
+	if err := os.MkdirAll(libraries, 0o755); err != nil {
 		return "", err
 	}
-	path, _, err := Build(context.Background(), dir, &BuildOptions{Path: built, Progress: os.Stderr, Flags: flags})
+	path, _, err := Build(context.Background(), dir, &BuildOptions{Path: library, Progress: os.Stderr, Flags: flags})
 	return path, err
-})
+}
 
-// load loads the template's library.
-func load(t *testing.T) *tfbridge.Library {
+// load loads the library of template dataset.
+func load(t *testing.T) *tfbridge.Library { return loadOf(t, myReader) }
+
+// loadOf loads the library of a template.
+func loadOf(t *testing.T, compiled func() (string, error)) *tfbridge.Library {
 	t.Helper()
 	testruntime.Need(t)
-	path, err := myReader()
+	path, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,12 @@ type Kind string
 // The kinds of templates.
 const (
 	DatasetKind Kind = "dataset" // a file format: a dataset op in C++
+	RecordKind  Kind = "record"  // a record format: an op in C++ that decodes
+	GoKind      Kind = "go"      // a file format and a record format, in Go
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{DatasetKind}
+var Kinds = []Kind{DatasetKind, RecordKind, GoKind}
 
 // NewOptions say what to write. The zero value suits most callers.
 type NewOptions struct {

@@ -13,46 +13,73 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// The template's own tests pass. They run in a package of this module: in one of
-// its own the go command would compile all of ours again.
-func TestTemplatePasses(t *testing.T) {
+// The templates' own tests pass. They run in packages of this module: in one of
+// their own the go command would compile all of ours again.
+func TestTemplatesPass(t *testing.T) {
 	testruntime.Need(t)
-	library, err := myReader()
-	if err != nil {
-		t.Fatal(err)
+	tests := []struct {
+		kind    Kind
+		library func() (string, error)
+		test    string // one that must have run
+	}{
+		{DatasetKind, myReader, "TestSavedState"},
+		{RecordKind, myRecord, "TestDamagedRecord"},
+		{GoKind, nil, "TestSavedState"},
 	}
-	dir := filepath.Join(inModule(t), "myreader")
-	if _, err := New(t.Context(), dir, &NewOptions{Name: "MyReader"}); err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(library)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "myreader.so"), code, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var said bytes.Buffer
-	o := &TestOptions{Stdout: &said, Stderr: &said, Args: []string{"-vet=off", "-v"}}
-	if err := Test(t.Context(), dir, o); err != nil || !bytes.Contains(said.Bytes(), []byte("--- PASS: TestSavedState")) {
-		t.Errorf("the tests of the template: %v\n%s", err, said.Bytes())
+	for _, tt := range tests {
+		t.Run(string(tt.kind), func(t *testing.T) {
+			dir := filepath.Join(inModule(t), "myreader")
+			if _, err := New(t.Context(), dir, &NewOptions{Name: "MyReader", Kind: tt.kind}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := NeedsBuild(dir); err != nil || got != (tt.library != nil) {
+				t.Errorf("needs a build: %v, %v", got, err)
+			}
+			if tt.library != nil {
+				copyLibrary(t, tt.library, filepath.Join(dir, "myreader.so"))
+			}
+			var said bytes.Buffer
+			o := &TestOptions{Stdout: &said, Stderr: &said, Args: []string{"-vet=off", "-v"}}
+			if err := Test(t.Context(), dir, o); err != nil || !bytes.Contains(said.Bytes(), []byte("--- PASS: "+tt.test)) {
+				t.Errorf("the tests of the template: %v\n%s", err, said.Bytes())
+			}
+		})
 	}
 }
 
-// The functions that the template has are those that "millrace ops wrap" writes
-// for its library.
-func TestTemplateIsWrapped(t *testing.T) {
-	library := load(t)
-	want, err := opgen.Wrap(library.OpList, &opgen.WrapOptions{Package: "myreader", Library: "myreader.so"})
+// copyLibrary copies a library that was compiled.
+func copyLibrary(t *testing.T, compiled func() (string, error), to string) {
+	t.Helper()
+	from, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := templates.ReadFile("_templates/dataset/ops_gen.go")
+	code, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("type millrace ops wrap %s --package myreader --out internal/ops/_templates/dataset/ops_gen.go (-want +got)\n%s", library.Path, diff)
+	if err := os.WriteFile(to, code, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The functions that the templates have are those that "millrace ops wrap" writes
+// for their libraries.
+func TestTemplatesAreWrapped(t *testing.T) {
+	for kind, compiled := range map[Kind]func() (string, error){DatasetKind: myReader, RecordKind: myRecord} {
+		library := loadOf(t, compiled)
+		want, err := opgen.Wrap(library.OpList, &opgen.WrapOptions{Package: "myreader", Library: "myreader.so"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "_templates/" + string(kind) + "/ops_gen.go"
+		got, err := templates.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("type millrace ops wrap %s --package myreader --out internal/ops/%s (-want +got)\n%s", library.Path, name, diff)
+		}
 	}
 }
 

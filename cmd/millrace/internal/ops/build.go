@@ -57,9 +57,9 @@ func (p *program) opsTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test DIR [-- ARGUMENT...]",
 		Short: "Compile the operations of a folder, and run its Go tests",
-		Long: `Compile the operations of a folder as millrace ops build does, and then run
-go test ./... there. What follows -- are arguments for go test. A failed test is
-exit code 1.`,
+		Long: `Compile the operations of a folder as millrace ops build does, if it has C++
+sources, and then run go test ./... there. What follows -- are arguments for go
+test. A failed test is exit code 1.`,
 		Example: `  millrace ops test myreader
   millrace ops test myreader -- -run TestRecords -v`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -69,7 +69,11 @@ exit code 1.`,
 			return cli.Exactly("DIR")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := p.buildOps(c.Context(), args[0], &ops.BuildOptions{}); err != nil {
+			needed, err := ops.NeedsBuild(args[0])
+			if err == nil && needed {
+				_, err = p.buildOps(c.Context(), args[0], &ops.BuildOptions{})
+			}
+			if err != nil {
 				return err
 			}
 			o := &ops.TestOptions{Args: args[1:], Stdout: p.Stdout, Stderr: p.Stderr}
@@ -80,7 +84,7 @@ exit code 1.`,
 				}
 				o.Runtime = dir
 			}
-			err := ops.Test(c.Context(), args[0], o)
+			err = ops.Test(c.Context(), args[0], o)
 			if errors.Is(err, ops.ErrTestsFailed) {
 				return cli.Silent{Err: err}
 			}

@@ -17,15 +17,20 @@ func (p *program) opsNewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new DIR",
 		Short: "Write the template of an operation",
-		Long: `Write the template of an operation into a new folder: C++ sources in cc, a Go
-package that uses them, and its tests, which pass. The template is called like
-the folder, or as --name says.
+		Long: `Write the template of an operation into a new folder: a Go package and its
+tests, which pass, and C++ sources in cc. The template is called like the folder,
+or as --name says. --kind says what it is:
+
+  dataset  a file format in C++: a dataset operation
+  record   a record format in C++: an operation that decodes batches of records
+  go       a file format and its record format, in Go: nothing to compile
 
 In a Go module of yours the folder becomes a package of it. Elsewhere new also
 writes a go.mod. It names the copy of millrace's sources that --millrace names,
 or else the one that your module or this program uses.`,
 		Example: `  millrace ops new myreader
-  millrace ops new formats/lines --name LineFile`,
+  millrace ops new formats/lines --name LineFile
+  millrace ops new sensor --kind go`,
 		Args: cli.Exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Kind = ops.Kind(kind)
