@@ -421,6 +421,13 @@ func TestPlaceFeedFaults(t *testing.T) {
 	if diff := cmp.Diff(records(5, 6), c.call(0, 5, 1).records); diff != "" {
 		t.Errorf("behind it (-want +got)\n%s", diff)
 	}
+	open := c.call(0, 0, 1)
+	if err := os.Truncate(d.Path("0.tfrecords"), 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.try(t.Context(), open.token, 1, 1); !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "0.tfrecords") {
+		t.Errorf("an open file that loses its records: %v", err)
+	}
 	for damage, class := range map[string]error{"gone": os.ErrNotExist, "cut": millrace.ErrIO} {
 		path := d.Path("0.tfrecords")
 		if err := os.Remove(path); err != nil {
