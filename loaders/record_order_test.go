@@ -1,6 +1,7 @@
 package loaders_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -292,6 +293,55 @@ func TestExactShuffleOfBadRecord(t *testing.T) {
 			if !errors.As(last, &e) || e.Class != millrace.ErrSchema || e.File != f.Path(file) || e.Record != ordinal || batches != 2 {
 				t.Errorf("%s, %s: %d batches, then %v; want record %d of %s", name, engine, batches, last, ordinal, file)
 			}
+		}
+	}
+}
+
+// An index that an enemy made, with the lengths of two records exchanged, gives no
+// wrong record: the record that it is wrong about is named.
+func TestExactShuffleByForeignIndex(t *testing.T) {
+	testruntime.Need(t)
+	f := orderData(t, exact(1, fixture.Object{"target_batch_size": 1}))
+	for i := range orderSizes {
+		f.WriteRecords(t, fmt.Sprint(i, ".tfrecords")) // none
+	}
+	f.WriteRecords(t, "0.tfrecords", fixture.Records(100, 160)...)
+	path := f.Path("0.tfrecords")
+	if _, err := index.Scan(t.Context(), []string{path}, &index.Options{Write: true}); err != nil {
+		t.Fatal(err)
+	}
+	const short, head = 27, 80 // the id 127 takes a byte less than 128
+	b, err := os.ReadFile(path + index.Suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lengths := b[head+4*short:]
+	for i := range 4 {
+		lengths[i], lengths[4+i] = lengths[4+i], lengths[i]
+	}
+	sum := sha256.Sum256(b[:len(b)-sha256.Size])
+	if err := os.WriteFile(path+index.Suffix, append(b[:len(b)-sha256.Size], sum[:]...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	order := permutation.New(60, permutation.Key{Seed: 11})
+	for name, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+		at := int64(0)
+		for b, err := range l.Batches(t.Context()) {
+			record := order.At(at)
+			at++
+			if err == nil {
+				if id := b.Tensor("id").Value().([]int64)[0]; id != 100+record || record == short || record == short+1 {
+					t.Errorf("%s: record %d has the id %d", name, record, id)
+				}
+				continue
+			}
+			var e *millrace.Error
+			if !errors.As(err, &e) || e.Class != millrace.ErrCorrupt || e.File != path || e.Record != record || record != short && record != short+1 {
+				t.Errorf("%s, record %d: %v", name, record, err)
+			}
+		}
+		if at == 60 {
+			t.Errorf("%s: all records are read", name)
 		}
 	}
 }

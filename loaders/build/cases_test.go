@@ -12,6 +12,8 @@ import (
 	"millrace/loaders"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
+	"millrace/tfrecord"
+	"millrace/tfrecord/index"
 )
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
@@ -77,7 +79,26 @@ func dump(t *testing.T, p *loaders.Plan, n int) (text []byte, err error) {
 	return text, nil
 }
 
+// makeIndexes writes an index beside each data file that can have one.
+func makeIndexes(t *testing.T, p *loaders.Plan) {
+	t.Helper()
+	var paths []string
+	for _, f := range p.Files {
+		if !f.Remote {
+			paths = append(paths, f.Path)
+		}
+	}
+	o := &index.Options{Write: true, AllFaults: true, ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression}}
+	found, err := index.Scan(t.Context(), paths, o)
+	for i, f := range found {
+		if f.Index != nil && f.IndexFile == "" {
+			t.Errorf("%s has no index: %v", paths[i], err)
+		}
+	}
+}
+
 // runCase compares the batches of a case, or its error, with what the case expects.
+// TensorFlow's operations run it with an index of each file, and Millrace's own without.
 func runCase(t *testing.T, name string, native bool) {
 	t.Helper()
 	dir, c := cases.Prepare(t, name), cases.Read(t, name)
@@ -85,7 +106,11 @@ func runCase(t *testing.T, name string, native bool) {
 	if c.Properties.Take != nil {
 		n = *c.Properties.Take
 	}
-	text, err := dump(t, planned(t, dir, native), n)
+	p := planned(t, dir, native)
+	if !native {
+		makeIndexes(t, p)
+	}
+	text, err := dump(t, p, n)
 	message, code := "", 0
 	if err != nil {
 		message, code = err.Error(), 1

@@ -13,8 +13,11 @@ import (
 	"millrace/internal/test/cases"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/tfrecord"
+	"millrace/tfrecord/index"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
@@ -191,4 +194,34 @@ func described(err error, dir string) string {
 		return err.Error()
 	}
 	return strings.ReplaceAll(fmt.Sprintf("%s: %v", e.Class, e), dir, "${CASE}")
+}
+
+// An index changes nothing of what a scan says about any case, which is all that the
+// later steps know of it.
+func TestScansOfCasesByIndex(t *testing.T) {
+	for _, name := range cases.All(t) {
+		p := planned(t, cases.Prepare(t, name), "")
+		if p == nil || p.HasRemoteFiles() {
+			continue
+		}
+		want, wantErr := p.Scan(t.Context())
+		var paths []string
+		for _, f := range p.Files {
+			paths = append(paths, f.Path)
+		}
+		o := &index.Options{Write: true, AllFaults: true, ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression}}
+		made, _ := index.Scan(t.Context(), paths, o) // the error is that of p.Scan
+		for i, f := range made {
+			if f.Index != nil && f.IndexFile == "" {
+				t.Errorf("%s: %s has no index", name, paths[i])
+			}
+		}
+		got, err := p.Scan(t.Context())
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: got error %v, without an index %v", name, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(tfrecord.Index{}, tfrecord.Layout{}, plan.Scan{})); diff != "" {
+			t.Errorf("%s (-scanned +by index)\n%s", name, diff)
+		}
+	}
 }

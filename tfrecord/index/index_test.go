@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -296,5 +297,36 @@ func TestLookup(t *testing.T) {
 	files, err := index.Lookup(t.Context(), []string{without, indexed, missing}, nil)
 	if err != nil || len(files) != 3 || files[0].Index != nil || files[2].Index != nil || !files[1].Believed || files[1].Records != 8 {
 		t.Errorf("%+v, %v", files, err)
+	}
+}
+
+// Thousands of files of one record are scanned by their indexes, and one file of many
+// records.
+func TestManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	one := data(tfrecord.None, 3)
+	var paths []string
+	for i := range 2000 {
+		path := filepath.Join(dir, fmt.Sprint(i, ".tfrecords"))
+		if err := os.WriteFile(path, one, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	paths = append(paths, file(t, tfrecord.None, make([]int, 200_000)...))
+	for _, believed := range []bool{false, true} {
+		files, err := index.Scan(t.Context(), paths, &index.Options{Layout: true, Write: true})
+		if err != nil || len(files) != len(paths) {
+			t.Fatalf("%d files, %v", len(files), err)
+		}
+		for i, f := range files {
+			want := int64(1)
+			if i == 2000 {
+				want = 200_000
+			}
+			if f.Believed != believed || f.Records != want || f.Layout.Records() != want {
+				t.Fatalf("file %d: believed %v, %d records", i, f.Believed, f.Records)
+			}
+		}
 	}
 }
