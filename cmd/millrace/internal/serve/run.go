@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -44,23 +43,20 @@ type modelServer struct {
 	ended    chan error           // takes the end of web and rpc
 }
 
-// The collector of a server. Requests leave garbage quickly while little is kept, the
-// tensors being C memory: with Go's defaults the collector runs dozens of times a second, and with
-// 400 percent of a few MB still several times. Each time it takes processors for some
-// milliseconds, and requests wait for them. The ballast counts as memory that is kept, but
-// nothing touches it, so that it takes none: the collector runs each 128 MB at most.
-const (
-	gcPercent = 400
-	gcBallast = 32 << 20
-)
+// gcBallast has the collector run seldom. Requests leave garbage quickly while little is
+// kept, the tensors being C memory: by Go's default the collector would run dozens of
+// times a second, each time for some milliseconds in which requests wait for processors.
+// The ballast counts as memory that is kept, but nothing touches it, so that it
+// takes none: the collector runs each 128 MB at most. A higher GOGC would do the same, and
+// let a server with many connections take several times the memory that it keeps.
+const gcBallast = 128 << 20
 
-// collectLate has the collector run seldom, until keep is called, unless the environment
-// says how often.
-func collectLate() (keep func()) {
+// collectLate has the collector run seldom until the function that it returns is called,
+// unless the environment says how often.
+func collectLate() (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	debug.SetGCPercent(gcPercent)
 	ballast := make([]byte, gcBallast)
 	return func() { runtime.KeepAlive(ballast) }
 }
