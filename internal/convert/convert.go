@@ -36,6 +36,7 @@ type Report struct {
 	Format  string   `json:"format"`
 	Inputs  []Input  `json:"inputs"`
 	Columns []string `json:"columns"`
+	Classes []string `json:"classes,omitempty"` // of images: the label is the place in this list, from 0
 	Rows    int64    `json:"rows"`
 	Shards  []Shard  `json:"shards"`
 	Resumed int64    `json:"-"` // rows that an earlier run had converted
@@ -75,6 +76,7 @@ type conversion struct {
 	dir      string
 	format   *format
 	inputs   []Input
+	classes  []string
 	columns  []Column
 	manifest *spec.ManifestConfig
 	rows     int64
@@ -92,6 +94,14 @@ func (c *conversion) note(text string) {
 func (c *conversion) plan(ctx context.Context, args []string) (err error) {
 	if c.inputs, c.format, err = findInputs(args); err != nil {
 		return err
+	}
+	if c.format.classes != nil {
+		for _, in := range c.inputs {
+			c.classes = append(c.classes, c.format.classes(in.Path))
+		}
+		slices.Sort(c.classes)
+		c.classes = slices.Compact(c.classes)
+		c.format = openImages(c.classes)
 	}
 	if c.Manifest != "" {
 		if err := c.readManifest(); err != nil {
@@ -228,7 +238,7 @@ func (c *conversion) write(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer w.Close()
-	report := &Report{Format: c.format.name, Rows: c.rows, Inputs: c.inputs, Resumed: w.Records()}
+	report := &Report{Format: c.format.name, Rows: c.rows, Inputs: c.inputs, Classes: c.classes, Resumed: w.Records()}
 	c.done = w.Records()
 	e := &encoder{format: c.format, inputs: c.inputs, columns: c.columns, skip: c.done, workers: c.Workers}
 	if err := e.run(ctx, func(record []byte) error { return c.add(w, record) }); err != nil {

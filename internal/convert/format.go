@@ -23,6 +23,9 @@ type format struct {
 	// open begins to read the rows of a file. The columns are those of all inputs; the
 	// file may lack some.
 	open func(path string, columns []Column) (source, error)
+
+	// classes returns the class of a file; nil: the files have none.
+	classes func(path string) string
 }
 
 // survey is what a pass over a file finds.
@@ -51,7 +54,7 @@ type block interface {
 }
 
 // formats lists the formats.
-var formats = []*format{csvFormat, tsvFormat, ndjsonFormat, parquetFormat, ipcFormat}
+var formats = []*format{csvFormat, tsvFormat, ndjsonFormat, parquetFormat, ipcFormat, imageFormat}
 
 // extensionList names the formats in a message: ".csv, .tsv, .ndjson".
 func extensionList() string {

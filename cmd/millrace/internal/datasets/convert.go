@@ -73,6 +73,9 @@ goes on after the last whole shard.`,
 const convertFormats = `  .parquet, .pq    columns of numbers, bools, texts and byte strings, and lists
                    of these; dates and times become the integer in them
   .arrow, .feather the same, as Arrow IPC files or streams
+  .jpg, .jpeg, .png, .gif
+                   one record per file: image has its bytes, class is the name
+                   of its folder, label the number of the class, path the file
 `
 
 // check refuses flags that make no sense.
