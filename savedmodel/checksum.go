@@ -122,11 +122,9 @@ func (s *summer) inner() bool {
 		return false
 	}
 	s.left -= int64(len(b))
-	if _, s.err = io.ReadFull(s.in, b[:]); s.err != nil {
-		return false
-	}
+	_, s.err = io.ReadFull(s.in, b[:])
 	s.sum = crc32.Update(s.sum, castagnoli, b[:])
-	return binary.LittleEndian.Uint32(b[:]) == want
+	return s.err == nil && binary.LittleEndian.Uint32(b[:]) == want
 }
 
 // strings adds a tensor of n strings: their lengths, a checksum, their bytes.

@@ -60,6 +60,7 @@ func TestStringsChecksum(t *testing.T) {
 		{"lengths of more than there is", 3, change(wrongLength, 1, 8), crc, false},
 		{"cut in the lengths", 3, whole[:2], crc, false},
 		{"cut in the checksum of the lengths", 3, whole[:5], crc, false},
+		{"no room for a checksum of the lengths", 1, []byte("\x03abc"), maskCRC(crcOf([]byte("\x03\x00\x00\x00abc")...)), false},
 		{"another checksum of the lengths", 3, change(whole, 3, whole[3]+1), crc, false},
 	} {
 		e := bundleEntry{offset: 2, crc: tt.crc}

@@ -186,6 +186,37 @@ func TestRestorePolicy(t *testing.T) {
 	}
 }
 
+// A program restores where there is something to restore and to restore it with.
+func TestProgramsRestore(t *testing.T) {
+	nodes := []*tfproto.NodeDef{node("y", "Identity", "x")}
+	for _, saver := range []*tfproto.SaverDef{nil, {FilenameTensorName: "file", RestoreOpName: "restore"}} {
+		for _, index := range []bool{false, true} {
+			m := graph(nodes)
+			m.MetaGraphs[0].SaverDef = saver
+			dir := t.TempDir()
+			writeModel(t, dir, m)
+			if index {
+				scalar := floats(nil, 0, 4)
+				scalar.Crc32C = maskCRC(crcOf(0, 0, 0, 0))
+				writeFile(t, filepath.Join(dir, indexName), indexOf(t, 1, []string{"v"}, scalar))
+				writeFile(t, filepath.Join(dir, oneShard), make([]byte, 4))
+			}
+			read, err := Read(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, want := read.Program(), [2]string{}
+			if saver != nil && index {
+				want = [2]string{"restore", "file:0"}
+			}
+			if got := [2]string{p.RestoreOp, p.Filename}; got != want {
+				t.Errorf("with a saver %v, an index %v: %q", saver != nil, index, got)
+			}
+		}
+		nodes = append(nodes, node("file", "Placeholder"), constant("names", "v"), node("restore", "RestoreV2", "file", "names", "names"))
+	}
+}
+
 // E17: an operation that TensorFlow does not have.
 func TestUnknownOperation(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "FrobnicateV9", "x")})
