@@ -47,7 +47,7 @@ func (w *workshop) overlay(packages []*loaded) (path string, err error) {
 	replace := map[string]string{}
 	for _, p := range packages {
 		// Again, because only some mutants were drawn.
-		if _, err := p.compile(); err != nil {
+		if err := p.settle(); err != nil {
 			return "", err
 		}
 		for path, text := range p.changed {

@@ -23,6 +23,13 @@ func (p *loaded) mutate(lines changes, ids *int) error {
 		f := &finder{p: p, src: src, lines: lines, ids: ids, done: map[ast.Node]bool{}}
 		f.find()
 	}
+	return p.settle()
+}
+
+// settle writes the package with the switches of its mutants, and forgets those with
+// which it does not compile. A switch may compile only beside another: in 1<<n - 1 the
+// other gives the constant its type. So a draw has to settle again.
+func (p *loaded) settle() error {
 	for range 20 {
 		dropped, err := p.compile()
 		if err != nil || dropped == 0 {

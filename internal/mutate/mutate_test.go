@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -323,6 +324,32 @@ func TestEquivalent(t *testing.T) {
 	w.equivalent[1].Now = []string{"total += 4"}
 	if _, err := w.results(t.Context()); err == nil || !strings.Contains(err.Error(), "equivalent.txt:4: . has no such mutant") {
 		t.Errorf("an entry that fits no mutant: %v", err)
+	}
+}
+
+// A mutant that compiles only beside another, which a draw leaves out, is forgotten.
+func TestSettle(t *testing.T) {
+	dir := tiny(t)
+	const shifts = "package tiny\n\nfunc Mask(bits uint) uint64 { return 1<<bits - 1 }\n"
+	if err := os.WriteFile(filepath.Join(dir, "odd.go"), []byte(shifts), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w := &workshop{module: dir, dir: t.TempDir(), options: options{packages: []string{"."}}}
+	packages, err := w.load(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := packages[0]
+	ids := 0
+	if err := p.mutate(nil, &ids); err != nil {
+		t.Fatal(err)
+	}
+	p.mutants = slices.DeleteFunc(p.mutants, func(m *mutant) bool { return !strings.Contains(m.now, "1>>bits") })
+	if len(p.mutants) != 1 {
+		t.Fatalf("%d mutants shift to the right", len(p.mutants))
+	}
+	if err := p.settle(); err != nil || len(p.mutants) != 0 {
+		t.Errorf("%d mutants are left, error %v", len(p.mutants), err)
 	}
 }
 
