@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ func TestGraphAndTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := read(t, dir)
-	if trace := all[2].GetTaggedRunMetadata(); string(all[1].GetGraphDef()) != "graph" || trace.GetTag() != "step 3" || all[2].Step != 3 {
+	if trace := all[2].GetTaggedRunMetadata(); string(all[1].GetGraphDef()) != "graph" || trace.GetTag() != "step 3" || string(trace.GetRunMetadata()) != "trace" || all[2].Step != 3 {
 		t.Errorf("events %v, want the graph and the trace of step 3", all[1:])
 	}
 }
@@ -184,4 +185,51 @@ func TestSummary(t *testing.T) {
 	if len(all) != 2 || all[1].Step != 3 || !proto.Equal(all[1].GetSummary(), want) {
 		t.Errorf("events %v, want the summary", all)
 	}
+}
+
+// A histogram is a row of three numbers for each bucket. The file has the name of the
+// host, so that hosts may share a folder.
+func TestHistogramTensor(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir, nil)
+	h := &events.Histogram{Buckets: []events.Bucket{{Left: 0, Right: 1, Count: 2}, {Left: 1, Right: 3, Count: 5}}}
+	if err := errors.Join(w.Histogram(4, "weights", h), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tensor := read(t, dir)[1].GetSummary().GetValue()[0].GetTensor()
+	if dim := tensor.GetTensorShape().GetDim(); len(dim) != 2 || dim[0].Size != 2 || dim[1].Size != 3 || !slices.Equal(tensor.GetDoubleVal(), []float64{0, 1, 2, 1, 3, 5}) {
+		t.Errorf("tensor %v, want [2, 3] of buckets", tensor)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Skip("the host has no name: ", err)
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*."+host+".*.v2")); err != nil || len(names) != 1 {
+		t.Errorf("files with the name of %s: %q, %v", host, names, err)
+	}
+}
+
+// What cannot be written is an error that names the file, from every call.
+func TestFailedWrites(t *testing.T) {
+	w := create(t, t.TempDir(), nil)
+	calls := func(name string) map[string]error {
+		return map[string]error{
+			"Scalars": w.Scalars(1, map[string]float64{name: 1}), "Histogram": w.Histogram(1, name, &events.Histogram{}),
+			"RunMetadata": w.RunMetadata(1, name, nil),
+		}
+	}
+	check := func(when string, all map[string]error) {
+		t.Helper()
+		for call, err := range all {
+			if e := (*millrace.Error)(nil); !errors.As(err, &e) || e.Class != millrace.ErrIO || !strings.Contains(e.File, "tfevents") {
+				t.Errorf("%s, %s: got %v", when, call, err)
+			}
+		}
+	}
+	check("a name that is no text", calls("\xff"))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("closed", calls("x"))
+	check("closed", map[string]error{"Graph": w.Graph(nil), "Flush": w.Flush()})
 }
