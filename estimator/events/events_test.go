@@ -91,7 +91,7 @@ func TestGraphAndTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := read(t, dir)
-	if trace := all[2].GetTaggedRunMetadata(); string(all[1].GetGraphDef()) != "graph" || trace.GetTag() != "step 3" || string(trace.GetRunMetadata()) != "trace" || all[2].Step != 3 {
+	if trace := all[2].GetTaggedRunMetadata(); string(all[1].GetGraphDef()) != "graph" || all[1].Step != 0 || trace.GetTag() != "step 3" || string(trace.GetRunMetadata()) != "trace" || all[2].Step != 3 {
 		t.Errorf("events %v, want the graph and the trace of step 3", all[1:])
 	}
 }
