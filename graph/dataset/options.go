@@ -19,6 +19,18 @@ const (
 	Off
 )
 
+// AutotuneAlgorithm is how autotuning looks for parallelism and buffer sizes.
+type AutotuneAlgorithm int
+
+// The algorithms of autotuning.
+const (
+	AutotuneDefault         AutotuneAlgorithm = iota // TensorFlow's choice
+	AutotuneHillClimb                                // in each step the parameter that helps most
+	AutotuneGradientDescent                          // all parameters along the gradient of the output time
+	AutotuneMaxParallelism                           // as many calls in parallel as the budget allows
+	AutotuneStageBased                               // the slowest stage first
+)
+
 // Options say how TensorFlow runs the whole of a dataset. The zero value is
 // what Python's tf.data.Options is, but that order is always kept.
 type Options struct {
@@ -35,6 +47,9 @@ type Options struct {
 	PrefetchOpenings bool   // interleave one after the other opens the next dataset ahead
 	WarmStart        bool   // background threads start with the iterator, not with the first element
 	Slack            bool   // the last prefetch leaves the processor to the consumer at its start
+
+	// Algorithm is how autotuning looks for parallelism and sizes of buffers.
+	Algorithm AutotuneAlgorithm
 
 	Rewrites Rewrites
 }
@@ -77,6 +92,9 @@ func (d *Dataset) Finalize() *Dataset {
 
 // check reports sizes that TensorFlow would take for something else.
 func (o *Options) check() error {
+	if o.Algorithm < AutotuneDefault || o.Algorithm > AutotuneStageBased {
+		return millrace.Errorf(millrace.ErrModel, "Algorithm is %d, which is none of autotuning", o.Algorithm)
+	}
 	for name, n := range map[string]int64{
 		"CPUBudget": int64(o.CPUBudget), "RAMBudget": o.RAMBudget, "Parallelism": o.Parallelism, "MinParallelism": o.MinParallelism,
 		"PrivateThreads": int64(o.PrivateThreads), "IntraOpThreads": int64(o.IntraOpThreads),
@@ -127,6 +145,9 @@ func (o *Options) autotune() *tfproto.AutotuneOptions {
 	}
 	if o.MinParallelism > 0 {
 		a.OptionalMinParallelism = &tfproto.AutotuneOptions_MinParallelism{MinParallelism: o.MinParallelism}
+	}
+	if o.Algorithm != AutotuneDefault { // the numbers are those of TensorFlow's enum
+		a.OptionalAutotuneAlgorithm = &tfproto.AutotuneOptions_AutotuneAlgorithm{AutotuneAlgorithm: tfproto.AutotuneAlgorithm(o.Algorithm)}
 	}
 	return a
 }

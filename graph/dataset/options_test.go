@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/internal/test/soak"
@@ -170,6 +171,7 @@ func TestEveryOption(t *testing.T) {
 		{dataset.Options{RAMBudget: 3 << 20}, "autotune_options.ram_budget=3145728"},
 		{dataset.Options{Parallelism: 4}, "autotune_options.initial_parallelism=4"},
 		{dataset.Options{MinParallelism: 5}, "autotune_options.min_parallelism=5"},
+		{dataset.Options{Algorithm: dataset.AutotuneStageBased}, "autotune_options.autotune_algorithm=4"},
 		{dataset.Options{PrivateThreads: 6}, "threading_options.private_threadpool_size=6"},
 		{dataset.Options{IntraOpThreads: 7}, "threading_options.max_intra_op_parallelism=7"},
 		{dataset.Options{PrefetchOpenings: true}, "optimization_options.seq_interleave_prefetch=true"},
@@ -207,6 +209,14 @@ func TestOptionsKeepElements(t *testing.T) {
 	if got := all(t, d); len(got) != 20 || got[19] != int64(38) {
 		t.Errorf("elements %v", got)
 	}
+	for a := dataset.AutotuneDefault; a <= dataset.AutotuneStageBased; a++ {
+		d := dataset.Range(s, 0, 20, 1).MapParallel("a", dataset.Autotune, double).WithOptions(&dataset.Options{Algorithm: a})
+		if got := all(t, d); len(got) != 20 || got[19] != int64(38) {
+			t.Errorf("autotune algorithm %d: elements %v", a, got)
+		}
+	}
+	d.WithOptions(&dataset.Options{Algorithm: dataset.AutotuneStageBased + 1})
+	isClass(t, s.Err(), millrace.ErrModel)
 }
 
 // A second pass over a snapshot reads what the first one wrote.

@@ -325,6 +325,9 @@ func TestStateCrossesProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if want := "::MyReader"; !strings.Contains(string(state), want) {
+		t.Errorf("no key of the state has the iterator's prefix %s", want)
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

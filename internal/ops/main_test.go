@@ -13,8 +13,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 5 && os.Args[1] == restoreCommand {
-		if err := restoreHere(os.Args[2:]); err != nil {
+	commands := map[string]func([]string) error{restoreCommand: restoreHere, lateCommand: loadLate}
+	if len(os.Args) == 5 && commands[os.Args[1]] != nil {
+		if err := commands[os.Args[1]](os.Args[2:]); err != nil {
 			log.Fatal(err)
 		}
 		os.Exit(0)
