@@ -150,6 +150,9 @@ func TestDamaged(t *testing.T) {
 	}
 	try(append(bytes.Clone(good), 0), true)
 	try(make([]byte, 1<<20), true)
+	if got := scan(t, path, index.Options{Layout: true}); !strings.Contains(got.warnings[0], "1048576 bytes are more than the index of a file of this size has") {
+		t.Errorf("a file that is too large for an index is read: %q", got.warnings)
+	}
 	try(data(tfrecord.None, 5, 6), true)
 	for _, records := range []uint64{1 << 62, 1<<62 + 8, 1 << 63, 1<<64 - 1} {
 		b := bytes.Clone(good)
