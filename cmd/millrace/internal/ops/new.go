@@ -43,7 +43,7 @@ or else the one that your module or this program uses.`,
 					return err
 				}
 			}
-			p.Note("millrace ops test %s compiles it and runs its tests", millrace.Quote(args[0]))
+			p.Note("millrace ops test %s runs its tests", millrace.Quote(args[0]))
 			return nil
 		},
 	}
