@@ -155,7 +155,8 @@ func TestOddVariableFiles(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, indexName, "not a regular file")
 }
 
-// Reading a model leaves none of its files open, whether it is sound or not.
+// Reading a model leaves none of its files open, whether it is sound or not, and
+// neither does staging it.
 func TestFilesAreClosed(t *testing.T) {
 	open := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -164,6 +165,7 @@ func TestFilesAreClosed(t *testing.T) {
 		}
 		return len(entries)
 	}
+	t.Setenv("TMPDIR", t.TempDir())
 	cut := copyModel(t, "linear")
 	writeFile(t, filepath.Join(cut, oneShard), nil)
 	empty := bare(t, "linear")
@@ -171,8 +173,15 @@ func TestFilesAreClosed(t *testing.T) {
 	for _, dir := range []string{filepath.Join(models, "linear"), filepath.Join(models, "vocab"), cut, empty} {
 		_, want := Read(dir, nil) // opens what the runtime of Go keeps
 		before := open()
-		if _, err := Read(dir, nil); (err == nil) != (want == nil) {
+		m, err := Read(dir, nil)
+		if (err == nil) != (want == nil) {
 			t.Error(err)
+		}
+		if err == nil {
+			s, err := m.Stage()
+			if err := errors.Join(err, s.Close()); err != nil {
+				t.Error(err)
+			}
 		}
 		IsModel(dir)
 		_, _ = ReadCheckpoint(filepath.Join(dir, variablesPrefix))

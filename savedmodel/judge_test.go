@@ -108,6 +108,8 @@ func TestJudge(t *testing.T) {
 		{"cache in a file", graph(nodes(node("y", "Identity", "x", "^c"), constant("name", "/x"), node("c", "CacheDatasetV2", "x", "name", "x"))), "CacheDatasetV2"},
 		{"cache named by a caller", graph(nodes(constant("none", ""), constant("name", "/x"), node("y", "Identity", "x", "^a", "^b"), called("a", "cache", "none"), called("b", "cache", "name")),
 			functionOf("cache", []string{"n"}, node("c", "CacheDataset", "n", "n"))), "CacheDataset"},
+		{"cache named by the first caller", graph(nodes(constant("none", ""), constant("name", "/x"), node("y", "Identity", "x", "^a", "^b"), called("a", "cache", "name"), called("b", "cache", "none")),
+			functionOf("cache", []string{"n"}, node("c", "CacheDataset", "n", "n"))), "CacheDataset"},
 		{"cache without a name, by its caller", graph(nodes(constant("none", ""), node("y", "Identity", "x", "^a"), called("a", "cache", "none")),
 			functionOf("cache", []string{"n"}, node("i", "Identity", "n"), node("c", "CacheDataset", "n", "i:output:0"))), ""},
 		{"a shared name and no function", graph(nodes(with(node("y", "Identity", "x"), "_later", fn("")))), ""},

@@ -30,7 +30,7 @@ func csvFiles(t *testing.T, texts ...string) string {
 
 // Names come from the first line, types from the values: the narrowest that has them all.
 func TestInferCSV(t *testing.T) {
-	pattern := csvFiles(t, "small,big,real,wide,word,none,mixed\n1,3000000000,0.5,1e300,x,,1\n,NA,2,,,,2.5\n", "small,big,real,wide,word,none,mixed\n-7,1,inf,1,\"a,b\",,\n")
+	pattern := csvFiles(t, "small,big,real,wide,word,none,mixed,hex\n1,3000000000,0.5,1e300,x,,1,1a\n,NA,2,,,,2.5,7\n", "small,big,real,wide,word,none,mixed,hex\n-7,1,inf,1,\"a,b\",,,\n")
 	files, _ := filepath.Glob(pattern)
 	fields, err := dataset.InferCSV(files, &dataset.MakeCSVOptions{NA: "NA"})
 	if err != nil {
@@ -40,7 +40,7 @@ func TestInferCSV(t *testing.T) {
 		{Name: "small", DType: tfbridge.Int32, Default: int32(0)}, {Name: "big", DType: tfbridge.Int64, Default: int64(0)},
 		{Name: "real", DType: tfbridge.Float, Default: float32(0)}, {Name: "wide", DType: tfbridge.Double, Default: 0.0},
 		{Name: "word", DType: tfbridge.String, Default: ""}, {Name: "none", DType: tfbridge.String, Default: ""},
-		{Name: "mixed", DType: tfbridge.Float, Default: float32(0)},
+		{Name: "mixed", DType: tfbridge.Float, Default: float32(0)}, {Name: "hex", DType: tfbridge.String, Default: ""},
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

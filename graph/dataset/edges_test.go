@@ -143,6 +143,18 @@ func TestPartsThatAreNotSet(t *testing.T) {
 	}
 }
 
+// The structure of what is made of no rows, or padded, is that of others.
+func TestStructuresOfFewRows(t *testing.T) {
+	s := newScope(t)
+	if got := dataset.FromRows(s, [][]int64{}).Spec().String(); got != "int64[?]" {
+		t.Errorf("lists of no row: %s", got)
+	}
+	fields := dataset.FromValue(s, map[string]any{"a": []int64{1}, "b": "x"})
+	if got := fields.PaddedBatch(2, nil).Spec().String(); s.Err() != nil || got != "{a: int64[?, 1], b: string[?]}" {
+		t.Errorf("padded batches: %s, %v", got, s.Err())
+	}
+}
+
 // Elements of a feed that is full wait for room in the order of their pushes.
 func TestPushWaitsForRoom(t *testing.T) {
 	f := dataset.NewFeed[int64](&dataset.FeedOptions{Buffer: 1})
@@ -195,7 +207,7 @@ func TestWeights(t *testing.T) {
 		wrong string
 	}{
 		{vector(tfbridge.Float, 2), ""}, {vector(tfbridge.Double, -1), ""}, {dataset.FromTensors(s, s.Placeholder(tfbridge.Float, tfbridge.Shape{})), ""},
-		{vector(tfbridge.Int64, 2), "int64[2]"}, {vector(tfbridge.Float, 3), "float32[3]"}, {vector(tfbridge.Float), "float32[]"},
+		{vector(tfbridge.Int64, 2), "int64[2]"}, {vector(tfbridge.Float, 3), "float32[3]"}, {vector(tfbridge.Float, 0), "float32[0]"}, {vector(tfbridge.Float), "float32[]"},
 		{vector(tfbridge.Float, 1, 2), "float32[1, 2]"}, {dataset.Zip(s, vector(tfbridge.Float, 2), vector(tfbridge.Float, 2)), "(float32[2], float32[2])"},
 	} {
 		s := graph.NewScopeWithGraph(s.Graph())
