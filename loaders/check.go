@@ -18,8 +18,9 @@ type CheckOptions struct {
 	Root        string            // a folder that no path may lead out of; "": any path
 	MemoryLimit int64             // bytes that the buffers of the pipeline may hold; 0: not checked
 
-	CheckRecords bool // see [plan.Plan.CheckRecords]
-	ManifestOnly bool // the data files may be missing; see [spec.Options.ManifestOnly]. Only [BuildProcessing] takes such a plan
+	CheckRecords bool   // see [plan.Plan.CheckRecords]
+	Quarantine   string // see [plan.Plan.Quarantine]
+	ManifestOnly bool   // the data files may be missing; see [spec.Options.ManifestOnly]. Only [BuildProcessing] takes such a plan
 
 	Runtime *tfbridge.RuntimeOptions // where the plan will run, to find the library of Millrace's own operations
 }
@@ -57,5 +58,5 @@ func (o *CheckOptions) plan(s *spec.Spec) *Plan {
 	if s == nil {
 		return nil
 	}
-	return plan.New(s, &plan.Options{CheckRecords: o.CheckRecords, NativeLibrary: native.Find(o.Runtime)})
+	return plan.New(s, &plan.Options{CheckRecords: o.CheckRecords, Quarantine: o.Quarantine, NativeLibrary: native.Find(o.Runtime)})
 }

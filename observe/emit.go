@@ -31,6 +31,7 @@ func Join(listeners ...*Listener) *Listener {
 		joined.Batch = both(joined.Batch, l.Batch)
 		joined.Stall = both(joined.Stall, l.Stall)
 		joined.BadRecord = both(joined.BadRecord, l.BadRecord)
+		joined.LeftOut = both(joined.LeftOut, l.LeftOut)
 		joined.Retry = both(joined.Retry, l.Retry)
 		joined.Closed = both(joined.Closed, l.Closed)
 	}

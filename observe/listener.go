@@ -29,6 +29,7 @@ type Listener struct {
 	Batch     func(Batch)
 	Stall     func(Stall)
 	BadRecord func(BadRecord)
+	LeftOut   func(LeftOut)
 	Retry     func(Retry)
 	Closed    func(Closed)
 }
@@ -78,6 +79,20 @@ type BadRecord struct {
 	Offset  int64  // in bytes, -1 if not known
 	Feature string // "" if the record as a whole is bad
 	Err     error
+}
+
+// LeftOut reports that a bad record was left out of a run, which goes on. It comes once
+// for each record of a run, however often the run meets it, and one call at a time.
+type LeftOut struct {
+	Source     string
+	File       string
+	Record     int64  // ordinal in File, from 0
+	Offset     int64  // of its header in bytes, decompressed
+	Length     int64  // bytes of its data; of the rest of a file those from Offset on
+	Feature    string // "" if the record as a whole is bad
+	Class      string // "schema", "corrupt data" or "truncated"
+	Reason     string
+	RestOfFile bool // what follows in the file is left out, too
 }
 
 // Retry reports that a step failed and is repeated with fewer records parsed at

@@ -36,6 +36,7 @@ func Log(logger *slog.Logger) *Listener {
 			logger.LogAttrs(ctx, slog.LevelWarn, "bad record", slog.String("source", e.Source), slog.String("file", e.File),
 				slog.Int64("record", e.Record), slog.Int64("offset", e.Offset), slog.String("feature", e.Feature), slog.Any("error", e.Err))
 		},
+		LeftOut: leftOutLog(ctx, logger),
 		Retry: func(e Retry) {
 			logger.LogAttrs(ctx, slog.LevelWarn, "retry", slog.String("source", e.Source),
 				slog.String("signature", e.Signature), slog.Int64("step", e.Step), slog.Any("error", e.Err))

@@ -25,6 +25,10 @@ type Index struct {
 	// bytes each, so that other data have another one. It is set with Layout.
 	Digest [sha256.Size]byte
 
+	// Rest says why nobody can read on behind the records of this Index, with
+	// [ScanAllOptions].SkipRest; nil: they are all of the file.
+	Rest error
+
 	Members int64 // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
 
 	info fs.FileInfo

@@ -74,6 +74,17 @@ func (l *Layout) HasHeader(r io.ReaderAt, record int64) (bool, error) {
 	return h == want, nil
 }
 
+// DamagedHeader reports whether the header that an uncompressed file has where the
+// Layout says fails its checksum. The error is one of reading.
+func (l *Layout) DamagedHeader(r io.ReaderAt, record int64) (bool, error) {
+	var h [headerSize]byte
+	if _, err := r.ReadAt(h[:], l.Offset(record)); err != nil {
+		return false, err
+	}
+	_, ok := parseHeader(h[:])
+	return !ok, nil
+}
+
 // AppendBinary appends the lengths to b, as 4 bytes each, little endian.
 func (l *Layout) AppendBinary(b []byte) ([]byte, error) {
 	b = slices.Grow(b, 4*len(l.lengths))

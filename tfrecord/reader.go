@@ -52,6 +52,7 @@ type Reader struct {
 	file   *os.File    // nil if the Reader did not open it
 	opened fs.FileInfo // what the file was then
 	held   int         // bytes of the record given last, still in src
+	taken  int64       // bytes of the next record that src has given away
 	record int64       // ordinal of the next record
 	offset int64       // of the next record's header
 	last   Record
@@ -130,10 +131,14 @@ func (d *Reader) Next() ([]byte, error) {
 		d.err = d.settle(err)
 		return nil, d.err
 	}
-	d.last = Record{Ordinal: d.record, Offset: d.offset, Data: data}
-	d.record++
-	d.offset += int64(len(data)) + frameSize
+	d.pass()
 	return data, nil
+}
+
+// pass moves behind the record that was read last.
+func (d *Reader) pass() {
+	d.record++
+	d.offset += int64(len(d.last.Data)) + frameSize
 }
 
 // SeekRecord has Next return the record with an ordinal, whose header is at an offset,
@@ -141,7 +146,7 @@ func (d *Reader) Next() ([]byte, error) {
 // seek.
 func (d *Reader) SeekRecord(ordinal, offset int64) error {
 	switch {
-	case d.err != nil && d.err != io.EOF:
+	case d.err != nil && d.err != io.EOF && !Damaged(d.err):
 		return d.err
 	case d.file == nil || d.z != nil:
 		return millrace.Errorf(millrace.ErrConfig, "only a reader of a plain file can seek")
@@ -166,16 +171,18 @@ func (d *Reader) next() ([]byte, error) {
 	if _, err := d.src.Discard(d.held); err != nil {
 		return nil, d.readError(err)
 	}
-	d.held = 0
+	d.held, d.taken = 0, 0
 	n, err := d.header()
 	if err != nil {
 		return nil, err
 	}
+	d.taken = headerSize
 	body, err := d.body(n + crcSize)
 	if err != nil {
 		return nil, err
 	}
 	data := body[:n]
+	d.last = Record{Ordinal: d.record, Offset: d.offset, Data: data}
 	if stored, sum := binary.LittleEndian.Uint32(body[n:]), maskedCRC(data); stored != sum {
 		return nil, d.place(dataChecksum(stored, sum, n))
 	}
@@ -228,6 +235,7 @@ func (d *Reader) body(n int) ([]byte, error) {
 		b = slices.Grow(b, step)
 		m, err := io.ReadFull(d.src, b[len(b):len(b)+step])
 		b = b[:len(b)+m]
+		d.taken += int64(m)
 		if err != nil {
 			return nil, d.bodyError(err, n, len(b))
 		}

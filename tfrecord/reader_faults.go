@@ -78,19 +78,30 @@ func (d *Reader) badHeader(h []byte) error {
 	return d.place(lengthChecksum(h))
 }
 
+// What is damaged where a checksum does not match: the causes of such an error of
+// class millrace.ErrCorrupt.
+var (
+	ErrLengthChecksum = errors.New("the checksum of a record's length does not match")
+	ErrDataChecksum   = errors.New("the checksum of a record's data does not match")
+)
+
 // lengthChecksum is the fault of a header whose checksum is wrong.
 func lengthChecksum(h []byte) *millrace.Error {
 	note := ""
 	if !slices.ContainsFunc(h[:headerSize], func(c byte) bool { return c != 0 }) {
 		note = "; the header is all zeros: an unfinished copy?"
 	}
-	return millrace.Errorf(millrace.ErrCorrupt, "length checksum: stored %08x, that of the length %08x%s",
+	e := millrace.Errorf(millrace.ErrCorrupt, "length checksum: stored %08x, that of the length %08x%s",
 		binary.LittleEndian.Uint32(h[lengthSize:]), maskedCRC(h[:lengthSize]), note)
+	e.Err = ErrLengthChecksum
+	return e
 }
 
 // dataChecksum is the fault of a record of n data bytes whose checksum is wrong.
 func dataChecksum(stored, sum uint32, n int) *millrace.Error {
-	return millrace.Errorf(millrace.ErrCorrupt, "data checksum: stored %08x, that of the %d data bytes %08x", stored, n, sum)
+	e := millrace.Errorf(millrace.ErrCorrupt, "data checksum: stored %08x, that of the %d data bytes %08x", stored, n, sum)
+	e.Err = ErrDataChecksum
+	return e
 }
 
 // notRecords is the fault of an input that is something else altogether.

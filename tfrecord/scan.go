@@ -28,10 +28,12 @@ func Scan(ctx context.Context, path string, o *ReaderOptions) (*Index, error) {
 
 // scanner scans files one after the other with the same buffer.
 type scanner struct {
-	opts   ReaderOptions
-	layout bool                            // see ScanAllOptions
-	known  func(f *os.File, x *Index) bool // see ScanAllOptions
-	buf    []byte
+	opts ReaderOptions
+	buf  []byte
+
+	// See ScanAllOptions.
+	layout, skipRest bool
+	known            func(f *os.File, x *Index) bool
 
 	// Of the file being scanned.
 	f      *os.File
@@ -77,6 +79,9 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 		return nil, ioError("stat", path, serr)
 	} else if diff := difference(info, now); diff != "" {
 		return nil, changedDuring(path, diff, err)
+	}
+	if s.skipRest && Severed(err) {
+		s.index.Rest, err = err, nil
 	}
 	if err != nil {
 		return nil, err

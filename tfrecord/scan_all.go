@@ -16,6 +16,7 @@ type ScanAllOptions struct {
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
 	AllFaults bool // go on after an error, and return the errors of all files
 	Layout    bool // also find out where each record is, and set Index.Digest
+	SkipRest  bool // a file ends, for its Index, before a record behind which nobody can read on; see Index.Rest
 
 	// Known is called for each file once it is open. If it returns true, it has
 	// filled in Records, MaxRecord, DataBytes, Members and, if they are wanted,
@@ -51,7 +52,7 @@ func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, 
 	var next, stop atomic.Int64
 	stop.Store(int64(len(paths)))
 	work := func() {
-		s := &scanner{opts: opts, layout: o.Layout, known: o.Known}
+		s := &scanner{opts: opts, layout: o.Layout, skipRest: o.SkipRest, known: o.Known}
 		for {
 			i := next.Add(1) - 1
 			if i >= stop.Load() {

@@ -18,7 +18,7 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype", "cgo"},
-	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks", "loaders/permutation"},
+	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"loaders/spec"},

@@ -5,6 +5,7 @@ import (
 	"millrace/graph/dataset"
 	"millrace/graph/steps"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 )
 
@@ -19,13 +20,16 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	if err := needNative(p); err != nil {
 		return nil, err
 	}
-	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader")}
+	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader"), left: p.NewQuarantine(scan), passed: &quarantine.Positions{}}
 	d := b.dataset(l)
 	if s.Err() != nil {
 		return nil, b.fail(s.Err())
 	}
 	it := d.Iterator("iterator")
-	parts := &Parts{Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Probe: b.probe(l), checks: b.checks}
+	parts := &Parts{
+		Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Probe: b.probe(l),
+		Quarantine: b.left, Passed: b.passed, checks: b.checks,
+	}
 	if known, ok := l.(placer); ok {
 		parts.Place = known.place(b)
 	}

@@ -5,6 +5,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 )
 
@@ -14,11 +15,13 @@ type builder struct {
 	plan     *plan.Plan
 	scan     *plan.Scan
 	scope    *graph.Scope
-	group    tfbridge.Output // records parsed at once, fed at the start
-	skip     tfbridge.Output // batches left out, fed at the start
-	checks   []batchCheck    // what the assertions about batches mean
-	unplaced bool            // records do not carry their places
-	order    []int           // which component is which tensor, where parsing decides the order; nil: as the plan
+	group    tfbridge.Output       // records parsed at once, fed at the start
+	skip     tfbridge.Output       // batches left out, fed at the start
+	checks   []batchCheck          // what the assertions about batches mean
+	left     *quarantine.List      // records that are left out; nil: the first bad record is an error
+	passed   *quarantine.Positions // of them, where the plan seeks
+	unplaced bool                  // records do not carry their places
+	order    []int                 // which component is which tensor, where parsing decides the order; nil: as the plan
 }
 
 // fail explains a failure of graph building: the checker should have refused

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"encoding/binary"
 	"math"
 
 	"millrace/graph"
@@ -14,11 +15,19 @@ import (
 // See cgo/datasets/placed_record.h.
 const placeBytes = 24
 
+// appendPlace puts the place of a record behind its data.
+func appendPlace(data []byte, place [3]int64) []byte {
+	for _, n := range place {
+		data = binary.NativeEndian.AppendUint64(data, uint64(n))
+	}
+	return data
+}
+
 // orderedRecords yields the records of an epoch in its order: the number in
 // that order, and the record. Where Millrace's own operations decode records,
 // these carry their places; else the place comes third.
 func (b *chunkBuilder) orderedRecords(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
-	if !b.plan.OwnOperations() || b.plan.ReadsByPlace() {
+	if !b.plan.ReadsNatively() || b.plan.ReadsByPlace() {
 		return b.fedSequences(s, epoch).Enumerate(0)
 	}
 	paths, counts := b.countedFiles()
@@ -53,7 +62,7 @@ func (b *chunkBuilder) fedSequences(s *graph.Scope, epoch tfbridge.Output) *data
 	if b.plan.OwnOperations() {
 		results = results[:3]
 	}
-	f := &sequenceFeed{plan: b.plan, scan: b.scan}
+	f := &sequenceFeed{plan: b.plan, scan: b.scan, left: b.left}
 	initial := []tfbridge.Output{s.Const(int64(0)), s.Const(int64(0))}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)
 	d = d.Scan("read_sequences", initial, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {

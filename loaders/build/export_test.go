@@ -12,7 +12,7 @@ type Feed = func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tens
 
 // FileFeed feeds the records of one file. Its arguments are the number of the file,
 // the token and the number of records delivered.
-func FileFeed(p *plan.Plan) Feed { return feed{p}.next }
+func FileFeed(p *plan.Plan, scan *plan.Scan) Feed { return feed{plan: p, scan: scan}.next }
 
 // SequenceFeed feeds the sequences of an epoch. Its arguments are the epoch, the
 // token and the number of sequences delivered.

@@ -9,6 +9,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -33,7 +34,7 @@ import (
 //  1. Each call of Go returns a vector of records, as many as fit the config's
 //     read buffer, and an empty vector at the end of the file.
 //  2. The state of the scan is a token, by which a call finds the open file, and
-//     the number of records delivered. When the iterator goes, the token goes,
+//     the number of records read. When the iterator goes, the token goes,
 //     and the file is closed.
 //  3. A restored state has no token, only the number. The file is opened again
 //     and so many records are skipped.
@@ -45,29 +46,41 @@ import (
 // file holds them.
 const maxFeedBytes = 1 << 20
 
+// Where Millrace's own operations decode the records and Go has to check them first
+// ([plan.Plan.JudgesRecords]), they come the same way, and carry their places.
+
 // feed hands the records of a plan's files to TensorFlow.
-type feed struct{ plan *plan.Plan }
+type feed struct {
+	plan *plan.Plan
+	scan *plan.Scan
+	left *quarantine.List // takes bad records; nil: the first one is an error
+}
 
 // fedRecords returns the records of the file with a number in the plan's list,
 // an int64 scalar.
 func (b *builder) fedRecords(s *graph.Scope, ordinal tfbridge.Output) *dataset.Dataset {
+	return b.fedVectors(s, ordinal).Unbatch()
+}
+
+// fedVectors returns the records of a file as vectors, as many in each as fit the read
+// buffer.
+func (b *builder) fedVectors(s *graph.Scope, ordinal tfbridge.Output) *dataset.Dataset {
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	results := []graph.Spec{scalar, scalar, {DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}}
 	initial := []tfbridge.Output{s.Const(int64(0)), s.Const(int64(0))}
-	f := feed{b.plan}
+	f := feed{b.plan, b.scan, b.left}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)
 	d = d.Scan("read_records", initial, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
 		out := graph.GoFunction(s, graph.GoFunc{Name: "read_records", Out: results, Fn: f.next, Pure: true}, ordinal, state[0], state[1])
 		return out[:2], out[2:]
 	})
-	d = d.TakeWhile("any_records", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+	return d.TakeWhile("any_records", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 		return graph.Greater(s, graph.Size(s, args[0]), s.Const(int64(0)))
 	})
-	return d.Unbatch()
 }
 
 // next answers a call for the next records of a file. The arguments are the
-// number of the file, the token and the number of records delivered.
+// number of the file, the token and the number of records read before.
 func (f feed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 	var numbers [3]int64
 	for i, t := range args {
@@ -77,12 +90,12 @@ func (f feed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Te
 		}
 		numbers[i] = v[0]
 	}
-	path, delivered := f.plan.Files[numbers[0]].Path, numbers[2]
+	file, read := int(numbers[0]), numbers[2]
 	token := args[1]
 	r, ok := tfbridge.FindToken(token).(*fedFile)
-	if !ok || r.path != path || r.delivered != delivered {
+	if !ok || r.FileNumber != file || r.read != read {
 		var err error
-		if r, token, err = f.open(ctx, path, delivered); err != nil {
+		if r, token, err = f.open(ctx, file, read); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +104,7 @@ func (f feed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Te
 		token.Close()
 		return nil, err
 	}
-	count, err := tfbridge.NewTensor(r.delivered)
+	count, err := tfbridge.NewTensor(r.read)
 	if err != nil {
 		token.Close()
 		return nil, err
@@ -107,26 +120,20 @@ func (f feed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Te
 
 // open opens a file behind its first skip records, and makes the token that
 // closes it.
-func (f feed) open(ctx context.Context, path string, skip int64) (*fedFile, *tfbridge.Tensor, error) {
-	reader, err := tfrecord.OpenFile(path, &tfrecord.ReaderOptions{Compression: f.plan.Manifest.Compression})
+func (f feed) open(ctx context.Context, file int, skip int64) (*fedFile, *tfbridge.Tensor, error) {
+	path := f.plan.Files[file].Path
+	d, err := tfrecord.OpenFile(path, &tfrecord.ReaderOptions{Compression: f.plan.Manifest.Compression})
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fedFile{path: path, reader: reader, judge: f.plan.NewJudge()}
-	for ; r.delivered < skip && err == nil; r.delivered++ {
-		if ctx.Err() != nil {
-			err = millrace.Canceled(ctx, "")
-		} else if _, err = reader.Next(); err == io.EOF {
-			err = millrace.Errorf(millrace.ErrTruncated, "%s has %d records, the saved state is behind record %d", millrace.Quote(path), r.delivered, skip)
-		}
-	}
-	if err != nil {
-		reader.Close()
+	r := &fedFile{Reader: newReader(f.plan, d, f.scan.Indexes[file], file, f.left), placed: f.plan.OwnOperations(), read: skip}
+	if err := r.skipTo(ctx, skip); err != nil {
+		r.close()
 		return nil, nil, err
 	}
 	token, err := tfbridge.NewToken(r, r.close)
 	if err != nil {
-		reader.Close()
+		r.close()
 		return nil, nil, err
 	}
 	return r, token, nil
@@ -135,36 +142,86 @@ func (f feed) open(ctx context.Context, path string, skip int64) (*fedFile, *tfb
 // fedFile is a file that an iterator reads. Only one call at a time uses it: an
 // iterator asks for one element after the other.
 type fedFile struct {
-	path      string
-	reader    *tfrecord.Reader
-	judge     *plan.Judge
-	delivered int64 // records
-	err       error // what ended reading, io.EOF at the end; sticks
+	*quarantine.Reader
+	placed bool  // records carry their places
+	read   int64 // records, with those that were left out and without one that ended reading
+	err    error // what ended reading, io.EOF at the end; sticks
 }
 
 // close closes the file. TensorFlow holds the token during a call, so no call
 // uses the file any more.
-func (r *fedFile) close() { r.reader.Close() }
+func (r *fedFile) close() { r.Close() }
 
-// take returns the next records, one at least and then as many as fit a number
+// skipTo passes over the records before the one with an ordinal.
+func (r *fedFile) skipTo(ctx context.Context, ordinal int64) error {
+	if layout := r.Index.Layout; layout != nil && r.Index.Compression == tfrecord.None && ordinal > 0 && ordinal < r.Index.Records {
+		return r.SeekRecord(ordinal, layout.Offset(ordinal))
+	}
+	check := r.Check
+	r.Check = nil // these were checked before the state was saved
+	defer func() { r.Check = check }()
+	for r.Count() < ordinal {
+		if ctx.Err() != nil {
+			return millrace.Canceled(ctx, "")
+		}
+		_, err := r.Next()
+		if err == io.EOF && r.Count() < ordinal {
+			return millrace.Errorf(millrace.ErrTruncated, "%s has %d records, the saved state is behind record %d", millrace.Quote(r.Index.Path), r.Count(), ordinal)
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+	}
+	return nil
+}
+
+// take returns the next good records, one at least and then as many as fit a number
 // of bytes; none at the end of the file.
 func (r *fedFile) take(bytes int64) ([]string, error) {
 	records := []string{}
 	for n := int64(0); r.err == nil && (len(records) == 0 || n < bytes); {
 		var data []byte
-		if data, r.err = r.reader.Next(); r.err != nil {
+		if data, r.err = r.Next(); r.err != nil {
 			break
 		}
-		if r.err = r.judge.Check(data); r.err != nil {
-			r.err = tfrecord.At(r.err, r.path, r.reader.Record())
-			break
+		r.read = r.Count()
+		if r.placed {
+			data = appendPlace(data[:len(data):len(data)], r.place())
 		}
 		records = append(records, string(data))
 		n += int64(len(data))
 	}
-	r.delivered += int64(len(records))
-	if len(records) == 0 && r.err != io.EOF {
+	if len(records) == 0 && r.err == io.EOF {
+		return records, r.atEnd()
+	}
+	if len(records) == 0 {
 		return nil, r.err
 	}
 	return records, nil
+}
+
+// atEnd returns an error if the file ended before all records were read that were
+// counted, where nobody else compares the numbers.
+func (r *fedFile) atEnd() error {
+	if r.LeaveOut == nil || r.Count() >= r.Index.Records {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrTruncated, "the file has %d records, %d were counted", r.Count(), r.Index.Records)
+	e.File = r.Index.Path
+	return e
+}
+
+// place returns the place of the record that was read last.
+func (r *fedFile) place() [3]int64 {
+	last := r.Record()
+	return [3]int64{int64(r.FileNumber), last.Ordinal, last.Offset}
+}
+
+// newReader returns what reads the good records of a file.
+func newReader(p *plan.Plan, d *tfrecord.Reader, index *tfrecord.Index, file int, left *quarantine.List) *quarantine.Reader {
+	r := &quarantine.Reader{Reader: d, Index: index, FileNumber: file, Check: p.NewCheck()}
+	if left != nil {
+		r.LeaveOut = left.LeaveOut
+	}
+	return r
 }

@@ -143,7 +143,7 @@ func feeding(t *testing.T, d *fixture.Dataset, native bool, of func(*loaders.Pla
 	return c
 }
 
-func fileFeed(p *loaders.Plan, _ *loaders.Scan) build.Feed { return build.FileFeed(p) }
+func fileFeed(p *loaders.Plan, scan *loaders.Scan) build.Feed { return build.FileFeed(p, scan) }
 
 // small are arguments for a buffer that two records of [numbered] fill.
 func small(args fixture.Object) fixture.Object {

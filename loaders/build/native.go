@@ -17,13 +17,33 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 		return b.nativeSequences()
 	}
 	if b.plan.Records != nil {
+		if b.plan.JudgesRecords() {
+			return b.nativeGroups(b.groupsByPlace())
+		}
 		return b.nativeBatches(native.OrderedExamples(b.scope, b.nativeOrder(), b.nativeFeatures(), b.orderedOptions()))
+	}
+	if b.plan.JudgesRecords() && b.plan.Shuffle == nil {
+		return b.nativeGroups(b.fedGroups())
 	}
 	if !b.plan.JoinFiles().Applied {
 		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.parseOptions()))
 	}
 	paths, counts := b.countedFiles()
 	return b.nativeBatches(native.Examples(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), b.nativeOptions()))
+}
+
+// nativeGroups decodes vectors of records, and makes batches of them.
+func (b *builder) nativeGroups(d *dataset.Dataset) *dataset.Dataset {
+	d = d.Map("decode", b.decodeGroup, b.mapOptions())
+	return b.nativeBatches(d.Rebatch(b.plan.BatchSize, b.dropRemainder()))
+}
+
+// fedGroups yields the records of all epochs that Go reads and checks, one file after
+// the other, as vectors: see [builder.groupsByPlace].
+func (b *builder) fedGroups() *dataset.Dataset {
+	return b.files(b.scope).FlatMap("read_file", func(s *graph.Scope, file []tfbridge.Output) *dataset.Dataset {
+		return b.fedVectors(s, file[2])
+	}).Repeat(b.repeats())
 }
 
 // decodeGroup decodes a vector of records that carry their places.

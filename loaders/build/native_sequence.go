@@ -20,7 +20,7 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 	}
 	var d *dataset.Dataset
 	switch {
-	case b.plan.Records != nil:
+	case b.plan.Records != nil && b.plan.ReadsNatively():
 		d = native.OrderedSequences(b.scope, b.nativeOrder(), q, b.orderedOptions())
 	case b.plan.JoinFiles().Applied:
 		paths, counts := b.countedFiles()

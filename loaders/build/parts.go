@@ -4,6 +4,7 @@ import (
 	"millrace/graph/dataset"
 	"millrace/graph/steps"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 )
 
@@ -30,6 +31,11 @@ type Parts struct {
 
 	// Place says which records rows are; see [plan.Plan.Place]. Nil: rows are no records.
 	Place func(first, rows int64) string
+
+	// Quarantine is the list of the records that are left out, nil if the first bad record
+	// ends the run. Passed are the positions of those that are read by their place.
+	Quarantine *quarantine.List
+	Passed     *quarantine.Positions
 
 	checks []batchCheck // by the number in the message of a failed assertion
 }

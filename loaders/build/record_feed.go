@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math"
 	"syscall"
@@ -12,15 +11,16 @@ import (
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
 
 // recordsByPlace yields the records of all epochs in the order of the plan. Where
-// Millrace's own operations decode records, these read them, and they carry their
-// places. Else Go reads them by their places and judges them, as [feed] does.
+// Millrace's own operations read records, they carry their places. Else Go reads them
+// by their places and checks them, as [feed] does.
 func (b *builder) recordsByPlace() *dataset.Dataset {
-	if b.plan.OwnOperations() {
+	if b.plan.ReadsNatively() {
 		return native.OrderedRecords(b.scope, b.nativeOrder())
 	}
 	return b.vectorsByPlace(b.scope.Const(int64(0))).Unbatch()
@@ -41,7 +41,7 @@ func (b *builder) vectorsByPlace(records tfbridge.Output) *dataset.Dataset {
 	if b.plan.Seeks() {
 		begin = b.skip
 	}
-	f := &recordFeed{plan: b.plan, scan: b.scan}
+	f := &recordFeed{plan: b.plan, scan: b.scan, left: b.left, passed: b.passed}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)
 	d = d.Scan("read_by_place", []tfbridge.Output{s.Const(int64(0)), begin}, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
 		out := graph.GoFunction(s, graph.GoFunc{Name: "read_by_place", Out: results, Fn: f.next, Pure: true}, state[0], state[1], records)
@@ -57,8 +57,10 @@ func (b *builder) vectorsByPlace(records tfbridge.Output) *dataset.Dataset {
 
 // recordFeed hands records to TensorFlow, in the order of the plan.
 type recordFeed struct {
-	plan *plan.Plan
-	scan *plan.Scan
+	plan   *plan.Plan
+	scan   *plan.Scan
+	left   *quarantine.List      // takes bad records; nil: the first one is an error
+	passed *quarantine.Positions // of them
 }
 
 // next answers a call for the next records. The arguments are the token, the position
@@ -122,14 +124,12 @@ func vectorOf(position int64, records [][]byte) ([]*tfbridge.Tensor, error) {
 // open returns a reader from a position on, and the token that closes it.
 func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, error) {
 	r := &recordReader{
-		scan: f.scan, order: f.plan.NewOrder(f.scan), position: position,
+		recordFeed: f, order: f.plan.NewOrder(f.scan), position: position,
 		end: math.MaxInt64, files: make(map[int]*tfrecord.ReaderAt),
+		placed: f.plan.OwnOperations(), check: f.plan.NewCheck(),
 	}
 	if f.plan.Epochs > 0 {
 		r.end = f.plan.Epochs * r.order.EpochRecords()
-	}
-	if !f.plan.OwnOperations() {
-		r.judge = f.plan.NewJudge()
 	}
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
@@ -140,11 +140,12 @@ const maxPlacedFiles = 256
 
 // recordReader reads records by their places. Only one call at a time uses it.
 type recordReader struct {
-	scan     *plan.Scan
+	*recordFeed
 	order    *plan.Order
 	position int64 // of the next record
 	end      int64
-	judge    *plan.Judge // nil where TensorFlow's parsers see no byte
+	placed   bool               // records carry their places
+	check    func([]byte) error // nil: the operations judge the records
 	files    map[int]*tfrecord.ReaderAt
 	buf      []byte // of the records of a call, one behind the other
 	err      error  // what ended reading; sticks
@@ -172,7 +173,11 @@ func (r *recordReader) take(ctx context.Context, most, bytes int64) ([][]byte, e
 			return nil, millrace.Canceled(ctx, "")
 		}
 		var record []byte
-		if record, r.err = r.read(r.order.At(r.position)); r.err != nil {
+		if record, r.err = r.read(r.order.At(r.position)); r.err == errLeftOut {
+			r.passed.Add(r.position)
+			r.err = nil
+			continue
+		} else if r.err != nil {
 			break
 		}
 		records = append(records, record)
@@ -184,33 +189,48 @@ func (r *recordReader) take(ctx context.Context, most, bytes int64) ([][]byte, e
 	return records, nil
 }
 
-// read returns a record, with its place behind it unless it was judged.
+// read returns a record, with its place behind it where it is to carry one. The error
+// is errLeftOut for a bad record that is left out.
 func (r *recordReader) read(file int, record int64) ([]byte, error) {
 	f, err := r.file(file)
 	if err != nil {
 		return nil, err
 	}
 	index := r.scan.Indexes[file]
-	const frame = 16 // of a record beside its data
-	size := int(index.Layout.Length(record)) + frame + placeBytes
+	size := int(index.Layout.Length(record)) + tfrecord.FrameBytes + placeBytes
 	if cap(r.buf)-len(r.buf) < size {
 		r.buf = make([]byte, 0, max(size, 2*cap(r.buf))) // records before it keep the old memory
 	}
 	slot := r.buf[len(r.buf) : len(r.buf)+size : len(r.buf)+size]
 	r.buf = r.buf[:len(r.buf)+size]
-	data, err := f.ReadRecord(record, slot)
-	if err != nil {
-		return nil, err
-	}
 	place := tfrecord.Record{Ordinal: record, Offset: index.Layout.Offset(record)}
-	if r.judge != nil {
-		err := r.judge.Check(data)
-		return data, tfrecord.At(err, index.Path, place)
+	data, err := f.ReadRecord(record, slot)
+	bad := err != nil && tfrecord.Damaged(err)
+	if err == nil && r.check != nil {
+		err = tfrecord.At(r.check(data), index.Path, place)
+		bad = err != nil
 	}
-	for _, n := range [...]int64{int64(file), place.Ordinal, place.Offset} {
-		data = binary.NativeEndian.AppendUint64(data, uint64(n))
+	switch {
+	case bad && r.left != nil:
+		return nil, r.leaveOut(file, place, err)
+	case err != nil:
+		return nil, err
+	case r.placed:
+		return appendPlace(data, [3]int64{int64(file), place.Ordinal, place.Offset}), nil
 	}
 	return data, nil
+}
+
+// leaveOut leaves a record out, and returns errLeftOut, or an error that ends reading.
+func (r *recordReader) leaveOut(file int, place tfrecord.Record, cause error) error {
+	index := r.scan.Indexes[file]
+	err := r.left.LeaveOut(quarantine.Entry{
+		File: index.Path, FileNumber: file, Ordinal: place.Ordinal, Offset: place.Offset, Length: index.Layout.Length(place.Ordinal),
+	}, cause)
+	if err == nil {
+		err = errLeftOut
+	}
+	return err
 }
 
 // file returns an open file. It closes another one if too many are open.

@@ -2,12 +2,13 @@ package build
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"io"
 	"sync"
 
 	"millrace"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -17,6 +18,7 @@ import (
 type sequenceFeed struct {
 	plan *plan.Plan
 	scan *plan.Scan
+	left *quarantine.List // takes bad records; nil: the first one is an error
 
 	mu     sync.Mutex
 	order  []int64 // of all sequences, drawn last; nil: that of the data
@@ -53,12 +55,9 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 // open returns a reader of an epoch behind so many of its records, and the
 // token that closes it.
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
-	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, files: map[int]*tfrecord.Reader{}}
+	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.plan.OwnOperations(), files: map[int]*quarantine.Reader{}}
 	r.begin, r.end = f.plan.EpochPart(f.scan, epoch)
 	r.order = f.orderOf(epoch)
-	if !f.plan.OwnOperations() {
-		r.judge = f.plan.NewJudge()
-	}
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
 }
@@ -87,12 +86,12 @@ const maxOpenFiles = 16
 type sequenceReader struct {
 	feed       *sequenceFeed
 	epoch      int64
-	order      []int64 // places in the data, nil: ascending
-	begin, end int64   // of the part of the order that is the epoch's
-	delivered  int64   // records
-	judge      *plan.Judge
-	files      map[int]*tfrecord.Reader // open, by their place in the plan
-	err        error                    // what ended reading; sticks
+	order      []int64                    // places in the data, nil: ascending
+	begin, end int64                      // of the part of the order that is the epoch's
+	delivered  int64                      // records, with those that were left out
+	placed     bool                       // records carry their places
+	files      map[int]*quarantine.Reader // open, by their place in the plan
+	err        error                      // what ended reading; sticks
 }
 
 // close closes the files.
@@ -102,11 +101,10 @@ func (r *sequenceReader) close() {
 	}
 }
 
-// take returns the number of records delivered and the next records, one at
+// take returns the number of records delivered and the next good records, one at
 // least and then as many as fit a number of bytes; none at the end. Their places
 // follow as a matrix, or stand behind each record.
 func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Tensor, error) {
-	placed := r.judge == nil
 	records, places := []string{}, []int64{}
 	for n := int64(0); r.err == nil && r.begin+r.delivered < r.end && (len(records) == 0 || n < bytes); r.delivered++ {
 		if ctx.Err() != nil {
@@ -118,16 +116,14 @@ func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Ten
 		}
 		var data []byte
 		var place [3]int64
-		if data, place, r.err = r.read(at); r.err != nil {
+		if data, place, r.err = r.read(at); r.err == errLeftOut {
+			r.err = nil
+			continue
+		} else if r.err != nil {
 			break
 		}
-		if places = append(places, place[:]...); placed {
-			record := make([]byte, 0, len(data)+placeBytes)
-			record = append(record, data...)
-			for _, n := range place {
-				record = binary.NativeEndian.AppendUint64(record, uint64(n))
-			}
-			data = record
+		if places = append(places, place[:]...); r.placed {
+			data = appendPlace(data[:len(data):len(data)], place)
 		}
 		records = append(records, string(data))
 		n += int64(len(data))
@@ -135,7 +131,7 @@ func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Ten
 	if len(records) == 0 && r.err != nil {
 		return nil, r.err
 	}
-	return newTensors(r.delivered, records, places, placed)
+	return newTensors(r.delivered, records, places, r.placed)
 }
 
 // newTensors makes the results of a call.
@@ -159,8 +155,12 @@ func newTensors(delivered int64, records []string, places []int64, placed bool) 
 	return []*tfbridge.Tensor{count, text, matrix}, err
 }
 
+// errLeftOut says that the record that was asked for is left out.
+var errLeftOut = errors.New("the record is left out")
+
 // read returns the record at a place in the data, which is valid until the next
-// call, and the place in the form of a placed record.
+// call, and the place in the form of a placed record. The error is errLeftOut for a
+// bad record that is left out.
 func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error) {
 	file, ordinal := 0, at
 	for ordinal >= r.feed.scan.Count(file) {
@@ -175,27 +175,26 @@ func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error)
 	if index.Layout != nil && index.Compression == tfrecord.None {
 		err = f.SeekRecord(ordinal, index.Layout.Offset(ordinal))
 	}
-	for err == nil {
-		if data, err = f.Next(); f.Count() > ordinal {
-			break
-		}
+	good := false
+	for err == nil && f.Count() <= ordinal {
+		data, good, err = f.Read()
 	}
-	if err == io.EOF {
-		e := millrace.Errorf(millrace.ErrTruncated, "the file has %d records, %d were counted", f.Count(), index.Records)
-		e.File = index.Path
-		return nil, place, e
+	switch {
+	case good:
+		return data, [3]int64{int64(file), ordinal, f.Record().Offset}, nil
+	case err == nil:
+		return nil, place, errLeftOut
+	case err != io.EOF:
+		return nil, place, err
 	}
-	if err == nil && r.judge != nil {
-		if err = r.judge.Check(data); err != nil {
-			err = tfrecord.At(err, index.Path, f.Record())
-		}
-	}
-	return data, [3]int64{int64(file), ordinal, f.Record().Offset}, err
+	e := millrace.Errorf(millrace.ErrTruncated, "the file has %d records, %d were counted", f.Count(), index.Records)
+	e.File = index.Path
+	return nil, place, e
 }
 
 // file returns an open file. Where records come in the order of the data, those
 // before it are done with.
-func (r *sequenceReader) file(i int) (*tfrecord.Reader, error) {
+func (r *sequenceReader) file(i int) (*quarantine.Reader, error) {
 	if f := r.files[i]; f != nil {
 		return f, nil
 	}
@@ -208,9 +207,10 @@ func (r *sequenceReader) file(i int) (*tfrecord.Reader, error) {
 			}
 		}
 	}
-	f, err := tfrecord.OpenFile(r.feed.scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.plan.Manifest.Compression})
-	if err == nil {
-		r.files[i] = f
+	d, err := tfrecord.OpenFile(r.feed.scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.plan.Manifest.Compression})
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	r.files[i] = newReader(r.feed.plan, d, r.feed.scan.Indexes[i], i, r.feed.left)
+	return r.files[i], nil
 }

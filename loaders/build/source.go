@@ -23,7 +23,7 @@ func (b *builder) records() *dataset.Dataset {
 // number of its records, and so does [builder.readFile].
 func (b *builder) joined() *dataset.Dataset {
 	s := b.scope
-	if !b.plan.OwnOperations() {
+	if !b.plan.ReadsNatively() {
 		return b.files(s).FlatMap("read_file", b.readFile)
 	}
 	paths, counts := b.countedFiles()
@@ -38,14 +38,18 @@ func (b *builder) shuffledPass(s *graph.Scope, epoch tfbridge.Output) *dataset.D
 	return b.shuffle(d, sh.Elements, streamRecords, epoch)
 }
 
-// readFile returns the records of one of [builder.files]. Without our own
-// operations Go reads them, and their number is asserted.
+// readFile returns the records of one of [builder.files]. Where our own
+// operations do not read them Go does, and their number is asserted.
 func (b *builder) readFile(s *graph.Scope, file []tfbridge.Output) *dataset.Dataset {
 	name, count, ordinal := file[0], file[1], file[2]
-	if b.plan.OwnOperations() {
+	if b.plan.ReadsNatively() {
 		return native.Records(s, name, count, b.placedOptions(ordinal))
 	}
-	return b.fedRecords(s, ordinal).AssertCardinality(count)
+	d := b.fedRecords(s, ordinal)
+	if b.left != nil {
+		return d // the number of good records is not known
+	}
+	return d.AssertCardinality(count)
 }
 
 // placedOptions returns the options for records that carry their places, so

@@ -31,7 +31,7 @@ func (p *Plan) ReadsByPlace() bool {
 // and nothing is done to them before they are cut.
 func (p *Plan) CutsFiles() bool {
 	k := p.Chunks
-	if k == nil || !p.OwnOperations() || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() ||
+	if k == nil || !p.ReadsNatively() || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() ||
 		!k.Order.IsDefault() || k.Partition > 1 || k.ShuffleSeqs > 1 || len(p.Secondaries)+len(p.Steps) > 0 {
 		return false
 	}
@@ -123,39 +123,40 @@ func (p *Plan) findLengths(ctx context.Context, scan *Scan) error {
 	if !p.Chunks.Order.NeedsLengths() || !known {
 		return nil
 	}
-	scan.Lengths = make([]int32, 0, records)
-	return p.eachLength(ctx, func(frames int64) bool {
-		scan.Lengths = append(scan.Lengths, int32(min(frames, 1<<31-1)))
+	scan.Lengths = make([]int32, records) // 0 for one that is left out
+	return p.eachLength(ctx, scan, func(sequence, frames int64) bool {
+		scan.Lengths[sequence] = int32(min(frames, 1<<31-1))
 		return true
 	})
 }
 
-// eachLength calls a function with the length of every sequence of the local
-// files, in their order, until it returns false.
-func (p *Plan) eachLength(ctx context.Context, visit func(frames int64) bool) error {
+// eachLength calls a function with the number and the length of every sequence of the
+// local files, in their order, until it returns false.
+func (p *Plan) eachLength(ctx context.Context, scan *Scan, visit func(sequence, frames int64) bool) error {
 	first := p.defaultInput()
-	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
-	for _, f := range p.Files {
+	before, more := int64(0), true
+	for i, f := range p.Files {
 		if f.Remote {
 			continue
 		}
-		for record, err := range tfrecord.Records(f.Path, o) {
-			if err == nil && ctx.Err() != nil {
-				err = millrace.Canceled(ctx, "")
-			}
-			if err != nil {
-				return p.blame(err)
-			}
-			frames := int64(0)
+		err := p.eachRecord(ctx, scan, i, func(record tfrecord.Record) (bool, error) {
+			var frames int64
+			var err error
 			if !first.From.VarLen {
 				frames = first.From.TensorShape()[0]
 			} else if frames, err = p.listLength(record.Data, first.From); err != nil {
-				return p.blame(tfrecord.At(err, f.Path, record))
+				return false, err
 			}
-			if !visit(p.stepped(first.To, frames)) {
-				return nil
-			}
+			more = visit(before+record.Ordinal, p.stepped(first.To, frames))
+			return more, nil
+		})
+		if err != nil {
+			return p.blame(err)
 		}
+		if !more {
+			return nil
+		}
+		before += scan.Count(i)
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (p *Plan) CheckRows(ctx context.Context, scan *Scan) error {
 	found := false
 	if frames, equal := p.FramesOf(); p.Chunks.Cut.Whole() || equal {
 		found = records > 0 && p.Chunks.Cut.Rows(frames) > 0
-	} else if err := p.eachLength(ctx, func(frames int64) bool {
+	} else if err := p.eachLength(ctx, scan, func(_, frames int64) bool {
 		found = p.Chunks.Cut.Rows(frames) > 0
 		return !found
 	}); err != nil {

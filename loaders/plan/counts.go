@@ -28,6 +28,7 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	}
 	files, err := index.Lookup(ctx, paths, &index.Options{
 		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression}, CacheDir: index.CacheDir(),
+		SkipRest: p.BadRecords != nil,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/loaders/spec"
 )
 
 // Digest identifies a plan for states, whatever its seed and wherever its files
@@ -16,6 +17,10 @@ import (
 func (p *Plan) Digest() (string, error) {
 	if p.Seeks() {
 		p = p.forPosition()
+	}
+	if p.BadRecords != nil { // how many may be left out changes no batch
+		p = p.clone()
+		p.BadRecords = &spec.BadRecords{}
 	}
 	e := p.Explanation()
 	e.Seed, e.SeedGiven, e.Warnings = 0, false, nil

@@ -85,6 +85,7 @@ func (p *Plan) stages() []Stage {
 	s.add("files", s.files())
 	s.add("read", s.read())
 	s.order()
+	s.check()
 	s.parse()
 	s.window()
 	s.secondary()
@@ -176,6 +177,31 @@ func (s *staging) readByPlace() string {
 		what += fmt.Sprintf(", part %d of %d of each epoch", o.Shard, o.Shards)
 	}
 	return what + ", by their place"
+}
+
+// check describes how records are checked before they are parsed.
+func (s *staging) check() {
+	p := s.plan
+	if !p.JudgesRecords() {
+		return
+	}
+	what := "every record, the first bad one ends the run"
+	if p.BadRecords != nil {
+		what = "every record, bad ones are left out"
+		if p.BadRecords.Text != "" {
+			what += ": " + p.BadRecords.Text
+		}
+	}
+	var finite []string
+	for _, f := range p.Features {
+		if f.Finite {
+			finite = append(finite, f.Name)
+		}
+	}
+	if len(finite) > 0 {
+		what += "; finite values in " + strings.Join(finite, ", ")
+	}
+	s.add("check", what)
 }
 
 func (s *staging) parse() {

@@ -77,6 +77,8 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 	switch {
 	case p.Records != nil:
 		return false, "windows that are read by their place are cut by TensorFlow's operations"
+	case p.JudgesRecords():
+		return false, "every record is checked before windows are cut"
 	case p.Manifest.AllowVarLen:
 		return false, "windows of SequenceExamples are cut by TensorFlow's operations"
 	case p.HasLists():

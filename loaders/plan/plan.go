@@ -20,6 +20,10 @@ type Plan struct {
 	// do the rest.
 	NativeLibrary string
 
+	// Quarantine is the path of the ledger that lists the records that are left out; see
+	// package quarantine. If it is empty, no ledger is written.
+	Quarantine string
+
 	// TimeStages has TensorFlow measure how long each dataset of the pipeline works,
 	// which itself takes time. The batches are the same. It turns on tf.data's
 	// autotuner, which may make the buffer of batches larger. States that such a
@@ -31,6 +35,7 @@ type Plan struct {
 // value check no record beforehand and do without the native library.
 type Options struct {
 	CheckRecords  bool   // see [Plan.CheckRecords]
+	Quarantine    string // see [Plan.Quarantine]
 	NativeLibrary string // see [Plan.NativeLibrary]
 }
 
@@ -39,7 +44,7 @@ func New(s *spec.Spec, o *Options) *Plan {
 	if o == nil {
 		o = &Options{}
 	}
-	return &Plan{Spec: s, CheckRecords: o.CheckRecords, NativeLibrary: o.NativeLibrary}
+	return &Plan{Spec: s, CheckRecords: o.CheckRecords, Quarantine: o.Quarantine, NativeLibrary: o.NativeLibrary}
 }
 
 // clone returns a copy whose fields can be changed.

@@ -195,12 +195,20 @@ func checkKind(f *spec.Feature, raw example.Raw) error {
 	return nil
 }
 
-// checkCast checks the bytes of raw tensors and the values of a checked cast.
+// checkCast checks the bytes of raw tensors, the values of a checked cast, and whether
+// values are finite where they must be.
 func checkCast(f *spec.Feature, raw example.Raw) error {
 	if f.Kind == spec.Raw {
-		return checkRaw(f, raw)
+		if err := checkRaw(f, raw); err != nil || !f.Finite {
+			return err
+		}
 	}
-	if f.CheckedCast && f.DType != f.StoredType() {
+	if f.Finite {
+		if err := checkFinite(f, raw.Decode()); err != nil {
+			return err
+		}
+	}
+	if f.Kind != spec.Raw && f.CheckedCast && f.DType != f.StoredType() {
 		return checkValues(f, raw.Decode())
 	}
 	return nil

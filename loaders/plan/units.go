@@ -3,9 +3,11 @@ package plan
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"millrace"
 	"millrace/loaders/diag"
+	"millrace/loaders/quarantine"
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
@@ -19,26 +21,57 @@ func (p *Plan) units(ctx context.Context, scan *Scan, i int, enough int64) (n in
 	switch {
 	case records < 0:
 		return 0, false, nil
+	case p.BadRecords != nil: // how many of them are good is not known
 	case p.Window.Unit == spec.Records:
 		return records, true, nil
 	case !f.VarLen:
 		return spec.NumElements([]int64{records, f.TensorShape()[0]}), true, nil
 	}
-	o := &tfrecord.ReaderOptions{Compression: p.Manifest.Compression}
-	for record, err := range tfrecord.Records(p.Files[i].Path, o) {
-		if err == nil && ctx.Err() != nil {
-			err = millrace.Canceled(ctx, "")
-		}
-		if err != nil || n >= enough {
-			return n, true, err
-		}
-		length, err := p.listLength(record.Data, f)
-		if err != nil {
-			return n, true, tfrecord.At(err, p.Files[i].Path, record)
+	err = p.eachRecord(ctx, scan, i, func(record tfrecord.Record) (more bool, err error) {
+		length := int64(1)
+		if p.Window.Unit != spec.Records {
+			length, err = p.positions(record.Data, f)
 		}
 		n += length
+		return n < enough, err
+	})
+	return n, true, err
+}
+
+// positions returns how many positions a record has.
+func (p *Plan) positions(data []byte, f *spec.Feature) (int64, error) {
+	if !f.VarLen {
+		return f.TensorShape()[0], nil
 	}
-	return n, true, nil
+	return p.listLength(data, f)
+}
+
+// eachRecord calls a function with the records of file i, in their order, until it
+// returns false or an error. Where bad records are left out, it gets only good ones.
+func (p *Plan) eachRecord(ctx context.Context, scan *Scan, i int, visit func(tfrecord.Record) (more bool, err error)) error {
+	d, err := tfrecord.OpenFile(p.Files[i].Path, &tfrecord.ReaderOptions{Compression: p.Manifest.Compression})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	r := &quarantine.Reader{Reader: d, Index: scan.Indexes[i], LeaveOut: p.leaveOut()}
+	if p.BadRecords != nil {
+		r.Check = p.CheckRecord
+	}
+	for more := true; more; {
+		if ctx.Err() != nil {
+			return millrace.Canceled(ctx, "")
+		}
+		if _, err := r.Next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if more, err = visit(r.Record()); err != nil {
+			return tfrecord.At(err, p.Files[i].Path, r.Record())
+		}
+	}
+	return nil
 }
 
 // listLength returns how many elements a VarLen feature has in a record.

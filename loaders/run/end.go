@@ -6,6 +6,19 @@ import (
 	"millrace"
 )
 
+// wantedRows returns how many rows a whole run delivers, if that is known, once all its
+// records were read: those that were left out are missing in every epoch. Where records
+// are read by their place, the reader itself sees that each is there.
+func (pl *Pipeline) wantedRows() (rows int64, known bool) {
+	if pl.Quarantine == nil {
+		return pl.Plan.Rows(pl.Scan)
+	}
+	if pl.Plan.ReadsByPlace() {
+		return 0, false
+	}
+	return pl.Plan.RowsWithout(pl.Scan, pl.Quarantine.Counted(pl.Scan.Count))
+}
+
 // verifyEnd returns an error if the data ended too early. rows is the number of
 // rows delivered. TensorFlow reports the same end for complete data, for a file
 // that was cut between two records, and for an iterator that was cancelled. So
@@ -28,7 +41,7 @@ func (pl *Pipeline) verifyEnd(ctx context.Context, rows int64) error {
 			return err
 		}
 	}
-	want, known := pl.Plan.Rows(pl.Scan)
+	want, known := pl.wantedRows()
 	if known && rows != want {
 		if err := pl.Plan.FindBadRecord(ctx); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
 )
@@ -21,6 +22,9 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	var failed *tfbridge.Error
 	if !errors.As(err, &failed) {
 		return err // cancelled or closed
+	}
+	if many := pl.tooMany(err, failed); many != nil {
+		return many
 	}
 	if found := pl.find(ctx, err); found != nil {
 		var place *millrace.Error
@@ -43,6 +47,18 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	e.Loader, e.Code = pl.Plan.Path, int(failed.Code)
 	suspect(remote, e)
 	return e
+}
+
+// tooMany returns the error of a run that left out as many records as it may, and met
+// another bad one. It needs no explanation.
+func (pl *Pipeline) tooMany(err error, failed *tfbridge.Error) error {
+	var last *millrace.Error
+	if !errors.Is(err, quarantine.ErrTooMany) || !errors.As(err, &last) {
+		return nil
+	}
+	placed := *last
+	placed.Loader, placed.Code = pl.Plan.Path, int(failed.Code)
+	return &placed
 }
 
 // remoteFiles returns the paths of a plan's remote files, fit to print.

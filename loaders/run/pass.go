@@ -30,6 +30,7 @@ type pass struct {
 	save      *tfbridge.Callable // of the iterator's state; nil before the first one
 	batches   int64              // number of batches delivered
 	rows      int64              // number of rows delivered
+	begin     int64              // position at which the pass began, where the plan seeks; rows count from it on
 	group     int64              // records parsed at once
 	skip      int64              // batches to skip at the start, or records where the plan seeks
 	empty     bool               // no epoch has an example, so that asking the iterator is in vain
@@ -111,7 +112,7 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 	}
 	p.retrying = true
 	if p.pipe.Plan.Seeks() {
-		return p.start(p.pipe.retryGroupSize, p.rows)
+		return p.start(p.pipe.retryGroupSize, p.reached())
 	}
 	return p.start(p.pipe.retryGroupSize, p.batches)
 }

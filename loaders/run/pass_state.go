@@ -36,7 +36,7 @@ func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), er
 		}
 		return nil, stateError(p.pipe.Plan, "save the loader's state: %w", err)
 	}
-	header := &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip}
+	header := &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip, LeftOut: p.leftOut()}
 	return func() ([]byte, error) {
 		defer taken[0].Close()
 		text, err := taken[0].StringAt(0)
@@ -58,12 +58,16 @@ func (p *pass) prepareSave(ctx context.Context) error {
 	return err
 }
 
-// restoreState sets the iterator to the position of a saved state.
-func (p *pass) restoreState(saved []byte) error {
-	header, state, err := p.pipe.decodeState(saved)
-	if err != nil {
-		return err
+// leftOut returns the bad records that were left out so far.
+func (p *pass) leftOut() leftOut {
+	if p.pipe.Quarantine == nil {
+		return nil
 	}
+	return encodeLeftOut(p.pipe.Quarantine.Places())
+}
+
+// restoreState sets the iterator to the position of a saved state.
+func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if p.pipe.Plan.Seeks() {
 		return p.seek(header)
 	}

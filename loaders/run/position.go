@@ -27,10 +27,14 @@ func (p *pass) position() *stateHeader {
 	plan := p.pipe.Plan
 	at := &position{Shard: plan.Records.Shard, Shards: plan.Records.Shards}
 	if size, _ := plan.EpochRecords(p.pipe.Scan); size > 0 {
-		at.Epoch, at.Record = p.rows/size, p.rows%size
+		at.Epoch, at.Record = p.reached()/size, p.reached()%size
 	}
-	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at}
+	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
+
+// reached returns the position in the order behind the batches so far: more than their
+// rows where records were left out.
+func (p *pass) reached() int64 { return p.pipe.Passed.Behind(p.begin, p.rows-p.begin) }
 
 // seek starts the iterator at a saved position.
 func (p *pass) seek(header *stateHeader) error {
@@ -47,7 +51,8 @@ func (p *pass) seek(header *stateHeader) error {
 			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, plan.Records.Shard, plan.Records.Shards)
 	}
 	p.rows, p.batches = at.Epoch*size+at.Record, header.Batches
-	return p.start(p.pipe.GroupSize, p.rows)
+	p.begin = p.rows
+	return p.start(p.pipe.GroupSize, p.begin)
 }
 
 // dataDigest identifies the records of all files by their sizes.

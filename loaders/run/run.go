@@ -46,8 +46,18 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 		return nil, err
 	}
 	p := &pass{pipe: pl, session: sess, saveEvery: o.SaveEvery, init: start, empty: empty}
+	var header *stateHeader
+	var state []byte
 	if o.State != nil {
-		err = p.restoreState(o.State)
+		if header, state, err = pl.decodeState(o.State); err != nil {
+			return nil, err
+		}
+	}
+	if err := pl.beginLeavingOut(o, header); err != nil {
+		return nil, err
+	}
+	if header != nil {
+		err = p.restoreState(header, state)
 	} else {
 		err = p.start(pl.GroupSize, 0)
 	}

@@ -37,6 +37,8 @@ type stateHeader struct {
 	Skip    int64  `json:"skip"`    // batches to skip at the start
 	SHA256  string `json:"sha256"`  // of the iterator's state
 
+	LeftOut leftOut `json:"left_out,omitempty"` // bad records
+
 	Position *position `json:"position,omitempty"` // of a plan that seeks; the iterator's state is empty then
 }
 

@@ -124,6 +124,7 @@ func (c *checker) run() {
 	args := c.config.Args.(loaderArgs)
 	args.check(c)
 	c.secondaries()
+	c.faults()
 	c.steps()
 	args.rows(c)
 	c.measures()

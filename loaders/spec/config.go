@@ -30,6 +30,7 @@ func (c *Config) CommonArgs() *CommonArgs {
 // CommonArgs are the arguments of all loader types.
 type CommonArgs struct {
 	decl.Object
+	FaultArgs
 	Dataset            DatasetConfig     `json:"dataset" decl:"required,unless=mixture" doc:"The dataset to load."`
 	Epochs             *int64            `json:"epochs" decl:"required,null,min=1" doc:"How many times the dataset is read; null repeats it without end."`
 	EmptyFiles         string            `json:"empty_files" decl:"default=allow,enum=allow|error" doc:"Whether a local file without records is an error."`

@@ -25,6 +25,7 @@ type Feature struct {
 	Endian      string  // "little" or "big" for Raw, else ""
 	Len         int64   // byte strings of a Raw feature; more than 1 gives [Len] + Shape; 1 if VarLen
 	CheckedCast bool    // a cast that loses something is an error
+	Finite      bool    // NaN and infinity make a bad record
 	Index       int     // in the manifest's "features"
 }
 

@@ -22,8 +22,9 @@ type misfit struct {
 func (e *misfit) Error() string { return e.what }
 
 // fits returns a *misfit if the index is not that of an open data file, as far as
-// its size, its time and a sample of its headers show.
-func (c *contents) fits(f *os.File, x *tfrecord.Index) error {
+// its size, its time and a sample of its headers show. A header that fails its
+// checksum contradicts nothing if damaged records are to be skipped.
+func (c *contents) fits(f *os.File, x *tfrecord.Index, skip bool) error {
 	switch {
 	case c.compression != x.Compression:
 		return &misfit{fmt.Sprintf("it is that of a file with compression %s", c.compression), true}
@@ -32,28 +33,36 @@ func (c *contents) fits(f *os.File, x *tfrecord.Index) error {
 	case c.modTime.UnixNano() != x.ModTime.UnixNano():
 		return &misfit{"the file was written since", true}
 	case c.compression == tfrecord.None:
-		return c.sample(f)
+		return c.sample(f, skip)
 	}
 	return c.firstRecord(f, x)
 }
 
 // sample compares some headers of a plain file: the first, the last and others
-// between them.
-func (c *contents) sample(f *os.File) error {
+// between them. At least one of them must be as it was.
+func (c *contents) sample(f *os.File, skip bool) error {
 	last := c.layout.Records() - 1
 	steps := min(last, sampled-1)
+	found := false
 	for i := range steps + 1 {
-		record := int64(0)
+		record, damaged := int64(0), false
 		if steps > 0 {
 			record = last/steps*i + last%steps*i/steps
 		}
 		same, err := c.layout.HasHeader(f, record)
+		if err == nil && !same && skip {
+			damaged, err = c.layout.DamagedHeader(f, record)
+		}
 		if err != nil {
 			return err
 		}
-		if !same {
+		if !same && !damaged {
 			return &misfit{fmt.Sprintf("the file has another record %d", record), false}
 		}
+		found = found || same
+	}
+	if !found && last >= 0 {
+		return &misfit{"none of the headers looked at is intact", false}
 	}
 	return nil
 }

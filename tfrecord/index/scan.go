@@ -20,6 +20,7 @@ type Options struct {
 	Write     bool        // write an index file where there is none that fits
 	Rebuild   bool        // believe no index file
 	AllFaults bool        // go on after an error, and return the errors of all files
+	SkipRest  bool        // see [tfrecord.ScanAllOptions]; no index file is written of such a file
 	Warn      func(error) // is told of an index that contradicts its data, or cannot be written; one call at a time; nil: nobody
 }
 
@@ -39,7 +40,7 @@ func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
 		o = &Options{}
 	}
 	s := &scan{Options: o, files: make(map[*tfrecord.Index]string)}
-	all := &tfrecord.ScanAllOptions{ReaderOptions: o.ReaderOptions, AllFaults: o.AllFaults, Layout: o.Layout || o.Write}
+	all := &tfrecord.ScanAllOptions{ReaderOptions: o.ReaderOptions, AllFaults: o.AllFaults, SkipRest: o.SkipRest, Layout: o.Layout || o.Write}
 	if !o.Rebuild {
 		all.Known = s.known
 	}
@@ -53,7 +54,7 @@ func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
 			continue // with AllFaults, a bad file
 		}
 		files[i] = File{Index: x}
-		if files[i].IndexFile, files[i].Believed = s.files[x]; !files[i].Believed && o.Write {
+		if files[i].IndexFile, files[i].Believed = s.files[x]; !files[i].Believed && o.Write && x.Rest == nil {
 			files[i].IndexFile = s.write(x)
 		}
 		if !o.Layout {
@@ -103,7 +104,7 @@ func (s *scan) known(f *os.File, x *tfrecord.Index) bool {
 	for _, path := range s.places(x.Path) {
 		c, err := read(path, maxSize(x.Size, x.Compression))
 		if err == nil {
-			err = c.fits(f, x)
+			err = c.fits(f, x, s.SkipRest)
 		}
 		if err == nil && s.fill(x, c) {
 			s.mu.Lock()

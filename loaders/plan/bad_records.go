@@ -1,0 +1,60 @@
+package plan
+
+import "millrace/loaders/quarantine"
+
+// JudgesRecords reports whether Go reads the records and checks each one, before an
+// operation sees it: where bad records are left out, or values must be finite. The check
+// is that of [Plan.CheckRecord] with either engine, so that both leave out the same
+// records.
+func (p *Plan) JudgesRecords() bool { return p.BadRecords != nil || p.ChecksFinite() }
+
+// ReadsNatively reports whether Millrace's own operations read the files, and not Go.
+func (p *Plan) ReadsNatively() bool { return p.OwnOperations() && !p.JudgesRecords() }
+
+// NewCheck returns what says why a record must not reach the operations, nil if they
+// survive any record and may judge it. The error has no place. Only one goroutine at
+// a time may call it.
+func (p *Plan) NewCheck() func(record []byte) error {
+	switch {
+	case p.OwnOperations() && !p.JudgesRecords():
+		return nil
+	case p.OwnOperations():
+		return p.CheckRecord
+	case !p.JudgesRecords():
+		return p.NewJudge().Check
+	}
+	judge := p.NewJudge()
+	return func(record []byte) error {
+		if err := judge.Check(record); err != nil {
+			return err
+		}
+		return p.CheckRecord(record)
+	}
+}
+
+// NewQuarantine returns the list of the records that a run leaves out, nil if the
+// first bad record ends it.
+func (p *Plan) NewQuarantine(scan *Scan) *quarantine.List {
+	if p.BadRecords == nil {
+		return nil
+	}
+	var ledger *quarantine.Ledger
+	if p.Quarantine != "" {
+		ledger = quarantine.NewLedger(p.Quarantine)
+	}
+	records, _ := scan.Records() // known: the files are local
+	limit, asked := p.BadRecords.Limit(records), p.BadRecords.Text
+	if n, _ := p.EpochRecords(scan); p.Epochs == 0 && limit >= n {
+		limit, asked = max(n-1, 0), "there are no more records, and with epochs null the loader would look for a good one for ever"
+	}
+	return quarantine.NewList(limit, asked, ledger)
+}
+
+// leaveOut returns what passes over bad records when the data are read for another
+// purpose than a run: nobody counts them then.
+func (p *Plan) leaveOut() func(quarantine.Entry, error) error {
+	if p.BadRecords == nil {
+		return nil
+	}
+	return func(quarantine.Entry, error) error { return nil }
+}

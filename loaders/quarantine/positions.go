@@ -1,0 +1,47 @@
+package quarantine
+
+import (
+	"slices"
+	"sync"
+)
+
+// Positions are the positions, in the order in which a run reads its records, of those that were
+// left out. Where record 3 is left out, row 3 is the record at position 4:
+//
+//	position  0  1  2  3  4  5
+//	row       0  1  2     3  4
+//
+// The zero value is empty. Methods may be called concurrently.
+type Positions struct {
+	mu  sync.Mutex
+	all []int64 // ascending
+}
+
+// Add adds a position.
+func (p *Positions) Add(position int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, known := slices.BinarySearch(p.all, position); !known {
+		p.all = slices.Insert(p.all, at, position)
+	}
+}
+
+// Clear removes all positions.
+func (p *Positions) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = p.all[:0]
+}
+
+// Behind returns the position behind so many rows that were read from a position on.
+// Records that are known to be left out there are behind it, too.
+func (p *Positions) Behind(begin, rows int64) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, _ := slices.BinarySearch(p.all, begin)
+	end := begin + rows
+	for ; at < len(p.all) && p.all[at] <= end; at++ {
+		end++
+	}
+	return end
+}

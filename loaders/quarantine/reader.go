@@ -1,0 +1,133 @@
+package quarantine
+
+import (
+	"errors"
+	"io"
+
+	"millrace"
+	"millrace/internal/figures"
+	"millrace/tfrecord"
+)
+
+// Reader reads the good records of a file, one after the other. Only one goroutine at
+// a time may use it.
+type Reader struct {
+	*tfrecord.Reader                 // of the file
+	Index            *tfrecord.Index // with a Layout, of the file as it is
+	FileNumber       int
+
+	// Check says what is wrong with the data of a record; the error has no place. Nil:
+	// nothing is.
+	Check func(data []byte) error
+
+	// LeaveOut leaves a bad record out, or returns the error that ends reading. Nil: every
+	// bad record ends reading. See [List.LeaveOut].
+	LeaveOut func(e Entry, cause error) error
+
+	ended bool // the rest of the file is left out
+}
+
+// Next returns the data of the next good record, which are valid until the next call,
+// and io.EOF at the end. The record's place is that of [tfrecord.Reader.Record].
+func (r *Reader) Next() ([]byte, error) {
+	for {
+		data, good, err := r.Read()
+		if good || err != nil {
+			return data, err
+		}
+	}
+}
+
+// Read reads one record, and returns its data, which are valid until the next call, if
+// it is good. If it is not and could be left out, the error is nil. At the end the
+// error is io.EOF.
+func (r *Reader) Read() (data []byte, good bool, err error) {
+	if r.ended {
+		return nil, false, io.EOF
+	}
+	data, err = r.Reader.Next()
+	if err == io.EOF {
+		return nil, false, err
+	}
+	if err != nil {
+		return nil, false, r.passOver(err)
+	}
+	if err = r.check(data); err != nil {
+		return nil, false, r.leave(r.entry(r.Record()), err)
+	}
+	return data, true, nil
+}
+
+// SeekRecord is [tfrecord.Reader.SeekRecord].
+func (r *Reader) SeekRecord(ordinal, offset int64) error {
+	r.ended = false
+	return r.Reader.SeekRecord(ordinal, offset)
+}
+
+func (r *Reader) check(data []byte) error {
+	if r.Check == nil {
+		return nil
+	}
+	return tfrecord.At(r.Check(data), r.Index.Path, r.Record())
+}
+
+// passOver has reading go on behind a record that cannot be read, or ends it.
+func (r *Reader) passOver(err error) error {
+	if r.LeaveOut == nil {
+		return err
+	}
+	if damaged, ok := r.SkipDamaged(); ok {
+		return r.leave(r.entry(damaged), err)
+	}
+	if !tfrecord.Severed(err) {
+		return err
+	}
+	ordinal, offset := r.Position()
+	e := r.entry(tfrecord.Record{Ordinal: ordinal, Offset: offset})
+	if next := ordinal + 1; errors.Is(err, tfrecord.ErrLengthChecksum) && r.knows(ordinal, offset) {
+		e.Length = r.Index.Layout.Length(ordinal)
+		if err := r.leave(e, err); err != nil {
+			return err
+		}
+		return r.SeekRecord(next, offset+tfrecord.FrameBytes+e.Length)
+	}
+	e.Length, e.RestOfFile = r.Left(), true
+	r.ended = true
+	return r.leave(e, RestOf(err, e.Length))
+}
+
+// knows reports whether the index says where the record behind another one begins.
+func (r *Reader) knows(ordinal, offset int64) bool {
+	x := r.Index
+	return x.Layout != nil && x.Compression == tfrecord.None && ordinal < x.Records && x.Layout.Offset(ordinal) == offset
+}
+
+// RestOf says in the error of a record that the rest of the file, so many bytes from the
+// record on, is lost with it.
+func RestOf(err error, bytes int64) error {
+	var fault *millrace.Error
+	if !errors.As(err, &fault) {
+		return err
+	}
+	rest := *fault
+	rest.Msg += "; nobody can tell where the next record begins, so the rest of the file is left out, " + figures.Plural(bytes, "byte", "bytes")
+	return &rest
+}
+
+// leave leaves a record out.
+func (r *Reader) leave(e Entry, cause error) error {
+	if r.LeaveOut == nil {
+		return cause
+	}
+	return r.LeaveOut(e, cause)
+}
+
+// entry returns the entry of a record.
+func (r *Reader) entry(record tfrecord.Record) Entry {
+	e := Entry{
+		File: r.Index.Path, FileNumber: r.FileNumber,
+		Ordinal: record.Ordinal, Offset: record.Offset, Length: int64(len(record.Data)),
+	}
+	e.setCompression(r.Index.Compression)
+	return e
+}

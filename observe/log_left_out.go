@@ -1,0 +1,53 @@
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// mostLines is how many records that are left out a log names each second. A damaged disk
+// gives thousands of them, and the ledger names all.
+const mostLines = 10
+
+// leftOutLog returns what logs the records that are left out.
+func leftOutLog(ctx context.Context, logger *slog.Logger) func(LeftOut) {
+	limit := &lineLimit{now: time.Now}
+	return func(e LeftOut) {
+		more, suppressed := limit.next()
+		if !more {
+			return
+		}
+		logger.LogAttrs(ctx, slog.LevelWarn, "record left out", slog.String("source", e.Source), slog.String("file", e.File),
+			slog.Int64("record", e.Record), slog.Int64("offset", e.Offset), slog.String("feature", e.Feature),
+			slog.String("class", e.Class), slog.String("reason", e.Reason), slog.Int64("not_logged_before", suppressed))
+	}
+}
+
+// lineLimit allows mostLines lines in a second.
+type lineLimit struct {
+	now func() time.Time
+
+	mu         sync.Mutex
+	began      time.Time // the second that is counted
+	lines      int       // in it
+	suppressed int64     // since the last line
+}
+
+// next reports whether another line is allowed, and if so how many were not since the
+// last one.
+func (l *lineLimit) next() (allowed bool, suppressed int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := l.now(); now.Sub(l.began) >= time.Second {
+		l.began, l.lines = now, 0
+	}
+	if l.lines == mostLines {
+		l.suppressed++
+		return false, 0
+	}
+	l.lines++
+	suppressed, l.suppressed = l.suppressed, 0
+	return true, suppressed
+}
