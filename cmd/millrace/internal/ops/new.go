@@ -18,8 +18,8 @@ func (p *program) opsNewCommand() *cobra.Command {
 		Use:   "new DIR",
 		Short: "Write the template of an operation",
 		Long: `Write the template of an operation into a new folder: a Go package and its
-tests, which pass, and C++ sources in cc. The template is called like the folder,
-or as --name says. --kind says what it is:
+tests, which pass, and C++ sources in cc. The template is called like the
+folder, or as --name says. --kind says what it is:
 
   dataset  a file format in C++: a dataset operation
   record   a record format in C++: an operation that decodes batches of records
