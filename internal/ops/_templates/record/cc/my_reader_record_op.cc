@@ -1,13 +1,13 @@
-// DecodeMyReader decodes records: bytes in, tensors out. This file is a starting
-// point: change the format (DecodeRecord), the outputs and the attributes
-// (REGISTER_OP) to yours.
+// DecodeMyReader decodes records: bytes in, tensors out. This file is a
+// starting point: change the format (DecodeRecord), the outputs and the
+// attributes (REGISTER_OP) to yours.
 //
 // The format is as small as one can be:
 //
 //   | label: 8 bytes | value: 4 bytes | value | ...     all little-endian
 //
-// The number of values is an attribute, so that TensorFlow knows the shape of the
-// output while the graph is built.
+// The number of values is an attribute, so that TensorFlow knows the shape of
+// the output while the graph is built.
 #include <cstdint>
 #include <cstring>
 #include <string>
