@@ -141,9 +141,9 @@ func TestSequencesOfMapsAndPointers(t *testing.T) {
 	}}
 	good := map[string]int64{"a": 1, "b": 2}
 	for want, bad := range map[string]map[string]int64{
-		"3 entries, want 2":    {"a": 1, "b": 2, "c": 3},
-		"the entry is missing": {"a": 1, "c": 3},
-		"":                     good,
+		"3 entries, want 2":        {"a": 1, "b": 2, "c": 3},
+		`the entry "b" is missing`: {"a": 1, "c": 3},
+		"":                         good,
 	} {
 		got, err := dataset.ToSlice[map[string]int64](t.Context(), dataset.FromSeq(newScope(t), seqOf(good, bad), o), nil)
 		if want == "" && (err != nil || len(got) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), "record 1") || !strings.Contains(err.Error(), want)) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"millrace"
@@ -27,6 +29,9 @@ func Test(ctx context.Context, dir string, o *TestOptions) error {
 	if o == nil {
 		o = &TestOptions{}
 	}
+	if err := needGo(dir); err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"test"}, o.Args...), "./...")...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, o.Stdout, o.Stderr
 	cmd.WaitDelay = 10 * time.Second
@@ -46,4 +51,23 @@ func Test(ctx context.Context, dir string, o *TestOptions) error {
 		return ErrTestsFailed
 	}
 	return millrace.Errorf(millrace.ErrIO, "go test: %w", err)
+}
+
+// needGo returns an error if no file of a folder, or below, is Go source.
+func needGo(dir string) error {
+	found := false
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".go" {
+			found = true
+			return filepath.SkipAll
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return ioError(err)
+	case !found:
+		return problem(millrace.ErrConfig, dir, "has neither C++ sources (*.cc) nor tests in Go; millrace ops new writes a template")
+	}
+	return nil
 }
