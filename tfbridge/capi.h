@@ -153,6 +153,14 @@ TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
 // takes ownership of t. TF_TensorBitcastFrom does not support strings.
 TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank);
 
+// mr_split_rows cuts a tensor of numbers along its first dimension, of dims, into
+// n tensors of so many rows, the last one perhaps of fewer. They share its memory,
+// which stays until the last of them and the tensor itself are freed; one that
+// would begin where TensorFlow wants no tensor to begin is a copy. It returns 0,
+// and makes none, if there is no memory.
+int mr_split_rows(const TF_Tensor *t, const int64_t *dims, int rank,
+                  int64_t rows, TF_Tensor **out, int64_t n);
+
 // mr_set_strings copies n strings, which are contiguous in packed, to the
 // tensor's elements from first on. ends[i] is the end of string i in packed.
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,

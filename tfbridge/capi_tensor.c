@@ -1,7 +1,9 @@
 // Making tensors, and copying what is in them, in one call each.
 #include "capi.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STRING = 7 };  // TF_STRING
@@ -82,6 +84,63 @@ static void free_tensor(void *data, size_t len, void *arg) {
 TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank) {
   return TF_NewTensor(TF_TensorType(t), dims, rank, TF_TensorData(t),
                       TF_TensorByteSize(t), free_tensor, t);
+}
+
+// A shared tensor is freed with the last of those who use its memory. TensorFlow
+// counts the references to a buffer, but its C API makes no tensor of a part of
+// one. So each part is a tensor over foreign memory, whose deallocator counts.
+typedef struct shared {
+  TF_Tensor *t;
+  atomic_long users;
+} shared;
+
+static void release_shared(void *data, size_t len, void *arg) {
+  (void)data;
+  (void)len;
+  shared *s = arg;
+  if (atomic_fetch_sub(&s->users, 1) > 1) return;
+  TF_DeleteTensor(s->t);
+  free(s);
+}
+
+// same_memory makes another tensor of the same memory, or returns NULL.
+static TF_Tensor *same_memory(const TF_Tensor *t, const int64_t *dims,
+                              int rank) {
+  const int64_t none = 0;
+  TF_Tensor *same = mr_new_tensor(TF_TensorType(t), &none, 1, 0);
+  if (!same) return NULL;
+  TF_Status *st = TF_NewStatus();
+  TF_TensorBitcastFrom(t, TF_TensorType(t), same, dims, rank, st);
+  if (TF_GetCode(st) != 0) {
+    TF_DeleteTensor(same);
+    same = NULL;
+  }
+  TF_DeleteStatus(st);
+  return same;
+}
+
+int mr_split_rows(const TF_Tensor *t, const int64_t *dims, int rank,
+                  int64_t rows, TF_Tensor **out, int64_t n) {
+  shared *s = malloc(sizeof *s);
+  int64_t *part = malloc(sizeof *part * (size_t)rank);
+  if (s) s->t = part ? same_memory(t, dims, rank) : NULL;
+  if (!s || !s->t) {
+    free(part);
+    free(s);
+    return 0;
+  }
+  atomic_init(&s->users, (long)n);
+  memcpy(part, dims, sizeof *part * (size_t)rank);
+  char *data = TF_TensorData(t);
+  const size_t row = TF_TensorByteSize(t) / (size_t)dims[0];
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t begin = i * rows;
+    part[0] = dims[0] - begin < rows ? dims[0] - begin : rows;
+    out[i] = TF_NewTensor(TF_TensorType(t), part, rank, data + begin * (int64_t)row,
+                          row * (size_t)part[0], release_shared, s);
+  }
+  free(part);
+  return 1;
 }
 
 void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
