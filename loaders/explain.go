@@ -24,7 +24,7 @@ func Explain(ctx context.Context, p *Plan, scan *Scan, batches int64) (*explain.
 	}
 	defer g.Close()
 	feeds := map[tfbridge.Output]*tfbridge.Tensor{}
-	for input, value := range map[tfbridge.Output]int64{pipe.Group: pipe.GroupSize, pipe.Skip: 0} {
+	for input, value := range map[tfbridge.Output]int64{pipe.Group: pipe.GroupSize, pipe.Skip: 0, pipe.Prefetch: p.Prefetch} {
 		t, err := tfbridge.NewTensor(value)
 		if err != nil {
 			return nil, err

@@ -246,6 +246,16 @@ func ExampleDataset_SkipOutput() {
 	// Output: [8 9]
 }
 
+func ExampleDataset_PrefetchOutput() {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	line(dataset.Range(s, 0, 3, 1).PrefetchOutput(s.Const(int64(0))))
+	line(dataset.Range(s, 0, 3, 1).PrefetchOutput(s.Const(int64(2))))
+	// Output:
+	// [0 1 2]
+	// [0 1 2]
+}
+
 func ExampleDataset_Shard() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

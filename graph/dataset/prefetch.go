@@ -15,6 +15,14 @@ func (d *Dataset) Prefetch(n int64) *Dataset {
 	return d.same("PrefetchDataset", nil, d.scope.Const(n)).neverEnds(d.endless)
 }
 
+// PrefetchOutput is [Dataset.Prefetch] with a number, an int64 scalar, that is an
+// output of the graph, such as a placeholder. With 0 elements are read when they are
+// asked for, in the thread that asks.
+func (d *Dataset) PrefetchOutput(n tfbridge.Output) *Dataset {
+	d = d.orNone()
+	return d.same("PrefetchDataset", nil, n).neverEnds(d.endless)
+}
+
 // CopyToDevice gives the elements as they are on a device, such as "/gpu:0" or
 // "/cpu:1", while d itself stays on the first processor: what runs on that
 // device need not copy them. Only [Dataset.Prefetch] may follow, and the

@@ -24,6 +24,11 @@ type Input struct {
 	// of Tensors. The zero Output: the first tensor is fetched and counted.
 	Rows tfbridge.Output
 
+	// BatchRows is how many rows a batch has, where the input may give several
+	// batches in one run of the session, one behind the other; the last one of all
+	// may have fewer. Its tensors are numbers. 0: each run gives one batch.
+	BatchRows int64
+
 	// Placeholders are fed with what [Pass.Next] returns. Nil: the input reads
 	// its data by itself.
 	Placeholders []tfbridge.Output

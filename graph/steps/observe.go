@@ -30,12 +30,20 @@ func (w *observer) stepStarts() (start time.Time) {
 	return start
 }
 
-// gave tells of a batch that a step gave.
-func (w *observer) gave(step, rows int64, start time.Time) {
+// given is a batch, one of those that a run of the session gave.
+type given struct {
+	step, rows int64
+	start      time.Time // of the run
+	share      int64     // how many batches it gave
+}
+
+// gave tells of a batch.
+func (w *observer) gave(b given) {
 	if w.Batch != nil {
 		now := time.Now()
 		w.Batch(observe.Batch{
-			Source: w.source, Signature: w.signature, Step: step, Rows: rows, Duration: now.Sub(start), Elapsed: now.Sub(w.began),
+			Source: w.source, Signature: w.signature, Step: b.step, Rows: b.rows,
+			Duration: now.Sub(b.start) / time.Duration(b.share), Elapsed: now.Sub(w.began),
 		})
 	}
 }

@@ -47,12 +47,33 @@ func (r *run) consume(ctx context.Context, yield func(*Batch, error) bool) {
 		if res.err == io.EOF {
 			return
 		}
-		more := yield(res.batch, res.err)
-		res.batch.release()
-		if !more || res.err != nil {
+		if res.err != nil {
+			yield(nil, res.err)
+			return
+		}
+		if !r.yield(res.batch, yield) {
 			return
 		}
 	}
+}
+
+// yield yields the batches of a step's result. It reports whether the loop goes on.
+func (r *run) yield(b *Batch, yield func(*Batch, error) bool) bool {
+	batches, err := r.cut(b)
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	for i, b := range batches {
+		more := yield(b, nil)
+		b.release()
+		if !more {
+			releaseAll(batches[i+1:])
+			return false
+		}
+	}
+	r.received += int64(len(batches)) - 1
+	return true
 }
 
 // receive waits for the next result.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"millrace/tfbridge"
 )
@@ -115,10 +116,9 @@ func (r *run) step(ctx context.Context) (*Batch, error) {
 		start := r.observe.stepStarts()
 		tensors, trace, err := r.compute(values)
 		if err == nil {
-			b, err := r.batch(tensors)
+			b, err := r.batch(tensors, start)
 			if err == nil {
 				b.trace = trace
-				r.observe.gave(r.steps, b.rows, start)
 			}
 			return b, err
 		}
@@ -156,11 +156,11 @@ func (r *run) execute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.
 }
 
 // batch makes a batch of what a step fetched.
-func (r *run) batch(tensors []*tfbridge.Tensor) (*Batch, error) {
+func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error) {
 	b := &Batch{names: r.names, tensors: slices.Clip(tensors[:len(r.names)])}
 	var err error
 	if b.rows, err = r.countRows(tensors); err == nil {
-		b.state, err = r.pass.Taken(b.rows)
+		err = r.take(b, start)
 	}
 	if err != nil {
 		b.release()
@@ -172,8 +172,25 @@ func (r *run) batch(tensors []*tfbridge.Tensor) (*Batch, error) {
 	if placer, ok := r.pass.(Placer); ok && r.o.OnDemand {
 		b.place = placer.Place
 	}
-	r.steps++
 	return b, nil
+}
+
+// take counts what a step gave, batch by batch, and tells the listener. The state of
+// the last batch is that of the step.
+func (r *run) take(b *Batch, start time.Time) (err error) {
+	n := r.batchesOf(b)
+	for i := range n {
+		rows := b.rows
+		if n > 1 {
+			rows = min(r.pipe.input.BatchRows, b.rows-i*r.pipe.input.BatchRows)
+		}
+		if b.state, err = r.pass.Taken(rows); err != nil {
+			return err
+		}
+		r.steps++
+		r.observe.gave(given{step: r.steps, rows: rows, start: start, share: n})
+	}
+	return nil
 }
 
 // countRows returns the rows of a batch, given what was fetched.

@@ -27,7 +27,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	}
 	it := d.Iterator("iterator")
 	parts := &Parts{
-		Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Probe: b.probe(l),
+		Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Prefetch: b.prefetch, Probe: b.probe(l),
 		Quarantine: b.left, Passed: b.passed, checks: b.checks,
 	}
 	if known, ok := l.(placer); ok {
@@ -53,11 +53,14 @@ func (b *builder) dataset(l loader) *dataset.Dataset {
 	scalar := tfbridge.ScalarShape()
 	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
+	b.prefetch = b.scope.Placeholder(tfbridge.Int64, scalar)
 	d := l.batches(b)
 	if !b.plan.Seeks() {
 		d = d.SkipOutput(b.skip)
 	}
-	d = d.Prefetch(b.plan.Prefetch)
+	if b.plan.Prefetch > 0 {
+		d = d.PrefetchOutput(b.prefetch)
+	}
 	// The plan has chosen the stages and their parallelism: TensorFlow's
 	// rewrites found nothing more to do in these graphs, and cost tens of
 	// milliseconds before the first batch; its autotuner cost a tenth of the

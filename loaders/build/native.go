@@ -54,9 +54,18 @@ func (b *builder) decodeGroup(s *graph.Scope, args []tfbridge.Output) []tfbridge
 
 func (b *builder) nativeOptions() *native.ExamplesOptions {
 	return &native.ExamplesOptions{
-		BatchSize: b.plan.BatchSize, Epochs: b.plan.Epochs, Drop: b.dropRemainder(),
+		BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Epochs: b.plan.Epochs, Drop: b.dropRemainder(),
 		Compression: b.plan.Manifest.Compression.TensorFlow(), BufferBytes: b.plan.ReadBufferBytes,
 	}
+}
+
+// joinedSize returns how many rows an element has where a run may take several
+// batches in one, and else no output.
+func (b *builder) joinedSize() tfbridge.Output {
+	if !b.plan.JoinsBatches() {
+		return tfbridge.Output{}
+	}
+	return b.group
 }
 
 // parseOptions returns the options for decoding the records of [builder.records].

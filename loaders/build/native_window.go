@@ -20,6 +20,7 @@ func (b *windowBuilder) nativeWindowBatches() *dataset.Dataset {
 		o.Epochs, o.Threads = b.plan.Epochs, b.plan.ParallelParses
 		if equal {
 			o.BatchSize, o.Drop = b.plan.BatchSize, b.dropRemainder()
+			o.Size = b.joinedSize()
 		}
 		paths, counts := b.countedFiles()
 		d = native.Windows(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), o)

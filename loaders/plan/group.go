@@ -14,6 +14,9 @@ const (
 // GroupSize returns how many records are parsed at once: whole batches.
 func (p *Plan) GroupSize(scan *Scan) int64 {
 	size := p.BatchSize
+	if p.JoinsBatches() {
+		return size // a run decides on more: see BatchesAtOnce
+	}
 	if p.Window != nil || p.Chunks != nil {
 		return p.blockRecords(scan)
 	}
@@ -30,6 +33,9 @@ func (p *Plan) GroupSize(scan *Scan) int64 {
 // that the batches before the bad record are found. It is the smallest size that
 // gives the same batches.
 func (p *Plan) RetryGroupSize() int64 {
+	if p.JoinsBatches() {
+		return p.BatchSize
+	}
 	if p.Window != nil || p.Chunks != nil {
 		return 1
 	}

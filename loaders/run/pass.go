@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"millrace/graph/steps"
 	"millrace/tfbridge"
 )
 
@@ -23,18 +24,18 @@ import (
 // order of records may differ in the second reading, so there the first failure
 // is final.
 type pass struct {
-	pipe      *Pipeline
-	session   *tfbridge.Session
-	saveEvery int64 // batches from one saved state to the next; 0: none
-	init      *tfbridge.Callable
-	save      *tfbridge.Callable // of the iterator's state; nil before the first one
-	batches   int64              // number of batches delivered
-	rows      int64              // number of rows delivered
-	begin     int64              // position at which the pass began, where the plan seeks; rows count from it on
-	group     int64              // records parsed at once
-	skip      int64              // batches to skip at the start, or records where the plan seeks
-	empty     bool               // no epoch has an example, so that asking the iterator is in vain
-	retrying  bool               // the iterator was started again after a failure, with the smallest group
+	pipe     *Pipeline
+	session  *tfbridge.Session
+	o        *steps.Options
+	init     *tfbridge.Callable
+	save     *tfbridge.Callable // of the iterator's state; nil before the first one
+	batches  int64              // number of batches delivered
+	rows     int64              // number of rows delivered
+	begin    int64              // position at which the pass began, where the plan seeks; rows count from it on
+	group    int64              // records parsed at once
+	skip     int64              // batches to skip at the start, or records where the plan seeks
+	empty    bool               // no epoch has an example, so that asking the iterator is in vain
+	retrying bool               // the iterator was started again after a failure, with the smallest group
 }
 
 // Next returns no values: the iterator is in the graph.
@@ -49,7 +50,7 @@ func (p *pass) Next(context.Context) ([]*tfbridge.Tensor, error) {
 func (p *pass) Taken(rows int64) ([]byte, error) {
 	p.rows += rows
 	p.batches++
-	if p.saveEvery > 0 && p.batches%p.saveEvery == 0 {
+	if p.o.SaveEvery > 0 && p.batches%p.o.SaveEvery == 0 {
 		encode, err := p.SaveState(context.Background())
 		if err != nil {
 			return nil, err
@@ -73,12 +74,11 @@ func (p *pass) Close() {}
 // start starts the iterator and skips the first skip batches, or records where the
 // plan seeks. group is how many records are parsed at once.
 func (p *pass) start(group, skip int64) error {
-	feeds, err := scalars(group, skip)
+	feeds, err := scalars(group, skip, p.pipe.prefetched(p.o))
 	if err != nil {
 		return err
 	}
-	defer feeds[0].Close()
-	defer feeds[1].Close()
+	defer closeAll(feeds)
 	p.group, p.skip = group, skip
 	if _, err := p.init.Run(context.Background(), feeds); err != nil {
 		return p.pipe.explain(context.Background(), err)
@@ -86,17 +86,23 @@ func (p *pass) start(group, skip int64) error {
 	return nil
 }
 
-func scalars(a, b int64) ([]*tfbridge.Tensor, error) {
-	x, err := tfbridge.NewTensor(a)
-	if err != nil {
-		return nil, err
+// scalars returns tensors of numbers.
+func scalars(values ...int64) (tensors []*tfbridge.Tensor, err error) {
+	for _, v := range values {
+		t, err := tfbridge.NewTensor(v)
+		if err != nil {
+			closeAll(tensors)
+			return nil, err
+		}
+		tensors = append(tensors, t)
 	}
-	y, err := tfbridge.NewTensor(b)
-	if err != nil {
-		x.Close()
-		return nil, err
+	return tensors, nil
+}
+
+func closeAll(tensors []*tfbridge.Tensor) {
+	for _, t := range tensors {
+		t.Close()
 	}
-	return []*tfbridge.Tensor{x, y}, nil
 }
 
 // Failed decides what the failure of a step means.
@@ -107,7 +113,7 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 		}
 		return io.EOF
 	}
-	if p.retrying || p.pipe.GroupSize <= p.pipe.retryGroupSize || p.pipe.Plan.Sloppy || !dataFault(err) {
+	if p.retrying || p.group <= p.pipe.retryGroupSize || p.pipe.Plan.Sloppy || !dataFault(err) {
 		return p.pipe.explain(ctx, err)
 	}
 	p.retrying = true

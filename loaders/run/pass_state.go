@@ -71,7 +71,14 @@ func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if p.pipe.Plan.Seeks() {
 		return p.seek(header)
 	}
-	if err := p.start(header.Group, header.Skip); err != nil {
+	group := header.Group
+	if p.pipe.Plan.JoinsBatches() {
+		group = p.pipe.retryGroupSize
+		if header.Skip == 0 {
+			group = p.groupSize(header.Batches)
+		}
+	}
+	if err := p.start(group, header.Skip); err != nil {
 		return err
 	}
 	if err := p.pipe.Iterator.RestoreState(context.Background(), p.session, state); err != nil {

@@ -195,7 +195,7 @@ func TestStatesThatFail(t *testing.T) {
 		t.Errorf("a state that TensorFlow cannot restore: %v", err)
 	}
 	// Nothing that was read is an iterator of this session.
-	destroyed := &pass{pipe: pl, session: sess, saveEvery: 1}
+	destroyed := &pass{pipe: pl, session: sess, o: &steps.Options{SaveEvery: 1}}
 	if _, err := sess.Run(nil, nil, []*tfbridge.Operation{pl.Iterator.Destroy}); err != nil {
 		t.Fatal(err)
 	}

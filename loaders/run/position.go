@@ -52,7 +52,7 @@ func (p *pass) seek(header *stateHeader) error {
 	}
 	p.rows, p.batches = at.Epoch*size+at.Record, header.Batches
 	p.begin = p.rows
-	return p.start(p.pipe.GroupSize, p.begin)
+	return p.start(p.groupSize(p.batches), p.begin)
 }
 
 // dataDigest identifies the records of all files by their sizes.

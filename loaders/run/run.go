@@ -15,20 +15,26 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.GroupSize(parts.Scan), retryGroupSize: parts.Plan.RetryGroupSize()}
 	pl.digest = sync.OnceValues(parts.Plan.Digest)
 	pl.dataDigest = sync.OnceValue(func() string { return dataDigest(parts.Scan) })
-	pl.steps = steps.New(steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Open: pl.open})
+	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Open: pl.open}
+	if parts.Plan.JoinsBatches() {
+		input.BatchRows = parts.Plan.BatchSize
+	}
+	pl.steps = steps.New(input)
 	return pl
 }
 
 // Steps returns the pipeline as a model's input.
 func (pl *Pipeline) Steps() *steps.Pipeline { return pl.steps }
 
-// Run yields the batches of a pipeline from the start or a saved state, one
-// session run per batch. See [steps.Pipeline.Run].
+// Run yields the batches of a pipeline from the start or a saved state, by one
+// session run per batch, or for several small ones. Where the plan says so
+// ([plan.Plan.RunPrefetches]), the run makes as many ahead as the plan prefetches. See
+// [steps.Pipeline.Run].
 //
 // Only one Run of a pipeline may be ranged over at a time; a second one yields
 // an error.
 func (pl *Pipeline) Run(ctx context.Context, sess *tfbridge.Session, o *steps.Options) iter.Seq2[*steps.Batch, error] {
-	return pl.steps.Run(ctx, sess, o)
+	return pl.steps.Run(ctx, sess, pl.ahead(o))
 }
 
 // Wait waits until no step of an earlier run is in flight. When a context ends
@@ -41,11 +47,11 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	if err != nil {
 		return nil, err
 	}
-	start, err := sess.Prepare([]tfbridge.Output{pl.Group, pl.Skip}, nil, []*tfbridge.Operation{pl.Iterator.Init})
+	start, err := sess.Prepare([]tfbridge.Output{pl.Group, pl.Skip, pl.Prefetch}, nil, []*tfbridge.Operation{pl.Iterator.Init})
 	if err != nil {
 		return nil, err
 	}
-	p := &pass{pipe: pl, session: sess, saveEvery: o.SaveEvery, init: start, empty: empty}
+	p := &pass{pipe: pl, session: sess, o: o, init: start, empty: empty}
 	var header *stateHeader
 	var state []byte
 	if o.State != nil {
@@ -59,7 +65,7 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	if header != nil {
 		err = p.restoreState(header, state)
 	} else {
-		err = p.start(pl.GroupSize, 0)
+		err = p.start(p.groupSize(0), 0)
 	}
 	if err == nil && o.PrepareSave {
 		err = p.prepareSave(ctx)

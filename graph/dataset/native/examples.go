@@ -11,11 +11,12 @@ import (
 
 // ExamplesOptions are the options of [Examples].
 type ExamplesOptions struct {
-	BatchSize   int64  // default 1
-	Epochs      int64  // passes over the files; 0: no end
-	Drop        bool   // leave out a last batch of fewer examples
-	Compression string // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64  // to read at a time; default 256 KiB
+	BatchSize   int64           // default 1
+	Size        tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize
+	Epochs      int64           // passes over the files; 0: no end
+	Drop        bool            // leave out a last batch of fewer examples
+	Compression string          // "" none, "GZIP" or "ZLIB"
+	BufferBytes int64           // to read at a time; default 256 KiB
 }
 
 // Examples returns batches of the Examples in files, the features as
@@ -49,10 +50,10 @@ func (o *ExamplesOptions) inputs(s *graph.Scope, op string) (static int64, input
 	limit.Between(0, math.MaxInt64).Check(s, op+": epochs", o.Epochs)
 	limit.Between(0, maxBuffer).Check(s, op+": buffer", o.BufferBytes)
 	static = -1
-	if o.Drop || epochs < 0 {
+	if (o.Drop || epochs < 0) && o.Size.Op == nil {
 		static = size
 	}
-	return static, []tfbridge.Input{s.Const(size), s.Const(epochs), s.Const(o.Drop), s.Const(buffer)}
+	return static, []tfbridge.Input{batchSize(s, size, o.Size), s.Const(epochs), s.Const(o.Drop), s.Const(buffer)}
 }
 
 // attrs returns the attributes of an operation that reads files.

@@ -26,12 +26,13 @@ type WindowsOptions struct {
 	// for datasets of one epoch or file. They are int64 scalars; not set: 0.
 	FirstEpoch, FirstFile tfbridge.Output
 
-	Epochs      int64  // passes over the files; 0: no end
-	BatchSize   int64  // windows of one size in a batch; 0: windows one by one
-	Drop        bool   // leave out a last batch of fewer windows
-	Compression string // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64  // to read at a time; default 256 KiB
-	Threads     int64  // that read the records of one element, no more than there are processors; default 1
+	Epochs      int64           // passes over the files; 0: no end
+	BatchSize   int64           // windows of one size in a batch; 0: windows one by one
+	Size        tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize where that is not 0
+	Drop        bool            // leave out a last batch of fewer windows
+	Compression string          // "" none, "GZIP" or "ZLIB"
+	BufferBytes int64           // to read at a time; default 256 KiB
+	Threads     int64           // that read the records of one element, no more than there are processors; default 1
 }
 
 // Windows returns windows of the sequences in files of Examples: the
@@ -73,7 +74,15 @@ func Windows(s *graph.Scope, filenames, counts tfbridge.Output, features []Featu
 		buffer = defaultBuffer
 	}
 	return add(s, op, specs, all, filenames, counts, s.Const([]int64{o.Min, o.Max, o.Stride}), s.Const(o.Seed),
-		o.first(s), s.Const(epochs), s.Const(o.BatchSize), s.Const(o.Drop), s.Const(buffer), s.Const(max(o.Threads, 1)))
+		o.first(s), s.Const(epochs), batchSize(s, o.BatchSize, o.Size), s.Const(o.Drop), s.Const(buffer), s.Const(max(o.Threads, 1)))
+}
+
+// batchSize returns an output that is the size of a batch.
+func batchSize(s *graph.Scope, size int64, output tfbridge.Output) tfbridge.Output {
+	if output.Op != nil {
+		return output
+	}
+	return s.Const(size)
 }
 
 // maxThreads bounds the threads of a native dataset.
@@ -112,7 +121,7 @@ func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (w
 		dims := append([]int64{length}, f.Shape[1:]...)
 		if o.BatchSize > 0 {
 			batch := int64(-1)
-			if o.Drop || o.Epochs == 0 {
+			if (o.Drop || o.Epochs == 0) && o.Size.Op == nil {
 				batch = o.BatchSize
 			}
 			dims = append([]int64{batch}, dims...)
