@@ -18,9 +18,10 @@ type batchLoop struct {
 
 	sure int // how many rows fit, however long they are; 1 if nobody knows
 
-	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and their length
+	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and the longest one's length
 	next    []tfbridge.Output // the same of the next batch
 	result  []tfbridge.Output // whether the epoch has ended, and whether there is a batch
+	ready   tfbridge.Output   // tokens of a driven queue behind the run
 	made    *tfbridge.Operation
 }
 
@@ -81,12 +82,31 @@ func (l *batchLoop) add(s *graph.Scope, counts *queue.Queue) {
 		return
 	}
 	some := graph.Greater(s, vars[loopRows], zero)
+	left := vars[loopLeft]
+	l.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength])}
+	if l.from.driven {
+		complete := l.complete(s, vars)
+		some = graph.LogicalAnd(s, some, complete)
+		open := graph.Cast(s, graph.LogicalNot(s, complete), tfbridge.Int64)
+		for i, v := range []tfbridge.Output{vars[loopRows], vars[loopLongest]} {
+			l.next[i] = graph.Add(s, l.next[i], graph.Mul(s, open, v)) // left is 0 if it is not complete
+		}
+	}
 	l.made = effect(s, some, func(s *graph.Scope) *tfbridge.Operation {
 		return counts.Enqueue(s, graph.Cast(s, vars[loopRows], tfbridge.Int32))
 	}, nothing)
-	left := vars[loopLeft]
-	l.next = []tfbridge.Output{left, graph.Mul(s, left, vars[loopLength])}
 	l.result = []tfbridge.Output{vars[loopEnd], some}
+	if l.from.driven && s.Err() == nil {
+		l.ready = l.from.ready(s.WithControlDependencies(l.made))
+	}
+}
+
+// complete adds the operations that report whether the loop over a driven queue ended
+// because the batch is complete, and not for want of rows.
+func (l *batchLoop) complete(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
+	none := graph.Equal(s, l.room(s, v[loopRows], v[loopLongest], s.Const(true)), s.Const(int32(0)))
+	over := graph.Greater(s, v[loopLeft], s.Const(int64(0)))
+	return graph.LogicalOr(s, v[loopEnd], graph.LogicalOr(s, over, none))
 }
 
 // addRows is the body of the loop: it moves rows. If they are several, all of them fit.

@@ -123,15 +123,11 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 	if err != nil {
 		return err
 	}
-	var started []*tfbridge.Tensor
-	defer func() { closeAll(started) }()
-	for range l.started {
-		t, err := tfbridge.NewTensor(int64(0))
-		if err != nil {
-			return err
-		}
-		started = append(started, t)
+	started, err := q.nothing()
+	if err != nil {
+		return err
 	}
+	defer func() { closeAll(started) }()
 	for ended := false; !ended; {
 		fetched, err := run.Run(ctx, started)
 		if err != nil {
@@ -144,6 +140,20 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 		}
 	}
 	return nil
+}
+
+// nothing returns what a loop begins with: the rows of the batch and their length.
+func (q *TFBatchingQueue) nothing() ([]*tfbridge.Tensor, error) {
+	rows, err := tfbridge.NewTensor(int64(0))
+	if err != nil {
+		return nil, err
+	}
+	length, err := tfbridge.NewTensor(int64(0))
+	if err != nil {
+		rows.Close()
+		return nil, err
+	}
+	return []*tfbridge.Tensor{rows, length}, nil
 }
 
 // note counts the batch that a run made, if it made one, and returns whether the epoch

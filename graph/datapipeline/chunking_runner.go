@@ -16,6 +16,7 @@ type TFChunkingQueueRunner struct {
 	activity
 	cut   *tfbridge.Operation // of one sequence
 	ended tfbridge.Output     // the source's EpochEnd, which the run fetches
+	ready tfbridge.Output     // tokens of the target queue behind the run
 	runs  runs
 }
 
@@ -61,6 +62,9 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 		s = c.aligned(s)
 	}
 	r.cut = effect(s, end, func(s *graph.Scope) *tfbridge.Operation { return o.TargetQueue.end(s) }, c.chunks)
+	if o.TargetQueue.driven && s.Err() == nil {
+		r.ready = o.TargetQueue.ready(s.WithControlDependencies(r.cut))
+	}
 	return r
 }
 

@@ -47,6 +47,7 @@ type DataQueue struct {
 	minAfterDequeue  int
 	specs            []graph.Spec // of an element, without EpochEnd
 	fixed            bool         // all elements have the same shapes, so many can be taken at once
+	driven           bool         // see DataQueueOptions
 }
 
 // DataQueueOptions are the options of a DataQueue. Nil and the zero value mean a queue
@@ -57,6 +58,11 @@ type DataQueueOptions struct {
 	// the epoch.
 	MinAfterDequeue int
 	Seed            int64 // of the shuffling; 0: another order in every session
+
+	// driven is for a queue whose runs one goroutine makes, one after the other, each
+	// only when it will not wait (driver.go): there is always room, and whoever takes
+	// tokens gets as many as there are.
+	driven bool
 }
 
 // NewDataQueue adds a queue of so many elements. If no dimension of specs varies, a batch
@@ -65,7 +71,7 @@ func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec,
 	if o == nil {
 		o = &DataQueueOptions{}
 	}
-	q := &DataQueue{specs: specs, capacity: capacity, minAfterDequeue: o.MinAfterDequeue}
+	q := &DataQueue{specs: specs, capacity: capacity, minAfterDequeue: o.MinAfterDequeue, driven: o.driven}
 	if s.Err() != nil {
 		return q
 	}
@@ -81,14 +87,18 @@ func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec,
 			components[i].Shape = tfbridge.Shape{}
 		}
 	}
+	room := capacity
+	if o.driven {
+		room = queue.Unbounded
+	}
 	if o.Shuffle {
 		random := &queue.RandomShuffleOptions{Options: queue.Options{Name: "elements"}}
 		if o.Seed != 0 {
 			random.Seed, random.Seed2 = queue.DefaultSeed, o.Seed
 		}
-		q.elements = queue.NewRandomShuffle(s, capacity, components, random)
+		q.elements = queue.NewRandomShuffle(s, room, components, random)
 	} else {
-		q.elements = queue.NewFIFO(s, capacity, components, &queue.Options{Name: "elements"})
+		q.elements = queue.NewFIFO(s, room, components, &queue.Options{Name: "elements"})
 	}
 	token := []graph.Spec{{DType: tfbridge.Bool, Shape: tfbridge.ScalarShape()}}
 	q.tokens = queue.NewFIFO(s, queue.Unbounded, token, &queue.Options{Name: "tokens"})
@@ -237,8 +247,12 @@ func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 
 // permit adds an operation that takes the tokens of n elements, an int32 that is at most
 // q.piece(), and waits for them or for the end of the epoch. It returns how many elements
-// may be dequeued, an int32, and whether the epoch ends behind them.
+// may be dequeued, an int32, and whether the epoch ends behind them. At a driven queue
+// it does not wait, and n is reduced to the tokens that are there.
 func (q *DataQueue) permit(s *graph.Scope, n tfbridge.Output) (elements, ended tfbridge.Output) {
+	if q.driven {
+		n = graph.Minimum(s, n, q.tokens.Size(s))
+	}
 	tokens := q.tokens.DequeueMany(s, n)
 	if s.Err() != nil {
 		return
@@ -261,6 +275,10 @@ func (q *DataQueue) piece() int { return min((q.capacity-q.minAfterDequeue+1)/2,
 
 // maxPiece is the largest piece, whatever the capacity.
 const maxPiece = 10_000
+
+// ready adds an operation that counts the tokens that may be taken, an int32: of elements,
+// and of the end.
+func (q *DataQueue) ready(s *graph.Scope) tfbridge.Output { return q.tokens.Size(s) }
 
 // take adds an operation that dequeues n elements for which there are tokens, an int32. If
 // the queue is fixed, they are stacked. Otherwise n must be 1, and the element is not.

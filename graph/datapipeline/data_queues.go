@@ -41,6 +41,8 @@ type TFDataQueuesOptions struct {
 	// EnqueueData are the tensors that the enqueue operation takes, by name. Nil: it
 	// takes placeholders, which Enqueue feeds.
 	EnqueueData map[string]tfbridge.Output
+
+	driven bool // see DataQueueOptions
 }
 
 // NewTFDataQueues adds the queues to a graph.
@@ -66,12 +68,12 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 		}
 	}
 	capacity := cmp.Or(o.Capacity, 100)
-	train := &DataQueueOptions{}
+	train, eval := &DataQueueOptions{driven: o.driven}, &DataQueueOptions{driven: o.driven}
 	if !o.Ordered {
-		train = &DataQueueOptions{Shuffle: true, MinAfterDequeue: capacity * 8 / 10, Seed: cmp.Or(o.Seed, 1)}
+		train.Shuffle, train.MinAfterDequeue, train.Seed = true, capacity*8/10, cmp.Or(o.Seed, 1)
 	}
 	q.TrainQueue = NewDataQueue(s, "train_queue", capacity, o.TrainChunks.padded(externData, q.specs), train)
-	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, o.EvalChunks.padded(externData, q.specs), nil)
+	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, o.EvalChunks.padded(externData, q.specs), eval)
 	q.addQuestions(s)
 	values := o.EnqueueData
 	if values == nil {

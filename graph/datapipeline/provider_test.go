@@ -218,7 +218,7 @@ func TestQueueDataProviderThreads(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if diff := cmp.Diff([]string{"DatasetReader", "TFChunkingQueueRunner", "TFBatchingQueue", "CpuToDefaultDevStage"}, p.Threads()); diff != "" {
+	if diff := cmp.Diff([]string{"DatasetReader", "CpuToDefaultDevStage"}, p.Threads()); diff != "" {
 		t.Errorf("threads (-want +got)\n%s", diff)
 	}
 	if feeds, err := p.FeedDict(t.Context()); err != nil || len(feeds) != 0 {

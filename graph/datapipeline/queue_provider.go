@@ -3,6 +3,7 @@ package datapipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"millrace"
@@ -11,9 +12,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// QueueDataProvider is a [DataProvider] whose batches are made in the graph. Four
-// levels of queues and four goroutines, each of which makes runs that move data to the
-// next level, in the session of the model:
+// QueueDataProvider is a [DataProvider] whose batches are made in the graph. Data goes
+// through four levels of queues, by runs in the session of the model. One goroutine
+// makes the runs up to the batches, and another stages them:
 //
 //	DatasetReader          dataset      -> 1. sequences    in Go, which feeds them
 //	TFChunkingQueueRunner  1. sequences -> 2. chunks
@@ -39,8 +40,10 @@ type QueueDataProvider struct {
 	stage        *CpuToDefaultDevStage // level 4
 	clears       []*tfbridge.Operation // empty all levels
 	runs         runs
+	ready        runs // that never wait
 
 	epoch   *Epoch
+	driver  *driver // of the epoch
 	reader  *DatasetReader
 	coord   *train.Coordinator // nil: nothing runs
 	unwatch func() bool        // stops watching StartThreads' context
@@ -78,7 +81,7 @@ func NewQueueDataProvider(s *graph.Scope, externData *ExternData, o *Options) (*
 		return nil, err
 	}
 	s = s.SubScope("queue_data_provider")
-	p := &QueueDataProvider{externData: externData, options: options, graph: s.Graph()}
+	p := &QueueDataProvider{externData: externData, options: options, graph: s.Graph(), ready: runs{ready: true}}
 	cpu := s.WithDevice("/cpu:0")
 	p.addSequences(cpu)
 	p.addChunks(cpu)
@@ -127,7 +130,7 @@ func (p *QueueDataProvider) addChunks(s *graph.Scope) {
 	capacity, _ := p.options.buffer(p.options.ShuffleChunks, p.options.chunkCapacity(p.externData))
 	p.chunks = NewTFDataQueues(s, p.externData, &TFDataQueuesOptions{
 		Capacity: capacity, Ordered: p.options.ShuffleChunks <= 1, Seed: p.options.Seed, Special: special(),
-		TrainChunks: trainChunks, EvalChunks: evalChunks,
+		TrainChunks: trainChunks, EvalChunks: evalChunks, driven: true,
 	})
 	p.chunkers.train = NewTFChunkingQueueRunner(s, p.externData, p.sequences.train.Dequeue, &TFChunkingQueueRunnerOptions{training.Chunking, p.chunks.TrainQueue})
 	p.chunkers.eval = NewTFChunkingQueueRunner(s, p.externData, p.sequences.eval.Dequeue, &TFChunkingQueueRunnerOptions{evaluation.Chunking, p.chunks.EvalQueue})
@@ -168,7 +171,7 @@ func (p *QueueDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error {
 	if err := checkInit(p.coord != nil, dataset, epoch); err != nil {
 		return err
 	}
-	reader, err := NewDatasetReader(p.externData, dataset, p.enqueue, &DatasetReaderOptions{WithSeqTag: true, WithSeqIdx: true})
+	reader, err := NewDatasetReader(p.externData, dataset, p.move, &DatasetReaderOptions{WithSeqTag: true, WithSeqIdx: true})
 	if err != nil {
 		return err
 	}
@@ -187,15 +190,7 @@ func (p *QueueDataProvider) enqueue(ctx context.Context, e Element) error {
 	if err != nil {
 		return err
 	}
-	return p.runs.do(ctx, p.session, p.mode("enqueue"), values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.of(p.epoch.Train)}})
-}
-
-// read reads an epoch into level 1, and ends it there.
-func (p *QueueDataProvider) read(ctx context.Context) error {
-	if err := p.reader.Loop(ctx, p.epoch.Number); err != nil {
-		return err
-	}
-	return p.runs.do(ctx, p.session, p.mode("end"), nil, runSpec{targets: []*tfbridge.Operation{p.ends.of(p.epoch.Train)}})
+	return p.driver.do(ctx, p.mode("enqueue"), values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.of(p.epoch.Train)}})
 }
 
 // mode returns the name of a run for training or for evaluation.
@@ -220,9 +215,12 @@ func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.
 	}
 	p.begin(p.dataset)
 	p.batches.made.Store(0)
+	p.driver = p.newDriver()
 	threads := p.threads()
 	for _, thread := range threads {
-		thread.activity.start() // all of them, before anyone looks at one
+		for _, a := range thread.activities {
+			a.start() // all of them, before anyone looks at one
+		}
 	}
 	p.state.Lock()
 	p.state.started, p.state.err, p.state.told = true, nil, false
@@ -245,19 +243,17 @@ func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.
 
 // thread is one of the goroutines.
 type thread struct {
-	name     string
-	activity *activity
-	loop     func(ctx context.Context) error
+	name       string
+	activities []*activity
+	loop       func(ctx context.Context) error
 }
 
 // threads returns the goroutines of the epoch, in the order in which data passes them.
 func (p *QueueDataProvider) threads() []thread {
 	chunker := p.chunkers.of(p.epoch.Train)
 	return []thread{
-		{"DatasetReader", &p.reader.activity, p.read},
-		{"TFChunkingQueueRunner", &chunker.activity, func(ctx context.Context) error { return chunker.Loop(ctx, p.session) }},
-		{"TFBatchingQueue", &p.batches.activity, func(ctx context.Context) error { return p.batches.Loop(ctx, p.session, p.epoch.Train) }},
-		{"CpuToDefaultDevStage", &p.stage.activity, func(ctx context.Context) error { return p.stage.loop(ctx, p.session, p.batches) }},
+		{"DatasetReader", []*activity{&p.reader.activity, &chunker.activity, &p.batches.activity}, p.drive},
+		{"CpuToDefaultDevStage", []*activity{&p.stage.activity}, func(ctx context.Context) error { return p.stage.loop(ctx, p.session, p.batches) }},
 	}
 }
 
@@ -308,7 +304,7 @@ func (p *QueueDataProvider) Threads() []string {
 	}
 	var names []string
 	for _, thread := range p.threads() {
-		if thread.activity.IsRunning() {
+		if slices.ContainsFunc(thread.activities, (*activity).IsRunning) {
 			names = append(names, thread.name)
 		}
 	}

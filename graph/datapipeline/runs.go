@@ -14,6 +14,7 @@ type runs struct {
 	mu      sync.Mutex
 	session *tfbridge.Session
 	made    map[string]*tfbridge.Callable
+	ready   bool // the runs never wait: nothing need stop them, and they stay in the calling thread
 }
 
 // runSpec is what a run feeds, fetches and computes.
@@ -33,12 +34,20 @@ func (r *runs) prepare(session *tfbridge.Session, name string, spec runSpec) (*t
 	if c, ok := r.made[name]; ok {
 		return c, nil
 	}
-	c, err := session.PrepareRun(spec.feeds, spec.fetches, spec.targets, &tfbridge.RunOptions{Interrupt: true, Unlimited: true})
+	c, err := session.PrepareRun(spec.feeds, spec.fetches, spec.targets, &tfbridge.RunOptions{Interrupt: !r.ready, Inline: r.ready, Unlimited: true})
 	if err != nil {
 		return nil, err
 	}
 	r.made[name] = c
 	return c, nil
+}
+
+// context returns the context to make a run in for somebody whose own is ctx.
+func (r *runs) context(ctx context.Context) context.Context {
+	if r.ready {
+		return context.Background()
+	}
+	return ctx
 }
 
 // do makes a run without fetches.
@@ -77,9 +86,5 @@ func fetchOne[T any](ctx context.Context, c *tfbridge.Callable, values []*tfbrid
 		return scalar, err
 	}
 	defer fetched[0].Close()
-	view, err := tfbridge.View[T](fetched[0])
-	if err != nil {
-		return scalar, err
-	}
-	return view[0], nil
+	return scalarOf[T](fetched[0])
 }

@@ -44,17 +44,19 @@ type CpuToDefaultDevStage struct {
 	size       tfbridge.Output
 	about      []tfbridge.Output // of the batch that put moves: rows, last position, frames by key
 	runs       runs
+	ready      runs // never wait
 
 	lock     sync.Mutex
 	capacity int
 	staged   []batchInfo // batches that are promised to no run
+	arrived  int64       // batches since forget
 }
 
 // NewCpuToDefaultDevStage adds a staging area, on the scope's device, for the tensors
 // of a batch. The input has the vector of [SeqIdx] and the sizes of the data. Go keeps
 // so many batches in the area.
 func NewCpuToDefaultDevStage(s *graph.Scope, externData *ExternData, input map[string]tfbridge.Output, capacity int) *CpuToDefaultDevStage {
-	c := &CpuToDefaultDevStage{externData: externData, names: slices.Sorted(maps.Keys(input)), capacity: capacity, data: map[string]tfbridge.Output{}}
+	c := &CpuToDefaultDevStage{externData: externData, names: slices.Sorted(maps.Keys(input)), capacity: capacity, ready: runs{ready: true}, data: map[string]tfbridge.Output{}}
 	if s.Err() != nil {
 		return c
 	}
@@ -143,24 +145,24 @@ func (c *CpuToDefaultDevStage) HaveData() bool {
 // Loop stages batches of a batching queue as long as there are any, or until ctx is
 // done.
 func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) error {
-	return c.move(ctx, session, func() (bool, error) { return HaveIncomingData(ctx, session, from, from) })
+	return c.move(ctx, session, &c.runs, func() (bool, error) { return HaveIncomingData(ctx, session, from, from) })
 }
 
 // loop is Loop for a queue whose batches since it was emptied go all into the area. So
-// Go can count them, without a run that asks for their number.
+// Go can count them, without a run that asks for their number, and no run waits.
 func (c *CpuToDefaultDevStage) loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) error {
 	moved := int64(0)
-	return c.move(ctx, session, func() (bool, error) {
+	return c.move(ctx, session, &c.ready, func() (bool, error) {
 		moved++
 		return from.haveMade(ctx, moved)
 	})
 }
 
 // move stages batches as long as more reports another one.
-func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Session, more func() (bool, error)) (err error) {
+func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Session, r *runs, more func() (bool, error)) (err error) {
 	c.start()
 	defer c.finish(&err)
-	put, err := c.runs.prepare(session, "put", runSpec{fetches: c.about, targets: c.put})
+	put, err := r.prepare(session, "put", runSpec{fetches: c.about, targets: c.put})
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Sessi
 		if more, err := more(); err != nil || !more {
 			return err
 		}
-		about, err := put.Run(ctx, nil)
+		about, err := put.Run(r.context(ctx), nil)
 		if err != nil {
 			return err
 		}
@@ -182,6 +184,7 @@ func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Sessi
 		}
 		c.lock.Lock()
 		c.staged = append(c.staged, info)
+		c.arrived++
 		c.lock.Unlock()
 		c.moved()
 	}
@@ -189,12 +192,22 @@ func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Sessi
 
 // waitForRoom waits until the area may take a batch.
 func (c *CpuToDefaultDevStage) waitForRoom(ctx context.Context) error {
+	return c.waitFor(ctx, func() bool { return len(c.staged) < c.capacity })
+}
+
+// waitForFewer waits until fewer than n of a queue's batches are not in the area.
+func (c *CpuToDefaultDevStage) waitForFewer(ctx context.Context, from *TFBatchingQueue, n int) error {
+	return c.waitFor(ctx, func() bool { return from.made.Load()-c.arrived < int64(n) })
+}
+
+// waitFor waits until a condition holds, which it tests under the lock.
+func (c *CpuToDefaultDevStage) waitFor(ctx context.Context, holds func() bool) error {
 	for {
 		changed := c.Changed()
 		c.lock.Lock()
-		room := len(c.staged) < c.capacity
+		done := holds()
 		c.lock.Unlock()
-		if room {
+		if done {
 			return nil
 		}
 		select {
@@ -240,5 +253,5 @@ func (c *CpuToDefaultDevStage) take() (batchInfo, bool) {
 func (c *CpuToDefaultDevStage) forget() {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.staged = nil
+	c.staged, c.arrived = nil, 0
 }

@@ -1,0 +1,168 @@
+package datapipeline
+
+import (
+	"context"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// # Runs that never wait
+//
+// The question. Four goroutines, one a level, would each make runs that wait in the graph
+// for data or for room. A run that may wait needs a guard, so that it can be stopped, a
+// goroutine that waits for it, and a thread of TensorFlow's. That was more than the work:
+// an epoch of 200 sequences took 530 runs, 4,300 changes of thread, and twice the
+// processor time of the batches that Go makes.
+//
+// The answer. One goroutine makes the runs of all levels up to the batches, one after the
+// other, and each only when it knows that the run will find what it needs. The runs stay
+// in its thread and need no guard:
+//
+//	sequence of the dataset ── enqueue ── level 1
+//	more there than are kept back?     ── cut ───── level 2
+//	rows for a batch? room for it?     ── batch ─── level 3
+//
+// What it knows:
+//
+//   - Level 1: it counts the sequences. As many as the queue keeps back are not cut before
+//     the end of the epoch.
+//   - Level 2: each run tells how many rows may be taken behind it. The queue is not
+//     bounded; what is in it is less than a batch and the chunks of one sequence. A run
+//     that finds too few rows for a batch leaves it open, for the next run to fill.
+//   - Level 3: it counts the batches, and waits in Go while there is no room.
+//
+// Only a goroutine of its own can stage batches while the dataset is slow, so staging has
+// one. It waits in Go, too.
+
+// driver is the goroutine that makes the runs of levels 1 to 3 in an epoch.
+type driver struct {
+	p         *QueueDataProvider
+	runs      *runs // never wait
+	sequences int   // in level 1
+	rows      int32 // that may be taken from level 2, with the tokens of the end
+	started   []*tfbridge.Tensor
+	open      int64 // rows of the open batch
+	err       error // of a run behind level 1
+}
+
+func (p *QueueDataProvider) newDriver() *driver { return &driver{p: p, runs: &p.ready} }
+
+// do makes a run without fetches, unless ctx is done.
+func (d *driver) do(ctx context.Context, name string, values []*tfbridge.Tensor, spec runSpec) error {
+	fetched, err := d.run(ctx, name, values, spec)
+	closeAll(fetched)
+	return err
+}
+
+// run makes a run, unless ctx is done.
+func (d *driver) run(ctx context.Context, name string, values []*tfbridge.Tensor, spec runSpec) ([]*tfbridge.Tensor, error) {
+	if ctx.Err() != nil {
+		return nil, millrace.Canceled(ctx, "make a batch")
+	}
+	c, err := d.runs.prepare(d.p.session, name, spec)
+	if err != nil {
+		return nil, err
+	}
+	return c.Run(d.runs.context(ctx), values)
+}
+
+// drive reads an epoch and makes its batches.
+func (p *QueueDataProvider) drive(ctx context.Context) (err error) {
+	d, chunker := p.driver, p.chunkers.of(p.epoch.Train)
+	defer p.batches.finish(&err)
+	defer chunker.finish(&err)
+	defer func() { closeAll(d.started) }()
+	if err := p.reader.Loop(ctx, p.epoch.Number); err != nil {
+		if d.err != nil {
+			return d.err // of a sequence before, perhaps: not that of the reader's
+		}
+		return err
+	}
+	err = d.do(ctx, p.mode("end"), nil, runSpec{targets: []*tfbridge.Operation{p.ends.of(p.epoch.Train)}})
+	for ended := false; err == nil && !ended; {
+		ended, err = d.cut(ctx)
+	}
+	return err
+}
+
+// move feeds a sequence to level 1, and moves on what is there then.
+func (p *QueueDataProvider) move(ctx context.Context, e Element) error {
+	if err := p.enqueue(ctx, e); err != nil {
+		return err
+	}
+	d := p.driver
+	if d.sequences++; d.sequences > p.sequences.of(p.epoch.Train).minAfterDequeue {
+		_, d.err = d.cut(ctx)
+	}
+	return d.err
+}
+
+// cut moves a sequence to level 2, or the end of the epoch, and makes the batches for
+// which there are rows. It reports whether the epoch has ended.
+func (d *driver) cut(ctx context.Context) (ended bool, err error) {
+	chunker := d.p.chunkers.of(d.p.epoch.Train)
+	fetched, err := d.run(ctx, d.p.mode("cut"), nil, runSpec{
+		fetches: []tfbridge.Output{chunker.ended, chunker.ready}, targets: []*tfbridge.Operation{chunker.cut},
+	})
+	if err != nil {
+		return false, err
+	}
+	defer closeAll(fetched)
+	d.sequences--
+	if ended, err = scalarOf[bool](fetched[0]); err != nil {
+		return false, err
+	}
+	if d.rows, err = scalarOf[int32](fetched[1]); err != nil {
+		return false, err
+	}
+	chunker.moved()
+	sure := int64(d.p.batches.loops.of(d.p.epoch.Train).sure)
+	for d.rows > 0 && (ended || d.open+int64(d.rows) >= sure) {
+		if err := d.batch(ctx); err != nil {
+			return false, err
+		}
+	}
+	return ended, nil
+}
+
+// batch fills the open batch, and begins the next one.
+func (d *driver) batch(ctx context.Context) (err error) {
+	q := d.p.batches
+	if err := d.p.stage.waitForFewer(ctx, q, d.p.options.capacity()); err != nil {
+		return err
+	}
+	l := q.loops.of(d.p.epoch.Train)
+	if d.started == nil {
+		if d.started, err = q.nothing(); err != nil {
+			return err
+		}
+	}
+	n := len(l.next)
+	fetched, err := d.run(ctx, d.p.mode("batch"), d.started, runSpec{
+		feeds: l.started, fetches: append(append(append([]tfbridge.Output{}, l.next...), l.ready), l.result...), targets: []*tfbridge.Operation{l.made},
+	})
+	if err != nil {
+		return err
+	}
+	closeAll(d.started)
+	d.started = fetched[:n:n]
+	defer fetched[n].Close()
+	if d.open, err = scalarOf[int64](fetched[0]); err == nil {
+		d.rows, err = scalarOf[int32](fetched[n])
+	}
+	_, failed := q.note(fetched[n+1:])
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// scalarOf returns the value of a scalar.
+func scalarOf[T any](t *tfbridge.Tensor) (scalar T, err error) {
+	view, err := tfbridge.View[T](t)
+	if err != nil {
+		return scalar, err
+	}
+	return view[0], nil
+}
