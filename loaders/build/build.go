@@ -58,8 +58,10 @@ func (b *builder) dataset(l loader) *dataset.Dataset {
 	if !b.plan.Seeks() {
 		d = d.SkipOutput(b.skip)
 	}
-	if b.plan.Prefetch > 0 {
+	if b.plan.RunPrefetches() {
 		d = d.PrefetchOutput(b.prefetch)
+	} else {
+		d = d.Prefetch(b.plan.Prefetch)
 	}
 	// The plan has chosen the stages and their parallelism: TensorFlow's
 	// rewrites found nothing more to do in these graphs, and cost tens of

@@ -24,7 +24,7 @@ type Parts struct {
 	// What the iterator's Init operation is fed with, int64 scalars.
 	Group    tfbridge.Output // records parsed at once, or rows of an element where [plan.Plan.JoinsBatches]
 	Skip     tfbridge.Output // elements left out at the start, or records where [plan.Plan.Seeks]
-	Prefetch tfbridge.Output // elements that tf.data prepares ahead
+	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [plan.Plan.RunPrefetches]
 
 	// Probe is an iterator over one record or window of the first epoch. It is
 	// set for an endless loader that may give nothing, and nil otherwise.
