@@ -33,23 +33,3 @@ func (pl *Pipeline) prefetched(o *steps.Options) int64 {
 	}
 	return pl.Plan.Prefetch
 }
-
-// groupSize returns how many records are parsed at once in a run that begins behind so
-// many batches. Where elements are several batches, none goes on beyond the place of a
-// state that is to be saved, nor beyond the run's last step.
-func (p *pass) groupSize(begin int64) int64 {
-	plan := p.pipe.Plan
-	if !plan.JoinsBatches() {
-		return p.pipe.GroupSize
-	}
-	n := plan.BatchesAtOnce()
-	if p.pipe.prefetched(p.o) > 0 || p.o.Steps > 0 {
-		n = 1 // what tf.data holds may be restored by a run that takes single batches
-	}
-	if every := p.o.SaveEvery; every > 0 {
-		for every%n != 0 || begin%n != 0 {
-			n--
-		}
-	}
-	return n * plan.BatchSize
-}
