@@ -34,16 +34,16 @@ func (w *observer) stepStarts() (start time.Time) {
 type given struct {
 	step, rows int64
 	start      time.Time // of the run
-	share      int64     // how many batches it gave
+	of, before int64     // batches of the run, and those of them before this one
 }
 
 // gave tells of a batch.
 func (w *observer) gave(b given) {
 	if w.Batch != nil {
-		now := time.Now()
+		took := time.Since(b.start) / time.Duration(b.of) // as if they came one by one
 		w.Batch(observe.Batch{
 			Source: w.source, Signature: w.signature, Step: b.step, Rows: b.rows,
-			Duration: now.Sub(b.start) / time.Duration(b.share), Elapsed: now.Sub(w.began),
+			Duration: took, Elapsed: b.start.Sub(w.began) + time.Duration(b.before+1)*took,
 		})
 	}
 }

@@ -18,7 +18,7 @@ func TestNoListenerCostsNothing(t *testing.T) {
 	} {
 		w := newObserver(&Options{Observe: l})
 		allocs := testing.AllocsPerRun(100, func() {
-			w.gave(given{step: 1, rows: 2, start: w.stepStarts(), share: 1})
+			w.gave(given{step: 1, rows: 2, start: w.stepStarts(), of: 1})
 			w.waited(1, w.waitStarts())
 			w.again(1, nil)
 			_ = w.Fault("", nil)

@@ -188,7 +188,7 @@ func (r *run) take(b *Batch, start time.Time) (err error) {
 			return err
 		}
 		r.steps++
-		r.observe.gave(given{step: r.steps, rows: rows, start: start, share: n})
+		r.observe.gave(given{step: r.steps, rows: rows, start: start, of: n, before: i})
 	}
 	return nil
 }
