@@ -22,6 +22,7 @@ const (
 	finishedName    = "finished.json"
 	exportName      = "export"
 	reportName      = "report.html"
+	quarantineName  = "quarantine.ndjson"
 )
 
 // Folder is a RUN_DIR.
@@ -38,6 +39,9 @@ func (f Folder) Log() string { return filepath.Join(string(f), logName) }
 
 // Report returns the path of the report.
 func (f Folder) Report() string { return filepath.Join(string(f), reportName) }
+
+// Quarantine returns the path of the list of the bad records that were left out.
+func (f Folder) Quarantine() string { return filepath.Join(string(f), quarantineName) }
 
 // Export returns the folder of the exported model.
 func (f Folder) Export() string { return filepath.Join(string(f), exportName) }

@@ -8,6 +8,7 @@ import (
 	"millrace/estimator/spec"
 	"millrace/loaders"
 	"millrace/loaders/diag"
+	"millrace/observe"
 	"millrace/tfbridge"
 )
 
@@ -15,6 +16,7 @@ import (
 type Options struct {
 	Runtime  *tfbridge.RuntimeOptions
 	Session  *tfbridge.SessionOptions
+	Observe  *observe.Listener // hears the events of the model and its runs; nil: no listener
 	Settings map[string]string // versions and modes that decide the last bits of what a step computes
 }
 
@@ -33,7 +35,7 @@ func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 	if o != nil {
 		r.o = *o
 	}
-	checked, problems := spec.Check(path, &spec.Options{Runtime: r.o.Runtime, Session: r.o.Session})
+	checked, problems := spec.Check(path, &spec.Options{Runtime: r.o.Runtime, Session: r.o.Session, Observe: r.o.Observe})
 	if checked == nil {
 		return nil, nil, problems
 	}

@@ -13,6 +13,7 @@ import (
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
 	"millrace/loaders/jsonpos"
+	"millrace/observe"
 	"millrace/tfbridge"
 )
 
@@ -21,6 +22,7 @@ type Options struct {
 	Seed    *int64 // instead of the config's; nil: the config's, the loader's, or a fresh one
 	Runtime *tfbridge.RuntimeOptions
 	Session *tfbridge.SessionOptions
+	Observe *observe.Listener // hears the events of the model and its runs; nil: no listener
 }
 
 // Check reads a run config, its loaders and its model, and reports everything
@@ -97,7 +99,7 @@ func (c *checker) model() {
 		return
 	}
 	c.run.ModelDir = c.relative(m.SavedModel)
-	checked, err := estimator.ReadModel(c.run.ModelDir, &estimator.ModelOptions{Signatures: c.signatures(), Runtime: c.o.Runtime, Session: c.o.Session})
+	checked, err := estimator.ReadModel(c.run.ModelDir, &estimator.ModelOptions{Signatures: c.signatures(), Runtime: c.o.Runtime, Session: c.o.Session, Observe: c.o.Observe})
 	if err != nil {
 		c.modelProblem(err)
 		return

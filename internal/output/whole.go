@@ -1,16 +1,35 @@
 package output
 
-import "millrace/dtype"
+import (
+	"bufio"
+	"io"
+
+	"millrace/dtype"
+)
 
 // WriteFile writes data to a file in the way of [Create]: under a temporary
 // name, synced, and renamed when it is complete.
 func WriteFile(path string, data []byte, overwrite bool) error {
-	f := &File{path: path, overwrite: overwrite, enc: raw{}}
-	if err := f.open(&Options{Overwrite: overwrite}); err != nil {
+	return WriteWhole(path, &Options{Overwrite: overwrite}, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteWhole writes what a function writes to a file, in the way of [WriteFile]. After an
+// error of the function there is no file, or the one that was there. Of the options it
+// uses Overwrite and Inputs.
+func WriteWhole(path string, o *Options, write func(io.Writer) error) error {
+	f := &File{path: path, overwrite: o.Overwrite, enc: raw{}}
+	if err := f.open(o); err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.sink.Write(data); err != nil {
+	w := bufio.NewWriterSize(f.sink, 64<<10)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
 		return err
 	}
 	return f.Commit()

@@ -224,9 +224,9 @@ func (r *recordReader) read(file int, record int64) ([]byte, error) {
 // leaveOut leaves a record out, and returns errLeftOut, or an error that ends reading.
 func (r *recordReader) leaveOut(file int, place tfrecord.Record, cause error) error {
 	index := r.scan.Indexes[file]
-	err := r.left.LeaveOut(quarantine.Entry{
-		File: index.Path, FileNumber: file, Ordinal: place.Ordinal, Offset: place.Offset, Length: index.Layout.Length(place.Ordinal),
-	}, cause)
+	e := quarantine.NewEntry(index, file)
+	e.Ordinal, e.Offset, e.Length = place.Ordinal, place.Offset, index.Layout.Length(place.Ordinal)
+	err := r.left.LeaveOut(e, cause)
 	if err == nil {
 		err = errLeftOut
 	}

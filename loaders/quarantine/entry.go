@@ -2,6 +2,7 @@ package quarantine
 
 import (
 	"errors"
+	"time"
 
 	"millrace"
 	"millrace/tfrecord"
@@ -10,7 +11,7 @@ import (
 // Entry is a record that was left out: a line of a [Ledger]. Its JSON keys stay as
 // they are.
 type Entry struct {
-	File    string `json:"file"`
+	File    string `json:"file"`    // in a ledger absolute
 	Ordinal int64  `json:"ordinal"` // in the file, from 0
 	Offset  int64  `json:"offset"`  // of the record's header, decompressed
 
@@ -24,8 +25,22 @@ type Entry struct {
 	RestOfFile  bool   `json:"rest_of_file,omitempty"` // the records behind this one, if any, are left out as well
 	Compression string `json:"compression,omitempty"`  // "gzip" or "zlib"
 
+	// FileSize and FileModified say which file it was, whatever has its name now.
+	FileSize     int64     `json:"file_size,omitempty"` // in bytes
+	FileModified time.Time `json:"file_modified,omitzero"`
+
 	// FileNumber is the file's place in the list of the loader's files.
 	FileNumber int `json:"-"`
+}
+
+// NewEntry returns the entry of a record of a file, for the caller to say which one it is.
+// fileNumber is the file's place in the list of the loader's files.
+func NewEntry(x *tfrecord.Index, fileNumber int) Entry {
+	e := Entry{File: x.Path, FileNumber: fileNumber, FileSize: x.Size, FileModified: x.ModTime.UTC()}
+	if x.Compression != tfrecord.None {
+		e.Compression = x.Compression.String()
+	}
+	return e
 }
 
 // place identifies a record in a ledger.
@@ -42,11 +57,4 @@ func (e *Entry) describe(err error) {
 		return
 	}
 	e.Class, e.Feature, e.Reason = string(fault.Class), fault.Feature, fault.Msg
-}
-
-// setCompression sets how the file is compressed.
-func (e *Entry) setCompression(c tfrecord.Compression) {
-	if c != tfrecord.None {
-		e.Compression = c.String()
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"millrace"
@@ -21,42 +22,61 @@ type Ledger struct {
 
 	mu    sync.Mutex
 	known map[place]bool // nil: the file was not read yet
+	size  int64          // of the file, as far as known has it
 }
 
 // NewLedger returns the ledger in a file, which need not exist.
 func NewLedger(path string) *Ledger { return &Ledger{path: path} }
 
-// open reads what the file lists already. It refuses one that is no ledger. A last
-// line without an end was cut by a crash of the machine or a full disk: open removes it.
+// open reads what the file lists already. It refuses one that is no ledger.
 func (l *Ledger) open() error {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.known != nil {
+	return l.read()
+}
+
+// read reads what the file lists, unless it is known: another Ledger, such as that of an
+// evaluation, may write to the file as well. A last line without an end was cut by a
+// crash of the machine or a full disk: read removes it. The caller holds the lock.
+func (l *Ledger) read() error {
+	info, err := os.Stat(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.known, l.size = make(map[place]bool), 0
+		return l.folder()
+	case err != nil:
+		return l.ioError("read", err)
+	case l.known != nil && info.Size() == l.size:
 		return nil
 	}
 	data, err := os.ReadFile(l.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return l.ioError("read", err)
 	}
-	whole := data[:bytes.LastIndexByte(data, '\n')+1]
-	entries, err := parse(l.path, whole)
+	entries, size, err := parse(l.path, data)
 	if err != nil {
 		return err
 	}
-	if len(whole) == 0 && len(data) > 0 && data[0] != '{' {
-		return notLedger(l.path, 1, errors.New("it does not begin with an object of JSON"))
-	}
-	if len(whole) < len(data) {
-		if err := os.Truncate(l.path, int64(len(whole))); err != nil {
+	if size < len(data) {
+		if err := os.Truncate(l.path, int64(size)); err != nil {
 			return l.ioError("truncate", err)
 		}
 	}
-	l.known = make(map[place]bool)
+	l.known, l.size = make(map[place]bool), int64(size)
 	for _, e := range entries {
 		l.known[place{e.File, e.Ordinal}] = true
+	}
+	return nil
+}
+
+// folder returns an error if there is no folder to make the file in, so that a run need not
+// meet a bad record to find out.
+func (l *Ledger) folder() error {
+	if _, err := os.Stat(filepath.Dir(l.path)); err != nil {
+		return l.ioError("open the folder", err)
 	}
 	return nil
 }
@@ -68,6 +88,14 @@ func (l *Ledger) append(e Entry) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.read(); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(e.File) // the ledger is read elsewhere, too
+	if err != nil {
+		return l.ioError("write", err)
+	}
+	e.File = path
 	at := place{e.File, e.Ordinal}
 	if l.known[at] {
 		return nil
@@ -76,9 +104,11 @@ func (l *Ledger) append(e Entry) error {
 	if err != nil {
 		return millrace.Errorf(millrace.ErrInternal, "ledger: %w", err)
 	}
-	if err := l.write(append(line, '\n')); err != nil {
+	line = append(line, '\n')
+	if err := l.write(line); err != nil {
 		return l.ioError("write", err)
 	}
+	l.size += int64(len(line))
 	l.known[at] = true
 	return nil
 }
@@ -117,25 +147,30 @@ func Read(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, NewLedger(path).ioError("read", err)
 	}
-	return parse(path, data[:bytes.LastIndexByte(data, '\n')+1])
+	entries, _, err := parse(path, data)
+	return entries, err
 }
 
-// parse reads whole lines.
-func parse(path string, data []byte) ([]Entry, error) {
-	var entries []Entry
+// parse returns the records that a ledger lists and the size of its whole lines.
+func parse(path string, data []byte) (entries []Entry, size int, err error) {
+	size = bytes.LastIndexByte(data, '\n') + 1
+	if size == 0 && len(data) > 0 && data[0] != '{' {
+		return nil, 0, notLedger(path, 1, errors.New("it does not begin with an object of JSON"))
+	}
+	data = data[:size]
 	for number := 1; len(data) > 0; number++ {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
 		e := Entry{Ordinal: -1, Offset: -1, Length: -1}
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, notLedger(path, number, err)
+			return nil, 0, notLedger(path, number, err)
 		}
 		if e.File == "" || e.Ordinal < 0 || e.Offset < 0 || e.Length < 0 {
-			return nil, notLedger(path, number, errors.New("file, ordinal, offset or length is missing"))
+			return nil, 0, notLedger(path, number, errors.New("file, ordinal, offset or length is missing"))
 		}
 		entries = append(entries, e)
 	}
-	return entries, nil
+	return entries, size, nil
 }
 
 func notLedger(path string, line int, cause error) error {

@@ -124,10 +124,7 @@ func (r *Reader) leave(e Entry, cause error) error {
 
 // entry returns the entry of a record.
 func (r *Reader) entry(record tfrecord.Record) Entry {
-	e := Entry{
-		File: r.Index.Path, FileNumber: r.FileNumber,
-		Ordinal: record.Ordinal, Offset: record.Offset, Length: int64(len(record.Data)),
-	}
-	e.setCompression(r.Index.Compression)
+	e := NewEntry(r.Index, r.FileNumber)
+	e.Ordinal, e.Offset, e.Length = record.Ordinal, record.Offset, int64(len(record.Data))
 	return e
 }

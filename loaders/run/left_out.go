@@ -78,10 +78,9 @@ func (pl *Pipeline) leaveRest(file int, index *tfrecord.Index) error {
 	if index.Rest == nil || index.Layout == nil {
 		return nil
 	}
-	e := quarantine.Entry{
-		File: index.Path, FileNumber: file, Ordinal: index.Records, Offset: index.Layout.End(),
-		Length: index.Size - index.Layout.End(), RestOfFile: true,
-	}
+	e := quarantine.NewEntry(index, file)
+	e.Ordinal, e.Offset, e.RestOfFile = index.Records, index.Layout.End(), true
+	e.Length = index.Size - e.Offset
 	return pl.Quarantine.LeaveOut(e, quarantine.RestOf(index.Rest, e.Length))
 }
 

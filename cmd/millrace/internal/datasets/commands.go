@@ -1,5 +1,5 @@
 // Package datasets is the commands that check, describe and read datasets: check, plan,
-// inspect, index, convert, dump, bench and schema.
+// inspect, index, convert, dump, bench, schema and quarantine.
 package datasets
 
 import (
@@ -20,5 +20,6 @@ func Commands(c *cli.Program) []*cobra.Command {
 		p.dumpCommand(),
 		p.benchCommand(),
 		p.schemaCommand(),
+		p.quarantineCommand(),
 	}
 }

@@ -15,6 +15,7 @@ func (p *program) dumpCommand() *cobra.Command {
 	var config cli.ConfigFlags
 	var model cli.ModelFlags
 	var text cli.TextFlag
+	var quarantine cli.QuarantineFlag
 	var n int64
 	c := &cobra.Command{
 		Use:   "dump CONFIG",
@@ -54,18 +55,28 @@ If epochs is null, the output has no end: limit it with -n.`,
 			if n == 0 && c.Flags().Changed("batches") {
 				return nil // none were asked for
 			}
-			return p.dump(c.Context(), plan, n, &text)
+			quarantine.Use(p.Program, "", plan)
+			defer quarantine.Tell(p.Program)
+			return p.dump(c.Context(), plan, &dumpOptions{n: n, text: &text, run: loaders.RunOptions{Observe: quarantine.Listener()}})
 		},
 	}
 	c.Flags().Int64VarP(&n, "batches", "n", 0, "stop after `N` batches (default all)")
 	text.Add(c)
+	quarantine.Add(c, "default none")
 	config.Add(c)
 	model.Add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
 	return c
 }
 
-// dump prints n batches, or all of them if n is 0.
-func (p *program) dump(ctx context.Context, plan *loaders.Plan, n int64, text *cli.TextFlag) (err error) {
+// dumpOptions say what dump prints.
+type dumpOptions struct {
+	n    int64 // batches; 0: all
+	text *cli.TextFlag
+	run  loaders.RunOptions
+}
+
+// dump prints batches.
+func (p *program) dump(ctx context.Context, plan *loaders.Plan, o *dumpOptions) (err error) {
 	loader, err := p.Open(ctx, plan)
 	if err != nil {
 		return err
@@ -80,21 +91,21 @@ func (p *program) dump(ctx context.Context, plan *loaders.Plan, n int64, text *c
 	var cols []output.Column
 	var line []byte
 	count := int64(0)
-	for batch, err := range loader.Batches(ctx) {
+	for batch, err := range loader.Run(ctx, &o.run) {
 		if err != nil {
 			return err
 		}
 		if cols, err = cli.Columns(cols, batch); err != nil {
 			return err
 		}
-		text.Mark(cols)
+		o.text.Mark(cols)
 		if line, err = output.AppendBatch(line[:0], cols); err != nil {
 			return err
 		}
 		if _, err := w.Write(line); err != nil {
 			return cli.StdoutError(err)
 		}
-		if count++; count == n {
+		if count++; count == o.n {
 			return nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/internal/output"
 	"millrace/loaders"
+	"millrace/observe"
 	"millrace/savedmodel"
 )
 
@@ -26,6 +27,17 @@ type predictFlags struct {
 	out       string
 	overwrite bool
 	text      cli.TextFlag
+
+	quarantine cli.QuarantineFlag
+}
+
+// ledger returns where predict lists the records that it leaves out, if nobody says:
+// beside the output.
+func (f *predictFlags) ledger() string {
+	if f.out == output.Stdout {
+		return ""
+	}
+	return f.out + ".quarantine.ndjson"
 }
 
 func (p *program) predictCommand() *cobra.Command {
@@ -68,6 +80,8 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 				return cli.Usagef(c, "--model is missing")
 			case flags.out == "":
 				return cli.Usagef(c, "--out is missing")
+			case filepath.Clean(flags.quarantine.Path) == filepath.Clean(flags.out):
+				return cli.Usagef(c, "--quarantine and --out name the same file, %s", millrace.Quote(flags.out))
 			}
 			return p.predict(c.Context(), args[0], &flags)
 		},
@@ -76,6 +90,7 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 	flags.config.AddKeep("also write the loader's tensor `NAME`; may be repeated")
 	flags.model.Add(c, "`DIR` of a SavedModel")
 	flags.text.Add(c)
+	flags.quarantine.Add(c, "default: the file of --out with .quarantine.ndjson behind its name")
 	f := c.Flags()
 	f.StringArrayVar(&flags.fetch, "fetch", nil, "write only the model's output `NAME`; may be repeated (default all)")
 	f.StringVar(&flags.out, "out", "", "`FILE` to write, or - for standard output")
@@ -89,7 +104,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	p.Warm()
 	m := p.NewMeter("predict")
 	defer m.Stop()
-	checked, plan, err := p.CheckWithModel(config, &flags.config, &flags.model, m.Listener())
+	checked, plan, err := p.CheckWithModel(config, &flags.config, &flags.model, observe.Join(m.Listener(), flags.quarantine.Listener()))
 	if err != nil {
 		return err
 	}
@@ -118,7 +133,10 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 		p.SetUnfinished(millrace.Quote(flags.out) + " is not written")
 	}
 	job.out = out
-	if err := p.predictTo(ctx, job); err != nil {
+	flags.quarantine.Use(p.Program, flags.ledger(), plan)
+	err = p.predictTo(ctx, job)
+	flags.quarantine.Tell(p.Program)
+	if err != nil {
 		return err
 	}
 	elapsed := m.Stop()

@@ -25,6 +25,7 @@ type trainFlags struct {
 	changed []string
 	json    bool
 
+	quarantine cli.QuarantineFlag
 	histograms int64
 	profile    stepsFlag
 }
@@ -68,6 +69,7 @@ result depends on the order of threads are not used.`,
 			return p.train(c.Context(), args[0], &flags)
 		},
 	}
+	flags.quarantine.Add(c, "default: quarantine.ndjson in RUN_DIR")
 	f := c.Flags()
 	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
 	f.Int64Var(&flags.steps, "steps", 0, "end after step `N` instead of the config's train.steps")
@@ -87,7 +89,9 @@ const trainGrace = 30 * time.Second
 func (p *program) train(ctx context.Context, config string, flags *trainFlags) error {
 	settings := deterministic()
 	p.Warm()
-	r, problems, err := run.Open(config, flags.dir, &run.Options{Runtime: p.RuntimeOptions(), Settings: settings})
+	r, problems, err := run.Open(config, flags.dir, &run.Options{
+		Runtime: p.RuntimeOptions(), Settings: settings, Observe: flags.quarantine.Listener(),
+	})
 	if err != nil {
 		return err
 	}
@@ -95,12 +99,14 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	p.SetGrace(trainGrace)
 	told := &reporter{p: p, quiet: flags.json, steps: cmp.Or(flags.steps, r.TrainOptions().Steps)}
 	defer told.stop()
+	flags.quarantine.Use(p.Program, run.Folder(flags.dir).Quarantine(), r.TrainPlan, r.EvaluatePlan)
 	o := &run.TrainOptions{
 		Steps: flags.steps, Init: flags.init, AllowChanged: flags.changed, Histograms: flags.histograms,
 		Profile: flags.profile.steps, Hooks: told.hooks(),
 	}
 	summary, err := r.Train(ctx, o)
 	told.stop()
+	flags.quarantine.Tell(p.Program)
 	if summary == nil {
 		return err
 	}
