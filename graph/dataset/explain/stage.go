@@ -46,7 +46,7 @@ type Argument struct {
 type Measured struct {
 	Datasets   int           `json:"datasets"`             // how many there were; more than one inside functions
 	Elements   int64         `json:"elements"`             // that they produced
-	Time       time.Duration `json:"time_ns"`              // of their threads, without that of the datasets that they read
+	Time       time.Duration `json:"time_ns"`              // of their threads, without that of the datasets that they read; of a function that of its operations, without the wait for a thread
 	Bytes      int64         `json:"bytes"`                // of the elements that they produced
 	Buffered   int64         `json:"buffered"`             // elements that they held at the end
 	Parameters []Parameter   `json:"parameters,omitempty"` // that they run with, such as "parallelism"
