@@ -132,6 +132,21 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// What a dataset says of itself is what TensorFlow writes for its value.
+func TestDebugString(t *testing.T) {
+	load(t)
+	s := newScope(t)
+	variant := myReaderDataset(s, "a.rec").Variant()
+	text, err := graph.NewTensor(s, s.Op1("StringFormat", map[string]any{"template": "of {}", "placeholder": "{}"}, tfbridge.OutputList{variant})).Eval(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	if got, want := fmt.Sprint(text.Value()), "MyReaderDatasetOp::Dataset"; !strings.Contains(got, want) {
+		t.Errorf("got %s, want %q in it", got, want)
+	}
+}
+
 // Eight goroutines that pull one iterator get ten elements in all.
 func TestConcurrentNext(t *testing.T) {
 	load(t)
