@@ -22,6 +22,8 @@ WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
 NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/... ./serving/...
 RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./loaders/diag ./loaders/jsonpos ./internal/install ./internal/terminal ./serving/batching
+# The tests of package ops that run the operations of its templates.
+OPS_ASAN := ^Test(TemplatesPass|Document|DebugString|ConcurrentNext|ErrorPlace|Arguments|Attribute|DerivedDatasets)$$
 FUZZTIME := 20000x
 SOAK := 1h
 # Versions of clang-format break lines in different ways, so one of them decides.
@@ -150,7 +152,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -186,6 +188,12 @@ race-small: native ## the tests of the small packages under the race detector
 asan: runtime ## the binding's tests under the address sanitizer, which finds leaked C memory
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
 		$(WITH_RUNTIME) go test -asan -count=1 ./tfbridge/...
+
+# The templates in C++ of "millrace ops new", and what their tests allocate through them.
+.PHONY: ops-asan
+ops-asan: runtime need-cxx ## the operations that "millrace ops new" writes, under the address sanitizer
+	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
+		$(WITH_RUNTIME) go test -asan -count=1 -run '$(OPS_ASAN)' ./internal/ops
 
 .PHONY: stress
 stress: native ## the tests with a collection before each use of a C pointer

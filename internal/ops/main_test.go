@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 // the folder of all. They are compiled when a template has changed, which takes a
 // quarter of a minute.
 const (
-	libraries = "../../build/ops"
+	libraries = "../../build/ops" + variant
 	built     = libraries + "/myreader.so"
 )
 
 // flags are what the templates are compiled with: they must give no warnings.
-var flags = []string{"-Werror"}
+var flags = append([]string{"-Werror"}, sanitize...)
 
 // myReader compiles template dataset once and returns the library's path, and
 // myRecord template record.

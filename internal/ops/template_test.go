@@ -39,7 +39,7 @@ func TestTemplatesPass(t *testing.T) {
 				copyLibrary(t, tt.library, filepath.Join(dir, "myreader.so"))
 			}
 			var said bytes.Buffer
-			o := &TestOptions{Stdout: &said, Stderr: &said, Args: []string{"-vet=off", "-v"}}
+			o := &TestOptions{Stdout: &said, Stderr: &said, Args: append([]string{"-vet=off", "-v"}, goFlags...)}
 			if err := Test(t.Context(), dir, o); err != nil || !bytes.Contains(said.Bytes(), []byte("--- PASS: "+tt.test)) {
 				t.Errorf("the tests of the template: %v\n%s", err, said.Bytes())
 			}
