@@ -153,6 +153,7 @@ func TestWrongTrainOptions(t *testing.T) {
 		"a number of steps":               {estimator.TrainOptions{LogEvery: -1}, nil},
 		"number of steps or checkpoints":  {estimator.TrainOptions{CheckpointEvery: -1}, nil},
 		"steps or checkpoints":            {estimator.TrainOptions{EvaluateEvery: -1}, nil},
+		"a time, is negative":             {estimator.TrainOptions{SaveTimeout: -1}, nil},
 		"give both a source":              {estimator.TrainOptions{Evaluate: evaluate}, nil},
 		"TrainOptions.Evaluate":           {estimator.TrainOptions{}, plane(1)},
 		"need an evaluation":              {estimator.TrainOptions{Best: &estimator.Best{Metric: "loss"}}, nil},
