@@ -1,0 +1,183 @@
+package loaders_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"millrace/internal/test/cases"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+	"millrace/loaders/quarantine"
+	"millrace/tfrecord"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// badCases are cases of every type of loader, compressed and not.
+var badCases = []string{
+	"compression-gzip", "cont-gzip", "cont-random-shuffle", "disc-random-own", "disc-zlib",
+	"chunk-gzip", "chunk-rand-003", byNumber,
+}
+
+// byNumber is a case that orders and parts its records by their numbers, which bad
+// records have as well.
+const byNumber = "chunk-shuffle-all"
+
+// addBadRecords adds bad records to the data files of a case, and lets its loader leave
+// them out. It returns how many there are.
+func addBadRecords(t *testing.T, dir string) (bad int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".tfrecords") {
+			bad += addBadTo(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "loader.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&config); err != nil {
+		t.Fatal(err)
+	}
+	config["args"].(map[string]any)["bad_records"] = map[string]any{"skip": bad}
+	if text, err = json.Marshal(config); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return bad
+}
+
+// addBadTo adds two bad records to a data file: behind its first record a copy of that
+// whose data do not match their checksum, and at the end one that does not parse.
+func addBadTo(t *testing.T, path string) (bad int) {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, pack := decompress(t, packed)
+	records := corrupt.Split(plain)
+	if len(records) == 0 || len(records[0]) <= tfrecord.FrameBytes {
+		return 0
+	}
+	records = slices.Insert(records, 1, corrupt.Flip(records[0], 8*13))
+	records = append(records, corrupt.Frame([]byte("\xff\xfe\x00garbage")))
+	if err := os.WriteFile(path, pack(slices.Concat(records...)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return 2
+}
+
+// decompress returns the bytes of a file decompressed, and what compresses them.
+func decompress(t *testing.T, packed []byte) (plain []byte, pack func([]byte) []byte) {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(packed)
+	var err error
+	switch {
+	case bytes.HasPrefix(packed, []byte{0x1f, 0x8b}):
+		r, err = gzip.NewReader(r)
+		pack = corrupt.Gzip
+	case bytes.HasPrefix(packed, []byte{0x78}):
+		r, err = zlib.NewReader(r)
+		pack = corrupt.Zlib
+	default:
+		return packed, func(b []byte) []byte { return b }
+	}
+	if err == nil {
+		plain, err = io.ReadAll(r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain, pack
+}
+
+// openBadCase opens a case's loader with a ledger, natively or not.
+func openBadCase(t *testing.T, dir, ledger string, isNative bool) *loaders.Loader {
+	t.Helper()
+	seed := int64(7)
+	p, problems := loaders.Check(filepath.Join(dir, "loader.json"), &loaders.CheckOptions{Seed: &seed, Quarantine: ledger})
+	if p == nil {
+		t.Fatal(problems)
+	}
+	if !isNative {
+		p.NativeLibrary = ""
+	}
+	return openPlan(t, p)
+}
+
+// Loaders of every type leave bad records out as if they were not there, in compressed
+// files too, and list each one. What is listed can be copied.
+func TestBadRecordsOfEveryType(t *testing.T) {
+	testruntime.Need(t)
+	const most = 40 // batches: some cases have no end
+	for _, name := range badCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, _ := firstTexts(t, openCase(t, cases.Prepare(t, name), true), most, nil)
+			dir := cases.Prepare(t, name)
+			bad := addBadRecords(t, dir)
+			if bad == 0 || len(want) == 0 {
+				t.Fatalf("%d bad records, %d batches", bad, len(want))
+			}
+			if name == byNumber {
+				want = nil // the engines agree, on another order
+			}
+			for _, isNative := range []bool{true, false} {
+				ledger := filepath.Join(t.TempDir(), "ledger")
+				got, _ := firstTexts(t, openBadCase(t, dir, ledger, isNative), most, nil)
+				if want == nil {
+					want = got
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("native %v (-want +got)\n%s", isNative, diff)
+				}
+				checkLedger(t, ledger, bad)
+			}
+		})
+	}
+}
+
+// checkLedger checks that a ledger lists so many bad records of [addBadTo], and that
+// their copies are what was in the files.
+func checkLedger(t *testing.T, ledger string, bad int) {
+	t.Helper()
+	entries, err := quarantine.Read(ledger)
+	if err != nil || len(entries) != bad {
+		t.Fatalf("the ledger has %d entries, want %d (%v)", len(entries), bad, err)
+	}
+	var out bytes.Buffer
+	if n, err := quarantine.Extract(&out, entries); err != nil || n != int64(bad) {
+		t.Fatalf("extracted %d records: %v", n, err)
+	}
+	copies := corrupt.Split(out.Bytes())
+	garbage := 0
+	for _, c := range copies {
+		if bytes.Equal(c, corrupt.Frame([]byte("\xff\xfe\x00garbage"))) {
+			garbage++
+		}
+	}
+	if len(copies) != bad || garbage != bad/2 {
+		t.Errorf("%d copies of bad records, %d of what does not parse, want %d and %d", len(copies), garbage, bad, bad/2)
+	}
+}
