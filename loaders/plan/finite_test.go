@@ -3,6 +3,7 @@ package plan_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"millrace"
@@ -38,6 +39,38 @@ func TestCheckFinite(t *testing.T) {
 			} else if !good && (!errors.As(err, &e) || e.Feature != "x") {
 				t.Errorf("the error names no feature: %v", err)
 			}
+		}
+	}
+}
+
+// So do those among the bytes of raw tensors, in either order of bytes, and the error
+// says which value it is. An infinity read in the wrong order of bytes is a number.
+func TestCheckFiniteOfBytes(t *testing.T) {
+	for _, tt := range []struct {
+		dtype  tfbridge.DataType
+		endian string
+		bytes  string
+		bad    string // how the error begins; "": there is none
+	}{
+		{tfbridge.Float, "little", "\x00\x00\x80\x3f\x00\x00\x80\x7f", "value 1 is"},
+		{tfbridge.Float, "big", "\x7f\xc0\x00\x00\x3f\x80\x00\x00", "value 0 is"},
+		{tfbridge.Float, "big", "\x00\x00\x80\x7f\x3f\x80\x00\x00", ""},
+		{tfbridge.Half, "little", "\xff\x7b\x00\xfc", "value 1 is"},
+		{tfbridge.Bfloat16, "little", "\x80\x7f\x00\x00", "value 0 is"},
+		{tfbridge.Bfloat16, "little", "\x7f\x7f\x00\x7c", ""},
+		{tfbridge.Double, "big", "\x7f\xef\xff\xff\xff\xff\xff\xff\xff\xf0\x00\x00\x00\x00\x00\x00", "value 1 is"},
+		{tfbridge.Complex64, "little", "\x00\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x00\x00\x00\x80\xff", "value 1 is"},
+	} {
+		record := example.Marshal([]example.Named{{Name: "x", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(tt.bytes)}}}})
+		f := &spec.Feature{Name: "x", DType: tt.dtype, Kind: spec.Raw, Endian: tt.endian, Shape: []int64{2}, Finite: true}
+		s := &spec.Spec{Manifest: &spec.Manifest{}, Features: []*spec.Feature{f}, Primaries: []spec.Primary{{From: f, To: "x"}}}
+		err := plan.New(s, nil).CheckRecord(record)
+		var e *millrace.Error
+		switch {
+		case tt.bad == "" && err != nil:
+			t.Errorf("% x of %v, %s endian: %v", tt.bytes, tt.dtype, tt.endian, err)
+		case tt.bad != "" && (!errors.As(err, &e) || e.Feature != "x" || !strings.HasPrefix(e.Msg, tt.bad)):
+			t.Errorf("% x of %v, %s endian: got %v, want %q", tt.bytes, tt.dtype, tt.endian, err, tt.bad)
 		}
 	}
 }
