@@ -1,6 +1,7 @@
 package estimator_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"millrace"
 	"millrace/estimator"
 	"millrace/estimator/checkpoint"
+	"millrace/graph"
 	"millrace/internal/test/leak"
 	"millrace/tfbridge"
 )
@@ -58,11 +60,11 @@ func TestTrainLeavesNoHandle(t *testing.T) {
 // other, also after a training went on.
 func TestMetricsInCheckpoints(t *testing.T) {
 	dir := t.TempDir()
-	for _, steps := range []int64{2, 5} {
+	for _, steps := range []int64{2, 6} {
 		trainLinear(t, 9, dir, &estimator.TrainOptions{Steps: steps, CheckpointEvery: 1, Keep: 9, Evaluate: level(), EvaluateEvery: 2})
 	}
 	evaluated := map[int64][]string{}
-	for step := range int64(5) {
+	for step := range int64(6) {
 		c, err := checkpoint.Load(dir, step+1)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +80,7 @@ func TestMetricsInCheckpoints(t *testing.T) {
 			evaluated[step+1] = slices.Collect(maps.Keys(state.Metrics))
 		}
 	}
-	if got := slices.Sorted(maps.Keys(evaluated)); !slices.Equal(got, []int64{2, 4, 5}) || !slices.Equal(evaluated[4], []string{"level"}) {
+	if got := slices.Sorted(maps.Keys(evaluated)); !slices.Equal(got, []int64{2, 4, 6}) || !slices.Equal(evaluated[4], []string{"level"}) {
 		t.Errorf("metrics %v", evaluated)
 	}
 }
@@ -169,5 +171,33 @@ func TestTrainOfAClosedModel(t *testing.T) {
 	}
 	if r, err := estimator.Train(t.Context(), m, plane(3), t.TempDir(), o); !errors.Is(err, millrace.ErrClosed) || r == nil || r.Steps != 1 {
 		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// A context that ends during an evaluation ends the training with a checkpoint,
+// which is not the best one: nothing was compared.
+func TestTrainCanceledWhileEvaluating(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	values := map[string]graph.Spec{"x": {DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1, 3)}, "label": {DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1, 2)}}
+	held := estimator.FromValues(values, func(yield func(map[string]any, error) bool) {
+		cancel()
+		for yield(map[string]any{"x": [][]float32{{1, 2, 3}}, "label": [][]float32{{1, 2}}}, nil) {
+		}
+	})
+	var saved []estimator.Saved
+	o := &estimator.TrainOptions{Objective: regression(), Evaluate: level(), EvaluateEvery: 1, Best: &estimator.Best{Metric: "level"}}
+	o.Hooks.Saved = func(s *estimator.Saved) error { saved = append(saved, *s); return nil }
+	o.Hooks.Evaluated = func(*estimator.Evaluated) error {
+		t.Error("the evaluation has ended")
+		return nil
+	}
+	m := loadLinear(t)
+	r, err := estimator.TrainAndEvaluate(ctx, m, plane(5), held, t.TempDir(), o)
+	if !errors.Is(err, millrace.ErrCanceled) || r.Reason != estimator.EndedByContext || r.Step != 1 || r.Evaluation != nil {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if len(saved) != 1 || saved[0].Step != 1 || saved[0].Best {
+		t.Errorf("saved %+v", saved)
 	}
 }
