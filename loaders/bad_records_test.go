@@ -269,8 +269,27 @@ func TestDamagedHeader(t *testing.T) {
 				if e := entries[0]; !indexed && e.Offset+e.Length != size {
 					t.Errorf("the rest is said to be %d bytes from %d on, of %d", e.Length, e.Offset, size)
 				}
+				checkExtract(t, entries[0])
 			}
 		}
+	}
+}
+
+// checkExtract checks the copy of a record whose header is damaged: its data, or all that
+// follows in the file.
+func checkExtract(t *testing.T, e quarantine.Entry) {
+	t.Helper()
+	file, err := os.ReadFile(e.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := file[e.Offset:]
+	if !e.RestOfFile {
+		want = want[12 : 12+e.Length]
+	}
+	var out bytes.Buffer
+	if _, err := quarantine.Extract(&out, []quarantine.Entry{e}); err != nil || !bytes.Equal(out.Bytes(), corrupt.Frame(want)) {
+		t.Errorf("the copy of %+v has % x (%v)", e, out.Bytes(), err)
 	}
 }
 
