@@ -87,6 +87,18 @@ func (v *Version) Admit(signature string) error {
 	return nil
 }
 
+// RowsBatcher returns the batcher of a signature if requests may go to it as rows: nil if the
+// signature has no batcher or a loader, or requests of the model are logged.
+func (v *Version) RowsBatcher(signature string) *batching.Batcher {
+	if v.Loader(signature) != nil {
+		return nil
+	}
+	if log, _ := v.requestLog(); log != nil {
+		return nil
+	}
+	return v.batchers[signature]
+}
+
 // Release gives the version back.
 func (v *Version) Release() {
 	v.server.mu.Lock()

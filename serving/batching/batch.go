@@ -20,9 +20,8 @@ type batch struct {
 
 	formed, called, returned, ended time.Time // for traces; called is zero if the model was not
 
-	results [][]*tfbridge.Tensor // of each part
-	err     error
-	errs    []error // of each part, if err was not the fault of all; see blame
+	err  error
+	errs []error // of each part, if err was not the fault of all; see blame
 
 	ctx     context.Context // done when every request has left
 	cancel  context.CancelCauseFunc
@@ -42,7 +41,7 @@ func newBatch(q *queue, waited time.Duration) *batch {
 
 // add adds the next rows of a request.
 func (b *batch) add(r *request, rows int64) {
-	p := &r.first
+	p := &r.room.first
 	if len(r.parts) > 0 {
 		p = &part{}
 	}
@@ -62,7 +61,7 @@ func (b *batch) leave() {
 	}
 }
 
-// run joins the parts, runs the model, and splits the results.
+// run joins the parts, runs the model, and shares the results.
 func (b *batch) run() {
 	began := time.Now()
 	b.size = b.queue.options.allowed(b.rows)
@@ -80,14 +79,14 @@ func (b *batch) info() BatchInfo {
 	}
 }
 
-// compute notes the outputs of each part.
+// compute runs the model and gives each part its outcome.
 func (b *batch) compute() error {
-	inputs, err := b.join()
+	inputs, made, err := b.join()
 	close(b.joined)
 	if err != nil {
 		return err
 	}
-	if len(b.parts) > 1 || inputs[0] != b.parts[0].request.inputs[0] {
+	if made {
 		defer closeAll(inputs)
 	}
 	outputs, err := b.call(inputs)
@@ -101,31 +100,28 @@ func (b *batch) compute() error {
 		closeAll(outputs)
 		return err
 	}
-	if len(b.parts) == 1 && b.size == b.rows {
-		b.results = [][]*tfbridge.Tensor{outputs}
-		return nil
-	}
-	defer closeAll(outputs)
-	b.results, err = split(b.parts, outputs)
-	return err
+	share(b.parts, outputs, b.size)
+	return nil
 }
 
-// join returns the inputs of the batch. Those of a request that is alone are the
-// request's own.
-func (b *batch) join() ([]*tfbridge.Tensor, error) {
-	first := b.parts[0]
-	if len(b.parts) == 1 && first.whole() && b.size == b.rows {
-		return first.request.inputs, nil
+// join returns the inputs of the batch. Unless made is true they are those of the only
+// request, which closes them.
+func (b *batch) join() (inputs []*tfbridge.Tensor, made bool, err error) {
+	first := b.parts[0].request
+	inputs = make([]*tfbridge.Tensor, len(first.inputs))
+	if len(b.parts) == 1 && b.parts[0].whole() && b.size == b.rows && first.inputs[0].isTensor {
+		for i := range inputs {
+			inputs[i] = first.inputs[i].tensor
+		}
+		return inputs, false, nil
 	}
-	inputs := make([]*tfbridge.Tensor, len(first.request.inputs))
 	for i := range inputs {
-		var err error
 		if inputs[i], err = joinRows(b.parts, i, b.size); err != nil {
 			closeAll(inputs)
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return inputs, nil
+	return inputs, true, nil
 }
 
 // call runs the model. A panic becomes an error.
@@ -139,30 +135,4 @@ func (b *batch) call(inputs []*tfbridge.Tensor) (outputs []*tfbridge.Tensor, err
 	outputs, err = b.queue.signature.call(b.ctx, inputs)
 	b.returned = time.Now()
 	return outputs, err
-}
-
-// split returns the rows of the outputs that belong to each part.
-func split(parts []*part, outputs []*tfbridge.Tensor) ([][]*tfbridge.Tensor, error) {
-	all := make([]*tfbridge.Tensor, len(parts)*len(outputs))
-	results := make([][]*tfbridge.Tensor, len(parts))
-	for i := range parts {
-		results[i] = all[i*len(outputs) : (i+1)*len(outputs)]
-	}
-	for j, t := range outputs {
-		shape := t.Shape()
-		row, start := elements(shape[1:]), int64(0)
-		for i, p := range parts {
-			shape[0] = p.rows
-			rows, err := filled(t.DataType(), shape, func(to *tfbridge.Tensor) error {
-				return to.CopyElements(0, t, start*row, p.rows*row)
-			})
-			if err != nil {
-				closeAll(all)
-				return nil, err
-			}
-			results[i][j] = rows
-			start += p.rows
-		}
-	}
-	return results, nil
 }

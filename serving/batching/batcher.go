@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"millrace"
 	"millrace/graph"
@@ -67,18 +66,27 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 	if err != nil {
 		return nil, err
 	}
-	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
+	if err := b.await(ctx, r); err != nil {
 		return nil, err
+	}
+	defer r.drop()
+	return b.answer(r, outputs)
+}
+
+// await has a request computed. If it returns nil, the caller drops the results.
+func (b *Batcher) await(ctx context.Context, r *request) error {
+	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
+		return err
 	}
 	select {
 	case <-r.done:
 	case <-ctx.Done():
 		if b.leave(r) {
-			return nil, millrace.Canceled(ctx, "")
+			return millrace.Canceled(ctx, "")
 		}
 	}
 	r.trace(ctx)
-	return b.answer(r, outputs)
+	return r.err
 }
 
 // Admit returns the error with which Predict would refuse a request of one row now,
@@ -93,13 +101,12 @@ func (b *Batcher) Admit() error {
 // newRequest checks the inputs and returns their request. The caller closes the
 // tensors that were made of Go values.
 func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridge.Tensor, err error) {
-	r = &request{rows: -1, enqueued: time.Now(), done: make(chan struct{})}
-	r.inputs = make([]*tfbridge.Tensor, 0, len(inputs))
 	for name := range inputs {
 		if _, ok := b.signature.infos.Inputs[name]; !ok {
 			return nil, made, b.signature.tensorErrorf(name, "no such input; the signature has %q", b.signature.inputs)
 		}
 	}
+	r = newRequest()
 	for _, name := range b.signature.inputs {
 		value, ok := inputs[name]
 		if !ok {
@@ -112,16 +119,29 @@ func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridg
 			}
 			made = append(made, t)
 		}
-		if err := b.signature.checkInput(r, name, t); err != nil {
+		if err := b.addInput(r, name, tensorOperand(t)); err != nil {
 			return nil, made, err
 		}
-		r.inputs = append(r.inputs, t)
 	}
+	return r, made, b.checkRows(r)
+}
+
+// addInput adds the next input to a request.
+func (b *Batcher) addInput(r *request, name string, o operand) error {
+	if err := b.signature.checkInput(r, name, &o); err != nil {
+		return err
+	}
+	r.inputs = append(r.inputs, o)
+	r.key = appendKey(r.key, &o, b.options.PadVariableLengthInputs)
+	return nil
+}
+
+// checkRows returns an error if a request has more rows than a batch.
+func (b *Batcher) checkRows(r *request) error {
 	if most := int64(b.options.MaxBatchSize); r.rows > most {
-		return nil, made, b.signature.errorf("the request has %d rows, a batch has at most %d (max_batch_size)", r.rows, most)
+		return b.signature.errorf("the request has %d rows, a batch has at most %d (max_batch_size)", r.rows, most)
 	}
-	r.key = shapeKey(r.inputs, b.options.PadVariableLengthInputs)
-	return r, made, nil
+	return nil
 }
 
 // leave gives up a request. It reports false if the request is done. When it
@@ -139,20 +159,12 @@ func (b *Batcher) leave(r *request) bool {
 
 // answer returns the results of a request that is done.
 func (b *Batcher) answer(r *request, outputs []string) (map[string]*tfbridge.Tensor, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	defer r.drop()
 	results := make(map[string]*tfbridge.Tensor, len(b.signature.outputs))
 	for i, name := range b.signature.outputs {
 		if len(outputs) > 0 && !slices.Contains(outputs, name) {
 			continue
 		}
-		if len(r.parts) == 1 {
-			results[name], r.parts[0].outputs[i] = r.parts[0].outputs[i], nil
-			continue
-		}
-		t, err := joinParts(r.parts, i)
+		t, err := r.take(i)
 		if err != nil {
 			closeAll(slices.Collect(maps.Values(results)))
 			return nil, b.signature.tensorErrorf(name, "%w", err)

@@ -17,16 +17,14 @@ import (
 // gets. Errors that are about more than the data fail all parts.
 func (b *batch) blame(inputs []*tfbridge.Tensor, err error) {
 	b.errs = make([]error, len(b.parts))
-	b.results = make([][]*tfbridge.Tensor, len(b.parts))
-	b.halve(inputs, span{parts: b.parts, results: b.results, errs: b.errs}, err)
+	b.halve(inputs, span{parts: b.parts, errs: b.errs}, err)
 }
 
 // span is some neighbouring parts of a batch, from the row start on.
 type span struct {
-	parts   []*part
-	results [][]*tfbridge.Tensor
-	errs    []error
-	start   int64
+	parts []*part
+	errs  []error
+	start int64
 }
 
 // halve runs the halves of a span that failed with err.
@@ -38,8 +36,8 @@ func (b *batch) halve(inputs []*tfbridge.Tensor, s span, err error) {
 		return
 	}
 	half := len(s.parts) / 2
-	first := span{s.parts[:half], s.results[:half], s.errs[:half], s.start}
-	second := span{s.parts[half:], s.results[half:], s.errs[half:], s.start + rowsOf(first.parts)}
+	first := span{s.parts[:half], s.errs[:half], s.start}
+	second := span{s.parts[half:], s.errs[half:], s.start + rowsOf(first.parts)}
 	for _, h := range []span{first, second} {
 		if err := b.runSpan(inputs, h); err != nil {
 			b.halve(inputs, h, err)
@@ -63,13 +61,12 @@ func (b *batch) runSpan(inputs []*tfbridge.Tensor, s span) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(outputs)
 	if err := b.queue.signature.checkOutputs(outputs, size); err != nil {
+		closeAll(outputs)
 		return err
 	}
-	results, err := split(s.parts, outputs)
-	copy(s.results, results)
-	return err
+	share(s.parts, outputs, size)
+	return nil
 }
 
 // rowsOf returns how many rows parts have.

@@ -25,7 +25,7 @@ its client is gone, it is computed all the same. Here nothing is decided before
 a thread is free. Requests wait in a queue, and a batch is formed at the last
 moment, of the requests that still wait then:
 
-	Predict ---> group of shape [3] : r1 r4 r5         form     join, Call, split
+	Predict ---> group of shape [3] : r1 r4 r5         form     join, Call, share
 	Predict ---> group of shape [7] : r2 r3   ------> batch ------------------> r1 r4 r5
 	             (one queue for a signature)     when a thread is free
 
@@ -46,8 +46,8 @@ moment, of the requests that still wait then:
     queues, so that a model with many requests does not hold up another.
     Within a queue the group with the oldest request comes first.
 
- 4. The batch is joined, run and split. What fails there, fails the requests of
-    this batch and no others.
+ 4. The batch is joined and run, and each request reads its rows of the outputs (see
+    outcome). What fails there, fails the requests of this batch and no others.
 
 A request whose context ends while it waits leaves its group, and nothing of it
 is computed. If it is in a batch already, Predict returns at once, and the batch

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"millrace"
-	"millrace/tfbridge"
 )
 
 // queue holds the requests of one Batcher that wait. The scheduler's lock guards
@@ -135,11 +134,7 @@ func (q *queue) ended(b *batch) {
 		if b.errs != nil {
 			err = b.errs[i]
 		}
-		var outputs []*tfbridge.Tensor
-		if err == nil {
-			outputs = b.results[i]
-		}
-		q.finish(p, outputs, err)
+		q.finish(p, err)
 	}
 	q.running--
 	q.checkDrained()
@@ -147,10 +142,9 @@ func (q *queue) ended(b *batch) {
 
 // finish notes the end of one part of a request. After an error nothing more of
 // the request is computed.
-func (q *queue) finish(p *part, outputs []*tfbridge.Tensor, err error) {
+func (q *queue) finish(p *part, err error) {
 	r := p.request
 	r.pending--
-	p.outputs = outputs
 	if r.err == nil {
 		r.err = err
 	}

@@ -11,7 +11,7 @@ import (
 // request is a call of Predict. The scheduler's lock guards what changes after it
 // is submitted.
 type request struct {
-	inputs   []*tfbridge.Tensor // in the order of the batcher's names
+	inputs   []operand // in the order of the batcher's names
 	rows     int64
 	key      []byte // equal for requests that can be joined
 	enqueued time.Time
@@ -21,10 +21,23 @@ type request struct {
 	place   *list.Element
 	taken   int64 // rows that are in batches
 	parts   []*part
-	first   part // memory of the first of them
-	pending int  // parts whose batch has not ended
+	pending int // parts whose batch has not ended
 	left    bool
 	err     error
+
+	room struct { // memory for a request with one input and one part, as nearly all are
+		inputs [1]operand
+		parts  [1]*part
+		first  part
+		key    [16]byte
+	}
+}
+
+// newRequest returns a request without inputs.
+func newRequest() *request {
+	r := &request{rows: -1, enqueued: time.Now(), done: make(chan struct{})}
+	r.inputs, r.parts, r.key = r.room.inputs[:0], r.room.parts[:0], r.room.key[:0]
+	return r
 }
 
 // part is the rows of a request in one batch.
@@ -32,7 +45,8 @@ type part struct {
 	request     *request
 	batch       *batch
 	start, rows int64
-	outputs     []*tfbridge.Tensor // in the order of the batch's names
+	outcome     *outcome // nil until the batch has run, or if it failed
+	at          int64    // row of the outcome with which the part begins
 }
 
 // whole reports whether the part is all of its request.
@@ -52,32 +66,26 @@ func (g *group) full() bool { return g.rows >= g.most }
 // head returns the oldest request. A group in a queue is never empty.
 func (g *group) head() *request { return g.requests.Front().Value.(*request) }
 
-// shapeKey returns a key that is equal for inputs that can be joined: with the
-// same dimensions after the first or, if they are padded, as many. What has no
+// appendKey appends to a key, for an input, what is equal for inputs that can be joined: the
+// dimensions after the first or, if inputs are padded, how many there are. What has no
 // element to pad with is not padded.
-func shapeKey(inputs []*tfbridge.Tensor, padded bool) []byte {
-	var room [8]int64
-	key := make([]byte, 0, 32)
-	for _, t := range inputs {
-		shape := t.AppendShape(room[:0])
-		key = binary.AppendUvarint(key, uint64(len(shape)))
-		if padded && t.NumElements() > 0 {
-			key = append(key, 1)
-			continue
-		}
-		key = append(key, 0)
-		for _, n := range shape[1:] {
-			key = binary.AppendUvarint(key, uint64(n)+1)
-		}
+func appendKey(key []byte, o *operand, padded bool) []byte {
+	key = binary.AppendUvarint(key, uint64(len(o.shape)))
+	if padded && elements(o.shape) > 0 {
+		return append(key, 1)
+	}
+	key = append(key, 0)
+	for _, n := range o.shape[1:] {
+		key = binary.AppendUvarint(key, uint64(n)+1)
 	}
 	return key
 }
 
-// drop closes the results.
+// drop gives up the results.
 func (r *request) drop() {
 	for _, p := range r.parts {
-		closeAll(p.outputs)
-		p.outputs = nil
+		p.outcome.release()
+		p.outcome = nil
 	}
 }
 

@@ -3,7 +3,6 @@ package batching
 import (
 	"slices"
 
-	"millrace"
 	"millrace/tfbridge"
 )
 
@@ -12,7 +11,7 @@ import (
 func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	shape := longest(parts, i)
 	shape[0] = size
-	return filled(parts[0].request.inputs[i].DataType(), shape, func(to *tfbridge.Tensor) error {
+	return filled(parts[0].request.inputs[i].dtype, shape, func(to *tfbridge.Tensor) error {
 		at := int64(0) // in rows
 		for _, p := range parts {
 			if err := copyRows(to, at, p, i); err != nil {
@@ -39,10 +38,9 @@ func filled(dt tfbridge.DataType, shape []int64, fill func(to *tfbridge.Tensor) 
 
 // longest returns the shape that holds each of the parts' rows of input i.
 func longest(parts []*part, i int) []int64 {
-	var room [8]int64
-	shape := parts[0].request.inputs[i].Shape()
+	shape := slices.Clone(parts[0].request.inputs[i].shape)
 	for _, p := range parts[1:] {
-		for d, n := range p.request.inputs[i].AppendShape(room[:0]) {
+		for d, n := range p.request.inputs[i].shape {
 			shape[d] = max(shape[d], n)
 		}
 	}
@@ -52,12 +50,12 @@ func longest(parts []*part, i int) []int64 {
 // copyRows copies a part's rows of input i to the rows that begin with row at, and
 // pads them with the tensor's first element.
 func copyRows(to *tfbridge.Tensor, at int64, p *part, i int) error {
-	from := p.request.inputs[i]
-	var room [2][8]int64 // for usual ranks
-	have, want := from.AppendShape(room[0][:0])[1:], to.AppendShape(room[1][:0])[1:]
+	from := &p.request.inputs[i]
+	var room [8]int64 // for usual ranks
+	have, want := from.shape[1:], to.AppendShape(room[:0])[1:]
 	row, wide := elements(have), elements(want)
 	if slices.Equal(have, want) {
-		return to.CopyElements(at*row, from, p.start*row, p.rows*row)
+		return from.copyTo(to, at*row, p.start*row, p.rows*row)
 	}
 	if p.rows == 0 {
 		return nil
@@ -76,8 +74,8 @@ func copyRows(to *tfbridge.Tensor, at int64, p *part, i int) error {
 
 // fill sets n elements of to, beginning with element at, to the first element of
 // from.
-func fill(to *tfbridge.Tensor, at, n int64, from *tfbridge.Tensor) error {
-	if err := to.CopyElements(at, from, 0, 1); err != nil {
+func fill(to *tfbridge.Tensor, at, n int64, from *operand) error {
+	if err := from.copyTo(to, at, 0, 1); err != nil {
 		return err
 	}
 	for done := int64(1); done < n; {
@@ -92,9 +90,9 @@ func fill(to *tfbridge.Tensor, at, n int64, from *tfbridge.Tensor) error {
 
 // copyBlock copies a block of shape have into a block of shape want, whose
 // dimensions are at least as long.
-func copyBlock(to *tfbridge.Tensor, at int64, want []int64, from *tfbridge.Tensor, start int64, have []int64) error {
+func copyBlock(to *tfbridge.Tensor, at int64, want []int64, from *operand, start int64, have []int64) error {
 	if slices.Equal(have[1:], want[1:]) {
-		return to.CopyElements(at, from, start, elements(have))
+		return from.copyTo(to, at, start, elements(have))
 	}
 	wide, row := elements(want[1:]), elements(have[1:])
 	for i := range have[0] {
@@ -103,30 +101,6 @@ func copyBlock(to *tfbridge.Tensor, at int64, want []int64, from *tfbridge.Tenso
 		}
 	}
 	return nil
-}
-
-// joinParts returns output i of a request that was split, in one tensor.
-func joinParts(parts []*part, i int) (*tfbridge.Tensor, error) {
-	shape := parts[0].outputs[i].Shape()
-	shape[0] = 0
-	for _, p := range parts {
-		got := p.outputs[i].Shape()
-		if !slices.Equal(got[1:], shape[1:]) {
-			return nil, millrace.Errorf(millrace.ErrModel, "a request was split, and its parts have results of shape %v and %v", parts[0].outputs[i].Shape(), got)
-		}
-		shape[0] += got[0]
-	}
-	return filled(parts[0].outputs[i].DataType(), shape, func(to *tfbridge.Tensor) error {
-		at := int64(0)
-		for _, p := range parts {
-			n := p.outputs[i].NumElements()
-			if err := to.CopyElements(at, p.outputs[i], 0, n); err != nil {
-				return err
-			}
-			at += n
-		}
-		return nil
-	})
 }
 
 // elements returns the product of dimensions.

@@ -82,23 +82,24 @@ func (s *signature) call(ctx context.Context, inputs []*tfbridge.Tensor) ([]*tfb
 	return outputs, nil
 }
 
-// checkInput compares a tensor with the signature and with the request's others.
-func (s *signature) checkInput(r *request, name string, t *tfbridge.Tensor) error {
-	var room [8]int64
-	info, shape := s.infos.Inputs[name], t.AppendShape(room[:0])
+// checkInput compares an input with the signature and with the request's others.
+func (s *signature) checkInput(r *request, name string, o *operand) error {
+	info := s.infos.Inputs[name]
 	switch {
-	case !t.IsOpen():
+	case o.isTensor && !o.tensor.IsOpen():
 		return s.tensorErrorf(name, "the tensor is nil or closed")
-	case t.DataType() != info.DType:
-		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, t)
-	case !info.Shape.Accepts(shape):
-		return s.tensorErrorf(name, "takes shape %v, got %v", info.Shape, t.Shape())
-	case len(shape) == 0:
+	case o.dtype != info.DType && o.isTensor:
+		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, o.tensor)
+	case o.dtype != info.DType:
+		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, o.dtype)
+	case !info.Shape.Accepts(o.shape):
+		return s.tensorErrorf(name, "takes shape %v, got %v", info.Shape, o.shape)
+	case len(o.shape) == 0:
 		return s.tensorErrorf(name, "the first dimension is the rows of a batch, got a scalar")
-	case r.rows >= 0 && shape[0] != r.rows:
-		return s.tensorErrorf(name, "has %d rows, others have %d", shape[0], r.rows)
+	case r.rows >= 0 && o.shape[0] != r.rows:
+		return s.tensorErrorf(name, "has %d rows, others have %d", o.shape[0], r.rows)
 	}
-	r.rows = shape[0]
+	r.rows = o.shape[0]
 	return nil
 }
 

@@ -4,24 +4,25 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"millrace"
+	"millrace/serving/batching"
 	"millrace/tfbridge"
 )
 
 // appendRows appends the answer by row: {"predictions": [...]}. With one output a
 // row is its value, with more it is an object.
-func appendRows(b []byte, outputs map[string]*tfbridge.Tensor) ([]byte, error) {
+func appendRows(b []byte, outputs []batching.Output) ([]byte, error) {
 	writers, err := writersOf(outputs)
 	if err != nil {
 		return nil, err
 	}
 	rows := int64(-1)
-	for _, w := range writers {
+	for i := range writers {
+		w := &writers[i]
 		switch {
 		case len(w.shape) == 0:
 			return nil, invalid("Tensor name: %s has no shape information: it is a scalar and has no rows; ask by \"inputs\"", w.name)
@@ -42,7 +43,7 @@ func appendRows(b []byte, outputs map[string]*tfbridge.Tensor) ([]byte, error) {
 
 // appendColumns appends the answer by column: {"outputs": ...}. With one output it
 // is its value, with more an object.
-func appendColumns(b []byte, outputs map[string]*tfbridge.Tensor) ([]byte, error) {
+func appendColumns(b []byte, outputs []batching.Output) ([]byte, error) {
 	writers, err := writersOf(outputs)
 	if err != nil {
 		return nil, err
@@ -53,18 +54,18 @@ func appendColumns(b []byte, outputs map[string]*tfbridge.Tensor) ([]byte, error
 }
 
 // appendNamed appends what writers give: by name, unless there is only one.
-func appendNamed(b []byte, writers []*writer, value func([]byte, *writer) []byte) []byte {
+func appendNamed(b []byte, writers []writer, value func([]byte, *writer) []byte) []byte {
 	if len(writers) == 1 {
-		return value(b, writers[0])
+		return value(b, &writers[0])
 	}
 	b = append(b, '{')
-	for i, w := range writers {
+	for i := range writers {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, w.name)
+		b = appendString(b, writers[i].name)
 		b = append(b, ':')
-		b = value(b, w)
+		b = value(b, &writers[i])
 	}
 	return append(b, '}')
 }
@@ -78,27 +79,48 @@ type writer struct {
 	element func(b []byte, i int64) []byte
 }
 
-// writersOf returns the writers of tensors by name.
-func writersOf(outputs map[string]*tfbridge.Tensor) ([]*writer, error) {
-	names := make([]string, 0, 8)
-	for name := range outputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	writers := make([]*writer, 0, len(names))
-	for _, name := range names {
-		w := &writer{name: name}
-		w.shape = outputs[name].AppendShape(w.room[:0])
-		var err error
-		if w.element, err = elementsOf(name, outputs[name]); err != nil {
-			return nil, invalid("output %q: %w", name, err)
-		}
-		writers = append(writers, w)
-	}
-	if len(writers) == 0 {
+// writersOf returns the writers of outputs.
+func writersOf(outputs []batching.Output) ([]writer, error) {
+	if len(outputs) == 0 {
 		return nil, invalid("the signature has no outputs that can be written as JSON")
 	}
+	writers := make([]writer, len(outputs))
+	for i := range outputs {
+		if err := writers[i].init(&outputs[i]); err != nil {
+			return nil, invalid("output %q: %w", outputs[i].Name, err)
+		}
+	}
 	return writers, nil
+}
+
+// init makes w the writer of an output.
+func (w *writer) init(o *batching.Output) (err error) {
+	w.name = o.Name
+	w.shape = o.Tensor.AppendShape(w.room[:0])
+	if len(w.shape) == 0 {
+		w.element, err = elementsOf(o.Name, o.Tensor)
+		return err
+	}
+	row := int64(1)
+	for _, n := range w.shape[1:] {
+		row *= n
+	}
+	w.shape[0] = o.Rows
+	if o.Tensor.DataType() == tfbridge.String { // whose texts are copied, so only those of the rows
+		own, err := tfbridge.AllocateTensor(tfbridge.String, w.shape)
+		if err != nil {
+			return err
+		}
+		defer own.Close()
+		if err := own.CopyElements(0, o.Tensor, o.Start*row, o.Rows*row); err != nil {
+			return err
+		}
+		w.element, err = elementsOf(o.Name, own)
+		return err
+	}
+	w.at = o.Start * row
+	w.element, err = elementsOf(o.Name, o.Tensor)
+	return err
 }
 
 // value appends the next values, nested as the dimensions from dim on say.

@@ -133,11 +133,13 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		tensors, err := r.tensors(infos, &scratch{})
-		if err == nil && len(tensors) != len(infos) {
-			t.Errorf("%q: %d tensors", text, len(tensors))
+		if inputs, err := r.inputs(infos, &scratch{}); err == nil {
+			tensors, err := inputs.tensors()
+			if err == nil && len(tensors) != len(infos) {
+				t.Errorf("%q: %d tensors", text, len(tensors))
+			}
+			closeAll(tensors)
 		}
-		closeAll(tensors)
 		if s := r.found.of("examples"); s != nil && s.peek() == '[' {
 			s.list(func(int) error { _, err := parseFeatures(s, nil); return err })
 		}

@@ -11,6 +11,7 @@ import (
 	"millrace/internal/servingproto"
 	"millrace/internal/tfproto"
 	"millrace/serving"
+	"millrace/serving/batching"
 	"millrace/serving/internal/tensorproto"
 	"millrace/tfbridge"
 )
@@ -40,21 +41,47 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := r.tensors(infos, c.scratch)
-	defer closeAll(tensors)
+	inputs, err := r.inputs(infos, c.scratch)
 	if err != nil {
 		return nil, cmp.Or(r.syntax(), err)
+	}
+	if b := v.RowsBatcher(r.key()); b != nil && inputs.haveBytes() {
+		return c.predictRows(ctx, r, b, inputs)
+	}
+	return c.predictTensors(ctx, r, v, inputs)
+}
+
+// predictRows answers a request whose rows go straight into a batch.
+func (c *call) predictRows(ctx context.Context, r *request, b *batching.Batcher, inputs builders) (body []byte, err error) {
+	var room [2]batching.Rows
+	rows := room[:0]
+	for _, name := range b.InputNames() {
+		rows = append(rows, inputs.of(name).rows())
+	}
+	err = b.PredictRows(ctx, rows, func(outputs []batching.Output) (err error) {
+		body, err = c.answerOf(r, outputs)
+		return err
+	})
+	return body, err
+}
+
+// predictTensors answers a request by tensors of its own.
+func (c *call) predictTensors(ctx context.Context, r *request, v *serving.Version, inputs builders) ([]byte, error) {
+	tensors, err := inputs.tensors()
+	defer closeAll(tensors)
+	if err != nil {
+		return nil, err
 	}
 	outputs, err := r.run(ctx, v, tensors)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll(outputs)
-	return c.answerOf(r, outputs)
+	return c.answerOf(r, outputsOf(outputs))
 }
 
 // answerOf returns the outputs in the format that the request has.
-func (c *call) answerOf(r *request, outputs map[string]*tfbridge.Tensor) (answer []byte, err error) {
+func (c *call) answerOf(r *request, outputs []batching.Output) (answer []byte, err error) {
 	if r.found.of("instances") != nil {
 		answer, err = appendRows(c.scratch.answer[:0], outputs)
 	} else {
@@ -64,6 +91,19 @@ func (c *call) answerOf(r *request, outputs map[string]*tfbridge.Tensor) (answer
 		c.scratch.answer = answer
 	}
 	return answer, err
+}
+
+// outputsOf returns tensors as outputs, by name.
+func outputsOf(tensors map[string]*tfbridge.Tensor) []batching.Output {
+	outputs := make([]batching.Output, 0, len(tensors))
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		o := batching.Output{Name: name, Tensor: tensors[name]}
+		if shape := o.Tensor.Shape(); len(shape) > 0 {
+			o.Rows = shape[0]
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs
 }
 
 // predictExamples answers a request of Examples to a signature with a loader.
@@ -86,7 +126,7 @@ func (r *request) predictExamples(ctx context.Context, v *serving.Version) ([]by
 		return nil, err
 	}
 	defer closeAll(outputs)
-	return appendRows(nil, outputs)
+	return appendRows(nil, outputsOf(outputs))
 }
 
 // run runs the signature that the request names, and logs the request. The caller
@@ -125,13 +165,6 @@ func protos(tensors map[string]*tfbridge.Tensor) map[string]*tfproto.TensorProto
 		all[name] = p
 	}
 	return all
-}
-
-// closeAll closes tensors.
-func closeAll(tensors map[string]*tfbridge.Tensor) {
-	for _, t := range tensors {
-		t.Close()
-	}
 }
 
 // request is the body of a request: an object whose values are not yet looked at.
@@ -222,151 +255,3 @@ func (r *request) inputInfos(v *serving.Version) (map[string]tfbridge.TensorInfo
 	}
 	return sig.Inputs, nil
 }
-
-// tensors returns the inputs of the request. The caller closes them, also those
-// that come with an error.
-func (r *request) tensors(infos map[string]tfbridge.TensorInfo, m *scratch) (map[string]*tfbridge.Tensor, error) {
-	instances, inputs := r.found.of("instances"), r.found.of("inputs")
-	switch {
-	case (instances == nil) == (inputs == nil):
-		return nil, invalid(`give either "instances", by row, or "inputs", by column`)
-	case inputs != nil:
-		s := *inputs
-		return columns(&s, infos)
-	}
-	s := *instances
-	return rows(&s, infos, m)
-}
-
-// columns returns the tensors of "inputs": an object of them, or the only one.
-func columns(s *scanner, infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
-	builders := map[string]*builder{}
-	if s.peek() != '{' || s.isB64() {
-		name, err := only(infos, "inputs")
-		if err != nil {
-			return nil, err
-		}
-		builders[name] = newBuilder(infos[name].DType)
-		if err := builders[name].add(s, 0); err != nil {
-			return nil, inputError(name, err)
-		}
-		return build(builders)
-	}
-	err := s.object(func(name string) error {
-		info, ok := infos[name]
-		if !ok {
-			_, err := s.skip() // TensorFlow Serving ignores what it has no use for
-			return err
-		}
-		if builders[name] != nil {
-			return s.errorf("'inputs' has input %q twice", name)
-		}
-		builders[name] = newBuilder(info.DType)
-		if err := builders[name].add(s, 0); err != nil {
-			return inputError(name, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for name := range infos {
-		if builders[name] == nil {
-			return nil, invalid("Missing named input: %s in 'inputs' object.", name)
-		}
-	}
-	return build(builders)
-}
-
-// rows returns the tensors of "instances": a list of objects with every input, or
-// of values for the only one.
-func rows(s *scanner, infos map[string]tfbridge.TensorInfo, m *scratch) (map[string]*tfbridge.Tensor, error) {
-	if s.peek() != '[' {
-		return nil, s.errorf("Expecting 'instances' value to be an list/array")
-	}
-	look := *s
-	look.at++
-	objects := look.peek() == '{' && !look.isB64()
-	builders := map[string]*builder{}
-	if !objects {
-		name, err := only(infos, "instances")
-		if err != nil {
-			return nil, err
-		}
-		b := m.builder(newBuilder(infos[name].DType))
-		builders[name] = b
-		if err := b.add(s, 0); err != nil {
-			return nil, inputError(name, err)
-		}
-		m.numbers = b.raw
-		if b.shape[0] == 0 {
-			return nil, s.errorf("Nothing to predict: 'instances' value is an empty array")
-		}
-		return build(builders)
-	}
-	for name, info := range infos {
-		builders[name] = newBuilder(info.DType)
-		builders[name].shape = []int64{-1}
-	}
-	n, err := s.list(func(i int) error { return row(s, i, builders) })
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range builders {
-		b.shape[0] = int64(n)
-	}
-	return build(builders)
-}
-
-// row takes one instance, an object.
-func row(s *scanner, i int, builders map[string]*builder) error {
-	if s.peek() != '{' || s.isB64() {
-		return s.errorf("Expecting object but got %s at item %d of input list", s.shown(), i)
-	}
-	seen := map[string]bool{}
-	err := s.object(func(name string) error {
-		b := builders[name]
-		switch {
-		case b == nil:
-			return s.errorf("instance %d: there is no input %q", i, name)
-		case seen[name]:
-			return s.errorf("instance %d has input %q twice", i, name)
-		}
-		seen[name] = true
-		if err := b.add(s, 1); err != nil {
-			return inputError(name, err)
-		}
-		return nil
-	})
-	if err == nil && len(seen) < len(builders) {
-		err = s.errorf("instance %d: keys must be equal to: %q", i, slices.Sorted(maps.Keys(builders)))
-	}
-	return err
-}
-
-// build returns the tensors of builders, and what was made when one failed.
-func build(builders map[string]*builder) (map[string]*tfbridge.Tensor, error) {
-	tensors := map[string]*tfbridge.Tensor{}
-	for name, b := range builders {
-		t, err := b.tensor()
-		if err != nil {
-			return tensors, inputError(name, err)
-		}
-		tensors[name] = t
-	}
-	return tensors, nil
-}
-
-// only returns the name of the only input. A request may leave it out.
-func only(infos map[string]tfbridge.TensorInfo, what string) (string, error) {
-	if len(infos) != 1 {
-		return "", invalid("%s is a plain value/list, but expecting an object as the signature has the inputs %q", what, slices.Sorted(maps.Keys(infos)))
-	}
-	for name := range infos {
-		return name, nil
-	}
-	return "", nil
-}
-
-// inputError returns an error about an input.
-func inputError(name string, err error) error { return invalid("input %q: %w", name, err) }

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/serving/batching"
 	"millrace/tfbridge"
 )
 
 // builder makes a tensor of nested lists. The first value decides how deep lists
 // nest, and the first list of each depth how long they are.
 type builder struct {
+	name  string // of the input
 	dtype tfbridge.DataType
 	shape []int64 // -1 where no list has ended yet
 	rank  int     // -1 until it is known
@@ -67,6 +69,12 @@ func (b *builder) close(s *scanner, level, n int) error {
 		return s.errorf("lists at depth %d differ in length: %d and %d", level, b.shape[level], n)
 	}
 	return nil
+}
+
+// rows returns the elements, which are numbers or bools. They are valid as long as the
+// memory of the request.
+func (b *builder) rows() batching.Rows {
+	return batching.Rows{DType: b.dtype, Shape: b.shape[:max(b.rank, 0)], Bytes: b.raw}
 }
 
 // tensor returns the tensor. The caller closes it.

@@ -1,0 +1,55 @@
+package batching
+
+import (
+	"millrace"
+	"millrace/dtype"
+	"millrace/tfbridge"
+)
+
+// Rows are rows of a tensor of numbers or bools in Go memory.
+type Rows struct {
+	DType tfbridge.DataType
+	Shape []int64 // the first dimension is the number of rows
+	Bytes []byte  // the elements in row-major order and the machine's byte order; a bool is 0 or 1
+}
+
+// operand is an input of a request: a tensor, or rows in Go memory.
+type operand struct {
+	isTensor bool
+	tensor   *tfbridge.Tensor
+	bytes    []byte // if it is no tensor
+	dtype    tfbridge.DataType
+	shape    []int64
+}
+
+// tensorOperand returns the operand of a tensor, which may be nil.
+func tensorOperand(t *tfbridge.Tensor) operand {
+	return operand{isTensor: true, tensor: t, dtype: t.DataType(), shape: t.Shape()}
+}
+
+// operand returns the operand of rows. The error says what is wrong with them.
+func (r *Rows) operand() (operand, error) {
+	if r.DType.Size() == 0 {
+		return operand{}, millrace.Errorf(millrace.ErrSchema, "elements of type %v have no bytes", r.DType)
+	}
+	_, size, err := dtype.ByteSize(r.DType, r.Shape)
+	if err == nil && size != int64(len(r.Bytes)) {
+		err = millrace.Errorf(millrace.ErrSchema, "shape %v of %v needs %d bytes, got %d", r.Shape, r.DType, size, len(r.Bytes))
+	}
+	return operand{bytes: r.Bytes, dtype: r.DType, shape: r.Shape}, err
+}
+
+// copyTo copies n elements, beginning with element start, over the elements of a
+// tensor that begin with element at.
+func (o *operand) copyTo(to *tfbridge.Tensor, at, start, n int64) error {
+	if o.isTensor {
+		return to.CopyElements(at, o.tensor, start, n)
+	}
+	all, err := to.Bytes()
+	if err != nil {
+		return err
+	}
+	size := int64(o.dtype.Size())
+	copy(all[at*size:], o.bytes[start*size:(start+n)*size])
+	return nil
+}
