@@ -193,7 +193,7 @@ func TestOverload(t *testing.T) {
 		answers = append(answers, ask(t.Context(), b, []float32{float32(i)}))
 	}
 	waitFor(b, 4)
-	if a := <-ask(t.Context(), b, []float32{5}); !errors.Is(a.err, millrace.ErrOverloaded) {
+	if a := <-ask(t.Context(), b, []float32{5}); !errors.Is(a.err, millrace.ErrOverloaded) || !strings.Contains(a.err.Error(), "4 rows wait, 4 are allowed") {
 		t.Errorf("the fifth row that waits: %v", a)
 	}
 	if err := b.Admit(); !errors.Is(err, millrace.ErrOverloaded) {

@@ -16,6 +16,8 @@ type queue struct {
 	waiting   int               // requests
 	rows      int64             // of the requests that wait
 	running   int               // batches
+	refused   *millrace.Error   // what admit returned last
+	refusedAt int64             // with how many rows
 	inRing    bool
 	closed    bool
 	drained   chan struct{} // closed when the queue is closed and nothing waits or runs
@@ -42,12 +44,18 @@ func (q *queue) add(r *request) error {
 	return nil
 }
 
-// admit returns an error if there is no room for so many rows.
+// admit returns an error if there is no room for so many rows. While as many rows wait it is
+// the same one: a queue that is full refuses thousands of requests a second.
 func (q *queue) admit(rows int64) error {
-	if most := int64(q.options.MaxEnqueuedBatches) * int64(q.options.MaxBatchSize); q.rows+rows > most {
-		return millrace.Errorf(millrace.ErrOverloaded, "the queue of batches is full: requests with %d rows wait, %d are allowed; try again later", q.rows, most)
+	most := int64(q.options.MaxEnqueuedBatches) * int64(q.options.MaxBatchSize)
+	if q.rows+rows <= most {
+		return nil
 	}
-	return nil
+	if q.refused == nil || q.refusedAt != q.rows {
+		q.refusedAt = q.rows
+		q.refused = millrace.Errorf(millrace.ErrOverloaded, "the queue of batches is full: requests with %d rows wait, %d are allowed; try again later", q.rows, most)
+	}
+	return q.refused
 }
 
 // ready returns the oldest group that is ready for a batch. If none is, it returns nil,

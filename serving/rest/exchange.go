@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 )
@@ -21,9 +22,9 @@ type exchange interface {
 	// body returns the body as the client sent it, and its length, which is negative if
 	// the client does not tell.
 	body() (io.Reader, int64)
-	// watch has cancel called when the client closes the connection. It returns a
-	// function that ends that.
-	watch(cancel context.CancelFunc) (stop func())
+	// limit returns a context for the work on a request that began at a time. It ends after
+	// timeout, when the client closes the connection, or when end is called.
+	limit(ctx context.Context, began time.Time, timeout time.Duration) (limited context.Context, end func())
 	// send sends the answer. It may keep the body until the exchange is over if keep is
 	// true, and copies it otherwise.
 	send(a *answer) error
@@ -61,8 +62,10 @@ func (x *netExchange) carrier() propagation.TextMapCarrier {
 	return propagation.HeaderCarrier(x.request.Header)
 }
 
-// watch does nothing: net/http cancels the request's own context.
-func (*netExchange) watch(context.CancelFunc) func() { return func() {} }
+// limit leaves the connection to net/http, which cancels the request's own context.
+func (*netExchange) limit(ctx context.Context, began time.Time, timeout time.Duration) (context.Context, func()) {
+	return context.WithDeadline(ctx, began.Add(timeout))
+}
 
 func (x *netExchange) send(a *answer) error {
 	h := x.writer.Header()

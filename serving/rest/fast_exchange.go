@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/propagation"
@@ -39,8 +40,10 @@ func (x *fastExchange) body() (io.Reader, int64) {
 	return bytes.NewReader(nil), 0
 }
 
-func (x *fastExchange) watch(cancel context.CancelFunc) func() {
-	return x.watcher.add(x.Conn(), cancel)
+// limit leaves the timeout, which is that of the server, to the watcher.
+func (x *fastExchange) limit(ctx context.Context, began time.Time, _ time.Duration) (context.Context, func()) {
+	w := x.watcher.add(ctx, x.Conn(), began)
+	return w, w.end
 }
 
 // varyKey and varyValue are a header in the form that fasthttp takes as it is.

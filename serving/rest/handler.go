@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -49,7 +50,8 @@ type Request struct {
 type handler struct {
 	server  *serving.Server
 	options Options
-	scratch sync.Pool // of *scratch
+	scratch sync.Pool               // of *scratch
+	refused atomic.Pointer[failure] // of the last overload
 }
 
 // NewHandler returns a handler of the paths below /v1, for a server of net/http. Many
@@ -80,15 +82,15 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 	if h.options.Tracer != nil {
 		ctx, span = tracing.Begin(ctx, h.options.Tracer, x.carrier(), "HTTP "+x.method())
 	}
-	call := &call{handler: h, exchange: x, ctx: ctx, scratch: h.getScratch()}
+	call := &call{handler: h, exchange: x, ctx: ctx, began: began, scratch: h.getScratch()}
 	body, err := call.answer()
-	call.reply(body, err)
+	code := call.reply(body, err)
 	h.putScratch(call.scratch)
 	if span != nil {
 		call.endSpan(span, err)
 	}
 	if h.options.OnRequest != nil {
-		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.does, Code: serving.CodeOf(err), Took: time.Since(began)})
+		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.does, Code: code, Took: time.Since(began)})
 	}
 }
 
@@ -97,6 +99,7 @@ type call struct {
 	*handler
 	exchange
 	ctx     context.Context // of the request, with its span
+	began   time.Time
 	spec    serving.ModelSpec
 	does    string // "predict" and so on; see [Request]
 	scratch *scratch
@@ -129,9 +132,8 @@ func (c *call) answer() (body []byte, err error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.options.Timeout)
-	defer cancel()
-	defer c.watch(cancel)()
+	ctx, end := c.limit(c.ctx, c.began, c.options.Timeout)
+	defer end()
 	switch c.does {
 	case "predict":
 		return c.predict(ctx)
@@ -204,18 +206,42 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// reply sends the answer, or the error.
-func (c *call) reply(body []byte, err error) {
-	status := statusOf(err)
+// reply sends the answer, or the error, and returns the code of the error.
+func (c *call) reply(body []byte, err error) tfbridge.Code {
+	r := failure{body: body, status: http.StatusOK}
 	if err != nil {
-		body = appendError(nil, err)
+		r = c.failureOf(err)
 	}
-	if status == http.StatusInternalServerError {
+	if r.status == http.StatusInternalServerError {
 		c.options.Logger.ErrorContext(c.ctx, c.does, slog.String("model", c.spec.Name), slog.String("error", err.Error()))
 	}
-	if err := c.respond(status, body); err != nil {
+	if err := c.respond(r.status, r.body); err != nil {
 		c.options.Logger.Debug("reply", slog.String("error", err.Error())) // the client has closed the connection
 	}
+	return r.code
+}
+
+// failure is the answer to an error.
+type failure struct {
+	err    error
+	code   tfbridge.Code
+	status int
+	body   []byte
+}
+
+// failureOf returns the answer to an error. Of an overloaded server nearly all errors are the
+// same one, so the last one's answer is kept.
+func (h *handler) failureOf(err error) failure {
+	known, overloaded := err.(*millrace.Error)
+	overloaded = overloaded && known.Class == millrace.ErrOverloaded
+	if last := h.refused.Load(); overloaded && last != nil && last.err == err {
+		return *last
+	}
+	r := failure{err: err, code: serving.CodeOf(err), status: statusOf(err), body: appendError(nil, err)}
+	if overloaded {
+		h.refused.Store(&r)
+	}
+	return r
 }
 
 // appendError appends the body of an error.

@@ -270,13 +270,25 @@ func digits(text []byte, i int) int {
 	return i
 }
 
+// stops are the bytes at which jump does not go on at once.
+var stops = func() (stops [256]bool) {
+	for _, c := range `[]{}"` {
+		stops[c] = true
+	}
+	return stops
+}()
+
 // jump goes to the end of a list or object and looks at nothing in it but brackets
 // and strings: whoever takes the value later finds out what is wrong with it. It
 // reports false, and stays, if there is no list or object, or no end.
 func (s *scanner) jump() bool {
 	depth := 0
 	for i := s.at; i < len(s.text); i++ {
-		switch s.text[i] {
+		c := s.text[i]
+		if depth > 0 && !stops[c] {
+			continue
+		}
+		switch c {
 		case '[', '{':
 			depth++
 		case ']', '}':

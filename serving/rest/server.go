@@ -35,7 +35,7 @@ type ServerOptions struct {
 type Server struct {
 	handler *handler
 	other   fasthttp.RequestHandler
-	watcher watcher
+	watcher *watcher
 	web     fasthttp.Server
 
 	mu          sync.Mutex // guards what follows
@@ -62,6 +62,7 @@ func NewServer(s *serving.Server, o *ServerOptions) *Server {
 		w.other = fasthttpadaptor.NewFastHTTPHandler(o.Other)
 	}
 	timeout := w.handler.options.Timeout
+	w.watcher = newWatcher(timeout)
 	w.web = fasthttp.Server{
 		Handler: w.answer, ErrorHandler: refuse, ConnState: w.note,
 		Logger:      slog.NewLogLogger(w.handler.options.Logger.Handler(), slog.LevelDebug),
@@ -130,7 +131,7 @@ func (s *Server) note(c net.Conn, state fasthttp.ConnState) {
 // answer answers a request.
 func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	if _, below := cutPrefix(string(ctx.RequestURI()), "/v1/"); below {
-		s.handler.serve(context.Background(), &fastExchange{ctx, &s.watcher})
+		s.handler.serve(context.Background(), &fastExchange{ctx, s.watcher})
 		return
 	}
 	defer func() {

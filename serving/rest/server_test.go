@@ -122,7 +122,7 @@ func TestShutdownGivesUp(t *testing.T) {
 	}()
 	for waiting := true; waiting; {
 		web.watcher.mu.Lock()
-		waiting = web.watcher.requests.Len() == 0
+		waiting = web.watcher.oldest == nil
 		web.watcher.mu.Unlock()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -234,4 +234,22 @@ func FuzzConnection(f *testing.F) {
 			t.Errorf("%q: afterwards %d %s", text, status, got)
 		}
 	})
+}
+
+// The answer to an overload is kept for the same error, and for no other.
+func TestFailuresKept(t *testing.T) {
+	h := newHandler(nil, nil)
+	full := millrace.Errorf(millrace.ErrOverloaded, "64 rows wait")
+	for _, tt := range []struct {
+		err    error
+		status int
+		body   string
+	}{
+		{full, 503, "64 rows wait"}, {full, 503, "64 rows wait"}, {millrace.Errorf(millrace.ErrOverloaded, "63 rows wait"), 503, "63 rows wait"},
+		{millrace.Errorf(millrace.ErrModel, "no"), 400, "no"}, {full, 503, "64 rows wait"},
+	} {
+		if got := h.failureOf(tt.err); got.status != tt.status || string(got.body) != `{"error":"`+tt.body+"\"}\n" || got.code != serving.CodeOf(tt.err) {
+			t.Errorf("%v: got %+v, %s", tt.err, got, got.body)
+		}
+	}
 }

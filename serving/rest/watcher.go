@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"container/list"
 	"context"
 	"net"
 	"sync"
@@ -9,7 +8,7 @@ import (
 )
 
 /*
-How a client that has gone is noticed
+How it is noticed that a client has gone, or its time is over
 
 A request whose client closed the connection should leave its batch. net/http finds
 that out with a goroutine for each request, which waits for the next byte of the
@@ -17,71 +16,132 @@ connection: two changes of goroutine and two system calls for every request, of 
 few ever wait long. fasthttp leaves it to its user.
 
 Here the requests in flight stand in a list, the oldest first. While there are any,
-the watcher looks every watchInterval at those that are at least as old, and asks the
+the watcher looks every interval at those that are at least as old, and asks the
 kernel for the next byte of their connections without taking it. The end of the
-stream, or an error, cancels the request. A request that is answered sooner pays
-for its place in the list alone.
+stream, or an error, cancels the request, and so does its deadline: a timer of its own costs a
+request more than its place in the list. A request that is answered sooner pays for
+that place alone.
+
+	oldest                                     newest
+	[ 71 ms ] <-> [ 55 ms ] <-> [ 20 ms ] <-> [ 1 ms ]      interval: 50 ms
+	  looked at     looked at     too young to look at
+
+What stands in the list is the context of the request.
 */
 
-// watchInterval is how often the watcher looks, and how old a request must be.
-const watchInterval = 50 * time.Millisecond
+// watchInterval is how often a watcher looks, and how old a request must be. If requests have
+// less time than watchParts times that, it is the time by watchParts.
+const watchInterval, watchParts = 50 * time.Millisecond, 10
 
-// watcher cancels the requests whose clients have closed their connection. The zero
-// value is ready for use. Many goroutines may use it.
+// watcher cancels the requests whose clients have closed their connection or whose time
+// is over. Many goroutines may use it.
 type watcher struct {
-	mu       sync.Mutex // guards what follows
-	requests list.List  // of *watched, the oldest first
-	timer    *time.Timer
-	ticking  bool
+	timeout, interval time.Duration
+
+	mu             sync.Mutex // guards what follows, and the places in the list
+	oldest, newest *watched
+	timer          *time.Timer
+	ticking        bool
 }
 
-// watched is a request in flight.
+// newWatcher returns a watcher of requests that may take a time.
+func newWatcher(timeout time.Duration) *watcher {
+	return &watcher{timeout: timeout, interval: max(min(watchInterval, timeout/watchParts), time.Millisecond)}
+}
+
+// watched is the context of a request in flight. Its deadline is noticed one interval late at
+// most.
 type watched struct {
-	conn   net.Conn
-	since  time.Time
-	cancel context.CancelFunc
+	context.Context // with the values of the request
+	watcher         *watcher
+	conn            net.Conn
+	since           time.Time
+	done            chan struct{}
+
+	older, newer *watched // in the watcher's list
+	err          error    // the watcher's lock guards it
 }
 
-// add watches a request, until the function that it returns is called.
-func (w *watcher) add(conn net.Conn, cancel context.CancelFunc) (remove func()) {
+// add returns the context of a request. The caller ends it.
+func (w *watcher) add(ctx context.Context, conn net.Conn, now time.Time) *watched {
+	r := &watched{Context: ctx, watcher: w, conn: conn, since: now, done: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := w.requests.PushBack(&watched{conn: conn, since: time.Now(), cancel: cancel})
+	if r.older = w.newest; r.older != nil {
+		r.older.newer = r
+	} else {
+		w.oldest = r
+	}
+	w.newest = r
 	if !w.ticking {
 		w.ticking = true
 		w.tick()
 	}
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.requests.Remove(e)
+	return r
+}
+
+// end takes a request out of the list and ends its context.
+func (r *watched) end() {
+	w := r.watcher
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.older != nil {
+		r.older.newer = r.newer
+	} else {
+		w.oldest = r.newer
+	}
+	if r.newer != nil {
+		r.newer.older = r.older
+	} else {
+		w.newest = r.older
+	}
+	r.cancel(context.Canceled)
+}
+
+// cancel ends the context, unless it has ended. The caller holds the lock.
+func (r *watched) cancel(err error) {
+	if r.err == nil {
+		r.err = err
+		close(r.done)
 	}
 }
 
-// tick has look called after watchInterval. The caller holds the lock.
+// Deadline returns when the context ends by itself.
+func (r *watched) Deadline() (time.Time, bool) { return r.since.Add(r.watcher.timeout), true }
+
+// Done is closed when the context ends.
+func (r *watched) Done() <-chan struct{} { return r.done }
+
+// Err returns why the context has ended, nil if it has not.
+func (r *watched) Err() error {
+	r.watcher.mu.Lock()
+	defer r.watcher.mu.Unlock()
+	return r.err
+}
+
+// tick has look called after an interval. The caller holds the lock.
 func (w *watcher) tick() {
 	if w.timer == nil {
-		w.timer = time.AfterFunc(watchInterval, w.look)
+		w.timer = time.AfterFunc(w.interval, w.look)
 	} else {
-		w.timer.Reset(watchInterval)
+		w.timer.Reset(w.interval)
 	}
 }
 
-// look cancels the requests that are old enough and whose clients have gone.
+// look cancels the requests that are old enough and whose clients have gone or whose time is over.
 func (w *watcher) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	for e := w.requests.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*watched)
-		if now.Sub(r.since) < watchInterval {
-			break
-		}
-		if closedByPeer(r.conn) {
-			r.cancel()
+	for r := w.oldest; r != nil && now.Sub(r.since) >= w.interval; r = r.newer {
+		switch {
+		case now.Sub(r.since) >= w.timeout:
+			r.cancel(context.DeadlineExceeded)
+		case closedByPeer(r.conn):
+			r.cancel(context.Canceled)
 		}
 	}
-	if w.ticking = w.requests.Len() > 0; w.ticking {
+	if w.ticking = w.oldest != nil; w.ticking {
 		w.tick()
 	}
 }
@@ -90,7 +150,7 @@ func (w *watcher) look() {
 func (w *watcher) cancelAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for e := w.requests.Front(); e != nil; e = e.Next() {
-		e.Value.(*watched).cancel()
+	for r := w.oldest; r != nil; r = r.newer {
+		r.cancel(context.Canceled)
 	}
 }
