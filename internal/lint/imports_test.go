@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"loaders/build"},
 	{"loaders/run"},
 	{"loaders"},
-	{"internal/output", "internal/inspect", "internal/convert", "internal/doctor", "internal/ops"},
+	{"internal/output", "internal/inspect", "internal/mixing", "internal/convert", "internal/doctor", "internal/ops"},
 	{"estimator"},
 	{"serving"},
 	{"internal/report"},

@@ -1,5 +1,5 @@
 // Package datasets is the commands that check, describe and read datasets: check, plan,
-// inspect, index, convert, dump, bench, schema and quarantine.
+// inspect, index, convert, dump, bench, shuffle, schema and quarantine.
 package datasets
 
 import (
@@ -19,6 +19,7 @@ func Commands(c *cli.Program) []*cobra.Command {
 		p.convertCommand(),
 		p.dumpCommand(),
 		p.benchCommand(),
+		p.shuffleCommand(),
 		p.schemaCommand(),
 		p.quarantineCommand(),
 	}
