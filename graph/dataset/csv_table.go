@@ -81,9 +81,9 @@ func MakeCSVDataset(s *graph.Scope, patterns []string, batchSize int64, o *MakeC
 }
 
 // parallelReads returns how many threads read n files at a time: none of their own for
-// one file.
+// one file. n may be [Autotune].
 func parallelReads(n int64) int64 {
-	if n <= 1 {
+	if n == 0 || n == 1 {
 		return 0
 	}
 	return n

@@ -12,6 +12,7 @@ import (
 	"millrace/graph/dataset"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
+	"millrace/tfrecord/example"
 )
 
 // files writes files of such texts to a new directory.
@@ -47,6 +48,31 @@ func ExampleTFRecords() {
 	// Output:
 	// first
 	// second
+}
+
+func ExampleMakeBatchedFeaturesDataset() {
+	var b bytes.Buffer
+	w := tfrecord.NewWriter(&b, tfrecord.None)
+	for id := range int64(3) {
+		record := example.Marshal([]example.Named{{Name: "id", Feature: example.Feature{Kind: example.Int64, Ints: []int64{id}}}})
+		if err := w.Write(record); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+	dir := files(map[string]string{"a.tfrecords": b.String()})
+	defer os.RemoveAll(dir)
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	features := &graph.ExampleFeatures{Dense: []graph.DenseFeature{{Key: "id", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}}
+	d := dataset.MakeBatchedFeaturesDataset(s, []string{filepath.Join(dir, "*.tfrecords")}, 2, features,
+		&dataset.BatchedFeaturesOptions{Epochs: 1, InOrder: true})
+	show[map[string][]int64](d)
+	// Output:
+	// map[id:[0 1]]
+	// map[id:[2]]
 }
 
 func ExampleTextLines() {

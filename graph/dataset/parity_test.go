@@ -212,6 +212,8 @@ func bare(v any) any {
 		return fields
 	case dataset.Sparse[int64]:
 		return map[string]any{"indices": v.Indices, "values": v.Values, "shape": v.Shape}
+	case dataset.Sparse[string]:
+		return map[string]any{"indices": v.Indices, "values": v.Values, "shape": v.Shape}
 	case dataset.Sparse[int32]:
 		return map[string]any{"indices": v.Indices, "values": v.Values, "shape": v.Shape}
 	case dataset.Ragged[int64]:

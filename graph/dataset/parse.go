@@ -1,8 +1,11 @@
 package dataset
 
 import (
+	"cmp"
+	"runtime"
 	"slices"
 
+	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset/internal/limit"
 	"millrace/tfbridge"
@@ -105,4 +108,89 @@ func (d *Dataset) parsedStructure(f *graph.ExampleFeatures) *Structure {
 		fields[p.Key].Splits = splits[i]
 	}
 	return FieldsSpec(fields)
+}
+
+// BatchedFeaturesOptions are the options of [MakeBatchedFeaturesDataset]. Nil and the zero
+// value mean the defaults, which are Python's.
+type BatchedFeaturesOptions struct {
+	// Reader makes the dataset of one file: Examples, scalar strings, or pairs of a key and
+	// an Example. filename is a scalar string. Default: [TFRecords].
+	Reader func(s *graph.Scope, filename tfbridge.Output) *Dataset
+
+	Label          string // the feature that is the second part of each element; "": elements have one part
+	Epochs         int64  // how often to read the files; 0: without end
+	InOrder        bool   // do not shuffle files and records
+	ShuffleBuffer  int64  // records to shuffle among; default 10000
+	Seed, Seed2    int64  // of shuffling, see [ShuffleOptions]
+	PrefetchBuffer int64  // batches to read ahead; default [Autotune]
+	ReaderThreads  int64  // files read at a time, whose records come in turns; default 1; [Autotune]
+	ParserThreads  int64  // batches parsed at a time; default 2; [Autotune]
+	Sloppy         bool   // with ReaderThreads: hand records out as they are ready
+	DropFinalBatch bool   // leave out a last batch of fewer records
+}
+
+// MakeBatchedFeaturesDataset returns batches of the features of Examples, as Python's
+// make_batched_features_dataset does: fields by the keys of the features, or with Label a
+// tuple of the fields and the label. [Dataset.ParseExample] says what the fields are.
+// patterns are as for [Files], which looks the files up. Files and records are shuffled,
+// and the records come without end, unless the options say otherwise.
+//
+// It wraps MatchingFiles, InterleaveDataset, ShuffleDatasetV3, RepeatDataset,
+// BatchDatasetV2, ParseExampleDatasetV2 and PrefetchDataset.
+func MakeBatchedFeaturesDataset(s *graph.Scope, patterns []string, batchSize int64, features *graph.ExampleFeatures, o *BatchedFeaturesOptions) *Dataset {
+	const what = "MakeBatchedFeaturesDataset"
+	if o == nil {
+		o = &BatchedFeaturesOptions{}
+	}
+	s.UpdateErr(what, o.check(patterns, features))
+	if s.Err() != nil {
+		return &Dataset{scope: s}
+	}
+	shuffle := &ShuffleOptions{Seed: o.Seed, Seed2: o.Seed2}
+	files := Files(s, s.Const(patterns), &FilesOptions{Shuffle: !o.InOrder, Seed: o.Seed, Seed2: o.Seed2})
+	records := o.read(files)
+	if !o.InOrder {
+		records = records.Shuffle(cmp.Or(o.ShuffleBuffer, 10000), shuffle)
+	}
+	if o.Epochs != 1 {
+		records = records.Repeat(cmp.Or(o.Epochs, -1))
+	}
+	batches := records.Batch(batchSize, o.DropFinalBatch || o.Epochs == 0)
+	parsed := batches.ParseExample(features, &ParseExampleOptions{Parallel: cmp.Or(o.ParserThreads, 2)})
+	return parsed.labelled(o.Label).Prefetch(cmp.Or(o.PrefetchBuffer, Autotune))
+}
+
+// check reports what cannot be carried out.
+func (o *BatchedFeaturesOptions) check(patterns []string, f *graph.ExampleFeatures) error {
+	switch {
+	case len(patterns) == 0:
+		return millrace.Errorf(millrace.ErrModel, "there are no patterns of files")
+	case f == nil:
+		return millrace.Errorf(millrace.ErrModel, "the features are nil")
+	case o.Label != "" && !slices.Contains(ParsedOrder(f), o.Label):
+		return millrace.Errorf(millrace.ErrModel, "the label %q is none of the features %q", o.Label, ParsedOrder(f))
+	case o.Epochs < 0:
+		return millrace.Errorf(millrace.ErrModel, "Epochs is %d, must be at least 0", o.Epochs)
+	}
+	return nil
+}
+
+// read returns the Examples of files. Of pairs of a key and an Example it keeps the
+// Example.
+func (o *BatchedFeaturesOptions) read(files *Dataset) *Dataset {
+	open := o.Reader
+	if open == nil {
+		open = func(s *graph.Scope, filename tfbridge.Output) *Dataset { return TFRecords(s, filename, nil) }
+	}
+	cycle := cmp.Or(o.ReaderThreads, 1)
+	if cycle == Autotune {
+		cycle = int64(runtime.NumCPU())
+	}
+	records := files.Interleave("files", func(s *graph.Scope, args []tfbridge.Output) *Dataset {
+		return open(s, args[0])
+	}, &InterleaveOptions{CycleLength: cycle, Parallel: parallelReads(o.ReaderThreads), Sloppy: o.Sloppy})
+	if specs := records.Specs(); len(specs) == 2 && specs[0].DType == tfbridge.String && specs[1].DType == tfbridge.String {
+		return records.Map("example", func(_ *graph.Scope, pair []tfbridge.Output) []tfbridge.Output { return pair[1:] }, nil)
+	}
+	return records
 }
