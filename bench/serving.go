@@ -31,7 +31,8 @@ const (
 
 // Times of a measurement.
 const (
-	servingWarm, servingTime, servingLatencyTime = time.Second, 4 * time.Second, 5 * time.Second
+	servingWarm, servingTime, servingLatencyTime = time.Second, 4 * time.Second, 2 * time.Second
+	servingLatencyRuns                           = 5 // of which the median counts
 )
 
 // servingKinds are the models.
@@ -136,7 +137,7 @@ func (s *serving) round(ctx context.Context, r *servingRound, model string) erro
 		if r.Batched, err = s.load(ctx, at, l); err != nil {
 			return err
 		}
-		if r.Half, err = s.load(ctx, at, servingLoad{rate: r.Batched.RequestsPerS / 2, warm: servingWarm, duration: servingLatencyTime}); err != nil {
+		if r.Half, err = s.usual(ctx, at, r.Batched.RequestsPerS/2); err != nil {
 			return err
 		}
 		if r.BatchedWithin, err = s.within(ctx, at, r.Batched.RequestsPerS); err != nil {
