@@ -36,7 +36,7 @@ type Report struct {
 	Format  string   `json:"format"`
 	Inputs  []Input  `json:"inputs"`
 	Columns []string `json:"columns"`
-	Classes []string `json:"classes,omitempty"` // of images: the label is the place in this list, from 0
+	Classes []string `json:"classes,omitempty"` // of images and sounds: the label is the place in this list, from 0
 	Rows    int64    `json:"rows"`
 	Shards  []Shard  `json:"shards"`
 	Resumed int64    `json:"-"` // rows that an earlier run had converted
@@ -95,13 +95,16 @@ func (c *conversion) plan(ctx context.Context, args []string) (err error) {
 	if c.inputs, c.format, err = findInputs(args); err != nil {
 		return err
 	}
-	if c.format.classes != nil {
+	if c.format == recordFormat {
+		return c.planRecords(ctx)
+	}
+	if c.format.withClasses != nil {
 		for _, in := range c.inputs {
-			c.classes = append(c.classes, c.format.classes(in.Path))
+			c.classes = append(c.classes, classOf(in.Path))
 		}
 		slices.Sort(c.classes)
 		c.classes = slices.Compact(c.classes)
-		c.format = openImages(c.classes)
+		c.format = c.format.withClasses(c.classes)
 	}
 	if c.Manifest != "" {
 		if err := c.readManifest(); err != nil {
@@ -127,14 +130,29 @@ func (c *conversion) plan(ctx context.Context, args []string) (err error) {
 
 // readManifest reads the manifest that the user gave.
 func (c *conversion) readManifest() error {
-	m, problems := spec.ReadManifest(c.Manifest)
-	if m == nil {
-		return problems
+	m, err := manifestAt(c.Manifest)
+	if err != nil {
+		return err
 	}
 	c.manifest = m
 	columns, err := columnsOf(c.Manifest, m)
 	c.columns = columns
 	return err
+}
+
+// manifestAt reads a manifest. Empty arguments, which reading adds, are left out, so that
+// it is written as it was.
+func manifestAt(path string) (*spec.ManifestConfig, error) {
+	m, problems := spec.ReadManifest(path)
+	if m == nil {
+		return nil, problems
+	}
+	for i := range m.Features {
+		if _, none := m.Features[i].DeserializeArgs.(*spec.NoArgs); none {
+			m.Features[i].DeserializeArgs = nil
+		}
+	}
+	return m, nil
 }
 
 // survey reads all inputs and returns their columns.
@@ -247,8 +265,8 @@ func (c *conversion) write(ctx context.Context) (*Report, error) {
 	if err := w.Cut(); err != nil {
 		return nil, err
 	}
-	for i := range c.columns {
-		report.Columns = append(report.Columns, c.columns[i].Name)
+	for _, f := range c.manifest.Features {
+		report.Columns = append(report.Columns, f.Name)
 	}
 	report.Shards = c.origins(w.Shards())
 	text, err := json.MarshalIndent(report, "", "  ")

@@ -24,8 +24,9 @@ type format struct {
 	// file may lack some.
 	open func(path string, columns []Column) (source, error)
 
-	// classes returns the class of a file; nil: the files have none.
-	classes func(path string) string
+	// withClasses returns the format of files that have these classes; nil: files of
+	// the format have none.
+	withClasses func(classes []string) *format
 }
 
 // survey is what a pass over a file finds.
@@ -53,8 +54,14 @@ type block interface {
 	read(v *values, column, row int) error
 }
 
+// recordBlock is a block whose rows are records already.
+type recordBlock interface {
+	block
+	record(row int) []byte
+}
+
 // formats lists the formats.
-var formats = []*format{csvFormat, tsvFormat, ndjsonFormat, parquetFormat, ipcFormat, imageFormat}
+var formats = []*format{csvFormat, tsvFormat, ndjsonFormat, parquetFormat, ipcFormat, npzFormat, imageFormat, wavFormat, recordFormat}
 
 // extensionList names the formats in a message: ".csv, .tsv, .ndjson".
 func extensionList() string {

@@ -44,7 +44,8 @@ DIR appears when all is converted. After a kill, or SIGINT, the same command
 goes on after the last whole shard.`,
 		Example: `  millrace convert songs.csv --out songs
   millrace convert day1.ndjson day2.ndjson --out days --shards 16 --compression gzip
-  millrace convert prices.csv --out prices --manifest manifest.json`,
+  millrace convert prices.csv --out prices --manifest manifest.json
+  millrace convert songs --out packed --shards 4 --compression gzip`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef(c, "IN is missing: name files, or folders, to convert")
@@ -73,9 +74,15 @@ goes on after the last whole shard.`,
 const convertFormats = `  .parquet, .pq    columns of numbers, bools, texts and byte strings, and lists
                    of these; dates and times become the integer in them
   .arrow, .feather the same, as Arrow IPC files or streams
+  .npz             one record per element of the first dimension; all arrays
+                   have as many
   .jpg, .jpeg, .png, .gif
                    one record per file: image has its bytes, class is the name
                    of its folder, label the number of the class, path the file
+  .wav             one record per file: audio has its samples, sample_rate how
+                   many there are in a second; class, label, path
+  .tfrecords       records stay as they are, and so does the manifest: for other
+                   shards, or another compression
 `
 
 // check refuses flags that make no sense.
