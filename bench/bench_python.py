@@ -6,6 +6,7 @@ fixed settings. The fastest counts. One JSON object goes to stdout.
 
     bench_python.py per_record DATA   parse each Example, then batch
     bench_python.py vectorised DATA   batch, then parse whole batches
+    bench_python.py compressed DATA   the same of gzip files
     bench_python.py predict DATA --model DIR   run a SavedModel's signature as well
     bench_python.py start DATA        one pass: time to first batch, peak memory
     bench_python.py dump DATA         the first batches, in the form of `millrace dump`
@@ -46,6 +47,30 @@ def finish(ds, tuned):
 def records(flags):
     files = sorted(glob.glob(os.path.join(flags.folder, "*.tfrecords")))
     return tf.data.TFRecordDataset(files, buffer_size=READ_BUFFER)
+
+
+def inflated(flags, mixed):
+    """Records of gzip files, in order or, if mixed, of several files in turns."""
+    files = sorted(glob.glob(os.path.join(flags.folder, "*.tfrecords")))
+    threads = os.cpu_count() if mixed else None
+    return tf.data.TFRecordDataset(files, "GZIP", READ_BUFFER, threads)
+
+
+def compressed(flags, names, tuned, mixed):
+    def parse(batch):
+        return tf.io.parse_example(batch, features(names))
+
+    ds = inflated(flags, mixed).batch(flags.batch)
+    return finish(ds.map(parse, num_parallel_calls=settings(tuned)[0]), tuned)
+
+
+def compressed_readers(flags):
+    return {
+        f"{'files in turns' if mixed else 'in order'}, {'autotuned' if tuned else 'fixed'}":
+        read_through(compressed(flags, list(FEATURES), tuned, mixed))
+        for mixed in (False, True)
+        for tuned in (True, False)
+    }
 
 
 def features(names):
@@ -241,6 +266,7 @@ def model(flags):
 MODES = {
     "per_record": lambda f: rates(f, readers(f, [per_record])),
     "vectorised": lambda f: rates(f, readers(f, [vectorised, parse_dataset])),
+    "compressed": lambda f: rates(f, compressed_readers(f)),
     "regrouped": lambda f: rates(f, readers(f, [regrouped])),
     "predict": lambda f: rates(f, predictors(f)),
     "start": start,

@@ -10,6 +10,7 @@
 //	go run ./bench -only training -rounds 1   training alone
 //	go run ./bench -only serving -rounds 1    servers alone, in three minutes
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
+//	go run ./bench -only gzip -rounds 3       compressed files alone
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -43,6 +44,7 @@ const (
 	onlyTraining = "training"
 	onlyServing  = "serving"
 	onlyQueues   = "queues"
+	onlyGzip     = "gzip"
 	onlyChunks   = "chunks" // chunked_sequence against RETURNN; nothing else measures it
 )
 
@@ -57,7 +59,7 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip" or "chunks"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -78,7 +80,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds and -passes must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyServing, onlyQueues:
+	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -86,7 +88,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return q.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q, %q or %q", s.only, onlyTraining, onlyServing, onlyQueues, onlyChunks)
+		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q or %q", s.only, onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
@@ -94,6 +96,13 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	}
 	if s.only == onlyQueues {
 		return runQueues(ctx, s, ways.python, out)
+	}
+	z, err := prepareCompressed(ctx, ways, s)
+	if err != nil {
+		return false, err
+	}
+	if s.only == onlyGzip {
+		return z.run(ctx, s, out)
 	}
 	t, err := prepareTraining(ctx, ways)
 	if err != nil {
@@ -109,11 +118,19 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.only == onlyServing {
 		return v.run(ctx, s, out)
 	}
-	return everything(ctx, s, t, v, out)
+	return everything(ctx, s, &parts{t, v, z}, out)
+}
+
+// parts are what is prepared before everything is measured.
+type parts struct {
+	training   *training
+	serving    *serving
+	compressed *compressed
 }
 
 // everything measures and reports all there is.
-func everything(ctx context.Context, s settings, t *training, v *serving, out io.Writer) (bool, error) {
+func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool, error) {
+	t := p.training
 	if err := sameBatches(ctx, t.sides); err != nil {
 		return false, err
 	}
@@ -128,6 +145,9 @@ func everything(ctx context.Context, s settings, t *training, v *serving, out io
 	defer l.close()
 	rounds, err := repeat(s.rounds, func() (r round, err error) {
 		if r, err = measure(ctx, t.sides); err != nil {
+			return r, err
+		}
+		if r.Compressed, err = p.compressed.measure(ctx); err != nil {
 			return r, err
 		}
 		if r.Sequences, err = q.measure(ctx); err != nil {
@@ -145,7 +165,7 @@ func everything(ctx context.Context, s settings, t *training, v *serving, out io
 		if r.Training, err = t.measure(ctx); err != nil {
 			return r, err
 		}
-		r.Serving, err = v.measure(ctx)
+		r.Serving, err = p.serving.measure(ctx)
 		return r, err
 	})
 	if err != nil {

@@ -28,6 +28,8 @@ type round struct {
 	Start        pythonStart `json:"python_start"`
 	StartPredict pythonStart `json:"python_start_predict"`
 
+	Compressed compressedRound `json:"gzip"`
+
 	Sequences sequenceRound `json:"sequences"`
 	Live      liveRound     `json:"live"`
 	Seq       seqRound      `json:"go_sequences"`

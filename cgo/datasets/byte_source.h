@@ -34,6 +34,10 @@ class ByteSource {
   // CheckEnd makes sure, at the end, that this is the end that the file had
   // when it was opened.
   virtual bool CheckEnd(Fault* fault) = 0;
+
+  // ReadAhead has a source that reads ahead begin with it, up to a number of
+  // bytes. Others do nothing.
+  virtual void ReadAhead(size_t) {}
 };
 
 // OpenSource opens the source of a file's records.

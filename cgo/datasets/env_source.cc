@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ahead_source.h"
 #include "status.h"
 #include "tensorflow/core/platform/env.h"
 
@@ -106,8 +107,11 @@ std::unique_ptr<ByteSource> OpenBytes(const std::string& path, Fault* fault) {
 }  // namespace
 
 OpenSource Opener(Format format) {
-  return [format](const std::string& path, Fault* fault) {
-    return Inflate(OpenBytes(path, fault), format, fault);
+  return [format](const std::string& path,
+                  Fault* fault) -> std::unique_ptr<ByteSource> {
+    auto source = Inflate(OpenBytes(path, fault), format, fault);
+    if (source == nullptr || format == Format::kPlain) return source;
+    return std::make_unique<AheadSource>(std::move(source));
   };
 }
 

@@ -7,7 +7,8 @@
 namespace millrace {
 
 // Opener returns what opens files of a format: local ones by ourselves, those
-// of another scheme than file:// through TensorFlow's file systems.
+// of another scheme than file:// through TensorFlow's file systems. Compressed
+// ones are inflated ahead.
 OpenSource Opener(Format format);
 
 }  // namespace millrace

@@ -21,9 +21,11 @@ namespace {
 using namespace tensorflow;  // NOLINT
 
 constexpr int64_t kCancelEvery = 64;  // records
+constexpr char kThreads[] = "threads";
 
 // Args are the inputs of the op.
 struct Args : FileInputs {
+  int64_t threads = 1;
   int64_t batch_size = 0;
   bool drop_remainder = false;
 };
@@ -64,7 +66,9 @@ class ExampleBatchDataset : public TypedDataset {
     TF_RETURN_IF_ERROR(b->AddScalar(args_.files.epochs, &in[3]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[4]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[5]));
-    return form_.AddNode(b, this, in, args_.Attrs(b), output);
+    auto attrs = args_.Attrs(b);
+    attrs.emplace_back(kThreads, b->BuildAttrValue(args_.threads));
+    return form_.AddNode(b, this, in, std::move(attrs), output);
   }
 
  private:
@@ -80,7 +84,8 @@ class ExampleBatchDataset::Iterator
   explicit Iterator(const Params& params)
       : FileIterator(params),
         walk_(args().files, static_cast<size_t>(args().buffer_bytes),
-              Opener(args().format)),
+              Opener(args().format),
+              args().format == Format::kPlain ? 1 : args().threads),
         batcher_(dataset()->form_.NewBatcher()) {}
 
  protected:
@@ -166,11 +171,13 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
       : DatasetOpKernel(ctx) {
     OP_REQUIRES_OK(ctx, form_.Read(ctx));
     OP_REQUIRES_OK(ctx, ReadFormat(ctx, &format_));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr(kThreads, &threads_));
   }
 
  protected:
   void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
     Args args;
+    args.threads = threads_;
     OP_REQUIRES_OK(ctx, args.ReadFiles(ctx, format_));
     OP_REQUIRES_OK(
         ctx, data::ParseScalarArgument(ctx, kBatchSize, &args.batch_size));
@@ -188,6 +195,7 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
  private:
   BatchForm form_;
   Format format_;
+  int64_t threads_ = 1;
 };
 
 REGISTER_KERNEL_BUILDER(Name("MillraceExampleBatchDataset").Device(DEVICE_CPU),

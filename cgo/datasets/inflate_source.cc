@@ -18,7 +18,8 @@ constexpr int kGzipBits = 15 + 16;
 
 // InflateSource inflates a zlib stream, or the members of a gzip file one after
 // the other. zlib checks their checksums and sizes. Bytes behind the stream
-// that are no further member are a fault.
+// that are no further member are a fault. A fault comes behind all bytes before
+// it, however many are read at a time.
 class InflateSource : public ByteSource {
  public:
   InflateSource(std::unique_ptr<ByteSource> compressed, Format format)
@@ -44,8 +45,9 @@ class InflateSource : public ByteSource {
     const uInt room = stream_.avail_out;
     for (;;) {
       // inflate may hold output back even where all input is used up.
-      if ((stream_.avail_in > 0 || !between_) && !Step(fault)) return false;
-      if (stream_.avail_out != room) break;
+      const bool ok = (stream_.avail_in == 0 && between_) || Step(fault);
+      if (stream_.avail_out != room) break;  // what is wrong stays wrong
+      if (!ok) return false;
       if (stream_.avail_in > 0) continue;
       if (!Refill(fault)) return false;
       if (stream_.avail_in == 0) return AtEnd(fault);

@@ -36,6 +36,8 @@ using namespace tensorflow;  // NOLINT
 
 #define FILE_ATTRS .Attr("compression: {'', 'GZIP', 'ZLIB'} = ''")
 
+#define BATCH_FILE_ATTRS FILE_ATTRS.Attr("threads: int = 1")
+
 // How a computed order goes.
 #define ORDER_ATTRS                              \
   .Attr("shuffling: {'none', 'exact', 'block'}") \
@@ -144,7 +146,7 @@ REGISTER_OP("MillraceExampleBatchDataset")
     .Input("epochs: int64")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
-    .Output("handle: variant") FEATURE_ATTRS FILE_ATTRS OUTPUT_ATTRS
+    .Output("handle: variant") FEATURE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS
     .SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
@@ -153,6 +155,7 @@ Yields batches of the Examples in TFRecord files.
 filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
 epochs: Passes over all files, -1 for no end. Batches cross epochs.
+threads: How many compressed files are inflated at the same time.
 )doc",
                       kFeatureDoc));
 
@@ -164,7 +167,7 @@ REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
     .Input("fills: Tfills")
-    .Output("handle: variant") SEQUENCE_ATTRS FILE_ATTRS OUTPUT_ATTRS
+    .Output("handle: variant") SEQUENCE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS
     .SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
@@ -173,6 +176,7 @@ Yields batches of the records with lists in TFRecord files.
 filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
 epochs: Passes over all files, -1 for no end. Batches cross epochs.
+threads: How many compressed files are inflated at the same time.
 fills: What to pad each padded component with.
 )doc",
                       kSequenceDoc));

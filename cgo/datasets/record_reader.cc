@@ -29,8 +29,15 @@ void RecordReader::Close() {
 bool RecordReader::Open(const std::string& path, int64_t offset,
                         int64_t ordinal, Fault* fault) {
   Close();
+  return Open(open_(path, fault), path, offset, ordinal, fault);
+}
+
+bool RecordReader::Open(std::unique_ptr<ByteSource> source,
+                        const std::string& path, int64_t offset,
+                        int64_t ordinal, Fault* fault) {
+  Close();
   path_ = path;
-  source_ = open_(path, fault);
+  source_ = std::move(source);
   if (source_ == nullptr) return fault->In(path);
   file_ = dynamic_cast<FileSource*>(source_.get());
   next_ = current_ = offset;

@@ -33,6 +33,10 @@ class RecordReader {
   bool Open(const std::string& path, int64_t offset, int64_t ordinal,
             Fault* fault);
 
+  // This is Open for what was opened already; nullptr is a fault.
+  bool Open(std::unique_ptr<ByteSource> source, const std::string& path,
+            int64_t offset, int64_t ordinal, Fault* fault);
+
   // Close closes the file; a reader without one can open another.
   void Close();
 

@@ -15,8 +15,10 @@ int64_t FileList::Records() const {
 }
 
 RecordWalk::RecordWalk(const FileList& files, size_t buffer_bytes,
-                       OpenSource open)
-    : files_(files), reader_(buffer_bytes, std::move(open)) {}
+                       OpenSource open, int64_t threads)
+    : files_(files),
+      ahead_(files.names, std::move(open), threads),
+      reader_(buffer_bytes) {}
 
 WalkPosition RecordWalk::position() const {
   WalkPosition at = at_;
@@ -29,6 +31,7 @@ WalkPosition RecordWalk::position() const {
 
 void RecordWalk::Seek(const WalkPosition& at) {
   reader_.Close();
+  ahead_.Clear();
   at_ = at;
 }
 
@@ -89,7 +92,9 @@ bool RecordWalk::NextFile(bool* end, Fault* fault) {
     *end = next == files_.epochs;
     if (*end) return true;
   }
-  return reader_.Open(files_.names[at_.file], at_.offset, at_.ordinal, fault);
+  const bool more = files_.epochs < 0 || at_.epoch + 1 < files_.epochs;
+  return reader_.Open(ahead_.Open(at_.file, more, fault),
+                      files_.names[at_.file], at_.offset, at_.ordinal, fault);
 }
 
 }  // namespace millrace

@@ -10,6 +10,7 @@
 
 #include "byte_source.h"
 #include "fault.h"
+#include "files_ahead.h"
 #include "record_reader.h"
 
 namespace millrace {
@@ -38,8 +39,10 @@ struct WalkPosition {
 // threads.
 class RecordWalk {
  public:
-  // The list must outlive the walk.
-  RecordWalk(const FileList& files, size_t buffer_bytes, OpenSource open);
+  // The list must outlive the walk. `threads` counts the files that are
+  // inflated at the same time, if they are compressed.
+  RecordWalk(const FileList& files, size_t buffer_bytes, OpenSource open,
+             int64_t threads = 1);
 
   // Next returns the next record, which is valid until the call after it, or
   // that there is none.
@@ -68,6 +71,7 @@ class RecordWalk {
 
   const FileList& files_;
   WalkPosition at_;  // of the open file's begin, or where the next one goes on
+  FilesAhead ahead_;
   RecordReader reader_;
 };
 

@@ -2,7 +2,7 @@
 # VARIANT: plain, asan or tsan. Called from the Makefile in the top directory.
 VARIANT := plain
 GTEST_FILTER := *
-SOURCES := block_pool crc32c crc32c_fold example_decoder file_source joined ordered_reader position_reader \
+SOURCES := ahead_source block_pool crc32c crc32c_fold example_decoder file_source files_ahead joined ordered_reader position_reader \
 	record_block record_blocks record_order record_reader record_run record_walk \
 	sequence_decoder window_plan worker_pool
 TESTS := $(basename $(notdir $(wildcard cgo/datasets/*_test.cc)))

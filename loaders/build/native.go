@@ -56,6 +56,7 @@ func (b *builder) nativeOptions() *native.ExamplesOptions {
 	return &native.ExamplesOptions{
 		BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Epochs: b.plan.Epochs, Drop: b.dropRemainder(),
 		Compression: b.plan.Manifest.Compression.TensorFlow(), BufferBytes: b.plan.ReadBufferBytes,
+		Threads: max(b.plan.ParallelParses, 2), // the next file is inflated ahead in any case
 	}
 }
 

@@ -17,6 +17,9 @@ type ExamplesOptions struct {
 	Drop        bool            // leave out a last batch of fewer examples
 	Compression string          // "" none, "GZIP" or "ZLIB"
 	BufferBytes int64           // to read at a time; default 256 KiB
+	// Threads is how many compressed files are inflated at the same time, ahead of the
+	// batches; default 1. Their order is that of the names.
+	Threads int64
 }
 
 // Examples returns batches of the Examples in files, the features as
@@ -61,7 +64,8 @@ func (o *ExamplesOptions) attrs(s *graph.Scope, op string) attrs {
 	if o == nil {
 		o = &ExamplesOptions{}
 	}
-	return attrs{"compression": compression(s, op, o.Compression)}
+	limit.Between(0, math.MaxInt64).Check(s, op+": threads", o.Threads)
+	return attrs{"compression": compression(s, op, o.Compression), "threads": max(o.Threads, 1)}
 }
 
 // How many bytes a native dataset reads at a time: unless told, and at most.

@@ -55,6 +55,10 @@ func TestState(t *testing.T) {
 			return s, native.Parse(d, 4, wideFeatures(), nil).Iterator("it")
 		}
 		o := &native.ExamplesOptions{BatchSize: 4, Epochs: 2}
+		if kind == "gzip" {
+			o.Compression, o.Threads = "GZIP", 3
+			return s, native.Examples(s, s.Const(gzipped(t, names)), s.Const([]int64{5, 0, 6}), wideFeatures(), o).Iterator("it")
+		}
 		if kind == "lists" {
 			return s, native.Sequences(s, s.Const(lists), s.Const([]int64{5, 0, 6}), paddedLists(s), o).Iterator("it")
 		}
@@ -64,7 +68,7 @@ func TestState(t *testing.T) {
 		}
 		return s, d.Iterator("it")
 	}
-	for _, kind := range []string{"files", "prefetched", "parsed", "lists"} {
+	for _, kind := range []string{"files", "gzip", "prefetched", "parsed", "lists"} {
 		t.Run(kind, func(t *testing.T) {
 			var states [][]byte
 			want := drain(t, build, kind, nil, &states)
