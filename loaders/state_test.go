@@ -161,6 +161,7 @@ func TestStateIsChecked(t *testing.T) {
 		{"empty", l, []byte{}, "not a saved state"},
 		{"damaged", l, damaged, "damaged"},
 		{"cut", l, state[:len(state)-9], "damaged"},
+		{"another position", l, bytes.Replace(state, []byte(`"record":8`), []byte(`"record":4`), 1), "damaged"},
 		{"another seed", reseeded, state, "seed 11"},
 		{"another config", rebatched, state, "another loader config"},
 	} {

@@ -186,3 +186,10 @@ func Range(s *graph.Scope, start, stop, step int64) *Dataset {
 	specs := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
 	return add(s, "RangeDataset", specs, nil, s.Const(start), s.Const(stop), s.Const(step))
 }
+
+// RangeOutput returns the int64 numbers from start up to stop, without stop itself.
+// Both are int64 scalars of the graph.
+func RangeOutput(s *graph.Scope, start, stop tfbridge.Output) *Dataset {
+	specs := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
+	return add(s, "RangeDataset", specs, nil, start, stop, s.Const(int64(1)))
+}

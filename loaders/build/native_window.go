@@ -25,7 +25,7 @@ func (b *windowBuilder) nativeWindowBatches() *dataset.Dataset {
 		paths, counts := b.countedFiles()
 		d = native.Windows(b.scope, b.scope.Const(paths), b.scope.Const(counts), b.nativeFeatures(), o)
 	} else {
-		d = b.epochs(b.windowPass)
+		d = b.windowEpochs()
 	}
 	if !equal {
 		return b.batch(b.asTensors(d))

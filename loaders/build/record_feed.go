@@ -123,16 +123,21 @@ func vectorOf(position int64, records [][]byte) ([]*tfbridge.Tensor, error) {
 
 // open returns a reader from a position on, and the token that closes it.
 func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, error) {
-	r := &recordReader{
-		recordFeed: f, order: f.plan.NewOrder(f.scan), position: position,
-		end: math.MaxInt64, files: make(map[int]*tfrecord.ReaderAt),
-		placed: f.plan.OwnOperations(), check: f.plan.NewCheck(),
-	}
+	r := f.reader(f.plan.NewOrder(f.scan))
+	r.position, r.end = position, math.MaxInt64
 	if f.plan.Epochs > 0 {
 		r.end = f.plan.Epochs * r.order.EpochRecords()
 	}
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
+}
+
+// reader returns a reader of examples with an order.
+func (f *recordFeed) reader(order *plan.Order) *recordReader {
+	return &recordReader{
+		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
+		placed: f.plan.OwnOperations(), check: f.plan.NewCheck(),
+	}
 }
 
 // maxPlacedFiles bounds the files that a reader by place holds open.

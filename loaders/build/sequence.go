@@ -69,6 +69,15 @@ func (b *windowBuilder) windows() *dataset.Dataset {
 	if b.plan.Records != nil {
 		return b.windowsByPlace()
 	}
+	return b.windowEpochs()
+}
+
+// windowEpochs builds the windows of all epochs, from window b.skip on where the plan
+// seeks.
+func (b *windowBuilder) windowEpochs() *dataset.Dataset {
+	if b.plan.Seeks() {
+		return b.epochsFrom(b.windowPass, b.resumedWindows)
+	}
 	return b.epochs(b.windowPass)
 }
 

@@ -16,6 +16,9 @@ func (b *builder) records() *dataset.Dataset {
 	if b.plan.Shuffle == nil {
 		return b.joined().Repeat(b.repeats())
 	}
+	if b.plan.Seeks() {
+		return b.epochsFrom(b.shuffledPass, b.resumedRecords)
+	}
 	return b.epochs(b.shuffledPass)
 }
 

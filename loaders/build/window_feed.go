@@ -97,32 +97,60 @@ func (f *windowFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 // take returns the position behind the windows, their records, and where they begin and
 // end. It takes windows until they have so many records; none at the end.
 func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) ([]*tfbridge.Tensor, error) {
-	data, begins, ends := [][]byte{}, []int64{}, []int64{}
+	var w windowRecords
 	r.buf = r.buf[:0]
-	for base := int64(0); r.position < r.end && int64(len(data)) < records; r.position++ {
-		file, at := r.order.WindowAt(r.position)
-		for i := range at.Records {
-			if ctx.Err() != nil {
-				return nil, millrace.Canceled(ctx, "")
-			}
-			record, err := r.read(file, at.Record+i)
-			if err != nil {
-				return nil, err
-			}
-			data = append(data, record)
+	for ; r.position < r.end && int64(len(w.data)) < records; r.position++ {
+		if err := w.add(ctx, r, r.position); err != nil {
+			return nil, err
 		}
-		begins, ends = append(begins, base+at.Begin), append(ends, base+at.End)
-		base += at.Records * f.plan.RecordUnits()
 	}
-	out, err := vectorOf(r.position, data)
+	at, err := tfbridge.NewTensor(r.position)
 	if err != nil {
 		return nil, err
 	}
-	places, err := newInt64s([][]int64{{int64(len(begins))}, {int64(len(ends))}}, begins, ends)
+	out, err := w.tensors()
 	if err != nil {
-		out[0].Close()
-		out[1].Close()
+		at.Close()
 		return nil, err
 	}
-	return append(out, places...), nil
+	return append([]*tfbridge.Tensor{at}, out...), nil
+}
+
+// windowRecords are the records of some windows, one behind the other.
+type windowRecords struct {
+	data         [][]byte
+	begins, ends []int64 // of each window, in the units of all data
+	units        int64   // of all data
+}
+
+// add reads the records of the window at a position of the reader's order.
+func (w *windowRecords) add(ctx context.Context, r *recordReader, position int64) error {
+	file, at := r.order.WindowAt(position)
+	for i := range at.Records {
+		if ctx.Err() != nil {
+			return millrace.Canceled(ctx, "")
+		}
+		record, err := r.read(file, at.Record+i)
+		if err != nil {
+			return err
+		}
+		w.data = append(w.data, record)
+	}
+	w.begins, w.ends = append(w.begins, w.units+at.Begin), append(w.ends, w.units+at.End)
+	w.units += at.Records * r.plan.RecordUnits()
+	return nil
+}
+
+// tensors returns the records, and where the windows begin and end.
+func (w *windowRecords) tensors() ([]*tfbridge.Tensor, error) {
+	text, err := tfbridge.NewStringTensor([]int64{int64(len(w.data))}, w.data)
+	if err != nil {
+		return nil, err
+	}
+	places, err := newInt64s([][]int64{{int64(len(w.begins))}, {int64(len(w.ends))}}, w.begins, w.ends)
+	if err != nil {
+		text.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{text}, places...), nil
 }

@@ -45,9 +45,12 @@ func (p *Plan) Digest() (string, error) {
 // a saved position fits all of these.
 func (p *Plan) forPosition() *Plan {
 	q := p.clone()
-	order := *p.Records
-	order.Shard, order.Shards = 0, 1
-	q.Records, q.NativeLibrary, q.TimeStages = &order, "", false
+	if p.Records != nil {
+		order := *p.Records
+		order.Shard, order.Shards = 0, 1
+		q.Records = &order
+	}
+	q.NativeLibrary, q.TimeStages = "", false
 	q.ParallelReads, q.ParallelParses, q.ReadBufferBytes, q.Prefetch = 1, 1, 0, 0
 	q.InterleaveIn, q.InterleaveOut = 1, 1
 	return q

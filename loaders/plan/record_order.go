@@ -3,11 +3,14 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"millrace"
 	"millrace/loaders/chunks"
 	"millrace/loaders/permutation"
+	"millrace/loaders/spec"
+	"millrace/tfrecord"
 )
 
 // Order says which record comes when, or which window, where records are read by their
@@ -68,6 +71,10 @@ func (o *Order) Spec() permutation.Spec { return o.spec }
 
 // EpochRecords returns the number of records, or of windows, in each epoch.
 func (o *Order) EpochRecords() int64 { return o.spec.Size }
+
+// Before returns how many records, or windows, are in the files before each file, and
+// in all of them.
+func (o *Order) Before() []int64 { return o.starts }
 
 // At returns the file and the ordinal in it of the record or window at a position.
 func (o *Order) At(position int64) (file int, record int64) {
@@ -185,4 +192,37 @@ func (p *Plan) checkRange(scan *Scan) error {
 // Seeks reports whether a run can begin at any position without reading the records
 // before it. Its state is the position alone. Buckets hold records back, so that a
 // position does not say which batches come next.
-func (p *Plan) Seeks() bool { return p.Records != nil && p.Bucket == nil }
+func (p *Plan) Seeks() bool {
+	return p.Bucket == nil && (p.Records != nil || p.seeksInBuffers())
+}
+
+// seeksInBuffers reports whether the examples of a plan that shuffles in buffers have
+// numbers by which they can be read: then the numbers before a position are shuffled
+// again, and not the examples.
+func (p *Plan) seeksInBuffers() bool {
+	if p.Shuffle == nil || p.Chunks != nil || p.Sloppy || p.BadRecords != nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
+		return false
+	}
+	if p.Window == nil {
+		return true
+	}
+	isList := func(f *spec.Feature) bool { return f.VarLen }
+	return p.Window.Min == p.Window.Max && (p.Window.Unit == spec.Records || !slices.ContainsFunc(p.Features, isList))
+}
+
+// InFileOrder returns a plan that reads the examples of a plan that [Plan.Seeks] by their
+// place, as the files have them.
+func (p *Plan) InFileOrder() *Plan {
+	q := p.clone()
+	q.Records, q.Shuffle = &spec.RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1}, nil
+	return q
+}
+
+// EpochExamples returns the number of examples in each epoch of a plan that
+// [Plan.Seeks].
+func (p *Plan) EpochExamples(scan *Scan) int64 {
+	if p.Records == nil {
+		p = p.InFileOrder()
+	}
+	return p.NewOrder(scan).EpochRecords()
+}

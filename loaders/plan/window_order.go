@@ -59,6 +59,13 @@ func (p *Plan) RecordUnits() int64 {
 	return p.Features[0].TensorShape()[0]
 }
 
+// WindowRecords returns in how many records a window may be at most, where windows are
+// read by their place.
+func (p *Plan) WindowRecords() int64 {
+	each := max(p.RecordUnits(), 1)
+	return (p.Window.Min+each-1)/each + 1
+}
+
 // windowStep returns how many units after a window the next one begins.
 func (p *Plan) windowStep() int64 {
 	if p.Window.Stride > 0 {

@@ -14,4 +14,6 @@ type Pipeline struct {
 
 	digest     func() (string, error) // of the plan, computed once
 	dataDigest func() string          // of the records, computed once; for a plan that seeks
+
+	epochExamples int64 // of each epoch; for a plan that seeks
 }

@@ -13,7 +13,11 @@ import (
 // the end of an epoch it also fits another part of the data, because all parts are
 // there then.
 
-// position is the state of a run over records that are read by their place.
+// The same holds where records are shuffled in buffers, as long as they have numbers: see
+// loaders/build/resume.go. Only TensorFlow's version must be the same then, for
+// TensorFlow draws that order.
+
+// position is the state of a run that can begin at any example.
 type position struct {
 	Data   string `json:"data"`   // digest of all records
 	Epoch  int64  `json:"epoch"`  // from 0
@@ -25,8 +29,9 @@ type position struct {
 // position returns the state after the batches so far.
 func (p *pass) position() *stateHeader {
 	plan := p.pipe.Plan
-	at := &position{Shard: plan.Records.Shard, Shards: plan.Records.Shards}
-	if size, _ := plan.EpochRecords(p.pipe.Scan); size > 0 {
+	at := &position{}
+	at.Shard, at.Shards = shardOf(plan)
+	if size := p.pipe.epochExamples; size > 0 {
 		at.Epoch, at.Record = p.reached()/size, p.reached()%size
 	}
 	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
@@ -39,8 +44,9 @@ func (p *pass) reached() int64 { return p.pipe.Passed.Behind(p.begin, p.rows-p.b
 // seek starts the iterator at a saved position.
 func (p *pass) seek(header *stateHeader) error {
 	plan, at := p.pipe.Plan, header.Position
-	size, _ := plan.EpochRecords(p.pipe.Scan)
-	same := at != nil && at.Shard == plan.Records.Shard && at.Shards == plan.Records.Shards
+	size := p.pipe.epochExamples
+	shard, shards := shardOf(plan)
+	same := at != nil && at.Shard == shard && at.Shards == shards
 	switch {
 	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Record > 0 && at.Record >= size && same || size > 0 && at.Epoch > (1<<62)/size:
 		return stateError(plan, "the saved state has no position that this loader could begin at")
@@ -48,11 +54,19 @@ func (p *pass) seek(header *stateHeader) error {
 		return stateError(plan, "the data files have changed since the state was saved")
 	case !same && at.Record != 0:
 		return stateError(plan, "the state was saved by part %d of %d within an epoch, and this loader reads part %d of %d; "+
-			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, plan.Records.Shard, plan.Records.Shards)
+			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, shard, shards)
 	}
 	p.rows, p.batches = at.Epoch*size+at.Record, header.Batches
 	p.begin = p.rows
 	return p.start(p.groupSize(p.batches), p.begin)
+}
+
+// shardOf returns which part of each epoch's order a plan reads, and of how many.
+func shardOf(p *plan.Plan) (shard, shards int64) {
+	if p.Records == nil {
+		return 0, 1
+	}
+	return p.Records.Shard, p.Records.Shards
 }
 
 // dataDigest identifies the records of all files by their sizes.

@@ -15,6 +15,9 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.GroupSize(parts.Scan), retryGroupSize: parts.Plan.RetryGroupSize()}
 	pl.digest = sync.OnceValues(parts.Plan.Digest)
 	pl.dataDigest = sync.OnceValue(func() string { return dataDigest(parts.Scan) })
+	if parts.Plan.Seeks() {
+		pl.epochExamples = parts.Plan.EpochExamples(parts.Scan)
+	}
 	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Open: pl.open}
 	if parts.Plan.JoinsBatches() {
 		input.BatchRows = parts.Plan.BatchSize

@@ -2,9 +2,12 @@ package run
 
 import (
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"millrace"
 	"millrace/loaders/plan"
@@ -20,7 +23,9 @@ import (
 //
 //	millrace loader state 1\n
 //	{"plan": ..., "seed": ..., ..., "sha256": of the rest}\n
-//	the iterator's own state, as tf.data serializes it
+//	the iterator's own state, as tf.data serializes it, deflated if it is small
+//
+// tf.data's state has the name of every stage many times over: 6 KB become 1.
 
 // stateMagic is the first line of a saved state.
 const stateMagic = "millrace loader state 1\n"
@@ -35,7 +40,8 @@ type stateHeader struct {
 	Rows    int64  `json:"rows"`    // number of rows delivered before
 	Group   int64  `json:"group"`   // records parsed at once
 	Skip    int64  `json:"skip"`    // batches to skip at the start
-	SHA256  string `json:"sha256"`  // of the iterator's state
+	Deflate bool   `json:"deflate"` // whether the iterator's state is deflated
+	SHA256  string `json:"sha256"`  // of all the rest
 
 	LeftOut leftOut `json:"left_out,omitempty"` // bad records
 
@@ -48,12 +54,25 @@ func (pl *Pipeline) encodeState(header *stateHeader, state []byte) (saved []byte
 	if header.Plan, err = pl.digest(); err != nil {
 		return nil, err
 	}
-	header.Seed, header.Runtime, header.SHA256 = pl.Plan.Seed, tfbridge.Version(), fmt.Sprintf("%x", sha256.Sum256(state))
+	header.Seed, header.Runtime = pl.Plan.Seed, tfbridge.Version()
+	if header.Deflate = len(state) > 0 && len(state) <= mostDeflated; header.Deflate {
+		state = deflate(state)
+	}
+	if header.SHA256, err = header.digest(state); err != nil {
+		return nil, stateError(pl.Plan, "save the loader's state: %w", err)
+	}
 	line, err := json.Marshal(header)
 	if err != nil {
 		return nil, stateError(pl.Plan, "save the loader's state: %w", err)
 	}
 	return bytes.Join([][]byte{[]byte(stateMagic), line, []byte("\n"), state}, nil), nil
+}
+
+// digest returns the digest of a state with this header.
+func (h stateHeader) digest(state []byte) (string, error) {
+	h.SHA256 = ""
+	line, err := json.Marshal(h)
+	return fmt.Sprintf("%x", sha256.Sum256(append(line, state...))), err
 }
 
 // decodeState splits a saved state into header and iterator state. It checks
@@ -62,15 +81,21 @@ func (pl *Pipeline) decodeState(saved []byte) (*stateHeader, []byte, error) {
 	p := pl.Plan
 	rest, ok := bytes.CutPrefix(saved, []byte(stateMagic))
 	line, state, found := bytes.Cut(rest, []byte("\n"))
-	if !ok || !found {
+	if !ok {
 		return nil, nil, stateError(p, "this is not a saved state of a loader")
 	}
 	header := &stateHeader{}
-	if err := json.Unmarshal(line, header); err != nil {
-		return nil, nil, stateError(p, "saved state: %w", err)
-	}
-	if fmt.Sprintf("%x", sha256.Sum256(state)) != header.SHA256 {
+	if err := json.Unmarshal(line, header); !found || err != nil {
 		return nil, nil, stateError(p, "the saved state is damaged")
+	}
+	if sum, err := header.digest(state); err != nil || sum != header.SHA256 {
+		return nil, nil, stateError(p, "the saved state is damaged")
+	}
+	if header.Deflate {
+		var err error
+		if state, err = inflate(state); err != nil {
+			return nil, nil, stateError(p, "the saved state is damaged: %w", err)
+		}
 	}
 	digest, err := pl.digest()
 	switch {
@@ -80,10 +105,32 @@ func (pl *Pipeline) decodeState(saved []byte) (*stateHeader, []byte, error) {
 		return nil, nil, stateError(p, "the saved state belongs to another loader config, manifest or list of files")
 	case header.Seed != p.Seed:
 		return nil, nil, stateError(p, "the state was saved with seed %d, but the plan has seed %d; set args.seed", header.Seed, p.Seed)
-	case header.Runtime != tfbridge.Version() && !p.Seeks():
+	case header.Runtime != tfbridge.Version() && (!p.Seeks() || p.Shuffle != nil):
 		return nil, nil, stateError(p, "the state was saved with TensorFlow %s, but this is TensorFlow %s", header.Runtime, tfbridge.Version())
 	}
 	return header, state, nil
+}
+
+// mostDeflated bounds the states that are deflated. Larger ones hold buffers of data, and
+// deflating takes a millisecond for 100 KB.
+const mostDeflated = 64 << 10
+
+func deflate(state []byte) []byte {
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.DefaultCompression) // no other level
+	w.Write(state)                                        // to memory
+	w.Close()
+	return b.Bytes()
+}
+
+// inflate returns a state that was deflated.
+func inflate(state []byte) ([]byte, error) {
+	r := io.LimitReader(flate.NewReader(bytes.NewReader(state)), mostDeflated+1)
+	all, err := io.ReadAll(r)
+	if err == nil && len(all) > mostDeflated {
+		err = errors.New("it is too large")
+	}
+	return all, err
 }
 
 // stateError is an error about a saved state of a plan.

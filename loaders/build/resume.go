@@ -1,0 +1,157 @@
+package build
+
+import (
+	"context"
+	"math"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/tfbridge"
+)
+
+// # How a shuffled epoch is resumed
+//
+// The question: a shuffle buffer holds what was read and not yet delivered. tf.data saves
+// all of it, 100 MB for a thousand records of 100 KB, and a run cannot go on without it.
+//
+// What was tried: to read the epoch from its begin, and to leave out what was delivered
+// before. The state is small then, but resuming late in a large epoch takes as long as
+// the epoch took.
+//
+// The answer: tf.data draws from a buffer by its seed and the number of elements, whatever
+// they are. So the epoch that was interrupted is shuffled once more with the numbers of
+// the examples in place of the examples. That takes a microsecond each. The numbers
+// before the position are left out, and the examples of the others are read by their
+// place. The next epoch is read as usual.
+//
+//	usual      files ── names shuffled ── records mixed ── shuffled ───────────────────── records
+//	resumed    files ── names shuffled ── numbers mixed ── shuffled ── skipped ── read ── records
+//
+// A state is the position alone, as where records are read by their place. See
+// [plan.Plan.Seeks].
+
+// epochsFrom builds all epochs from example b.skip on. resumed builds what is left of an
+// epoch behind so many of its examples, which are more than none.
+func (b *builder) epochsFrom(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset, resumed func(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
+	s := b.scope
+	size := s.Const(max(b.plan.EpochExamples(b.scan), 1))
+	first, behind := graph.FloorDiv(s, b.skip, size), graph.FloorMod(s, b.skip, size)
+	whole := graph.Add(s, first, graph.Minimum(s, behind, s.Const(int64(1))))
+	end := b.epochCount()
+	if end == 0 {
+		end = math.MaxInt64
+	}
+	begun := dataset.RangeOutput(s, first, whole).FlatMap("resumed_epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+		return resumed(s, args[0], behind)
+	})
+	return begun.Concatenate(dataset.RangeOutput(s, whole, s.Const(end)).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+		return pass(s, args[0])
+	}))
+}
+
+// shuffledNumbers yields the numbers of the examples of an epoch, in its order, behind so
+// many of them.
+func (b *builder) shuffledNumbers(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
+	before := b.plan.InFileOrder().NewOrder(b.scan).Before()
+	files := dataset.FromSlices(s, s.Const(before[:len(before)-1]), s.Const(before[1:]))
+	o := b.interleaveOptions()
+	o.Parallel = 0
+	d := b.shuffle(files, b.plan.Shuffle.Filenames, streamNames, epoch)
+	d = d.Interleave("number_file", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+		return dataset.RangeOutput(s, args[0], args[1])
+	}, o)
+	return b.shuffle(d, b.plan.Shuffle.Elements, streamRecords, epoch).SkipOutput(behind)
+}
+
+// resumedRecords is [builder.shuffledPass] behind so many records.
+func (b *builder) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
+	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(b.group, false)
+	return b.readNumbers(numbers, "read_numbers", (*recordReader).recordsOf, stringVector).Unbatch()
+}
+
+// resumedWindows is [windowBuilder.windowPass] behind so many windows.
+func (b *windowBuilder) resumedWindows(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
+	atOnce := graph.Maximum(s, graph.FloorDiv(s, b.group, s.Const(b.plan.WindowRecords())), s.Const(int64(1)))
+	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(atOnce, false)
+	d := b.readNumbers(numbers, "read_window_numbers", (*recordReader).windowsOf, stringVector, int64Vectors, int64Vectors)
+	shuffled := b.plan
+	defer func() { b.plan = shuffled }()
+	b.plan = b.plan.InFileOrder() // the windows of a group are no neighbours
+	return d.Map("windows", b.placedWindows, inline).Unbatch()
+}
+
+var (
+	stringVector = graph.Spec{DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}
+	int64Vectors = graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)}
+)
+
+// readNumbers has Go read the examples of vectors of numbers. The state of the scan is a
+// token, by which a call finds the open files.
+func (b *builder) readNumbers(numbers *dataset.Dataset, name string, read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error), results ...graph.Spec) *dataset.Dataset {
+	f := &recordFeed{plan: b.plan, scan: b.scan}
+	fn := func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+		return f.readNumbers(ctx, args, read)
+	}
+	out := append([]graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}, results...)
+	return numbers.Scan(name, []tfbridge.Output{numbers.Scope().Const(int64(0))}, func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output) {
+		x := graph.GoFunction(s, graph.GoFunc{Name: name, Out: out, Fn: fn, Pure: true}, state[0], args[0])
+		if s.Err() != nil {
+			return nil, nil
+		}
+		return x[:1], x[1:]
+	})
+}
+
+// readNumbers answers a call for the examples with some numbers. The arguments are the
+// token and the numbers. They are read all, or the call fails.
+func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)) ([]*tfbridge.Tensor, error) {
+	numbers, err := tfbridge.View[int64](args[1])
+	if err != nil {
+		return nil, err
+	}
+	token := args[0]
+	r, ok := tfbridge.FindToken(token).(*recordReader)
+	if !ok {
+		r = f.reader(f.plan.InFileOrder().NewOrder(f.scan))
+		if token, err = tfbridge.NewToken(r, r.close); err != nil {
+			return nil, err
+		}
+	}
+	r.buf = r.buf[:0]
+	out, err := read(r, ctx, numbers)
+	if err != nil {
+		token.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// recordsOf returns the records with some numbers as a vector.
+func (r *recordReader) recordsOf(ctx context.Context, numbers []int64) ([]*tfbridge.Tensor, error) {
+	records := make([][]byte, 0, len(numbers))
+	for _, n := range numbers {
+		if ctx.Err() != nil {
+			return nil, millrace.Canceled(ctx, "")
+		}
+		record, err := r.read(r.order.At(n))
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	text, err := tfbridge.NewStringTensor([]int64{int64(len(records))}, records)
+	return []*tfbridge.Tensor{text}, err
+}
+
+// windowsOf returns the records of the windows with some numbers, and where the windows
+// begin and end in them.
+func (r *recordReader) windowsOf(ctx context.Context, numbers []int64) ([]*tfbridge.Tensor, error) {
+	var w windowRecords
+	for _, n := range numbers {
+		if err := w.add(ctx, r, n); err != nil {
+			return nil, err
+		}
+	}
+	return w.tensors()
+}

@@ -1,0 +1,124 @@
+package loaders_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+	"millrace/tfrecord/example"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// mostStateBytes is what a state may take that is a position.
+const mostStateBytes = 4 << 10
+
+// batchesFrom returns the batches of a run, as text, and its states.
+func batchesFrom(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (all []string, states [][]byte) {
+	t.Helper()
+	for b, err := range l.Run(t.Context(), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, states = append(all, textOf(t, b)), append(states, b.State())
+	}
+	return all, states
+}
+
+// mixed returns a dataset of files of several sizes, which may be empty, shuffled in
+// buffers of several sizes.
+func mixed(t *testing.T, r *rand.Rand) *fixture.Dataset {
+	t.Helper()
+	f := fixture.New(t)
+	first := int64(0)
+	for i := range 1 + r.IntN(5) {
+		n := r.Int64N(9)
+		if i == 0 {
+			n++
+		}
+		f.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(first, first+n)...)
+		first += n
+	}
+	shuffled(f)
+	maps.Copy(f.Args, fixture.Object{
+		"num_shuffle_buffer_elements": 1 + r.IntN(12), "num_filenames_shuffle_buffer": 1 + r.IntN(4), "num_mix_files": 1 + r.IntN(4),
+		"num_parallel_reads": 1 + r.IntN(3), "target_batch_size": 1 + r.IntN(5), "epochs": 3, "seed": r.IntN(1000),
+	})
+	return f
+}
+
+// A state of records that are shuffled in buffers is a position. The batches from there
+// on are those of a run without a stop, whatever engine and whatever threads.
+func TestShuffledRecordsAreResumed(t *testing.T) {
+	testruntime.Need(t)
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		f := mixed(t, r)
+		want, states := batchesFrom(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 1})
+		maps.Copy(f.Args, fixture.Object{"num_parallel_reads": 4, "num_parallel_parses": 3, "num_prefetch": 5})
+		engines := map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)}
+		for range 4 {
+			at := r.IntN(len(states))
+			if n := len(states[at]); n > mostStateBytes {
+				t.Errorf("seed %d: a state of %d bytes, want at most %d", seed, n, mostStateBytes)
+			}
+			for engine, l := range engines {
+				got, _ := batchesFrom(t, l, &loaders.RunOptions{State: states[at]})
+				if diff := cmp.Diff(want[at+1:], got); diff != "" && len(want) > at+1 {
+					t.Fatalf("seed %d, %s, from batch %d (-whole +rest)\n%s", seed, engine, at, diff)
+				}
+			}
+		}
+	}
+}
+
+// A state behind a large shuffle buffer holds none of the records in it.
+func TestStateHoldsNoBuffer(t *testing.T) {
+	testruntime.Need(t)
+	f := fixture.New(t)
+	var records [][]byte
+	for i := range int64(200) {
+		unread := example.Named{Name: "unread", Feature: fixture.Floats(make([]float32, 2000)...)}
+		records = append(records, append(fixture.Record(i), example.Marshal([]example.Named{unread})...))
+	}
+	f.WriteRecords(t, "a.tfrecords", records...)
+	shuffled(f)
+	f.Args["num_shuffle_buffer_elements"] = 100
+	for b, err := range openSequence(t, f).Run(t.Context(), &loaders.RunOptions{SaveEvery: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(b.State()); n > mostStateBytes {
+			t.Fatalf("a state of %d bytes, want at most %d", n, mostStateBytes)
+		}
+	}
+}
+
+// Windows whose places are known are resumed in the same way.
+func TestShuffledWindowsAreResumed(t *testing.T) {
+	testruntime.Need(t)
+	for name, args := range map[string]fixture.Object{
+		"apart": nil, "gaps": {"stride": 6}, "padded, overlapping": {"tail": "pad", "stride": 3},
+	} {
+		f := wavesData(t, args)
+		maps.Copy(f.Args, fixture.Object{
+			"shuffle": true, "num_shuffle_buffer_elements": 3, "num_filenames_shuffle_buffer": 2, "num_mix_files": 2, "epochs": 2,
+		})
+		want, states := batchesFrom(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 1})
+		for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+			for at, state := range states {
+				if len(state) > mostStateBytes {
+					t.Errorf("%s: a state of %d bytes, want at most %d", name, len(state), mostStateBytes)
+				}
+				got, _ := batchesFrom(t, l, &loaders.RunOptions{State: state})
+				if diff := cmp.Diff(want[at+1:], got); diff != "" && len(want) > at+1 {
+					t.Fatalf("%s, %s, from batch %d (-whole +rest)\n%s", name, engine, at, diff)
+				}
+			}
+		}
+	}
+}
