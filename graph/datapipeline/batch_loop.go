@@ -23,6 +23,9 @@ type batchLoop struct {
 	result  []tfbridge.Output // whether the epoch has ended, and whether there is a batch
 	ready   tfbridge.Output   // tokens of a driven queue behind the run
 	made    *tfbridge.Operation
+
+	taken tfbridge.Output     // of a queue of blocks, in place of those above: a placeholder, the rows of the batch
+	begin *tfbridge.Operation // likewise: makes ready for an epoch
 }
 
 // newLoop adds a loop.
@@ -31,8 +34,14 @@ func (q *TFBatchingQueue) newLoop(s *graph.Scope, from *DataQueue) *batchLoop {
 	if s.Err() != nil {
 		return l
 	}
+	if from.blocks != nil {
+		l.taken = s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
+		l.made = q.put(s, from.blocks.take(s, l.taken))
+		l.begin = from.blocks.begin(s)
+		return l
+	}
 	l.sure = q.batching.sure(l.externData, from)
-	l.add(s, q.counts)
+	l.add(s, q)
 	return l
 }
 
@@ -69,7 +78,7 @@ const (
 // next tokens. A condition would be a function to call for each turn. So a number says
 // how many tokens are taken: none when the batch is complete, since nobody knows when the
 // next row comes.
-func (l *batchLoop) add(s *graph.Scope, counts *queue.Queue) {
+func (l *batchLoop) add(s *graph.Scope, q *TFBatchingQueue) {
 	zero := s.Const(int64(0))
 	l.started = []tfbridge.Output{s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()), s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())}
 	taken, ended := l.from.permit(s, l.room(s, l.started[0], l.started[1], s.Const(true)))
@@ -93,7 +102,7 @@ func (l *batchLoop) add(s *graph.Scope, counts *queue.Queue) {
 		}
 	}
 	l.made = effect(s, some, func(s *graph.Scope) *tfbridge.Operation {
-		return counts.Enqueue(s, graph.Cast(s, vars[loopRows], tfbridge.Int32))
+		return q.put(s, q.rows.DequeueMany(s, graph.Cast(s, vars[loopRows], tfbridge.Int32)))
 	}, nothing)
 	l.result = []tfbridge.Output{vars[loopEnd], some}
 	if l.from.driven && s.Err() == nil {

@@ -28,3 +28,24 @@ func (b *Batching) check() error {
 // fits reports whether so many rows, of which the longest has so many frames for the
 // key that has most, are within the budget. One row always is.
 func (b *Batching) fits(rows, longest int) bool { return rows <= 1 || rows*longest <= b.BatchSize }
+
+// openBatch counts the rows of a batch that is being put together.
+type openBatch struct {
+	*Batching
+	rows, longest int
+}
+
+// fits reports whether another row, of so many frames for the key that has most, may
+// join.
+func (b *openBatch) fits(length int) bool {
+	return b.Batching.fits(b.rows+1, max(b.longest, length))
+}
+
+// add adds a row that fits.
+func (b *openBatch) add(length int) { b.rows, b.longest = b.rows+1, max(b.longest, length) }
+
+// full reports whether no row may join, however short it is.
+func (b *openBatch) full() bool { return b.rows == b.MaxSeqs || !b.fits(0) }
+
+// clear begins the next batch.
+func (b *openBatch) clear() { b.rows, b.longest = 0, 0 }

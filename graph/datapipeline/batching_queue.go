@@ -15,15 +15,14 @@ import (
 // # Batches in the graph
 //
 // Rows, which are chunks or whole sequences, go into a padding queue. How many of them
-// are a batch is known only when no other row fits. So that number goes through a
-// second queue:
+// are a batch is known only when no other row fits. Then they leave it, stacked and
+// padded, and go into a second queue as one element:
 //
-//	rows    [ r r r | r r r r | r r      <- rows, as they come
-//	counts  [ 3 | 4                      <- a number when a batch is complete
+//	rows     [ r r            <- rows, as they come
+//	batches  [ rrr | rrrr     <- when a batch is complete
 //
-// To dequeue a batch is to dequeue its number n, and then n rows, which are there. The
-// padding queue stacks and pads them. The queue of counts has a capacity and that of
-// rows has none, so a batch of any number of rows fits.
+// The queue of batches has a capacity and that of rows has none, so a batch of any number
+// of rows fits.
 //
 // One run of the loop makes one batch: it moves rows until no other fits. To know that,
 // it may have to see the first row of the next batch, which then is in the queue of rows
@@ -35,7 +34,7 @@ import (
 // fit as the budget has room for at that length, however short they are inside. Only
 // behind these it moves rows one by one. In batches of 100 chunks a loop that moved each
 // by itself took a hundred times as many operations, and five times the time of making
-// the batches in Go.
+// the batches in Go. Blocks of such chunks need no loop over rows (block_queue.go).
 
 // TFBatchingQueue puts rows together to batches in the graph. [NewTFBatchingQueue]
 // makes one.
@@ -46,13 +45,14 @@ type TFBatchingQueue struct {
 	// takes a batch, and waits for it.
 	Output map[string]tfbridge.Output
 
-	externData   *ExternData
-	batching     Batching
-	rows, counts *queue.Queue
-	loops        byMode[*batchLoop]
-	count        tfbridge.Output // how many batches wait
-	made         atomic.Int64    // batches
-	runs         runs
+	externData *ExternData
+	batching   Batching
+	rows       *queue.Queue // of the batch that is being made; nil: nobody puts rows one by one
+	batches    *queue.Queue
+	loops      byMode[*batchLoop]
+	count      tfbridge.Output // how many batches wait
+	made       atomic.Int64    // batches
+	runs       runs
 }
 
 // TFBatchingQueueOptions are the options of a TFBatchingQueue.
@@ -72,24 +72,47 @@ func NewTFBatchingQueue(s *graph.Scope, externData *ExternData, source *TFDataQu
 		return q
 	}
 	s = s.SubScope("batching").WithDevice("/cpu:0")
-	q.rows = queue.NewPaddingFIFO(s, queue.Unbounded, source.specs, &queue.Options{Name: "rows"})
-	q.counts = queue.NewFIFO(s, cmp.Or(o.Capacity, 10), []graph.Spec{{DType: tfbridge.Int32, Shape: tfbridge.ScalarShape()}}, &queue.Options{Name: "counts"})
-	q.count = q.counts.Size(s)
+	if source.TrainQueue.blocks == nil || source.EvalQueue.blocks == nil {
+		q.rows = queue.NewPaddingFIFO(s, queue.Unbounded, source.specs, &queue.Options{Name: "rows"})
+	}
+	q.addBatches(s, source.specs, cmp.Or(o.Capacity, 10))
+	q.count = q.batches.Size(s)
 	q.loops = byMode[*batchLoop]{q.newLoop(s, source.TrainQueue), q.newLoop(s, source.EvalQueue)}
-	q.addOutput(s)
 	return q
 }
 
-// addOutput adds the operations that dequeue a batch.
-func (q *TFBatchingQueue) addOutput(s *graph.Scope) {
-	n := q.counts.Dequeue(s)
+// addBatches adds the queue of batches, and the operations that dequeue one.
+func (q *TFBatchingQueue) addBatches(s *graph.Scope, specs []graph.Spec, capacity int) {
+	components := make([]graph.Spec, len(specs))
+	for i, spec := range specs {
+		components[i] = graph.Spec{Name: spec.Name, DType: spec.DType} // of batches with any number of rows
+	}
+	q.batches = queue.NewFIFO(s, capacity, components, &queue.Options{Name: "batches"})
+	batch := q.batches.Dequeue(s)
 	if s.Err() != nil {
 		return
 	}
-	q.Output = q.rows.ToMap(q.rows.DequeueMany(s, n[0]))
-	for _, key := range q.externData.timeKeys() {
-		q.Output[key] = q.cutToLongest(s, q.Output[key], q.Output[Size(key, 0)])
+	for i, spec := range specs {
+		if err := s.Graph().SetShape(batch[i], batched(spec.Shape)); err != nil {
+			s.UpdateErr("dequeue a batch", err)
+		}
 	}
+	q.Output = q.batches.ToMap(batch)
+}
+
+// put adds an operation that enqueues stacked rows as a batch, without the frames in
+// which every row is padded.
+func (q *TFBatchingQueue) put(s *graph.Scope, rows []tfbridge.Output) *tfbridge.Operation {
+	if s.Err() != nil {
+		return nil
+	}
+	byName := q.batches.ToMap(rows)
+	for i, component := range q.batches.Components() {
+		if slices.Contains(q.externData.timeKeys(), component.Name) {
+			rows[i] = q.cutToLongest(s, rows[i], byName[Size(component.Name, 0)])
+		}
+	}
+	return q.batches.Enqueue(s, rows...)
 }
 
 // cutToLongest adds the operations that cut off the frames in which every row is padded.
@@ -169,10 +192,15 @@ func (q *TFBatchingQueue) note(result []*tfbridge.Tensor) (ended bool, err error
 		answers[i] = view[0]
 	}
 	if answers[1] {
-		q.made.Add(1)
-		q.moved()
+		q.madeOne()
 	}
 	return answers[0], nil
+}
+
+// madeOne counts a batch.
+func (q *TFBatchingQueue) madeOne() {
+	q.made.Add(1)
+	q.moved()
 }
 
 // haveMade waits until n batches are made, and reports false if Loop ended before.
@@ -215,5 +243,9 @@ func (q *TFBatchingQueue) clear(s *graph.Scope) *tfbridge.Operation {
 	if s.Err() != nil {
 		return nil
 	}
-	return graph.NoOp(s, drain(s, q.rows), drain(s, q.counts))
+	ops := []*tfbridge.Operation{drain(s, q.batches)}
+	if q.rows != nil {
+		ops = append(ops, drain(s, q.rows))
+	}
+	return graph.NoOp(s, ops...)
 }

@@ -1,6 +1,7 @@
 package datapipeline
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -79,6 +80,22 @@ func (c *Chunking) padded(e *ExternData, specs []graph.Spec) []graph.Spec {
 // length returns the frames of a chunk that is not short, for a key.
 func (c *Chunking) length(key string) int {
 	return c.Size + c.Context[key].Left + c.Context[key].Right
+}
+
+// lengths yields how many frames the chunks of a sequence have, context included, for the
+// key that has most. All keys with a time axis have as many frames as the sequence.
+func (c *Chunking) lengths(e *ExternData, frames int) iter.Seq[int] {
+	longest := 0
+	for _, key := range e.timeKeys() {
+		longest = max(longest, c.length(key))
+	}
+	return func(yield func(int) bool) {
+		for start := 0; start < frames; start += c.step() {
+			if !yield(longest - max(start+c.Size-frames, 0)) {
+				return
+			}
+		}
+	}
 }
 
 // whole returns the chunking that leaves sequences whole, with the same context.

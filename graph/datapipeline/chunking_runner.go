@@ -14,10 +14,11 @@ import (
 // Go. [NewTFChunkingQueueRunner] makes one.
 type TFChunkingQueueRunner struct {
 	activity
-	cut   *tfbridge.Operation // of one sequence
-	ended tfbridge.Output     // the source's EpochEnd, which the run fetches
-	ready tfbridge.Output     // tokens of the target queue behind the run
-	runs  runs
+	cut    *tfbridge.Operation // of one sequence
+	blocks bool                // the target queue is one of blocks
+	ended  tfbridge.Output     // the source's EpochEnd, which the run fetches
+	ready  tfbridge.Output     // of a driven target queue: the tokens behind the run, or the frames of the sequence whose block it put
+	runs   runs
 }
 
 // TFChunkingQueueRunnerOptions say how sequences are cut, and where the chunks go.
@@ -62,7 +63,12 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 		s = c.aligned(s)
 	}
 	r.cut = effect(s, end, func(s *graph.Scope) *tfbridge.Operation { return o.TargetQueue.end(s) }, c.chunks)
-	if o.TargetQueue.driven && s.Err() == nil {
+	switch {
+	case s.Err() != nil:
+	case o.TargetQueue.blocks != nil:
+		r.blocks = true
+		r.ready = graph.Identity(s, c.frames[externData.defaultInput()])
+	case o.TargetQueue.driven:
 		r.ready = o.TargetQueue.ready(s.WithControlDependencies(r.cut))
 	}
 	return r

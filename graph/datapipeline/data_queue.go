@@ -48,6 +48,7 @@ type DataQueue struct {
 	specs            []graph.Spec // of an element, without EpochEnd
 	fixed            bool         // all elements have the same shapes, so many can be taken at once
 	driven           bool         // see DataQueueOptions
+	blocks           *blockQueue  // what a driven queue keeps in place of elements and tokens; nil: it does not
 }
 
 // DataQueueOptions are the options of a DataQueue. Nil and the zero value mean a queue
@@ -62,6 +63,8 @@ type DataQueueOptions struct {
 	// driven is for a queue whose runs one goroutine makes, one after the other, each
 	// only when it will not wait (driver.go): there is always room, and whoever takes
 	// tokens gets as many as there are.
+	// If its elements keep their order and all have one shape, it keeps blocks of them
+	// (block_queue.go).
 	driven bool
 }
 
@@ -82,6 +85,10 @@ func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec,
 	s = s.SubScope(name).WithDevice("/cpu:0")
 	components := slices.Clone(specs)
 	q.fixed = !slices.ContainsFunc(specs, func(spec graph.Spec) bool { return !spec.Shape.IsFullySpecified() })
+	if o.driven && q.fixed && !o.Shuffle {
+		q.blocks = newBlockQueue(s, specs)
+		return q
+	}
 	for i := range components {
 		if !q.fixed { // TensorFlow wants all dimensions, or no shapes at all
 			components[i].Shape = tfbridge.Shape{}
@@ -159,6 +166,9 @@ func (q *DataQueue) put(s *graph.Scope, list []tfbridge.Output) *tfbridge.Operat
 // before their tokens come, or else the queue would wait for itself. Usually one piece
 // is all, and the loop has no turn.
 func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.Output) *tfbridge.Operation {
+	if q.blocks != nil {
+		return q.blocks.blocks.Enqueue(s, list...)
+	}
 	zero := s.Const(int64(0))
 	first := q.putPiece(s, list, zero, n)
 	done := graph.While(s, []tfbridge.Output{first},
@@ -198,6 +208,9 @@ func (q *DataQueue) putTokens(s *graph.Scope, tokens tfbridge.Output) *tfbridge.
 
 // end adds the operations that end an epoch.
 func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
+	if q.blocks != nil {
+		return nothing(s) // the driver knows
+	}
 	if q.held != nil {
 		s = s.WithControlDependencies(q.tokens.EnqueueMany(s, q.held.DequeueMany(s, q.held.Size(s))...))
 	}
@@ -317,6 +330,9 @@ func (q *DataQueue) oneMore(s *graph.Scope) tfbridge.Output {
 func (q *DataQueue) clear(s *graph.Scope) *tfbridge.Operation {
 	if s.Err() != nil {
 		return nil
+	}
+	if q.blocks != nil {
+		return q.blocks.clear(s)
 	}
 	ops := []*tfbridge.Operation{drain(s, q.elements), drain(s, q.tokens)}
 	if q.held != nil {

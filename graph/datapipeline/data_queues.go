@@ -74,6 +74,9 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 	}
 	q.TrainQueue = NewDataQueue(s, "train_queue", capacity, o.TrainChunks.padded(externData, q.specs), train)
 	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, o.EvalChunks.padded(externData, q.specs), eval)
+	if o.driven {
+		return q // its provider enqueues and asks by itself
+	}
 	q.addQuestions(s)
 	values := o.EnqueueData
 	if values == nil {

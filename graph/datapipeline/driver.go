@@ -27,9 +27,12 @@ import (
 //
 //   - Level 1: it counts the sequences. As many as the queue keeps back are not cut before
 //     the end of the epoch.
-//   - Level 2: each run tells how many rows may be taken behind it. The queue is not
-//     bounded; what is in it is less than a batch and the chunks of one sequence. A run
-//     that finds too few rows for a batch leaves it open, for the next run to fill.
+//   - Level 2: if chunks all have one shape and keep their order, Go knows from the
+//     frames of a sequence how long its chunks are, and so how many rows the next batch
+//     has. It makes the run of a batch when all of them are there (block_queue.go).
+//     Otherwise each run tells how many rows may be taken behind it, and a run that finds
+//     too few for a batch leaves it open, for the next run to fill. The queue is not
+//     bounded; what is in it is less than a batch and the chunks of one sequence.
 //   - Level 3: it counts the batches, and waits in Go while there is no room.
 //
 // Only a goroutine of its own can stage batches while the dataset is slow, so staging has
@@ -40,13 +43,19 @@ type driver struct {
 	p         *QueueDataProvider
 	runs      *runs // never wait
 	sequences int   // in level 1
-	rows      int32 // that may be taken from level 2, with the tokens of the end
-	started   []*tfbridge.Tensor
-	open      int64 // rows of the open batch
 	err       error // of a run behind level 1
+
+	batch openBatch // of the rows of blocks
+
+	// Of other rows:
+	rows    int32 // that may be taken from level 2, with the tokens of the end
+	started []*tfbridge.Tensor
+	open    int64 // rows of the open batch
 }
 
-func (p *QueueDataProvider) newDriver() *driver { return &driver{p: p, runs: &p.ready} }
+func (p *QueueDataProvider) newDriver() *driver {
+	return &driver{p: p, runs: &p.ready, batch: openBatch{Batching: &p.options.Batching}}
+}
 
 // do makes a run without fetches, unless ctx is done.
 func (d *driver) do(ctx context.Context, name string, values []*tfbridge.Tensor, spec runSpec) error {
@@ -73,6 +82,11 @@ func (p *QueueDataProvider) drive(ctx context.Context) (err error) {
 	defer p.batches.finish(&err)
 	defer chunker.finish(&err)
 	defer func() { closeAll(d.started) }()
+	if begin := p.batches.loops.of(p.epoch.Train).begin; begin != nil {
+		if err := d.do(ctx, p.mode("begin"), nil, runSpec{targets: []*tfbridge.Operation{begin}}); err != nil {
+			return err
+		}
+	}
 	if err := p.reader.Loop(ctx, p.epoch.Number); err != nil {
 		if d.err != nil {
 			return d.err // of a sequence before, perhaps: not that of the reader's
@@ -113,21 +127,76 @@ func (d *driver) cut(ctx context.Context) (ended bool, err error) {
 	if ended, err = scalarOf[bool](fetched[0]); err != nil {
 		return false, err
 	}
-	if d.rows, err = scalarOf[int32](fetched[1]); err != nil {
-		return false, err
-	}
 	chunker.moved()
-	sure := int64(d.p.batches.loops.of(d.p.epoch.Train).sure)
-	for d.rows > 0 && (ended || d.open+int64(d.rows) >= sure) {
-		if err := d.batch(ctx); err != nil {
-			return false, err
-		}
+	if chunker.blocks {
+		return ended, d.addBlock(ctx, fetched[1], ended)
 	}
-	return ended, nil
+	return ended, d.addRows(ctx, fetched[1], ended)
 }
 
-// batch fills the open batch, and begins the next one.
-func (d *driver) batch(ctx context.Context) (err error) {
+// addBlock counts the chunks of a sequence of so many frames, and makes the batches that
+// they complete.
+func (d *driver) addBlock(ctx context.Context, frames *tfbridge.Tensor, ended bool) error {
+	n, err := scalarOf[int64](frames)
+	if err != nil {
+		return err
+	}
+	o := d.p.options.of(d.p.epoch)
+	for length := range o.Chunking.lengths(d.p.externData, int(n)) {
+		if !d.batch.fits(length) {
+			if err := d.takeBatch(ctx); err != nil {
+				return err
+			}
+		}
+		if d.batch.add(length); d.batch.full() {
+			if err := d.takeBatch(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if !ended || d.batch.rows == 0 {
+		return nil
+	}
+	return d.takeBatch(ctx)
+}
+
+// takeBatch makes the batch of the rows that were counted.
+func (d *driver) takeBatch(ctx context.Context) error {
+	q := d.p.batches
+	if err := d.p.stage.waitForFewer(ctx, q, d.p.options.capacity()); err != nil {
+		return err
+	}
+	rows, err := tfbridge.NewTensor(int64(d.batch.rows))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	d.batch.clear()
+	l := q.loops.of(d.p.epoch.Train)
+	spec := runSpec{feeds: []tfbridge.Output{l.taken}, targets: []*tfbridge.Operation{l.made}}
+	if err := d.do(ctx, d.p.mode("batch"), []*tfbridge.Tensor{rows}, spec); err != nil {
+		return err
+	}
+	q.madeOne()
+	return nil
+}
+
+// addRows makes the batches for which there are rows.
+func (d *driver) addRows(ctx context.Context, ready *tfbridge.Tensor, ended bool) (err error) {
+	if d.rows, err = scalarOf[int32](ready); err != nil {
+		return err
+	}
+	sure := int64(d.p.batches.loops.of(d.p.epoch.Train).sure)
+	for d.rows > 0 && (ended || d.open+int64(d.rows) >= sure) {
+		if err := d.fill(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill fills the open batch, and begins the next one.
+func (d *driver) fill(ctx context.Context) (err error) {
 	q := d.p.batches
 	if err := d.p.stage.waitForFewer(ctx, q, d.p.options.capacity()); err != nil {
 		return err
