@@ -43,7 +43,7 @@ RUN --mount=type=secret,id=ca-certificates --mount=type=cache,target=/var/cache/
 	&& export PIP_CACHE_DIR=/var/cache/pip \
 	&& unset MILLRACE_RUNTIME \
 	&& case ${VARIANT} in cpu) set -- ;; cuda) set -- --cuda ;; *) echo "VARIANT is cpu or cuda, not ${VARIANT}" >&2; exit 2 ;; esac \
-	&& millrace runtime install --native=false --dir /opt/millrace "$@" \
+	&& millrace runtime install --prelink=false --native=false --dir /opt/millrace "$@" \
 	&& mv /opt/millrace/*-${VARIANT} /opt/millrace/runtime
 
 # An image without the operations would be slower for good, so this may fail.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"millrace"
 	"millrace/internal/runtimedir"
@@ -16,6 +17,11 @@ import (
 
 // RuntimeEnv names the environment variable that says where the runtime is.
 const RuntimeEnv = "MILLRACE_RUNTIME"
+
+// PrelinkedEnv names the environment variable that, set to false, makes Open
+// open TensorFlow's libraries as they were installed, and not the prelinked
+// copies of them, which open faster.
+const PrelinkedEnv = "MILLRACE_PRELINKED"
 
 // getenv looks up a variable of the environment, which C sees as well.
 func getenv(name string) string { return os.Getenv(name) }
@@ -27,6 +33,7 @@ var mainFiles = []string{runtimedir.LibraryCC, "libtensorflow.so.2"}
 // library holds the paths of a runtime's files.
 type library struct {
 	dir, framework, main string
+	prelinked            bool // framework and main are prelinked copies
 }
 
 // find looks for the runtime's files without opening them.
@@ -83,7 +90,7 @@ func isFile(path string) bool {
 func (l *library) verify() (known bool, err error) {
 	in, err := runtimedir.Read(l.dir)
 	if err == nil {
-		return true, in.Verify(false)
+		return true, l.choose(in)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -97,6 +104,37 @@ func (l *library) verify() (known bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// choose checks the libraries of an installed runtime: the prelinked ones, and if
+// there are none that can be trusted, the original ones.
+func (l *library) choose(in *runtimedir.Installed) error {
+	prelinked, err := wantsPrelinked()
+	if err != nil {
+		return err
+	}
+	if prelinked {
+		if made, err := runtimedir.Pinned().Prelinked(in, false); err == nil {
+			l.framework = filepath.Join(made.Dir, runtimedir.LibraryFramework)
+			l.main = filepath.Join(made.Dir, runtimedir.LibraryCC)
+			l.prelinked = true
+			return nil
+		}
+	}
+	return in.Verify(false)
+}
+
+// wantsPrelinked reports whether the environment admits prelinked libraries.
+func wantsPrelinked() (bool, error) {
+	value := getenv(PrelinkedEnv)
+	if value == "" {
+		return true, nil
+	}
+	prelinked, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, millrace.Errorf(millrace.ErrConfig, "environment variable %s is %s, want true or false", PrelinkedEnv, millrace.QuoteData([]byte(value)))
+	}
+	return prelinked, nil
 }
 
 // checkWhole refuses a truncated library. The dynamic linker would map it, and

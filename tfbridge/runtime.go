@@ -51,6 +51,7 @@ type RuntimeOptions struct {
 // Runtime is the opened libtensorflow. A process has one, and it stays open.
 type Runtime struct {
 	dir, version string
+	prelinked    bool
 
 	operations    string // path of the library of our own operations
 	operationsErr error  // why it could not be loaded
@@ -61,6 +62,12 @@ type Runtime struct {
 
 // Dir returns the directory that the libraries were opened from.
 func (r *Runtime) Dir() string { return r.dir }
+
+// Prelinked reports whether the libraries are prelinked copies, which
+// "millrace runtime install" makes because they open faster. Open takes the
+// originals if there are no copies, if these have changed, or if the environment
+// variable MILLRACE_PRELINKED is false.
+func (r *Runtime) Prelinked() bool { return r.prelinked }
 
 // Operations returns the path of the library of Millrace's own dataset
 // operations, which Open loads. The path is "" if there is no library for this
@@ -116,7 +123,7 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	if o.MaxBlocking > 0 {
 		blocking = make(limiter, o.MaxBlocking)
 	}
-	r := &Runtime{dir: lib.dir, version: C.GoString(C.TF_Version())}
+	r := &Runtime{dir: lib.dir, prelinked: lib.prelinked, version: C.GoString(C.TF_Version())}
 	registerErr = registerOps()
 	if err := registerJudge(); err != nil {
 		return nil, err

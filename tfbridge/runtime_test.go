@@ -70,6 +70,11 @@ var children = map[string]func(){
 	"plugin":   pluginChild,
 	"loop":     loopChild,
 	"pressure": pressureChild,
+	"pointers": pointersChild,
+	"prelinked": func() {
+		r, err := Open(nil)
+		fmt.Println(err == nil && r.Prelinked(), err)
+	},
 	"deterministic": func() {
 		if _, err := Open(&RuntimeOptions{Deterministic: true}); err != nil {
 			report(err)

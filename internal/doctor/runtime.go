@@ -70,6 +70,7 @@ func (e *examination) opens(ctx context.Context, dir string) {
 		return
 	}
 	e.add("libraries", OK, "", "both libraries open and have every function that millrace calls; TensorFlow %s", trial.Version)
+	e.prelinked(dir, trial)
 	e.operations(dir, trial)
 	if trial.GraphError != "" {
 		e.fail("graph", errors.New(trial.GraphError), again)
@@ -77,6 +78,26 @@ func (e *examination) opens(ctx context.Context, dir string) {
 	}
 	e.add("graph", OK, "", "a graph of three operations gives the right result")
 	e.devices(dir, trial.Devices)
+}
+
+// prelinked tells whether the libraries that were opened are prelinked.
+func (e *examination) prelinked(dir string, trial *Trial) {
+	const check = "prelinked"
+	in, err := runtimedir.Read(dir)
+	if err != nil || runtimedir.Pinned().PrelinkedPins(in) == nil {
+		return // this millrace does not prelink these libraries
+	}
+	_, err = runtimedir.Pinned().Prelinked(in, true)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.add(check, Warn, runtimedir.Remedy, "the libraries have no prelinked copies; everything works, but each start takes longer")
+	case err != nil:
+		e.add(check, Warn, runtimedir.Remedy+" --force", "the prelinked copies of the libraries are not used, so each start takes longer: %v", err)
+	case !trial.Prelinked:
+		e.add(check, Warn, "unset "+tfbridge.PrelinkedEnv, "the environment turns the prelinked copies of the libraries off, so each start takes longer")
+	default:
+		e.add(check, OK, "", "the libraries were opened as prelinked copies, which makes starts shorter")
+	}
 }
 
 // operations checks the library of our own operations.

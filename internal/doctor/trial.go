@@ -15,6 +15,7 @@ import (
 type Trial struct {
 	Error           string            `json:"error,omitempty"` // of opening the runtime; the other fields are empty then
 	Version         string            `json:"version"`
+	Prelinked       bool              `json:"prelinked"`  // the libraries are prelinked copies
 	Operations      string            `json:"operations"` // path of the library of our own operations
 	OperationsError string            `json:"operations_error,omitempty"`
 	GraphError      string            `json:"graph_error,omitempty"`
@@ -27,7 +28,7 @@ func Try(o *tfbridge.RuntimeOptions) *Trial {
 	if err != nil {
 		return &Trial{Error: err.Error()}
 	}
-	trial := &Trial{Version: r.Version()}
+	trial := &Trial{Version: r.Version(), Prelinked: r.Prelinked()}
 	if trial.Operations, err = r.Operations(); err != nil {
 		trial.OperationsError = err.Error()
 	}

@@ -88,6 +88,9 @@ func (l *library) bindData() (data []byte, relative int) {
 // bindCalls returns the part of the file that the references to functions fill,
 // with the functions' offsets.
 func (l *library) bindCalls() (table, error) {
+	if len(l.plt.data) == 0 {
+		return table{}, nil
+	}
 	var first, last uint64
 	for r := range l.plt.references() {
 		if first == 0 || r.at < first {
@@ -96,7 +99,7 @@ func (l *library) bindCalls() (table, error) {
 		last = max(last, r.at)
 	}
 	pointers, err := l.load(first, last-first+pointerSize)
-	if err != nil || len(l.plt.data) == 0 {
+	if err != nil {
 		return table{}, err
 	}
 	for r := range l.plt.references() {

@@ -87,8 +87,11 @@ func (l *library) check() error {
 }
 
 // table reads the table whose address and size are two entries of the dynamic
-// section.
+// section. A library without these entries has an empty table.
 func (l *library) table(address, size elf.DynTag) (table, error) {
+	if values, err := l.elf.DynValue(address); err == nil && len(values) == 0 {
+		return table{}, nil
+	}
 	at, err := l.dynamic(address)
 	if err != nil {
 		return table{}, err

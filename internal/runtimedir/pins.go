@@ -26,6 +26,7 @@ type Wheel struct {
 	Size      int64          `json:"size"`
 	SHA256    string         `json:"sha256"`
 	Libraries map[string]Pin `json:"libraries"` // by name, as the wheel's RECORD has them
+	Prelinked map[string]Pin `json:"prelinked"` // what package prelink makes of the libraries; nil: not tested
 }
 
 // Pin is the size and hash of a file.

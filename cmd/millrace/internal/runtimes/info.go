@@ -29,7 +29,8 @@ type runtimeInfo struct {
 	Source    string               `json:"source,omitempty"`
 	Pinned    bool                 `json:"pinned"`
 	Libraries []runtimedir.Library `json:"libraries,omitempty"`
-	Verified  bool                 `json:"verified"` // the libraries were hashed again and match
+	Verified  bool                 `json:"verified"`  // the libraries were hashed again and match
+	Prelinked bool                 `json:"prelinked"` // the libraries are open as prelinked copies
 	Devices   []tfbridge.Device    `json:"devices"`
 	Ops       int                  `json:"ops"`
 	OpLibs    []string             `json:"op_libraries"`              // libraries of additional operations
@@ -67,7 +68,7 @@ func (p *program) runtimeInfo(verify bool) (*runtimeInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := &runtimeInfo{Path: r.Dir(), Version: r.Version(), Verified: verify, OpLibs: []string{}}
+	info := &runtimeInfo{Path: r.Dir(), Version: r.Version(), Verified: verify, Prelinked: r.Prelinked(), OpLibs: []string{}}
 	installed, err := runtimedir.Read(r.Dir())
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // not installed by millrace
@@ -138,6 +139,7 @@ func (p *program) printRuntime(info *runtimeInfo) error {
 		}
 		line(l.Name, "sha256 %s... (%s)", l.SHA256[:min(len(l.SHA256), 16)], state)
 	}
+	line("prelinked", "%s", map[bool]string{true: "yes: the libraries are open as copies that open faster", false: "no"}[info.Prelinked])
 	for _, d := range info.Devices {
 		line("device", "%s %s", strings.TrimPrefix(d.Name, "/job:localhost/replica:0/task:0/"), d.Type)
 	}
