@@ -98,7 +98,7 @@ func makeIndexes(t *testing.T, p *loaders.Plan) {
 }
 
 // runCase compares the batches of a case, or its error, with what the case expects.
-// TensorFlow's operations run it with an index of each file, and Millrace's own without.
+// The files have an index. The program's tests run all cases without.
 func runCase(t *testing.T, name string, native bool) {
 	t.Helper()
 	dir, c := cases.Prepare(t, name), cases.Read(t, name)
@@ -107,9 +107,7 @@ func runCase(t *testing.T, name string, native bool) {
 		n = *c.Properties.Take
 	}
 	p := planned(t, dir, native)
-	if !native {
-		makeIndexes(t, p)
-	}
+	makeIndexes(t, p)
 	text, err := dump(t, p, n)
 	message, code := "", 0
 	if err != nil {

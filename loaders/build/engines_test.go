@@ -1,8 +1,11 @@
 package build_test
 
 import (
+	"flag"
+	"slices"
 	"testing"
 
+	"millrace/internal/test/cases"
 	"millrace/internal/test/testruntime"
 )
 
@@ -23,6 +26,17 @@ func TestRecordCases(t *testing.T) { runCases(t, false, recordCases) }
 func TestWindowCases(t *testing.T) { runCases(t, false, windowCases) }
 func TestChunkCases(t *testing.T)  { runCases(t, false, chunkCases) }
 func TestFaultCases(t *testing.T)  { runCases(t, false, faultCases) }
+
+var everyCase = flag.Bool("every-case", false, "run every case with an index, and not a few of each kind")
+
+// With an index of each file, Millrace's own operations give what cases expect.
+func TestCasesWithIndex(t *testing.T) {
+	names := slices.Concat(recordCases, windowCases, chunkCases, faultCases)
+	if *everyCase {
+		names = cases.All(t)
+	}
+	runCases(t, true, names)
+}
 
 func runCases(t *testing.T, native bool, names []string) {
 	t.Helper()
