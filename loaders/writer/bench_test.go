@@ -2,7 +2,9 @@ package writer_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -85,6 +87,43 @@ func BenchmarkCopyAndCRC(b *testing.B) {
 	}
 	if sum == 0 {
 		b.Log("the checksum is zero")
+	}
+	b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// BenchmarkCopyCRCAndFile is the limit of a program that writes a file with one thread:
+// it also gives the bytes to the system, in pieces of the same size, and waits for the
+// disk.
+func BenchmarkCopyCRCAndFile(b *testing.B) {
+	e, err := example.NewEncoder[row]()
+	if err != nil {
+		b.Fatal(err)
+	}
+	record := e.Append(nil, &row{Label: 50_000})
+	table := crc32.MakeTable(crc32.Castagnoli)
+	buf := make([]byte, 0, 256<<10)
+	var head [8]byte
+	for b.Loop() {
+		f, err := os.Create(filepath.Join(b.TempDir(), "data"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range benchRows {
+			binary.LittleEndian.PutUint64(head[:], uint64(len(record)))
+			buf = append(buf, head[:]...)
+			buf = binary.LittleEndian.AppendUint32(buf, crc32.Checksum(head[:], table))
+			buf = append(buf, record...)
+			buf = binary.LittleEndian.AppendUint32(buf, crc32.Checksum(record, table))
+			if len(buf)+len(record)+16 > cap(buf) || i == benchRows-1 {
+				if _, err := f.Write(buf); err != nil {
+					b.Fatal(err)
+				}
+				buf = buf[:0]
+			}
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			b.Fatal(err)
+		}
 	}
 	b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }

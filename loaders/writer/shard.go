@@ -24,8 +24,9 @@ type Shard struct {
 type shard struct {
 	path  string // once it is whole
 	file  *os.File
-	out   *tfrecord.Writer
-	bytes int64 // of its records, uncompressed
+	disk  *behind          // writes to file
+	out   *tfrecord.Writer // writes to disk
+	bytes int64            // of its records, uncompressed
 }
 
 // shardName returns the name of the i-th shard.
@@ -38,7 +39,8 @@ func openShard(dir string, i int, c tfrecord.Compression) (*shard, error) {
 	if err != nil {
 		return nil, ioError("create", path, err)
 	}
-	s := &shard{path: path, file: file, out: tfrecord.NewWriter(file, c)}
+	disk := newBehind(file)
+	s := &shard{path: path, file: file, disk: disk, out: tfrecord.NewWriter(disk, c)}
 	s.out.KeepIndex()
 	return s, nil
 }
@@ -58,6 +60,9 @@ func (s *shard) write(record []byte) error {
 // finish makes the shard whole: on the disk, by its own name, with its index.
 func (s *shard) finish() (*Shard, error) {
 	err := s.out.Close()
+	if closed := s.disk.Close(); err == nil {
+		err = closed
+	}
 	if err == nil {
 		err = s.file.Sync()
 	}
@@ -83,6 +88,7 @@ func (s *shard) finish() (*Shard, error) {
 
 // discard removes the file.
 func (s *shard) discard() {
+	s.disk.Close()
 	s.file.Close()
 	os.Remove(s.file.Name())
 }
