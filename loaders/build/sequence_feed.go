@@ -57,7 +57,7 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
 	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.plan.OwnOperations(), files: map[int]*quarantine.Reader{}}
 	r.begin, r.end = f.plan.EpochPart(f.scan, epoch)
-	r.order = f.orderOf(epoch)
+	r.first, r.order = f.plan.FirstSequence(), f.orderOf(epoch)
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
 }
@@ -65,14 +65,13 @@ func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.
 // orderOf returns the order of all sequences in an epoch, nil for that of the
 // data. The epochs that share an order follow each other.
 func (f *sequenceFeed) orderOf(epoch int64) []int64 {
-	if f.plan.Chunks.Order.IsDefault() {
+	if f.plan.Chunks.Order.IsDefault() && f.plan.Mixture == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if period := f.plan.OrderPeriod(epoch); f.period != period+1 {
-		records, _ := f.scan.Records()
-		f.order = f.plan.Chunks.Order.Arrange(records, f.scan.Lengths, f.plan.Seed, period)
+		f.order = f.plan.SequenceOrder(f.scan, period)
 		f.period = period + 1
 	}
 	return f.order
@@ -87,6 +86,7 @@ type sequenceReader struct {
 	feed       *sequenceFeed
 	epoch      int64
 	order      []int64                    // places in the data, nil: ascending
+	first      int64                      // place in the data at which an ascending order begins
 	begin, end int64                      // of the part of the order that is the epoch's
 	delivered  int64                      // records, with those that were left out
 	placed     bool                       // records carry their places
@@ -113,6 +113,8 @@ func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Ten
 		at := r.begin + r.delivered
 		if r.order != nil {
 			at = r.order[at]
+		} else {
+			at += r.first
 		}
 		var data []byte
 		var place [3]int64

@@ -71,13 +71,17 @@ type Order struct {
 func NewOrder(spec *Spec) *Order {
 	o := &Order{spec: *spec, epoch: -1, taken: make([]int64, len(spec.Parts))}
 	for i, part := range spec.Parts {
-		o.parts = append(o.parts, &partOrder{spec: &o.spec, seed: partSeed(spec.Seed, i), records: part.Records, pass: -1})
+		o.parts = append(o.parts, &partOrder{spec: &o.spec, seed: PartSeed(spec.Seed, i), records: part.Records, pass: -1})
 	}
 	return o
 }
 
 // passShift leaves room for epochs below the passes of a part within one epoch.
 const passShift = 32
+
+// PassEpoch returns the epoch of the order that a part has in its r-th pass within an
+// epoch, r from 0.
+func PassEpoch(epoch, r int64) int64 { return epoch + r<<passShift }
 
 // At returns the number of the record at a position among all records.
 func (o *Order) At(position int64) int64 {
@@ -94,7 +98,7 @@ func (o *Order) At(position int64) int64 {
 		o.taken[o.last]++
 	}
 	part, taken := o.spec.Parts[o.last], o.taken[o.last]-1
-	return part.First + o.parts[o.last].at(epoch+taken/part.Records<<passShift, taken%part.Records)
+	return part.First + o.parts[o.last].at(PassEpoch(epoch, taken/part.Records), taken%part.Records)
 }
 
 // Draw returns the part that a position of an epoch is of.
@@ -130,8 +134,8 @@ func (s *Spec) MixtureSize(all bool) int64 {
 	}
 }
 
-// partSeed returns the seed of a part. The first one has that of the order.
-func partSeed(seed int64, part int) int64 {
+// PartSeed returns the seed of a part. The first one has that of the order.
+func PartSeed(seed int64, part int) int64 {
 	return int64(uint64(seed) + uint64(part)*0xd6e8feb86659fd93)
 }
 

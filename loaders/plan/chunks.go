@@ -31,7 +31,7 @@ func (p *Plan) ReadsByPlace() bool {
 // and nothing is done to them before they are cut.
 func (p *Plan) CutsFiles() bool {
 	k := p.Chunks
-	if k == nil || !p.ReadsNatively() || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() ||
+	if k == nil || p.Records != nil || !p.ReadsNatively() || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() ||
 		!k.Order.IsDefault() || k.Partition > 1 || k.ShuffleSeqs > 1 || len(p.Secondaries)+len(p.Steps) > 0 {
 		return false
 	}
@@ -200,14 +200,22 @@ func (p *Plan) NoRow() *millrace.Error {
 
 // chunkRows returns how many rows all epochs give, if that is known.
 func (p *Plan) chunkRows(scan *Scan) (rows int64, known bool) {
-	records, counted := scan.Records()
+	_, counted := scan.Records()
 	frames, equal := p.FramesOf()
 	if !counted || p.Epochs == 0 || !equal && !p.Chunks.Cut.Whole() {
 		return 0, false
 	}
 	parts := p.Chunks.Partition
-	begin, _ := chunks.Part(records, parts, p.Epochs%parts)
-	return (p.Epochs/parts*records + begin) * p.Chunks.Cut.Rows(frames), true
+	n := p.orderedSequences(scan)
+	if p.Records != nil && p.Records.Shards > 1 {
+		if parts > 1 {
+			return 0, false // the shards of the parts differ in size
+		}
+		begin, end := p.EpochPart(scan, 0)
+		n = end - begin
+	}
+	begin, _ := chunks.Part(n, parts, p.Epochs%parts)
+	return (p.Epochs/parts*n + begin) * p.Chunks.Cut.Rows(frames), true
 }
 
 // checkRows checks the sequences of one record: that aligned ones have one
@@ -264,16 +272,4 @@ func (p *Plan) CheckRowFits(i int, frames int64) error {
 		return e
 	}
 	return nil
-}
-
-// OrderPeriod returns which draw of the order an epoch has: an order is drawn
-// once for as many epochs as the data have parts.
-func (p *Plan) OrderPeriod(epoch int64) int64 { return epoch / p.Chunks.Partition }
-
-// EpochPart returns which sequences of the order an epoch takes, from begin up
-// to but without end.
-func (p *Plan) EpochPart(scan *Scan, epoch int64) (begin, end int64) {
-	records, _ := scan.Records()
-	parts := p.Chunks.Partition
-	return chunks.Part(records, parts, epoch%parts)
 }

@@ -193,14 +193,14 @@ func (p *Plan) checkRange(scan *Scan) error {
 // before it. Its state is the position alone. Buckets hold records back, so that a
 // position does not say which batches come next.
 func (p *Plan) Seeks() bool {
-	return p.Bucket == nil && (p.Records != nil || p.seeksInBuffers())
+	return p.Bucket == nil && p.Chunks == nil && (p.Records != nil || p.seeksInBuffers())
 }
 
 // seeksInBuffers reports whether the examples of a plan that shuffles in buffers have
 // numbers by which they can be read: then the numbers before a position are shuffled
 // again, and not the examples.
 func (p *Plan) seeksInBuffers() bool {
-	if p.Shuffle == nil || p.Chunks != nil || p.Sloppy || p.BadRecords != nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
+	if p.Shuffle == nil || p.Sloppy || p.BadRecords != nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
 		return false
 	}
 	if p.Window == nil {

@@ -9,6 +9,7 @@ import (
 // ChunkedArgs are the arguments of a loader of type chunked_sequence.
 type ChunkedArgs struct {
 	CommonArgs
+	PartArgs
 	Mode             string    `json:"mode" decl:"default=train,enum=train|eval" doc:"What the batches are for. eval: rows are whole sequences unless chunk_eval is true, every epoch passes once over all sequences, and nothing is drawn at random."`
 	SequenceFeatures []string  `json:"sequence_features" decl:"nonempty,most=65536" doc:"The to_name of each primary feature that has a time axis. Without it they are those of variable length; if there are none, all that have a first axis."`
 	ChunkSize        *int64    `json:"chunk_size" decl:"null,min=1,limit=2147483647" doc:"How many frames a chunk has; null means that a row is a whole sequence."`
@@ -62,6 +63,9 @@ type Sequence struct {
 
 func (*ChunkedArgs) loaderType() LoaderType { return ChunkedSequence }
 
+// recordOrder returns which records are read. Their order is that of seq_ordering.
+func (a *ChunkedArgs) recordOrder() *OrderArgs { return &OrderArgs{PartArgs: a.PartArgs} }
+
 // padding returns how the config says that tensors are padded.
 func (a *ChunkedArgs) padding() *rowPad { return &a.Padding }
 
@@ -73,6 +77,7 @@ func (a *ChunkedArgs) check(c *checker) {
 	a.paddingOn(c)
 	a.rules(c, k)
 	a.order(c, k)
+	a.parts(c, k)
 	a.reserved(c)
 	a.sequences(c)
 }
@@ -143,6 +148,21 @@ func (a *ChunkedArgs) order(c *checker, k *Chunks) {
 	}
 	if k.Cut.Size == 1 && k.ShuffleChunks > 1 && a.Recurrent && !a.Bad("recurrent") {
 		c.inConfig.Report(a.Key("shuffle_chunks"), "chunks of one frame are shuffled, which a model that depends on the order of frames must not see: set recurrent to false, or a chunk_size above 1")
+	}
+}
+
+// parts fills in which sequences are read.
+func (a *ChunkedArgs) parts(c *checker, k *Chunks) {
+	keys := a.keys()
+	if len(keys) == 0 {
+		return
+	}
+	c.checkParts(&a.PartArgs)
+	for _, key := range keys {
+		c.placesKnown(key)
+	}
+	if len(a.Mixture) > 0 && k.Partition > 1 {
+		c.inConfig.Report(a.Key("partition_epoch"), "divides the records of one dataset, and there is a mixture of several")
 	}
 }
 

@@ -10,8 +10,14 @@ import (
 // the files tells where each record is.
 type OrderArgs struct {
 	ShuffleMode string      `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records, or all windows, in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records or windows come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
-	Shard       ShardConfig `json:"shard" decl:"" doc:"Reads one part of each epoch's order. The parts together are the whole, and their sizes differ by one at most. It needs uncompressed local files, and exact or block shuffling, or none."`
-	Range       RangeConfig `json:"range" decl:"" doc:"Reads some of the records, counted over all files before they are shuffled. It needs what shard needs."`
+	PartArgs
+}
+
+// PartArgs say which records are read, where an index of the files tells where each
+// record is.
+type PartArgs struct {
+	Shard ShardConfig `json:"shard" decl:"" doc:"Reads one part of each epoch's order. The parts together are the whole, and their sizes differ by one at most. It needs uncompressed local files, and exact or block shuffling, or none."`
+	Range RangeConfig `json:"range" decl:"" doc:"Reads some of the records, counted over all files before they are shuffled. It needs what shard needs."`
 
 	Mixture []MixtureConfig `json:"mixture" decl:"nonempty,most=1000" doc:"In place of dataset: several datasets, from which examples are drawn by their weights. It needs what shard needs. The manifests must agree on the features that are read."`
 	Until   string          `json:"until" decl:"default=first,enum=first|all" doc:"When an epoch of a mixture ends. first: when an example is drawn from a dataset of which none is left. all: when each dataset was read to its end; those that end before begin again."`
@@ -48,12 +54,24 @@ const (
 func (o *OrderArgs) recordOrder() *OrderArgs { return o }
 
 // given reports whether records are to be read by their place.
-func (o *OrderArgs) given() bool {
-	return o != nil && (o.computed() || o.Shard.At != nil || o.Range.At != nil || o.mixed())
-}
+func (o *OrderArgs) given() bool { return o != nil && (o.computed() || len(o.keys()) > 0) }
 
 // mixed reports whether the config has a mixture in place of a dataset.
 func (o *OrderArgs) mixed() bool { return o != nil && len(o.Mixture) > 0 }
+
+// keys returns which of the arguments there are.
+func (a *PartArgs) keys() (keys []string) {
+	if a.Shard.At != nil {
+		keys = append(keys, "shard")
+	}
+	if a.Range.At != nil {
+		keys = append(keys, "range")
+	}
+	if len(a.Mixture) > 0 {
+		keys = append(keys, "mixture")
+	}
+	return keys
+}
 
 // computed reports whether the config asks for an order that is computed, and not for
 // buffers of the three sizes.
@@ -66,32 +84,35 @@ func (c *checker) checkOrder(o *OrderArgs) {
 	if !o.given() {
 		return
 	}
-	order := &RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1}
-	var keys []string
+	order := c.checkParts(&o.PartArgs)
+	keys := o.keys()
 	if o.computed() {
-		keys = append(keys, "shuffle_mode")
+		keys = append([]string{"shuffle_mode"}, keys...)
 		c.shuffleMode(o.ShuffleMode, order)
 	}
-	if o.Shard.At != nil {
-		keys = append(keys, "shard")
-		c.shard(&o.Shard, order)
-	}
-	if o.Range.At != nil {
-		keys = append(keys, "range")
-		c.recordRange(&o.Range, order)
-	}
-	if o.mixed() {
-		keys = append(keys, "mixture")
-		order.UntilAll = o.Until == "all"
-		if o.Range.At != nil {
-			c.inConfig.Report(c.args.Key("range"), "counts the records of one dataset, and there is a mixture of several")
-		}
-	}
-	c.spec.Records = order
 	c.windowsKnown(keys[0])
 	for _, key := range keys {
-		c.placesKnown(key, order)
+		c.placesKnown(key)
+		if c.examples.Shuffle && order.Shuffling == permutation.None {
+			c.inConfig.Report(c.args.Key(key), "needs shuffle_mode exact or block, or shuffle to be false")
+		}
 	}
+}
+
+// checkParts checks which records are read, and returns them in the order of the data.
+func (c *checker) checkParts(a *PartArgs) *RecordOrder {
+	order := &RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1, UntilAll: len(a.Mixture) > 0 && a.Until == "all"}
+	if a.Shard.At != nil {
+		c.shard(&a.Shard, order)
+	}
+	if a.Range.At != nil {
+		c.recordRange(&a.Range, order)
+	}
+	if len(a.Mixture) > 0 && a.Range.At != nil {
+		c.inConfig.Report(c.args.Key("range"), "counts the records of one dataset, and there is a mixture of several")
+	}
+	c.spec.Records = order
+	return order
 }
 
 // shuffleMode fills in an order that is computed.
@@ -157,8 +178,8 @@ func (c *checker) windowsKnown(key string) {
 }
 
 // placesKnown reports a key that needs the places of records where they are not
-// known, or are given up by a shuffle in buffers.
-func (c *checker) placesKnown(key string, order *RecordOrder) {
+// known.
+func (c *checker) placesKnown(key string) {
 	at := c.args.Key(key)
 	if c.spec.Manifest.Compression != tfrecord.None {
 		c.inConfig.Report(at, "needs the places of records, which are not known in compressed files; the manifest says %s", c.spec.Manifest.Compression)
@@ -169,8 +190,5 @@ func (c *checker) placesKnown(key string, order *RecordOrder) {
 			c.inConfig.Report(at, "needs the places of records, which are not known in the remote file %s", decl.Quote(PrintablePath(f.Path)))
 			return
 		}
-	}
-	if c.examples.Shuffle && order.Shuffling == permutation.None {
-		c.inConfig.Report(at, "needs shuffle_mode exact or block, or shuffle to be false")
 	}
 }
