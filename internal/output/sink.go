@@ -3,6 +3,7 @@ package output
 import (
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"syscall"
 
@@ -19,6 +20,8 @@ type sink struct {
 	rows int64 // number of rows given to the encoder so far
 	err  error
 	note func(string)
+
+	digest hash.Hash // of what was written; nil: nobody wants it
 }
 
 // Write passes p on.
@@ -28,6 +31,9 @@ func (s *sink) Write(p []byte) (int, error) {
 	}
 	n, err := s.w.Write(p)
 	s.off += int64(n)
+	if s.digest != nil {
+		s.digest.Write(p[:n])
+	}
 	if err == nil && n < len(p) {
 		err = io.ErrShortWrite
 	}

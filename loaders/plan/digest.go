@@ -14,7 +14,22 @@ import (
 // Digest identifies a plan for states, whatever its seed and wherever its files
 // are: the digest of the manifest's and the list's bytes counts, and the names
 // of the data files from the manifest's folder on.
-func (p *Plan) Digest() (string, error) {
+func (p *Plan) Digest() (string, error) { return p.identified().digest() }
+
+// ConfigDigest is Digest without what the manifest says and how large the files are: it
+// tells a changed config, or list of files, from changed data.
+func (p *Plan) ConfigDigest() (string, error) {
+	e := p.identified()
+	e.SHA256 = ""
+	e.Stages = slices.DeleteFunc(e.Stages, func(s Stage) bool { return s.Name == filesStage })
+	for i := range e.Files {
+		e.Files[i].Bytes = 0
+	}
+	return e.digest()
+}
+
+// identified returns the explanation of the plan with what identifies it for states.
+func (p *Plan) identified() *Explanation {
 	if p.Seeks() {
 		p = p.forPosition()
 	}
@@ -34,6 +49,10 @@ func (p *Plan) Digest() (string, error) {
 			e.Files[i].Path = name
 		}
 	}
+	return e
+}
+
+func (e *Explanation) digest() (string, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return "", millrace.Errorf(millrace.ErrInternal, "plan: %w", err)

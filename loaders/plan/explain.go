@@ -82,7 +82,7 @@ func (p *Plan) Explanation() *Explanation {
 // stages lists the stages that the plan has.
 func (p *Plan) stages() []Stage {
 	s := &staging{plan: p}
-	s.add("files", s.files())
+	s.add(filesStage, s.files())
 	s.add("read", s.read())
 	s.order()
 	s.check()
@@ -102,6 +102,9 @@ func (p *Plan) stages() []Stage {
 	}
 	return s.stages
 }
+
+// filesStage is the name of the stage that lists the files.
+const filesStage = "files"
 
 // paddedBatch is the name of the stage that pads.
 const paddedBatch = "padded batch"

@@ -1,6 +1,11 @@
 package plan
 
-import "millrace/tfrecord"
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"millrace/tfrecord"
+)
 
 // Scan is what a look at every data file found before the first batch: the
 // number of its records, and that no header in it claims more than the file
@@ -56,6 +61,21 @@ func (s *Scan) largest() (n int64) {
 		n = max(n, index.MaxRecord)
 	}
 	return n
+}
+
+// Digest identifies the data of the counted files: other records, or the same ones in
+// another order, have another digest. A file that was not counted counts as unknown,
+// whatever it holds.
+func (s *Scan) Digest() string {
+	digest := sha256.New()
+	for _, index := range s.Indexes {
+		if index == nil {
+			fmt.Fprintln(digest, "unknown")
+			continue
+		}
+		fmt.Fprintf(digest, "%d %x\n", index.Records, index.Digest)
+	}
+	return fmt.Sprintf("%x", digest.Sum(nil))
 }
 
 // Changed returns an error if a file is no longer the one that was scanned.

@@ -1,11 +1,6 @@
 package run
 
-import (
-	"crypto/sha256"
-	"fmt"
-
-	"millrace/loaders/plan"
-)
+import "millrace/loaders/plan"
 
 // Where a run can begin at any record, its state is a position in the order of the
 // records, and nothing that TensorFlow holds. The state is small whatever the buffers
@@ -67,13 +62,4 @@ func shardOf(p *plan.Plan) (shard, shards int64) {
 		return 0, 1
 	}
 	return p.Records.Shard, p.Records.Shards
-}
-
-// dataDigest identifies the records of all files by their sizes.
-func dataDigest(scan *plan.Scan) string {
-	digest := sha256.New()
-	for _, index := range scan.Indexes {
-		fmt.Fprintf(digest, "%d %x\n", index.Records, index.Digest)
-	}
-	return fmt.Sprintf("%x", digest.Sum(nil))
 }

@@ -14,7 +14,7 @@ import (
 func NewPipeline(parts *build.Parts) *Pipeline {
 	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.GroupSize(parts.Scan), retryGroupSize: parts.Plan.RetryGroupSize()}
 	pl.digest = sync.OnceValues(parts.Plan.Digest)
-	pl.dataDigest = sync.OnceValue(func() string { return dataDigest(parts.Scan) })
+	pl.dataDigest = sync.OnceValue(parts.Scan.Digest)
 	if parts.Plan.Seeks() {
 		pl.epochExamples = parts.Plan.EpochExamples(parts.Scan)
 	}

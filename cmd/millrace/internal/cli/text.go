@@ -23,6 +23,9 @@ func (f *TextFlag) Add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.names, "text", nil, "print the strings of tensor `NAME` as text; they must be UTF-8; may be repeated")
 }
 
+// Names returns the names that were given.
+func (f *TextFlag) Names() []string { return f.names }
+
 // Check refuses a name that none of the tensors has, and one of a tensor that does
 // not hold strings.
 func (f *TextFlag) Check(tensors []dtype.TensorSpec) error {

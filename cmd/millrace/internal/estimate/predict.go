@@ -25,6 +25,7 @@ type predictFlags struct {
 	model     cli.ModelFlags
 	fetch     []string
 	out       string
+	parts     int64 // batches of each; 0: one file
 	overwrite bool
 	text      cli.TextFlag
 
@@ -68,10 +69,17 @@ predict writes a temporary file and renames it when it is complete. After an
 error, SIGINT or SIGTERM it removes the temporary file. A second signal ends the
 process at once.
 
+With --part-batches N the output is a folder FILE: part-00000, part-00001 and so
+on, whole files of N batches each, and _SUCCESS with counts and digests when all
+is there. After an error, a signal or a kill the whole parts stay, and the same
+command goes on behind them. It refuses to if the data, the model or the config
+has changed, and says what.
+
 A model is a program. predict refuses models with operations that touch files
 or the network, unless --allow-op names them. This check is not a sandbox.`,
 		Example: `  millrace predict examples/digits/predict.json --model examples/digits/model --out digits.ndjson
   millrace predict loader.json --model model --keep label --out scores.parquet
+  millrace predict loader.json --model model --out scores.parquet --part-batches 1000
   millrace predict loader.json --model model --signature encode --out - | head -3`,
 		Args: cli.Exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -80,6 +88,10 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 				return cli.Usagef(c, "--model is missing")
 			case flags.out == "":
 				return cli.Usagef(c, "--out is missing")
+			case c.Flags().Changed("part-batches") && flags.parts < 1:
+				return cli.Usagef(c, "--part-batches must be at least 1, got %d", flags.parts)
+			case flags.parts > 0 && flags.out == output.Stdout:
+				return cli.Usagef(c, "--part-batches writes a folder, not to standard output")
 			case filepath.Clean(flags.quarantine.Path) == filepath.Clean(flags.out):
 				return cli.Usagef(c, "--quarantine and --out name the same file, %s", millrace.Quote(flags.out))
 			}
@@ -94,6 +106,7 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 	f := c.Flags()
 	f.StringArrayVar(&flags.fetch, "fetch", nil, "write only the model's output `NAME`; may be repeated (default all)")
 	f.StringVar(&flags.out, "out", "", "`FILE` to write, or - for standard output")
+	f.Int64Var(&flags.parts, "part-batches", 0, "write a folder FILE of parts of `N` batches, and go on with one that is not complete")
 	f.BoolVar(&flags.overwrite, "overwrite", false, "replace FILE if it exists")
 	return c
 }
@@ -112,7 +125,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	if err != nil {
 		return err
 	}
-	job := &prediction{plan: plan, checked: checked, outputs: outputs, keep: flags.config.Keep, text: &flags.text, meter: m}
+	job := &prediction{plan: plan, checked: checked, outputs: outputs, flags: flags, meter: m}
 	if err := flags.text.Check(job.expected()); err != nil {
 		return err
 	}
@@ -121,27 +134,19 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 		e.File, e.Key = plan.Path, "args.epochs"
 		return e
 	}
-	out, err := output.Create(flags.out, &output.Options{
-		Overwrite: flags.overwrite, Inputs: inputs(plan, flags.model.Path), Stdout: p.Predictions(),
-		Note: func(msg string) { p.Note("%s", msg) },
-	})
-	if err != nil {
+	if job.out, err = p.open(job); err != nil {
 		return err
 	}
-	defer out.Close()
-	if flags.out != output.Stdout {
-		p.SetUnfinished(millrace.Quote(flags.out) + " is not written")
-	}
-	job.out = out
+	defer job.out.Close()
 	flags.quarantine.Use(p.Program, flags.ledger(), plan)
 	err = p.predictTo(ctx, job)
 	flags.quarantine.Tell(p.Program)
-	if err != nil {
+	if err != nil || job.complete {
 		return err
 	}
 	elapsed := m.Stop()
-	fmt.Fprintf(p.Stderr, "%s: %s in %s, %s records/s, %s\n", outName(flags.out), figures.Of(out.Rows(), "record"),
-		figures.Seconds(elapsed), figures.Count(int64(figures.Rate(out.Rows(), elapsed))), figures.Size(out.Bytes()))
+	fmt.Fprintf(p.Stderr, "%s: %s in %s, %s records/s, %s\n", outName(flags.out), figures.Of(job.out.Rows(), "record"),
+		figures.Seconds(elapsed), figures.Count(int64(figures.Rate(job.out.Rows()-job.before, elapsed))), figures.Size(job.out.Bytes()))
 	return nil
 }
 
@@ -150,11 +155,16 @@ type prediction struct {
 	plan    *loaders.Plan
 	checked *estimator.CheckedModel
 	outputs []savedmodel.Tensor // of the signature, to write
-	keep    []string
-	text    *cli.TextFlag
-	out     *output.File
+	flags   *predictFlags
+	out     destination
 	meter   *cli.Meter
+
+	before   int64 // rows that an earlier process has written
+	complete bool  // it has written all of them
 }
+
+// predictAhead is how many steps the model works ahead of writing.
+const predictAhead = 2
 
 // predictTo loads the model and runs it.
 func (p *program) predictTo(ctx context.Context, j *prediction) error {
@@ -162,32 +172,58 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 	if err != nil {
 		return err
 	}
+	run := &estimator.RunOptions{Ahead: predictAhead, SaveEvery: j.flags.parts}
+	if j.complete, err = j.out.begin(p, j, scan, run); j.complete || err != nil {
+		return err
+	}
 	model, err := j.checked.LoadContext(ctx)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	j.out.Expect(j.expected())
+	j.before = j.out.Rows()
 	rows, _ := j.plan.Rows(scan) // 0 if the number is not known
-	j.meter.Start(rows)
-	var cols []output.Column
-	o := &estimator.PredictOptions{Keep: j.keep}
+	j.meter.Start(max(rows-j.before, 0))
+	source := &loaders.Source{Plan: j.plan, Scan: scan}
+	if err := j.write(ctx, model, source, run); err != nil {
+		return err
+	}
+	return j.out.commit(j.counts(scan, source))
+}
+
+// write writes what the model makes of the batches of a source.
+func (j *prediction) write(ctx context.Context, model *estimator.Model, source *loaders.Source, run *estimator.RunOptions) error {
+	o := &estimator.PredictOptions{Keep: j.flags.config.Keep}
 	for _, t := range j.outputs {
 		o.Outputs = append(o.Outputs, t.Name)
 	}
-	for batch, err := range model.Predict(ctx, &loaders.Source{Plan: j.plan, Scan: scan}, o) {
+	pipe, err := model.Join(ctx, source, o)
+	if err != nil {
+		return err
+	}
+	var cols []output.Column
+	for batch, err := range pipe.Run(ctx, run) {
 		if err != nil {
 			return err
 		}
 		if cols, err = cli.Columns(cols, batch); err != nil {
 			return err
 		}
-		j.text.Mark(cols)
-		if err := j.out.Write(cols); err != nil {
+		j.flags.text.Mark(cols)
+		if err := j.out.write(cols, batch.State()); err != nil {
 			return err
 		}
 	}
-	return j.out.Commit()
+	return nil
+}
+
+// counts returns what the output was made of.
+func (j *prediction) counts(scan *loaders.Scan, source *loaders.Source) output.Counts {
+	c := output.Counts{Records: -1, Epochs: j.plan.Epochs, LeftOut: source.LeftOut()}
+	if records, known := j.plan.EpochRecords(scan); known {
+		c.Records = records
+	}
+	return c
 }
 
 // inputs returns the files and folders that the output must not overwrite or
@@ -217,7 +253,7 @@ func (j *prediction) expected() []dtype.TensorSpec {
 		}
 		specs = append(specs, spec)
 	}
-	for _, name := range j.keep {
+	for _, name := range j.flags.config.Keep {
 		for _, t := range cli.Specs(j.plan) {
 			if t.Name == name {
 				specs = append(specs, t)

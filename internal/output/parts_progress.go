@@ -1,0 +1,234 @@
+package output
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"millrace"
+)
+
+// Names in the folder of an output in parts.
+const (
+	successName  = "_SUCCESS"
+	progressName = "_progress.json"
+)
+
+// Part is a file of an output in parts.
+type Part struct {
+	Name    string `json:"name"`
+	Rows    int64  `json:"rows"`
+	Batches int64  `json:"batches"`
+	Bytes   int64  `json:"bytes"`
+	SHA256  string `json:"sha256"`
+}
+
+// Counts says what an output was made of.
+type Counts struct {
+	Records int64 `json:"records"`  // of the data, in one epoch; -1: not known
+	Epochs  int64 `json:"epochs"`   // passes over the data
+	LeftOut int64 `json:"left_out"` // records that were left out as bad ones, each counted once
+}
+
+// Success is what _SUCCESS holds.
+type Success struct {
+	Rows    int64 `json:"rows"`
+	Batches int64 `json:"batches"`
+	Bytes   int64 `json:"bytes"` // of all parts
+	Counts
+	Job   Job    `json:"job"`
+	Parts []Part `json:"parts"`
+}
+
+// progress is what _progress.json holds.
+type progress struct {
+	Job   Job    `json:"job"`
+	Parts []Part `json:"parts"`
+	State []byte `json:"state,omitempty"` // where in the data the last part ends
+}
+
+// read reads what an earlier process has left.
+func (p *Parts) read() error {
+	before, success := &progress{}, &Success{}
+	found, err := p.readJSON(progressName, before)
+	if err != nil {
+		return err
+	}
+	if found {
+		p.before = before
+	}
+	if found, err = p.readJSON(successName, success); err != nil {
+		return err
+	}
+	// The one that is replaced is no output any more.
+	if found && (p.before == nil || slices.Equal(p.before.Parts, success.Parts)) {
+		p.success = success
+	}
+	return nil
+}
+
+// readJSON reads a file of the folder and reports whether it is there.
+func (p *Parts) readJSON(name string, v any) (found bool, err error) {
+	path := p.file(name)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, ioError(path, "read", -1, 0, err)
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return false, p.differs(path, "is damaged: %v; remove the folder, or name another one", err)
+	}
+	return true, nil
+}
+
+// differs returns an error about a file that is not what an earlier process wrote.
+func (p *Parts) differs(path, format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
+	e.File = path
+	return e
+}
+
+// writeProgress writes how far the output is.
+func (p *Parts) writeProgress() error {
+	text, err := json.Marshal(&p.now)
+	if err != nil {
+		return millrace.Errorf(millrace.ErrInternal, "write %s: %w", progressName, err)
+	}
+	return WriteFile(p.file(progressName), text, true)
+}
+
+// remove removes a file of the folder, if it is there.
+func (p *Parts) remove(name string) error {
+	path := p.file(name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ioError(path, "remove", -1, 0, err)
+	}
+	return nil
+}
+
+// successText returns what _SUCCESS will hold.
+func (p *Parts) successText(counts Counts) ([]byte, error) {
+	s := Success{Rows: p.Rows(), Bytes: p.Bytes(), Counts: counts, Job: p.now.Job, Parts: p.now.Parts}
+	for _, part := range s.Parts {
+		s.Batches += part.Batches
+	}
+	text, err := json.MarshalIndent(&s, "", "  ")
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrInternal, "write %s: %w", successName, err)
+	}
+	return append(text, '\n'), nil
+}
+
+// checkParts returns an error if a part is not there as it was written.
+func (p *Parts) checkParts() error {
+	for _, part := range p.now.Parts {
+		path := p.file(part.Name)
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return p.differs(path, "the part is gone, and %s lists it; begin again with --overwrite", progressName)
+		case err != nil:
+			return ioError(path, "stat", -1, 0, err)
+		case info.Size() != part.Bytes:
+			return p.differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", info.Size(), part.Bytes)
+		}
+	}
+	return nil
+}
+
+// ours matches the names of parts and of the temporary files in the folder.
+var ours = regexp.MustCompile(`^(part-\d{5,}\.\w+|\..*\.millrace-part)$`)
+
+// sweep removes the _SUCCESS of an output that is replaced, and then parts that are not
+// listed, with their temporary files.
+func (p *Parts) sweep() error {
+	if err := p.remove(successName); err != nil {
+		return err
+	}
+	if err := syncFolder(p.file(successName)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(p.path)
+	if err != nil {
+		return ioError(p.path, "read folder", -1, 0, err)
+	}
+	lock := filepath.Base(p.marker.file.Name())
+	for _, e := range entries {
+		listed := slices.ContainsFunc(p.now.Parts, func(part Part) bool { return part.Name == e.Name() })
+		if !ours.MatchString(e.Name()) || listed || e.Name() == lock {
+			continue
+		}
+		if err := p.remove(e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseForeign refuses a folder that holds what no output in parts would.
+func (p *Parts) refuseForeign() error {
+	entries, err := os.ReadDir(p.path)
+	if err != nil {
+		return ioError(p.path, "read folder", -1, 0, err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".millrace-part") {
+			continue
+		}
+		return refused(p.path, "the folder holds %s, and neither %s nor %s, so no earlier prediction was written there; name another folder, or empty this one",
+			millrace.Quote(e.Name()), successName, progressName)
+	}
+	return nil
+}
+
+// Job is what an output is made of: digests and settings by name.
+type Job map[string]string
+
+// changes returns how a job differs from another, in words, sorted by name.
+func (j Job) changes(now Job) (list []string) {
+	names := map[string]bool{}
+	for name := range j {
+		names[name] = true
+	}
+	for name := range now {
+		names[name] = true
+	}
+	for name := range names {
+		if j[name] != now[name] {
+			list = append(list, fmt.Sprintf("%s was %s and now is %s", name, shown(j[name]), shown(now[name])))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// refuseChanges returns an error if a job differs from the one of the output in path.
+func (j Job) refuseChanges(path string, now Job) error {
+	changes := j.changes(now)
+	if len(changes) == 0 {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrCheckpoint, "the output was begun by another prediction: %s; name another folder, or replace it (--overwrite)",
+		strings.Join(changes, ", "))
+	e.File = path
+	return e
+}
+
+// shown returns a value for a message: digests are cut.
+func shown(value string) string {
+	switch {
+	case value == "":
+		return "nothing"
+	case len(value) > 40:
+		return value[:12] + "..."
+	}
+	return value
+}
