@@ -30,7 +30,8 @@ import (
 //
 //	begin:  _progress.json without parts
 //	part:   part-i, then _progress.json that lists it
-//	end:    _SUCCESS, then _progress.json is removed
+//	end:    the last part, then _progress.json that says so, then _SUCCESS, then
+//	        _progress.json is removed
 //
 // A part that is not listed is made again, from the state in _progress.json. A part
 // that is listed was synced before. To replace an output that is complete, a
@@ -134,10 +135,7 @@ func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err
 		return nil, true, p.remove(progressName)
 	case p.before != nil && (p.success == nil) && len(p.before.Job.changes(job)) == 0:
 		p.now = *p.before
-		if err := p.checkParts(); err != nil {
-			return nil, false, err
-		}
-		return p.now.State, false, p.sweep()
+		return p.goOn()
 	case p.before != nil && !overwrite:
 		return nil, false, p.before.Job.refuseChanges(p.path, job)
 	case p.before == nil && p.success == nil:
@@ -150,6 +148,20 @@ func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err
 		return nil, false, err
 	}
 	return nil, false, p.sweep()
+}
+
+// goOn goes on with the output of an earlier process.
+func (p *Parts) goOn() (state []byte, complete bool, err error) {
+	if err := p.checkParts(); err != nil {
+		return nil, false, err
+	}
+	if err := p.sweep(); err != nil {
+		return nil, false, err
+	}
+	if p.now.Ended != nil { // only _SUCCESS is missing
+		return nil, true, p.finish()
+	}
+	return p.now.State, false, nil
 }
 
 // Write adds the rows of one batch. state is where in the data the batch ends. It is
@@ -170,7 +182,10 @@ func (p *Parts) Write(batch []Column, state []byte) error {
 	if state == nil {
 		return millrace.Errorf(millrace.ErrInternal, "a part of the output ends without a state to go on from")
 	}
-	return p.endPart(state)
+	if err := p.endPart(state); err != nil {
+		return err
+	}
+	return p.writeProgress()
 }
 
 // beginPart begins the next part.
@@ -194,7 +209,7 @@ func (p *Parts) endPart(state []byte) error {
 		Name: filepath.Base(p.part.path), Rows: p.part.Rows(), Batches: p.batches, Bytes: p.part.Bytes(), SHA256: fmt.Sprintf("%x", p.part.sink.digest.Sum(nil)),
 	})
 	p.part, p.now.State = nil, state
-	return p.writeProgress()
+	return nil
 }
 
 // Commit ends the last part and writes _SUCCESS. counts are what it says of the data.
@@ -209,7 +224,16 @@ func (p *Parts) Commit(counts Counts) error {
 			return err
 		}
 	}
-	text, err := p.successText(counts)
+	p.now.Ended = &counts
+	if err := p.writeProgress(); err != nil {
+		return err
+	}
+	return p.finish()
+}
+
+// finish writes _SUCCESS.
+func (p *Parts) finish() error {
+	text, err := p.successText()
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,9 @@ type Success struct {
 type progress struct {
 	Job   Job    `json:"job"`
 	Parts []Part `json:"parts"`
-	State []byte `json:"state,omitempty"` // where in the data the last part ends
+	State []byte `json:"state,omitempty"` // where in the data the last part ends, unless it ends with them
+
+	Ended *Counts `json:"ended,omitempty"` // the parts are all there are; nil: more may come
 }
 
 // read reads what an earlier process has left.
@@ -115,8 +117,8 @@ func (p *Parts) remove(name string) error {
 }
 
 // successText returns what _SUCCESS will hold.
-func (p *Parts) successText(counts Counts) ([]byte, error) {
-	s := Success{Rows: p.Rows(), Bytes: p.Bytes(), Counts: counts, Job: p.now.Job, Parts: p.now.Parts}
+func (p *Parts) successText() ([]byte, error) {
+	s := Success{Rows: p.Rows(), Bytes: p.Bytes(), Counts: *p.now.Ended, Job: p.now.Job, Parts: p.now.Parts}
 	for _, part := range s.Parts {
 		s.Batches += part.Batches
 	}

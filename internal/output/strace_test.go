@@ -18,17 +18,26 @@ const never = 65535
 // outputCalls are the system calls that an output is made of.
 var outputCalls = []string{"openat", "newfstatat", "flock", "ftruncate", "write", "copy_file_range", "fsync", "renameat", "close"}
 
-// traced runs a child that writes an output, under strace with a fault at the
-// n-th of a system call, and returns what it says; hit is false if the child
-// went through without one.
-func traced(t *testing.T, path, call, fault string, n int) (said string, hit bool) {
+// injection is a fault at the n-th of a system call on the watched files, in a child
+// that writes an output.
+type injection struct {
+	child, path string
+	watched     []string
+	call, fault string
+	n           int
+}
+
+// injected runs the child under strace and returns what it says; hit is false if the
+// child went through without the fault.
+func injected(t *testing.T, i *injection) (said string, hit bool) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "strace.log")
-	dir := filepath.Dir(path)
-	args := []string{"-f", "-qq", "-o", log, "-P", path, "-P", temporary(path), "-P", dir,
-		"-e", "trace=?" + call, "-e", "inject=?" + call + ":" + fault + ":when=" + strconv.Itoa(n), os.Args[0]}
-	cmd := exec.CommandContext(t.Context(), "strace", args...)
-	cmd.Env = append(os.Environ(), "MILLRACE_TEST_CHILD=whole", "MILLRACE_TEST_PATH="+path)
+	args := []string{"-f", "-qq", "-o", log, "-e", "trace=?" + i.call, "-e", "inject=?" + i.call + ":" + i.fault + ":when=" + strconv.Itoa(i.n)}
+	for _, path := range i.watched {
+		args = append(args, "-P", path)
+	}
+	cmd := exec.CommandContext(t.Context(), "strace", append(args, os.Args[0])...)
+	cmd.Env = append(os.Environ(), "MILLRACE_TEST_CHILD="+i.child, "MILLRACE_TEST_PATH="+i.path)
 	out, err := cmd.Output()
 	trace, readErr := os.ReadFile(log)
 	if readErr != nil {
@@ -36,9 +45,16 @@ func traced(t *testing.T, path, call, fault string, n int) (said string, hit boo
 	}
 	hit = bytes.Contains(trace, []byte("(INJECTED)")) || bytes.Contains(trace, []byte("killed by SIGKILL"))
 	if err != nil && !hit {
-		t.Fatalf("%s %d: %v, %s\n%s", call, n, err, out, trace)
+		t.Fatalf("%s %d: %v, %s\n%s", i.call, i.n, err, out, trace)
 	}
 	return string(out), hit
+}
+
+// traced runs a child that writes an output, with a fault at the n-th of a system call.
+func traced(t *testing.T, path, call, fault string, n int) (said string, hit bool) {
+	t.Helper()
+	watched := []string{path, temporary(path), filepath.Dir(path)}
+	return injected(t, &injection{child: "whole", path: path, watched: watched, call: call, fault: fault, n: n})
 }
 
 // needStrace skips where processes cannot be traced.

@@ -24,6 +24,10 @@ type Plan struct {
 	// package quarantine. If it is empty, no ledger is written.
 	Quarantine string
 
+	// DigestRecords has [Plan.Scan] read the checksum of every record that no index knows,
+	// so that [Scan.Digest] tells other data from these.
+	DigestRecords bool
+
 	// TimeStages has TensorFlow measure how long each dataset of the pipeline works,
 	// which itself takes time. The batches are the same. It turns on tf.data's
 	// autotuner, which may make the buffer of batches larger. States that such a

@@ -64,8 +64,9 @@ func (s *Scan) largest() (n int64) {
 }
 
 // Digest identifies the data of the counted files: other records, or the same ones in
-// another order, have another digest. A file that was not counted counts as unknown,
-// whatever it holds.
+// another order, have another digest, if the plan seeks, reads records by their place,
+// leaves bad ones out or has DigestRecords; else it is the same for as many records. A file that
+// was not counted counts as unknown, whatever it holds.
 func (s *Scan) Digest() string {
 	digest := sha256.New()
 	for _, index := range s.Indexes {

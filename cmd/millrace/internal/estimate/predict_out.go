@@ -74,6 +74,7 @@ func (p *program) openParts(j *prediction, o output.Options) (destination, error
 	if seed, err := strconv.ParseInt(parts.Job()["seed"], 10, 64); err == nil && !j.plan.SeedGiven {
 		j.plan.Seed = seed
 	}
+	j.plan.DigestRecords = true
 	return &inParts{parts}, nil
 }
 
