@@ -52,7 +52,7 @@ type PartsOptions struct {
 // Parts is an output in parts: a folder of files that are whole, and a file _SUCCESS
 // when it is complete. It is not safe for concurrent use.
 type Parts struct {
-	path    string
+	folder  partsFolder
 	o       PartsOptions
 	created bool  // this process made the folder
 	marker  *File // _SUCCESS, not written yet
@@ -70,15 +70,15 @@ func OpenParts(path string, o *PartsOptions) (*Parts, error) {
 	if _, err := FormatOf(path); err != nil {
 		return nil, err
 	}
-	p := &Parts{path: path, o: *o}
+	p := &Parts{folder: partsFolder(path), o: *o}
 	p.o.Overwrite, p.o.Note = true, once(o.Note) // of each part: what it replaces is none of another job
-	if err := p.makeFolder(); err != nil {
+	if err := p.makeFolder(path); err != nil {
 		return nil, err
 	}
-	p.marker = &File{path: p.file(successName), overwrite: true, enc: raw{}}
+	p.marker = &File{path: p.folder.file(successName), overwrite: true, enc: raw{}}
 	err := p.marker.open(&Options{Overwrite: true})
 	if err == nil {
-		err = p.read()
+		p.before, p.success, err = p.folder.read()
 	}
 	if err != nil {
 		p.Close()
@@ -88,24 +88,24 @@ func OpenParts(path string, o *PartsOptions) (*Parts, error) {
 }
 
 // makeFolder makes the folder. It refuses one that is an input, and a file.
-func (p *Parts) makeFolder() error {
+func (p *Parts) makeFolder(path string) error {
 	for _, in := range p.o.Inputs {
-		if within(p.path, in) {
-			return refused(p.path, "the output must not be, or be inside, the input %s", millrace.Quote(in))
+		if within(path, in) {
+			return refused(path, "the output must not be, or be inside, the input %s", millrace.Quote(in))
 		}
 	}
-	info, err := os.Stat(p.path)
+	info, err := os.Stat(path)
 	switch {
 	case err == nil && !info.IsDir():
-		return refused(p.path, "is a file, and an output in parts is a folder; name another one, or remove it")
+		return refused(path, "is a file, and an output in parts is a folder; name another one, or remove it")
 	case err == nil:
 		return nil
 	}
-	if err := os.Mkdir(p.path, 0o777); err != nil {
-		return openError(p.path, err)
+	if err := os.Mkdir(path, 0o777); err != nil {
+		return openError(path, err)
 	}
 	p.created = true
-	return syncFolder(p.path)
+	return syncFolder(path)
 }
 
 // Job returns what the output was begun with by an earlier process, nil if there was
@@ -128,34 +128,34 @@ func (p *Parts) Job() Job {
 func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err error) {
 	switch {
 	case p.success != nil && !overwrite:
-		if err := p.success.Job.refuseChanges(p.path, job); err != nil {
+		if err := p.success.Job.refuseChanges(string(p.folder), job); err != nil {
 			return nil, false, err
 		}
 		p.now.Parts = p.success.Parts
-		return nil, true, p.remove(progressName)
+		return nil, true, p.folder.remove(progressName)
 	case p.before != nil && (p.success == nil) && len(p.before.Job.changes(job)) == 0:
 		p.now = *p.before
 		return p.goOn()
 	case p.before != nil && !overwrite:
-		return nil, false, p.before.Job.refuseChanges(p.path, job)
+		return nil, false, p.before.Job.refuseChanges(string(p.folder), job)
 	case p.before == nil && p.success == nil:
-		if err := p.refuseForeign(); err != nil {
+		if err := p.folder.refuseForeign(); err != nil {
 			return nil, false, err
 		}
 	}
 	p.now.Job = job
-	if err := p.writeProgress(); err != nil {
+	if err := p.folder.writeProgress(&p.now); err != nil {
 		return nil, false, err
 	}
-	return nil, false, p.sweep()
+	return nil, false, p.folder.sweep(p.now.Parts, p.marker.file.Name())
 }
 
 // goOn goes on with the output of an earlier process.
 func (p *Parts) goOn() (state []byte, complete bool, err error) {
-	if err := p.checkParts(); err != nil {
+	if err := p.folder.checkParts(p.now.Parts); err != nil {
 		return nil, false, err
 	}
-	if err := p.sweep(); err != nil {
+	if err := p.folder.sweep(p.now.Parts, p.marker.file.Name()); err != nil {
 		return nil, false, err
 	}
 	if p.now.Ended != nil { // only _SUCCESS is missing
@@ -185,7 +185,7 @@ func (p *Parts) Write(batch []Column, state []byte) error {
 	if err := p.endPart(state); err != nil {
 		return err
 	}
-	return p.writeProgress()
+	return p.folder.writeProgress(&p.now)
 }
 
 // beginPart begins the next part.
@@ -225,7 +225,7 @@ func (p *Parts) Commit(counts Counts) error {
 		}
 	}
 	p.now.Ended = &counts
-	if err := p.writeProgress(); err != nil {
+	if err := p.folder.writeProgress(&p.now); err != nil {
 		return err
 	}
 	return p.finish()
@@ -233,7 +233,7 @@ func (p *Parts) Commit(counts Counts) error {
 
 // finish writes _SUCCESS.
 func (p *Parts) finish() error {
-	text, err := p.successText()
+	text, err := p.now.success()
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (p *Parts) finish() error {
 	if err := p.marker.Commit(); err != nil {
 		return err
 	}
-	return p.remove(progressName)
+	return p.folder.remove(progressName)
 }
 
 // Close removes what is not whole. The parts that are whole stay, for a later process
@@ -260,7 +260,7 @@ func (p *Parts) Close() error {
 		}
 	}
 	if p.created {
-		os.Remove(p.path) // fails if the folder holds anything, as it should
+		os.Remove(string(p.folder)) // fails if the folder holds anything, as it should
 	}
 	return first
 }
@@ -287,12 +287,9 @@ func (p *Parts) Bytes() (n int64) {
 // Whole returns the number of whole parts.
 func (p *Parts) Whole() int { return len(p.now.Parts) }
 
-// file returns the path of a file of the folder.
-func (p *Parts) file(name string) string { return filepath.Join(p.path, name) }
-
 // partPath returns the path of the next part.
 func (p *Parts) partPath() string {
-	return p.file(fmt.Sprintf("part-%05d%s", len(p.now.Parts), filepath.Ext(p.path)))
+	return p.folder.file(fmt.Sprintf("part-%05d%s", len(p.now.Parts), filepath.Ext(string(p.folder))))
 }
 
 // once passes each remark on once, though every part makes it.

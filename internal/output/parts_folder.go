@@ -55,29 +55,35 @@ type progress struct {
 	Ended *Counts `json:"ended,omitempty"` // the parts are all there are; nil: more may come
 }
 
-// read reads what an earlier process has left.
-func (p *Parts) read() error {
-	before, success := &progress{}, &Success{}
-	found, err := p.readJSON(progressName, before)
+// partsFolder is the folder of an output in parts.
+type partsFolder string
+
+// file returns the path of a file of the folder.
+func (f partsFolder) file(name string) string { return filepath.Join(string(f), name) }
+
+// read reads what an earlier process has left, nil if there is none of it.
+func (f partsFolder) read() (before *progress, success *Success, err error) {
+	began, ended := &progress{}, &Success{}
+	found, err := f.readJSON(progressName, began)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if found {
-		p.before = before
+		before = began
 	}
-	if found, err = p.readJSON(successName, success); err != nil {
-		return err
+	if found, err = f.readJSON(successName, ended); err != nil {
+		return nil, nil, err
 	}
 	// The one that is replaced is no output any more.
-	if found && (p.before == nil || slices.Equal(p.before.Parts, success.Parts)) {
-		p.success = success
+	if found && (before == nil || slices.Equal(before.Parts, ended.Parts)) {
+		success = ended
 	}
-	return nil
+	return before, success, nil
 }
 
 // readJSON reads a file of the folder and reports whether it is there.
-func (p *Parts) readJSON(name string, v any) (found bool, err error) {
-	path := p.file(name)
+func (f partsFolder) readJSON(name string, v any) (found bool, err error) {
+	path := f.file(name)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -86,41 +92,41 @@ func (p *Parts) readJSON(name string, v any) (found bool, err error) {
 		return false, ioError(path, "read", -1, 0, err)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return false, p.differs(path, "is damaged: %v; remove the folder, or name another one", err)
+		return false, differs(path, "is damaged: %v; remove the folder, or name another one", err)
 	}
 	return true, nil
 }
 
 // differs returns an error about a file that is not what an earlier process wrote.
-func (p *Parts) differs(path, format string, args ...any) error {
+func differs(path, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
 	e.File = path
 	return e
 }
 
 // writeProgress writes how far the output is.
-func (p *Parts) writeProgress() error {
-	text, err := json.Marshal(&p.now)
+func (f partsFolder) writeProgress(now *progress) error {
+	text, err := json.Marshal(now)
 	if err != nil {
 		return millrace.Errorf(millrace.ErrInternal, "write %s: %w", progressName, err)
 	}
-	return WriteFile(p.file(progressName), text, true)
+	return WriteFile(f.file(progressName), text, true)
 }
 
 // remove removes a file of the folder, if it is there.
-func (p *Parts) remove(name string) error {
-	path := p.file(name)
+func (f partsFolder) remove(name string) error {
+	path := f.file(name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return ioError(path, "remove", -1, 0, err)
 	}
 	return nil
 }
 
-// successText returns what _SUCCESS will hold.
-func (p *Parts) successText() ([]byte, error) {
-	s := Success{Rows: p.Rows(), Bytes: p.Bytes(), Counts: *p.now.Ended, Job: p.now.Job, Parts: p.now.Parts}
+// success returns what _SUCCESS holds of an output that has ended.
+func (p *progress) success() ([]byte, error) {
+	s := Success{Counts: *p.Ended, Job: p.Job, Parts: p.Parts}
 	for _, part := range s.Parts {
-		s.Batches += part.Batches
+		s.Rows, s.Batches, s.Bytes = s.Rows+part.Rows, s.Batches+part.Batches, s.Bytes+part.Bytes
 	}
 	text, err := json.MarshalIndent(&s, "", "  ")
 	if err != nil {
@@ -130,17 +136,17 @@ func (p *Parts) successText() ([]byte, error) {
 }
 
 // checkParts returns an error if a part is not there as it was written.
-func (p *Parts) checkParts() error {
-	for _, part := range p.now.Parts {
-		path := p.file(part.Name)
+func (f partsFolder) checkParts(parts []Part) error {
+	for _, part := range parts {
+		path := f.file(part.Name)
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return p.differs(path, "the part is gone, and %s lists it; begin again with --overwrite", progressName)
+			return differs(path, "the part is gone, and %s lists it; begin again with --overwrite", progressName)
 		case err != nil:
 			return ioError(path, "stat", -1, 0, err)
 		case info.Size() != part.Bytes:
-			return p.differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", info.Size(), part.Bytes)
+			return differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", info.Size(), part.Bytes)
 		}
 	}
 	return nil
@@ -150,25 +156,24 @@ func (p *Parts) checkParts() error {
 var ours = regexp.MustCompile(`^(part-\d{5,}\.\w+|\..*\.millrace-part)$`)
 
 // sweep removes the _SUCCESS of an output that is replaced, and then parts that are not
-// listed, with their temporary files.
-func (p *Parts) sweep() error {
-	if err := p.remove(successName); err != nil {
+// to keep, with their temporary files but for the lock.
+func (f partsFolder) sweep(keep []Part, lock string) error {
+	if err := f.remove(successName); err != nil {
 		return err
 	}
-	if err := syncFolder(p.file(successName)); err != nil {
+	if err := syncFolder(f.file(successName)); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(p.path)
+	entries, err := os.ReadDir(string(f))
 	if err != nil {
-		return ioError(p.path, "read folder", -1, 0, err)
+		return ioError(string(f), "read folder", -1, 0, err)
 	}
-	lock := filepath.Base(p.marker.file.Name())
 	for _, e := range entries {
-		listed := slices.ContainsFunc(p.now.Parts, func(part Part) bool { return part.Name == e.Name() })
-		if !ours.MatchString(e.Name()) || listed || e.Name() == lock {
+		kept := slices.ContainsFunc(keep, func(part Part) bool { return part.Name == e.Name() })
+		if !ours.MatchString(e.Name()) || kept || e.Name() == filepath.Base(lock) {
 			continue
 		}
-		if err := p.remove(e.Name()); err != nil {
+		if err := f.remove(e.Name()); err != nil {
 			return err
 		}
 	}
@@ -176,16 +181,16 @@ func (p *Parts) sweep() error {
 }
 
 // refuseForeign refuses a folder that holds what no output in parts would.
-func (p *Parts) refuseForeign() error {
-	entries, err := os.ReadDir(p.path)
+func (f partsFolder) refuseForeign() error {
+	entries, err := os.ReadDir(string(f))
 	if err != nil {
-		return ioError(p.path, "read folder", -1, 0, err)
+		return ioError(string(f), "read folder", -1, 0, err)
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".millrace-part") {
 			continue
 		}
-		return refused(p.path, "the folder holds %s, and neither %s nor %s, so no earlier prediction was written there; name another folder, or empty this one",
+		return refused(string(f), "the folder holds %s, and neither %s nor %s, so no earlier prediction was written there; name another folder, or empty this one",
 			millrace.Quote(e.Name()), successName, progressName)
 	}
 	return nil
