@@ -137,6 +137,9 @@ func (d *Dataset) BucketByLength(name string, b *Buckets) *Dataset {
 	if err := b.check(); err != nil {
 		return d.fail("Dataset.BucketByLength", "%w", err)
 	}
+	if d.scope.Err() == nil && b.Batch == nil && !b.NoPadding && !d.Spec().onlyDense() {
+		return d.fail("Dataset.BucketByLength", "elements are %v: sparse and ragged parts need no padding, set NoPadding", d.Spec())
+	}
 	return d.GroupByWindow(name, &Grouping{
 		Key: b.key,
 		Size: func(s *graph.Scope, key tfbridge.Output) tfbridge.Output {

@@ -120,11 +120,19 @@ func TestWrongCalls(t *testing.T) {
 		`function "g" is nil`:               func(s *graph.Scope) { dataset.Generate(s, "g", outs{s.Const(int64(1))}, nil) },
 		"the function of a tfbridge.Output": func(s *graph.Scope) { ten(s).Filter("f", dataset.PredicateOf[out](ten(s), nil)) },
 		"the function of a int":             func(s *graph.Scope) { ten(s).FlatMap("f", dataset.DatasetOf[int](ten(s), nil)) },
-		`the state of "s" is sparse int64[1], must be dense`: func(s *graph.Scope) {
-			dataset.ScanOf(ten(s), "s", sparse, func(s *graph.Scope, state, e out) (out, out) { return state, e })
+		`the state of "s" is dataset int64[], a state cannot hold datasets`: func(s *graph.Scope) {
+			dataset.ScanOf(ten(s), "s", ten(s), func(s *graph.Scope, state *d, e out) (*d, out) { return state, e })
 		},
-		`the state of "r" is sparse int64[1], must be dense`: func(s *graph.Scope) {
-			dataset.ReduceOf(ten(s), "r", sparse, func(s *graph.Scope, state, e out) out { return state })
+		`the state of "r" is dataset int64[], a state cannot hold datasets`: func(s *graph.Scope) {
+			dataset.ReduceOf(ten(s), "r", ten(s), func(s *graph.Scope, state *d, e out) *d { return state })
+		},
+		`scan "s": sparse int64[1] and ragged int64[0, ?] are not alike`: func(s *graph.Scope) {
+			dataset.ScanOf(ten(s), "s", sparse, func(s *graph.Scope, _ any, e out) (any, out) {
+				return graph.RaggedTensor{RowSplits: s.Const([]int64{0}), Values: s.Const([]int64{})}, e
+			})
+		},
+		`reduce "r": sparse int64[1] and int64[] are not alike`: func(s *graph.Scope) {
+			dataset.ReduceOf(ten(s), "r", sparse, func(_ *graph.Scope, _ any, e out) any { return e })
 		},
 		"string cannot hold int64[]": func(s *graph.Scope) {
 			dataset.ScanOf(ten(s), "s", int64(0), func(s *graph.Scope, state string, e out) (string, out) { return state, e })

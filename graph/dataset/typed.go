@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"millrace"
 	"millrace/graph"
@@ -69,7 +70,7 @@ func bound[In any](d *Dataset, s *graph.Scope, args []tfbridge.Output, missing b
 }
 
 // ScanOf is [Dataset.Scan] with a function of Go values. The initial state is a value
-// for [Flatten], with dense parts only.
+// for [Flatten], without datasets in it.
 func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s *graph.Scope, state State, element In) (State, Out)) *Dataset {
 	if d == nil || d.scope == nil {
 		return d
@@ -78,8 +79,8 @@ func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s 
 		return d.fail("ScanOf", "function %q is nil", name)
 	}
 	first, state := Flatten(d.scope, initial)
-	if d.scope.Err() == nil && !state.onlyDense() {
-		return d.fail("ScanOf", "the state of %q is %v, must be dense", name, state)
+	if d.scope.Err() == nil && state.holdsDatasets() {
+		return d.fail("ScanOf", "the state of %q is %v, a state cannot hold datasets", name, state)
 	}
 	before, after := d.Spec(), TupleSpec()
 	scanned := d.Scan(name, first, func(s *graph.Scope, at, args []tfbridge.Output) (next, components []tfbridge.Output) {
@@ -88,7 +89,7 @@ func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s 
 			return nil, nil
 		}
 		then, out := fn(s, last, element)
-		next, _ = Flatten(s, then)
+		next, _ = state.flattenNext(s, describe("scan", name), then)
 		components, after = Flatten(s, out)
 		return next, components
 	})
@@ -96,7 +97,7 @@ func ScanOf[State, In, Out any](d *Dataset, name string, initial any, fn func(s 
 }
 
 // ReduceOf is [Dataset.Reduce] with a function of Go values. The initial state is a
-// value for [Flatten], with dense parts only. The result is the last state.
+// value for [Flatten], without datasets in it. The result is the last state.
 func ReduceOf[State, In any](d *Dataset, name string, initial any, fn func(s *graph.Scope, state State, element In) State) State {
 	var none State
 	if d == nil || d.scope == nil {
@@ -107,19 +108,49 @@ func ReduceOf[State, In any](d *Dataset, name string, initial any, fn func(s *gr
 		return none
 	}
 	first, state := Flatten(d.scope, initial)
-	if d.scope.Err() == nil && !state.onlyDense() {
-		d.fail("ReduceOf", "the state of %q is %v, must be dense", name, state)
+	if d.scope.Err() == nil && state.holdsDatasets() {
+		d.fail("ReduceOf", "the state of %q is %v, a state cannot hold datasets", name, state)
 	}
-	before := d.Spec()
+	before, result := d.Spec(), state
 	last := d.Reduce(name, first, func(s *graph.Scope, at, args []tfbridge.Output) []tfbridge.Output {
 		sum, element := Bind[State](s, state, at), Bind[In](s, before, args)
 		if s.Err() != nil {
 			return nil
 		}
-		next, _ := Flatten(s, fn(s, sum, element))
+		next, both := state.flattenNext(s, describe("reduce", name), fn(s, sum, element))
+		result = both
 		return next
 	})
-	return Bind[State](d.scope, state, last)
+	return Bind[State](d.scope, result, last)
+}
+
+// holdsDatasets reports whether a leaf is a dataset.
+func (t *Structure) holdsDatasets() bool {
+	return slices.ContainsFunc(t.Leaves(), func(leaf *Structure) bool { return leaf.Kind == KindDataset })
+}
+
+// flattenNext returns the components of the state that follows one of structure t, and what
+// is true of both structures. A sparse part must stay sparse and a ragged one of its rank:
+// both travel in variants, whose types do not tell them apart.
+func (t *Structure) flattenNext(s *graph.Scope, what string, value any) ([]tfbridge.Output, *Structure) {
+	next, after := Flatten(s, value)
+	if s.Err() != nil {
+		return next, t
+	}
+	leaves := after.Leaves()
+	both, i := t, -1
+	if len(leaves) == len(t.Leaves()) {
+		var err error
+		both, err = t.mapLeaves(func(leaf *Structure) (*Structure, error) {
+			i++
+			if leaf.Kind == KindDense && leaves[i].Kind == KindDense {
+				return leaf, nil // Reduce and Scan compare the types
+			}
+			return leaf.common(leaves[i])
+		})
+		s.UpdateErr(what, err)
+	}
+	return next, both
 }
 
 // ZipWindow returns the elements of a window: it zips the datasets that
