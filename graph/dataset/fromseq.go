@@ -23,7 +23,9 @@ type SeqOptions struct {
 	Spec graph.Spec
 	// Fields are the data types and shapes of named parts. They are required
 	// for maps, and for struct fields of type *tfbridge.Tensor or any. Part b
-	// of part a is "a.b".
+	// of part a is "a.b". The shape of a Sparse tells its rank, otherwise
+	// unknown. Of a Ragged, the last dimension of -1 is the last ragged one;
+	// default [-1, -1], rows of numbers or strings.
 	Fields map[string]graph.Spec
 	// Buffer is how many elements the sequence may be ahead of the dataset;
 	// default 1024. Prefetch and similar stages buffer further elements.
@@ -33,7 +35,7 @@ type SeqOptions struct {
 	MaxBytes int64
 	// Batch, if not 0, is the size of batches that the elements become. It
 	// costs less than Dataset.Batch. The last batch may be smaller unless Drop
-	// is set. All elements must have one shape. The sequence is then at most
+	// is set. All elements must have one shape, and no sparse or ragged parts. The sequence is then at most
 	// two batches ahead.
 	Batch int
 	Drop  bool
@@ -53,9 +55,9 @@ const (
 
 // FromSeq returns a dataset of the elements of a Go sequence. An element is a number,
 // string or bool, a slice or array of these, a *tfbridge.Tensor, or a struct or map of
-// them, which may be nested. Every exported field or entry is a part; the tag `tf:"name"`
-// gives a field another name, and `tf:"-"` omits it. Elements are copied. [Sparse] and
-// [Ragged] are refused: pass their tensors as parts, and join them with [MapOf].
+// them, which may be nested, or a [Sparse] or [Ragged]. Every exported field or entry is a
+// part; the tag `tf:"name"` gives a field another name, and `tf:"-"` omits it. Elements are
+// copied.
 //
 // Every iterator ranges over the sequence again, in a goroutine of its own, which runs
 // ahead as far as SeqOptions allow. The loop ends, as by a break, when the iterator or its
@@ -157,7 +159,8 @@ func (src *source) dataset(s *graph.Scope) *Dataset {
 	numbers := Range(s, 0, math.MaxInt64, 1)
 	initial := tfbridge.OutputList{s.Const(int64(0)), s.Const(int64(0))}
 	chunks := numbers.then("ScanDataset", f.Out[2:], attrs{"f": f.Attr(), "preserve_cardinality": false}, initial, f.Inputs())
-	return chunks.splitChunks(src.name, src.structure(), src.mayBeEmpty())
+	rows := chunks.splitChunks(src.name, structureOf(src.specs()), src.mayBeEmpty())
+	return rows.joinParts(src.structure())
 }
 
 // splitChunks returns the rows of chunks as elements of a structure.
@@ -224,12 +227,13 @@ func newSource[T any](o SeqOptions) (*source, error) {
 		src.chunk = o.Batch
 	}
 	var err error
-	src.layout, err = elements.Of(reflect.TypeFor[T](), elements.Specs{Spec: o.Spec, Fields: o.Fields, Composite: isComposite})
+	specs := elements.Specs{Spec: o.Spec, Fields: o.Fields, Composite: isComposite, Components: compositeParts}
+	if o.Batch > 0 {
+		specs.Components = nil
+	}
+	src.layout, err = elements.Of(reflect.TypeFor[T](), specs)
 	return src, err
 }
-
-// isComposite reports whether a Go type is a [Sparse] or [Ragged].
-func isComposite(t reflect.Type) bool { return t.Implements(reflect.TypeFor[leafer]()) }
 
 // specs returns the components of the dataset's elements.
 func (src *source) specs() []graph.Spec {
@@ -256,8 +260,11 @@ func (src *source) batched(p graph.Spec) graph.Spec {
 
 // structure returns what the dataset's elements are made of.
 func (src *source) structure() *Structure {
-	return elements.Fold(src.layout.Root, func(p graph.Spec) *Structure {
-		p = src.batched(p)
+	return elements.Fold(src.layout.Root, func(n *elements.Node) *Structure {
+		if n.Type != nil {
+			return compositeSpec(n.Type, n.Spec)
+		}
+		p := src.batched(n.Spec)
 		return DenseSpec(p.DType, p.Shape)
 	}, FieldsSpec)
 }

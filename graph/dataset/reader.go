@@ -162,7 +162,7 @@ func (src *readerSource) dataset(s *graph.Scope) *Dataset {
 	}
 	initial := tfbridge.OutputList{s.Const(int64(0)), s.Const(""), s.Const(int64(0))}
 	chunks := Range(s, 0, math.MaxInt64, 1).then("ScanDataset", f.Out[3:], attrs{"f": f.Attr(), "preserve_cardinality": false}, initial, f.Inputs())
-	t := elements.Fold(src.layout.Root, func(p graph.Spec) *Structure { return DenseSpec(p.DType, p.Shape) }, FieldsSpec)
+	t := elements.Fold(src.layout.Root, func(n *elements.Node) *Structure { return DenseSpec(n.Spec.DType, n.Spec.Shape) }, FieldsSpec)
 	return chunks.splitChunks(src.o.Name, t, true)
 }
 

@@ -104,7 +104,9 @@ func (d *RecordDecoder) Spec() *Structure { return d.structure(tfbridge.ScalarSh
 
 // structure returns the structure of the values of records of a shape.
 func (d *RecordDecoder) structure(records tfbridge.Shape) *Structure {
-	return elements.Fold(d.layout.Root, func(p graph.Spec) *Structure { return DenseSpec(p.DType, joinShapes(records, p.Shape)) }, FieldsSpec)
+	return elements.Fold(d.layout.Root, func(n *elements.Node) *Structure {
+		return DenseSpec(n.Spec.DType, joinShapes(records, n.Spec.Shape))
+	}, FieldsSpec)
 }
 
 // joinShapes returns the shape of tensors of a shape in a tensor of another.

@@ -17,21 +17,30 @@ type Sparse[T any] struct {
 	Shape   []int64
 }
 
-// leaf returns x as constants.
-func (x Sparse[T]) leaf(s *graph.Scope) (leafValue, error) {
+// check returns an error for indices that are not of x's values or not in its shape.
+func (x Sparse[T]) check() error {
 	if len(x.Indices) != len(x.Values) || len(x.Shape) == 0 {
-		return leafValue{}, millrace.Errorf(millrace.ErrModel,
+		return millrace.Errorf(millrace.ErrModel,
 			"a sparse tensor has %d indices, %d values and %d dimensions", len(x.Indices), len(x.Values), len(x.Shape))
 	}
-	flat := make([]int64, 0, len(x.Indices)*len(x.Shape))
 	for i, index := range x.Indices {
-		for axis, at := range index {
-			if len(index) != len(x.Shape) || at < 0 || at >= x.Shape[axis] {
-				return leafValue{}, millrace.Errorf(millrace.ErrModel, "index %d of a sparse tensor is %v, its shape %v", i, index, x.Shape)
-			}
+		inside := len(index) == len(x.Shape)
+		for axis := 0; inside && axis < len(index); axis++ {
+			inside = index[axis] >= 0 && index[axis] < x.Shape[axis]
 		}
-		flat = append(flat, index...)
+		if !inside {
+			return millrace.Errorf(millrace.ErrModel, "index %d of a sparse tensor is %v, its shape %v", i, index, x.Shape)
+		}
 	}
+	return nil
+}
+
+// leaf returns x as constants.
+func (x Sparse[T]) leaf(s *graph.Scope) (leafValue, error) {
+	if err := x.check(); err != nil {
+		return leafValue{}, err
+	}
+	flat := slices.Concat(x.Indices...)
 	indices := constant(s, flat, int64(len(x.Indices)), int64(len(x.Shape)))
 	values := constant(s, x.Values, int64(len(x.Values)))
 	if err := s.Err(); err != nil {

@@ -25,7 +25,7 @@ func (l *Layout) Columns(o ColumnsOptions) *Columns {
 	c := &Columns{layout: l}
 	for _, p := range l.Parts {
 		c.rows = append(c.rows, tfbridge.NewRows(p.Spec.DType, p.Spec.Shape,
-			&tfbridge.RowsOptions{MaxBytes: o.MaxBytes, Empty: o.Empty}))
+			&tfbridge.RowsOptions{MaxBytes: o.MaxBytes, Empty: o.Empty || p.empty}))
 	}
 	return c
 }
@@ -58,6 +58,13 @@ func (c *Columns) Add(v reflect.Value) (ok bool, part string, err error) {
 func (p *Part) of(v reflect.Value) (reflect.Value, error) {
 	for i := range p.path {
 		s := &p.path[i]
+		if s.of != nil {
+			var err error
+			if v, err = s.of(v); err != nil {
+				return v, err
+			}
+			continue
+		}
 		if s.entries == 0 {
 			v = v.Field(s.field)
 			continue

@@ -22,6 +22,16 @@ type Specs struct {
 	// Composite reports whether a type is a tensor made of several, such as a
 	// sparse one.
 	Composite func(reflect.Type) bool
+	// Components returns the tensors that a composite type is made of, from what
+	// the caller says of it; nil: composite types are refused.
+	Components func(t reflect.Type, said dtype.TensorSpec) ([]Component, error)
+}
+
+// Component is a tensor of a composite value.
+type Component struct {
+	Spec  dtype.TensorSpec
+	Empty bool                                         // it may have no elements
+	Of    func(v reflect.Value) (reflect.Value, error) // returns the tensor of a composite value
 }
 
 // Layout is what a Go type becomes: one tensor, or named parts, which may have
@@ -35,26 +45,30 @@ type Layout struct {
 type Node struct {
 	Names []string // of its parts, sorted; nil: it is a tensor
 	Nodes []*Node
-	Spec  dtype.TensorSpec // of a tensor
+	Spec  dtype.TensorSpec // of a tensor; what the caller says of a composite one
+	Type  reflect.Type     // of a composite tensor, which is several of the layout's parts; nil: another
 }
 
 // Part is a tensor of a value.
 type Part struct {
 	Name string // "a.b" for part b of part a; "" for a value that is one tensor
 	Spec dtype.TensorSpec
-	path []step
+
+	empty bool // it may have no elements
+	path  []step
 }
 
 // step leads from a value to a part of it.
 type step struct {
 	field   int // of a struct
 	key     string
-	entries int // of the map that has the key; 0: the value is a struct
+	entries int                                        // of the map that has the key; 0: the value is a struct
+	of      func(reflect.Value) (reflect.Value, error) // nil: not a composite value
 }
 
 // Of returns the layout of a Go type: a number, string or bool, a slice or array
-// of these, a *tfbridge.Tensor, or a struct, a pointer to one or a map of any of
-// them. Structs and maps may be nested.
+// of these, a *tfbridge.Tensor, a composite tensor, or a struct, a pointer to one
+// or a map of any of them. Structs and maps may be nested.
 //
 // A type that cannot be a value, and specs that do not fit it, are errors of
 // class millrace.ErrModel.
@@ -91,24 +105,44 @@ type layouter struct {
 func (l *layouter) node(t reflect.Type, at Part) (*Node, error) {
 	switch {
 	case l.specs.Composite(t):
-		return nil, at.wrap(millrace.Errorf(millrace.ErrModel, "a %v is no tensor: give its tensors as parts and join them with MapOf", t))
+		return l.composite(t, at)
 	case isStruct(t):
 		return l.fields(t, at)
 	case t.Kind() == reflect.Map:
 		return l.entries(t, at)
 	}
-	said := l.specs.Spec
-	if len(at.path) > 0 {
-		said = l.specs.Fields[at.Name]
-		l.used[at.Name] = true
-	}
-	spec, err := specOf(t, said)
+	spec, err := specOf(t, l.said(at))
 	if err != nil {
 		return nil, at.wrap(err)
 	}
 	at.Spec = spec
 	l.parts = append(l.parts, at)
 	return &Node{Spec: spec}, nil
+}
+
+// said returns what the caller says of a part.
+func (l *layouter) said(at Part) dtype.TensorSpec {
+	if len(at.path) == 0 {
+		return l.specs.Spec
+	}
+	l.used[at.Name] = true
+	return l.specs.Fields[at.Name]
+}
+
+// composite adds a tensor made of several.
+func (l *layouter) composite(t reflect.Type, at Part) (*Node, error) {
+	if l.specs.Components == nil {
+		return nil, at.wrap(millrace.Errorf(millrace.ErrModel, "a %v is no tensor: give its tensors as parts and join them with MapOf", t))
+	}
+	n := &Node{Spec: l.said(at), Type: t}
+	components, err := l.specs.Components(t, n.Spec)
+	if err != nil {
+		return nil, at.wrap(err)
+	}
+	for _, c := range components {
+		l.parts = append(l.parts, Part{Name: at.Name, Spec: c.Spec, empty: c.Empty, path: append(slices.Clip(at.path), step{of: c.Of})})
+	}
+	return n, nil
 }
 
 // fields adds the fields of a struct, by name.
@@ -157,7 +191,7 @@ func (l *layouter) keys(t reflect.Type, at Part) []string {
 		if at.Name != "" {
 			key, ok = strings.CutPrefix(name, at.Name+".")
 		}
-		if isStruct(t.Elem()) || t.Elem().Kind() == reflect.Map {
+		if isStruct(t.Elem()) && !l.specs.Composite(t.Elem()) || t.Elem().Kind() == reflect.Map {
 			key, _, _ = strings.Cut(key, ".")
 		}
 		if ok {
@@ -212,15 +246,15 @@ func specOf(t reflect.Type, said dtype.TensorSpec) (dtype.TensorSpec, error) {
 func (l *Layout) MayBeEmpty() bool {
 	return slices.ContainsFunc(l.Parts, func(p Part) bool {
 		dims, err := p.Spec.Shape.ToSlice()
-		return err == nil && slices.Contains(dims, 0)
+		return p.empty || err == nil && slices.Contains(dims, 0)
 	})
 }
 
 // Fold returns what leaf and fields make of a node: leaf of its tensors, and
 // fields of the named parts of each struct or map.
-func Fold[S any](n *Node, leaf func(dtype.TensorSpec) S, fields func(map[string]S) S) S {
+func Fold[S any](n *Node, leaf func(*Node) S, fields func(map[string]S) S) S {
 	if n.Names == nil {
-		return leaf(n.Spec)
+		return leaf(n)
 	}
 	parts := map[string]S{}
 	for i, name := range n.Names {
