@@ -77,6 +77,7 @@ type draft struct {
 // draft runs the closure that makes a function's body. The caller closes it.
 func (s *Scope) draft(name string, in []Spec, captures []tfbridge.Output, fn Body) *draft {
 	d := &draft{parent: s, scope: newScope(tfbridge.NewGraph(), &body{parent: s})}
+	d.scope.values = s.values
 	built := false
 	defer func() {
 		if !built { // the closure panicked

@@ -17,6 +17,13 @@ type Scope struct {
 	prefix   string // of operation names: "" or ending in "/"
 	controls []*tfbridge.Operation
 	device   string
+	values   *value
+}
+
+// value is one of [Scope.WithValue], and those of before.
+type value struct {
+	key, value any
+	before     *value
 }
 
 // state is what all scopes of one graph share.
@@ -87,6 +94,31 @@ func (s *Scope) WithDevice(device string) *Scope {
 	sub := *s
 	sub.device = device
 	return &sub
+}
+
+// WithValue returns a scope of the same graph and prefix in which key has a value, as
+// [context.WithValue] does. So have the scopes made from it, and those of functions'
+// bodies. It is for packages that build operations differently where a program says so.
+func (s *Scope) WithValue(key, v any) *Scope {
+	if s == nil {
+		return nil
+	}
+	sub := *s
+	sub.values = &value{key: key, value: v, before: s.values}
+	return &sub
+}
+
+// Value returns the value of a key in [Scope.WithValue], nil if there is none.
+func (s *Scope) Value(key any) any {
+	if s == nil {
+		return nil
+	}
+	for v := s.values; v != nil; v = v.before {
+		if v.key == key {
+			return v.value
+		}
+	}
+	return nil
 }
 
 // Err returns the first failure while building this graph, nil if there was none.

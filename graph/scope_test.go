@@ -12,6 +12,29 @@ import (
 	"millrace/tfbridge"
 )
 
+// A value is had by scopes made from the one with it, in functions too, and by no others.
+func TestValues(t *testing.T) {
+	s := graphtest.NewScope(t)
+	type key struct{}
+	with := s.WithValue(key{}, 1)
+	inner := with.SubScope("sub").WithDevice("/cpu:0").WithValue("other", 2)
+	var body any
+	inner.Func("f", nil, nil, func(s *graph.Scope, _, _ []tfbridge.Output) []tfbridge.Output {
+		body = s.Value(key{})
+		return []tfbridge.Output{s.Const(int32(0))}
+	})
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	got := []any{s.Value(key{}), with.Value(key{}), inner.Value(key{}), body, with.Value("other"), inner.Value("other"), inner.WithValue(key{}, nil).Value(key{})}
+	if want := []any{nil, 1, 1, 1, nil, 2, nil}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if none := (*graph.Scope)(nil).WithValue(key{}, 1).Value(key{}); none != nil {
+		t.Errorf("a nil scope has %v", none)
+	}
+}
+
 // Scopes of a graph share its collections; a function's body has none.
 func TestCollections(t *testing.T) {
 	s := graphtest.NewScope(t)

@@ -95,7 +95,7 @@ func (d *Dataset) PaddedBatch(n int64, o *PaddedBatchOptions) *Dataset {
 	}
 	return made(s, specs, s.Op1("PaddedBatchDatasetV2",
 		map[string]any{"parallel_copy": true, "output_shapes": graph.Shapes(specs)},
-		d.variant, size, shapes, values, s.Const(o.Drop))).likeness(d)
+		d.read(), size, shapes, values, s.Const(o.Drop))).likeness(d)
 }
 
 // filled returns a padding shape as an input.

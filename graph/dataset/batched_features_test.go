@@ -1,7 +1,6 @@
 package dataset_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,14 +66,7 @@ func batchedFiles(t *testing.T) string {
 
 // The batches are Python's, the shuffled ones too.
 func TestMakeBatchedFeaturesDataset(t *testing.T) {
-	raw, err := os.ReadFile("testdata/parity/batched_features.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorded := map[string]any{}
-	if err := json.Unmarshal(raw, &recorded); err != nil {
-		t.Fatal(err)
-	}
+	recorded := recorded(t, "batched_features.json")
 	keyed := func(s *graph.Scope, filename tfbridge.Output) *dataset.Dataset {
 		return dataset.TFRecords(s, filename, nil).Map("keyed", func(s *graph.Scope, record outs) outs {
 			return outs{s.Const("key"), record[0]}

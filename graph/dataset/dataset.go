@@ -20,9 +20,10 @@ type Dataset struct {
 	scope     *graph.Scope
 	variant   tfbridge.Output
 	specs     []graph.Spec
-	structure *Structure // over the components; nil: a tensor, or a tuple of them
-	remote    bool       // it reads from another device
-	endless   bool       // it is known to have no end
+	structure *Structure  // over the components; nil: a tensor, or a tuple of them
+	remote    bool        // it reads from another device
+	endless   bool        // it is known to have no end
+	stage     *debugStage // in debug mode
 }
 
 // orNone returns d, or a dataset of no scope if it is nil.
@@ -36,7 +37,7 @@ func (d *Dataset) orNone() *Dataset {
 // FromVariant returns the dataset that a scalar variant tensor holds, such as a component
 // of [Dataset.Window]. The caller must give the right specs of its components.
 func FromVariant(s *graph.Scope, variant tfbridge.Output, specs []graph.Spec) *Dataset {
-	return &Dataset{scope: s, variant: variant, specs: specs}
+	return made(s, specs, variant)
 }
 
 // Variant returns the tensor that holds the dataset.
@@ -52,7 +53,9 @@ func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) 
 		s.UpdateErr("FromVariantOf", err)
 		return &Dataset{scope: s}
 	}
-	return &Dataset{scope: s, variant: variant, specs: element.Specs(), structure: element}
+	d := made(s, element.Specs(), variant)
+	d.structure = element
+	return d
 }
 
 // Spec returns the structure of the elements: an empty tuple after a failure.
@@ -81,7 +84,9 @@ func (d *Dataset) Scope() *graph.Scope {
 // captures the dataset.
 func (d *Dataset) In(s *graph.Scope) *Dataset {
 	d = d.orNone()
-	return &Dataset{scope: s, variant: d.variant, specs: d.specs, structure: d.structure, remote: d.remote, endless: d.endless}
+	c := *d
+	c.scope = s
+	return &c
 }
 
 // attrs are the attributes of an operation.
@@ -103,12 +108,12 @@ func made(s *graph.Scope, specs []graph.Spec, variant tfbridge.Output) *Dataset 
 	if s.Err() != nil {
 		return &Dataset{scope: s}
 	}
-	return &Dataset{scope: s, variant: variant, specs: specs}
+	return &Dataset{scope: s, variant: variant, specs: specs, stage: debugOf(s).stage()}
 }
 
 // then adds a dataset operation that has d as its first input.
 func (d *Dataset) then(opType string, specs []graph.Spec, more attrs, inputs ...tfbridge.Input) *Dataset {
-	return add(d.scope, opType, specs, more, append([]tfbridge.Input{d.variant}, inputs...)...)
+	return add(d.scope, opType, specs, more, append([]tfbridge.Input{d.read()}, inputs...)...)
 }
 
 // same adds a dataset operation whose elements are like those of d.

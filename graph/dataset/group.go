@@ -39,7 +39,7 @@ func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
 		if !usable(s, "Dataset.GroupByWindow: Reduce", after) {
 			return nil
 		}
-		return []tfbridge.Output{after.variant}
+		return []tfbridge.Output{after.read()}
 	})
 	if d.scope.Err() != nil {
 		return &Dataset{scope: d.scope}

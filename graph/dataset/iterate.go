@@ -77,7 +77,7 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 			if ctx.Err() == nil && errors.Is(err, tfbridge.OutOfRange) {
 				return nil
 			}
-			return ended(ctx, nameRecord(g, err))
+			return ended(ctx, debugOf(it.scope).blame(nameRecord(g, err)))
 		}
 		more := fn(element)
 		for _, t := range element {

@@ -39,6 +39,9 @@ const failOnExternalState = 2
 func (d *Dataset) Iterator(name string) *Iterator {
 	d = d.orNone()
 	s := d.scope.SubScope(name)
+	if debugOf(s) != nil {
+		d = d.untuned()
+	}
 	it := &Iterator{Next: make([]tfbridge.Output, len(d.specs)), scope: s, specs: d.specs}
 	if s.Err() != nil {
 		return it
@@ -50,7 +53,7 @@ func (d *Dataset) Iterator(name string) *Iterator {
 		"output_types": types, "output_shapes": shapes,
 	})
 	it.Init = s.AddOperation(tfbridge.OpSpec{
-		Type: "MakeIterator", Input: []tfbridge.Input{d.variant, it.Resource},
+		Type: "MakeIterator", Input: []tfbridge.Input{d.read(), it.Resource},
 		ControlDependencies: s.Initializers(), // the dataset may read their tables from here on
 	})
 	copy(it.Next, s.Op("IteratorGetNext",

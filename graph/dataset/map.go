@@ -42,7 +42,7 @@ func (d *Dataset) Map(name string, fn MapFunc, o *MapOptions) *Dataset {
 		"preserve_cardinality":     true,
 		"use_inter_op_parallelism": !o.Inline,
 	}
-	if o.Parallel == 0 {
+	if o.Parallel == 0 || debugOf(d.scope) != nil {
 		return d.then("MapDataset", f.Out, more, f.Inputs())
 	}
 	more["deterministic"] = determinism(o.Sloppy)
@@ -127,7 +127,7 @@ func (d *Dataset) datasetFunction(what, name string, fn DatasetFunc) (*graph.Fun
 		if !usable(s, what, inner) {
 			return nil
 		}
-		return []tfbridge.Output{inner.variant}
+		return []tfbridge.Output{inner.read()}
 	})
 	return f, inner
 }
@@ -159,7 +159,7 @@ func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) 
 		return &Dataset{scope: s}
 	}
 	more := attrs{"f": f.Attr()}
-	if o.Parallel == 0 {
+	if o.Parallel == 0 || debugOf(s) != nil {
 		return d.then("InterleaveDataset", inner.specs, more, f.Inputs(), s.Const(cycle), s.Const(block)).shapedAs(inner)
 	}
 	more["deterministic"] = determinism(o.Sloppy)

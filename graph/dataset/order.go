@@ -50,7 +50,7 @@ func (d *Dataset) Concatenate(other *Dataset) *Dataset {
 		}
 		specs[i] = graph.Spec{DType: p.DType, Shape: mostSpecific(p.Shape, other.specs[i].Shape)}
 	}
-	both := d.then("ConcatenateDataset", specs, nil, other.variant)
+	both := d.then("ConcatenateDataset", specs, nil, other.read())
 	if d.structure == nil || other.structure == nil || both.scope.Err() != nil {
 		return both
 	}
@@ -90,7 +90,7 @@ func Zip(s *graph.Scope, datasets ...*Dataset) *Dataset {
 	var parts []*Structure
 	for _, d := range datasets {
 		specs = append(specs, d.specs...)
-		variants = append(variants, d.variant)
+		variants = append(variants, d.read())
 		parts = append(parts, d.Spec())
 	}
 	return add(s, "ZipDataset", specs, nil, variants).as(TupleSpec(parts...))

@@ -41,6 +41,9 @@ func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions)
 		d.specs[0].Shape.NumDimensions() == 0 {
 		return d.fail("ParseExampleDatasetV2", "components are %v, must be one vector of strings", d.specs)
 	}
+	if debugOf(s) != nil {
+		return d.parseInTurn(f)
+	}
 	parallel := o.Parallel
 	if parallel == 0 {
 		parallel = 1
@@ -57,6 +60,31 @@ func (d *Dataset) ParseExample(f *graph.ExampleFeatures, o *ParseExampleOptions)
 		"ragged_split_types": splits,
 		"deterministic":      determinism(o.Sloppy),
 	}, s.Const(parallel), f.DenseDefaults(s)).as(d.parsedStructure(f))
+}
+
+// parseInTurn is ParseExample for debug mode: ParseExampleDatasetV2 has a thread that
+// parses ahead.
+func (d *Dataset) parseInTurn(f *graph.ExampleFeatures) *Dataset {
+	t := d.parsedStructure(f)
+	return d.Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		parsed := graph.ParseExampleV2(s, args[0], f)
+		parts := map[string][]tfbridge.Output{}
+		for i, key := range f.DenseKeys() {
+			parts[key] = parsed.Dense[i : i+1]
+		}
+		for i, key := range f.SparseKeys() {
+			p := parsed.Sparse[i]
+			parts[key] = []tfbridge.Output{p.Indices, p.Values, p.Shape}
+		}
+		for i, key := range f.RaggedKeys() {
+			parts[key] = []tfbridge.Output{parsed.Ragged[i].RowSplits, parsed.Ragged[i].Values}
+		}
+		components := make([]tfbridge.Output, len(t.Keys))
+		for i, key := range t.Keys {
+			components[i] = t.Parts[i].component(s, parts[key], true)
+		}
+		return components
+	}, nil).as(t)
 }
 
 // ParsedOrder returns the keys of features in the order in which

@@ -9,7 +9,7 @@ import (
 // no prefetching.
 func (d *Dataset) Prefetch(n int64) *Dataset {
 	d = d.orNone()
-	if n == 0 {
+	if n == 0 || debugOf(d.scope) != nil {
 		return d
 	}
 	return d.same("PrefetchDataset", nil, d.scope.Const(n)).neverEnds(d.endless)
@@ -20,6 +20,9 @@ func (d *Dataset) Prefetch(n int64) *Dataset {
 // asked for, in the thread that asks.
 func (d *Dataset) PrefetchOutput(n tfbridge.Output) *Dataset {
 	d = d.orNone()
+	if debugOf(d.scope) != nil {
+		return d
+	}
 	return d.same("PrefetchDataset", nil, n).neverEnds(d.endless)
 }
 

@@ -68,7 +68,7 @@ func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
 	d = d.orNone()
 	limit.Between(1, limit.BatchSize(drop)).Check(d.scope, "Dataset.BatchParallel: size", n)
 	limit.Between(Autotune, limit.Parallel).Check(d.scope, "Dataset.BatchParallel: parallel calls", parallel)
-	if parallel == 0 {
+	if parallel == 0 || debugOf(d.scope) != nil {
 		return d.Batch(n, drop)
 	}
 	return d.then("ParallelBatchDataset", d.batched(n, drop, d.specs),

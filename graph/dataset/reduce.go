@@ -46,7 +46,7 @@ func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) 
 	copy(results, d.scope.Op("ReduceDataset", map[string]any{
 		"f": f.Attr(), "output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs),
 		"use_inter_op_parallelism": true,
-	}, d.variant, tfbridge.OutputList(initial), f.Inputs()))
+	}, d.read(), tfbridge.OutputList(initial), f.Inputs()))
 	return results
 }
 
@@ -61,7 +61,7 @@ func (d *Dataset) SingleElement() []tfbridge.Output {
 	}
 	copy(components, d.scope.Op("DatasetToSingleElement", map[string]any{
 		"output_types": graph.DTypes(d.specs), "output_shapes": graph.Shapes(d.specs),
-	}, d.variant))
+	}, d.read()))
 	return components
 }
 
@@ -133,4 +133,12 @@ func (d *Dataset) Cardinality() tfbridge.Output {
 func (d *Dataset) AssertCardinality(n tfbridge.Output) *Dataset {
 	d = d.orNone()
 	return d.same("AssertCardinalityDataset", nil, n)
+}
+
+// Fingerprint returns a uint64 scalar that two datasets share if their graphs
+// are alike: the same operations, functions and constants. It wraps
+// DatasetFingerprint.
+func (d *Dataset) Fingerprint() tfbridge.Output {
+	d = d.orNone()
+	return d.scope.Op1("DatasetFingerprint", nil, d.variant)
 }

@@ -40,7 +40,7 @@ func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) er
 	f := d.shardFunction("Dataset.Save", shard)
 	op := s.AddOperation(tfbridge.OpSpec{
 		Type:  "SaveDataset",
-		Input: []tfbridge.Input{d.variant, s.Const(directory), f.Inputs()},
+		Input: []tfbridge.Input{d.read(), s.Const(directory), f.Inputs()},
 		Attrs: map[string]any{
 			"compression":    snapshotCompression(s, "Dataset.Save", o.Compression, ""),
 			"shard_func":     f.Attr(),
@@ -75,7 +75,7 @@ func (d *Dataset) WriteTFRecords(ctx context.Context, path string, o *SaveOption
 	compression(s, what, o.Compression)
 	whole := path + ".tmp"
 	op := s.AddOperation(tfbridge.OpSpec{
-		Type: "DatasetToTFRecord", Input: []tfbridge.Input{d.variant, s.Const(whole), s.Const(o.Compression)},
+		Type: "DatasetToTFRecord", Input: []tfbridge.Input{d.read(), s.Const(whole), s.Const(o.Compression)},
 	})
 	if err := s.Err(); err != nil {
 		return err

@@ -122,7 +122,7 @@ func (d *Dataset) readerFunction(what string, fn ReaderFunc, shards int64) *grap
 			s.UpdateErr(what+": Reader", err)
 			return nil
 		}
-		return []tfbridge.Output{all.variant}
+		return []tfbridge.Output{all.read()}
 	})
 }
 
