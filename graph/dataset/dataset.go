@@ -37,7 +37,7 @@ func (d *Dataset) orNone() *Dataset {
 // FromVariant returns the dataset that a scalar variant tensor holds, such as a component
 // of [Dataset.Window]. The caller must give the right specs of its components.
 func FromVariant(s *graph.Scope, variant tfbridge.Output, specs []graph.Spec) *Dataset {
-	return made(s, specs, variant)
+	return &Dataset{scope: s, variant: variant, specs: specs, stage: debugOf(s).stage()}
 }
 
 // Variant returns the tensor that holds the dataset.
@@ -53,9 +53,7 @@ func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) 
 		s.UpdateErr("FromVariantOf", err)
 		return &Dataset{scope: s}
 	}
-	d := made(s, element.Specs(), variant)
-	d.structure = element
-	return d
+	return &Dataset{scope: s, variant: variant, specs: element.Specs(), structure: element, stage: debugOf(s).stage()}
 }
 
 // Spec returns the structure of the elements: an empty tuple after a failure.
