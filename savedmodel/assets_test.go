@@ -1,6 +1,7 @@
 package savedmodel
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -72,4 +73,47 @@ func TestOddAsset(t *testing.T) {
 	m.MetaGraphs[0].AssetFileDef[0] = assetOf("^x", "words")
 	_, err = readGraph(t, m, nil)
 	wantError(t, err, millrace.ErrModel, `asset "words": the graph has no tensor "^x"`)
+}
+
+// Another model and another asset each make another digest, and a copy does not.
+func TestDigest(t *testing.T) {
+	digest := func(dir string) string {
+		t.Helper()
+		m, err := Read(dir, &Options{IgnoreFingerprint: true, Unchecked: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := m.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const models = "../testdata/models/"
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(models+"vocab")); err != nil {
+		t.Fatal(err)
+	}
+	copied := digest(dir)
+	if want := digest(models + "vocab"); copied != want {
+		t.Errorf("a copy has %s, want %s", copied, want)
+	}
+	if copied == digest(models+"linear") {
+		t.Error("another model has the same digest")
+	}
+	assets, err := filepath.Glob(filepath.Join(dir, "assets", "*"))
+	if err != nil || len(assets) == 0 {
+		t.Fatal(assets, err)
+	}
+	text, err := os.ReadFile(assets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[0] ^= 1
+	if err := os.WriteFile(assets[0], text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if digest(dir) == copied {
+		t.Error("with another asset the digest is the same")
+	}
 }
