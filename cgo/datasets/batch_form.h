@@ -49,18 +49,26 @@ class BatchForm {
   }
 
   // AddNode adds the node of a dataset to the builder of a graph; `inputs` and
-  // `attrs` are those that the dataset has beside the form's.
+  // `attrs` are those that the dataset has beside the form's. `captures` are a
+  // last list of inputs, of a dataset without sequences.
   template <typename Builder, typename Dataset>
   absl::Status AddNode(
       Builder* b, const Dataset* dataset,
       const std::vector<tensorflow::Node*>& inputs,
       std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs,
-      tensorflow::Node** output) const {
+      tensorflow::Node** output,
+      const std::vector<tensorflow::Node*>* captures = nullptr) const {
     for (auto& attr : batch_.Attrs()) attrs.push_back(std::move(attr));
-    if (!sequence_) return b->AddDataset(dataset, inputs, attrs, output);
+    if (!sequence_ && captures == nullptr) {
+      return b->AddDataset(dataset, inputs, attrs, output);
+    }
     std::vector<std::pair<size_t, tensorflow::Node*>> numbered;
     for (tensorflow::Node* node : inputs) {
       numbered.emplace_back(numbered.size(), node);
+    }
+    if (!sequence_) {
+      return b->AddDataset(dataset, numbered, {{inputs.size(), *captures}},
+                           attrs, output);
     }
     std::vector<tensorflow::Node*> fills;
     for (const auto& c : sequence_->components()) {

@@ -1,6 +1,9 @@
 // MillraceExampleBatchDataset reads files of Examples one after the other and
 // yields batches: read, check, decode and fill in one go.
 // MillraceSequenceBatchDataset does it with records that have lists.
+// MillraceJudgedExampleBatchDataset leaves bad records out: what it cannot
+// decode, or only as TensorFlow reads what is no protobuf, it asks a function
+// of the graph about. All other records cost nothing.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,8 +15,10 @@
 #include "batch_form.h"
 #include "dataset_base.h"
 #include "env_source.h"
+#include "record_judge.h"
 #include "record_walk.h"
 #include "status.h"
+#include "usual_form.h"
 
 namespace millrace {
 namespace {
@@ -32,10 +37,15 @@ struct Args : FileInputs {
 
 class ExampleBatchDataset : public TypedDataset {
  public:
-  ExampleBatchDataset(OpKernelContext* ctx, BatchForm form, Args args)
+  using Judge = std::unique_ptr<data::CapturedFunction>;
+
+  // Without a judge the first bad record is a failure.
+  ExampleBatchDataset(OpKernelContext* ctx, BatchForm form, Args args,
+                      Judge judge)
       : TypedDataset(ctx, "MillraceExampleBatch", form.types(), form.shapes()),
         form_(std::move(form)),
         args_(std::move(args)),
+        judge_(std::move(judge)),
         total_(args_.files.Records()) {}
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
@@ -45,7 +55,7 @@ class ExampleBatchDataset : public TypedDataset {
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
     const int64_t epochs = args_.files.epochs;
-    if (total_ < 0) return data::kUnknownCardinality;
+    if (total_ < 0 || judge_ != nullptr) return data::kUnknownCardinality;
     if (epochs < 0) return data::kInfiniteCardinality;
     if (total_ > 0 && epochs > INT64_MAX / 2 / total_) {
       return data::kUnknownCardinality;
@@ -56,8 +66,12 @@ class ExampleBatchDataset : public TypedDataset {
     return batches + (rest ? 1 : 0);
   }
 
+  absl::Status CheckExternalState() const override {
+    return judge_ == nullptr ? absl::OkStatus() : judge_->CheckExternalState();
+  }
+
  protected:
-  absl::Status AsGraphDefInternal(data::SerializationContext*,
+  absl::Status AsGraphDefInternal(data::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in(6);
@@ -68,13 +82,22 @@ class ExampleBatchDataset : public TypedDataset {
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[5]));
     auto attrs = args_.Attrs(b);
     attrs.emplace_back(kThreads, b->BuildAttrValue(args_.threads));
-    return form_.AddNode(b, this, in, std::move(attrs), output);
+    if (judge_ == nullptr) {
+      return form_.AddNode(b, this, in, std::move(attrs), output);
+    }
+    std::vector<Node*> captures;
+    DataTypeVector types;
+    TF_RETURN_IF_ERROR(judge_->AddToGraph(ctx, b, &captures, &types));
+    attrs.emplace_back("Targuments", b->BuildAttrValue(types));
+    attrs.emplace_back(kJudge, b->BuildAttrValue(judge_->func()));
+    return form_.AddNode(b, this, in, std::move(attrs), output, &captures);
   }
 
  private:
   class Iterator;
   const BatchForm form_;
   const Args args_;
+  const Judge judge_;
   const int64_t total_;  // records of an epoch, -1 if not known
 };
 
@@ -87,6 +110,10 @@ class ExampleBatchDataset::Iterator
               Opener(args().format),
               args().format == Format::kPlain ? 1 : args().threads),
         batcher_(dataset()->form_.NewBatcher()) {}
+
+  absl::Status Initialize(data::IteratorContext* ctx) override {
+    return judge_.Start(ctx, dataset()->judge_.get());
+  }
 
  protected:
   WalkPosition Tell() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -107,33 +134,74 @@ class ExampleBatchDataset::Iterator
     const int64_t rows = Rows();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
+    bool end = false;
     // Records beyond those counted are an error even where no row is left.
-    for (; row < std::max<int64_t>(rows, 1); ++row) {
-      if (row % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
-      std::string_view record;
-      bool end;
-      Fault fault;
-      if (!walk_.Next(&record, &end, &fault)) return ToStatus(fault);
+    for (int64_t n = 0; row < std::max<int64_t>(rows, 1); ++n) {
+      if (n % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
+      bool added = false;
+      TF_RETURN_IF_ERROR(AddNext(ctx, row, rows, &added, &end));
       if (end) break;
-      if (row >= rows) {
-        return absl::FailedPreconditionError(
-            "there are more records than the iterator's state says");
-      }
-      if (!batcher_->Add(record, row, &fault)) {
-        walk_.Describe(&fault);
-        return ToStatus(fault);
-      }
+      if (added) ++row;
     }
     *end_of_sequence =
         row == 0 || (row < args().batch_size && args().drop_remainder);
     if (!*end_of_sequence) {
       return batcher_->Finish(ctx->allocator({}), row, out);
     }
-    return row > 0 ? Drain() : absl::OkStatus();
+    return row > 0 ? Drain(ctx) : absl::OkStatus();
   }
 
  private:
   const Args& args() const { return dataset()->args_; }
+
+  // AddNext adds the next record as a row, unless it is left out.
+  absl::Status AddNext(data::IteratorContext* ctx, int64_t row, int64_t rows,
+                       bool* added, bool* end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    std::string_view record;
+    Fault fault;
+    if (!walk_.Next(&record, end, &fault)) return LeaveOut(ctx, fault);
+    if (*end) return absl::OkStatus();
+    if (row >= rows) {
+      return absl::FailedPreconditionError(
+          "there are more records than the iterator's state says");
+    }
+    *added = batcher_->Add(record, row, &fault);
+    if (*added && (!judge_.there() || UsualForm(record))) {
+      return absl::OkStatus();
+    }
+    if (*added) fault.Set(Cause::kInvalidArgument, "not in the usual form");
+    walk_.Describe(&fault);
+    bool good = false;
+    TF_RETURN_IF_ERROR(PassOver(ctx, fault, &good));
+    if (good && !*added) return ToStatus(fault);
+    *added = good;
+    return absl::OkStatus();
+  }
+
+  // LeaveOut passes over a record that cannot be read, or fails.
+  absl::Status LeaveOut(data::IteratorContext* ctx, const Fault& fault)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    bool good = false;
+    TF_RETURN_IF_ERROR(PassOver(ctx, fault, &good));
+    return good ? ToStatus(fault) : absl::OkStatus();
+  }
+
+  // PassOver asks the judge about the record of a fault, and goes on behind it
+  // if it is bad. Without a judge the fault is a failure.
+  absl::Status PassOver(data::IteratorContext* ctx, const Fault& fault,
+                        bool* good) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!judge_.there() || fault.place.record < 0) return ToStatus(fault);
+    const WalkPosition at = walk_.position();
+    WalkPosition bad = at, next;
+    bad.ordinal = fault.place.record;
+    bad.offset = fault.place.offset;
+    TF_RETURN_IF_ERROR(judge_.Ask(ctx, bad, good, &next));
+    const bool there = next.file == at.file && next.offset == at.offset &&
+                       next.ordinal == at.ordinal;
+    if (!*good && !there) walk_.Seek(next);
+    return absl::OkStatus();
+  }
 
   // Rows returns how many rows the next batch has, or may have if the number
   // of records is not known.
@@ -151,18 +219,22 @@ class ExampleBatchDataset::Iterator
   }
 
   // Drain reads on to the end, so that what is dropped was whole, too.
-  absl::Status Drain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  absl::Status Drain(data::IteratorContext* ctx)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     for (;;) {
       std::string_view record;
-      bool end;
+      bool end = false;
       Fault fault;
-      if (!walk_.Next(&record, &end, &fault)) return ToStatus(fault);
+      if (!walk_.Next(&record, &end, &fault)) {
+        TF_RETURN_IF_ERROR(LeaveOut(ctx, fault));
+      }
       if (end) return absl::OkStatus();
     }
   }
 
   RecordWalk walk_ ABSL_GUARDED_BY(mu_);
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
+  RecordJudge judge_;
 };
 
 class ExampleBatchDatasetOp : public data::DatasetOpKernel {
@@ -172,6 +244,7 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
     OP_REQUIRES_OK(ctx, form_.Read(ctx));
     OP_REQUIRES_OK(ctx, ReadFormat(ctx, &format_));
     OP_REQUIRES_OK(ctx, ctx->GetAttr(kThreads, &threads_));
+    OP_REQUIRES_OK(ctx, RecordJudge::Read(ctx, &judge_));
   }
 
  protected:
@@ -189,17 +262,24 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
     OP_REQUIRES_OK(ctx, CheckRange(kEpochs, args.files.epochs, -1, INT64_MAX));
     BatchForm form;
     OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
-    *output = new ExampleBatchDataset(ctx, std::move(form), std::move(args));
+    ExampleBatchDataset::Judge judge;
+    OP_REQUIRES_OK(ctx, RecordJudge::Create(ctx, judge_, &judge));
+    *output = new ExampleBatchDataset(ctx, std::move(form), std::move(args),
+                                      std::move(judge));
   }
 
  private:
   BatchForm form_;
   Format format_;
   int64_t threads_ = 1;
+  std::shared_ptr<data::FunctionMetadata> judge_;
 };
 
 REGISTER_KERNEL_BUILDER(Name("MillraceExampleBatchDataset").Device(DEVICE_CPU),
                         ExampleBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(
+    Name("MillraceJudgedExampleBatchDataset").Device(DEVICE_CPU),
+    ExampleBatchDatasetOp);
 REGISTER_KERNEL_BUILDER(Name("MillraceSequenceBatchDataset").Device(DEVICE_CPU),
                         ExampleBatchDatasetOp);
 

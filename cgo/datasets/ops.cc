@@ -159,6 +159,33 @@ threads: How many compressed files are inflated at the same time.
 )doc",
                       kFeatureDoc));
 
+REGISTER_OP("MillraceJudgedExampleBatchDataset")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Input("batch_size: int64")
+    .Input("epochs: int64")
+    .Input("drop_remainder: bool")
+    .Input("buffer_bytes: int64")
+    .Input("other_arguments: Targuments")
+    .Output("handle: variant")
+    .Attr("f: func")
+    .Attr("Targuments: list(type) >= 0")
+        FEATURE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the good Examples in TFRecord files, which are uncompressed.
+
+filenames: Read one after the other.
+counts: Records of each file, -1 if unknown. Another number is an error.
+epochs: Passes over all files, -1 for no end. Batches cross epochs.
+threads: How many compressed files are inflated at the same time.
+f: Decides about a record that cannot be decoded for sure. It maps the number
+  of the file, the record in it and its offset to the record to go on with and
+  its offset; to -1 and -1 for a good record, and to the number of records and
+  -1 where the rest of the file is to be left out.
+)doc",
+                      kFeatureDoc));
+
 REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("filenames: string")
     .Input("counts: int64")

@@ -4,7 +4,7 @@ VARIANT := plain
 GTEST_FILTER := *
 SOURCES := ahead_source block_pool crc32c crc32c_fold example_decoder file_source files_ahead joined ordered_reader position_reader \
 	record_block record_blocks record_order record_reader record_run record_walk \
-	sequence_decoder window_plan worker_pool
+	sequence_decoder usual_form window_plan worker_pool
 TESTS := $(basename $(notdir $(wildcard cgo/datasets/*_test.cc)))
 OUT := build/native/$(VARIANT)
 

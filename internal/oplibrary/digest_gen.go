@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "91c8af710bf1fe6d"
+const digest = "bc1578cabdcd680c"

@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
@@ -224,4 +225,31 @@ func newReader(p *plan.Plan, d *tfrecord.Reader, index *tfrecord.Index, file int
 		r.LeaveOut = left.LeaveOut
 	}
 	return r
+}
+
+// judge decides about the records that the native operation cannot decode for sure. It
+// reads each of them again, as [feed] reads all records, so that the same records are
+// left out for the same reasons.
+func (b *builder) judge(ctx context.Context, file, record, offset int64) (v native.Verdict, err error) {
+	if ctx.Err() != nil {
+		return v, millrace.Canceled(ctx, "")
+	}
+	index := b.scan.Indexes[file]
+	d, err := tfrecord.OpenFile(b.plan.Files[file].Path, nil)
+	if err != nil {
+		return v, err
+	}
+	defer d.Close()
+	r := newReader(b.plan, d, index, int(file), b.left)
+	if err := r.SeekRecord(record, offset); err != nil {
+		return v, err
+	}
+	_, v.Good, err = r.Read()
+	if err == io.EOF {
+		err = millrace.Errorf(millrace.ErrTruncated, "the file ended here while it was read")
+		err.(*millrace.Error).File = index.Path
+	}
+	v.RestOfFile = r.Ended()
+	v.Record, v.Offset = r.Position()
+	return v, err
 }

@@ -22,7 +22,7 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 		}
 		return b.nativeBatches(native.OrderedExamples(b.scope, b.nativeOrder(), b.nativeFeatures(), b.orderedOptions()))
 	}
-	if b.plan.JudgesRecords() && b.plan.Shuffle == nil {
+	if b.plan.JudgesRecords() && !b.plan.JoinFiles().Applied && b.plan.Shuffle == nil {
 		return b.nativeGroups(b.fedGroups())
 	}
 	if !b.plan.JoinFiles().Applied {
@@ -53,11 +53,15 @@ func (b *builder) decodeGroup(s *graph.Scope, args []tfbridge.Output) []tfbridge
 }
 
 func (b *builder) nativeOptions() *native.ExamplesOptions {
-	return &native.ExamplesOptions{
+	o := &native.ExamplesOptions{
 		BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Epochs: b.plan.Epochs, Drop: b.dropRemainder(),
 		Compression: b.plan.Manifest.Compression.TensorFlow(), BufferBytes: b.plan.ReadBufferBytes,
 		Threads: max(b.plan.ParallelParses, 2), // the next file is inflated ahead in any case
 	}
+	if b.plan.JudgesRecords() {
+		o.Judge = b.judge
+	}
+	return o
 }
 
 // joinedSize returns how many rows an element has where a run may take several

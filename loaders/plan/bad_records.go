@@ -1,6 +1,9 @@
 package plan
 
-import "millrace/loaders/quarantine"
+import (
+	"millrace/loaders/quarantine"
+	"millrace/tfrecord"
+)
 
 // JudgesRecords reports whether Go reads the records and checks each one, before an
 // operation sees it: where bad records are left out, or values must be finite. The check
@@ -10,6 +13,20 @@ func (p *Plan) JudgesRecords() bool { return p.BadRecords != nil || p.ChecksFini
 
 // ReadsNatively reports whether Millrace's own operations read the files, and not Go.
 func (p *Plan) ReadsNatively() bool { return p.OwnOperations() && !p.JudgesRecords() }
+
+// LeavesOutNatively reports whether the native operation leaves bad records out by
+// itself: of uncompressed files of Examples in order, where every record that can be
+// decoded is good. Go is asked only about the others.
+func (p *Plan) LeavesOutNatively() bool {
+	if !p.OwnOperations() || p.BadRecords == nil || p.ChecksFinite() || p.HasLists() || p.Manifest.Compression != tfrecord.None {
+		return false
+	}
+	if p.Window != nil || p.Chunks != nil || p.Bucket != nil || p.Shuffle != nil || p.Records != nil {
+		return false
+	}
+	_, direct := p.ParsedOrder(true) // no cast and no slice can refuse a record
+	return direct && p.Padding == nil
+}
 
 // NewCheck returns what says why a record must not reach the operations, nil if they
 // survive any record and may judge it. The error has no place. Only one goroutine at

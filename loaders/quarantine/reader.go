@@ -58,6 +58,9 @@ func (r *Reader) Read() (data []byte, good bool, err error) {
 	return data, true, nil
 }
 
+// Ended reports whether the rest of the file was left out.
+func (r *Reader) Ended() bool { return r.ended }
+
 // SeekRecord is [tfrecord.Reader.SeekRecord].
 func (r *Reader) SeekRecord(ordinal, offset int64) error {
 	r.ended = false

@@ -20,6 +20,10 @@ type ExamplesOptions struct {
 	// Threads is how many compressed files are inflated at the same time, ahead of the
 	// batches; default 1. Their order is that of the names.
 	Threads int64
+	// Judge decides about bad records of uncompressed files, and which of them are left
+	// out. Nil: the first one is a failure. The number of batches is not known then. Not
+	// for [Sequences].
+	Judge Judge
 }
 
 // Examples returns batches of the Examples in files, the features as
@@ -30,10 +34,16 @@ type ExamplesOptions struct {
 // record is a *millrace.Error with its file, record, offset and feature; asking
 // again gives the same error. Epochs end at once when one has no records.
 func Examples(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *ExamplesOptions) *dataset.Dataset {
-	const op = opExampleBatch
+	op := opExampleBatch
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
-	return addDecoder(s, op, features, static, o.attrs(s, op), inputs...)
+	more := o.attrs(s, op)
+	if o != nil && o.Judge != nil {
+		f := o.Judge.function(s)
+		op, more["f"] = opJudgedExamples, f.Attr()
+		inputs = append(inputs, f.Inputs())
+	}
+	return addDecoder(s, op, features, static, more, inputs...)
 }
 
 // inputs returns the inputs of an operation that come after the files, and the

@@ -14,11 +14,12 @@ import (
 
 // The names of our operations.
 const (
-	opExampleBatch = "MillraceExampleBatchDataset"
-	opParseBatch   = "MillraceParseBatchDataset"
-	opWindows      = "MillraceWindowsDataset"
-	opChunkBatch   = "MillraceChunkBatchDataset"
-	opChunkRecords = "MillraceChunkRecordsDataset"
+	opExampleBatch   = "MillraceExampleBatchDataset"
+	opJudgedExamples = "MillraceJudgedExampleBatchDataset"
+	opParseBatch     = "MillraceParseBatchDataset"
+	opWindows        = "MillraceWindowsDataset"
+	opChunkBatch     = "MillraceChunkBatchDataset"
+	opChunkRecords   = "MillraceChunkRecordsDataset"
 
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"

@@ -1,0 +1,57 @@
+// A function of the graph that decides about records.
+#ifndef MILLRACE_CGO_DATASETS_RECORD_JUDGE_H_
+#define MILLRACE_CGO_DATASETS_RECORD_JUDGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "record_walk.h"
+#include "tensorflow/core/data/captured_function.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace millrace {
+
+constexpr char kJudge[] = "f";
+
+// RecordJudge is the function that a dataset of an op with the attribute "f"
+// asks about records that it cannot decode, or not for sure. The arguments are
+// the number of the file, the record in it and its offset. The results are the
+// record to go on with and its offset: -1 and -1 if this record is good, and
+// any record and -1 if the rest of the file is to be left out. The function
+// fails where the run has to end.
+class RecordJudge {
+ public:
+  // Read returns what is known of the function when the kernel is made;
+  // nullptr for an op without one.
+  static absl::Status Read(
+      tensorflow::OpKernelConstruction* ctx,
+      std::shared_ptr<tensorflow::data::FunctionMetadata>* metadata);
+
+  // Create returns the judge of a dataset, nullptr without metadata.
+  static absl::Status Create(
+      tensorflow::OpKernelContext* ctx,
+      std::shared_ptr<tensorflow::data::FunctionMetadata> metadata,
+      std::unique_ptr<tensorflow::data::CapturedFunction>* judge);
+
+  // Start has an iterator use the judge of its dataset, if it has one.
+  absl::Status Start(tensorflow::data::IteratorContext* ctx,
+                     tensorflow::data::CapturedFunction* judge);
+
+  // there reports whether there is a judge.
+  bool there() const { return function_ != nullptr; }
+
+  // Ask decides about a record, and returns where to go on if it is bad.
+  absl::Status Ask(tensorflow::data::IteratorContext* ctx,
+                   const WalkPosition& record, bool* good,
+                   WalkPosition* next) const;
+
+ private:
+  std::unique_ptr<tensorflow::data::InstantiatedCapturedFunction> function_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_RECORD_JUDGE_H_

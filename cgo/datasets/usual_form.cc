@@ -1,0 +1,115 @@
+#include "usual_form.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wire.h"
+
+namespace millrace {
+namespace {
+
+// Part is what is left of a message.
+struct Part {
+  const uint8_t* p;
+  const uint8_t* end;
+
+  bool empty() const { return p == end; }
+
+  // Take takes the field that comes next, which must have this tag and end
+  // within the message.
+  bool Take(uint8_t tag, Part* field) {
+    if (empty() || *p != tag) return false;
+    ++p;
+    uint64_t n;
+    if (!wire::Varint64(&p, end, &n) || n > static_cast<size_t>(end - p)) {
+      return false;
+    }
+    *field = {p, p + n};
+    p += n;
+    return true;
+  }
+
+  // TakeAll takes the field that the rest of the message is.
+  bool TakeAll(uint8_t tag, Part* field) { return Take(tag, field) && empty(); }
+};
+
+// Varints reports whether a list is whole varints of 64 bits.
+bool Varints(const Part& list) {
+  int bytes = 0;
+  for (const uint8_t* p = list.p; p != list.end; ++p) {
+    ++bytes;
+    if (bytes == 10 && *p > 1) return false;
+    if (*p < 0x80) bytes = 0;
+  }
+  return bytes == 0;
+}
+
+bool Floats(Part list) {
+  Part packed;
+  if (list.empty()) return true;
+  if (*list.p == wire::kBytes1) {
+    return list.TakeAll(wire::kBytes1, &packed) &&
+           (packed.end - packed.p) % 4 == 0;
+  }
+  for (; !list.empty(); list.p += 5) {
+    if (*list.p != wire::kFixed32 || list.end - list.p < 5) return false;
+  }
+  return true;
+}
+
+bool Ints(Part list) {
+  Part packed;
+  if (list.empty()) return true;
+  if (*list.p == wire::kBytes1) {
+    return list.TakeAll(wire::kBytes1, &packed) && Varints(packed);
+  }
+  while (!list.empty()) {
+    const uint8_t* const tag = list.p++;
+    uint64_t v;
+    if (*tag != wire::kVarint1 || !wire::Varint64(&list.p, list.end, &v) ||
+        (list.p - tag == 11 && list.p[-1] > 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Value reports whether a value is a list of the usual form.
+bool Value(Part value) {
+  if (value.empty()) return false;
+  const uint8_t kind = *value.p;
+  Part list, item;
+  if (!value.TakeAll(kind, &list)) return false;
+  switch (kind) {
+    case wire::kBytes1:
+      while (!list.empty()) {
+        if (!list.Take(wire::kBytes1, &item)) return false;
+      }
+      return true;
+    case wire::kBytes2:
+      return Floats(list);
+    case wire::kBytes3:
+      return Ints(list);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool UsualForm(std::string_view record) {
+  const auto* const p = reinterpret_cast<const uint8_t*>(record.data());
+  Part example = {p, p + record.size()};
+  Part features, entry, key, value;
+  if (!example.TakeAll(wire::kBytes1, &features)) return false;
+  while (!features.empty()) {
+    if (!features.Take(wire::kBytes1, &entry) ||
+        !entry.Take(wire::kBytes1, &key) ||
+        !entry.TakeAll(wire::kBytes2, &value) || !Value(value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace millrace

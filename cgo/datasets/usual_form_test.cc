@@ -1,0 +1,67 @@
+#include "usual_form.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "fault.h"
+#include "records_test.h"
+
+namespace millrace {
+namespace {
+
+std::string Whole() {
+  return Features(Entry("x", Floats({1, 2.5f})) + Entry("n", Ints({})) +
+                  Entry("y", Ints({3, -1, INT64_MIN})) +
+                  Entry("t", Texts({"a", ""})) + Entry("none", Texts({})));
+}
+
+TEST(UsualForm, AcceptsWhatLibrariesWrite) {
+  EXPECT_TRUE(UsualForm(Whole()));
+  EXPECT_TRUE(UsualForm(Features("")));
+  EXPECT_TRUE(UsualForm(Features(Entry("\xff", UnpackedFloats({1, 2})) +
+                                 Entry("y", UnpackedInts({1, -1})))));
+}
+
+TEST(UsualForm, RefusesTheRest) {
+  const std::string entry = Entry("x", Floats({1}));
+  const std::string bad[] = {
+      "",
+      Whole() + Whole(),
+      Whole() + std::string("\x98\x06\x01", 3),
+      Whole().substr(0, Whole().size() - 1),
+      Features(entry + "\x0a\x7f"),
+      Features(Entry("x", "")),
+      Features(Entry("x", Field(kFloatList,
+                                "\x0d"
+                                "abc"))),
+      Features(Entry("x", Field(kInt64List, "\x08\x80"))),
+      Features(Entry(
+          "x", Field(kInt64List, '\x08' + std::string(9, '\xff') + "\x02"))),
+      Features(Entry("x", Field(kFloatList, Field(kPacked, "abc")))),
+      Features(Entry("x", Field(kInt64List, Field(kPacked, "\x80")))),
+      Features(Entry(
+          "x",
+          Field(kInt64List, Field(kPacked, std::string(9, '\xff') + "\x02")))),
+      Features(Entry("x", Texts({"a"}) + "\x01")),
+      Features(Entry("x", Field(4 << 3 | 2, ""))),
+      Features(Field(1 << 3 | 2,
+                     Field(2 << 3 | 2, Floats({1})) + Field(1 << 3 | 2, "x"))),
+  };
+  for (const std::string& record : bad) {
+    const Exact exact(record);
+    EXPECT_FALSE(UsualForm(exact.view())) << Quote(record, 100);
+  }
+}
+
+// A record that is cut anywhere is not of the usual form.
+TEST(UsualForm, RefusesWhatIsCut) {
+  const std::string whole = Whole();
+  for (size_t n = 0; n < whole.size(); ++n) {
+    const Exact exact(whole.substr(0, n));
+    EXPECT_FALSE(UsualForm(exact.view())) << n;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

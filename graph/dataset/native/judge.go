@@ -1,0 +1,68 @@
+package native
+
+import (
+	"context"
+
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// A Judge decides about a record that [Examples] cannot decode, or only as TensorFlow
+// reads what is no protobuf. It gets the number of the file in the list, the record in it
+// and its offset. Calls of one iterator come one at a time, in the order of the records.
+type Judge func(ctx context.Context, file, record, offset int64) (Verdict, error)
+
+// Verdict is what is to be done with a record.
+type Verdict struct {
+	Good       bool // it is decoded
+	RestOfFile bool // the records behind it are left out as well
+
+	// Where to go on if it is left out: the record behind it and its offset. With
+	// RestOfFile, Record is how many records the file has.
+	Record, Offset int64
+}
+
+// function makes the function of the graph that the operation calls.
+func (j Judge) function(s *graph.Scope) *graph.Func {
+	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
+	call := func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+		var place [3]int64
+		for i, t := range args {
+			v, err := tfbridge.View[int64](t)
+			if err != nil {
+				return nil, err
+			}
+			place[i] = v[0]
+		}
+		v, err := j(ctx, place[0], place[1], place[2])
+		if err != nil {
+			return nil, err
+		}
+		return v.tensors()
+	}
+	in, out := []graph.Spec{scalar, scalar, scalar}, []graph.Spec{scalar, scalar}
+	return s.Func("judge_record", in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		return graph.GoFunction(s, graph.GoFunc{Name: "judge_record", Out: out, Fn: call, Pure: true}, args...)
+	})
+}
+
+// tensors returns the results of the function: cgo/datasets/record_judge.h says which.
+func (v Verdict) tensors() ([]*tfbridge.Tensor, error) {
+	record, offset := v.Record, v.Offset
+	switch {
+	case v.Good:
+		record, offset = -1, -1
+	case v.RestOfFile:
+		offset = -1
+	}
+	first, err := tfbridge.NewTensor(record)
+	if err != nil {
+		return nil, err
+	}
+	second, err := tfbridge.NewTensor(offset)
+	if err != nil {
+		first.Close()
+		return nil, err
+	}
+	return []*tfbridge.Tensor{first, second}, nil
+}
