@@ -20,7 +20,7 @@ type checker struct {
 	args       *CommonArgs
 	examples   *ExampleArgs // nil for a type without them
 	padded     *decl.Either[bool, []PaddingConfig]
-	ordered    *OrderArgs // nil for a loader type that has none
+	ordered    *OrderArgs // nil before the type is known
 	inConfig   *decl.Reporter
 	inManifest *decl.Reporter
 	loose      diag.List // problems of files that are no JSON, or not to be read

@@ -50,9 +50,6 @@ func (a *CommonArgs) common() *CommonArgs { return a }
 // examples returns nil: a type that embeds no ExampleArgs has none.
 func (a *CommonArgs) examples() *ExampleArgs { return nil }
 
-// recordOrder returns nil: a type that embeds no OrderArgs has none.
-func (a *CommonArgs) recordOrder() *OrderArgs { return nil }
-
 // rows leaves the tensors as they are, for the types whose windows are cut
 // before the processing steps.
 func (a *CommonArgs) rows(*checker) {}

@@ -40,8 +40,8 @@ var loaderTypes = []loaderType{
 type loaderArgs interface {
 	loaderType() LoaderType
 	common() *CommonArgs
-	examples() *ExampleArgs  // nil for a type whose batches have no number of examples
-	recordOrder() *OrderArgs // nil for a type that reads no record by its place
+	examples() *ExampleArgs // nil for a type whose batches have no number of examples
+	recordOrder() *OrderArgs
 	padding() *decl.Either[bool, []PaddingConfig]
 
 	// check reports what is wrong with the arguments that only this type has,

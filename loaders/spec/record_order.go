@@ -9,7 +9,7 @@ import (
 // OrderArgs say which records or windows are read and in which order, where an index of
 // the files tells where each record is.
 type OrderArgs struct {
-	ShuffleMode string      `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records, or all windows, in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records or windows come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
+	ShuffleMode string `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records, or all windows, in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records or windows come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
 	PartArgs
 }
 
