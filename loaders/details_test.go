@@ -213,37 +213,3 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	}
 	noneLeft()
 }
-
-// A state is restored by the version of TensorFlow that saved it alone, and its
-// error names the config.
-func TestStateOfAnotherVersion(t *testing.T) {
-	testruntime.Need(t)
-	d := fixture.New(t)
-	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 6)...)
-	d.Save(t)
-	l, err := loaders.Open(d.Config(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	var states [][]byte
-	for b, err := range l.Run(t.Context(), &loaders.RunOptions{SaveEvery: 2}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if state := b.State(); state != nil {
-			states = append(states, state)
-		}
-	}
-	if len(states) != 1 {
-		t.Fatalf("%d states of 3 batches, one of every 2", len(states))
-	}
-	other := []byte(strings.Replace(string(states[0]), `"runtime":"`+tfbridge.Version(), `"runtime":"1.0`, 1))
-	for _, err := range l.Run(t.Context(), &loaders.RunOptions{State: other}) {
-		var e *millrace.Error
-		if !errors.As(err, &e) || e.Class != millrace.ErrCheckpoint || e.Loader != d.Config() ||
-			!strings.Contains(e.Msg, "saved with TensorFlow 1.0, but this is TensorFlow "+tfbridge.Version()) {
-			t.Errorf("got %v", err)
-		}
-	}
-}

@@ -139,10 +139,14 @@ func TestStages(t *testing.T) {
 				"ShuffleDataset buffer_size=5 seed=11",
 				"ShuffleDataset buffer_size=7 seed=11",
 			}
+			if !sloppy { // what is left of an epoch that was begun before: numbers are shuffled, and Go reads the records
+				want = append(want, "MillraceGoPure", "ShuffleDataset buffer_size=5 seed=11", "ShuffleDataset buffer_size=7 seed=11")
+				slices.Sort(want)
+			}
 			var got []string
 			for _, n := range nodesOf(t, d) {
 				for _, op := range want {
-					if strings.HasPrefix(op, n.GetOp()) {
+					if name, _, _ := strings.Cut(op, " "); name == n.GetOp() {
 						got = append(got, n.String())
 						break
 					}
