@@ -17,18 +17,6 @@ import (
 // mostStateBytes is what a state may take that is a position.
 const mostStateBytes = 4 << 10
 
-// batchesFrom returns the batches of a run, as text, and its states.
-func batchesFrom(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (all []string, states [][]byte) {
-	t.Helper()
-	for b, err := range l.Run(t.Context(), o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, states = append(all, textOf(t, b)), append(states, b.State())
-	}
-	return all, states
-}
-
 // mixed returns a dataset of files of several sizes, which may be empty, shuffled in
 // buffers of several sizes.
 func mixed(t *testing.T, r *rand.Rand) *fixture.Dataset {
@@ -58,7 +46,7 @@ func TestShuffledRecordsAreResumed(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		f := mixed(t, r)
-		want, states := batchesFrom(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 1})
+		want, states := textsOf(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 1})
 		maps.Copy(f.Args, fixture.Object{"num_parallel_reads": 4, "num_parallel_parses": 3, "num_prefetch": 5})
 		engines := map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)}
 		for range 4 {
@@ -67,7 +55,7 @@ func TestShuffledRecordsAreResumed(t *testing.T) {
 				t.Errorf("seed %d: a state of %d bytes, want at most %d", seed, n, mostStateBytes)
 			}
 			for engine, l := range engines {
-				got, _ := batchesFrom(t, l, &loaders.RunOptions{State: states[at]})
+				got, _ := textsOf(t, l, &loaders.RunOptions{State: states[at]})
 				if diff := cmp.Diff(want[at+1:], got); diff != "" && len(want) > at+1 {
 					t.Fatalf("seed %d, %s, from batch %d (-whole +rest)\n%s", seed, engine, at, diff)
 				}
@@ -108,13 +96,13 @@ func TestShuffledWindowsAreResumed(t *testing.T) {
 		maps.Copy(f.Args, fixture.Object{
 			"shuffle": true, "num_shuffle_buffer_elements": 3, "num_filenames_shuffle_buffer": 2, "num_mix_files": 2, "epochs": 2,
 		})
-		want, states := batchesFrom(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 1})
+		want, states := textsOf(t, openSequence(t, f), &loaders.RunOptions{SaveEvery: 1})
 		for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
 			for at, state := range states {
 				if len(state) > mostStateBytes {
 					t.Errorf("%s: a state of %d bytes, want at most %d", name, len(state), mostStateBytes)
 				}
-				got, _ := batchesFrom(t, l, &loaders.RunOptions{State: state})
+				got, _ := textsOf(t, l, &loaders.RunOptions{State: state})
 				if diff := cmp.Diff(want[at+1:], got); diff != "" && len(want) > at+1 {
 					t.Fatalf("%s, %s, from batch %d (-whole +rest)\n%s", name, engine, at, diff)
 				}

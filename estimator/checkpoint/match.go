@@ -3,11 +3,11 @@ package checkpoint
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"millrace/dtype"
+	"millrace/internal/changes"
 	"millrace/savedmodel"
 )
 
@@ -44,19 +44,16 @@ func (c *Checkpoint) Tensor(name string) (dtype.TensorSpec, bool) {
 }
 
 // Change is an entry of Info.Job or Info.Settings that is another one now.
-type Change struct{ Key, Was, Is string }
-
-// Text returns the change as a clause.
-func (c Change) Text() string {
-	return fmt.Sprintf("%s was %s and now is %s", c.Key, shown(c.Was), shown(c.Is))
-}
+type Change = changes.Change
 
 // ChangedJob returns how the job of a checkpoint differs from another.
-func (c *Checkpoint) ChangedJob(job map[string]string) []Change { return changes(c.Info.Job, job) }
+func (c *Checkpoint) ChangedJob(job map[string]string) []Change {
+	return changes.Between(c.Info.Job, job)
+}
 
 // ChangedSettings returns how the settings of a checkpoint differ from others.
 func (c *Checkpoint) ChangedSettings(settings map[string]string) []Change {
-	return changes(c.Info.Settings, settings)
+	return changes.Between(c.Info.Settings, settings)
 }
 
 // RefuseChanges returns an error that lists the changes of a job, unless allowed
@@ -73,33 +70,6 @@ func (c *Checkpoint) RefuseChanges(changed []Change, allowed []string) error {
 	}
 	return refusal(c.Prefix, "the checkpoint is of another training: %s; name another folder, or allow it with --allow-changed %s",
 		list(refused), strings.Join(keys, ","))
-}
-
-// changes returns the entries that differ, in the order of their keys.
-func changes(was, is map[string]string) []Change {
-	all := maps.Clone(is)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, was)
-	var list []Change
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if was[key] != is[key] {
-			list = append(list, Change{key, was[key], is[key]})
-		}
-	}
-	return list
-}
-
-// shown returns a value for a message; digests are cut.
-func shown(value string) string {
-	switch {
-	case value == "":
-		return "nothing"
-	case len(value) > 40:
-		return value[:12] + "..."
-	}
-	return value
 }
 
 // list joins differences.

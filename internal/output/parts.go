@@ -8,6 +8,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
+	"millrace/internal/changes"
 )
 
 // # An output that survives its process
@@ -133,7 +134,7 @@ func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err
 		}
 		p.now.Parts = p.success.Parts
 		return nil, true, p.folder.remove(progressName)
-	case p.before != nil && (p.success == nil) && len(p.before.Job.changes(job)) == 0:
+	case p.before != nil && (p.success == nil) && len(changes.Between(p.before.Job, job)) == 0:
 		p.now = *p.before
 		return p.goOn()
 	case p.before != nil && !overwrite:

@@ -3,7 +3,6 @@ package output
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/internal/changes"
 )
 
 // Names in the folder of an output in parts.
@@ -199,43 +199,17 @@ func (f partsFolder) refuseForeign() error {
 // Job is what an output is made of: digests and settings by name.
 type Job map[string]string
 
-// changes returns how a job differs from another, in words, sorted by name.
-func (j Job) changes(now Job) (list []string) {
-	names := map[string]bool{}
-	for name := range j {
-		names[name] = true
-	}
-	for name := range now {
-		names[name] = true
-	}
-	for name := range names {
-		if j[name] != now[name] {
-			list = append(list, fmt.Sprintf("%s was %s and now is %s", name, shown(j[name]), shown(now[name])))
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 // refuseChanges returns an error if a job differs from the one of the output in path.
 func (j Job) refuseChanges(path string, now Job) error {
-	changes := j.changes(now)
-	if len(changes) == 0 {
+	var list []string
+	for _, change := range changes.Between(j, now) {
+		list = append(list, change.Text())
+	}
+	if len(list) == 0 {
 		return nil
 	}
 	e := millrace.Errorf(millrace.ErrCheckpoint, "the output was begun by another prediction: %s; name another folder, or replace it (--overwrite)",
-		strings.Join(changes, ", "))
+		strings.Join(list, ", "))
 	e.File = path
 	return e
-}
-
-// shown returns a value for a message: digests are cut.
-func shown(value string) string {
-	switch {
-	case value == "":
-		return "nothing"
-	case len(value) > 40:
-		return value[:12] + "..."
-	}
-	return value
 }

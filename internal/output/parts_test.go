@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -93,7 +94,7 @@ const numbers = `{"n":0}` + "\n" + `{"n":1}` + "\n" + `{"n":2}` + "\n" + `{"n":3
 func complete(t *testing.T, path string, job Job) {
 	t.Helper()
 	rows, success := partsOf(t, path)
-	if success == nil || rows != numbers || len(success.Job.changes(job)) > 0 {
+	if success == nil || rows != numbers || !maps.Equal(success.Job, job) {
 		t.Fatalf("got %s, %+v", rows, success)
 	}
 	if success.Rows != 5 || success.Batches != 5 || success.Bytes != int64(len(rows)) || success.Counts != (Counts{6, 1, 1}) {
