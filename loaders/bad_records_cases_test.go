@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,13 +34,13 @@ var badCases = []string{
 // records have as well.
 const byNumber = "chunk-shuffle-all"
 
-// addBadRecords adds bad records to the data files of a case, and lets its loader leave
-// them out. It returns how many there are.
-func addBadRecords(t *testing.T, dir string) (bad int) {
+// addBadRecords adds bad records to each data file of a case, and lets its loader leave
+// them out, with more arguments. It returns how many there are.
+func addBadRecords(t *testing.T, dir string, add func(t *testing.T, path string) int, more map[string]any) (bad int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".tfrecords") {
-			bad += addBadTo(t, path)
+			bad += add(t, path)
 		}
 		return err
 	})
@@ -57,7 +58,9 @@ func addBadRecords(t *testing.T, dir string) (bad int) {
 	if err := d.Decode(&config); err != nil {
 		t.Fatal(err)
 	}
-	config["args"].(map[string]any)["bad_records"] = map[string]any{"skip": bad}
+	args := config["args"].(map[string]any)
+	maps.Copy(args, more)
+	args["bad_records"] = map[string]any{"skip": bad}
 	if text, err = json.Marshal(config); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +74,15 @@ func addBadRecords(t *testing.T, dir string) (bad int) {
 // whose data do not match their checksum, and at the end one that does not parse.
 func addBadTo(t *testing.T, path string) (bad int) {
 	t.Helper()
+	return addTo(t, path, func(first []byte) (second, last []byte) {
+		return corrupt.Flip(first, 8*13), corrupt.Frame([]byte("\xff\xfe\x00garbage"))
+	})
+}
+
+// addTo adds two records to a data file that has any: one behind its first record, which
+// it is made of, and one at the end. All have their frames.
+func addTo(t *testing.T, path string, pair func(first []byte) (second, last []byte)) (added int) {
+	t.Helper()
 	packed, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +92,8 @@ func addBadTo(t *testing.T, path string) (bad int) {
 	if len(records) == 0 || len(records[0]) <= tfrecord.FrameBytes {
 		return 0
 	}
-	records = slices.Insert(records, 1, corrupt.Flip(records[0], 8*13))
-	records = append(records, corrupt.Frame([]byte("\xff\xfe\x00garbage")))
+	second, last := pair(records[0])
+	records = append(slices.Insert(records, 1, second), last)
 	if err := os.WriteFile(path, pack(slices.Concat(records...)), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +148,7 @@ func TestBadRecordsOfEveryType(t *testing.T) {
 			t.Parallel()
 			want, _ := firstTexts(t, openCase(t, cases.Prepare(t, name), true), most, nil)
 			dir := cases.Prepare(t, name)
-			bad := addBadRecords(t, dir)
+			bad := addBadRecords(t, dir, addBadTo, nil)
 			if bad == 0 || len(want) == 0 {
 				t.Fatalf("%d bad records, %d batches", bad, len(want))
 			}

@@ -6,10 +6,15 @@ import (
 )
 
 // JudgesRecords reports whether Go reads the records and checks each one, before an
-// operation sees it: where bad records are left out, or values must be finite. The check
-// is that of [Plan.CheckRecord] with either engine, so that both leave out the same
-// records.
-func (p *Plan) JudgesRecords() bool { return p.BadRecords != nil || p.ChecksFinite() }
+// operation sees it: where bad records are left out, or some that can be decoded are
+// bad. The check is that of [Plan.CheckRecord] with either engine, so that both leave
+// out the same records.
+func (p *Plan) JudgesRecords() bool { return p.BadRecords != nil || p.refusesDecodable() }
+
+// refusesDecodable reports whether the config calls records bad that can be decoded.
+func (p *Plan) refusesDecodable() bool {
+	return p.ChecksFinite() || p.RefuseDuplicates || p.RefusesEmptyRecords()
+}
 
 // ReadsNatively reports whether Millrace's own operations read the files, and not Go.
 func (p *Plan) ReadsNatively() bool { return p.OwnOperations() && !p.JudgesRecords() }
@@ -18,7 +23,7 @@ func (p *Plan) ReadsNatively() bool { return p.OwnOperations() && !p.JudgesRecor
 // itself: of uncompressed files of Examples in order, where every record that can be
 // decoded is good. Go is asked only about the others.
 func (p *Plan) LeavesOutNatively() bool {
-	if !p.OwnOperations() || p.BadRecords == nil || p.ChecksFinite() || p.HasLists() || p.Manifest.Compression != tfrecord.None {
+	if !p.OwnOperations() || p.BadRecords == nil || p.refusesDecodable() || p.HasLists() || p.Manifest.Compression != tfrecord.None {
 		return false
 	}
 	if p.Window != nil || p.Chunks != nil || p.Bucket != nil || p.Shuffle != nil || p.Records != nil {

@@ -204,6 +204,15 @@ func (s *staging) check() {
 	if len(finite) > 0 {
 		what += "; finite values in " + strings.Join(finite, ", ")
 	}
+	if p.RefuseDuplicates {
+		what += "; no key twice"
+	}
+	switch allow := p.AllowEmptyRecords; {
+	case p.RefusesEmptyRecords():
+		what += "; no record of 0 bytes"
+	case allow != nil && *allow:
+		what += "; records of 0 bytes have no features"
+	}
 	s.add("check", what)
 }
 

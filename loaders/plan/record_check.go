@@ -12,15 +12,20 @@ import (
 // CheckRecord reports why a record cannot become an element: a missing
 // feature, another kind of list, another number of values, a value that a
 // checked cast would lose, an index or a padding that its shape does not
-// allow. The error has the feature or the tensor but no place. CheckRecord is
+// allow, a key that comes twice where that is an error. The error has the feature or the tensor but no place. CheckRecord is
 // stricter than the loader, see [Plan.CheckRecords].
 func (p *Plan) CheckRecord(data []byte) error {
-	if len(data) == 0 {
+	if len(data) == 0 && (p.AllowEmptyRecords == nil || !*p.AllowEmptyRecords) {
 		return millrace.Errorf(millrace.ErrSchema, "an empty record (0 bytes): it holds no features")
 	}
 	features, err := p.features(data)
 	if err != nil {
 		return err
+	}
+	if p.RefuseDuplicates {
+		if err := features.checkDuplicates(); err != nil {
+			return err
+		}
 	}
 	shapes := make(map[*spec.Feature][]int64, len(p.Features))
 	for _, f := range p.Features {
@@ -63,6 +68,23 @@ func (p *Plan) features(data []byte) (*recordFeatures, error) {
 		return nil, err
 	}
 	return &recordFeatures{data: data, features: &sequence.Context, sequence: sequence}, nil
+}
+
+// checkDuplicates checks that every feature and every feature list has a key of its own,
+// whether it is read or not.
+func (r *recordFeatures) checkDuplicates() error {
+	name, found := r.features.Duplicate()
+	what := "feature"
+	if !found && r.sequence != nil {
+		name, found = r.sequence.DuplicateList()
+		what = "feature list"
+	}
+	if !found {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrSchema, "the record has more than one %s of this name (duplicate_features)", what)
+	e.Feature = name
+	return e
 }
 
 // hasList reports whether a record stores a feature as a feature list.

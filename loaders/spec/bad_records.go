@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 type FaultArgs struct {
 	BadRecords  decl.Either[string, SkipConfig] `json:"bad_records" decl:"enum=error" doc:"What becomes of a record whose data fail their checksum, whose bytes do not parse, or whose features do not fit the manifest. error, the default: the run ends. {\"skip\": N} or {\"skip\": \"1%\"}: the record is left out alone, and one more than so many, or than that share of the records, ends the run. skip needs local files."`
 	CheckFinite decl.Either[bool, []string]     `json:"check_finite" decl:"most=65536" doc:"Primary tensors in which NaN or infinity makes a bad record; true stands for all of floating point. It needs local files."`
+
+	DuplicateFeatures string `json:"duplicate_features" decl:"default=last,enum=last|error" doc:"What becomes of a record that has the key of a feature, or of a feature list, twice. last: the last one counts, as in protobuf. error: the record is bad, whether the feature is read or not. error needs local files."`
+	AllowEmptyRecords *bool  `json:"allow_empty_records" decl:"null" doc:"Whether a record of 0 bytes is good: each feature has its default. This matters only where all features that are read have a default in the manifest, for elsewhere such a record is bad. Without the key, or with null, the record is good unless bad_records, check_finite or duplicate_features have records checked. false needs local files."`
 }
 
 // SkipConfig is the form of "bad_records" that leaves bad records out.
@@ -50,6 +54,14 @@ func (c *checker) faults() {
 	}
 	if c.spec.ChecksFinite() {
 		c.recordsChecked("check_finite")
+	}
+	c.spec.RefuseDuplicates = a.DuplicateFeatures == "error"
+	if c.spec.RefuseDuplicates {
+		c.recordsChecked("duplicate_features")
+	}
+	c.spec.AllowEmptyRecords = a.AllowEmptyRecords
+	if c.spec.RefusesEmptyRecords() {
+		c.recordsChecked("allow_empty_records")
 	}
 }
 
@@ -126,6 +138,13 @@ func (s *Spec) ChecksFinite() bool {
 		}
 	}
 	return false
+}
+
+// RefusesEmptyRecords reports whether a record of 0 bytes is bad though it could be
+// decoded: every feature may be missing, and the config says false.
+func (s *Spec) RefusesEmptyRecords() bool {
+	required := func(f *Feature) bool { return !f.Optional }
+	return s.AllowEmptyRecords != nil && !*s.AllowEmptyRecords && !slices.ContainsFunc(s.Features, required)
 }
 
 // hasInfinity reports whether a dtype has NaN and infinity.

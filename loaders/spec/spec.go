@@ -52,7 +52,9 @@ type Spec struct {
 	Window *Window // of ContinuousSequence and DiscreteSequence, else nil
 	Chunks *Chunks // of ChunkedSequence, else nil
 
-	BadRecords *BadRecords // nil = the first bad record ends a run
+	BadRecords        *BadRecords // nil = the first bad record ends a run
+	RefuseDuplicates  bool        // a record that has the key of a feature twice is bad
+	AllowEmptyRecords *bool       // nil = a record of 0 bytes is bad where records are checked
 
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
 	Warnings diag.List

@@ -136,6 +136,20 @@ func (f *Features) Count(name string) int {
 	return n
 }
 
+// Duplicate returns the first name that comes again. It is false if every feature has a
+// name of its own.
+func (f *Features) Duplicate() (name string, found bool) {
+	seen := make(map[string]bool, len(f.entries))
+	for i := range f.entries {
+		name := string(f.name(i))
+		if seen[name] {
+			return name, true
+		}
+		seen[name] = true
+	}
+	return "", false
+}
+
 // Raw returns a feature, checked and counted. It is of kind None if there is
 // no feature of this name, or one without a list.
 func (f *Features) Raw(name string) (Raw, error) {

@@ -196,6 +196,36 @@ func TestLazy(t *testing.T) {
 	}
 }
 
+// A name that comes again is found among the features and the feature lists, in one
+// message or in halves of one, and the empty name is a name.
+func TestDuplicate(t *testing.T) {
+	lists := func(names ...string) []byte {
+		var all []example.NamedList
+		for _, name := range names {
+			all = append(all, example.NamedList{Name: name})
+		}
+		return example.MarshalSequence([]example.Named{{Name: "id"}}, all)
+	}
+	for _, test := range []struct {
+		record        []byte
+		feature, list string // "-": none
+	}{
+		{lists("id", "xs"), "-", "-"},
+		{lists("", "xs", ""), "-", ""},
+		{append(lists("xs"), lists("ys", "xs")...), "id", "xs"},
+	} {
+		s, err := example.ParseSequence(test.record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		feature, found := s.Context.Duplicate()
+		list, foundList := s.DuplicateList()
+		if found != (test.feature != "-") || found && feature != test.feature || foundList != (test.list != "-") || foundList && list != test.list {
+			t.Errorf("%q: feature %q %v, list %q %v", test.record, feature, found, list, foundList)
+		}
+	}
+}
+
 // TestDeadly reads records that TensorFlow does not survive: one is refused,
 // the other counted rightly, so that the count can be compared.
 func TestDeadly(t *testing.T) {

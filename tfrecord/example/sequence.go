@@ -39,6 +39,9 @@ func (s *SequenceExample) HasList(name string) bool { return s.lists.Has(name) }
 // last wins.
 func (s *SequenceExample) CountLists(name string) int { return s.lists.Count(name) }
 
+// DuplicateList is [Features.Duplicate] for feature lists.
+func (s *SequenceExample) DuplicateList() (name string, found bool) { return s.lists.Duplicate() }
+
 // List returns the features of a feature list, checked and counted but not
 // decoded. It is empty if there is no list of this name.
 func (s *SequenceExample) List(name string) ([]Raw, error) {
