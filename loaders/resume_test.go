@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"testing"
 
 	"millrace/internal/test/fixture"
@@ -107,6 +109,42 @@ func TestShuffledWindowsAreResumed(t *testing.T) {
 					t.Fatalf("%s, %s, from batch %d (-whole +rest)\n%s", name, engine, at, diff)
 				}
 			}
+		}
+	}
+}
+
+// A state that was saved when a bad record had been read ahead goes on behind the good
+// batches when the data are sound again.
+func TestStateBeforeAFaultGoesOn(t *testing.T) {
+	testruntime.Need(t)
+	f := fixture.New(t)
+	f.WriteRecords(t, "a.tfrecords", fixture.Records(0, 40)...)
+	f.Args["num_prefetch"], f.Args["target_batch_size"], f.Args["seed"] = 2000, 2, 1 // tf.data prepares them
+	f.Save(t)
+	want, _ := textsOf(t, openSequence(t, f), nil)
+	sound, err := os.ReadFile(f.Path("a.tfrecords"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(sound)
+	damaged[len(damaged)-20] ^= 1
+	native := func(t *testing.T, f *fixture.Dataset) *loaders.Loader { return openSequence(t, f) }
+	for _, open := range []func(*testing.T, *fixture.Dataset) *loaders.Loader{native, openGeneral} {
+		f.Write(t, "a.tfrecords", damaged)
+		var state []byte
+		var failed error
+		for b, err := range open(t, f).Run(t.Context(), &loaders.RunOptions{SaveEvery: 1}) {
+			if failed = err; err == nil {
+				state = b.State()
+			}
+		}
+		if failed == nil {
+			t.Fatal("a damaged record was read")
+		}
+		f.Write(t, "a.tfrecords", sound)
+		got, _ := textsOf(t, open(t, f), &loaders.RunOptions{State: state})
+		if diff := cmp.Diff(want[len(want)-1:], got); diff != "" {
+			t.Errorf("(-last +rest)\n%s", diff)
 		}
 	}
 }

@@ -23,6 +23,9 @@ import (
 // one until the failure comes again, which is final. With sloppy_interleave the
 // order of records may differ in the second reading, so there the first failure
 // is final.
+//
+// tf.data saves a failure that is in a buffer with the state, and a run from there would
+// fail even when the data are sound again. So the pass starts again in that case, too.
 type pass struct {
 	pipe     *Pipeline
 	session  *tfbridge.Session
@@ -35,6 +38,7 @@ type pass struct {
 	group    int64              // records parsed at once
 	skip     int64              // batches to skip at the start, or records where the plan seeks
 	empty    bool               // no epoch has an example, so that asking the iterator is in vain
+	restored bool               // from a state of the iterator, which may hold a failure
 	retrying bool               // the iterator was started again after a failure, with the smallest group
 }
 
@@ -133,7 +137,8 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 		}
 		return io.EOF
 	}
-	if p.retrying || p.group <= p.pipe.retryGroupSize || p.pipe.Plan.Sloppy || !dataFault(err) {
+	once := p.retrying || p.group <= p.pipe.retryGroupSize && !p.restored
+	if once || p.pipe.Plan.Sloppy || !dataFault(err) {
 		return p.pipe.explain(ctx, err)
 	}
 	p.retrying = true

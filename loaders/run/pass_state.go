@@ -84,6 +84,6 @@ func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if err := p.pipe.Iterator.RestoreState(context.Background(), p.session, state); err != nil {
 		return stateError(p.pipe.Plan, "restore the loader's state: %w", err)
 	}
-	p.batches, p.rows = header.Batches, header.Rows
+	p.batches, p.rows, p.restored = header.Batches, header.Rows, true
 	return nil
 }
