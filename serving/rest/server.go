@@ -29,9 +29,9 @@ type ServerOptions struct {
 // Server answers requests of the paths below /v1 over the listeners it is given. Many
 // goroutines may use it.
 //
-// A client that does not send the headers and a short body within 10 s is cut off, and so is
-// one that takes longer than twice Options.Timeout for a long body, or longer than
-// Options.Timeout to take its answer.
+// A client that does not send the headers and a short body within 10 s of their first byte is cut
+// off, and so is one that takes longer than twice Options.Timeout for a long body, or longer than
+// Options.Timeout to take its answer. A connection that sends nothing is closed after two minutes.
 type Server struct {
 	handler *handler
 	other   fasthttp.RequestHandler
@@ -88,7 +88,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if closed {
 		return errors.Join(millrace.Errorf(millrace.ErrClosed, "the server is shut down"), l.Close())
 	}
-	if err := s.web.Serve(l); err != nil {
+	if err := s.web.Serve(patientListener{l, idleTimeout, headerTimeout}); err != nil {
 		return millrace.Errorf(millrace.ErrIO, "serve HTTP: %w", err)
 	}
 	return nil

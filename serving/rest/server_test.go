@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,68 @@ func TestOtherPaths(t *testing.T) {
 	defer bare.Close()
 	if status, got := ask(t, bare, "GET", "/", ""); status != 404 || !strings.HasPrefix(got, `{"error":`) {
 		t.Errorf("without other paths: %d %s", status, got)
+	}
+}
+
+// A connection may wait for its first request longer than a request for its headers.
+func TestLateFirstRequest(t *testing.T) {
+	web := NewServer(serveModels(t, &serving.Options{}, "constant"), nil)
+	web.web.ReadTimeout = time.Nanosecond
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go web.Serve(l)
+	defer web.Shutdown(t.Context())
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /v1/models/constant HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	a, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		t.Errorf("the first request got status %d", a.StatusCode)
+	}
+}
+
+// A connection without a first byte ends like one that its client closed; what has begun
+// must go on in time.
+func TestFirstByte(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, tt := range []struct {
+		sent         string
+		idle, header time.Duration
+		want         []error
+	}{
+		{"", time.Nanosecond, time.Hour, []error{io.EOF}},
+		{"G", time.Hour, time.Nanosecond, []error{nil, os.ErrDeadlineExceeded}},
+	} {
+		client, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		io.WriteString(client, tt.sent)
+		conn, err := patientListener{l, tt.idle, tt.header}.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetReadDeadline(time.Now())
+		for i, want := range tt.want {
+			if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, want) {
+				t.Errorf("%q, read %d: got error %v, want %v", tt.sent, i, err, want)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,65 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// patientListener accepts connections whose clients may send their first byte as late as
+// that of any later request. A client that keeps connections ready opens some that it
+// needs only after a while. fasthttp gives the first byte of a connection the time of the
+// headers, and then answers a request that nobody has made: a client that asks at
+// that moment takes this answer for its own.
+type patientListener struct {
+	net.Listener
+	idle, header time.Duration // how long the first byte may take, and the headers that begin with it
+}
+
+// Accept returns the next connection. One of TLS is left as it is, for its client
+// speaks at once.
+func (l patientListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if _, plain := c.(syscall.Conn); err != nil || !plain {
+		return c, err
+	}
+	return &patientConn{Conn: c, idle: l.idle, header: l.header}, nil
+}
+
+// patientConn is a connection of a patientListener. Without a first byte it ends like a
+// connection that the client has closed, which gets no answer.
+type patientConn struct {
+	net.Conn
+	idle, header time.Duration
+	begun        atomic.Bool // a byte has come
+}
+
+// NetConn returns the connection of the system.
+func (c *patientConn) NetConn() net.Conn { return c.Conn }
+
+// SetReadDeadline sets when reading fails. Before the first byte that is the connection's
+// own affair.
+func (c *patientConn) SetReadDeadline(t time.Time) error {
+	if !c.begun.Load() {
+		t = time.Now().Add(c.idle)
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Read reads what has come.
+func (c *patientConn) Read(b []byte) (n int, err error) {
+	n, err = c.Conn.Read(b)
+	switch {
+	case c.begun.Load():
+	case n > 0:
+		c.begun.Store(true)
+		err = errors.Join(err, c.Conn.SetReadDeadline(time.Now().Add(c.header)))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = io.EOF
+	}
+	return n, err
+}
