@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"millrace/graph"
+	"millrace/loaders/build/feed"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
@@ -132,7 +133,7 @@ func (b *chunkBuilder) places(s *graph.Scope, group []tfbridge.Output) tfbridge.
 	if !b.plan.OwnOperations() {
 		return group[2]
 	}
-	n := int64(placeBytes)
+	n := int64(feed.PlaceBytes)
 	bytes := graph.Substr(s, group[1], s.Const(-n), s.Const(n))
 	return graph.EnsureShape(s, graph.DecodeRaw(s, bytes, tfbridge.Int64, nil), tfbridge.MakeShape(-1, n/8))
 }

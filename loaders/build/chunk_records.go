@@ -1,27 +1,14 @@
 package build
 
 import (
-	"encoding/binary"
 	"math"
 
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
+	"millrace/loaders/build/feed"
 	"millrace/tfbridge"
 )
-
-// placeBytes is how many bytes the place of a record takes behind its data:
-// the number of the file, the record's ordinal in it and its offset, int64 each.
-// See cgo/datasets/placed_record.h.
-const placeBytes = 24
-
-// appendPlace puts the place of a record behind its data.
-func appendPlace(data []byte, place [3]int64) []byte {
-	for _, n := range place {
-		data = binary.NativeEndian.AppendUint64(data, uint64(n))
-	}
-	return data
-}
 
 // orderedRecords yields the records of an epoch in its order: the number in
 // that order, and the record. Where Millrace's own operations decode records,
@@ -57,16 +44,15 @@ func (b *chunkBuilder) fedSequences(s *graph.Scope, epoch tfbridge.Output) *data
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	results := []graph.Spec{scalar, scalar,
 		{DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)},
-		{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1, placeBytes/8)},
+		{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1, feed.PlaceBytes/8)},
 	}
 	if b.plan.OwnOperations() {
 		results = results[:3]
 	}
-	f := &sequenceFeed{plan: b.plan, scan: b.scan, left: b.left}
 	initial := []tfbridge.Output{s.Const(int64(0)), s.Const(int64(0))}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)
 	d = d.Scan("read_sequences", initial, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
-		call := graph.GoFunc{Name: "read_sequences", Out: results, Fn: f.next, Pure: true}
+		call := graph.GoFunc{Name: "read_sequences", Out: results, Fn: b.source().Sequences(), Pure: true}
 		out := graph.GoFunction(s, call, epoch, state[0], state[1])
 		if s.Err() != nil {
 			return nil, nil

@@ -5,6 +5,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/loaders/build/feed"
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
@@ -130,7 +131,7 @@ func (b *chunkBuilder) cutRows(_ context.Context, args []*tfbridge.Tensor) ([]*t
 		}
 	}
 	rows := int64(len(record))
-	return newInt64s([][]int64{{rows}, {rows, int64(n)}, {rows, int64(n)}}, record, begins, ends)
+	return feed.NewInt64s([][]int64{{rows}, {rows, int64(n)}, {rows, int64(n)}}, record, begins, ends)
 }
 
 // paddedLengths returns how many frames rows have in each sequence with their
@@ -188,7 +189,7 @@ func (b *chunkBuilder) batchEnds(_ context.Context, args []*tfbridge.Tensor) ([]
 	if last[0] && rows > 0 {
 		ends = append(ends, rows)
 	}
-	return newInt64s([][]int64{{int64(len(ends))}}, ends)
+	return feed.NewInt64s([][]int64{{int64(len(ends))}}, ends)
 }
 
 // budget returns the rule by which batches are full.

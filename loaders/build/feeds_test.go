@@ -15,7 +15,7 @@ import (
 	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
-	"millrace/loaders/build"
+	"millrace/loaders/build/feed"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 
@@ -34,7 +34,7 @@ type fed struct {
 // that the call before returned.
 type caller struct {
 	t    *testing.T
-	feed build.Feed
+	feed feed.Func
 	all  []*tfbridge.Tensor // to be closed
 }
 
@@ -124,7 +124,7 @@ func openIn(t *testing.T, dir string) (n int) {
 
 // feeding returns a caller of a feed of a dataset, and the dataset's plan and scan.
 // At the end of the test every file must be closed and every tensor freed.
-func feeding(t *testing.T, d *fixture.Dataset, native bool, of func(*loaders.Plan, *loaders.Scan) build.Feed) *caller {
+func feeding(t *testing.T, d *fixture.Dataset, native bool, of func(*loaders.Plan, *loaders.Scan) feed.Func) *caller {
 	t.Helper()
 	p := checked(t, d, native)
 	scan, err := p.Scan(t.Context())
@@ -143,7 +143,9 @@ func feeding(t *testing.T, d *fixture.Dataset, native bool, of func(*loaders.Pla
 	return c
 }
 
-func fileFeed(p *loaders.Plan, scan *loaders.Scan) build.Feed { return build.FileFeed(p, scan) }
+func fileFeed(p *loaders.Plan, scan *loaders.Scan) feed.Func {
+	return (&feed.Source{Plan: p, Scan: scan}).Files()
+}
 
 // small are arguments for a buffer that two records of [numbered] fill.
 func small(args fixture.Object) fixture.Object {
@@ -256,9 +258,9 @@ func offsets(scan *loaders.Scan, at ...[2]int64) (all []int64) {
 func TestSequenceFeed(t *testing.T) {
 	testruntime.Need(t)
 	var scan *loaders.Scan
-	of := func(p *loaders.Plan, found *loaders.Scan) build.Feed {
+	of := func(p *loaders.Plan, found *loaders.Scan) feed.Func {
 		scan = found
-		return build.SequenceFeed(p, found)
+		return (&feed.Source{Plan: p, Scan: found}).Sequences()
 	}
 	args := fixture.Object{"batch_size": 9, "seq_ordering": "sorted", "num_read_buffer_bytes": 1}
 	d := newLists(t, "chunked_sequence", args, []int{3, 1}, []int{2, 5})
@@ -325,7 +327,9 @@ func TestSequenceFeedFiles(t *testing.T) {
 	}
 	for order, want := range map[string]int{"default": 1, "sorted": 16} {
 		d := newLists(t, "chunked_sequence", fixture.Object{"batch_size": 30, "seq_ordering": order}, files...)
-		c := feeding(t, d, false, func(p *loaders.Plan, scan *loaders.Scan) build.Feed { return build.SequenceFeed(p, scan) })
+		c := feeding(t, d, false, func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
+			return (&feed.Source{Plan: p, Scan: scan}).Sequences()
+		})
 		all := c.call(0, 0, 0)
 		if len(all.records) != 20 || openIn(t, d.Path("")) != want {
 			t.Errorf("%s: %d files are open after %d records, want %d", order, openIn(t, d.Path("")), len(all.records), want)
@@ -345,7 +349,9 @@ func TestSequenceFeedFiles(t *testing.T) {
 // as fill the buffer, over all epochs.
 func TestPlaceFeed(t *testing.T) {
 	testruntime.Need(t)
-	of := func(p *loaders.Plan, scan *loaders.Scan) build.Feed { return build.PlaceFeed(p, scan) }
+	of := func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
+		return (&feed.Source{Plan: p, Scan: scan}).Places()
+	}
 	d := newExamples(t, "", []string{"x"}, small(fixture.Object{"range": fixture.Object{"start": 1, "end": 6}, "epochs": 2}), 3, 0, 4)
 	want := append(records(1, 6), records(1, 6)...)
 	for _, native := range []bool{false, true} {
@@ -401,7 +407,9 @@ func TestPlaceFeedFaults(t *testing.T) {
 	testruntime.Need(t)
 	d := newExamples(t, "", []string{"tokens"}, small(fixture.Object{"padding": true, "range": fixture.Object{"start": 0}}), 3, 3)
 	d.WriteRecords(t, "1.tfrecords", numbered(3), badRecord, numbered(5))
-	c := feeding(t, d, false, func(p *loaders.Plan, scan *loaders.Scan) build.Feed { return build.PlaceFeed(p, scan) })
+	c := feeding(t, d, false, func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
+		return (&feed.Source{Plan: p, Scan: scan}).Places()
+	})
 	bad := func(err error) bool {
 		var e *millrace.Error
 		return errors.As(err, &e) && e.Class == millrace.ErrSchema && e.File == d.Path("1.tfrecords") && e.Record == 1

@@ -59,7 +59,7 @@ func (b *builder) nativeOptions() *native.ExamplesOptions {
 		Threads: max(b.plan.ParallelParses, 2), // the next file is inflated ahead in any case
 	}
 	if b.plan.JudgesRecords() {
-		o.Judge = b.judge
+		o.Judge = b.source().Judge
 	}
 	return o
 }

@@ -1,12 +1,11 @@
 package build
 
 import (
-	"context"
 	"math"
 
-	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/loaders/build/feed"
 	"millrace/tfbridge"
 )
 
@@ -67,14 +66,14 @@ func (b *builder) shuffledNumbers(s *graph.Scope, epoch, behind tfbridge.Output)
 // resumedRecords is [builder.shuffledPass] behind so many records.
 func (b *builder) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
 	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(b.group, false)
-	return b.readNumbers(numbers, "read_numbers", (*recordReader).recordsOf, stringVector).Unbatch()
+	return b.readNumbers(numbers, "read_numbers", b.source().Numbers(), stringVector).Unbatch()
 }
 
 // resumedWindows is [windowBuilder.windowPass] behind so many windows.
 func (b *windowBuilder) resumedWindows(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
 	atOnce := graph.Maximum(s, graph.FloorDiv(s, b.group, s.Const(b.plan.WindowRecords())), s.Const(int64(1)))
 	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(atOnce, false)
-	d := b.readNumbers(numbers, "read_window_numbers", (*recordReader).windowsOf, stringVector, int64Vectors, int64Vectors)
+	d := b.readNumbers(numbers, "read_window_numbers", b.source().WindowNumbers(), stringVector, int64Vectors, int64Vectors)
 	shuffled := b.plan
 	defer func() { b.plan = shuffled }()
 	b.plan = b.plan.InFileOrder() // the windows of a group are no neighbours
@@ -88,11 +87,7 @@ var (
 
 // readNumbers has Go read the examples of vectors of numbers. The state of the scan is a
 // token, by which a call finds the open files.
-func (b *builder) readNumbers(numbers *dataset.Dataset, name string, read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error), results ...graph.Spec) *dataset.Dataset {
-	f := &recordFeed{plan: b.plan, scan: b.scan}
-	fn := func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
-		return f.readNumbers(ctx, args, read)
-	}
+func (b *builder) readNumbers(numbers *dataset.Dataset, name string, fn feed.Func, results ...graph.Spec) *dataset.Dataset {
 	out := append([]graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}, results...)
 	return numbers.Scan(name, []tfbridge.Output{numbers.Scope().Const(int64(0))}, func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output) {
 		x := graph.GoFunction(s, graph.GoFunc{Name: name, Out: out, Fn: fn, Pure: true}, state[0], args[0])
@@ -101,57 +96,4 @@ func (b *builder) readNumbers(numbers *dataset.Dataset, name string, read func(*
 		}
 		return x[:1], x[1:]
 	})
-}
-
-// readNumbers answers a call for the examples with some numbers. The arguments are the
-// token and the numbers. They are read all, or the call fails.
-func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)) ([]*tfbridge.Tensor, error) {
-	numbers, err := tfbridge.View[int64](args[1])
-	if err != nil {
-		return nil, err
-	}
-	token := args[0]
-	r, ok := tfbridge.FindToken(token).(*recordReader)
-	if !ok {
-		r = f.reader(f.plan.InFileOrder().NewOrder(f.scan))
-		if token, err = tfbridge.NewToken(r, r.close); err != nil {
-			return nil, err
-		}
-	}
-	r.buf = r.buf[:0]
-	out, err := read(r, ctx, numbers)
-	if err != nil {
-		token.Close()
-		return nil, err
-	}
-	return append([]*tfbridge.Tensor{token}, out...), nil
-}
-
-// recordsOf returns the records with some numbers as a vector.
-func (r *recordReader) recordsOf(ctx context.Context, numbers []int64) ([]*tfbridge.Tensor, error) {
-	records := make([][]byte, 0, len(numbers))
-	for _, n := range numbers {
-		if ctx.Err() != nil {
-			return nil, millrace.Canceled(ctx, "")
-		}
-		record, err := r.read(r.order.At(n))
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, record)
-	}
-	text, err := tfbridge.NewStringTensor([]int64{int64(len(records))}, records)
-	return []*tfbridge.Tensor{text}, err
-}
-
-// windowsOf returns the records of the windows with some numbers, and where the windows
-// begin and end in them.
-func (r *recordReader) windowsOf(ctx context.Context, numbers []int64) ([]*tfbridge.Tensor, error) {
-	var w windowRecords
-	for _, n := range numbers {
-		if err := w.add(ctx, r, n); err != nil {
-			return nil, err
-		}
-	}
-	return w.tensors()
 }

@@ -167,21 +167,3 @@ func (b *chunkBuilder) emptyRows(s *graph.Scope, specs []graph.Spec) []tfbridge.
 	}
 	return out
 }
-
-// newInt64s makes tensors of numbers.
-func newInt64s(shapes [][]int64, values ...[]int64) (tensors []*tfbridge.Tensor, err error) {
-	for i, v := range values {
-		var t *tfbridge.Tensor
-		if t, err = tfbridge.NewTensorFromSlice(shapes[i], v); err != nil {
-			break
-		}
-		tensors = append(tensors, t)
-	}
-	if err != nil {
-		for _, t := range tensors {
-			t.Close()
-		}
-		return nil, err
-	}
-	return tensors, nil
-}

@@ -1,4 +1,4 @@
-package build
+package feed
 
 import (
 	"context"
@@ -7,26 +7,26 @@ import (
 	"sync"
 
 	"millrace"
-	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
 
-// sequenceFeed hands the records of an epoch to TensorFlow, in its order. It
-// does what feed does for the records of one file.
+// Sequences returns what hands over the records of an epoch, in its order. Its arguments are
+// the epoch, the token and the number of records delivered. The places of the records
+// follow as a matrix, unless the records carry them.
+func (s *Source) Sequences() Func { return (&sequenceFeed{Source: s}).next }
+
+// sequenceFeed hands over the records of an epoch.
 type sequenceFeed struct {
-	plan *plan.Plan
-	scan *plan.Scan
-	left *quarantine.List // takes bad records; nil: the first one is an error
+	*Source
 
 	mu     sync.Mutex
 	order  []int64 // of all sequences, drawn last; nil: that of the data
 	period int64   // in which it holds, plus 1; 0: none
 }
 
-// next answers a call for the next records. The arguments are the epoch, the
-// token and the number of records delivered.
+// next answers a call for the next records.
 func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 	var numbers [3]int64
 	for i, t := range args {
@@ -44,7 +44,7 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 			return nil, err
 		}
 	}
-	out, err := r.take(ctx, min(f.plan.ReadBufferBytes, maxFeedBytes))
+	out, err := r.take(ctx, min(f.Plan.ReadBufferBytes, maxFeedBytes))
 	if err != nil {
 		token.Close()
 		return nil, err
@@ -55,9 +55,9 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 // open returns a reader of an epoch behind so many of its records, and the
 // token that closes it.
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
-	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.plan.OwnOperations(), files: map[int]*quarantine.Reader{}}
-	r.begin, r.end = f.plan.EpochPart(f.scan, epoch)
-	r.first, r.order = f.plan.FirstSequence(), f.orderOf(epoch)
+	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Plan.OwnOperations(), files: map[int]*quarantine.Reader{}}
+	r.begin, r.end = f.Plan.EpochPart(f.Scan, epoch)
+	r.first, r.order = f.Plan.FirstSequence(), f.orderOf(epoch)
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
 }
@@ -65,13 +65,13 @@ func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.
 // orderOf returns the order of all sequences in an epoch, nil for that of the
 // data. The epochs that share an order follow each other.
 func (f *sequenceFeed) orderOf(epoch int64) []int64 {
-	if f.plan.Chunks.Order.IsDefault() && f.plan.Mixture == nil {
+	if f.Plan.Chunks.Order.IsDefault() && f.Plan.Mixture == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if period := f.plan.OrderPeriod(epoch); f.period != period+1 {
-		f.order = f.plan.SequenceOrder(f.scan, period)
+	if period := f.Plan.OrderPeriod(epoch); f.period != period+1 {
+		f.order = f.Plan.SequenceOrder(f.Scan, period)
 		f.period = period + 1
 	}
 	return f.order
@@ -149,7 +149,7 @@ func newTensors(delivered int64, records []string, places []int64, placed bool) 
 		}
 		return []*tfbridge.Tensor{count, text}, err
 	}
-	matrix, err := tfbridge.NewTensorFromSlice([]int64{int64(len(records)), placeBytes / 8}, places)
+	matrix, err := tfbridge.NewTensorFromSlice([]int64{int64(len(records)), PlaceBytes / 8}, places)
 	if err != nil {
 		count.Close()
 		text.Close()
@@ -165,15 +165,15 @@ var errLeftOut = errors.New("the record is left out")
 // bad record that is left out.
 func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error) {
 	file, ordinal := 0, at
-	for ordinal >= r.feed.scan.Count(file) {
-		ordinal -= r.feed.scan.Count(file)
+	for ordinal >= r.feed.Scan.Count(file) {
+		ordinal -= r.feed.Scan.Count(file)
 		file++
 	}
 	f, err := r.file(file)
 	if err != nil {
 		return nil, place, err
 	}
-	index := r.feed.scan.Indexes[file]
+	index := r.feed.Scan.Indexes[file]
 	if index.Layout != nil && index.Compression == tfrecord.None {
 		err = f.SeekRecord(ordinal, index.Layout.Offset(ordinal))
 	}
@@ -209,10 +209,10 @@ func (r *sequenceReader) file(i int) (*quarantine.Reader, error) {
 			}
 		}
 	}
-	d, err := tfrecord.OpenFile(r.feed.scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.plan.Manifest.Compression})
+	d, err := tfrecord.OpenFile(r.feed.Scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.Plan.Manifest.Compression})
 	if err != nil {
 		return nil, err
 	}
-	r.files[i] = newReader(r.feed.plan, d, r.feed.scan.Indexes[i], i, r.feed.left)
+	r.files[i] = newReader(r.feed.Plan, d, r.feed.Scan.Indexes[i], i, r.feed.Left)
 	return r.files[i], nil
 }

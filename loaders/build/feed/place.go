@@ -1,4 +1,4 @@
-package build
+package feed
 
 import (
 	"context"
@@ -7,64 +7,21 @@ import (
 	"syscall"
 
 	"millrace"
-	"millrace/graph"
-	"millrace/graph/dataset"
-	"millrace/graph/dataset/native"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
 
-// recordsByPlace yields the records of all epochs in the order of the plan. Where
-// Millrace's own operations read records, they carry their places. Else Go reads them
-// by their places and checks them, as [feed] does.
-func (b *builder) recordsByPlace() *dataset.Dataset {
-	if b.plan.ReadsNatively() {
-		return native.OrderedRecords(b.scope, b.nativeOrder())
-	}
-	return b.vectorsByPlace(b.scope.Const(int64(0))).Unbatch()
-}
+// Places returns what hands over the records of all epochs in the order of the plan. Its
+// arguments are the token, the position of the first record, and how many records are
+// wanted; 0 are as many as fit the read buffer.
+func (s *Source) Places() Func { return (&recordFeed{s}).next }
 
-// groupsByPlace yields the records that are parsed at once, as vectors: an element
-// costs tf.data more time than a record takes to read and to decode.
-func (b *builder) groupsByPlace() *dataset.Dataset { return b.vectorsByPlace(b.group) }
+// recordFeed hands over records in the order of the plan.
+type recordFeed struct{ *Source }
 
-// vectorsByPlace yields vectors of so many records, an int64 scalar, but for the last
-// one; for 0 of as many as fit the read buffer. A plan that [plan.Plan.Seeks] begins
-// at record b.skip: no record before it is read.
-func (b *builder) vectorsByPlace(records tfbridge.Output) *dataset.Dataset {
-	s := b.scope
-	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
-	results := []graph.Spec{scalar, scalar, {DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}}
-	begin := s.Const(int64(0))
-	if b.plan.Seeks() {
-		begin = b.skip
-	}
-	f := &recordFeed{plan: b.plan, scan: b.scan, left: b.left, passed: b.passed}
-	d := dataset.Range(s, 0, math.MaxInt64, 1)
-	d = d.Scan("read_by_place", []tfbridge.Output{s.Const(int64(0)), begin}, func(s *graph.Scope, state, _ []tfbridge.Output) (next, components []tfbridge.Output) {
-		out := graph.GoFunction(s, graph.GoFunc{Name: "read_by_place", Out: results, Fn: f.next, Pure: true}, state[0], state[1], records)
-		if s.Err() != nil {
-			return nil, nil
-		}
-		return out[:2], out[2:]
-	})
-	return d.TakeWhile("any_records", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
-		return graph.Greater(s, graph.Size(s, args[0]), s.Const(int64(0)))
-	})
-}
-
-// recordFeed hands records to TensorFlow, in the order of the plan.
-type recordFeed struct {
-	plan   *plan.Plan
-	scan   *plan.Scan
-	left   *quarantine.List      // takes bad records; nil: the first one is an error
-	passed *quarantine.Positions // of them
-}
-
-// next answers a call for the next records. The arguments are the token, the position
-// of the first of them and their number.
+// next answers a call for the next records.
 func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 	position, err := tfbridge.View[int64](args[1])
 	if err != nil {
@@ -98,7 +55,7 @@ func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 // buffer.
 func (f *recordFeed) take(ctx context.Context, r *recordReader, records int64) ([][]byte, error) {
 	if records == 0 {
-		return r.take(ctx, math.MaxInt64, min(f.plan.ReadBufferBytes, maxFeedBytes))
+		return r.take(ctx, math.MaxInt64, min(f.Plan.ReadBufferBytes, maxFeedBytes))
 	}
 	taken, err := r.take(ctx, records, math.MaxInt64)
 	if r.err != nil {
@@ -123,10 +80,10 @@ func vectorOf(position int64, records [][]byte) ([]*tfbridge.Tensor, error) {
 
 // open returns a reader from a position on, and the token that closes it.
 func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, error) {
-	r := f.reader(f.plan.NewOrder(f.scan))
+	r := f.reader(f.Plan.NewOrder(f.Scan))
 	r.position, r.end = position, math.MaxInt64
-	if f.plan.Epochs > 0 {
-		r.end = f.plan.Epochs * r.order.EpochRecords()
+	if f.Plan.Epochs > 0 {
+		r.end = f.Plan.Epochs * r.order.EpochRecords()
 	}
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
@@ -136,7 +93,7 @@ func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, erro
 func (f *recordFeed) reader(order *plan.Order) *recordReader {
 	return &recordReader{
 		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
-		placed: f.plan.OwnOperations(), check: f.plan.NewCheck(),
+		placed: f.Plan.OwnOperations(), check: f.Plan.NewCheck(),
 	}
 }
 
@@ -179,7 +136,7 @@ func (r *recordReader) take(ctx context.Context, most, bytes int64) ([][]byte, e
 		}
 		var record []byte
 		if record, r.err = r.read(r.order.At(r.position)); r.err == errLeftOut {
-			r.passed.Add(r.position)
+			r.Passed.Add(r.position)
 			r.err = nil
 			continue
 		} else if r.err != nil {
@@ -201,8 +158,8 @@ func (r *recordReader) read(file int, record int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := r.scan.Indexes[file]
-	size := int(index.Layout.Length(record)) + tfrecord.FrameBytes + placeBytes
+	index := r.Scan.Indexes[file]
+	size := int(index.Layout.Length(record)) + tfrecord.FrameBytes + PlaceBytes
 	if cap(r.buf)-len(r.buf) < size {
 		r.buf = make([]byte, 0, max(size, 2*cap(r.buf))) // records before it keep the old memory
 	}
@@ -216,7 +173,7 @@ func (r *recordReader) read(file int, record int64) ([]byte, error) {
 		bad = err != nil
 	}
 	switch {
-	case bad && r.left != nil:
+	case bad && r.Left != nil:
 		return nil, r.leaveOut(file, place, err)
 	case err != nil:
 		return nil, err
@@ -228,10 +185,10 @@ func (r *recordReader) read(file int, record int64) ([]byte, error) {
 
 // leaveOut leaves a record out, and returns errLeftOut, or an error that ends reading.
 func (r *recordReader) leaveOut(file int, place tfrecord.Record, cause error) error {
-	index := r.scan.Indexes[file]
+	index := r.Scan.Indexes[file]
 	e := quarantine.NewEntry(index, file)
 	e.Ordinal, e.Offset, e.Length = place.Ordinal, place.Offset, index.Layout.Length(place.Ordinal)
-	err := r.left.LeaveOut(e, cause)
+	err := r.Left.LeaveOut(e, cause)
 	if err == nil {
 		err = errLeftOut
 	}
@@ -246,10 +203,10 @@ func (r *recordReader) file(i int) (*tfrecord.ReaderAt, error) {
 	if len(r.files) >= maxPlacedFiles {
 		r.closeAny()
 	}
-	f, err := tfrecord.OpenAt(r.scan.Indexes[i])
+	f, err := tfrecord.OpenAt(r.Scan.Indexes[i])
 	for len(r.files) > 0 && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
 		r.closeAny()
-		f, err = tfrecord.OpenAt(r.scan.Indexes[i])
+		f, err = tfrecord.OpenAt(r.Scan.Indexes[i])
 	}
 	if err == nil {
 		r.files[i] = f

@@ -1,0 +1,78 @@
+package feed
+
+import (
+	"context"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// Numbers returns what hands over the records with some numbers, which count the records of
+// the plan from 0 in the order of its files. Its arguments are the token and the numbers. They
+// are read all, or the call fails; a bad record is an error.
+func (s *Source) Numbers() Func { return (&recordFeed{s.strict()}).numbered((*recordReader).recordsOf) }
+
+// WindowNumbers returns what hands over the records of the windows with some numbers, and where
+// the windows begin and end in them.
+func (s *Source) WindowNumbers() Func {
+	return (&recordFeed{s.strict()}).numbered((*recordReader).windowsOf)
+}
+
+// numbered returns a function that reads the examples with some numbers.
+func (f *recordFeed) numbered(read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)) Func {
+	return func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+		return f.readNumbers(ctx, args, read)
+	}
+}
+
+// readNumbers answers a call for the examples with some numbers.
+func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)) ([]*tfbridge.Tensor, error) {
+	numbers, err := tfbridge.View[int64](args[1])
+	if err != nil {
+		return nil, err
+	}
+	token := args[0]
+	r, ok := tfbridge.FindToken(token).(*recordReader)
+	if !ok {
+		r = f.reader(f.Plan.InFileOrder().NewOrder(f.Scan))
+		if token, err = tfbridge.NewToken(r, r.close); err != nil {
+			return nil, err
+		}
+	}
+	r.buf = r.buf[:0]
+	out, err := read(r, ctx, numbers)
+	if err != nil {
+		token.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// recordsOf returns the records with some numbers as a vector.
+func (r *recordReader) recordsOf(ctx context.Context, numbers []int64) ([]*tfbridge.Tensor, error) {
+	records := make([][]byte, 0, len(numbers))
+	for _, n := range numbers {
+		if ctx.Err() != nil {
+			return nil, millrace.Canceled(ctx, "")
+		}
+		record, err := r.read(r.order.At(n))
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	text, err := tfbridge.NewStringTensor([]int64{int64(len(records))}, records)
+	return []*tfbridge.Tensor{text}, err
+}
+
+// windowsOf returns the records of the windows with some numbers, and where the windows
+// begin and end in them.
+func (r *recordReader) windowsOf(ctx context.Context, numbers []int64) ([]*tfbridge.Tensor, error) {
+	var w windowRecords
+	for _, n := range numbers {
+		if err := w.add(ctx, r, n); err != nil {
+			return nil, err
+		}
+	}
+	return w.tensors()
+}

@@ -1,0 +1,85 @@
+package feed
+
+import (
+	"context"
+	"encoding/binary"
+
+	"millrace/loaders/plan"
+	"millrace/loaders/quarantine"
+	"millrace/tfbridge"
+	"millrace/tfrecord"
+)
+
+// # How Go feeds records to TensorFlow
+//
+// The question. Some records end the process in TensorFlow's parsers, and some
+// record headers in its reader. Millrace's own operations survive them. Without
+// their library TensorFlow must parse, so somebody has to judge the bytes first.
+// A look at the files before the first batch is not enough: a file may be
+// overwritten between that look and TensorFlow's read. A private copy of the
+// files would do, but takes as much disk as the data.
+//
+// The answer. TensorFlow opens no data file. Go reads each record once, checks
+// its length and checksums, judges it with [plan.Judge], and hands over the bytes
+// that it judged:
+//
+//	file ── tfrecord.Reader ── plan.Judge ── copy in a tensor ── ParseExampleV2
+//
+//	Range ── Scan(call of Go) ── TakeWhile(not empty) ── Unbatch ── records
+//
+//  1. Each call of Go returns a vector of records, as many as fit the config's
+//     read buffer, and an empty vector at the end of the file.
+//  2. The state of the scan is a token, by which a call finds the open file, and
+//     the number of records read. When the iterator goes, the token goes,
+//     and the file is closed.
+//  3. A restored state has no token, only the number. The file is opened again
+//     and so many records are skipped.
+//
+// A record that is refused fails the call after the records before it were
+// delivered. The error has the record's place.
+//
+// Where Millrace's own operations decode the records and Go has to check them first
+// ([plan.Plan.JudgesRecords]), they come the same way, and carry their places.
+
+// Source is where records come from. What it returns may be called by many iterators at
+// the same time.
+type Source struct {
+	Plan   *plan.Plan
+	Scan   *plan.Scan
+	Left   *quarantine.List      // takes bad records; nil: the first one is an error
+	Passed *quarantine.Positions // of them, where the plan seeks
+}
+
+// strict returns the source, but for that the first bad record is an error.
+func (s *Source) strict() *Source { return &Source{Plan: s.Plan, Scan: s.Scan} }
+
+// Func hands records to TensorFlow. Each call returns a vector of records, empty at the
+// end, and the state for the next call: a token, by which it finds the open files, and
+// a number. A call with another token opens the files.
+type Func = func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error)
+
+// maxFeedBytes bounds the records of one call: more gain nothing, and each open
+// file holds them.
+const maxFeedBytes = 1 << 20
+
+// PlaceBytes is how many bytes the place of a record takes behind its data:
+// the number of the file, the record's ordinal in it and its offset, int64 each.
+// See cgo/datasets/placed_record.h.
+const PlaceBytes = 24
+
+// appendPlace puts the place of a record behind its data.
+func appendPlace(data []byte, place [3]int64) []byte {
+	for _, n := range place {
+		data = binary.NativeEndian.AppendUint64(data, uint64(n))
+	}
+	return data
+}
+
+// newReader returns what reads the good records of a file.
+func newReader(p *plan.Plan, d *tfrecord.Reader, index *tfrecord.Index, file int, left *quarantine.List) *quarantine.Reader {
+	r := &quarantine.Reader{Reader: d, Index: index, FileNumber: file, Check: p.NewCheck()}
+	if left != nil {
+		r.LeaveOut = left.LeaveOut
+	}
+	return r
+}

@@ -1,0 +1,122 @@
+package feed
+
+import (
+	"context"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// Windows returns what hands over the records of windows, in the order of the plan. Its
+// arguments are the token, the position of the first window, and how many records are
+// worth a call. Where each window begins and ends follows the records. A bad record is an
+// error, for a window with it would have a gap.
+func (s *Source) Windows() Func { return (&windowFeed{recordFeed{s.strict()}}).next }
+
+// windowFeed hands over the records of windows.
+type windowFeed struct{ recordFeed }
+
+// next answers a call for the next windows.
+func (f *windowFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	var numbers [2]int64
+	for i, t := range args[1:] {
+		v, err := tfbridge.View[int64](t)
+		if err != nil {
+			return nil, err
+		}
+		numbers[i] = v[0]
+	}
+	token := args[0]
+	r, ok := tfbridge.FindToken(token).(*recordReader)
+	if !ok || r.position != numbers[0] {
+		var err error
+		if r, token, err = f.open(numbers[0]); err != nil {
+			return nil, err
+		}
+	}
+	out, err := f.take(ctx, r, numbers[1])
+	if err != nil {
+		token.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// take returns the position behind the windows, their records, and where they begin and
+// end. It takes windows until they have so many records; none at the end.
+func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) ([]*tfbridge.Tensor, error) {
+	var w windowRecords
+	r.buf = r.buf[:0]
+	for ; r.position < r.end && int64(len(w.data)) < records; r.position++ {
+		if err := w.add(ctx, r, r.position); err != nil {
+			return nil, err
+		}
+	}
+	at, err := tfbridge.NewTensor(r.position)
+	if err != nil {
+		return nil, err
+	}
+	out, err := w.tensors()
+	if err != nil {
+		at.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{at}, out...), nil
+}
+
+// windowRecords are the records of some windows, one behind the other.
+type windowRecords struct {
+	data         [][]byte
+	begins, ends []int64 // of each window, in the units of all data
+	units        int64   // of all data
+}
+
+// add reads the records of the window at a position of the reader's order.
+func (w *windowRecords) add(ctx context.Context, r *recordReader, position int64) error {
+	file, at := r.order.WindowAt(position)
+	for i := range at.Records {
+		if ctx.Err() != nil {
+			return millrace.Canceled(ctx, "")
+		}
+		record, err := r.read(file, at.Record+i)
+		if err != nil {
+			return err
+		}
+		w.data = append(w.data, record)
+	}
+	w.begins, w.ends = append(w.begins, w.units+at.Begin), append(w.ends, w.units+at.End)
+	w.units += at.Records * r.Plan.RecordUnits()
+	return nil
+}
+
+// tensors returns the records, and where the windows begin and end.
+func (w *windowRecords) tensors() ([]*tfbridge.Tensor, error) {
+	text, err := tfbridge.NewStringTensor([]int64{int64(len(w.data))}, w.data)
+	if err != nil {
+		return nil, err
+	}
+	places, err := NewInt64s([][]int64{{int64(len(w.begins))}, {int64(len(w.ends))}}, w.begins, w.ends)
+	if err != nil {
+		text.Close()
+		return nil, err
+	}
+	return append([]*tfbridge.Tensor{text}, places...), nil
+}
+
+// NewInt64s makes tensors of numbers.
+func NewInt64s(shapes [][]int64, values ...[]int64) (tensors []*tfbridge.Tensor, err error) {
+	for i, v := range values {
+		var t *tfbridge.Tensor
+		if t, err = tfbridge.NewTensorFromSlice(shapes[i], v); err != nil {
+			break
+		}
+		tensors = append(tensors, t)
+	}
+	if err != nil {
+		for _, t := range tensors {
+			t.Close()
+		}
+		return nil, err
+	}
+	return tensors, nil
+}
