@@ -89,21 +89,26 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// The start of a command takes longer than its batches, so the first batch tells no rate.
 func TestStatus(t *testing.T) {
 	began := time.Now()
 	tests := []struct {
-		total, done int64
-		after       time.Duration
-		want        string
+		total, first, done int64 // first: what the first batch had
+		after              time.Duration
+		want               string
 	}{
-		{0, 5, time.Second, "5 records, 5/s"},
-		{100, 0, 0, "0 of 100 records, 0/s"},
-		{4000, 1000, 2 * time.Second, "1,000 of 4,000 records, 500/s, 6s left"},
-		{4000, 4000, 2 * time.Second, "4,000 of 4,000 records, 2,000/s"},
-		{1e9, 1000, time.Second, "1,000 of 1,000,000,000 records, 1,000/s, 277h46m39s left"},
+		{0, 5, 5, time.Second, "5 records"},
+		{0, 5, 15, time.Second, "15 records, 10/s"},
+		{100, 0, 0, 0, "0 of 100 records"},
+		{4000, 500, 1500, 2 * time.Second, "1,500 of 4,000 records, 500/s, 5s left"},
+		{4000, 1000, 4000, 2 * time.Second, "4,000 of 4,000 records, 1,500/s"},
+		{1e9, 1000, 2000, time.Second, "2,000 of 1,000,000,000 records, 1,000/s, 277h46m38s left"},
 	}
 	for _, test := range tests {
 		m := &Meter{total: test.total, began: began}
+		if test.done > 0 {
+			m.first.Store(&point{began, test.first})
+		}
 		m.done.Store(test.done)
 		if got := m.status(began.Add(test.after)); got != test.want {
 			t.Errorf("got %s\nwant %s", got, test.want)

@@ -32,12 +32,19 @@ type Meter struct {
 	total   int64 // total number of records, 0 if unknown
 	done    atomic.Int64
 	began   time.Time
-	printed time.Time // time of the last line
+	printed time.Time             // time of the last line
+	first   atomic.Pointer[point] // the end of the first batch; nil before
 	elapsed time.Duration
 	bars    *mpb.Progress // nil if w is not a terminal
 
 	mu  sync.Mutex // guards bar and printed: the producer of a canceled run may still count
 	bar *mpb.Bar
+}
+
+// point is how far a command was at a time.
+type point struct {
+	at   time.Time
+	done int64
 }
 
 // Listener returns a listener that counts the records of a run.
@@ -87,9 +94,12 @@ func (m *Meter) startBar() {
 
 // Add counts n more records as done.
 func (m *Meter) Add(n int64) {
-	m.done.Add(n)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	now, done := time.Now(), m.done.Add(n)
+	if m.first.Load() == nil {
+		m.first.Store(&point{now, done})
+	}
 	if m.elapsed > 0 {
 		return // stopped
 	}
@@ -97,22 +107,27 @@ func (m *Meter) Add(n int64) {
 		m.bar.IncrInt64(n)
 		return
 	}
-	if now := time.Now(); m.printed.IsZero() || now.Sub(m.printed) >= lineEvery {
+	if m.printed.IsZero() || now.Sub(m.printed) >= lineEvery {
 		m.printed = now
 		fmt.Fprintf(m.w, "%s: %s\n", m.what, m.status(now))
 	}
 }
 
 // status returns the progress as text: "1,024 of 1,797 records, 45,012/s, 2 s
-// left".
+// left". The rate is that since the first batch, which had to wait for the start.
 func (m *Meter) status(now time.Time) string {
 	done := m.done.Load()
-	rate := figures.Rate(done, now.Sub(m.began))
 	s := figures.Count(done)
 	if m.total > 0 {
 		s += " of " + figures.Count(m.total)
 	}
-	s += fmt.Sprintf(" records, %s/s", figures.Count(int64(rate)))
+	s += " records"
+	first := m.first.Load()
+	if first == nil || done == first.done {
+		return s
+	}
+	rate := figures.Rate(done-first.done, now.Sub(first.at))
+	s += fmt.Sprintf(", %s/s", figures.Count(int64(rate)))
 	if left := m.total - done; left > 0 && rate > 0 {
 		s += fmt.Sprintf(", %s left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
 	}
