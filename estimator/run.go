@@ -24,6 +24,10 @@ type RunOptions struct {
 	SaveEvery int64  // interval, in steps, at which [Batch.State] holds the position in the source; 0: never
 	State     []byte // the position to continue from; nil: the start of the source
 
+	// Places has [Batch.Places] tell which record of the source each row is. The run ends
+	// with an error at once if the source does not know.
+	Places bool
+
 	// Trace says which steps to trace, counted from 1 in this run; [Batch.Trace]
 	// then returns the trace. Nil: none.
 	Trace func(step int64) bool
@@ -43,7 +47,7 @@ func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, err
 		o = &RunOptions{}
 	}
 	run := &steps.Options{
-		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State, PrepareSave: o.prepareSave, Trace: o.Trace,
+		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State, PrepareSave: o.prepareSave, Trace: o.Trace, Places: o.Places,
 		Gate: p.gate, Joined: p.modelError, Lock: p.model.variables.RLocker(),
 		Observe: p.model.options.Observe, Source: p.model.dir, Signature: p.signature.Name,
 	}

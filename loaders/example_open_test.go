@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"path/filepath"
 
 	"millrace/loaders"
 	"millrace/tfbridge"
@@ -80,4 +81,22 @@ func ExampleLoader_Run() {
 	}
 	fmt.Println(rows, "digits are left")
 	// Output: 232 digits are left
+}
+
+// Batches tell which record each row is, if the run is asked for it.
+func ExampleRunOptions_places() {
+	loader, err := loaders.Open(digits, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer loader.Close()
+	for batch, err := range loader.Run(context.Background(), &loaders.RunOptions{Places: true}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		last := batch.Places()[batch.Rows()-1]
+		fmt.Println(filepath.Base(last.File), last.Record)
+		break
+	}
+	// Output: heldback-00000-of-00002.tfrecords 63
 }

@@ -18,6 +18,7 @@ type Batch struct {
 	kept    bool
 	state   []byte
 	trace   *tfbridge.RunMetadata
+	places  []RecordPlace                                         // nil unless Options.Places
 	place   func(rows int64) string                               // nil: not known, or the run is not on demand
 	save    func(context.Context) (func() ([]byte, error), error) // nil unless the run is on demand
 }
@@ -59,6 +60,17 @@ func (b *Batch) Place() string {
 	}
 	return b.place(b.rows)
 }
+
+// RecordPlace says which record a row is.
+type RecordPlace struct {
+	File   string // as the input was told its name
+	Record int64  // number of the record in the file, from 0; of a window the first record
+}
+
+// Places returns which record each row is, in the order of the rows. It is nil unless
+// [Options.Places] asked for it. The producer has made it, so that it costs nothing here,
+// may be read concurrently, and stays valid after the batch.
+func (b *Batch) Places() []RecordPlace { return b.places }
 
 // ErrNoPosition is the error of [Batch.SaveState] for an input whose position
 // cannot be saved, and for a run that is not on demand.

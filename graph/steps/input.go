@@ -66,6 +66,13 @@ type Placer interface {
 	Place(rows int64) string
 }
 
+// Locator is a [Pass] of an input whose rows are records of files.
+type Locator interface {
+	// Places returns which records the last rows that were taken are. The run must have
+	// [Options.Places].
+	Places(rows int64) ([]RecordPlace, error)
+}
+
 // Saver is a [Pass] whose position can be saved between any two batches.
 type Saver interface {
 	// SaveState takes the state of the input behind the batches taken so far.

@@ -19,6 +19,10 @@ type Options struct {
 	SaveEvery int64  // every so many batches [Batch.State] tells where they end; 0: never
 	State     []byte // such a state, to go on from; nil: the start
 
+	// Places has each batch tell which records its rows are: see [Batch.Places]. The run
+	// ends with an error at once if the input does not know.
+	Places bool
+
 	// PrepareSave makes ready, before the first step, what [Batch.SaveState]
 	// needs. Otherwise its first call takes some hundred times as long as later ones.
 	PrepareSave bool

@@ -1,5 +1,7 @@
 package steps
 
+import "slices"
+
 // Several batches may come out of one run of the session: see [Input.BatchRows]. The
 // producer sends them as the one batch that TensorFlow made of them. The consumer
 // cuts it, so that the producer can make the next one meanwhile.
@@ -26,7 +28,11 @@ func (r *run) cut(b *Batch) ([]*Batch, error) {
 	all := make([]Batch, n)
 	for i := range batches {
 		batches[i] = &all[i]
-		all[i] = Batch{names: b.names, rows: min(size, b.rows-int64(i)*size)}
+		first := int64(i) * size
+		all[i] = Batch{names: b.names, rows: min(size, b.rows-first)}
+		if b.places != nil {
+			all[i].places = slices.Clip(b.places[first : first+all[i].rows])
+		}
 	}
 	batches[n-1].state = b.state
 	for _, t := range b.tensors {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"millrace"
 	"millrace/tfbridge"
 )
 
@@ -62,8 +63,13 @@ func (r *run) start(ctx context.Context) error {
 		}
 	}
 	var err error
-	r.pass, err = r.pipe.input.Open(ctx, r.sess, r.o)
-	return err
+	if r.pass, err = r.pipe.input.Open(ctx, r.sess, r.o); err != nil || !r.o.Places {
+		return err
+	}
+	if _, knows := r.pass.(Locator); !knows {
+		return millrace.Errorf(millrace.ErrConfig, "the rows of this source are no records of files, so they have no places")
+	}
+	return nil
 }
 
 // prepare makes the session run of a step. Every tensor of the batch tells the
@@ -161,6 +167,9 @@ func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error)
 	var err error
 	if b.rows, err = r.countRows(tensors); err == nil {
 		err = r.take(b, start)
+	}
+	if err == nil && r.o.Places {
+		b.places, err = r.pass.(Locator).Places(b.rows)
 	}
 	if err != nil {
 		b.release()

@@ -114,6 +114,13 @@ func (l *List) Places() []Place {
 	return places
 }
 
+// Len returns how many records were left out.
+func (l *List) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.left)
+}
+
 // Counted returns how many of the first counts[i] records of each file i were left
 // out.
 func (l *List) Counted(count func(file int) int64) (n int64) {

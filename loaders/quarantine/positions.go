@@ -45,3 +45,14 @@ func (p *Positions) Behind(begin, rows int64) int64 {
 	}
 	return end
 }
+
+// From returns the first position, beginning with the given one, that was not left out.
+func (p *Positions) From(position int64) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, _ := slices.BinarySearch(p.all, position)
+	for ; at < len(p.all) && p.all[at] == position; at++ {
+		position++
+	}
+	return position
+}

@@ -39,6 +39,7 @@ type pass struct {
 	skip     int64              // batches to skip at the start, or records where the plan seeks
 	empty    bool               // no epoch has an example, so that asking the iterator is in vain
 	restored bool               // from a state of the iterator, which may hold a failure
+	places   *places            // of the rows; nil unless the options ask for them
 	retrying bool               // the iterator was started again after a failure, with the smallest group
 }
 
@@ -70,6 +71,11 @@ func (p *pass) Place(rows int64) string {
 		return ""
 	}
 	return p.pipe.Place(p.rows-rows, rows)
+}
+
+// Places returns which records the last rows are.
+func (p *pass) Places(rows int64) ([]steps.RecordPlace, error) {
+	return p.places.of(p.rows-rows, rows)
 }
 
 // Close does nothing: the next pass starts the iterator again.

@@ -46,6 +46,11 @@ func (pl *Pipeline) Wait(ctx context.Context) error { return pl.steps.Wait(ctx) 
 
 // open starts a pass over the data.
 func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.Options) (steps.Pass, error) {
+	if o.Places {
+		if err := pl.Plan.CheckPlaces(); err != nil {
+			return nil, err
+		}
+	}
 	empty, err := pl.runProbe(ctx, sess)
 	if err != nil {
 		return nil, err
@@ -69,6 +74,9 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 		err = p.restoreState(header, state)
 	} else {
 		err = p.start(p.groupSize(0), 0)
+	}
+	if err == nil && o.Places {
+		p.places = newPlaces(pl, p.begin)
 	}
 	if err == nil && o.PrepareSave {
 		err = p.prepareSave(ctx)

@@ -16,6 +16,7 @@ func (p *program) dumpCommand() *cobra.Command {
 	var model cli.ModelFlags
 	var text cli.TextFlag
 	var quarantine cli.QuarantineFlag
+	var provenance cli.ProvenanceFlag
 	var n int64
 	c := &cobra.Command{
 		Use:   "dump CONFIG",
@@ -34,6 +35,7 @@ If epochs is null, the output has no end: limit it with -n.`,
 		Example: `  millrace dump examples/digits/predict.json -n 1
   millrace dump loader.json | jq -c '.label.values'
   millrace dump loader.json --text sentence
+  millrace dump loader.json --provenance | jq -c '[.file.values, .record.values]'
   millrace dump loader.json --seed 7 --model names.json`,
 		Args: cli.Exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -52,17 +54,24 @@ If epochs is null, the output has no end: limit it with -n.`,
 			if err := text.Check(cli.Specs(plan)); err != nil {
 				return err
 			}
+			if err := provenance.Check(plan, cli.Specs(plan), "give the tensor another to_name"); err != nil {
+				return err
+			}
 			if n == 0 && c.Flags().Changed("batches") {
 				return nil // none were asked for
 			}
 			quarantine.Use(p.Program, "", plan)
 			defer quarantine.Tell(p.Program)
-			return p.dump(c.Context(), plan, &dumpOptions{n: n, text: &text, run: loaders.RunOptions{Observe: quarantine.Listener()}})
+			return p.dump(c.Context(), plan, &dumpOptions{
+				n: n, text: &text, provenance: &provenance,
+				run: loaders.RunOptions{Observe: quarantine.Listener(), Places: provenance.Given},
+			})
 		},
 	}
 	c.Flags().Int64VarP(&n, "batches", "n", 0, "stop after `N` batches (default all)")
 	text.Add(c)
 	quarantine.Add(c, "default none")
+	provenance.Add(c)
 	config.Add(c)
 	model.Add(c, "also check the config against a model: `DIR` of a SavedModel, or a JSON file of names")
 	return c
@@ -73,6 +82,8 @@ type dumpOptions struct {
 	n    int64 // batches; 0: all
 	text *cli.TextFlag
 	run  loaders.RunOptions
+
+	provenance *cli.ProvenanceFlag
 }
 
 // dump prints batches.
@@ -99,6 +110,7 @@ func (p *program) dump(ctx context.Context, plan *loaders.Plan, o *dumpOptions) 
 			return err
 		}
 		o.text.Mark(cols)
+		cols = o.provenance.Append(cols, batch)
 		if line, err = output.AppendBatch(line[:0], cols); err != nil {
 			return err
 		}

@@ -30,6 +30,7 @@ type predictFlags struct {
 	text      cli.TextFlag
 
 	quarantine cli.QuarantineFlag
+	provenance cli.ProvenanceFlag
 }
 
 // ledger returns where predict lists the records that it leaves out, if nobody says:
@@ -80,6 +81,7 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 		Example: `  millrace predict examples/digits/predict.json --model examples/digits/model --out digits.ndjson
   millrace predict loader.json --model model --keep label --out scores.parquet
   millrace predict loader.json --model model --out scores.parquet --part-batches 1000
+  millrace predict loader.json --model model --provenance --out scores.parquet
   millrace predict loader.json --model model --signature encode --out - | head -3`,
 		Args: cli.Exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -102,6 +104,7 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 	flags.config.AddKeep("also write the loader's tensor `NAME`; may be repeated")
 	flags.model.Add(c, "`DIR` of a SavedModel")
 	flags.text.Add(c)
+	flags.provenance.Add(c)
 	flags.quarantine.Add(c, "default: the file of --out with .quarantine.ndjson behind its name")
 	f := c.Flags()
 	f.StringArrayVar(&flags.fetch, "fetch", nil, "write only the model's output `NAME`; may be repeated (default all)")
@@ -127,6 +130,9 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	}
 	job := &prediction{plan: plan, checked: checked, outputs: outputs, flags: flags, meter: m}
 	if err := flags.text.Check(job.expected()); err != nil {
+		return err
+	}
+	if err := flags.provenance.Check(plan, job.expected(), "--fetch chooses other outputs, and a kept tensor may have another to_name"); err != nil {
 		return err
 	}
 	if plan.Epochs == 0 && flags.out != output.Stdout {
@@ -172,7 +178,7 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 	if err != nil {
 		return err
 	}
-	run := &estimator.RunOptions{Ahead: predictAhead, SaveEvery: j.flags.parts}
+	run := &estimator.RunOptions{Ahead: predictAhead, SaveEvery: j.flags.parts, Places: j.flags.provenance.Given}
 	if j.complete, err = j.out.begin(p, j, scan, run); j.complete || err != nil {
 		return err
 	}
@@ -210,6 +216,7 @@ func (j *prediction) write(ctx context.Context, model *estimator.Model, source *
 			return err
 		}
 		j.flags.text.Mark(cols)
+		cols = j.flags.provenance.Append(cols, batch)
 		if err := j.out.write(cols, batch.State()); err != nil {
 			return err
 		}
@@ -242,7 +249,12 @@ func inputs(plan *loaders.Plan, model string) []string {
 	return list
 }
 
-// expected returns the columns of the output, as far as the model's signature
+// columns returns the columns of the output, as far as they are known.
+func (j *prediction) columns() []dtype.TensorSpec {
+	return append(j.expected(), j.flags.provenance.Specs()...)
+}
+
+// expected returns the tensors of the output, as far as the model's signature
 // tells them.
 func (j *prediction) expected() []dtype.TensorSpec {
 	var specs []dtype.TensorSpec

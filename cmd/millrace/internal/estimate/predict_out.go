@@ -52,7 +52,7 @@ func (p *program) open(j *prediction) (destination, error) {
 type oneFile struct{ *output.File }
 
 func (f *oneFile) begin(_ *program, j *prediction, _ *loaders.Scan, _ *estimator.RunOptions) (bool, error) {
-	f.Expect(j.expected())
+	f.Expect(j.columns())
 	return false, nil
 }
 
@@ -66,7 +66,7 @@ type inParts struct{ *output.Parts }
 // openParts opens an output in parts. A prediction without a seed of its own takes the
 // one that was drawn when its output was begun.
 func (p *program) openParts(j *prediction, o output.Options) (destination, error) {
-	parts, err := output.OpenParts(j.flags.out, &output.PartsOptions{Options: o, Batches: j.flags.parts, Columns: j.expected()})
+	parts, err := output.OpenParts(j.flags.out, &output.PartsOptions{Options: o, Batches: j.flags.parts, Columns: j.columns()})
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +119,16 @@ func (j *prediction) job(scan *loaders.Scan) (output.Job, error) {
 		names = append(names, t.Name)
 	}
 	text := slices.Sorted(slices.Values(j.flags.text.Names()))
-	return output.Job{
+	job := output.Job{
 		"model": model, "signature": signature.Name, "tensorflow": tfbridge.Version(),
 		"config": config, "manifest": j.plan.Manifest.SHA256, "data": scan.Digest(), "seed": strconv.FormatInt(j.plan.Seed, 10),
 		"outputs": quoted(names), "kept tensors": quoted(j.flags.config.Keep), "text tensors": quoted(text),
 		"batches a part": strconv.FormatInt(j.flags.parts, 10),
-	}, nil
+	}
+	if j.flags.provenance.Given {
+		job["provenance"] = "given"
+	}
+	return job, nil
 }
 
 // quoted joins names so that no two lists give the same text.

@@ -1,0 +1,209 @@
+package loaders_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// placeOf returns the place of a record of orderData, by its id.
+func placeOf(id int64) string {
+	for file, n := range orderSizes {
+		if id < n {
+			return fmt.Sprintf("%d.tfrecords:%d", file, id)
+		}
+		id -= n
+	}
+	return "nowhere"
+}
+
+// placesOf returns the ids of each batch of a run as places, the places that the batches
+// tell, and the states.
+func placesOf(t *testing.T, l *loaders.Loader, o loaders.RunOptions) (want, got [][]string, states [][]byte) {
+	t.Helper()
+	o.Places = true
+	for b, err := range l.Run(t.Context(), &o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids, places []string
+		for _, id := range b.Tensor("id").Value().([]int64) {
+			ids = append(ids, placeOf(id))
+		}
+		for _, p := range b.Places() {
+			places = append(places, fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Record))
+		}
+		want, got, states = append(want, ids), append(got, places), append(states, b.State())
+	}
+	if len(want) == 0 {
+		t.Fatal("there is no batch")
+	}
+	return want, got, states
+}
+
+// checkPlaces compares the places that batches tell with the ids of their records, with
+// both engines, from the begin and from states.
+func checkPlaces(t *testing.T, f *fixture.Dataset) {
+	t.Helper()
+	for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+		whole, got, _ := placesOf(t, l, loaders.RunOptions{})
+		if diff := cmp.Diff(whole, got); diff != "" {
+			t.Fatalf("%s (-ids +places)\n%s", engine, diff)
+		}
+		_, _, states := placesOf(t, l, loaders.RunOptions{SaveEvery: 1})
+		for i := 2; i < len(states)-1; i += 1 + len(states)/2 {
+			_, got, _ := placesOf(t, l, loaders.RunOptions{State: states[i]})
+			if diff := cmp.Diff(whole[i+1:], got); diff != "" {
+				t.Fatalf("%s, from batch %d (-ids +places)\n%s", engine, i, diff)
+			}
+		}
+	}
+}
+
+// Batches tell the file and the number of the record of each row, in any order that the
+// config gives the records: in files of several sizes, one of them empty, over the ends of
+// epochs.
+func TestPlaces(t *testing.T) {
+	testruntime.Need(t)
+	for name, args := range map[string]fixture.Object{
+		"in order":    {"epochs": 2},
+		"joined":      {"target_batch_size": 2, "num_prefetch": 30, "drop_remainder": true},
+		"compression": {"epochs": 2},
+		"shard":       {"epochs": 2, "shard": fixture.Object{"count": 3, "index": 1}},
+		"range":       {"range": fixture.Object{"start": 5, "end": 30}},
+		"exact":       exact(2, nil),
+		"part":        exact(2, fixture.Object{"shard": fixture.Object{"count": 2, "index": 1}, "range": fixture.Object{"start": 3}}),
+		"block":       exact(2, fixture.Object{"shuffle_mode": "block", "num_shuffle_buffer_elements": 20}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := orderData(t, args)
+			if name == "compression" {
+				f.Manifest["compression"] = "gzip"
+				for i, id := 0, int64(0); i < len(orderSizes); i++ {
+					f.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(id, id+orderSizes[i])...)
+					id += orderSizes[i]
+				}
+			}
+			checkPlaces(t, f)
+		})
+	}
+}
+
+// Records that are left out have no rows: those behind them have the places of their own,
+// in later epochs too.
+func TestPlacesWithoutBadRecords(t *testing.T) {
+	testruntime.Need(t)
+	for name, args := range map[string]fixture.Object{
+		"in order": {"epochs": 3}, "exact": exact(3, nil), "checked": {"epochs": 2, "check_finite": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := orderData(t, args)
+			f.Args["bad_records"] = fixture.Object{"skip": 20}
+			for _, file := range []int{0, 2, 3, 4} {
+				records := fixture.Records(orderFirst(file), orderFirst(file)+orderSizes[file])
+				for i := range records {
+					if i%5 == 0 || i == 11 {
+						records[i] = corrupt.Flip(records[i], 0)
+					}
+				}
+				f.WriteRecords(t, fmt.Sprint(file, ".tfrecords"), records...)
+			}
+			checkPlaces(t, f)
+		})
+	}
+}
+
+// orderFirst returns the id of the first record of a file of orderData.
+func orderFirst(file int) (id int64) {
+	for _, n := range orderSizes[:file] {
+		id += n
+	}
+	return id
+}
+
+// The places in a mixture are those in the files of all its datasets.
+func TestPlacesInMixture(t *testing.T) {
+	testruntime.Need(t)
+	f, _ := mixtureData(t, fixture.Object{"until": "all"})
+	for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+		for b, err := range l.Run(t.Context(), &loaders.RunOptions{Places: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range b.Tensor("id").Value().([]int64) {
+				file, first := "a.tfrecords", int64(0)
+				switch {
+				case id >= 100:
+					file, first = "c.tfrecords", 100
+				case id >= 20:
+					file, first = "b.tfrecords", 20
+				}
+				if p := b.Places()[i]; filepath.Base(p.File) != file || p.Record != id-first {
+					t.Fatalf("%s: record %d is at %v, want number %d of %s", engine, id, p, id-first, file)
+				}
+			}
+		}
+	}
+}
+
+// The place of a window is that of its first record.
+func TestPlacesOfWindows(t *testing.T) {
+	testruntime.Need(t)
+	for name, args := range map[string]fixture.Object{
+		"apart": {"epochs": 2}, "gaps": {"stride": 6}, "padded, overlapping": {"tail": "pad", "stride": 3}, "exact": exact(2, fixture.Object{"stride": 2}),
+		"range": {"range": fixture.Object{"start": 2, "end": 10}},
+	} {
+		f := wavesData(t, args)
+		for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+			for b, err := range l.Run(t.Context(), &loaders.RunOptions{Places: true}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, window := range b.Tensor("pos").Value().([][]int64) {
+					file, record := 0, (window[0]-1)/3 // of 7 and 4 records
+					if record >= 7 {
+						file, record = 1, record-7
+					}
+					if p := b.Places()[i]; p.File != f.Path(fmt.Sprint(file, ".tfrecords")) || p.Record != record {
+						t.Fatalf("%s, %s: the window of %v is at %v, want record %d of file %d", name, engine, window, p, record, file)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Where nobody knows the places, a run that is asked for them ends before the first batch.
+// Other runs tell none.
+func TestPlacesNotKnown(t *testing.T) {
+	testruntime.Need(t)
+	sloppy := maps.Clone(shuffledArgs)
+	sloppy["sloppy_interleave"], sloppy["num_parallel_reads"] = true, 2
+	for key, args := range map[string]fixture.Object{
+		"args.shuffle_mode": shuffledArgs, "args.sloppy_interleave": sloppy,
+	} {
+		l := openSequence(t, orderData(t, args))
+		for b, err := range l.Run(t.Context(), &loaders.RunOptions{Places: true}) {
+			var e *millrace.Error
+			if !errors.As(err, &e) || e.Class != millrace.ErrConfig || e.Key != key || !strings.Contains(e.Msg, "places of rows are not known") {
+				t.Errorf("%s: got %v, %v", key, b, err)
+			}
+		}
+	}
+	for b, err := range openSequence(t, orderData(t, nil)).Batches(t.Context()) {
+		if err != nil || b.Places() != nil {
+			t.Errorf("nobody asked for places: %v, %v", b, err)
+		}
+	}
+}

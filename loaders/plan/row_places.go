@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"slices"
+
+	"millrace"
+	"millrace/loaders/spec"
+)
+
+// CheckPlaces returns an error if nobody can say which record each row of a run is. It is
+// of class millrace.ErrConfig, and names the key of the config and what to do.
+func (p *Plan) CheckPlaces() error {
+	key, why := p.hidesPlaces()
+	if why == "" {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrConfig, "the places of rows are not known: %s", why)
+	e.Loader, e.Key = p.Path, "args."+key
+	return e
+}
+
+// hidesPlaces returns why the places of rows are not known, and the key of the config that
+// is to be changed. why is "" where they are known.
+func (p *Plan) hidesPlaces() (key, why string) {
+	switch {
+	case p.HasRemoteFiles():
+		return "dataset", "the records of remote files are not counted; copy the files to a disk of this machine"
+	case p.Chunks != nil:
+		return "with_seq_tag", `rows are chunks of records; "with_seq_tag": true and "with_chunk_start": true give each row's place as tensors`
+	case p.Bucket != nil:
+		return "bucket_by_length", "buckets change the order by the lengths of the records; leave the key out, or read a feature that names the record"
+	case p.Sloppy:
+		return "sloppy_interleave", "the order depends on the speed of the files; set it to false"
+	case p.Shuffle != nil:
+		return "shuffle_mode", `buffers shuffle the records; use "shuffle_mode": "exact" or "block"`
+	case p.Window != nil:
+		return p.hidesWindows()
+	}
+	return "", ""
+}
+
+// hidesWindows is hidesPlaces of a plan that cuts windows.
+func (p *Plan) hidesWindows() (key, why string) {
+	isList := func(f *spec.Feature) bool { return f.VarLen }
+	switch {
+	case p.Window.Min != p.Window.Max:
+		return "min_window", "windows have sizes that are drawn at random; set min_window to max_window"
+	case p.BadRecords != nil:
+		return "bad_records", "windows go on behind a bad record that is left out; leave the key out"
+	case p.Window.Unit == spec.Positions && slices.ContainsFunc(p.Features, isList):
+		return "primary_features", "where windows begin depends on the lengths of the records; read a feature that names the record"
+	}
+	return "", ""
+}
+
+// RowOrder returns the order of the rows of a plan that [Plan.CheckPlaces] accepts, in
+// which bad records that are left out count as well.
+func (p *Plan) RowOrder(scan *Scan) *Order {
+	if p.Records == nil {
+		p = p.InFileOrder()
+	}
+	return p.NewOrder(scan)
+}
+
+// RecordAt returns the file and the ordinal in it of the record at a position, or of the
+// first record of the window there.
+func (o *Order) RecordAt(position int64) (file int, record int64) {
+	if o.plan.Window == nil {
+		return o.At(position)
+	}
+	file, at := o.WindowAt(position)
+	return file, at.Record
+}

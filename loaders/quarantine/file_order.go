@@ -1,0 +1,45 @@
+package quarantine
+
+import "sort"
+
+// FileOrder tells the positions of rows where the good records of all files come in the
+// order of the files, epoch after epoch. Its methods must not be called concurrently.
+type FileOrder struct {
+	list   *List
+	before []int64 // records in the files before each file, and in all
+	left   []int64 // positions in an epoch of the records that were left out, ascending
+	listed int     // records of the list that left is made of
+}
+
+// InFileOrder returns the positions of the rows that the records of a list are missing
+// from. before has the records in the files before each file, and in all.
+func (l *List) InFileOrder(before []int64) *FileOrder {
+	return &FileOrder{list: l, before: before}
+}
+
+// Position returns the position of the record of a row. Both count from 0 through all
+// epochs; positions count records that were left out as well. The run must have read that
+// record, so that the list has all bad ones before it.
+func (f *FileOrder) Position(row int64) int64 {
+	f.update()
+	records := f.before[len(f.before)-1]
+	good := max(records-int64(len(f.left)), 1)
+	epoch, at := row/good, row%good
+	// left[i] - i good records are before the one at left[i].
+	n := sort.Search(len(f.left), func(i int) bool { return f.left[i]-int64(i) > at })
+	return epoch*records + at + int64(n)
+}
+
+// update adds what was left out since the last call.
+func (f *FileOrder) update() {
+	if f.list.Len() == f.listed {
+		return
+	}
+	places := f.list.Places()
+	f.left, f.listed = f.left[:0], len(places)
+	for _, p := range places {
+		if at := f.before[p.File] + p.Ordinal; at < f.before[p.File+1] { // else nobody counted it
+			f.left = append(f.left, at)
+		}
+	}
+}
