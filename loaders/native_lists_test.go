@@ -106,7 +106,7 @@ func randomLists(t *testing.T, seed uint64, form listForm) *fixture.Dataset {
 	if len(lists) > 0 {
 		drawLists(r, args, lists)
 	}
-	if !form.sequence && len(lists) > 0 && args["padding"] == true && r.IntN(4) == 0 {
+	if len(lists) > 0 && args["padding"] == true && r.IntN(4) == 0 {
 		args["bucket_by_length"] = fixture.Object{"tensor": lists[r.IntN(len(lists))], "boundaries": []int{1, 3}}
 	}
 	if r.IntN(3) == 0 {

@@ -48,6 +48,21 @@ class BatchForm {
     return std::make_unique<SequenceBatcher>(batch_, *sequence_);
   }
 
+  // IsList reports whether a feature is a list.
+  bool IsList(int64_t feature) const {
+    return feature >= 0 &&
+           static_cast<size_t>(feature) < batch_.features().size() &&
+           batch_.features()[feature].is_list;
+  }
+
+  // NewDecoderOf returns what decodes one of the lists alone, whose values it
+  // may leave where they are.
+  std::unique_ptr<RowDecoder> NewDecoderOf(int64_t list) const {
+    auto decoder = sequence_->NewDecoder({batch_.features()[list]});
+    decoder->LeaveInPlace();
+    return decoder;
+  }
+
   // AddNode adds the node of a dataset to the builder of a graph; `inputs` and
   // `attrs` are those that the dataset has beside the form's. `captures` are a
   // last list of inputs, of a dataset without sequences.

@@ -29,7 +29,16 @@ class Batcher {
 
   // Add adds a record as the batch's row `row`. A fault names the feature, not
   // the record.
-  virtual bool Add(std::string_view record, int64_t row, Fault* fault) = 0;
+  bool Add(std::string_view record, int64_t row, Fault* fault) {
+    return Decode(record, row, fault) && WithinPadding(fault);
+  }
+
+  // Decode is Add of a record that may be longer than it is padded to.
+  virtual bool Decode(std::string_view record, int64_t row, Fault* fault) = 0;
+
+  // WithinPadding reports whether the record that was just decoded is no longer
+  // than it is padded to.
+  virtual bool WithinPadding(Fault*) const { return true; }
 
   // Finish returns the components of a batch of the records that were added.
   virtual absl::Status Finish(tensorflow::Allocator* allocator, int64_t rows,
@@ -47,7 +56,7 @@ class ExampleBatcher : public Batcher {
     return spec_.Allocate(allocator, rows, &batch_, &destinations_);
   }
 
-  bool Add(std::string_view record, int64_t row, Fault* fault) override {
+  bool Decode(std::string_view record, int64_t row, Fault* fault) override {
     return decoder_.Decode(record, destinations_.data(), row, fault);
   }
 

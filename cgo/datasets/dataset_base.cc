@@ -55,6 +55,16 @@ absl::Status CheckRange(const char* input, int64_t value, int64_t least,
       absl::StrCat(input, " is ", value, ", want ", least, " to ", most));
 }
 
+absl::Status CheckRecords(const data::DatasetBase* input) {
+  const DataTypeVector& types = input->output_dtypes();
+  if (types.size() == 1 && types[0] == DT_STRING &&
+      input->output_shapes()[0].IsCompatibleWith(PartialTensorShape({}))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "the input must be a dataset of one scalar string");
+}
+
 absl::Status CheckCancelled(data::IteratorContext* ctx) {
   if (ctx->cancellation_manager() != nullptr &&
       ctx->cancellation_manager()->IsCancelled()) {

@@ -72,6 +72,9 @@ absl::Status ReadFormat(tensorflow::OpKernelConstruction* ctx, Format* format);
 absl::Status CheckRange(const char* input, int64_t value, int64_t least,
                         int64_t most);
 
+// CheckRecords fails if a dataset does not yield records, scalar strings.
+absl::Status CheckRecords(const tensorflow::data::DatasetBase* input);
+
 // CheckCancelled fails if nobody waits for the iterator any more.
 absl::Status CheckCancelled(tensorflow::data::IteratorContext* ctx);
 

@@ -236,6 +236,36 @@ fills: What to pad each padded component with.
 )doc",
                       kPlacedDoc, kSequenceDoc));
 
+REGISTER_OP("MillraceBucketBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("boundaries: int64")
+    .Input("bucket_sizes: int64")
+    .Input("drop_remainder: bool")
+    .Input("held_positions: int64")
+    .Input("next_position: int64")
+    .Input("placed_files: string")
+    .Input("fills: Tfills")
+    .Output("handle: variant") SEQUENCE_ATTRS PLACED_ATTRS OUTPUT_ATTRS
+    .Attr("length_of: int")
+    .Attr("positions: bool = false")
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the serialized records with lists of a dataset of strings.
+
+The records of a batch are of similar length.
+
+boundaries: The greatest length of each bucket but the last, ascending.
+bucket_sizes: Rows of the batches of each bucket.
+drop_remainder: Whether the rest of each bucket is left out at the end.
+held_positions: Where the first records of the dataset are in its order.
+next_position: Where the record behind these is; the others follow it.
+fills: What to pad each padded component with.
+length_of: The list whose length counts.
+positions: Whether a last component of a batch has the positions of its records.
+
+)doc",
+                      kPlacedDoc, kSequenceDoc));
+
 REGISTER_OP("MillraceDecodeExamples")
     .Input("serialized: string")
     .Input("placed_files: string")

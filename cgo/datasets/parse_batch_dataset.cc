@@ -181,13 +181,7 @@ class ParseBatchDatasetOp : public data::UnaryDatasetOpKernel {
                                                   &args.drop_remainder));
     OP_REQUIRES_OK(ctx, CheckRange(kBatchSize, args.batch_size, 1, INT64_MAX));
     OP_REQUIRES_OK(ctx, ReadOrigin(ctx, placed_, &args.origin));
-    const DataTypeVector& types = input->output_dtypes();
-    const std::vector<PartialTensorShape>& shapes = input->output_shapes();
-    OP_REQUIRES(ctx,
-                types.size() == 1 && types[0] == DT_STRING &&
-                    shapes[0].IsCompatibleWith(PartialTensorShape({})),
-                absl::InvalidArgumentError(
-                    "the input must be a dataset of one scalar string"));
+    OP_REQUIRES_OK(ctx, CheckRecords(input));
     BatchForm form;
     OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
     *output =

@@ -54,6 +54,13 @@ absl::Status SequenceSpec::Read(OpKernelConstruction* ctx,
   TF_RETURN_IF_ERROR(ctx->GetAttr(kFillTypes, &fill_types_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputTypes, &types_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &shapes_));
+  if (ctx->HasAttr(kPositions)) {
+    // The op itself adds a last component.
+    bool positions = false;
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kPositions, &positions));
+    if (positions && !types_.empty()) types_.pop_back();
+    if (positions && !shapes_.empty()) shapes_.pop_back();
+  }
   const size_t n = parts_.size();
   if (of_.size() != n || sizes_.size() != n || types_.size() != n ||
       shapes_.size() != n) {
@@ -88,9 +95,9 @@ absl::Status SequenceSpec::CheckLists(const BatchSpec& batch) const {
 }
 
 std::unique_ptr<RowDecoder> SequenceSpec::NewDecoder(
-    const BatchSpec& batch) const {
-  if (examples_) return std::make_unique<ExampleDecoder>(batch.features());
-  return std::make_unique<SequenceDecoder>(batch.features());
+    std::vector<FeatureSpec> features) const {
+  if (examples_) return std::make_unique<ExampleDecoder>(std::move(features));
+  return std::make_unique<SequenceDecoder>(std::move(features));
 }
 
 absl::Status SequenceSpec::Add(const BatchSpec& batch, size_t i) {
@@ -178,8 +185,12 @@ absl::Status SequenceBatcher::Begin(Allocator* allocator, int64_t rows) {
   return batch_.Allocate(allocator, rows, &fixed_, &destinations_);
 }
 
-bool SequenceBatcher::Add(std::string_view record, int64_t row, Fault* fault) {
-  if (!decoder_->Decode(record, destinations_.data(), row, fault)) return false;
+bool SequenceBatcher::Decode(std::string_view record, int64_t row,
+                             Fault* fault) {
+  return decoder_->Decode(record, destinations_.data(), row, fault);
+}
+
+bool SequenceBatcher::WithinPadding(Fault* fault) const {
   for (size_t i = 0; i < fixed_.size(); ++i) {
     const int64_t limit = spec_.limit(i);
     if (limit < 0) continue;

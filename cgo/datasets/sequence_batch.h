@@ -26,6 +26,7 @@ constexpr char kSizes[] = "sizes";
 constexpr char kFills[] = "fills";
 constexpr char kFillTypes[] = "Tfills";
 constexpr char kRecordTypes[] = "record_types";
+constexpr char kPositions[] = "positions";
 
 // Part is what a component of a batch has of a feature.
 enum class Part {
@@ -62,8 +63,9 @@ class SequenceSpec {
     return shapes_;
   }
 
-  // NewDecoder returns what decodes the records.
-  std::unique_ptr<RowDecoder> NewDecoder(const BatchSpec& batch) const;
+  // NewDecoder returns what decodes some features of the records.
+  std::unique_ptr<RowDecoder> NewDecoder(
+      std::vector<FeatureSpec> features) const;
 
   // limit returns how many elements of a list there may be, -1 if any number.
   int64_t limit(size_t feature) const { return limits_[feature]; }
@@ -92,10 +94,13 @@ class SequenceSpec {
 class SequenceBatcher : public Batcher {
  public:
   SequenceBatcher(const BatchSpec& batch, const SequenceSpec& spec)
-      : batch_(batch), spec_(spec), decoder_(spec.NewDecoder(batch)) {}
+      : batch_(batch),
+        spec_(spec),
+        decoder_(spec.NewDecoder(batch.features())) {}
 
   absl::Status Begin(tensorflow::Allocator* allocator, int64_t rows) override;
-  bool Add(std::string_view record, int64_t row, Fault* fault) override;
+  bool Decode(std::string_view record, int64_t row, Fault* fault) override;
+  bool WithinPadding(Fault* fault) const override;
   absl::Status Finish(tensorflow::Allocator* allocator, int64_t rows,
                       std::vector<tensorflow::Tensor>* out) override;
 

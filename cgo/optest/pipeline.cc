@@ -118,6 +118,9 @@ void SetAttrs(TF_OperationDescription* node, const Attrs& attrs) {
   for (const auto& [name, v] : attrs.flag) {
     TF_SetAttrBool(node, name.c_str(), v ? 1 : 0);
   }
+  for (const auto& [name, v] : attrs.integer) {
+    TF_SetAttrInt(node, name.c_str(), v);
+  }
   for (const auto& [name, v] : attrs.text) {
     TF_SetAttrString(node, name.c_str(), v.data(), v.size());
   }

@@ -42,6 +42,7 @@ struct Attrs {
   std::map<std::string, std::vector<TF_DataType>> types;
   std::map<std::string, std::vector<std::vector<int64_t>>> shapes;
   std::map<std::string, bool> flag;
+  std::map<std::string, int64_t> integer;
   std::map<std::string, std::string> text;
 };
 

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "bc1578cabdcd680c"
+const digest = "7f66abc66122d4f3"

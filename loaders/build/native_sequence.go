@@ -20,6 +20,8 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 	}
 	var d *dataset.Dataset
 	switch {
+	case b.plan.Bucket != nil:
+		d = native.BucketSequences(b.records(), q, b.nativeBuckets())
 	case b.plan.Records != nil && b.plan.ReadsNatively():
 		d = native.OrderedSequences(b.scope, b.nativeOrder(), q, b.orderedOptions())
 	case b.plan.JoinFiles().Applied:
@@ -32,6 +34,16 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 		return d
 	}
 	return d.Map("assemble", b.assembleNative, b.mapOptions())
+}
+
+// nativeBuckets returns how the native operation puts records into buckets.
+func (b *builder) nativeBuckets() *native.BucketOptions {
+	bucket := b.plan.Bucket
+	return &native.BucketOptions{
+		Of:         slices.Index(b.plan.SortedFeatures(), b.plan.FeatureOf(bucket.Tensor)),
+		Boundaries: bucket.Boundaries, Sizes: bucket.Sizes, Drop: b.dropRemainder(),
+		DecodeOptions: b.placedFiles(b.scope),
+	}
 }
 
 // nativeSequence asks the native operations for components of records with

@@ -16,8 +16,10 @@ func (p *Plan) Native() Rewrite {
 	switch {
 	case !p.OwnOperations():
 		r.Why = "the library of dataset operations is not built for this runtime (millrace runtime native)"
-	case p.Bucket != nil:
-		r.Why = "examples are put into buckets one by one"
+	case p.Bucket != nil && p.Window != nil:
+		r.Why = "windows are put into buckets one by one"
+	case p.Bucket != nil && !p.NativeTensors():
+		r.Why = "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"
 	case p.CutsFiles():
 		r.Applied, r.Why = true, "files are read, checked, decoded, cut, padded and batched by one operation"
 	case p.Chunks != nil:
@@ -58,6 +60,9 @@ func (p *Plan) RefuseRemote() error {
 
 // nativeWork says what one of our operations does for batches of records.
 func (p *Plan) nativeWork() string {
+	if p.Bucket != nil {
+		return "records are decoded, put into buckets and padded to batches by one operation"
+	}
 	padded := p.HasLists() && p.Padding != nil && p.NativeTensors()
 	switch all := p.JoinFiles().Applied || p.Records != nil; {
 	case all && padded:

@@ -62,13 +62,17 @@ func TestState(t *testing.T) {
 		if kind == "lists" {
 			return s, native.Sequences(s, s.Const(lists), s.Const([]int64{5, 0, 6}), paddedLists(s), o).Iterator("it")
 		}
+		if kind == "buckets" {
+			d := dataset.TFRecords(s, s.Const(lists), nil).Repeat(2)
+			return s, native.BucketSequences(d, paddedLists(s), &native.BucketOptions{Of: 4, Boundaries: []int64{1, 2}, Sizes: []int64{4, 4, 5}}).Iterator("it")
+		}
 		d := native.Examples(s, s.Const(names), s.Const([]int64{5, 0, 6}), wideFeatures(), o)
 		if kind == "prefetched" {
 			d = d.Prefetch(2)
 		}
 		return s, d.Iterator("it")
 	}
-	for _, kind := range []string{"files", "gzip", "prefetched", "parsed", "lists"} {
+	for _, kind := range []string{"files", "gzip", "prefetched", "parsed", "lists", "buckets"} {
 		t.Run(kind, func(t *testing.T) {
 			var states [][]byte
 			want := drain(t, build, kind, nil, &states)
