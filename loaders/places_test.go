@@ -77,18 +77,21 @@ func checkPlaces(t *testing.T, f *fixture.Dataset) {
 func TestPlaces(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
-		"in order":    {"epochs": 2},
-		"joined":      {"target_batch_size": 2, "num_prefetch": 30, "drop_remainder": true},
-		"compression": {"epochs": 2},
-		"shard":       {"epochs": 2, "shard": fixture.Object{"count": 3, "index": 1}},
-		"range":       {"range": fixture.Object{"start": 5, "end": 30}},
-		"exact":       exact(2, nil),
-		"part":        exact(2, fixture.Object{"shard": fixture.Object{"count": 2, "index": 1}, "range": fixture.Object{"start": 3}}),
-		"block":       exact(2, fixture.Object{"shuffle_mode": "block", "num_shuffle_buffer_elements": 20}),
+		"in order":           {"epochs": 2},
+		"joined":             {"target_batch_size": 2, "num_prefetch": 30, "drop_remainder": true},
+		"compression":        {"epochs": 2},
+		"shard":              {"epochs": 2, "shard": fixture.Object{"count": 3, "index": 1}},
+		"range":              {"range": fixture.Object{"start": 5, "end": 30}},
+		"exact":              exact(2, nil),
+		"part":               exact(2, fixture.Object{"shard": fixture.Object{"count": 2, "index": 1}, "range": fixture.Object{"start": 3}}),
+		"buffers":            buffers(nil),
+		"threads":            buffers(fixture.Object{"num_parallel_reads": 4, "num_parallel_parses": 3, "num_prefetch": 5, "drop_remainder": true}),
+		"compressed buffers": buffers(nil),
+		"block":              exact(2, fixture.Object{"shuffle_mode": "block", "num_shuffle_buffer_elements": 20}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := orderData(t, args)
-			if name == "compression" {
+			if strings.HasPrefix(name, "compress") {
 				f.Manifest["compression"] = "gzip"
 				for i, id := 0, int64(0); i < len(orderSizes); i++ {
 					f.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(id, id+orderSizes[i])...)
@@ -122,6 +125,14 @@ func TestPlacesWithoutBadRecords(t *testing.T) {
 			checkPlaces(t, f)
 		})
 	}
+}
+
+// buffers returns arguments for shuffling two epochs in buffers.
+func buffers(more fixture.Object) fixture.Object {
+	args := maps.Clone(shuffledArgs)
+	args["epochs"] = 2
+	maps.Copy(args, more)
+	return args
 }
 
 // orderFirst returns the id of the first record of a file of orderData.
@@ -162,7 +173,7 @@ func TestPlacesOfWindows(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
 		"apart": {"epochs": 2}, "gaps": {"stride": 6}, "padded, overlapping": {"tail": "pad", "stride": 3}, "exact": exact(2, fixture.Object{"stride": 2}),
-		"range": {"range": fixture.Object{"start": 2, "end": 10}},
+		"range": {"range": fixture.Object{"start": 2, "end": 10}}, "buffers": buffers(fixture.Object{"stride": 3}),
 	} {
 		f := wavesData(t, args)
 		for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
@@ -191,7 +202,7 @@ func TestPlacesNotKnown(t *testing.T) {
 	sloppy := maps.Clone(shuffledArgs)
 	sloppy["sloppy_interleave"], sloppy["num_parallel_reads"] = true, 2
 	for key, args := range map[string]fixture.Object{
-		"args.shuffle_mode": shuffledArgs, "args.sloppy_interleave": sloppy,
+		"args.bad_records": buffers(fixture.Object{"bad_records": fixture.Object{"skip": 1}}), "args.sloppy_interleave": sloppy,
 	} {
 		l := openSequence(t, orderData(t, args))
 		for b, err := range l.Run(t.Context(), &loaders.RunOptions{Places: true}) {

@@ -6,6 +6,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/loaders/build/feed"
+	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
 
@@ -61,6 +62,34 @@ func (b *builder) shuffledNumbers(s *graph.Scope, epoch, behind tfbridge.Output)
 		return dataset.RangeOutput(s, args[0], args[1])
 	}, o)
 	return b.shuffle(d, b.plan.Shuffle.Elements, streamRecords, epoch).SkipOutput(behind)
+}
+
+// Numbers are the numbers of the examples of a plan that shuffles them in buffers, in the
+// order in which the plan's own dataset yields the examples, through all epochs. They count
+// the examples of all files in the order of these.
+type Numbers struct {
+	Init *tfbridge.Operation
+	Skip tfbridge.Output // int64 scalar, fed to Init: numbers left out at the start
+	Next tfbridge.Output // int64 vector: the next numbers
+}
+
+// numbersAtOnce is how many numbers come in one run of a session.
+const numbersAtOnce = 1024
+
+// NewNumbers adds the numbers of a plan's examples to a graph. The plan must be one that
+// [plan.Plan.CheckPlaces] accepts.
+func NewNumbers(g *tfbridge.Graph, p *plan.Plan, scan *plan.Scan) (*Numbers, error) {
+	b := &builder{plan: p, scan: scan, scope: graph.NewScopeWithGraph(g)}
+	b.skip = b.scope.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
+	whole := func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
+		return b.shuffledNumbers(s, epoch, s.Const(int64(0)))
+	}
+	d := b.epochsFrom(whole, b.shuffledNumbers).Batch(numbersAtOnce, false)
+	it := d.WithOptions(&dataset.Options{NoAutotune: true, NoOptimization: true}).Finalize().Iterator("numbers")
+	if err := b.scope.Err(); err != nil {
+		return nil, b.fail(err)
+	}
+	return &Numbers{Init: it.Init, Skip: b.skip, Next: it.Next[0]}, nil
 }
 
 // resumedRecords is [builder.shuffledPass] behind so many records.

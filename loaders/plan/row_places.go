@@ -31,8 +31,8 @@ func (p *Plan) hidesPlaces() (key, why string) {
 		return "bucket_by_length", "buckets change the order by the lengths of the records; leave the key out, or read a feature that names the record"
 	case p.Sloppy:
 		return "sloppy_interleave", "the order depends on the speed of the files; set it to false"
-	case p.Shuffle != nil:
-		return "shuffle_mode", `buffers shuffle the records; use "shuffle_mode": "exact" or "block"`
+	case p.Shuffle != nil && p.BadRecords != nil:
+		return "bad_records", `what the buffers mix depends on the records that are left out; use "shuffle_mode": "exact" or "block"`
 	case p.Window != nil:
 		return p.hidesWindows()
 	}

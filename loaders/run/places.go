@@ -29,33 +29,49 @@ import (
 //	place       a0  a1  a2  b0  b1        files in order; shuffled, any others
 //
 // All bad records before a row are known when the row is there, and those behind it do
-// not matter.
+// not matter. Where tf.data shuffles in buffers, a second dataset shuffles the numbers of
+// the examples in the same way, and yields the number of each row: see [build.Numbers].
 
 // places tells which records the rows of a pass are.
 type places struct {
-	files   []spec.DataFile
-	order   *plan.Order
-	begin   int64                 // position at which the rows begin to count
-	passed  *quarantine.Positions // that were left out since
-	inFiles *quarantine.FileOrder // where bad records are left out of files that are read in order; else nil
+	files []spec.DataFile
+	order *plan.Order
+	rows  rowPositions
 }
 
-// newPlaces returns the places of the rows of a pass that began at a position.
-func newPlaces(pl *Pipeline, begin int64) *places {
-	l := &places{files: pl.Plan.Files, order: pl.Plan.RowOrder(pl.Scan), begin: begin, passed: pl.Passed}
-	if pl.Quarantine != nil && !pl.Plan.Seeks() {
-		l.inFiles = pl.Quarantine.InFileOrder(l.order.Before())
+// rowPositions tells where rows are in the order. It is asked for one row after the other,
+// each of which the run has delivered.
+type rowPositions interface {
+	of(row int64) (position int64, err error)
+	close()
+}
+
+// newPlaces returns the places of the rows of a pass that began at a position, and whose
+// next row is the given one.
+func newPlaces(pl *Pipeline, begin, row int64) (*places, error) {
+	l := &places{files: pl.Plan.Files, order: pl.Plan.RowOrder(pl.Scan)}
+	switch {
+	case pl.Plan.Shuffle != nil:
+		shuffled, err := newShuffledRows(pl, row)
+		if err != nil {
+			return nil, err
+		}
+		l.rows = shuffled
+	case pl.Quarantine != nil && !pl.Plan.Seeks():
+		l.rows = rowsOfFiles{pl.Quarantine.InFileOrder(l.order.Before())}
+	default:
+		l.rows = &rowsInOrder{passed: pl.Passed, begin: begin, last: -1}
 	}
-	return l
+	return l, nil
 }
 
-// of returns the places of rows. The run has delivered them.
+// of returns the places of rows.
 func (l *places) of(first, rows int64) ([]steps.RecordPlace, error) {
 	list := make([]steps.RecordPlace, rows)
-	position := l.position(first)
 	for i := range list {
-		if i > 0 {
-			position = l.next(first+int64(i), position)
+		position, err := l.rows.of(first + int64(i))
+		if err != nil {
+			return nil, err
 		}
 		file, record := l.order.RecordAt(position)
 		list[i] = steps.RecordPlace{File: l.files[file].Path, Record: record}
@@ -63,18 +79,36 @@ func (l *places) of(first, rows int64) ([]steps.RecordPlace, error) {
 	return list, nil
 }
 
-// position returns the position of a row.
-func (l *places) position(row int64) int64 {
-	if l.inFiles != nil {
-		return l.inFiles.Position(row)
+// close frees what tells the positions. l may be nil.
+func (l *places) close() {
+	if l != nil {
+		l.rows.close()
 	}
-	return l.passed.Behind(l.begin, row-l.begin)
 }
 
-// next returns the position of a row, given that of the row before it.
-func (l *places) next(row, before int64) int64 {
-	if l.inFiles != nil {
-		return l.inFiles.Position(row)
-	}
-	return l.passed.From(before + 1)
+// rowsInOrder are rows whose positions follow each other, but for records that are left out.
+type rowsInOrder struct {
+	passed *quarantine.Positions
+	begin  int64 // position at which the rows begin to count
+
+	last, at int64 // the last row, and its position; -1: none
 }
+
+func (r *rowsInOrder) of(row int64) (int64, error) {
+	if r.last >= 0 && row == r.last+1 {
+		r.at = r.passed.From(r.at + 1)
+	} else {
+		r.at = r.passed.Behind(r.begin, row-r.begin)
+	}
+	r.last = row
+	return r.at, nil
+}
+
+func (r *rowsInOrder) close() {}
+
+// rowsOfFiles are the good records of files that are read in order.
+type rowsOfFiles struct{ *quarantine.FileOrder }
+
+func (r rowsOfFiles) of(row int64) (int64, error) { return r.Position(row), nil }
+
+func (r rowsOfFiles) close() {}

@@ -76,7 +76,7 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 		err = p.start(p.groupSize(0), 0)
 	}
 	if err == nil && o.Places {
-		p.places = newPlaces(pl, p.begin)
+		p.places, err = newPlaces(pl, p.begin, p.rows)
 	}
 	if err == nil && o.PrepareSave {
 		err = p.prepareSave(ctx)
