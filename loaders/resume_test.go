@@ -93,6 +93,7 @@ func TestShuffledWindowsAreResumed(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
 		"apart": nil, "gaps": {"stride": 6}, "padded, overlapping": {"tail": "pad", "stride": 3},
+		"sliced": {"processing_steps": []fixture.Object{{"tensor": "pos", "type": "slice", "args": fixture.Object{"slice": "[1:]"}}}},
 	} {
 		f := wavesData(t, args)
 		maps.Copy(f.Args, fixture.Object{

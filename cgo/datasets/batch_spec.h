@@ -28,6 +28,7 @@ constexpr char kOutputShapes[] = "output_shapes";
 constexpr char kLists[] = "lists";
 constexpr char kOptional[] = "optional";
 constexpr char kRecordShapes[] = "record_shapes";
+constexpr char kRecordTypes[] = "record_types";
 
 // BatchSpec is the attributes: which features to decode, and to what.
 class BatchSpec {

@@ -394,9 +394,12 @@ REGISTER_OP("MillraceWindowsDataset")
     .Input("buffer_bytes: int64")
     .Input("threads: int64")
     .Output("handle: variant") FEATURE_ATTRS
+    .Attr("record_types: list(type) >= 1")
     .Attr("record_shapes: list(shape) >= 1")
     .Attr("keep_tail: bool")
-    .Attr("whole_records: bool") FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .Attr("pad_tail: bool = false")
+    .Attr("whole_records: bool")
+    .Attr("joined: bool = false") FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(R"doc(
 Yields windows of the sequences in files of Examples.
@@ -411,11 +414,15 @@ window: Smallest and largest size and the stride, 0 for windows one behind the
 seed: Of the sizes, which are drawn by window, epoch and file.
 first: The numbers of the first epoch and file in those draws.
 epochs: Passes over all files, -1 for no end.
-batch_size: Windows in a batch, which have one size; 0 for single windows.
+batch_size: Windows in a batch, which have one size unless they are joined; 0 for
+  single windows.
 threads: Read the records of one element, the caller's among them.
 record_shapes: The shapes of records, with one more axis in front.
 keep_tail: Whether a last window may be shorter, but not than the smallest.
+pad_tail: Whether a last window of at least one position is filled up with 0.
 whole_records: Whether sizes count records and not positions.
+joined: Whether the windows of a batch lie end to end. A last component is where
+  each one begins and the last one ends, as sizes count.
 )doc");
 
 // How rows are cut from columns, and what is made of batches of them.

@@ -25,7 +25,6 @@ constexpr char kOf[] = "of";
 constexpr char kSizes[] = "sizes";
 constexpr char kFills[] = "fills";
 constexpr char kFillTypes[] = "Tfills";
-constexpr char kRecordTypes[] = "record_types";
 constexpr char kPositions[] = "positions";
 
 // Part is what a component of a batch has of a feature.

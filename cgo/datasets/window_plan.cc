@@ -50,17 +50,19 @@ bool NextWindow(const WindowRules& rules, WindowPosition* at, Window* window) {
       *at = WindowPosition{at->epoch + 1};
       continue;
     }
-    const int64_t size = rules.sizes[at->file];
-    const int64_t left = size - at->begin;
-    const int64_t drawn = left < rules.min ? 0 : DrawnSize(rules, *at);
-    const bool tail = drawn > left && rules.keep_tail;
+    const int64_t positions = rules.sizes[at->file];
+    const int64_t left = positions - at->begin;
+    const int64_t drawn = left < Least(rules) ? 0 : DrawnSize(rules, *at);
+    const bool tail = drawn > left && (rules.keep_tail || rules.pad_tail);
     if (drawn == 0 || (drawn > left && !tail)) {
       *at = WindowPosition{at->epoch, at->file + 1};
       continue;
     }
-    *window = {at->epoch, at->file, at->begin, std::min(drawn, left)};
+    const int64_t there = std::min(drawn, left);
+    const int64_t size = rules.pad_tail ? drawn : there;
+    *window = {at->epoch, at->file, at->begin, size, size - there};
     const int64_t step = rules.stride > 0 ? rules.stride : drawn;
-    at->begin = tail || step >= left ? size : at->begin + step;
+    at->begin = tail || step >= left ? positions : at->begin + step;
     ++at->ordinal;
     return true;
   }
@@ -69,7 +71,7 @@ bool NextWindow(const WindowRules& rules, WindowPosition* at, Window* window) {
 
 bool HasWindows(const WindowRules& rules) {
   return std::any_of(rules.sizes.begin(), rules.sizes.end(),
-                     [&](int64_t size) { return size >= rules.min; });
+                     [&](int64_t size) { return size >= Least(rules); });
 }
 
 }  // namespace millrace

@@ -13,6 +13,7 @@ struct WindowRules {
   int64_t max = 1;
   int64_t stride = 0;      // 0: each begins where the last ends
   bool keep_tail = false;  // a shorter last window of at least min
+  bool pad_tail = false;   // one of at least 1, which is filled up
   uint64_t seed = 0;
   int64_t epochs = 1;  // -1: no end
   // Numbers of the first epoch and file in the draws.
@@ -35,6 +36,7 @@ struct Window {
   int64_t file;
   int64_t begin;
   int64_t size;
+  int64_t padding;  // of size, what the end of the file lacks
 };
 
 // DrawnSize returns the size of a window: a number of the counter-based
@@ -45,6 +47,11 @@ int64_t DrawnSize(const WindowRules& rules, const WindowPosition& at);
 // NextWindow finds the next window and moves the position behind it. It returns
 // false at the end of all epochs.
 bool NextWindow(const WindowRules& rules, WindowPosition* at, Window* window);
+
+// Least returns how many positions a file must have to give a window.
+inline int64_t Least(const WindowRules& rules) {
+  return rules.pad_tail ? 1 : rules.min;
+}
 
 // HasWindows reports whether any file is long enough for one.
 bool HasWindows(const WindowRules& rules);

@@ -57,6 +57,28 @@ TEST(NextWindow, OverlapOrLeaveGapsByTheStride) {
   EXPECT_EQ(All(rules), (std::vector<Range>{{0, 0, 0, 3}}));
 }
 
+TEST(NextWindow, PadATail) {
+  WindowRules rules = Fixed(3, {7, 0, 1});
+  rules.pad_tail = true;
+  EXPECT_EQ(All(rules),
+            (std::vector<Range>{
+                {0, 0, 0, 3}, {0, 0, 3, 3}, {0, 0, 6, 3}, {0, 2, 0, 3}}));
+  WindowPosition at;
+  std::vector<int64_t> padding;
+  for (Window w; NextWindow(rules, &at, &w);) padding.push_back(w.padding);
+  EXPECT_EQ(padding, (std::vector<int64_t>{0, 0, 2, 2}));
+  rules.sizes = {0};
+  EXPECT_FALSE(HasWindows(rules));
+}
+
+TEST(NextWindow, PadOverlappingWindowsOnce) {
+  WindowRules rules = Fixed(4, {5});
+  rules.pad_tail = true;
+  rules.stride = 1;
+  EXPECT_EQ(All(rules),
+            (std::vector<Range>{{0, 0, 0, 4}, {0, 0, 1, 4}, {0, 0, 2, 4}}));
+}
+
 TEST(NextWindow, KeepATailOfAtLeastMin) {
   WindowRules rules;
   rules.min = 2;

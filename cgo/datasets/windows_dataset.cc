@@ -1,6 +1,11 @@
 // MillraceWindowsDataset cuts windows of the sequences in files of Examples.
+// Windows of one size are stacked to batches. Of windows of several sizes a
+// batch is joined: they lie end to end, and a last component tells where each
+// begins.
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +31,9 @@ constexpr char kSeed[] = "seed";
 constexpr char kFirst[] = "first";
 constexpr char kThreads[] = "threads";
 constexpr char kKeepTail[] = "keep_tail";
+constexpr char kPadTail[] = "pad_tail";
 constexpr char kWholeRecords[] = "whole_records";
+constexpr char kJoined[] = "joined";
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kCancelEvery = 8 << 20;  // bytes
@@ -46,16 +53,20 @@ struct Attrs {
   BatchSpec spec;
   std::vector<PartialTensorShape> output_shapes;
   bool keep_tail;
+  bool pad_tail;
   bool whole_records;
+  bool joined;
   Format format;
 
   absl::Status Read(OpKernelConstruction* ctx) {
-    TF_RETURN_IF_ERROR(spec.Read(ctx, kRecordShapes));
+    TF_RETURN_IF_ERROR(spec.Read(ctx, kRecordShapes, kRecordTypes));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &output_shapes));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kKeepTail, &keep_tail));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kPadTail, &pad_tail));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kWholeRecords, &whole_records));
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kJoined, &joined));
     TF_RETURN_IF_ERROR(ReadFormat(ctx, &format));
-    if (output_shapes.size() != spec.features().size()) {
+    if (output_shapes.size() != spec.features().size() + (joined ? 1 : 0)) {
       return absl::InvalidArgumentError(
           "the attributes of features differ in length");
     }
@@ -71,21 +82,30 @@ struct Attrs {
     }
     return absl::OkStatus();
   }
+
+  // types returns the types of the components.
+  DataTypeVector types() const {
+    DataTypeVector all = spec.types();
+    if (joined) all.push_back(DT_INT64);
+    return all;
+  }
 };
 
 class WindowsDataset : public TypedDataset {
  public:
   WindowsDataset(OpKernelContext* ctx, const Attrs& attrs, Args args)
-      : TypedDataset(ctx, "MillraceWindows", attrs.spec.types(),
+      : TypedDataset(ctx, "MillraceWindows", attrs.types(),
                      attrs.output_shapes),
         spec_(attrs.spec),
         whole_records_(attrs.whole_records),
+        joined_(attrs.joined),
         positions_(whole_records_ ? 1 : spec_.dims(0)[0]),
         args_(std::move(args)) {
     rules_.min = args_.window[0];
     rules_.max = args_.window[1];
     rules_.stride = args_.window[2];
     rules_.keep_tail = attrs.keep_tail;
+    rules_.pad_tail = attrs.pad_tail;
     rules_.seed = static_cast<uint64_t>(args_.seed);
     rules_.epochs = args_.files.epochs;
     rules_.first_epoch = args_.first[0];
@@ -125,9 +145,12 @@ class WindowsDataset : public TypedDataset {
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[8]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.threads, &in[9]));
     auto attrs = spec_.Attrs();
+    attrs.emplace_back(kRecordTypes, b->BuildAttrValue(spec_.types()));
     attrs.emplace_back(kRecordShapes, b->BuildAttrValue(spec_.shapes()));
     attrs.emplace_back(kKeepTail, b->BuildAttrValue(rules_.keep_tail));
+    attrs.emplace_back(kPadTail, b->BuildAttrValue(rules_.pad_tail));
     attrs.emplace_back(kWholeRecords, b->BuildAttrValue(whole_records_));
+    attrs.emplace_back(kJoined, b->BuildAttrValue(joined_));
     for (auto& attr : args_.Attrs(b)) attrs.push_back(std::move(attr));
     return b->AddDataset(this, in, attrs, output);
   }
@@ -135,14 +158,23 @@ class WindowsDataset : public TypedDataset {
  private:
   class Iterator;
 
-  // Allocate makes the tensors of one element of n windows of a size.
-  absl::Status Allocate(Allocator* allocator, int64_t n, int64_t size,
+  // Allocate makes the tensors of one element of some windows.
+  absl::Status Allocate(Allocator* allocator,
+                        const std::vector<Window>& windows,
                         std::vector<Tensor>* out,
                         std::vector<char*>* to) const {
+    const auto n = static_cast<int64_t>(windows.size());
+    int64_t size = windows[0].size;
+    if (joined_) size = 0;
+    for (size_t k = 0; joined_ && k < windows.size(); ++k) {
+      size += windows[k].size;
+    }
     for (size_t i = 0; i < row_bytes_.size(); ++i) {
       const std::vector<int64_t>& dims = spec_.dims(i);
       TensorShape shape;
-      if (args_.batch_size > 0) TF_RETURN_IF_ERROR(shape.AddDimWithStatus(n));
+      if (args_.batch_size > 0 && !joined_) {
+        TF_RETURN_IF_ERROR(shape.AddDimWithStatus(n));
+      }
       TF_RETURN_IF_ERROR(shape.AddDimWithStatus(size * (dims[0] / positions_)));
       for (size_t d = 1; d < dims.size(); ++d) {
         TF_RETURN_IF_ERROR(shape.AddDimWithStatus(dims[d]));
@@ -154,11 +186,27 @@ class WindowsDataset : public TypedDataset {
       }
       to->push_back(static_cast<char*>(out->back().data()));
     }
+    if (joined_) out->push_back(Splits(allocator, windows));
     return absl::OkStatus();
+  }
+
+  // Splits returns where joined windows begin, and where the last one ends.
+  static Tensor Splits(Allocator* allocator,
+                       const std::vector<Window>& windows) {
+    Tensor splits(allocator, DT_INT64,
+                  TensorShape({static_cast<int64_t>(windows.size()) + 1}));
+    if (!splits.IsInitialized()) throw std::bad_alloc();
+    int64_t* const at = splits.flat<int64_t>().data();
+    at[0] = 0;
+    for (size_t k = 0; k < windows.size(); ++k) {
+      at[k + 1] = at[k] + windows[k].size;
+    }
+    return splits;
   }
 
   const BatchSpec spec_;
   const bool whole_records_;
+  const bool joined_;
   const int64_t positions_;  // of a record
   const Args args_;
   WindowRules rules_;
@@ -235,9 +283,8 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
         windows.empty() || (windows.size() < want && args.drop_remainder);
     if (*end_of_sequence) return MoveTo(ctx, rules.epochs, 0);
     std::vector<char*> to;
-    TF_RETURN_IF_ERROR(dataset()->Allocate(ctx->allocator({}),
-                                           static_cast<int64_t>(windows.size()),
-                                           windows[0].size, out, &to));
+    TF_RETURN_IF_ERROR(
+        dataset()->Allocate(ctx->allocator({}), windows, out, &to));
     for (size_t i = 0; i < windows.size();) {
       Window joined = windows[i++];
       // Windows one behind the other are one range, of the file and of the
@@ -245,6 +292,7 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
       while (i < windows.size() && rules.stride == 0 &&
              windows[i].epoch == joined.epoch &&
              windows[i].file == joined.file) {
+        joined.padding = windows[i].padding;  // only the last one has any
         joined.size += windows[i++].size;
       }
       TF_RETURN_IF_ERROR(MoveTo(ctx, joined.epoch, joined.file));
@@ -260,7 +308,7 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
   }
 
  private:
-  // Fill copies a range of positions, some at a time.
+  // Fill copies a range of positions, some at a time, and pads it.
   absl::Status Fill(data::IteratorContext* ctx, const Window& range,
                     std::vector<char*>* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const std::vector<int64_t>& row_bytes = dataset()->row_bytes_;
@@ -270,7 +318,7 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
     const int64_t most = std::max<int64_t>(
         kCancelEvery / bytes / dataset()->positions_ * dataset()->positions_,
         dataset()->positions_);
-    const int64_t end = range.begin + range.size;
+    const int64_t end = range.begin + range.size - range.padding;
     // The next window begins here: what is before is not needed again.
     const int64_t keep = stride > 0 ? range.begin + stride : end;
     for (int64_t at = range.begin; at < end;) {
@@ -282,6 +330,11 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
       }
       for (size_t i = 0; i < to->size(); ++i) (*to)[i] += n * row_bytes[i];
       at += n;
+    }
+    for (size_t i = 0; i < to->size() && range.padding > 0; ++i) {
+      const auto padding = static_cast<size_t>(range.padding * row_bytes[i]);
+      std::memset((*to)[i], 0, padding);
+      (*to)[i] += padding;
     }
     return absl::OkStatus();
   }
@@ -334,9 +387,9 @@ absl::Status ReadArgs(OpKernelContext* ctx, Format format, Args* args) {
   return ParseScalarArgument<int64_t>(ctx, kThreads, &args->threads);
 }
 
-// CheckArgs reports inputs that are out of range. `positions` is what a record
-// has.
-absl::Status CheckArgs(const Args& args, int64_t positions) {
+// CheckArgs reports inputs that are out of range.
+absl::Status CheckArgs(const Args& args, const Attrs& attrs) {
+  const int64_t positions = attrs.spec.dims(0)[0];
   for (int64_t count : args.files.counts) {
     TF_RETURN_IF_ERROR(
         CheckRange(kCounts, count, 0, INT64_MAX / 4 / positions));
@@ -349,9 +402,10 @@ absl::Status CheckArgs(const Args& args, int64_t positions) {
   TF_RETURN_IF_ERROR(CheckRange(kWindow, w[1], w[0], kMaxSize));
   TF_RETURN_IF_ERROR(CheckRange(kWindow, w[2], 0, INT64_MAX / 4));
   TF_RETURN_IF_ERROR(CheckRange(kEpochs, args.files.epochs, -1, INT64_MAX));
-  // Windows of several sizes make no batch.
-  TF_RETURN_IF_ERROR(
-      CheckRange(kBatchSize, args.batch_size, 0, w[0] == w[1] ? kMaxSize : 0));
+  // Windows of several sizes make no batch unless they are joined.
+  const bool batches = attrs.joined || w[0] == w[1];
+  TF_RETURN_IF_ERROR(CheckRange(kBatchSize, args.batch_size,
+                                attrs.joined ? 1 : 0, batches ? kMaxSize : 0));
   return CheckRange(kThreads, args.threads, 1, kMaxThreads);
 }
 
@@ -365,7 +419,7 @@ class WindowsDatasetOp : public data::DatasetOpKernel {
   void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
     Args args;
     OP_REQUIRES_OK(ctx, ReadArgs(ctx, attrs_.format, &args));
-    OP_REQUIRES_OK(ctx, CheckArgs(args, attrs_.spec.dims(0)[0]));
+    OP_REQUIRES_OK(ctx, CheckArgs(args, attrs_));
     *output = new WindowsDataset(ctx, attrs_, std::move(args));
   }
 

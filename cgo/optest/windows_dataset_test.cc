@@ -45,6 +45,7 @@ Result Start(Pipeline* p, const Options& o) {
   attrs.ints["values"] = {kPositions};
   attrs.bools["big_endian"] = {0};
   attrs.types["output_types"] = {TF_FLOAT};
+  attrs.types["record_types"] = {TF_FLOAT};
   attrs.shapes["record_shapes"] = {{-1, kPositions}};
   attrs.shapes["output_shapes"] = shapes;
   attrs.flag["keep_tail"] = o.keep_tail;

@@ -51,7 +51,10 @@ func (b *windowBuilder) blocks(s *graph.Scope, file []tfbridge.Output) *dataset.
 // parseBlock parses serialized records to the components of a block.
 func (b *windowBuilder) parseBlock(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 	records := graph.Size(s, args[0])
-	columns := b.parseRecords(s, args[0])
+	columns := b.storedRows(s, args[0])
+	if !b.stored {
+		columns = b.decodeColumns(s, columns)
+	}
 	units := b.unit.count(b.builder, s, records, columns)
 	block := []tfbridge.Output{units, s.Const(false)}
 	for i, f := range b.plan.SortedFeatures() {

@@ -104,7 +104,8 @@ func (b *windowBuilder) resumedWindows(s *graph.Scope, epoch, behind tfbridge.Ou
 	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(atOnce, false)
 	d := b.readNumbers(numbers, "read_window_numbers", b.source().WindowNumbers(), stringVector, int64Vectors, int64Vectors)
 	shuffled := b.plan
-	defer func() { b.plan = shuffled }()
+	defer func() { b.plan, b.stored = shuffled, false }()
+	b.stored = b.plan.Native().Applied && b.plan.EqualWindows()
 	b.plan = b.plan.InFileOrder() // the windows of a group are no neighbours
 	return d.Map("windows", b.placedWindows, inline).Unbatch()
 }

@@ -33,6 +33,10 @@ type unit interface {
 type windowBuilder struct {
 	*builder
 	unit unit
+
+	// stored has windows that are read by their place be what records store, as those of
+	// the native operation are.
+	stored bool
 }
 
 // batches builds the sequence loaders up to their batches.
@@ -41,7 +45,7 @@ type windowBuilder struct {
 // they are cut. Others travel as ragged rows and become tensors batch by
 // batch: a function call for each window would take longer than all the rest.
 func (q sequence) batches(shared *builder) *dataset.Dataset {
-	b := &windowBuilder{shared, q.unit}
+	b := &windowBuilder{builder: shared, unit: q.unit}
 	if b.plan.Native().Applied {
 		return b.nativeWindowBatches()
 	}
@@ -123,7 +127,7 @@ func (b *windowBuilder) groups(d *dataset.Dataset) *dataset.Dataset {
 // probe looks for one window in the files, in order.
 func (q sequence) probe(b *builder) *dataset.Dataset {
 	b.plan = b.plan.FirstWindow()
-	w := &windowBuilder{b, q.unit}
+	w := &windowBuilder{builder: b, unit: q.unit}
 	return w.windowPass(b.scope, b.scope.Const(int64(0)))
 }
 

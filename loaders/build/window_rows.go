@@ -21,6 +21,9 @@ func (b *windowBuilder) windowRows(s *graph.Scope, begins, ends tfbridge.Output,
 		c := b.raggedRows(s, tensors[i], from, to)
 		rows = append(rows, graph.RaggedTensorToVariant(s, c.asRagged()))
 	}
+	if b.plan.EqualWindows() && b.stored {
+		return rows
+	}
 	if b.plan.EqualWindows() {
 		return b.derive(s, rows, []int64{-1})
 	}

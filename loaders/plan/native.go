@@ -78,7 +78,6 @@ func (p *Plan) nativeWork() string {
 // nativeWindows decides whether our own operation cuts the windows.
 func (p *Plan) nativeWindows() (applied bool, why string) {
 	isString := func(f *spec.Feature) bool { return f.Kind == spec.String }
-	_, direct := p.ParsedOrder(true)
 	switch {
 	case p.Records != nil:
 		return false, "windows that are read by their place are cut by TensorFlow's operations"
@@ -90,12 +89,8 @@ func (p *Plan) nativeWindows() (applied bool, why string) {
 		return false, "windows of records that differ in length are cut by TensorFlow's operations"
 	case p.HasRemoteFiles():
 		return false, "windows are cut natively from files whose records are counted, so not from remote ones"
-	case p.Window.Tail == spec.TailPad:
-		return false, "windows are padded by TensorFlow's operations"
 	case slices.ContainsFunc(p.Features, isString):
 		return false, "windows of strings are cut by TensorFlow's operations"
-	case !p.EqualWindows() && !direct:
-		return false, "windows of several sizes are cast and processed batch by batch"
 	}
 	return true, "files are read, checked and cut into windows by one operation"
 }

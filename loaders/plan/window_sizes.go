@@ -15,3 +15,11 @@ func (p *Plan) EqualWindows() bool {
 		return f.VarLen || f.TensorShape()[0] > spec.MaxDimension/p.Window.Min
 	})
 }
+
+// JoinsWindows reports whether our own operation joins the windows of a batch end to end,
+// as ragged rows: where they differ in size, and more is to be done with them than to pad
+// them.
+func (p *Plan) JoinsWindows() bool {
+	_, direct := p.ParsedOrder(true)
+	return !p.EqualWindows() && (!direct || p.Window.Min == p.Window.Max)
+}

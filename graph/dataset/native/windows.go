@@ -15,6 +15,7 @@ type WindowsOptions struct {
 	Min, Max     int64 // sizes of windows, both ends included
 	Stride       int64 // from one begin to the next; 0: each begins where the last ends
 	KeepTail     bool  // a file's last window may be shorter, but not than Min
+	PadTail      bool  // a file's last window of at least one unit is filled up with 0
 	WholeRecords bool  // sizes and Stride count records, not positions
 
 	// Seed keys the draws of sizes. They are those of
@@ -28,6 +29,7 @@ type WindowsOptions struct {
 
 	Epochs      int64           // passes over the files; 0: no end
 	BatchSize   int64           // windows of one size in a batch; 0: windows one by one
+	Joined      bool            // windows of a batch lie end to end; a last component, int64, is where each begins and the last one ends, in units
 	Size        tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize where that is not 0
 	Drop        bool            // leave out a last batch of fewer windows
 	Compression string          // "" none, "GZIP" or "ZLIB"
@@ -56,7 +58,10 @@ func Windows(s *graph.Scope, filenames, counts tfbridge.Output, features []Featu
 	limit.Between(0, limit.PaddedDimension).Check(s, op+": batch size", o.BatchSize)
 	limit.Between(0, maxBuffer).Check(s, op+": buffer", o.BufferBytes)
 	limit.Between(0, maxThreads).Check(s, op+": threads", o.Threads)
-	if o.BatchSize > 0 && o.Min != o.Max {
+	if o.Joined && o.BatchSize == 0 {
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "joined windows need a batch size"))
+	}
+	if o.BatchSize > 0 && !o.Joined && o.Min != o.Max {
 		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "windows of %d to %d have not one size and make no batch", o.Min, o.Max))
 	}
 	all := decodeAttrs(s, op, features)
@@ -65,7 +70,8 @@ func Windows(s *graph.Scope, filenames, counts tfbridge.Output, features []Featu
 		return none(s)
 	}
 	all["compression"] = compression(s, op, o.Compression)
-	all["record_shapes"], all["keep_tail"], all["whole_records"] = records, o.KeepTail, o.WholeRecords
+	all["record_types"], all["record_shapes"] = graph.DTypes(records), graph.Shapes(records)
+	all["keep_tail"], all["pad_tail"], all["whole_records"], all["joined"] = o.KeepTail, o.PadTail, o.WholeRecords, o.Joined
 	epochs, buffer := o.Epochs, o.BufferBytes
 	if epochs == 0 {
 		epochs = -1
@@ -102,9 +108,9 @@ func (o *WindowsOptions) first(s *graph.Scope) tfbridge.Output {
 	return graph.Pack(s, numbers, 0)
 }
 
-// specs returns the specs of windows or their batches, and the shapes of
-// records with one more axis in front.
-func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (windows []graph.Spec, records []tfbridge.Shape) {
+// specs returns the specs of windows or their batches, and those of records with one
+// more axis in front.
+func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (windows, records []graph.Spec) {
 	for i := range features {
 		f := &features[i]
 		if f.Kind == Bytes || len(f.Shape) == 0 {
@@ -113,13 +119,14 @@ func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (w
 		}
 		length := int64(-1)
 		switch {
+		case o.Joined:
 		case o.Min == o.Max && o.WholeRecords:
 			length = o.Min * f.Shape[0]
 		case o.Min == o.Max:
 			length = o.Min
 		}
 		dims := append([]int64{length}, f.Shape[1:]...)
-		if o.BatchSize > 0 {
+		if o.BatchSize > 0 && !o.Joined {
 			batch := int64(-1)
 			if (o.Drop || o.Epochs == 0) && o.Size.Op == nil {
 				batch = o.BatchSize
@@ -128,7 +135,10 @@ func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (w
 		}
 		record := f.spec(-1)
 		windows = append(windows, graph.Spec{DType: record.DType, Shape: tfbridge.MakeShape(dims...)})
-		records = append(records, record.Shape)
+		records = append(records, record)
+	}
+	if o.Joined {
+		windows = append(windows, graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)})
 	}
 	return windows, records
 }

@@ -73,13 +73,17 @@ func drawn(t *testing.T, o *native.WindowsOptions, epoch, file, n int) []int64 {
 // positions, cut one by one.
 func windowsOf(t *testing.T, o *native.WindowsOptions, units []int) (windows [][]int64) {
 	t.Helper()
+	least := int(o.Min)
+	if o.PadTail {
+		least = 1
+	}
 	for epoch := range int(o.Epochs) {
 		for file, n := range units {
 			sizes := drawn(t, o, epoch, file, n+1)
-			for k, begin := 0, 0; n-begin >= int(o.Min); k++ {
+			for k, begin := 0, 0; n-begin >= least; k++ {
 				size := int(sizes[k])
 				tail := size > n-begin
-				if tail && !o.KeepTail {
+				if tail && !o.KeepTail && !o.PadTail {
 					break
 				}
 				var window []int64
@@ -89,6 +93,9 @@ func windowsOf(t *testing.T, o *native.WindowsOptions, units []int) (windows [][
 				}
 				for p := begin * unit; p < min(begin+size, n)*unit; p++ {
 					window = append(window, int64(1000*file+p))
+				}
+				if tail && o.PadTail {
+					window = append(window, make([]int64, size*unit-len(window))...)
 				}
 				windows = append(windows, window)
 				if tail {
@@ -117,7 +124,9 @@ func cut(t *testing.T, elements [][]any) (windows [][]int64) {
 		}
 		for i, n := range ns {
 			for k, v := range n {
-				if r, x := rs[i][k], xs[i][k]; r[0] != int16(v) || r[1] != int16(v+1) || x[0] != float32(v) || x[1] != float32(v+1) {
+				if r, x := rs[i][k], xs[i][k]; v == 0 && r[1] == 0 && x[1] == 0 {
+					continue // filled up
+				} else if r[0] != int16(v) || r[1] != int16(v+1) || x[0] != float32(v) || x[1] != float32(v+1) {
 					t.Errorf("position %d: n %v, r %v, x %v", k, v, r, x)
 				}
 			}
@@ -149,6 +158,11 @@ func windowRules() []native.WindowsOptions {
 			for _, whole := range []bool{false, true} {
 				o.KeepTail, o.WholeRecords, o.Epochs = keep, whole, 2
 				rules = append(rules, o)
+				if o.KeepTail = false; keep {
+					o.PadTail = true
+					rules = append(rules, o)
+					o.PadTail = false
+				}
 			}
 		}
 	}
@@ -176,16 +190,54 @@ func TestWindows(t *testing.T) {
 			t.Run(fmt.Sprintf("%+v", rule), func(t *testing.T) {
 				s := newScope(t)
 				d := native.Windows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &rule)
-				var elements [][]any
-				for _, element := range all(t, d) {
-					elements = append(elements, element.([]any))
-				}
-				if diff := cmp.Diff(want, cut(t, elements)); diff != "" {
+				if diff := cmp.Diff(want, cut(t, tuples(all(t, d)))); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
 			})
 		}
 	}
+}
+
+// Joined windows are those that come one by one, end to end, with where each begins.
+func TestJoinedWindows(t *testing.T) {
+	needLibrary(t)
+	names := sequenceNames(t)
+	for _, rule := range windowRules() {
+		if rule.Min == rule.Max && !rule.PadTail {
+			continue // stacked
+		}
+		one := newScope(t)
+		single := cut(t, tuples(all(t, native.Windows(one, one.Const(names), one.Const(sequenceCounts), sequenceFeatures(), &rule))))
+		rule.BatchSize, rule.Joined = 4, true
+		s := newScope(t)
+		unit := int64(1)
+		if rule.WholeRecords {
+			unit = 3
+		}
+		var got [][]int64
+		for _, element := range all(t, native.Windows(s, s.Const(names), s.Const(sequenceCounts), sequenceFeatures(), &rule)) {
+			parts := element.([]any)
+			splits := parts[3].([]int64)
+			joined := cut(t, [][]any{parts[:3]})[0]
+			if n := splits[len(splits)-1] * unit; n != int64(len(joined)) || len(splits) > 5 {
+				t.Errorf("%+v: splits %v of %d positions", rule, splits, len(joined))
+			}
+			for i, begin := range splits[:len(splits)-1] {
+				got = append(got, joined[begin*unit:splits[i+1]*unit])
+			}
+		}
+		if diff := cmp.Diff(single, got); diff != "" {
+			t.Errorf("%+v (-one by one +joined)\n%s", rule, diff)
+		}
+	}
+}
+
+// tuples returns elements as their components.
+func tuples(elements []any) (components [][]any) {
+	for _, element := range elements {
+		components = append(components, element.([]any))
+	}
+	return components
 }
 
 // TestWindowsOfOneFile numbers epoch and file as they are in a larger
