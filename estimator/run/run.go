@@ -25,6 +25,19 @@ type Run struct {
 	*spec.Run
 	folder Folder
 	o      Options
+
+	source *loaders.Source // of the training that is going on; nil before
+}
+
+// ExpectedSteps returns how many steps the data of the training are enough for, 0 if that is
+// not known before they end. Bad records that are left out make it fewer. The hooks of a
+// training may call it.
+func (r *Run) ExpectedSteps() int64 {
+	if r.source == nil {
+		return 0
+	}
+	rows, _ := r.source.ExpectedRows() // 0 if it is not known
+	return r.TrainPlan.ExpectedBatches(rows)
 }
 
 // Open checks a run config for a run in dir, which need not exist. A run without

@@ -39,6 +39,7 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 		return nil, err
 	}
 	defer model.Close()
+	r.source = sources.train
 	w := &watch{run: r, model: model, scan: sources.train.Scan, hooks: o.Hooks, histogramsEvery: o.Histograms, profile: profile{wanted: o.Profile}}
 	options, err := w.options(o)
 	if err != nil {

@@ -19,6 +19,17 @@ func (pl *Pipeline) wantedRows() (rows int64, known bool) {
 	return pl.Plan.RowsWithout(pl.Scan, pl.Quarantine.Counted(pl.Scan.Count))
 }
 
+// ExpectedRows returns how many rows a whole run gives, and whether that can be said: fewer
+// with each bad record that is left out. See [plan.Plan.ExpectedRows]. It may be called
+// while a run is going on.
+func (pl *Pipeline) ExpectedRows() (rows int64, known bool) {
+	left := int64(0)
+	if pl.Quarantine != nil {
+		left = pl.Quarantine.Counted(pl.Scan.Count)
+	}
+	return pl.Plan.ExpectedRows(pl.Scan, left)
+}
+
 // verifyEnd returns an error if the data ended too early. rows is the number of
 // rows delivered. TensorFlow reports the same end for complete data, for a file
 // that was cut between two records, and for an iterator that was cancelled. So

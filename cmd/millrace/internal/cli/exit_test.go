@@ -105,7 +105,8 @@ func TestStatus(t *testing.T) {
 		{1e9, 1000, 2000, time.Second, "2,000 of 1,000,000,000 records, 1,000/s, 277h46m38s left"},
 	}
 	for _, test := range tests {
-		m := &Meter{total: test.total, began: began}
+		m := &Meter{began: began}
+		m.total.Store(test.total)
 		if test.done > 0 {
 			m.first.Store(&point{began, test.first})
 		}

@@ -29,7 +29,7 @@ const RedrawEvery = 150 * time.Millisecond
 type Meter struct {
 	what    string
 	w       io.Writer
-	total   int64 // total number of records, 0 if unknown
+	total   atomic.Int64 // total number of records, 0 if unknown
 	done    atomic.Int64
 	began   time.Time
 	printed time.Time             // time of the last line
@@ -37,8 +37,10 @@ type Meter struct {
 	elapsed time.Duration
 	bars    *mpb.Progress // nil if w is not a terminal
 
-	mu  sync.Mutex // guards bar and printed: the producer of a canceled run may still count
-	bar *mpb.Bar
+	mu       sync.Mutex // guards what follows and printed: the producer of a canceled run may still count
+	bar      *mpb.Bar
+	expected func() int64 // what total is now
+	asked    time.Time    // when it was asked for
 }
 
 // point is how far a command was at a time.
@@ -55,9 +57,12 @@ func (m *Meter) Listener() *observe.Listener {
 // NewMeter returns a meter that has not started.
 func (p *Program) NewMeter(what string) *Meter { return &Meter{what: what, w: p.Stderr} }
 
-// Start starts the clock and shows the progress.
-func (m *Meter) Start(total int64) {
-	m.total, m.began = total, time.Now()
+// Start starts the clock and shows the progress. expected returns how many records there
+// will have been in the end, 0 if nobody knows. It is called now and then, by whoever calls
+// Add, because the number falls where bad records are left out.
+func (m *Meter) Start(expected func() int64) {
+	m.expected, m.began = expected, time.Now()
+	m.total.Store(expected())
 	if IsTerminal(m.w) {
 		m.startBar()
 	}
@@ -85,8 +90,8 @@ func BarStyle() mpb.BarStyleComposer {
 func (m *Meter) startBar() {
 	m.bars = mpb.New(mpb.WithOutput(m.w), mpb.WithWidth(40), mpb.WithRefreshRate(RedrawEvery))
 	status := decor.Any(func(decor.Statistics) string { return m.status(time.Now()) })
-	if m.total > 0 {
-		m.bar = m.bars.New(m.total, BarStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
+	if total := m.total.Load(); total > 0 {
+		m.bar = m.bars.New(total, BarStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
 		return
 	}
 	m.bar = m.bars.New(0, mpb.SpinnerStyle(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(status))
@@ -103,6 +108,7 @@ func (m *Meter) Add(n int64) {
 	if m.elapsed > 0 {
 		return // stopped
 	}
+	m.expect(now)
 	if m.bar != nil {
 		m.bar.IncrInt64(n)
 		return
@@ -113,13 +119,26 @@ func (m *Meter) Add(n int64) {
 	}
 }
 
+// expect asks for the total again, if that is due.
+func (m *Meter) expect(now time.Time) {
+	if m.expected == nil || now.Sub(m.asked) < RedrawEvery {
+		return
+	}
+	m.asked = now
+	total := m.expected()
+	if m.total.Swap(total) != total && m.bar != nil && total > 0 {
+		m.bar.SetTotal(total, false)
+	}
+}
+
 // status returns the progress as text: "1,024 of 1,797 records, 45,012/s, 2 s
 // left". The rate is that since the first batch, which had to wait for the start.
 func (m *Meter) status(now time.Time) string {
 	done := m.done.Load()
 	s := figures.Count(done)
-	if m.total > 0 {
-		s += " of " + figures.Count(m.total)
+	total := m.total.Load()
+	if total > 0 {
+		s += " of " + figures.Count(total)
 	}
 	s += " records"
 	first := m.first.Load()
@@ -128,7 +147,7 @@ func (m *Meter) status(now time.Time) string {
 	}
 	rate := figures.Rate(done-first.done, now.Sub(first.at))
 	s += fmt.Sprintf(", %s/s", figures.Count(int64(rate)))
-	if left := m.total - done; left > 0 && rate > 0 {
+	if left := total - done; left > 0 && rate > 0 {
 		s += fmt.Sprintf(", %s left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
 	}
 	return s

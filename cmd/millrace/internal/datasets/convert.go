@@ -114,7 +114,7 @@ func (p *program) convert(ctx context.Context, inputs []string, flags *convertFl
 	flags.Note = func(text string) { p.Note("%s", text) }
 	flags.Progress = func(now, total int64) {
 		if done == 0 {
-			m.Start(total)
+			m.Start(func() int64 { return total })
 		}
 		m.Add(now - done)
 		done = now

@@ -188,9 +188,11 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 	}
 	defer model.Close()
 	j.before = j.out.Rows()
-	rows, _ := j.plan.Rows(scan) // 0 if the number is not known
-	j.meter.Start(max(rows-j.before, 0))
 	source := &loaders.Source{Plan: j.plan, Scan: scan}
+	j.meter.Start(func() int64 {
+		rows, _ := source.ExpectedRows() // 0 if the number is not known
+		return max(rows-j.before, 0)
+	})
 	if err := j.write(ctx, model, source, run); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	}
 	p.PrintProblems(problems)
 	p.SetGrace(trainGrace)
-	told := &reporter{p: p, quiet: flags.json, steps: cmp.Or(flags.steps, r.TrainOptions().Steps)}
+	told := &reporter{p: p, quiet: flags.json, steps: func() int64 { return lastStep(cmp.Or(flags.steps, r.TrainOptions().Steps), r.ExpectedSteps()) }}
 	defer told.stop()
 	flags.quarantine.Use(p.Program, run.Folder(flags.dir).Quarantine(), r.TrainPlan, r.EvaluatePlan)
 	o := &run.TrainOptions{
@@ -125,6 +125,15 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	}
 	return p.Printf("step %d, ended by %s, %s, %s steps/s, %s examples/s\n", summary.Step, summary.Reason(),
 		seconds(summary.Seconds), figures.Number(summary.StepsPerSecond), figures.Number(summary.ExamplesPerSecond))
+}
+
+// lastStep returns the step that a training ends with, given the one of its config and
+// that of the end of the data. 0: not known.
+func lastStep(config, data int64) int64 {
+	if config == 0 || data == 0 {
+		return max(config, data)
+	}
+	return min(config, data)
 }
 
 // seconds writes a number of seconds.

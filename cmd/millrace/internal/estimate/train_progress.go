@@ -24,7 +24,7 @@ const figuresEvery = time.Second
 // trainProgress shows the progress of a training on a terminal: one line at its
 // bottom that is rewritten. Other lines appear above it.
 type trainProgress struct {
-	steps int64 // the training ends after this step; 0: not known
+	last  func() int64 // the step that the training ends with; 0: not known
 	bars  *mpb.Progress
 	bar   *mpb.Bar
 	drawn time.Time // when bar got its length
@@ -32,6 +32,7 @@ type trainProgress struct {
 
 	mu     sync.Mutex // guards what follows: the bar is drawn by a goroutine of its own
 	began  time.Time
+	steps  int64 // what last has returned
 	first  int64 // the step that the training went on after
 	step   int64
 	loss   float64
@@ -41,8 +42,8 @@ type trainProgress struct {
 }
 
 // newTrainProgress returns the progress of a training that goes on after a step.
-func newTrainProgress(steps, first int64) *trainProgress {
-	p := &trainProgress{steps: steps, now: time.Now, first: first, step: first, loss: math.NaN()}
+func newTrainProgress(last func() int64, first int64) *trainProgress {
+	p := &trainProgress{last: last, steps: last(), now: time.Now, first: first, step: first, loss: math.NaN()}
 	p.began = p.now()
 	return p
 }
@@ -65,6 +66,9 @@ func (t *trainProgress) made(s *estimator.Step) {
 	t.count(s)
 	if now := t.now(); t.bar != nil && now.Sub(t.drawn) >= cli.RedrawEvery {
 		t.drawn = now
+		if last := t.last(); t.expect(last) {
+			t.bar.SetTotal(last, false)
+		}
 		t.bar.SetCurrent(min(s.Step, t.steps-1)) // a bar that is full is removed at once
 	}
 }
@@ -79,6 +83,18 @@ func (t *trainProgress) count(s *estimator.Step) {
 	} else if t.marked.Steps == 0 {
 		t.window = t.total
 	}
+}
+
+// expect sets the last step, which bad records that are left out make smaller. It reports
+// whether it is another one.
+func (t *trainProgress) expect(last int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := last > 0 && last != t.steps
+	if changed {
+		t.steps = last
+	}
+	return changed
 }
 
 // minus returns what a did without b.
@@ -97,7 +113,7 @@ func (t *trainProgress) status(width int) string {
 	const loss, steps, examples, wait, left, parts = 1, 2, 3, 4, 5, 6
 	var text [parts]string
 	text[0] = figures.Count(t.step)
-	if t.steps > 0 {
+	if t.steps >= t.step && t.steps > 0 {
 		text[0] += "/" + figures.Count(t.steps)
 	}
 	if t.total.Steps > 0 {
@@ -151,8 +167,8 @@ func (t *trainProgress) stop() {
 // [trainProgress], elsewhere a line each.
 type reporter struct {
 	p     *program
-	quiet bool  // only what a person must know
-	steps int64 // the training ends after this step; 0: not known
+	quiet bool         // only what a person must know
+	steps func() int64 // the step that the training ends with; 0: not known
 	live  *trainProgress
 }
 

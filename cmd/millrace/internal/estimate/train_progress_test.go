@@ -8,7 +8,7 @@ import (
 )
 
 func TestTrainProgress(t *testing.T) {
-	p := newTrainProgress(2000, 1000)
+	p := newTrainProgress(func() int64 { return 2000 }, 1000)
 	if got := p.status(100); got != "1,000/2,000" {
 		t.Errorf("before the first step: %q", got)
 	}
@@ -45,7 +45,7 @@ func TestTrainProgress(t *testing.T) {
 
 // Without a last step there is no time left to tell, and no length of a bar.
 func TestTrainProgressWithoutEnd(t *testing.T) {
-	p := newTrainProgress(0, 0)
+	p := newTrainProgress(func() int64 { return 0 }, 0)
 	p.made(&estimator.Step{Step: 3, Loss: 1.5, Total: estimator.Progress{Steps: 3, Examples: 6, Duration: 6 * time.Second}})
 	if got, want := p.status(80), "3  loss 1.5  0.5 steps/s  1 examples/s  input wait 0%"; got != want {
 		t.Errorf("status %q, want %q", got, want)
