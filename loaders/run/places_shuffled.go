@@ -29,7 +29,7 @@ func newShuffledRows(pl *Pipeline, row int64) (r *shuffledRows, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.session, err = tfbridge.NewSession(r.graph, nil); err != nil {
+	if r.session, err = tfbridge.NewSession(r.graph, &tfbridge.SessionOptions{InterOpThreads: -1}); err != nil {
 		return nil, err
 	}
 	skip, err := tfbridge.NewTensor(row)

@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+
+	"millrace"
+	"millrace/loaders/spec"
+)
+
+// A config that hides which record a row is says by which key. All others do not.
+func TestCheckPlaces(t *testing.T) {
+	list := []*spec.Feature{{VarLen: true}}
+	window := func(unit spec.Unit, most int64) *spec.Window { return &spec.Window{Unit: unit, Min: 2, Max: most} }
+	tests := []struct {
+		name string
+		spec spec.Spec
+		key  string // "": the places are known
+	}{
+		{"in order", spec.Spec{}, ""},
+		{"by place", spec.Spec{Records: &spec.RecordOrder{}, BadRecords: &spec.BadRecords{}}, ""},
+		{"bad records", spec.Spec{BadRecords: &spec.BadRecords{}}, ""},
+		{"buffers", spec.Spec{Shuffle: &spec.Shuffle{}}, ""},
+		{"buffers, bad records", spec.Spec{Shuffle: &spec.Shuffle{}, BadRecords: &spec.BadRecords{}}, "args.bad_records"},
+		{"sloppy", spec.Spec{Shuffle: &spec.Shuffle{}, Sloppy: true}, "args.sloppy_interleave"},
+		{"buckets", spec.Spec{Bucket: &spec.Bucket{}}, "args.bucket_by_length"},
+		{"chunks", spec.Spec{Chunks: &spec.Chunks{}}, "args.with_seq_tag"},
+		{"remote", spec.Spec{Files: []spec.DataFile{{Path: "gs://a/b", Remote: true}}}, "args.dataset"},
+		{"windows", spec.Spec{Window: window(spec.Positions, 2)}, ""},
+		{"windows of records with lists", spec.Spec{Window: window(spec.Records, 2), Features: list}, ""},
+		{"windows of lists", spec.Spec{Window: window(spec.Positions, 2), Features: list}, "args.primary_features"},
+		{"shuffled windows of lists", spec.Spec{Shuffle: &spec.Shuffle{}, Window: window(spec.Positions, 2), Features: list}, "args.primary_features"},
+		{"windows of several sizes", spec.Spec{Window: window(spec.Records, 3)}, "args.min_window"},
+		{"windows, bad records", spec.Spec{Window: window(spec.Records, 2), BadRecords: &spec.BadRecords{}}, "args.bad_records"},
+	}
+	for _, tt := range tests {
+		err := (&Plan{Spec: &tt.spec}).CheckPlaces()
+		var e *millrace.Error
+		switch {
+		case tt.key == "":
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		case !errors.As(err, &e) || e.Key != tt.key || e.Class != millrace.ErrConfig:
+			t.Errorf("%s: got %v, want key %s", tt.name, err, tt.key)
+		}
+	}
+}
