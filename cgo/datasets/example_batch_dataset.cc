@@ -1,5 +1,7 @@
 // MillraceExampleBatchDataset reads files of Examples one after the other and
-// yields batches: read, check, decode and fill in one go.
+// yields batches: read, check, decode and fill in one go. Batches of plain local
+// files are made ahead, and what is not as it should be is read once more, one
+// record after the other, to say what is wrong.
 // MillraceSequenceBatchDataset does it with records that have lists.
 // MillraceJudgedExampleBatchDataset leaves bad records out: what it cannot
 // decode, or only as TensorFlow reads what is no protobuf, it asks a function
@@ -13,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "batch_form.h"
+#include "batches_ahead.h"
 #include "dataset_base.h"
 #include "env_source.h"
 #include "record_judge.h"
@@ -109,7 +112,15 @@ class ExampleBatchDataset::Iterator
         walk_(args().files, static_cast<size_t>(args().buffer_bytes),
               Opener(args().format),
               args().format == Format::kPlain ? 1 : args().threads),
-        batcher_(dataset()->form_.NewBatcher()) {}
+        batcher_(dataset()->form_.NewBatcher()) {
+    if (args().format != Format::kPlain) return;
+    const BatchForm& form = dataset()->form_;
+    ahead_ = std::make_unique<BatchesAhead>(
+        args().files,
+        BatchesAhead::Options{args().batch_size, args().threads,
+                              [&form] { return form.NewBatcher(); },
+                              dataset()->judge_ != nullptr});
+  }
 
   absl::Status Initialize(data::IteratorContext* ctx) override {
     return judge_.Start(ctx, dataset()->judge_.get());
@@ -117,11 +128,13 @@ class ExampleBatchDataset::Iterator
 
  protected:
   WalkPosition Tell() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return walk_.position();
+    return walking_ ? walk_.position() : position_;
   }
   void Seek(const WalkPosition& at) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     walk_.Seek(at);
+    walking_ = true;
+    if (ahead_ != nullptr) ahead_->Seek(at);
   }
   bool Fits(const WalkPosition& at) const override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -130,6 +143,26 @@ class ExampleBatchDataset::Iterator
 
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
                        bool* end_of_sequence) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ahead_ == nullptr) return Walk(ctx, out, end_of_sequence);
+    TF_RETURN_IF_ERROR(CheckCancelled(ctx));
+    if (ahead_->Next(ctx->allocator({}), out, &position_)) {
+      walking_ = false;
+      return absl::OkStatus();
+    }
+    if (!walking_) walk_.Seek(position_);
+    walking_ = true;
+    TF_RETURN_IF_ERROR(Walk(ctx, out, end_of_sequence));
+    ahead_->Seek(walk_.position());
+    return absl::OkStatus();
+  }
+
+ private:
+  const Args& args() const { return dataset()->args_; }
+
+  // Walk makes the next element of records that are read one by one.
+  absl::Status Walk(data::IteratorContext* ctx, std::vector<Tensor>* out,
+                    bool* end_of_sequence)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const int64_t rows = Rows();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
@@ -150,9 +183,6 @@ class ExampleBatchDataset::Iterator
     }
     return row > 0 ? Drain(ctx) : absl::OkStatus();
   }
-
- private:
-  const Args& args() const { return dataset()->args_; }
 
   // AddNext adds the next record as a row, unless it is left out.
   absl::Status AddNext(data::IteratorContext* ctx, int64_t row, int64_t rows,
@@ -233,7 +263,10 @@ class ExampleBatchDataset::Iterator
   }
 
   RecordWalk walk_ ABSL_GUARDED_BY(mu_);
+  bool walking_ ABSL_GUARDED_BY(mu_) = true;   // walk_ is where to go on
+  WalkPosition position_ ABSL_GUARDED_BY(mu_);  // where, if it is not
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
+  std::unique_ptr<BatchesAhead> ahead_ ABSL_PT_GUARDED_BY(mu_);
   RecordJudge judge_;
 };
 

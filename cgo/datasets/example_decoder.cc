@@ -191,6 +191,12 @@ int64_t InPlace(const FeatureSpec& f, std::string_view value,
   return count;
 }
 
+// NoExample is what is wrong with a record that cannot be parsed from a byte on.
+bool NoExample(std::string_view record, const uint8_t* at, Fault* fault) {
+  return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
+                    reinterpret_cast<const char*>(at) - record.data());
+}
+
 bool Unreadable(const FeatureSpec& f, Fault* fault) {
   if (fault->cause != Cause::kNone) return false;
   return fault->SetFeature(f.key, Cause::kInvalidArgument,
@@ -205,6 +211,7 @@ ExampleDecoder::ExampleDecoder(std::vector<FeatureSpec> features)
       lists_(features_.size()) {
   for (size_t i = 0; i < features_.size(); ++i) {
     keys_.Add(features_[i].key, static_cast<int>(i));
+    if (features_[i].is_list) fixed_ = false;
   }
 }
 
@@ -215,10 +222,9 @@ void ExampleDecoder::Clear() {
 // Features reads a map of features. Of several of one key the last counts that
 // has a value.
 bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
-                              const uint8_t* record, Fault* fault) {
+                              std::string_view record, Fault* fault) {
   const auto malformed = [&](const uint8_t* at) {
-    return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
-                      at - record);
+    return NoExample(record, at, fault);
   };
   uint32_t length;
   if (!wire::Varint32(p, end, &length)) return malformed(*p);
@@ -230,7 +236,9 @@ bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
     std::string_view key, value;
     if (!Entry(p, end, &key, &value)) return malformed(start);
     const int feature = keys_.Find(key);
-    if (feature < 0 || value.empty()) continue;
+    if (value.empty()) continue;
+    if (fixed_) layouts_.Value(record, value);
+    if (feature < 0) continue;
     const auto tag = static_cast<uint8_t>(value[0]);
     if (tag != wire::kBytes1 && tag != wire::kBytes2 && tag != wire::kBytes3) {
       return fault->SetFeature(std::string(key), Cause::kInvalidArgument,
@@ -241,8 +249,10 @@ bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
   return true;
 }
 
-bool ExampleDecoder::Find(const uint8_t* p, const uint8_t* end, Fault* fault) {
-  const uint8_t* const record = p;
+// Parse finds the values of a record.
+bool ExampleDecoder::Parse(std::string_view record, Fault* fault) {
+  const auto* p = reinterpret_cast<const uint8_t*>(record.data());
+  const uint8_t* const end = p + record.size();
   keys_.Restart();
   for (std::string_view& value : found_) value = std::string_view();
   while (p != end) {
@@ -252,11 +262,19 @@ bool ExampleDecoder::Find(const uint8_t* p, const uint8_t* end, Fault* fault) {
       continue;
     }
     const uint8_t* at = p;
-    if (!wire::Skip(&p, end)) {
-      return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
-                        at - record);
-    }
+    if (!wire::Skip(&p, end)) return NoExample(record, at, fault);
   }
+  return true;
+}
+
+// Find finds the values of a record. Lists make records of many sizes, which
+// are hardly ever like one before.
+bool ExampleDecoder::Find(std::string_view record, Fault* fault) {
+  if (!fixed_) return Parse(record, fault);
+  if (layouts_.Find(record, &found_)) return true;
+  layouts_.Begin();
+  if (!Parse(record, fault)) return false;
+  layouts_.Remember(record, found_);
   return true;
 }
 
@@ -351,8 +369,7 @@ bool ExampleDecoder::Values(std::string_view record, size_t* at,
 bool ExampleDecoder::Decode(std::string_view record,
                             const Destination* destinations, int64_t row,
                             Fault* fault) {
-  const auto* p = reinterpret_cast<const uint8_t*>(record.data());
-  if (!Find(p, p + record.size(), fault)) return false;
+  if (!Find(record, fault)) return false;
   for (size_t i = 0; i < features_.size(); ++i) {
     const bool ok = features_[i].is_list
                         ? Rows(i, fault)

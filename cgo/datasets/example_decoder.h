@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "example_layout.h"
 #include "fault.h"
 #include "feature_spec.h"
 #include "joined.h"
@@ -41,8 +42,9 @@ class ExampleDecoder final : public RowDecoder {
   bool Values(std::string_view record, size_t* at, size_t* n) const;
 
  private:
-  bool Find(const uint8_t* p, const uint8_t* end, Fault* fault);
-  bool Features(const uint8_t** p, const uint8_t* end, const uint8_t* record,
+  bool Find(std::string_view record, Fault* fault);
+  bool Parse(std::string_view record, Fault* fault);
+  bool Features(const uint8_t** p, const uint8_t* end, std::string_view record,
                 Fault* fault);
   bool Value(size_t feature, const Destination& to, int64_t row,
              Fault* fault) const;
@@ -50,6 +52,8 @@ class ExampleDecoder final : public RowDecoder {
 
   const std::vector<FeatureSpec> features_;
   KeyMap keys_;
+  ExampleLayouts layouts_;
+  bool fixed_ = true;  // no feature is a list
   std::vector<std::string_view> found_;  // the value of each feature
   bool in_place_ = false;
   std::vector<Joined> lists_;  // of each feature; empty for those of one size

@@ -441,5 +441,52 @@ TEST(ExampleDecoder, SurvivesChangedRecords) {
   EXPECT_GT(accepted, 1000);
 }
 
+// A decoder that has seen records like one before makes of each record what a
+// new one makes, whatever byte of it differs.
+TEST(ExampleDecoder, RemembersLayoutsExactly) {
+  const std::vector<FeatureSpec> features = {
+      Spec("x", Kind::kFloat, 3), Spec("y", Kind::kInt64, 1)};
+  const auto record = [](const std::string& y, float x) {
+    return Field(kFeatures, Entry("x", Floats({x, 2, 3})) + Entry("z", y) +
+                                Entry("y", Ints({7})));
+  };
+  std::vector<std::string> base = {
+      record(Ints({1}), 1), record(Ints({300}), 1), record(Floats({}), 1),
+      Field(kFeatures, Entry("y", Ints({1})) + Entry("x", Floats({4, 5, 6}))),
+      Field(kFeatures, Entry("y", Ints({1})) + Entry("x", Floats({4, 5, 6})) +
+                           Entry("x", Floats({7, 8, 9})))};
+  struct Result {
+    bool ok;
+    std::string values, fault;
+    bool operator==(const Result& r) const {
+      return ok == r.ok && fault == r.fault && (!ok || values == r.values);
+    }
+  };
+  const auto decode = [&](ExampleDecoder* decoder, const std::string& text) {
+    std::string x(12, '-'), y(8, '-');
+    Destination to[2];
+    to[0].base = x.data();
+    to[1].base = y.data();
+    Fault fault;
+    const Exact exact(text);
+    const bool ok = decoder->Decode(exact.view(), to, 0, &fault);
+    return Result{ok, x + y, fault.text};
+  };
+  ExampleDecoder seen(features);
+  for (const std::string& text : base) {
+    for (size_t at = 0; at < text.size(); ++at) {
+      for (int bit = 0; bit < 8; ++bit) {
+        ASSERT_TRUE(decode(&seen, text).ok);
+        EXPECT_FALSE(decode(&seen, "").ok);
+        std::string changed = text;
+        changed[at] = static_cast<char>(changed[at] ^ (1 << bit));
+        ExampleDecoder fresh(features);
+        EXPECT_EQ(decode(&seen, changed), decode(&fresh, changed))
+            << "byte " << at << " bit " << bit;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace

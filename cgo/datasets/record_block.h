@@ -12,6 +12,7 @@
 
 #include "fault.h"
 #include "file_source.h"
+#include "read_ahead.h"
 #include "record_walk.h"
 
 namespace millrace {
@@ -59,7 +60,7 @@ class RecordSlot {
 // The next block may be found while this one is loaded by another thread. A
 // record longer than a piece takes as much memory as it needs, and nearly all
 // of it is read by Load.
-class RecordBlock {
+class RecordBlock : public ReadAhead::Piece {
  public:
   using MakeSlot = std::function<std::unique_ptr<RecordSlot>()>;
 
@@ -77,7 +78,7 @@ class RecordBlock {
             int64_t count, size_t piece);
 
   // Load reads what is missing of the last record, and checks and decodes all.
-  void Load();
+  void Load() override;
 
   // Hold makes this a block of one record, which was checked already.
   bool Hold(std::string_view record, const WalkPosition& at, Fault* fault);
@@ -87,7 +88,7 @@ class RecordBlock {
   const RecordSlot& slot(size_t i) const { return *slots_[i]; }
 
   // bytes returns how many bytes of the file the records take.
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const override { return bytes_; }
 
  private:
   bool Reserve(size_t bytes, size_t kept);

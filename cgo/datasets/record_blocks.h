@@ -2,18 +2,14 @@
 #ifndef MILLRACE_CGO_DATASETS_RECORD_BLOCKS_H_
 #define MILLRACE_CGO_DATASETS_RECORD_BLOCKS_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 #include "block_pool.h"
 #include "fault.h"
-#include "file_source.h"
+#include "file_cursor.h"
+#include "read_ahead.h"
 #include "record_block.h"
 #include "record_walk.h"
 
@@ -27,16 +23,7 @@ namespace millrace {
 // more, which keeps one processor busy and left the others idle when a block
 // was only read after the one before was taken.
 //
-// So workers keep a queue of loaded blocks full. A block is found by one thread
-// at a time, since it begins where the one before ends. Finding reads a piece
-// of the file and looks at the headers in it; most of the work comes after it,
-// and several threads do that for several blocks:
-//
-//	worker     find 1 | load 1      | find 3 | load 3    | find 4 | load ...
-//	caller              find 2 | load 2 | Next: 1 | ..   | Next: 2 | Next: 3
-//
-// The caller does not wait while there is something to find: if the block that
-// it needs is still being loaded, it loads a later one.
+// So ReadAhead keeps blocks ready.
 //
 // Only what is as it should be takes this way. What is not (a checksum, a
 // length, a number of records, the end of the last file) is left to a
@@ -45,11 +32,10 @@ namespace millrace {
 // threads.
 class RecordBlocks {
  public:
-  // `files` must outlive the reader; their epochs are 1. `threads` counts the
-  // calling one. Other readers may share the pool.
+  // `files` must outlive the reader. `threads` counts the calling one. Other
+  // readers may share the pool.
   RecordBlocks(const FileList& files, size_t buffer_bytes, int64_t threads,
                std::shared_ptr<BlockPool> pool);
-  ~RecordBlocks();
   RecordBlocks(const RecordBlocks&) = delete;
   RecordBlocks& operator=(const RecordBlocks&) = delete;
 
@@ -67,24 +53,11 @@ class RecordBlocks {
   bool Fits(const WalkPosition& at) const { return walk_.Fits(at); }
 
  private:
-  struct Ahead {
-    std::shared_ptr<RecordBlock> block;
-    bool loaded = false;
-  };
-  using Lock = std::unique_lock<std::mutex>;
-
   void Restart(const WalkPosition& at);
-  void NextBlock();
-  bool MayRead() const;
-  void ReadOne(Lock* lock);
-  void StartWorkers();
-  void WorkerLoop();
   bool Find(RecordBlock* block);
-  bool OpenFound();
   bool Walk(std::shared_ptr<const RecordSlot>* record, bool* end, Fault* fault);
 
   const FileList& files_;
-  const size_t threads_;
   const std::shared_ptr<BlockPool> pool_;
 
   // Of the calling thread.
@@ -92,26 +65,12 @@ class RecordBlocks {
   std::shared_ptr<const RecordBlock> block_;  // whose records are next
   size_t taken_ = 0;                          // of them
   RecordWalk walk_;
-  std::vector<std::thread> workers_;
 
   // Of the thread that finds a block.
-  WalkPosition found_;  // where the next block begins
-  std::shared_ptr<FileSource> file_;
-  int64_t open_ = -1;  // the number of file_
+  FileCursor found_;  // where the next block begins
   size_t piece_;
 
-  std::mutex mu_;
-  std::condition_variable room_;      // for workers
-  std::condition_variable progress_;  // for the caller
-  // Guarded by mu_:
-  std::deque<Ahead> queue_;
-  size_t bytes_ahead_ = 0;  // of the queue
-  bool finding_ = false;    // a thread finds a block
-  size_t loading_ = 0;      // blocks
-  bool stopped_ = false;    // there is nothing to find
-  size_t sleeping_ = 0;     // workers
-  bool waiting_ = false;    // the caller
-  bool closing_ = false;
+  ReadAhead ahead_;  // the last member: its threads use the others
 };
 
 }  // namespace millrace

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"

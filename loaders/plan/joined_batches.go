@@ -32,8 +32,8 @@ import (
 // more with one batch an element, so that the good batches before it are delivered.
 
 const (
-	joinedBytes   = 256 << 10 // of an element, so that it stays in the processor's cache
-	joinedBatches = 16        // more gain nothing
+	joinedBytes   = 1 << 20 // of an element; what it takes to hand one over is little beside making it
+	joinedBatches = 16      // more gain nothing
 	// mostAhead bounds the steps that a run makes ahead: their number is memory, too.
 	mostAhead = 1000
 )

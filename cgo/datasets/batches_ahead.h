@@ -1,0 +1,66 @@
+// Batches of plain local files, made ahead by several threads.
+#ifndef MILLRACE_CGO_DATASETS_BATCHES_AHEAD_H_
+#define MILLRACE_CGO_DATASETS_BATCHES_AHEAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "batcher.h"
+#include "file_cursor.h"
+#include "read_ahead.h"
+#include "record_rows.h"
+#include "record_walk.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace millrace {
+
+// BatchesAhead makes the batches of a list of plain local files, each of the
+// same number of records. One thread finds the records of a batch; several
+// threads check and decode those of several batches, straight into their
+// tensors.
+//
+// Only what is as it should be takes this way. A batch that is not (a checksum,
+// a value, a number of records, too few of them at the end) is left to the
+// caller, who reads its records one by one and can say what is wrong. Not for
+// several threads.
+class BatchesAhead {
+ public:
+  struct Options {
+    int64_t rows = 0;     // of a batch
+    int64_t threads = 1;  // with the calling one
+    std::function<std::unique_ptr<Batcher>()> make_batcher;
+    bool usual_form = false;  // leave other records to the caller
+  };
+
+  // The list must outlive the batches.
+  BatchesAhead(const FileList& files, Options options);
+
+  // Next returns the next batch and where it ends. It returns false for a batch
+  // that is left to the caller, who then tells where to go on.
+  bool Next(tensorflow::Allocator* allocator,
+            std::vector<tensorflow::Tensor>* out, WalkPosition* behind);
+
+  // Seek has Next go on at a position.
+  void Seek(const WalkPosition& at);
+
+ private:
+  class Piece;
+
+  std::shared_ptr<Piece> Find();
+  std::shared_ptr<Piece> Spare();
+
+  const Options options_;
+  tensorflow::Allocator* allocator_ = nullptr;  // set by the first Next
+  FileCursor cursor_;
+  std::mutex mu_;
+  std::vector<std::shared_ptr<Piece>> spares_;  // guarded by mu_
+  ReadAhead ahead_;  // the last member: its threads use the others
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_BATCHES_AHEAD_H_

@@ -1,0 +1,51 @@
+// A place in a list of plain local files.
+#ifndef MILLRACE_CGO_DATASETS_FILE_CURSOR_H_
+#define MILLRACE_CGO_DATASETS_FILE_CURSOR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "file_source.h"
+#include "record_walk.h"
+
+namespace millrace {
+
+// FileCursor goes through a list of plain local files as RecordWalk does, as
+// long as they are as they should be. Not for several threads.
+class FileCursor {
+ public:
+  // The list must outlive the cursor.
+  explicit FileCursor(const FileList& files) : files_(files) {}
+
+  // Seek goes to a position.
+  void Seek(const WalkPosition& at);
+
+  // Open opens the file of the position, and goes on to the next file, or to
+  // the first one of the next epoch, where one ends as it should. It returns
+  // false at the end, and where something is wrong.
+  bool Open();
+
+  // at returns the position; only Open may change its file.
+  const WalkPosition& at() const { return at_; }
+
+  // GoTo goes on at a position in the open file.
+  void GoTo(const WalkPosition& at) { at_ = at; }
+
+  // file returns the open file.
+  const std::shared_ptr<FileSource>& file() const { return file_; }
+
+  // count returns how many records the open file has, -1 if that is not known.
+  int64_t count() const { return files_.counts[at_.file]; }
+
+ private:
+  bool NextFile();
+
+  const FileList& files_;
+  WalkPosition at_;
+  std::shared_ptr<FileSource> file_;
+  int64_t open_ = -1;  // the number of file_
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_FILE_CURSOR_H_
