@@ -254,7 +254,8 @@ func TestSourceFaults(t *testing.T) {
 	want(t, []float32{1, 3}, predict[float32](t, m, scalarPlan(t, m, 0, 1), "y"))
 }
 
-// A position that cannot be saved is refused, and not left out.
+// A position that cannot be saved is refused, and not left out. So are the places of rows
+// that are no records.
 func TestSourceWithoutState(t *testing.T) {
 	m := load(t, "linear", "")
 	for name, source := range sources(t, m) {
@@ -271,6 +272,14 @@ func TestSourceWithoutState(t *testing.T) {
 			}
 			if err != nil && !errors.Is(err, millrace.ErrCheckpoint) {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for b, err := range pipe.Run(t.Context(), &estimator.RunOptions{Places: true}) {
+			if loader := name == "plan" || name == "loader"; loader != (err == nil) || !loader && !errors.Is(err, millrace.ErrConfig) {
+				t.Errorf("%s: places: %v", name, err)
+			}
+			if err == nil && int64(len(b.Places())) != b.Rows() {
+				t.Errorf("%s: %d rows with %d places", name, b.Rows(), len(b.Places()))
 			}
 		}
 	}
