@@ -24,6 +24,11 @@ type Input struct {
 	// of Tensors. The zero Output: the first tensor is fetched and counted.
 	Rows tfbridge.Output
 
+	// Positions is an int64 vector, where the rows of the batch are in the order of the
+	// input, for an input that needs them for its state: see [Positioner]. The zero
+	// Output: there are none.
+	Positions tfbridge.Output
+
 	// BatchRows is how many rows a batch has, where the input may give several
 	// batches in one run of the session, one behind the other; the last one of all
 	// may have fewer. Its tensors are numbers. 0: each run gives one batch.
@@ -57,6 +62,13 @@ type Pass interface {
 
 	// Close ends the pass.
 	Close()
+}
+
+// Positioner is a [Pass] of an input with [Input.Positions].
+type Positioner interface {
+	// TakenAt tells where the rows are that [Pass.Taken] is told of next. The pass must
+	// not keep the slice.
+	TakenAt(positions []int64) error
 }
 
 // Placer is a [Pass] that may know which records its batches are made of.

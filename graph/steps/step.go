@@ -97,6 +97,9 @@ func (r *run) prepare() error {
 		}
 		outputs = append(outputs, count)
 	}
+	if in.Positions.Op != nil {
+		outputs = append(outputs, in.Positions)
+	}
 	call, err := r.sess.Prepare(in.Placeholders, outputs, nil)
 	if err != nil {
 		return err
@@ -166,6 +169,9 @@ func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error)
 	b := &Batch{names: r.names, tensors: slices.Clip(tensors[:len(r.names)])}
 	var err error
 	if b.rows, err = r.countRows(tensors); err == nil {
+		err = r.position(tensors)
+	}
+	if err == nil {
 		err = r.take(b, start)
 	}
 	if err == nil && r.o.Places {
@@ -182,6 +188,21 @@ func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error)
 		b.place = placer.Place
 	}
 	return b, nil
+}
+
+// position tells the pass where the rows of a batch are, given what was fetched.
+func (r *run) position(tensors []*tfbridge.Tensor) error {
+	p, ok := r.pass.(Positioner)
+	if r.pipe.input.Positions.Op == nil || !ok {
+		return nil
+	}
+	positions := tensors[len(tensors)-1]
+	defer positions.Close()
+	rows, err := tfbridge.View[int64](positions)
+	if err != nil {
+		return err
+	}
+	return p.TakenAt(rows)
 }
 
 // take counts what a step gave, batch by batch, and tells the listener. The state of

@@ -17,8 +17,17 @@ func (b *builder) buckets(length func(*graph.Scope, []tfbridge.Output) tfbridge.
 	}
 }
 
-// bucketExamples batches parsed examples by their length.
-func (b *builder) bucketExamples(d *dataset.Dataset) *dataset.Dataset {
+// bucketExamples parses records, and batches the examples by their length. Where a state
+// needs the position of each record, that is a last component of the batches.
+func (b *builder) bucketExamples(records *dataset.Dataset) *dataset.Dataset {
+	d := records
+	if b.plan.HoldsPositions() {
+		d = d.Enumerate(0).Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+			return append(b.parseRecord(s, args[1:]), b.position(s, args[0]))
+		}, b.mapOptions())
+	} else {
+		d = d.Map("parse", b.parseRecord, b.mapOptions())
+	}
 	bucket := b.plan.Bucket
 	place := slices.IndexFunc(b.plan.Tensors, func(t spec.TensorSpec) bool { return t.Name == bucket.Tensor })
 	length := func(s *graph.Scope, element []tfbridge.Output) tfbridge.Output {
@@ -67,6 +76,9 @@ func (b *builder) paddedBatch(d *dataset.Dataset, size tfbridge.Output) *dataset
 	for i, pad := range b.plan.Padding {
 		o.Shapes = append(o.Shapes, pad.Shape)
 		o.Values = append(o.Values, b.constant(d.Scope(), pad.Value, b.plan.Tensors[i].DType))
+	}
+	if b.plan.HoldsPositions() {
+		o.Shapes, o.Values = append(o.Shapes, []int64{}), append(o.Values, d.Scope().Const(int64(0)))
 	}
 	return d.PaddedBatch(b.plan.BatchSize, o)
 }

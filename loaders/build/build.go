@@ -27,7 +27,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	}
 	it := d.Iterator("iterator")
 	parts := &Parts{
-		Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Prefetch: b.prefetch, Probe: b.probe(l),
+		Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Held: b.held, Prefetch: b.prefetch, Probe: b.probe(l),
 		Quarantine: b.left, Passed: b.passed, checks: b.checks,
 	}
 	if known, ok := l.(placer); ok {
@@ -42,6 +42,9 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	next := it.NextInline()
 	parts.Tensors = b.named(next)
 	parts.Rows = b.rows(next[0])
+	if p.HoldsPositions() {
+		parts.Positions = next[len(next)-1]
+	}
 	if err := s.Err(); err != nil {
 		return nil, b.fail(err)
 	}
@@ -54,6 +57,9 @@ func (b *builder) dataset(l loader) *dataset.Dataset {
 	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.prefetch = b.scope.Placeholder(tfbridge.Int64, scalar)
+	if b.plan.HoldsPositions() {
+		b.held = b.scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
+	}
 	d := l.batches(b)
 	if !b.plan.Seeks() {
 		d = d.SkipOutput(b.skip)

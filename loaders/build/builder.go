@@ -17,6 +17,7 @@ type builder struct {
 	scope    *graph.Scope
 	group    tfbridge.Output       // records parsed at once, fed at the start
 	skip     tfbridge.Output       // batches left out, fed at the start
+	held     tfbridge.Output       // positions of the records that buckets hold, fed at the start; see held_records.go
 	prefetch tfbridge.Output       // batches that tf.data prepares ahead, fed at the start
 	checks   []batchCheck          // what the assertions about batches mean
 	left     *quarantine.List      // records that are left out; nil: the first bad record is an error

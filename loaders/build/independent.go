@@ -19,11 +19,10 @@ func (independent) batches(b *builder) *dataset.Dataset {
 		d = b.parseBatches(d.BatchOutput(b.group, false))
 		return d.Rebatch(b.plan.BatchSize, b.dropRemainder())
 	}
-	d = d.Map("parse", b.parseRecord, b.mapOptions())
 	if b.plan.Bucket != nil {
 		return b.bucketExamples(d)
 	}
-	return b.batch(d)
+	return b.batch(d.Map("parse", b.parseRecord, b.mapOptions()))
 }
 
 // place is for rows that are records.
@@ -37,5 +36,5 @@ func (independent) probe(b *builder) *dataset.Dataset {
 	if b.plan.Shuffle == nil && b.plan.Epochs == 0 {
 		return nil
 	}
-	return b.joined()
+	return b.joined(b.scope)
 }

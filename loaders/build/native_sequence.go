@@ -42,6 +42,7 @@ func (b *builder) nativeBuckets() *native.BucketOptions {
 	return &native.BucketOptions{
 		Of:         slices.Index(b.plan.SortedFeatures(), b.plan.FeatureOf(bucket.Tensor)),
 		Boundaries: bucket.Boundaries, Sizes: bucket.Sizes, Drop: b.dropRemainder(),
+		Positions: b.plan.HoldsPositions(), Held: b.held, Next: b.firstPosition(),
 		DecodeOptions: b.placedFiles(b.scope),
 	}
 }

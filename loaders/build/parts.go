@@ -19,11 +19,16 @@ type Parts struct {
 	Tensors  []steps.NamedOutput // in the order of Plan.Tensors
 	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
+	// Positions is an int64 vector, where the records of the batch are in the plan's
+	// order; unset unless [plan.Plan.HoldsPositions].
+	Positions tfbridge.Output
+
 	Model tfbridge.Output // string scalar: a serialized ModelProto; unset without Plan.TimeStages
 
 	// What the iterator's Init operation is fed with, int64 scalars.
 	Group    tfbridge.Output // records parsed at once, or rows of an element where [plan.Plan.JoinsBatches]
 	Skip     tfbridge.Output // elements left out at the start, or records where [plan.Plan.Seeks]
+	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [plan.Plan.HoldsPositions]
 	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [plan.Plan.RunPrefetches]
 
 	// Probe is an iterator over one record or window of the first epoch. It is

@@ -35,7 +35,7 @@ import (
 // epoch behind so many of its examples, which are more than none.
 func (b *builder) epochsFrom(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset, resumed func(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
 	s := b.scope
-	size := s.Const(max(b.plan.EpochExamples(b.scan), 1))
+	size := b.epochSize(s)
 	first, behind := graph.FloorDiv(s, b.skip, size), graph.FloorMod(s, b.skip, size)
 	whole := graph.Add(s, first, graph.Minimum(s, behind, s.Const(int64(1))))
 	end := b.epochCount()
@@ -48,6 +48,11 @@ func (b *builder) epochsFrom(pass func(s *graph.Scope, epoch tfbridge.Output) *d
 	return begun.Concatenate(dataset.RangeOutput(s, whole, s.Const(end)).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return pass(s, args[0])
 	}))
+}
+
+// epochSize returns how many examples an epoch has, and 1 for none.
+func (b *builder) epochSize(s *graph.Scope) tfbridge.Output {
+	return s.Const(max(b.plan.EpochExamples(b.scan), 1))
 }
 
 // shuffledNumbers yields the numbers of the examples of an epoch, in its order, behind so
@@ -94,8 +99,7 @@ func NewNumbers(g *tfbridge.Graph, p *plan.Plan, scan *plan.Scan) (*Numbers, err
 
 // resumedRecords is [builder.shuffledPass] behind so many records.
 func (b *builder) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
-	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(b.group, false)
-	return b.readNumbers(numbers, "read_numbers", b.source().Numbers(), stringVector).Unbatch()
+	return b.read(b.shuffledNumbers(s, epoch, behind))
 }
 
 // resumedWindows is [windowBuilder.windowPass] behind so many windows.

@@ -10,13 +10,23 @@ import (
 // records builds the stream of serialized records of all epochs: file names,
 // their shuffle, the interleave of the files and the shuffle of the records.
 func (b *builder) records() *dataset.Dataset {
-	if b.plan.Records != nil {
+	if b.plan.HoldsPositions() {
+		return b.heldRecords().Concatenate(b.recordsFrom())
+	}
+	return b.recordsFrom()
+}
+
+// recordsFrom is records from record b.skip on where the plan seeks, and from the first
+// one elsewhere.
+func (b *builder) recordsFrom() *dataset.Dataset {
+	switch seeks := b.plan.Seeks(); {
+	case b.plan.Records != nil:
 		return b.recordsByPlace()
-	}
-	if b.plan.Shuffle == nil {
-		return b.joined().Repeat(b.repeats())
-	}
-	if b.plan.Seeks() {
+	case b.plan.Shuffle == nil && seeks:
+		return b.epochsFrom(b.joinedPass, b.resumedInOrder)
+	case b.plan.Shuffle == nil:
+		return b.joined(b.scope).Repeat(b.repeats())
+	case seeks:
 		return b.epochsFrom(b.shuffledPass, b.resumedRecords)
 	}
 	return b.epochs(b.shuffledPass)
@@ -24,14 +34,16 @@ func (b *builder) records() *dataset.Dataset {
 
 // joined reads one file after another. Our own operation holds each file to the
 // number of its records, and so does [builder.readFile].
-func (b *builder) joined() *dataset.Dataset {
-	s := b.scope
+func (b *builder) joined(s *graph.Scope) *dataset.Dataset {
 	if !b.plan.ReadsNatively() {
 		return b.files(s).FlatMap("read_file", b.readFile)
 	}
 	paths, counts := b.countedFiles()
 	return native.Records(s, s.Const(paths), s.Const(counts), b.placedOptions(tfbridge.Output{}))
 }
+
+// joinedPass is joined as one of the epochs.
+func (b *builder) joinedPass(s *graph.Scope, _ tfbridge.Output) *dataset.Dataset { return b.joined(s) }
 
 // shuffledPass reads MixFiles files in turns, one record of each at a time.
 func (b *builder) shuffledPass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {

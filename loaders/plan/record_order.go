@@ -190,10 +190,25 @@ func (p *Plan) checkRange(scan *Scan) error {
 }
 
 // Seeks reports whether a run can begin at any position without reading the records
-// before it. Its state is the position alone. Buckets hold records back, so that a
-// position does not say which batches come next.
+// before it. Its state is the position alone, and with buckets the positions of the
+// records that they hold: see [Plan.HoldsPositions].
 func (p *Plan) Seeks() bool {
-	return p.Bucket == nil && p.Chunks == nil && (p.Records != nil || p.seeksInBuffers())
+	switch {
+	case p.Chunks != nil:
+		return false
+	case p.Bucket != nil:
+		return p.HoldsPositions()
+	}
+	return p.Records != nil || p.seeksInBuffers()
+}
+
+// HoldsPositions reports whether the records that buckets hold have positions by which
+// they can be read again.
+func (p *Plan) HoldsPositions() bool {
+	if p.Bucket == nil || p.Window != nil || p.Sloppy || p.BadRecords != nil {
+		return false
+	}
+	return p.Records != nil || p.Manifest.Compression == tfrecord.None && !p.HasRemoteFiles()
 }
 
 // seeksInBuffers reports whether the examples of a plan that shuffles in buffers have

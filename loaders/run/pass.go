@@ -39,6 +39,7 @@ type pass struct {
 	skip     int64              // batches to skip at the start, or records where the plan seeks
 	empty    bool               // no epoch has an example, so that asking the iterator is in vain
 	restored bool               // from a state of the iterator, which may hold a failure
+	held     *held              // nil unless the plan holds positions
 	places   *places            // of the rows; nil unless the options ask for them
 	retrying bool               // the iterator was started again after a failure, with the smallest group
 }
@@ -65,6 +66,9 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 	return nil, nil
 }
 
+// TakenAt is told of the positions of the rows of a batch.
+func (p *pass) TakenAt(positions []int64) error { return p.held.take(positions) }
+
 // Place says which records the last rows are made of.
 func (p *pass) Place(rows int64) string {
 	if p.pipe.Place == nil {
@@ -88,7 +92,15 @@ func (p *pass) start(group, skip int64) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(feeds)
+	defer func() { closeAll(feeds) }()
+	if p.held != nil {
+		positions := p.held.sorted()
+		t, err := tfbridge.NewTensorFromSlice([]int64{int64(len(positions))}, positions)
+		if err != nil {
+			return err
+		}
+		feeds = append(feeds, t)
+	}
 	p.group, p.skip = group, skip
 	if _, err := p.init.Run(context.Background(), feeds); err != nil {
 		return p.pipe.explain(context.Background(), err)

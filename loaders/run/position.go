@@ -1,6 +1,9 @@
 package run
 
-import "millrace/loaders/plan"
+import (
+	"millrace/loaders/plan"
+	"millrace/loaders/spec"
+)
 
 // Where a run can begin at any record, its state is a position in the order of the
 // records, and nothing that TensorFlow holds. The state is small whatever the buffers
@@ -19,6 +22,7 @@ type position struct {
 	Record int64  `json:"record"` // in the epoch's order, of the shard
 	Shard  int64  `json:"shard"`
 	Shards int64  `json:"shards"`
+	Held   []byte `json:"held,omitempty"` // records before this one that buckets hold: see [held.encode]
 }
 
 // position returns the state after the batches so far.
@@ -29,12 +33,20 @@ func (p *pass) position() *stateHeader {
 	if size := p.pipe.epochExamples; size > 0 {
 		at.Epoch, at.Record = p.reached()/size, p.reached()%size
 	}
+	if p.held != nil {
+		at.Held = p.held.encode()
+	}
 	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
 
 // reached returns the position in the order behind the batches so far: more than their
 // rows where records were left out.
-func (p *pass) reached() int64 { return p.pipe.Passed.Behind(p.begin, p.rows-p.begin) }
+func (p *pass) reached() int64 {
+	if p.held != nil {
+		return p.held.next
+	}
+	return p.pipe.Passed.Behind(p.begin, p.rows-p.begin)
+}
 
 // seek starts the iterator at a saved position.
 func (p *pass) seek(header *stateHeader) error {
@@ -47,13 +59,28 @@ func (p *pass) seek(header *stateHeader) error {
 		return stateError(plan, "the saved state has no position that this loader could begin at")
 	case at.Data != p.pipe.dataDigest():
 		return stateError(plan, "the data files have changed since the state was saved")
-	case !same && at.Record != 0:
+	case !same && (at.Record != 0 || len(at.Held) > 0):
 		return stateError(plan, "the state was saved by part %d of %d within an epoch, and this loader reads part %d of %d; "+
 			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, shard, shards)
 	}
-	p.rows, p.batches = at.Epoch*size+at.Record, header.Batches
-	p.begin = p.rows
+	p.begin = at.Epoch*size + at.Record
+	p.rows, p.batches = p.begin, header.Batches
+	if p.held != nil {
+		var ok bool
+		if p.held, ok = decodeHeld(p.begin, at.Held, mostHeld(plan.Bucket)); !ok {
+			return stateError(plan, "the saved state has no positions of records that the buckets of this loader could hold")
+		}
+		p.rows = p.held.delivered()
+	}
 	return p.start(p.groupSize(p.batches), p.begin)
+}
+
+// mostHeld returns how many records buckets may hold: none of them is full.
+func mostHeld(b *spec.Bucket) (n int64) {
+	for _, size := range b.Sizes {
+		n += size - 1
+	}
+	return n
 }
 
 // shardOf returns which part of each epoch's order a plan reads, and of how many.

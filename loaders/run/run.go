@@ -18,7 +18,7 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 	if parts.Plan.Seeks() {
 		pl.epochExamples = parts.Plan.EpochExamples(parts.Scan)
 	}
-	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Open: pl.open}
+	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Positions: parts.Positions, Open: pl.open}
 	if parts.Plan.JoinsBatches() {
 		input.BatchRows = parts.Plan.BatchSize
 	}
@@ -55,11 +55,14 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	if err != nil {
 		return nil, err
 	}
-	start, err := sess.Prepare([]tfbridge.Output{pl.Group, pl.Skip, pl.Prefetch}, nil, []*tfbridge.Operation{pl.Iterator.Init})
-	if err != nil {
+	fed := []tfbridge.Output{pl.Group, pl.Skip, pl.Prefetch}
+	p := &pass{pipe: pl, session: sess, o: o, empty: empty}
+	if pl.Plan.HoldsPositions() {
+		fed, p.held = append(fed, pl.Held), newHeld(0, nil)
+	}
+	if p.init, err = sess.Prepare(fed, nil, []*tfbridge.Operation{pl.Iterator.Init}); err != nil {
 		return nil, err
 	}
-	p := &pass{pipe: pl, session: sess, o: o, init: start, empty: empty}
 	var header *stateHeader
 	var state []byte
 	if o.State != nil {

@@ -117,10 +117,12 @@ func TestBucketSequencesFail(t *testing.T) {
 func TestBucketSequencesAreChecked(t *testing.T) {
 	needLibrary(t)
 	for name, change := range map[string]func(q *native.Sequence, o *native.BucketOptions){
-		"no list":           func(q *native.Sequence, _ *native.BucketOptions) { q.Features[0].List = false },
-		"no such feature":   func(_ *native.Sequence, o *native.BucketOptions) { o.Of = 1 },
-		"no boundaries":     func(_ *native.Sequence, o *native.BucketOptions) { o.Boundaries, o.Sizes = nil, []int64{1} },
-		"descending":        func(_ *native.Sequence, o *native.BucketOptions) { o.Boundaries, o.Sizes = []int64{2, 1}, []int64{1, 1, 1} },
+		"no list":         func(q *native.Sequence, _ *native.BucketOptions) { q.Features[0].List = false },
+		"no such feature": func(_ *native.Sequence, o *native.BucketOptions) { o.Of = 1 },
+		"no boundaries":   func(_ *native.Sequence, o *native.BucketOptions) { o.Boundaries, o.Sizes = nil, []int64{1} },
+		"descending": func(_ *native.Sequence, o *native.BucketOptions) {
+			o.Boundaries, o.Sizes = []int64{2, 1}, []int64{1, 1, 1}
+		},
 		"a size is missing": func(_ *native.Sequence, o *native.BucketOptions) { o.Sizes = []int64{1} },
 		"a size of 0":       func(_ *native.Sequence, o *native.BucketOptions) { o.Sizes = []int64{1, 0} },
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"millrace"
+	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
 
@@ -12,6 +13,13 @@ import (
 // are read all, or the call fails; a bad record is an error.
 func (s *Source) Numbers() Func { return (&recordFeed{s.strict()}).numbered((*recordReader).recordsOf) }
 
+// Positions returns what hands over the records at some positions in the order of the plan. Its
+// arguments are the token and the positions; else it is as what Numbers returns.
+func (s *Source) Positions() Func {
+	f := &recordFeed{s.strict()}
+	return f.numberedIn(func() *plan.Order { return f.Plan.NewOrder(f.Scan) }, (*recordReader).recordsOf)
+}
+
 // WindowNumbers returns what hands over the records of the windows with some numbers, and where
 // the windows begin and end in them.
 func (s *Source) WindowNumbers() Func {
@@ -19,14 +27,22 @@ func (s *Source) WindowNumbers() Func {
 }
 
 // numbered returns a function that reads the examples with some numbers.
-func (f *recordFeed) numbered(read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)) Func {
+func (f *recordFeed) numbered(read readFunc) Func {
+	return f.numberedIn(func() *plan.Order { return f.Plan.InFileOrder().NewOrder(f.Scan) }, read)
+}
+
+// readFunc reads the examples with some numbers in the order of a reader.
+type readFunc = func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)
+
+// numberedIn is numbered in another order than that of the files.
+func (f *recordFeed) numberedIn(order func() *plan.Order, read readFunc) Func {
 	return func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
-		return f.readNumbers(ctx, args, read)
+		return f.readNumbers(ctx, args, order, read)
 	}
 }
 
 // readNumbers answers a call for the examples with some numbers.
-func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, read func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)) ([]*tfbridge.Tensor, error) {
+func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, order func() *plan.Order, read readFunc) ([]*tfbridge.Tensor, error) {
 	numbers, err := tfbridge.View[int64](args[1])
 	if err != nil {
 		return nil, err
@@ -34,7 +50,7 @@ func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, r
 	token := args[0]
 	r, ok := tfbridge.FindToken(token).(*recordReader)
 	if !ok {
-		r = f.reader(f.Plan.InFileOrder().NewOrder(f.Scan))
+		r = f.reader(order())
 		if token, err = tfbridge.NewToken(r, r.close); err != nil {
 			return nil, err
 		}
