@@ -59,7 +59,7 @@ func textsOf(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (texts []st
 }
 
 // openPlan opens a plan for the length of a test.
-func openPlan(t *testing.T, p *loaders.Plan) *loaders.Loader {
+func openPlan(t testing.TB, p *loaders.Plan) *loaders.Loader {
 	t.Helper()
 	l, err := loaders.OpenPlan(p, nil)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
+	"millrace/loaders"
 	"millrace/tfrecord/example"
 )
 
@@ -57,14 +58,13 @@ func BenchmarkWindows(b *testing.B) {
 	}
 }
 
-// BenchmarkPaddedLists reads padded batches of SequenceExamples: lists of 10
-// to 100 vectors and labels.
-func BenchmarkPaddedLists(b *testing.B) {
-	testruntime.Need(b)
-	const records = 4000
+// paddedLists is a dataset of 4,000 SequenceExamples: lists of 10 to 100 vectors and labels,
+// in padded batches.
+func paddedLists(b *testing.B) *fixture.Dataset {
+	b.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	var data [][]byte
-	for range records {
+	for range paddedRecords {
 		var xs, labels []example.Feature
 		for range 10 + r.IntN(91) {
 			xs = append(xs, fixture.Floats(1, 2, 3, 4, 5, 6, 7, 8))
@@ -83,7 +83,14 @@ func BenchmarkPaddedLists(b *testing.B) {
 	f.Args["primary_features"] = []fixture.Object{{"from_name": "label", "to_name": "label"}, {"from_name": "x", "to_name": "x"}}
 	f.Args["target_batch_size"], f.Args["padding"], f.Args["num_parallel_parses"] = 64, true, 2
 	f.WriteRecords(b, "a.tfrecords", data...)
-	l := openSequence(b, f)
+	return f
+}
+
+// paddedRecords are how many records the benchmarks of lists read.
+const paddedRecords = 4000
+
+// benchmarkPasses reads a dataset from begin to end in every iteration of a benchmark.
+func benchmarkPasses(b *testing.B, l *loaders.Loader) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, err := range l.Batches(b.Context()) {
@@ -92,5 +99,32 @@ func BenchmarkPaddedLists(b *testing.B) {
 			}
 		}
 	}
-	b.ReportMetric(records*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+	b.ReportMetric(paddedRecords*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// BenchmarkPaddedLists reads padded batches of SequenceExamples.
+func BenchmarkPaddedLists(b *testing.B) {
+	testruntime.Need(b)
+	benchmarkPasses(b, openSequence(b, paddedLists(b)))
+}
+
+// BenchmarkBuckets reads the same with batches of similar length, with Millrace's own
+// operations and with TensorFlow's.
+func BenchmarkBuckets(b *testing.B) {
+	testruntime.Need(b)
+	f := paddedLists(b)
+	f.Args["bucket_by_length"] = fixture.Object{"tensor": "x", "boundaries": []int{25, 50, 75}}
+	for _, native := range []bool{true, false} {
+		b.Run(fmt.Sprintf("native=%v", native), func(b *testing.B) {
+			f.Save(b)
+			plan, problems := loaders.Check(f.Config(), nil)
+			if plan == nil {
+				b.Fatal(problems)
+			}
+			if !native {
+				plan.NativeLibrary = ""
+			}
+			benchmarkPasses(b, openPlan(b, plan))
+		})
+	}
 }

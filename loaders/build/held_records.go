@@ -1,6 +1,8 @@
 package build
 
 import (
+	"math"
+
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/tfbridge"
@@ -45,22 +47,38 @@ func (b *builder) position(s *graph.Scope, element tfbridge.Output) tfbridge.Out
 	return graph.Add(s, begin, graph.Maximum(s, graph.Sub(s, element, held), s.Const(int64(0))))
 }
 
-// heldRecords reads the records that buckets hold where a run begins.
-func (b *builder) heldRecords() *dataset.Dataset {
-	s := b.scope
-	switch held := dataset.FromSlices(s, b.held); {
+// recordsBehindHeld yields the records that buckets hold where a run begins, and then those
+// from record b.skip on.
+func (b *builder) recordsBehindHeld() *dataset.Dataset {
+	held := dataset.FromSlices(b.scope, b.held)
+	switch {
 	case b.plan.Records != nil:
-		return b.readNumbers(held.BatchOutput(b.group, false), "read_held", b.source().Positions(), stringVector).Unbatch()
-	case b.plan.Shuffle != nil:
-		held = held.Map("epoch", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-			return []tfbridge.Output{graph.FloorDiv(s, args[0], b.epochSize(s))}
-		}, inline)
-		return b.read(held.Unique().FlatMap("held_of_epoch", b.heldNumbers))
-	default:
-		return b.read(held.Map("number", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-			return []tfbridge.Output{graph.FloorMod(s, args[0], b.epochSize(s))}
-		}, inline))
+		records := b.readNumbers(held.BatchOutput(b.group, false), "read_held", b.source().Positions(), stringVector).Unbatch()
+		return records.Concatenate(b.recordsByPlace())
+	case b.plan.Shuffle == nil:
+		return b.joinedBehindHeld()
 	}
+	epochs := held.Map("epoch", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{graph.FloorDiv(s, args[0], b.epochSize(s))}
+	}, inline)
+	return b.read(epochs.Unique().FlatMap("held_of_epoch", b.heldNumbers)).Concatenate(b.epochsFrom(b.shuffledPass, b.resumedRecords))
+}
+
+// joinedBehindHeld is recordsBehindHeld for records in the order of the files: their
+// numbers follow from their positions. It does without [builder.epochsFrom], because
+// each function of a dataset costs the start of a run a millisecond.
+func (b *builder) joinedBehindHeld() *dataset.Dataset {
+	s := b.scope
+	size, one := b.epochSize(s), s.Const(int64(1))
+	behind := graph.FloorMod(s, b.skip, size)
+	begun := graph.Minimum(s, behind, one) // 1 within an epoch, else 0
+	numbers := dataset.FromSlices(s, graph.FloorMod(s, b.held, size)).Concatenate(dataset.RangeOutput(s, behind, graph.Mul(s, size, begun)))
+	end := b.epochCount()
+	if end == 0 {
+		end = math.MaxInt64
+	}
+	whole := dataset.RangeOutput(s, graph.Add(s, graph.FloorDiv(s, b.skip, size), begun), s.Const(end))
+	return b.read(numbers).Concatenate(whole.FlatMap("epoch", func(s *graph.Scope, _ []tfbridge.Output) *dataset.Dataset { return b.joined(s) }))
 }
 
 // heldNumbers yields the numbers of the records of an epoch that buckets hold.
@@ -72,11 +90,6 @@ func (b *builder) heldNumbers(s *graph.Scope, args []tfbridge.Output) *dataset.D
 		return graph.ReduceAny(s, graph.Equal(s, b.held, graph.Add(s, args[0], first)))
 	})
 	return d.Map("number", func(_ *graph.Scope, args []tfbridge.Output) []tfbridge.Output { return args[1:] }, inline)
-}
-
-// resumedInOrder is [builder.joinedPass] behind so many records.
-func (b *builder) resumedInOrder(s *graph.Scope, _, behind tfbridge.Output) *dataset.Dataset {
-	return b.read(dataset.RangeOutput(s, behind, b.epochSize(s)))
 }
 
 // read reads the records with some numbers.

@@ -11,22 +11,14 @@ import (
 // their shuffle, the interleave of the files and the shuffle of the records.
 func (b *builder) records() *dataset.Dataset {
 	if b.plan.HoldsPositions() {
-		return b.heldRecords().Concatenate(b.recordsFrom())
+		return b.recordsBehindHeld()
 	}
-	return b.recordsFrom()
-}
-
-// recordsFrom is records from record b.skip on where the plan seeks, and from the first
-// one elsewhere.
-func (b *builder) recordsFrom() *dataset.Dataset {
-	switch seeks := b.plan.Seeks(); {
+	switch {
 	case b.plan.Records != nil:
 		return b.recordsByPlace()
-	case b.plan.Shuffle == nil && seeks:
-		return b.epochsFrom(b.joinedPass, b.resumedInOrder)
 	case b.plan.Shuffle == nil:
 		return b.joined(b.scope).Repeat(b.repeats())
-	case seeks:
+	case b.plan.Seeks():
 		return b.epochsFrom(b.shuffledPass, b.resumedRecords)
 	}
 	return b.epochs(b.shuffledPass)
@@ -41,9 +33,6 @@ func (b *builder) joined(s *graph.Scope) *dataset.Dataset {
 	paths, counts := b.countedFiles()
 	return native.Records(s, s.Const(paths), s.Const(counts), b.placedOptions(tfbridge.Output{}))
 }
-
-// joinedPass is joined as one of the epochs.
-func (b *builder) joinedPass(s *graph.Scope, _ tfbridge.Output) *dataset.Dataset { return b.joined(s) }
 
 // shuffledPass reads MixFiles files in turns, one record of each at a time.
 func (b *builder) shuffledPass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {

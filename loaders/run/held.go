@@ -47,9 +47,13 @@ func (h *held) sorted() []int64 { return slices.Sorted(maps.Keys(h.positions)) }
 func (h *held) delivered() int64 { return h.next - int64(len(h.positions)) }
 
 // encode returns the positions that are held as bytes: how far each is before the one
-// behind it, the last one before next, as varints. Records that a bucket holds were
-// mostly read lately, so that most take one byte or two.
+// behind it, the last one before next, as varints. It returns nothing for a plan without
+// buckets. Records that a bucket holds were mostly read lately, so that most of the
+// distances take one byte or two.
 func (h *held) encode() (text []byte) {
+	if h == nil {
+		return nil
+	}
 	behind := h.next
 	for _, p := range slices.Backward(h.sorted()) {
 		text, behind = binary.AppendUvarint(text, uint64(behind-p)), p

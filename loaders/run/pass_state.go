@@ -15,10 +15,10 @@ import (
 // SaveState takes the state after the batches so far.
 func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
 	if p.pipe.Plan.Seeks() {
-		header := p.position()
+		header, holding := p.position(), p.held.encode()
 		return func() ([]byte, error) {
 			header.Position.Data = p.pipe.dataDigest()
-			return p.pipe.encodeState(header, nil)
+			return p.pipe.encodeState(header, holding)
 		}, nil
 	}
 	if p.save == nil {
@@ -69,7 +69,7 @@ func (p *pass) leftOut() leftOut {
 // restoreState sets the iterator to the position of a saved state.
 func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if p.pipe.Plan.Seeks() {
-		return p.seek(header)
+		return p.seek(header, state)
 	}
 	group := header.Group
 	if p.pipe.Plan.JoinsBatches() {

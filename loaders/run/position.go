@@ -22,7 +22,6 @@ type position struct {
 	Record int64  `json:"record"` // in the epoch's order, of the shard
 	Shard  int64  `json:"shard"`
 	Shards int64  `json:"shards"`
-	Held   []byte `json:"held,omitempty"` // records before this one that buckets hold: see [held.encode]
 }
 
 // position returns the state after the batches so far.
@@ -32,9 +31,6 @@ func (p *pass) position() *stateHeader {
 	at.Shard, at.Shards = shardOf(plan)
 	if size := p.pipe.epochExamples; size > 0 {
 		at.Epoch, at.Record = p.reached()/size, p.reached()%size
-	}
-	if p.held != nil {
-		at.Held = p.held.encode()
 	}
 	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
@@ -48,8 +44,9 @@ func (p *pass) reached() int64 {
 	return p.pipe.Passed.Behind(p.begin, p.rows-p.begin)
 }
 
-// seek starts the iterator at a saved position.
-func (p *pass) seek(header *stateHeader) error {
+// seek starts the iterator at a saved position. holding is what [held.encode] gave of the
+// records that buckets hold there.
+func (p *pass) seek(header *stateHeader, holding []byte) error {
 	plan, at := p.pipe.Plan, header.Position
 	size := p.pipe.epochExamples
 	shard, shards := shardOf(plan)
@@ -59,7 +56,7 @@ func (p *pass) seek(header *stateHeader) error {
 		return stateError(plan, "the saved state has no position that this loader could begin at")
 	case at.Data != p.pipe.dataDigest():
 		return stateError(plan, "the data files have changed since the state was saved")
-	case !same && (at.Record != 0 || len(at.Held) > 0):
+	case !same && (at.Record != 0 || len(holding) > 0):
 		return stateError(plan, "the state was saved by part %d of %d within an epoch, and this loader reads part %d of %d; "+
 			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, shard, shards)
 	}
@@ -67,7 +64,7 @@ func (p *pass) seek(header *stateHeader) error {
 	p.rows, p.batches = p.begin, header.Batches
 	if p.held != nil {
 		var ok bool
-		if p.held, ok = decodeHeld(p.begin, at.Held, mostHeld(plan.Bucket)); !ok {
+		if p.held, ok = decodeHeld(p.begin, holding, mostHeld(plan.Bucket)); !ok {
 			return stateError(plan, "the saved state has no positions of records that the buckets of this loader could hold")
 		}
 		p.rows = p.held.delivered()

@@ -19,7 +19,8 @@ import (
 // bytes into any iterator: without the header, a damaged state or the state of
 // another plan would silently give wrong batches.
 //
-// The state of a plan that seeks is the header alone: see position.go.
+// The state of a plan that seeks is the header alone, see position.go, or with the
+// positions of the records that buckets hold, see held.go.
 //
 //	millrace loader state 1\n
 //	{"plan": ..., "seed": ..., ..., "sha256": of the rest}\n
@@ -45,7 +46,7 @@ type stateHeader struct {
 
 	LeftOut leftOut `json:"left_out,omitempty"` // bad records
 
-	Position *position `json:"position,omitempty"` // of a plan that seeks; the iterator's state is empty then
+	Position *position `json:"position,omitempty"` // of a plan that seeks; what follows the header is not the iterator's state then
 }
 
 // encodeState puts a header before the state of an iterator. It sets the header's
