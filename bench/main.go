@@ -11,6 +11,7 @@
 //	go run ./bench -only serving -rounds 1    servers alone, in three minutes
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
 //	go run ./bench -only gzip -rounds 3       compressed files alone
+//	go run ./bench -only records -rounds 3    records of several kinds alone
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -45,6 +46,7 @@ const (
 	onlyServing  = "serving"
 	onlyQueues   = "queues"
 	onlyGzip     = "gzip"
+	onlyRecords  = "records"
 	onlyChunks   = "chunks" // chunked_sequence against RETURNN; nothing else measures it
 )
 
@@ -59,7 +61,7 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip", "records" or "chunks"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -80,7 +82,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds and -passes must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip:
+	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -96,6 +98,13 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	}
 	if s.only == onlyQueues {
 		return runQueues(ctx, s, ways.python, out)
+	}
+	if s.only == onlyRecords {
+		k, err := prepareRecords(ctx, ways)
+		if err != nil {
+			return false, err
+		}
+		return k.run(ctx, s, out)
 	}
 	z, err := prepareCompressed(ctx, ways, s)
 	if err != nil {

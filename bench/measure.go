@@ -29,6 +29,7 @@ type round struct {
 	StartPredict pythonStart `json:"python_start_predict"`
 
 	Compressed compressedRound `json:"gzip"`
+	Records    recordRound     `json:"records"`
 
 	Sequences sequenceRound `json:"sequences"`
 	Live      liveRound     `json:"live"`

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// Records of several kinds, compared with the best of several pipelines in Python, and
+// with the limit: plain C++ on one thread that reads, checks and decodes these records and
+// knows nothing else.
+const (
+	recordsScript = "bench/bench_python_records.py"
+	limitSource   = "bench/bare/limit.cc"
+	recordEpochs  = 40 // so that the start of the session does not count
+	limitPasses   = 20
+)
+
+// recordKind is one kind of records, read in batches of a size.
+type recordKind struct {
+	name   string // for people
+	kind   string // for the other programs
+	batch  int
+	python float64 // target: so many times Python's rate
+	limit  float64 // target: such a part of the limit
+	folder string
+	config string
+}
+
+// key names the kind among the results.
+func (k *recordKind) key() string { return k.kind + "-" + strconv.Itoa(k.batch) }
+
+// records measures them.
+type records struct {
+	sides
+	kinds   []*recordKind
+	program string            // the limit
+	fastest map[string]string // Python's fastest way of each kind, known after the first round
+	more    *recordsMore
+}
+
+// recordRound is one measurement of records.
+type recordRound struct {
+	Kinds map[string]*kindRound `json:"kinds"`
+	Exact figures               `json:"exact"`
+	Order figures               `json:"in_order"`
+	moreRound
+}
+
+// kindRound is one measurement of a kind.
+type kindRound struct {
+	Ours   figures    `json:"ours"`
+	Python pythonRate `json:"python"`
+	Limit  float64    `json:"limit_records_per_s"`
+}
+
+// prepareRecords makes the files, compiles the limit, and checks that both sides give the
+// same batches.
+func prepareRecords(ctx context.Context, s sides) (*records, error) {
+	dir := s.millrace.dir
+	r := &records{sides: s, program: filepath.Join(dir, "limit"), fastest: map[string]string{}, kinds: []*recordKind{
+		{name: "Examples of 64 floats", kind: "floats", batch: 128, python: 10, limit: 0.8, folder: s.millrace.data},
+		{name: "Examples of 64 floats", kind: "floats", batch: 1024, python: 10, limit: 1.2, folder: s.millrace.data},
+		{name: "Examples of 28x28 raw bytes", kind: "images", batch: 128, python: 8, limit: 0.8, folder: filepath.Join(dir, "images")},
+		{name: "SequenceExamples of 5 to 200 steps, padded", kind: "steps", batch: 64, python: 8, limit: 0.5, folder: filepath.Join(dir, "steps")},
+	}}
+	if err := makeKinds(r.kinds); err != nil {
+		return nil, err
+	}
+	if out, err := exec.CommandContext(ctx, "c++", "-O3", "-march=native", "-std=c++17", "-o", r.program, limitSource).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("c++ %s: %w\n%s", limitSource, err, out)
+	}
+	for _, k := range r.kinds {
+		if err := r.same(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	r.more, err = prepareMore(ctx, s)
+	return r, err
+}
+
+// same compares the first batches of both sides.
+func (r *records) same(ctx context.Context, k *recordKind) error {
+	out, err := exec.CommandContext(ctx, r.millrace.program, "dump", k.config, "-n", "2").Output()
+	if err != nil {
+		return fmt.Errorf("millrace dump %s: %w", k.config, err)
+	}
+	var ours []map[string]tensor
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var batch map[string]tensor
+		if err := d.Decode(&batch); err != nil {
+			return fmt.Errorf("millrace dump: %w", err)
+		}
+		ours = append(ours, batch)
+	}
+	var theirs map[string][]map[string]tensor // by way
+	if err := runJSON(ctx, &theirs, r.python.program, recordsScript, "dump", k.kind, k.folder, strconv.Itoa(k.batch)); err != nil {
+		return err
+	}
+	for way, batches := range theirs {
+		if err := sameSequences(ours, batches); err != nil {
+			return fmt.Errorf("%s, %s: %w", k.key(), way, err)
+		}
+	}
+	return nil
+}
+
+// run measures records alone.
+func (r *records) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
+	rounds, err := repeat(s.rounds, func() (x round, err error) {
+		x.Records, err = r.measure(ctx)
+		return x, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := writeResults(filepath.Join(s.dir, "results-records.json"), rounds); err != nil {
+		return false, err
+	}
+	return table(out, rounds, r.rows()), nil
+}
+
+// measure takes one round. The limit is measured right before and right after Millrace, and
+// its faster figure counts.
+func (r *records) measure(ctx context.Context) (x recordRound, err error) {
+	x.Kinds = map[string]*kindRound{}
+	for _, k := range r.kinds {
+		if err := readAnew(k.folder); err != nil {
+			return x, err
+		}
+		m := &kindRound{}
+		before, err := r.limit(ctx, k)
+		if err != nil {
+			return x, err
+		}
+		if m.Ours, err = r.millrace.bench(ctx, k.config); err != nil {
+			return x, err
+		}
+		after, err := r.limit(ctx, k)
+		if err != nil {
+			return x, err
+		}
+		m.Limit = max(before, after)
+		x.Kinds[k.key()] = m
+	}
+	if x.Order, err = r.millrace.bench(ctx, r.kinds[0].config); err != nil {
+		return x, err
+	}
+	if x.Exact, err = r.millrace.bench(ctx, r.more.exact); err != nil {
+		return x, err
+	}
+	if x.moreRound, err = r.more.measure(ctx); err != nil {
+		return x, err
+	}
+	return x, r.theirs(ctx, &x)
+}
+
+// limit measures plain C++.
+func (r *records) limit(ctx context.Context, k *recordKind) (float64, error) {
+	paths, err := filepath.Glob(filepath.Join(k.folder, "*.tfrecords"))
+	if err != nil {
+		return 0, err
+	}
+	var got struct {
+		RecordsPerS float64 `json:"records_per_s"`
+	}
+	err = runJSON(ctx, &got, r.program, append([]string{k.kind, strconv.Itoa(k.batch), strconv.Itoa(limitPasses)}, paths...)...)
+	return got.RecordsPerS, err
+}
+
+// recordJob is one measurement for Python.
+type recordJob struct {
+	Kind   string `json:"kind"`
+	Folder string `json:"folder"`
+	Batch  int    `json:"batch"`
+	Way    string `json:"way,omitempty"` // the only one to measure
+}
+
+// theirs measures Python: every way in the first round, and then only the fastest one.
+func (r *records) theirs(ctx context.Context, x *recordRound) error {
+	jobs := []recordJob{{Kind: "jpegs", Folder: r.more.jpegs, Batch: jpegBatch}}
+	results := []*pythonRate{&x.JPEGPython}
+	for _, k := range r.kinds {
+		jobs = append(jobs, recordJob{Kind: k.kind, Folder: k.folder, Batch: k.batch})
+		results = append(results, &x.Kinds[k.key()].Python)
+	}
+	for i := range jobs {
+		jobs[i].Way = r.fastest[fmt.Sprint(jobs[i].Kind, jobs[i].Batch)]
+	}
+	text, err := json.Marshal(jobs)
+	if err != nil {
+		return err
+	}
+	var rates []pythonRate
+	if err := runJSON(ctx, &rates, r.python.program, recordsScript, "rates", string(text)); err != nil {
+		return err
+	}
+	if len(rates) != len(jobs) {
+		return fmt.Errorf("python measured %d of %d jobs", len(rates), len(jobs))
+	}
+	for i, got := range rates {
+		*results[i] = got
+		r.fastest[fmt.Sprint(jobs[i].Kind, jobs[i].Batch)] = got.Way
+	}
+	return nil
+}
+
+// rows are the comparisons of records.
+func (r *records) rows() []row {
+	var all []row
+	for _, k := range r.kinds {
+		at := func(x round) *kindRound { return x.Records.Kinds[k.key()] }
+		name := fmt.Sprintf("%s, batches of %d, ", k.name, k.batch)
+		ours := func(x round) float64 { return at(x).Ours.RecordsPerS }
+		all = append(all,
+			row{name + "against vectorised parsing", ours, func(x round) float64 { return at(x).Python.RecordsPerS }, rate, target{atLeast: k.python}},
+			row{name + "against plain C++ on one thread", ours, func(x round) float64 { return at(x).Limit }, rate, target{atLeast: k.limit}})
+	}
+	all = append(all, row{"exact shuffle, against reading in order",
+		func(x round) float64 { return x.Records.Exact.RecordsPerS },
+		func(x round) float64 { return x.Records.Order.RecordsPerS }, rate, target{atLeast: 0.5}})
+	return append(all, moreRows()...)
+}
