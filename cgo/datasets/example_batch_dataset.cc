@@ -1,7 +1,7 @@
 // MillraceExampleBatchDataset reads files of Examples one after the other and
-// yields batches: read, check, decode and fill in one go. Batches of plain local
-// files are made ahead, and what is not as it should be is read once more, one
-// record after the other, to say what is wrong.
+// yields batches: read, check, decode and fill in one go. Batches of plain
+// local files are made ahead, and what is not as it should be is read once
+// more, one record after the other, to say what is wrong.
 // MillraceSequenceBatchDataset does it with records that have lists.
 // MillraceJudgedExampleBatchDataset leaves bad records out: what it cannot
 // decode, or only as TensorFlow reads what is no protobuf, it asks a function
@@ -162,8 +162,7 @@ class ExampleBatchDataset::Iterator
 
   // Walk makes the next element of records that are read one by one.
   absl::Status Walk(data::IteratorContext* ctx, std::vector<Tensor>* out,
-                    bool* end_of_sequence)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                    bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const int64_t rows = Rows();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
@@ -263,7 +262,7 @@ class ExampleBatchDataset::Iterator
   }
 
   RecordWalk walk_ ABSL_GUARDED_BY(mu_);
-  bool walking_ ABSL_GUARDED_BY(mu_) = true;   // walk_ is where to go on
+  bool walking_ ABSL_GUARDED_BY(mu_) = true;    // walk_ is where to go on
   WalkPosition position_ ABSL_GUARDED_BY(mu_);  // where, if it is not
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::unique_ptr<BatchesAhead> ahead_ ABSL_PT_GUARDED_BY(mu_);

@@ -191,7 +191,8 @@ int64_t InPlace(const FeatureSpec& f, std::string_view value,
   return count;
 }
 
-// NoExample is what is wrong with a record that cannot be parsed from a byte on.
+// NoExample is what is wrong with a record that cannot be parsed from a byte
+// on.
 bool NoExample(std::string_view record, const uint8_t* at, Fault* fault) {
   return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
                     reinterpret_cast<const char*>(at) - record.data());

@@ -53,7 +53,7 @@ class ExampleDecoder final : public RowDecoder {
   const std::vector<FeatureSpec> features_;
   KeyMap keys_;
   ExampleLayouts layouts_;
-  bool fixed_ = true;  // no feature is a list
+  bool fixed_ = true;                    // no feature is a list
   std::vector<std::string_view> found_;  // the value of each feature
   bool in_place_ = false;
   std::vector<Joined> lists_;  // of each feature; empty for those of one size

@@ -444,8 +444,8 @@ TEST(ExampleDecoder, SurvivesChangedRecords) {
 // A decoder that has seen records like one before makes of each record what a
 // new one makes, whatever byte of it differs.
 TEST(ExampleDecoder, RemembersLayoutsExactly) {
-  const std::vector<FeatureSpec> features = {
-      Spec("x", Kind::kFloat, 3), Spec("y", Kind::kInt64, 1)};
+  const std::vector<FeatureSpec> features = {Spec("x", Kind::kFloat, 3),
+                                             Spec("y", Kind::kInt64, 1)};
   const auto record = [](const std::string& y, float x) {
     return Field(kFeatures, Entry("x", Floats({x, 2, 3})) + Entry("z", y) +
                                 Entry("y", Ints({7})));

@@ -19,8 +19,8 @@ namespace millrace {
 // from how long it is; the values do not matter, but for the first byte of
 // each, which says what kind of list it is. Records of one writer mostly agree
 // in all of that. So a record whose other bytes are those of one before has its
-// values where that one had them, and comparing a few bytes takes a tenth of
-// the time of parsing:
+// values where that one had them, and a few bytes are compared in place of
+// parsing:
 //
 //	record   |tags, lengths, key|kind| values    |tags, ... |kind| values |
 //	compared |=======================|           |===============|

@@ -57,8 +57,7 @@ bool RecordRows::ReadTo(const FileCursor& cursor, int64_t offset,
 // Worth returns how many bytes are worth reading for n records.
 size_t RecordRows::Worth(size_t n) const {
   const size_t most = std::min(n, kPiece);
-  return mean_ == 0 ? kPiece
-                    : std::clamp(most * (mean_ + 1), kFrame, kPiece);
+  return mean_ == 0 ? kPiece : std::clamp(most * (mean_ + 1), kFrame, kPiece);
 }
 
 // FindInFile finds records of the open file, up to n in all. It returns false

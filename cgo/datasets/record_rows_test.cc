@@ -85,8 +85,7 @@ TEST_F(RecordRowsTest, ReadsRecordsOfAllSizes) {
   b_.Write(Frame(larger) + Frame("b1"));
   files_.counts[2] = 2;
   FileCursor cursor(files_);
-  EXPECT_EQ(Read(&cursor, 5),
-            "a0 " + large + " a2 " + larger + " " + "b1 ");
+  EXPECT_EQ(Read(&cursor, 5), "a0 " + large + " a2 " + larger + " " + "b1 ");
   cursor.Seek(WalkPosition());
   EXPECT_EQ(Read(&cursor, 1), "a0 ");  // with more read ahead than needed
   EXPECT_EQ(Read(&cursor, 1), large + " ");
