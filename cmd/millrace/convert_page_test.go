@@ -29,8 +29,8 @@ const convertPage = "../../docs/convert.md"
 // pageExample matches an example of the page.
 var pageExample = regexp.MustCompile("(?s)```txtar\n(.*?)```\n")
 
-// speed matches the line that shows how quick a conversion was.
-var speed = regexp.MustCompile(`(?m)^convert: .*/s\n`)
+// progress matches the line that shows how far a conversion is.
+var progress = regexp.MustCompile(`(?m)^convert: .* records(, .*)?\n`)
 
 // TestConvertPage types the commands of each example of docs/convert.md. The page says
 // which manifest and which records are then in the folder out, or which error comes.
@@ -90,7 +90,7 @@ func convertExample(t *testing.T, a *txtar.Archive) *txtar.Archive {
 				return got
 			}
 		}
-		if notes := speed.ReplaceAll(said.Bytes(), nil); len(notes) > 0 {
+		if notes := progress.ReplaceAll(said.Bytes(), nil); len(notes) > 0 {
 			got.Files = append(got.Files, txtar.File{Name: "notes", Data: notes})
 		}
 		got.Files = append(got.Files, txtar.File{Name: "features", Data: featureLines(t)}, txtar.File{Name: "records", Data: recordLines(t)})
