@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -27,7 +26,6 @@ type files struct {
 	read    string // loader config of the reading benchmark
 	predict string // loader config of the predicting one
 	first   string // loader config of a single pass
-	exact   string // loader config of the reading benchmark, shuffled exactly
 	model   string // SavedModel
 }
 
@@ -39,7 +37,6 @@ func layout(dir string, records int) files {
 		read:    filepath.Join(dir, "read.json"),
 		predict: filepath.Join(dir, "predict.json"),
 		first:   filepath.Join(dir, "first.json"),
-		exact:   filepath.Join(dir, "exact.json"),
 		model:   filepath.Join(dir, "model"),
 	}
 }
@@ -52,11 +49,8 @@ func (f files) make(records, epochs int) error {
 			return err
 		}
 	}
-	exact := f.config(epochs, "x", "y")
-	maps.Copy(exact["args"].(object), object{"shuffle": true, "shuffle_mode": "exact", "seed": 1})
 	for path, config := range map[string]any{
 		f.read:    f.config(epochs, "x", "y"),
-		f.exact:   exact,
 		f.first:   f.config(1, "x", "y"),
 		f.predict: f.config(epochs, "x"),
 	} {

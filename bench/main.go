@@ -99,19 +99,23 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.only == onlyQueues {
 		return runQueues(ctx, s, ways.python, out)
 	}
-	if s.only == onlyRecords {
-		k, err := prepareRecords(ctx, ways)
+	if s.only == onlyGzip {
+		z, err := prepareCompressed(ctx, ways, s)
 		if err != nil {
 			return false, err
 		}
+		return z.run(ctx, s, out)
+	}
+	k, err := prepareRecords(ctx, ways)
+	if err != nil {
+		return false, err
+	}
+	if s.only == onlyRecords {
 		return k.run(ctx, s, out)
 	}
 	z, err := prepareCompressed(ctx, ways, s)
 	if err != nil {
 		return false, err
-	}
-	if s.only == onlyGzip {
-		return z.run(ctx, s, out)
 	}
 	t, err := prepareTraining(ctx, ways)
 	if err != nil {
@@ -127,7 +131,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.only == onlyServing {
 		return v.run(ctx, s, out)
 	}
-	return everything(ctx, s, &parts{t, v, z}, out)
+	return everything(ctx, s, &parts{t, v, z, k}, out)
 }
 
 // parts are what is prepared before everything is measured.
@@ -135,6 +139,7 @@ type parts struct {
 	training   *training
 	serving    *serving
 	compressed *compressed
+	records    *records
 }
 
 // everything measures and reports all there is.
@@ -157,6 +162,9 @@ func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool,
 			return r, err
 		}
 		if r.Compressed, err = p.compressed.measure(ctx); err != nil {
+			return r, err
+		}
+		if r.Records, err = p.records.measure(ctx); err != nil {
 			return r, err
 		}
 		if r.Sequences, err = q.measure(ctx); err != nil {
@@ -183,7 +191,7 @@ func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool,
 	if err := writeResults(filepath.Join(s.dir, "results.json"), rounds); err != nil {
 		return false, err
 	}
-	return report(out, rounds), nil
+	return report(out, rounds, recordRows(p.records.kinds)), nil
 }
 
 // repeat takes rounds.

@@ -18,7 +18,6 @@ type sides struct {
 // round is one measurement of everything.
 type round struct {
 	Read         figures     `json:"read"`
-	Exact        figures     `json:"exact"` // the same, shuffled exactly
 	First        figures     `json:"first"` // a single pass, as in Python's start
 	Predict      figures     `json:"predict"`
 	PerRecord    pythonRate  `json:"python_per_record"`
@@ -48,7 +47,6 @@ func measure(ctx context.Context, s sides) (r round, err error) {
 	model := []string{"--model", s.python.model}
 	steps := []func() error{
 		func() error { r.Read, err = s.millrace.bench(ctx, s.millrace.read); return err },
-		func() error { r.Exact, err = s.millrace.bench(ctx, s.millrace.exact); return err },
 		func() error { r.Vectorised, err = s.python.rate(ctx, "vectorised"); return err },
 		func() error { r.First, err = s.millrace.bench(ctx, s.millrace.first); return err },
 		func() error { r.Start, err = s.python.start(ctx); return err },

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,11 +43,15 @@ func (p *python) prepare(ctx context.Context) error {
 }
 
 // environment returns the Python of a virtual environment with some
-// requirements. It makes the environment if it does not exist. The file "ready"
-// is written last.
+// requirements. It makes the environment if it does not exist, or was made of
+// others: the file "ready", which is written last, holds a copy of them.
 func environment(ctx context.Context, dir, requirements string) (string, error) {
 	program, ready := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "ready")
-	if _, err := os.Stat(ready); err == nil {
+	wanted, err := os.ReadFile(requirements)
+	if err != nil {
+		return "", err
+	}
+	if has, err := os.ReadFile(ready); err == nil && bytes.Equal(has, wanted) {
 		return program, nil
 	}
 	fmt.Fprintf(os.Stderr, "making a virtual environment in %s (once; some minutes)\n", dir)
@@ -60,7 +65,7 @@ func environment(ctx context.Context, dir, requirements string) (string, error) 
 			return "", fmt.Errorf("%v: %w", args, err)
 		}
 	}
-	return program, os.WriteFile(ready, nil, 0o666)
+	return program, os.WriteFile(ready, wanted, 0o666)
 }
 
 // rate measures one mode's records/s.

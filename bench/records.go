@@ -32,6 +32,17 @@ type recordKind struct {
 	config string
 }
 
+// recordKinds returns all kinds, given the folder of those that other benchmarks read, too, and
+// the one for the rest.
+func recordKinds(data, dir string) []*recordKind {
+	return []*recordKind{
+		{name: "Examples of 64 floats", kind: "floats", batch: 128, python: 10, limit: 0.8, folder: data},
+		{name: "Examples of 64 floats", kind: "floats", batch: 1024, python: 10, limit: 1.2, folder: data},
+		{name: "Examples of 28x28 raw bytes", kind: "images", batch: 128, python: 8, limit: 0.8, folder: filepath.Join(dir, "images")},
+		{name: "SequenceExamples of 5 to 200 steps, padded", kind: "steps", batch: 64, python: 8, limit: 0.5, folder: filepath.Join(dir, "steps")},
+	}
+}
+
 // key names the kind among the results.
 func (k *recordKind) key() string { return k.kind + "-" + strconv.Itoa(k.batch) }
 
@@ -63,12 +74,7 @@ type kindRound struct {
 // same batches.
 func prepareRecords(ctx context.Context, s sides) (*records, error) {
 	dir := s.millrace.dir
-	r := &records{sides: s, program: filepath.Join(dir, "limit"), fastest: map[string]string{}, kinds: []*recordKind{
-		{name: "Examples of 64 floats", kind: "floats", batch: 128, python: 10, limit: 0.8, folder: s.millrace.data},
-		{name: "Examples of 64 floats", kind: "floats", batch: 1024, python: 10, limit: 1.2, folder: s.millrace.data},
-		{name: "Examples of 28x28 raw bytes", kind: "images", batch: 128, python: 8, limit: 0.8, folder: filepath.Join(dir, "images")},
-		{name: "SequenceExamples of 5 to 200 steps, padded", kind: "steps", batch: 64, python: 8, limit: 0.5, folder: filepath.Join(dir, "steps")},
-	}}
+	r := &records{sides: s, program: filepath.Join(dir, "limit"), fastest: map[string]string{}, kinds: recordKinds(s.millrace.data, dir)}
 	if err := makeKinds(r.kinds); err != nil {
 		return nil, err
 	}
@@ -123,7 +129,7 @@ func (r *records) run(ctx context.Context, s settings, out io.Writer) (bool, err
 	if err := writeResults(filepath.Join(s.dir, "results-records.json"), rounds); err != nil {
 		return false, err
 	}
-	return table(out, rounds, r.rows()), nil
+	return table(out, rounds, recordRows(r.kinds)), nil
 }
 
 // measure takes one round. The limit is measured right before and right after Millrace, and
@@ -211,10 +217,10 @@ func (r *records) theirs(ctx context.Context, x *recordRound) error {
 	return nil
 }
 
-// rows are the comparisons of records.
-func (r *records) rows() []row {
+// recordRows are the comparisons of records.
+func recordRows(kinds []*recordKind) []row {
 	var all []row
-	for _, k := range r.kinds {
+	for _, k := range kinds {
 		at := func(x round) *kindRound { return x.Records.Kinds[k.key()] }
 		name := fmt.Sprintf("%s, batches of %d, ", k.name, k.batch)
 		ours := func(x round) float64 { return at(x).Ours.RecordsPerS }

@@ -29,7 +29,7 @@ type Index struct {
 	// [ScanAllOptions].SkipRest; nil: they are all of the file.
 	Rest error
 
-	Members int64 // of a gzip file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
+	Members int64 // of a gzip file, 1 of a zlib file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
 
 	info fs.FileInfo
 }
