@@ -65,9 +65,26 @@ const (
 // enqueued before.
 func TestStopAtRandom(t *testing.T) {
 	p := newStopped(t)
-	p.rounds(t, 2*roundsAtOnce) // Go and TensorFlow keep the threads that these need
+	p.rounds(t, 2*roundsAtOnce) // TensorFlow keeps the threads that these need
+	makeThreads(2 * roundsAtOnce * goroutinesOfStop)
 	leak.Check(t, tfbridge.Live)
 	p.rounds(t, soak.Rounds(20, 10_000))
+}
+
+// makeThreads has Go make as many threads as may wait in calls at the same time. It keeps
+// them, and how many some rounds need is chance.
+func makeThreads(n int) {
+	var all, done sync.WaitGroup
+	all.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			all.Done()
+			all.Wait()
+		})
+	}
+	done.Wait()
 }
 
 // stopped is what TestStopAtRandom runs: the runner, an element of its queue, and how
