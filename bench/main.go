@@ -12,6 +12,7 @@
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
 //	go run ./bench -only gzip -rounds 3       compressed files alone
 //	go run ./bench -only records -rounds 3    records of several kinds alone
+//	go run ./bench -only convert -rounds 1    writing and converting alone
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -36,6 +37,7 @@ type settings struct {
 	records  int
 	rounds   int
 	passes   int
+	tableMB  int // size of the tables to convert
 	strict   bool
 	only     string // "" = everything
 }
@@ -47,6 +49,7 @@ const (
 	onlyQueues   = "queues"
 	onlyGzip     = "gzip"
 	onlyRecords  = "records"
+	onlyConvert  = "convert"
 	onlyChunks   = "chunks" // chunked_sequence against RETURNN; nothing else measures it
 )
 
@@ -60,8 +63,9 @@ func main() {
 	flag.IntVar(&s.records, "records", 100_000, "records to read")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds to take the median of")
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
+	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip", "records" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip", "records", "convert" or "chunks"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -78,8 +82,8 @@ func main() {
 
 // run prepares, measures and reports. It returns whether every target is met.
 func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
-	if s.records < 1 || s.rounds < 1 || s.passes < 1 {
-		return false, errors.New("-records, -rounds and -passes must be at least 1")
+	if s.records < 1 || s.rounds < 1 || s.passes < 1 || s.tableMB < 1 {
+		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
 	}
 	switch s.only {
 	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords:
@@ -89,8 +93,14 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 			return false, err
 		}
 		return q.run(ctx, s, out)
+	case onlyConvert:
+		c, err := prepareConvert(ctx, s)
+		if err != nil {
+			return false, err
+		}
+		return c.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q or %q", s.only, onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyChunks)
+		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q or %q", s.only, onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords, onlyConvert, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
@@ -131,7 +141,11 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if s.only == onlyServing {
 		return v.run(ctx, s, out)
 	}
-	return everything(ctx, s, &parts{t, v, z, k}, out)
+	c, err := prepareConvert(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	return everything(ctx, s, &parts{t, v, z, k, c}, out)
 }
 
 // parts are what is prepared before everything is measured.
@@ -140,6 +154,7 @@ type parts struct {
 	serving    *serving
 	compressed *compressed
 	records    *records
+	converting *converting
 }
 
 // everything measures and reports all there is.
@@ -165,6 +180,9 @@ func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool,
 			return r, err
 		}
 		if r.Records, err = p.records.measure(ctx); err != nil {
+			return r, err
+		}
+		if r.Convert, err = p.converting.measure(ctx); err != nil {
 			return r, err
 		}
 		if r.Sequences, err = q.measure(ctx); err != nil {

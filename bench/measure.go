@@ -29,6 +29,7 @@ type round struct {
 
 	Compressed compressedRound `json:"gzip"`
 	Records    recordRound     `json:"records"`
+	Convert    convertRound    `json:"convert"`
 
 	Sequences sequenceRound `json:"sequences"`
 	Live      liveRound     `json:"live"`

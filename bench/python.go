@@ -42,14 +42,21 @@ func (p *python) prepare(ctx context.Context) error {
 	return p.run(ctx, &made, "model", p.model)
 }
 
-// environment returns the Python of a virtual environment with some
-// requirements. It makes the environment if it does not exist, or was made of
-// others: the file "ready", which is written last, holds a copy of them.
-func environment(ctx context.Context, dir, requirements string) (string, error) {
+// environment returns the Python of a virtual environment with the
+// requirements of some files. It makes the environment if it does not exist, or
+// was made of others: the file "ready", which is written last, holds a copy of
+// them.
+func environment(ctx context.Context, dir string, files ...string) (string, error) {
 	program, ready := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "ready")
-	wanted, err := os.ReadFile(requirements)
-	if err != nil {
-		return "", err
+	install := []string{program, "-m", "pip", "install", "--quiet"}
+	var wanted []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		wanted = append(wanted, text...)
+		install = append(install, "-r", file)
 	}
 	if has, err := os.ReadFile(ready); err == nil && bytes.Equal(has, wanted) {
 		return program, nil
@@ -57,7 +64,7 @@ func environment(ctx context.Context, dir, requirements string) (string, error) 
 	fmt.Fprintf(os.Stderr, "making a virtual environment in %s (once; some minutes)\n", dir)
 	for _, args := range [][]string{
 		{"python3", "-m", "venv", "--clear", dir},
-		{program, "-m", "pip", "install", "--quiet", "-r", requirements},
+		install,
 	} {
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -78,8 +78,8 @@ func prepareRecords(ctx context.Context, s sides) (*records, error) {
 	if err := makeKinds(r.kinds); err != nil {
 		return nil, err
 	}
-	if out, err := exec.CommandContext(ctx, "c++", "-O3", "-march=native", "-std=c++17", "-o", r.program, limitSource).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("c++ %s: %w\n%s", limitSource, err, out)
+	if err := compileBare(ctx, r.program, limitSource); err != nil {
+		return nil, err
 	}
 	for _, k := range r.kinds {
 		if err := r.same(ctx, k); err != nil {
