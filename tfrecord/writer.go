@@ -1,7 +1,6 @@
 package tfrecord
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 
@@ -15,11 +14,37 @@ import (
 // size of its writes, and large pieces are read much faster.
 const writeBuffer = 256 << 10
 
+// pageBytes is the size of a page of a file. Writes end with one, though records end
+// anywhere: what is behind it moves to the next buffer.
+const pageBytes = 4 << 10
+
+// # Where the bytes of a record are
+//
+// Records of some hundred bytes are encoded in less time than it takes to copy them
+// through several buffers. So a record has one place, in the buffer that the system
+// copies to the file: [Writer.AvailableBuffer] lends the bytes behind the header that is
+// still to come, and Write adds the header and the checksum around them.
+//
+//	buf  | whole records | 12 bytes free | AvailableBuffer ... | 4 bytes free
+//
+// A full buffer goes to the underlying writer. One that has a Swap method keeps it, for
+// instance to write it in another goroutine, and gives another one.
+
+// swapper is an underlying writer that takes full buffers over.
+type swapper interface {
+	// Swap takes a buffer, unless it is nil, and returns an empty one.
+	Swap(full []byte) ([]byte, error)
+}
+
 // Writer writes records. The file is complete only after Close.
 type Writer struct {
-	buf    *bufio.Writer
+	out    io.Writer
+	swap   swapper    // out, if it is one
 	deflat compressor // nil for no compression
+	buf    []byte     // of whole records
 	head   [headerSize]byte
+	sized  int // the length that head has; -1: none
+	most   int // the longest record so far
 	foot   [crcSize]byte
 	count  int64
 	err    error
@@ -36,8 +61,12 @@ type compressor interface {
 
 // NewWriter returns a Writer to w. If the compression is unknown, the first Write
 // returns an error.
+//
+// If w also has a method Swap(full []byte) ([]byte, error), an uncompressed Writer calls
+// it instead of Write for most data: it takes a full buffer over and returns an empty one,
+// the first time for nil.
 func NewWriter(w io.Writer, c Compression) *Writer {
-	x := &Writer{err: c.check(), format: c}
+	x := &Writer{out: w, err: c.check(), format: c, sized: -1}
 	switch c {
 	case GZIP:
 		x.deflat = gzip.NewWriter(w)
@@ -45,10 +74,53 @@ func NewWriter(w io.Writer, c Compression) *Writer {
 		x.deflat = zlib.NewWriter(w)
 	}
 	if x.deflat != nil {
-		w = x.deflat
+		x.out = x.deflat
 	}
-	x.buf = bufio.NewWriterSize(w, writeBuffer)
+	if x.swap, _ = x.out.(swapper); x.swap == nil {
+		x.buf = make([]byte, 0, writeBuffer+pageBytes)
+	}
 	return x
+}
+
+// AvailableBuffer returns an empty slice to append a record to, for the next call of
+// Write, which then copies nothing. It is nil if records are too large to be kept
+// together.
+func (x *Writer) AvailableBuffer() []byte {
+	if x.err != nil || x.most+frameSize > writeBuffer || !x.makeRoom(x.most) {
+		return nil
+	}
+	at := len(x.buf) + headerSize
+	return x.buf[at:at:cap(x.buf)-crcSize]
+}
+
+// makeRoom reports whether a record of n bytes fits the buffer, which it empties if that
+// helps. An error is kept.
+func (x *Writer) makeRoom(n int) bool {
+	if cap(x.buf)-len(x.buf) < n+frameSize {
+		x.empty(false)
+	}
+	return x.err == nil && cap(x.buf)-len(x.buf) >= n+frameSize
+}
+
+// empty gives the buffer's bytes to the underlying writer, all of them or whole pages.
+func (x *Writer) empty(all bool) {
+	n := len(x.buf)
+	if !all {
+		n -= n % pageBytes
+	}
+	full, rest, next := x.buf[:n], x.buf[n:], x.buf[:0]
+	var err error
+	switch {
+	case x.swap != nil:
+		next, err = x.swap.Swap(full)
+	case n > 0:
+		_, err = x.out.Write(full)
+	}
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.buf = append(next, rest...)
 }
 
 // Write writes one record, which may be empty.
@@ -56,18 +128,50 @@ func (x *Writer) Write(record []byte) error {
 	if x.err != nil {
 		return x.err
 	}
-	putHeader(&x.head, len(record))
+	n := len(record)
+	if n != x.sized {
+		putHeader(&x.head, n)
+		x.sized, x.most = n, max(x.most, n)
+	}
 	binary.LittleEndian.PutUint32(x.foot[:], maskedCRC(record))
-	for _, part := range [...][]byte{x.head[:], record, x.foot[:]} {
-		if _, err := x.buf.Write(part); err != nil {
-			return x.fail(err)
+	switch {
+	case x.makeRoom(n):
+		x.add(record)
+	case x.err == nil:
+		if x.empty(true); x.err == nil {
+			x.addLarge(record)
 		}
+	}
+	if x.err != nil {
+		return x.err
 	}
 	x.count++
 	if x.kept != nil {
-		x.kept.add(&x.head, &x.foot, int64(len(record)))
+		x.kept.add(&x.head, &x.foot, int64(n))
 	}
 	return nil
+}
+
+// add adds a record that fits the buffer, and may be there already.
+func (x *Writer) add(record []byte) {
+	at := len(x.buf) + headerSize
+	b := x.buf[:at+len(record)+crcSize]
+	if len(record) > 0 && &record[0] != &b[at] {
+		copy(b[at:], record) // before the header: the bytes of a record may lie there
+	}
+	copy(b[at-headerSize:], x.head[:])
+	copy(b[at+len(record):], x.foot[:])
+	x.buf = b
+}
+
+// addLarge writes a record that the buffer, which is empty, has no room for.
+func (x *Writer) addLarge(record []byte) {
+	for _, part := range [...][]byte{x.head[:], record, x.foot[:]} {
+		if _, err := x.out.Write(part); err != nil {
+			x.fail(err)
+			return
+		}
+	}
 }
 
 // Count returns how many records were written.
@@ -79,8 +183,8 @@ func (x *Writer) Flush() error {
 	if x.err != nil {
 		return x.err
 	}
-	if err := x.buf.Flush(); err != nil {
-		return x.fail(err)
+	if x.empty(true); x.err != nil {
+		return x.err
 	}
 	if x.deflat != nil {
 		if err := x.deflat.Flush(); err != nil {
@@ -99,8 +203,8 @@ func (x *Writer) Close() error {
 		}
 		return x.err
 	}
-	if err := x.buf.Flush(); err != nil {
-		return x.fail(err)
+	if x.empty(true); x.err != nil {
+		return x.err
 	}
 	if x.deflat != nil {
 		if err := x.deflat.Close(); err != nil {

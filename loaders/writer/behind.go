@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// pieceBytes is the size of one write to a file.
+	// pieceBytes is the size of one write to a file. A piece has room for a page more,
+	// which a tfrecord.Writer keeps for the next piece.
 	pieceBytes = 256 << 10
 
 	// pieces is how many pieces of a file are in memory at most.
-	pieces = 4
+	pieces = 8
 
 	// diskBytes is how often the system is asked to begin writing to the disk.
-	diskBytes = 8 << 20
+	diskBytes = 1 << 20
 )
 
 // behind writes to a file by a goroutine of its own. Encoding takes one half of the time
@@ -30,7 +31,7 @@ const (
 // An error appears in a later call. Only one goroutine may use a behind.
 type behind struct {
 	file *os.File
-	open []byte      // the piece that is filled
+	open []byte      // what Write collects
 	full chan []byte // pieces to write
 	free chan []byte // pieces that were written
 	done chan struct{}
@@ -42,7 +43,7 @@ type behind struct {
 // newBehind begins to write to a file, which stays the caller's.
 func newBehind(file *os.File) *behind {
 	b := &behind{file: file, full: make(chan []byte, pieces), free: make(chan []byte, pieces), done: make(chan struct{})}
-	for range pieces - 1 {
+	for range pieces {
 		b.free <- nil // made when they are needed: most shards of a test are small
 	}
 	go b.run()
@@ -67,34 +68,66 @@ func (b *behind) run() {
 	}
 }
 
+// Swap takes a piece over, and returns an empty one. See [tfrecord.NewWriter].
+func (b *behind) Swap(full []byte) ([]byte, error) {
+	err := b.sendOpen()
+	if err == nil && len(full) > 0 {
+		err = b.send(full)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.take()
+}
+
 // Write takes bytes for the file, which are not kept.
 func (b *behind) Write(p []byte) (int, error) {
-	n := 0
-	for len(p) > 0 {
-		part := p[:min(len(p), pieceBytes-len(b.open))]
+	for n := 0; n < len(p); {
+		if b.open == nil {
+			var err error
+			if b.open, err = b.take(); err != nil {
+				return n, err
+			}
+		}
+		part := p[n:min(len(p), n+pieceBytes-len(b.open))]
 		b.open = append(b.open, part...)
-		n, p = n+len(part), p[len(part):]
+		n += len(part)
 		if len(b.open) == pieceBytes {
-			if err := b.send(); err != nil {
+			if err := b.sendOpen(); err != nil {
 				return n, err
 			}
 		}
 	}
-	return n, nil
+	return len(p), nil
 }
 
-// send hands the open piece to the goroutine and takes another one.
-func (b *behind) send() error {
+// take returns an empty piece.
+func (b *behind) take() ([]byte, error) {
 	select {
-	case b.full <- b.open:
-	case <-b.done:
-		return b.err
-	}
-	select {
-	case b.open = <-b.free:
-		if b.open == nil {
-			b.open = make([]byte, 0, pieceBytes)
+	case piece := <-b.free:
+		if piece == nil {
+			piece = make([]byte, 0, pieceBytes+4<<10)
 		}
+		return piece, nil
+	case <-b.done:
+		return nil, b.err
+	}
+}
+
+// sendOpen hands what Write has collected to the goroutine.
+func (b *behind) sendOpen() error {
+	piece := b.open
+	b.open = nil
+	if len(piece) == 0 {
+		return nil
+	}
+	return b.send(piece)
+}
+
+// send hands a piece to the goroutine.
+func (b *behind) send(piece []byte) error {
+	select {
+	case b.full <- piece:
 		return nil
 	case <-b.done:
 		return b.err
@@ -107,10 +140,7 @@ func (b *behind) Close() error {
 		return b.err
 	}
 	b.closed = true
-	var err error
-	if len(b.open) > 0 {
-		err = b.send()
-	}
+	err := b.sendOpen()
 	close(b.full)
 	<-b.done
 	if err == nil {

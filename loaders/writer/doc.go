@@ -31,11 +31,11 @@
 //	  part-00000.tfrecords        a whole shard, with its index
 //	  part-00000.tfrecords.millrace-index
 //	  part-00001.tfrecords.open   the shard that is being written
-//	  progress.json               the whole shards
+//	  progress.json               the whole shards, with Options.Resume
 //	songs/                        after Commit; progress.json is gone, and
 //	                              __manifest__.json is there
 //
-// After each shard progress.json is written anew. With [Options.Resume] a Writer finds
+// With [Options.Resume] progress.json is written anew after each shard. A Writer finds
 // there how many records are safe ([Writer.Records]), and its caller goes on with the
 // record after them. The folder is locked while a Writer has it.
 //

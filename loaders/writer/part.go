@@ -87,7 +87,8 @@ func isAt(dir *os.File, path string) bool {
 }
 
 // resume returns the whole shards that a Writer with the same text left behind, and
-// removes all other files.
+// removes all other files. A list of other shards must not stay: new ones might have
+// their sizes.
 func (p *partFolder) resume(text string) (progress, error) {
 	fresh := progress{Resume: text}
 	found := fresh
@@ -96,14 +97,14 @@ func (p *partFolder) resume(text string) (progress, error) {
 			found = fresh
 		}
 	}
-	keep := map[string]bool{progressName: true}
+	keep := make(map[string]bool)
 	for i, s := range found.Whole {
 		info, err := os.Stat(filepath.Join(p.path, shardName(i)))
 		if err != nil || s.Name != shardName(i) || info.Size() != s.Bytes {
 			found.Whole = found.Whole[:i]
 			break
 		}
-		keep[s.Name], keep[s.Name+index.Suffix] = true, true
+		keep[s.Name], keep[s.Name+index.Suffix], keep[progressName] = true, true, true
 	}
 	return found, p.keepOnly(keep)
 }

@@ -36,8 +36,15 @@ func Structs[T any](dir string, o *Options) (*StructWriter[T], error) {
 
 // Write adds the record of a value. It hides [Writer.Write].
 func (w *StructWriter[T]) Write(value *T) error {
-	w.buf = w.encoder.Append(w.buf[:0], value)
-	return w.Writer.Write(w.buf)
+	room := w.room()
+	if room == nil {
+		room = w.buf[:0]
+	}
+	record := w.encoder.Append(room, value)
+	if len(record) > cap(room) {
+		w.buf = record // larger than any before
+	}
+	return w.Writer.Write(record)
 }
 
 // storedAs maps the kinds of features to those of a manifest.

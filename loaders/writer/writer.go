@@ -138,6 +138,15 @@ func (w *Writer) Write(record []byte) error {
 	return w.fail(w.shard.write(record))
 }
 
+// room returns a slice to append the next record to, nil if there is none. It is the
+// place in a file's buffer if the record goes to the open shard.
+func (w *Writer) room() []byte {
+	if w.shard == nil || w.err != nil {
+		return nil
+	}
+	return w.shard.out.AvailableBuffer()
+}
+
 // full reports whether the open shard has no room for another record.
 func (w *Writer) full(n int64) bool {
 	if most := w.options.ShardRecords; most > 0 && w.shard.out.Count() >= most {
@@ -148,7 +157,7 @@ func (w *Writer) full(n int64) bool {
 }
 
 // Cut ends the shard, so that the next record begins another one. What has been
-// written is then safe: a later Writer can go on after it. Without an open shard Cut
+// written is then safe: with Options.Resume a later Writer goes on after it. Without an open shard Cut
 // does nothing.
 func (w *Writer) Cut() error {
 	if w.done || w.err != nil {
@@ -163,6 +172,9 @@ func (w *Writer) Cut() error {
 	}
 	w.shard = nil
 	w.progress.Whole = append(w.progress.Whole, *s)
+	if w.options.Resume == "" {
+		return nil // no Writer would go on
+	}
 	return w.fail(w.part.save(&w.progress))
 }
 

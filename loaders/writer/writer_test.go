@@ -192,6 +192,91 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A Writer that begins anew removes the list of what was there: after a kill, a Writer
+// of the first text would take its shards for those of the list.
+func TestResumeForgets(t *testing.T) {
+	for _, resume := range []string{"", "v2"} {
+		dir := filepath.Join(t.TempDir(), "data")
+		var last *writer.Writer
+		for _, text := range []string{"v1", resume} {
+			w, err := writer.Create(dir, manifest(t), &writer.Options{ShardRecords: 3, Resume: text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			if last = w; text == "v1" {
+				fill(t, w, 8)
+				w.Close()
+				if got := names(t, writer.PartFolder(dir)); !strings.Contains(got, "progress.json") {
+					t.Errorf("%q left %s, want progress.json", text, got)
+				}
+			}
+		}
+		if got := names(t, writer.PartFolder(dir)); got != "" || last.Records() != 0 {
+			t.Errorf("%q begins with %d records and the files %q, want none", resume, last.Records(), got)
+		}
+	}
+}
+
+// Records of any size are what was written, whether they have room in a file's buffer or
+// not, and in which shard they are.
+func TestStructSizes(t *testing.T) {
+	type text struct {
+		Bytes []byte `example:"b"`
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	w, err := writer.Structs[text](dir, &writer.Options{ShardBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var want []string
+	for i, size := range []int{0, 1, 1000, 100, 200_000, 70_000, 5, 260_000, 262_000, 262_140, 3_000_000, 7, 300_000, 300_000, 200, 900_000, 90_000, 90_000, 1} {
+		b := make([]byte, size)
+		for k := range b {
+			b[k] = byte(i + k*k>>8)
+		}
+		if err := w.Write(&text{b}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, string(b))
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, dir, tfrecord.None)
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d", len(got), len(want))
+	}
+	for i := range want {
+		parsed, err := example.Parse([]byte(got[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := parsed.Get("b"); err != nil || len(f.Bytes) != 1 || string(f.Bytes[0]) != want[i] {
+			t.Errorf("record %d of %d bytes is another one (%v)", i, len(want[i]), err)
+		}
+	}
+}
+
+// Writing small structs allocates nothing for each of them.
+func TestStructsAllocate(t *testing.T) {
+	w, err := writer.Structs[point](filepath.Join(t.TempDir(), "data"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p := point{Label: 1000}
+	allocs := testing.AllocsPerRun(20_000, func() {
+		if err := w.Write(&p); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations a struct, want none", allocs)
+	}
+}
+
 // TestWithoutCommit leaves nothing.
 func TestWithoutCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // # How messages are written
@@ -19,13 +20,19 @@ import (
 //
 // The lengths of a feature follow from its values without writing them. So an entry
 // is written in one pass, without a buffer for each level. Only the outermost length
-// depends on all entries: [begin] leaves a byte for it, and [end] moves the content
-// if that is not enough.
+// depends on all entries: [begin] leaves some bytes for it, and [end] moves the content
+// if the length takes others.
+//
+// What stands before the values of a field of a struct mostly has the same bytes in each
+// record: the numbers of an array of floats always take as many. [heads] keeps them.
 
 // integer is what an int64 list stores.
 type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
+
+// littleEndian is whether numbers lie in memory as a record stores them.
+var littleEndian = NativeEndian() == "little"
 
 // floating is what a float list stores, as 32 bits.
 type floating interface{ ~float32 | ~float64 }
@@ -33,22 +40,30 @@ type floating interface{ ~float32 | ~float64 }
 // text is what a bytes list stores.
 type text interface{ ~string | ~[]byte }
 
-// begin appends the tag of a field and room for its length. It returns where the
-// content begins.
+// begin appends the tag of a field and room for a length of one byte. It returns where
+// the content begins.
 func begin(b []byte, tag byte) ([]byte, int) {
 	b = append(b, tag, 0)
 	return b, len(b)
 }
 
-// end writes the length of the field whose content begins at start.
-func end(b []byte, start int) []byte {
+// end writes the length of the field whose content begins at start, where [begin] said.
+func end(b []byte, start int) []byte { return endWide(b, start, 1) }
+
+// beginWide is begin with room for a length of some bytes.
+func beginWide(b []byte, tag byte, width int) ([]byte, int) {
+	b = append(append(b, tag), make([]byte, width)...)
+	return b, len(b)
+}
+
+// endWide is end for a field that [beginWide] began.
+func endWide(b []byte, start, width int) []byte {
 	n := len(b) - start
-	more := varintLen(n) - 1
-	if more > 0 {
+	if more := varintLen(n) - width; more > 0 {
 		b = append(b, make([]byte, more)...)
 		copy(b[start+more:], b[start:start+n])
 	}
-	binary.PutUvarint(b[start-1:], uint64(n))
+	binary.PutUvarint(b[start-width:], uint64(n))
 	return b
 }
 
@@ -68,8 +83,24 @@ func appendHead(b []byte, tag byte, n int) []byte {
 // place is where a feature goes: to an entry of a map, by its name, or to the next
 // step of a feature list.
 type place struct {
-	name string
-	step bool
+	name  string
+	step  bool
+	known *heads // nil: none
+}
+
+// heads are what stands before packed numbers of some lengths, at a place.
+type heads struct {
+	from int      // the length of the first one
+	all  [][]byte // and of the following ones
+}
+
+// keepHeads makes a place keep the heads of so many lengths.
+func (p *place) keepHeads(tag byte, from, count int) {
+	h := &heads{from: from}
+	for n := from; n < from+count; n++ {
+		h.all = append(h.all, p.appendPacked(nil, tag, n))
+	}
+	p.known = h
 }
 
 // appendHead appends what stands before a feature of n bytes.
@@ -85,6 +116,9 @@ func (p place) appendHead(b []byte, n int) []byte {
 // appendPacked appends a feature of packed numbers up to the first of them; they
 // take n bytes.
 func (p place) appendPacked(b []byte, tag byte, n int) []byte {
+	if h := p.known; h != nil && n >= h.from && n-h.from < len(h.all) {
+		return append(b, h.all[n-h.from]...)
+	}
 	list := 0
 	if n > 0 {
 		list = fieldLen(n)
@@ -126,6 +160,9 @@ func appendBools(b []byte, p place, values []bool) []byte {
 // appendFloats appends a feature of floats.
 func appendFloats[T floating](b []byte, p place, values []T) []byte {
 	b = p.appendPacked(b, tagBytes2, 4*len(values))
+	if unsafe.Sizeof(T(0)) == 4 && littleEndian {
+		return append(b, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))...)
+	}
 	start := len(b)
 	b = slices.Grow(b, 4*len(values))[:start+4*len(values)]
 	for i, v := range values {

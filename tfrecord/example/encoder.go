@@ -31,8 +31,15 @@ const TagKey = "example"
 // Encoder writes values of a struct type as Examples, or as SequenceExamples if one
 // of the fields is a feature list. It may be used concurrently.
 type Encoder[T any] struct {
-	context, lists []structField
+	context, lists fieldGroup
 	specs          []FieldSpec
+}
+
+// fieldGroup are the fields that one message holds.
+type fieldGroup struct {
+	tag    byte // of the message
+	fields []structField
+	width  int // bytes that the length of the smallest such message takes
 }
 
 // FieldSpec describes the feature that a field of a struct is written to.
@@ -48,8 +55,7 @@ type FieldSpec struct {
 // structField writes one field of a struct; at is the address of the field.
 type structField struct {
 	offset uintptr
-	name   string
-	write  func(b []byte, name string, at unsafe.Pointer) []byte
+	write  writer
 }
 
 // NewEncoder returns the Encoder of a struct type. Each exported field becomes a
@@ -75,7 +81,7 @@ func NewEncoder[T any]() (*Encoder[T], error) {
 	if t.Kind() != reflect.Struct {
 		return nil, millrace.Errorf(millrace.ErrSchema, "an Encoder writes structs, and %v is none", t)
 	}
-	e := &Encoder[T]{}
+	e := &Encoder[T]{context: fieldGroup{tag: tagBytes1}, lists: fieldGroup{tag: tagBytes2}}
 	names := make(map[string]string)
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -83,28 +89,31 @@ func NewEncoder[T any]() (*Encoder[T], error) {
 		if name == "-" || !f.IsExported() && f.Tag.Get(TagKey) == "" {
 			continue
 		}
-		spec, write, err := planField(f, options)
+		spec, write, err := planField(f, name, options)
 		if err == nil && names[name] != "" {
 			err = millrace.Errorf(millrace.ErrSchema, "field %s has the same name", names[name])
 		}
 		if err != nil {
 			return nil, fieldError(t, f, name, err)
 		}
-		names[name], spec.Name = f.Name, name
-		e.add(structField{f.Offset, name, write}, *spec)
+		names[name] = f.Name
+		e.add(structField{f.Offset, write}, *spec)
 	}
 	if len(e.specs) == 0 {
 		return nil, millrace.Errorf(millrace.ErrSchema, "%v has no field to write", t)
 	}
+	zero := unsafe.Pointer(new(T))
+	e.context.setWidth(zero)
+	e.lists.setWidth(zero)
 	return e, nil
 }
 
 // add adds a field.
 func (e *Encoder[T]) add(f structField, spec FieldSpec) {
 	if spec.List {
-		e.lists = append(e.lists, f)
+		e.lists.fields = append(e.lists.fields, f)
 	} else {
-		e.context = append(e.context, f)
+		e.context.fields = append(e.context.fields, f)
 	}
 	e.specs = append(e.specs, spec)
 }
@@ -130,26 +139,32 @@ func fieldError(t reflect.Type, f reflect.StructField, name string, err error) e
 func (e *Encoder[T]) Specs() []FieldSpec { return e.specs }
 
 // Sequence reports whether the records are SequenceExamples.
-func (e *Encoder[T]) Sequence() bool { return len(e.lists) > 0 }
+func (e *Encoder[T]) Sequence() bool { return len(e.lists.fields) > 0 }
 
 // Append appends the record of a value to b. It allocates only if b is too small.
 func (e *Encoder[T]) Append(b []byte, value *T) []byte {
 	at := unsafe.Pointer(value)
-	if len(e.context) > 0 {
-		b = appendFields(b, tagBytes1, e.context, at)
-	}
-	if len(e.lists) > 0 {
-		b = appendFields(b, tagBytes2, e.lists, at)
-	}
-	return b
+	return e.lists.append(e.context.append(b, at), at)
 }
 
-// appendFields appends a field that holds the features of these fields of a struct.
-func appendFields(b []byte, tag byte, fields []structField, at unsafe.Pointer) []byte {
-	b, start := begin(b, tag)
-	for i := range fields {
-		f := &fields[i]
-		b = f.write(b, f.name, unsafe.Add(at, f.offset))
+// append appends the message with the fields of a struct, if there are any.
+func (g *fieldGroup) append(b []byte, at unsafe.Pointer) []byte {
+	if len(g.fields) == 0 {
+		return b
 	}
-	return end(b, start)
+	b, start := beginWide(b, g.tag, g.width)
+	for i := range g.fields {
+		f := &g.fields[i]
+		b = f.write(b, unsafe.Add(at, f.offset))
+	}
+	return endWide(b, start, g.width)
+}
+
+// setWidth sets the width, given a struct without values.
+func (g *fieldGroup) setWidth(zero unsafe.Pointer) {
+	g.width = 1
+	n := len(g.append(nil, zero))
+	for varintLen(n-1-g.width) > g.width {
+		g.width++
+	}
 }

@@ -19,12 +19,12 @@ type layout struct {
 	size   []int64 // the lengths of the arrays
 }
 
-// writer writes a field at an address, as the feature or feature list of a name.
-type writer = func(b []byte, name string, at unsafe.Pointer) []byte
+// writer writes a field at an address.
+type writer = func(b []byte, at unsafe.Pointer) []byte
 
-// planField returns how to write a field.
-func planField(f reflect.StructField, options []string) (*FieldSpec, writer, error) {
-	spec := &FieldSpec{}
+// planField returns how to write a field, as the feature or feature list of a name.
+func planField(f reflect.StructField, name string, options []string) (*FieldSpec, writer, error) {
+	spec := &FieldSpec{Name: name}
 	for _, o := range options {
 		switch o {
 		case "list":
@@ -144,31 +144,43 @@ func integerWriter(l *layout, spec *FieldSpec) writer {
 func writes[E any](l *layout, spec *FieldSpec, d dtype.DataType, kind Kind, one func([]byte, place, []E) []byte) writer {
 	spec.DType, spec.Kind = d, kind
 	n := l.count
+	p := place{name: spec.Name, step: spec.List}
+	if !l.ragged && (spec.List || !l.slice) {
+		p.keepHeadsOf(kind, d, n)
+	}
 	switch {
 	case l.ragged:
-		return func(b []byte, name string, at unsafe.Pointer) []byte {
-			b, list := beginList(b, name)
+		return func(b []byte, at unsafe.Pointer) []byte {
+			b, list := beginList(b, p.name)
 			for _, step := range *(*[][]E)(at) {
-				b = one(b, place{step: true}, step)
+				b = one(b, p, step)
 			}
 			return list.end(b)
 		}
 	case spec.List:
-		return func(b []byte, name string, at unsafe.Pointer) []byte {
-			b, list := beginList(b, name)
+		return func(b []byte, at unsafe.Pointer) []byte {
+			b, list := beginList(b, p.name)
 			rows := elements[E](at, n)
 			for ; len(rows) > 0; rows = rows[n:] {
-				b = one(b, place{step: true}, rows[:n])
+				b = one(b, p, rows[:n])
 			}
 			return list.end(b)
 		}
 	case l.slice:
-		return func(b []byte, name string, at unsafe.Pointer) []byte {
-			return one(b, place{name: name}, elements[E](at, n))
-		}
+		return func(b []byte, at unsafe.Pointer) []byte { return one(b, p, elements[E](at, n)) }
 	}
-	return func(b []byte, name string, at unsafe.Pointer) []byte {
-		return one(b, place{name: name}, unsafe.Slice((*E)(at), n))
+	return func(b []byte, at unsafe.Pointer) []byte { return one(b, p, unsafe.Slice((*E)(at), n)) }
+}
+
+// keepHeadsOf keeps the heads that n values of a type can have, if those are few.
+func (p *place) keepHeadsOf(kind Kind, d dtype.DataType, n int) {
+	switch {
+	case kind == Float:
+		p.keepHeads(tagBytes2, 4*n, 1)
+	case d == dtype.Bool:
+		p.keepHeads(tagBytes3, n, 1)
+	case kind == Int64 && n == 1:
+		p.keepHeads(tagBytes3, 1, binary.MaxVarintLen64)
 	}
 }
 
@@ -191,9 +203,10 @@ func rawWriter(l *layout, spec *FieldSpec) writer {
 		spec.DType = dtype.Double
 	}
 	size := l.count * int(l.elem.Size())
-	return func(b []byte, name string, at unsafe.Pointer) []byte {
+	p := place{name: spec.Name}
+	return func(b []byte, at unsafe.Pointer) []byte {
 		one := [1][]byte{unsafe.Slice((*byte)(at), size)}
-		return appendTexts(b, place{name: name}, one[:])
+		return appendTexts(b, p, one[:])
 	}
 }
 
