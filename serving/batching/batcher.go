@@ -69,11 +69,11 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 	if err := b.await(ctx, r); err != nil {
 		return nil, err
 	}
-	defer r.drop()
+	defer r.end()
 	return b.answer(r, outputs)
 }
 
-// await has a request computed. If it returns nil, the caller drops the results.
+// await has a request computed. If it returns nil, the caller ends the request.
 func (b *Batcher) await(ctx context.Context, r *request) error {
 	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
 		return err

@@ -2,6 +2,7 @@ package batching
 
 import (
 	"context"
+	"sync"
 
 	"millrace"
 	"millrace/tfbridge"
@@ -39,18 +40,26 @@ func (b *Batcher) PredictRows(ctx context.Context, inputs []Rows, read func([]Ou
 	if err := b.await(ctx, r); err != nil {
 		return err
 	}
-	defer r.drop()
+	defer r.end()
 	if len(r.parts) > 1 {
 		return b.readJoined(r, read)
 	}
 	p := r.parts[0]
-	var room [4]Output
-	outputs := room[:0]
+	room := outputsPool.Get().(*[]Output)
+	defer func() {
+		clear(*room)
+		outputsPool.Put(room)
+	}()
+	outputs := (*room)[:0]
 	for i, name := range b.signature.outputs {
 		outputs = append(outputs, Output{Name: name, Tensor: p.outcome.tensors[i], Start: p.at, Rows: p.rows})
 	}
+	*room = outputs
 	return read(outputs)
 }
+
+// outputsPool has the memory in which requests see the outputs of their batch.
+var outputsPool = sync.Pool{New: func() any { return &[]Output{} }}
 
 // newRowsRequest checks the inputs and returns their request.
 func (b *Batcher) newRowsRequest(inputs []Rows) (*request, error) {

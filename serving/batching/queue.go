@@ -166,7 +166,7 @@ func (q *queue) finish(p *part, err error) {
 		r.drop()
 	}
 	if !r.left {
-		close(r.done)
+		r.done <- struct{}{}
 	}
 }
 

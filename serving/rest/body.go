@@ -45,7 +45,8 @@ const minCompressed = 1024
 
 // respond sends an answer, compressed if the client takes that.
 func (c *call) respond(status int, body []byte) error {
-	a := &answer{status: status, body: body, cors: c.options.EnableCORS}
+	a := &c.scratch.reply
+	*a = answer{status: status, body: body, cors: c.options.EnableCORS}
 	if len(body) >= minCompressed && acceptsGzip(c.header("Accept-Encoding")) {
 		var compressed bytes.Buffer
 		w := gzip.NewWriter(&compressed)

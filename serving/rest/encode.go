@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,8 +16,8 @@ import (
 
 // appendRows appends the answer by row: {"predictions": [...]}. With one output a
 // row is its value, with more it is an object.
-func appendRows(b []byte, outputs []batching.Output) ([]byte, error) {
-	writers, err := writersOf(outputs)
+func appendRows(b []byte, m *scratch, outputs []batching.Output) ([]byte, error) {
+	writers, err := m.writersOf(outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +44,8 @@ func appendRows(b []byte, outputs []batching.Output) ([]byte, error) {
 
 // appendColumns appends the answer by column: {"outputs": ...}. With one output it
 // is its value, with more an object.
-func appendColumns(b []byte, outputs []batching.Output) ([]byte, error) {
-	writers, err := writersOf(outputs)
+func appendColumns(b []byte, m *scratch, outputs []batching.Output) ([]byte, error) {
+	writers, err := m.writersOf(outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -79,23 +80,23 @@ type writer struct {
 	element func(b []byte, i int64) []byte
 }
 
-// writersOf returns the writers of outputs.
-func writersOf(outputs []batching.Output) ([]writer, error) {
+// writersOf returns the writers of outputs. They are valid until the next call.
+func (s *scratch) writersOf(outputs []batching.Output) ([]writer, error) {
 	if len(outputs) == 0 {
 		return nil, invalid("the signature has no outputs that can be written as JSON")
 	}
-	writers := make([]writer, len(outputs))
+	s.writers = slices.Grow(s.writers[:0], len(outputs))[:len(outputs)]
 	for i := range outputs {
-		if err := writers[i].init(&outputs[i]); err != nil {
+		if err := s.writers[i].init(&outputs[i]); err != nil {
 			return nil, invalid("output %q: %w", outputs[i].Name, err)
 		}
 	}
-	return writers, nil
+	return s.writers, nil
 }
 
 // init makes w the writer of an output.
 func (w *writer) init(o *batching.Output) (err error) {
-	w.name = o.Name
+	*w = writer{name: o.Name}
 	w.shape = o.Tensor.AppendShape(w.room[:0])
 	if len(w.shape) == 0 {
 		w.element, err = elementsOf(o.Name, o.Tensor)

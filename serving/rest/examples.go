@@ -87,7 +87,7 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	r, err := parseRequest(text, "context", "examples")
+	r, err := c.scratch.request.parse(text, "context", "examples")
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -129,7 +129,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		testruntime.Need(t)
-		r, err := parseRequest(text, "instances", "inputs", "examples")
+		r, err := new(request).parse(text, "instances", "inputs", "examples")
 		if err != nil {
 			return
 		}

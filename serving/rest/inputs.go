@@ -130,7 +130,8 @@ func rows(s *scanner, infos map[string]tfbridge.TensorInfo, m *scratch) (all bui
 		if err != nil {
 			return nil, err
 		}
-		b := m.builder(all.add(name, infos[name].DType))
+		b := m.builder(name, infos[name].DType)
+		all = append(all, b)
 		if err := b.add(s, 0); err != nil {
 			return nil, inputError(name, err)
 		}

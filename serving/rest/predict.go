@@ -27,7 +27,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer v.Release()
-	r, err := parseRequest(text, "instances", "inputs", "examples", "context")
+	r, err := c.scratch.request.parse(text, "instances", "inputs", "examples", "context")
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if r.found.of("examples") != nil && r.found.of("instances") == nil && r.found.of("inputs") == nil {
-		return r.predictExamples(ctx, v)
+		return c.predictExamples(ctx, r, v)
 	}
 	infos, err := r.inputInfos(v)
 	if err != nil {
@@ -83,9 +83,9 @@ func (c *call) predictTensors(ctx context.Context, r *request, v *serving.Versio
 // answerOf returns the outputs in the format that the request has.
 func (c *call) answerOf(r *request, outputs []batching.Output) (answer []byte, err error) {
 	if r.found.of("instances") != nil {
-		answer, err = appendRows(c.scratch.answer[:0], outputs)
+		answer, err = appendRows(c.scratch.answer[:0], c.scratch, outputs)
 	} else {
-		answer, err = appendColumns(c.scratch.answer[:0], outputs)
+		answer, err = appendColumns(c.scratch.answer[:0], c.scratch, outputs)
 	}
 	if err == nil {
 		c.scratch.answer = answer
@@ -107,7 +107,7 @@ func outputsOf(tensors map[string]*tfbridge.Tensor) []batching.Output {
 }
 
 // predictExamples answers a request of Examples to a signature with a loader.
-func (r *request) predictExamples(ctx context.Context, v *serving.Version) ([]byte, error) {
+func (c *call) predictExamples(ctx context.Context, r *request, v *serving.Version) ([]byte, error) {
 	plan := v.Loader(r.key())
 	if plan == nil {
 		return nil, invalid(`signature %s has no loader, which "examples" need; give "instances" or "inputs"`, millrace.Quote(r.key()))
@@ -126,7 +126,7 @@ func (r *request) predictExamples(ctx context.Context, v *serving.Version) ([]by
 		return nil, err
 	}
 	defer closeAll(outputs)
-	return appendRows(nil, outputsOf(outputs))
+	return appendRows(nil, c.scratch, outputsOf(outputs))
 }
 
 // run runs the signature that the request names, and logs the request. The caller
@@ -196,11 +196,11 @@ func (v values) of(key string) *scanner {
 // key returns the key of the signature that the request names.
 func (r *request) key() string { return cmp.Or(r.signature, graph.DefaultSignature) }
 
-// parseRequest finds the values of some keys of a body. A key that is given twice
+// parse finds the values of some keys of a body, and returns r, whose memory it uses. A key that is given twice
 // could be read in two ways, and is an error. What is wrong within instances and
 // inputs is found later, when they are taken.
-func parseRequest(text []byte, keys ...string) (*request, error) {
-	r := &request{text: text, found: make(values, 0, 4)}
+func (r *request) parse(text []byte, keys ...string) (*request, error) {
+	*r = request{text: text, found: r.found[:0]}
 	s := &scanner{text: text}
 	if s.peek() == 0 {
 		return nil, s.errorf("The document is empty")

@@ -25,11 +25,11 @@ func TestAnswerHasItsRows(t *testing.T) {
 		defer tensor.Close()
 		outputs = append(outputs, batching.Output{Name: o.name, Tensor: tensor, Start: 1, Rows: 2})
 	}
-	for want, format := range map[string]func([]byte, []batching.Output) ([]byte, error){
+	for want, format := range map[string]func([]byte, *scratch, []batching.Output) ([]byte, error){
 		`{"predictions":[{"number":[3.0,4.0],"text":"b"},{"number":[5.0,6.0],"text":"c"}]}` + "\n": appendRows,
 		`{"outputs":{"number":[[3.0,4.0],[5.0,6.0]],"text":["b","c"]}}` + "\n":                     appendColumns,
 	} {
-		if got, err := format(nil, outputs); err != nil || string(got) != want {
+		if got, err := format(nil, &scratch{}, outputs); err != nil || string(got) != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}

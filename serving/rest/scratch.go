@@ -1,12 +1,20 @@
 package rest
 
-import "bytes"
+import (
+	"bytes"
+
+	"millrace/tfbridge"
+)
 
 // scratch is memory that requests use one after the other.
 type scratch struct {
 	text    bytes.Buffer // the body of the request
-	numbers []byte       // the elements of an input
+	request request
+	input   builder // of the first input
+	numbers []byte  // its elements
+	writers []writer
 	answer  []byte
+	reply   answer
 }
 
 // Memory that a request begins with, and the most that is kept for the next one.
@@ -30,11 +38,12 @@ func (h *handler) putScratch(s *scratch) {
 		return
 	}
 	s.text.Reset()
+	clear(s.writers) // they see tensors
 	h.scratch.Put(s)
 }
 
-// builder returns a builder that uses the memory for numbers. There is one at a time.
-func (s *scratch) builder(b *builder) *builder {
-	b.raw = s.numbers[:0]
-	return b
+// builder returns the builder of the only input of a request.
+func (s *scratch) builder(name string, dt tfbridge.DataType) *builder {
+	s.input = builder{name: name, dtype: dt, shape: s.input.shape[:0], rank: -1, raw: s.numbers[:0]}
+	return &s.input
 }
