@@ -14,46 +14,29 @@ fixed settings. The fastest counts. One JSON object goes to stdout.
 """
 
 import argparse
-import glob
+import functools
 import json
 import os
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
+import bench_python_common as common
 import tensorflow as tf
+from bench_python_common import finish, kind, settings
 
 FEATURES = {
     "x": tf.io.FixedLenFeature([64], tf.float32),
     "y": tf.io.FixedLenFeature([], tf.int64),
 }
-READ_BUFFER = 256 << 10
-PREFETCH = 4
-WIDER = 8  # batches that are parsed together where whole batches are regrouped
-AUTOTUNE = tf.data.AUTOTUNE
-
-
-def settings(tuned):
-    """Returns (parallel calls, prefetched batches)."""
-    return (AUTOTUNE, AUTOTUNE) if tuned else (os.cpu_count(), PREFETCH)
-
-
-def finish(ds, tuned):
-    options = tf.data.Options()
-    options.autotune.enabled = tuned
-    return ds.prefetch(settings(tuned)[1]).with_options(options)
 
 
 def records(flags):
-    files = sorted(glob.glob(os.path.join(flags.folder, "*.tfrecords")))
-    return tf.data.TFRecordDataset(files, buffer_size=READ_BUFFER)
+    return common.records(flags.folder)
 
 
 def inflated(flags, mixed):
     """Records of gzip files, in order or, if mixed, of several files in turns."""
-    files = sorted(glob.glob(os.path.join(flags.folder, "*.tfrecords")))
     threads = os.cpu_count() if mixed else None
-    return tf.data.TFRecordDataset(files, "GZIP", READ_BUFFER, threads)
+    return tf.data.TFRecordDataset(common.files(flags.folder), "GZIP", common.READ_BUFFER, threads)
 
 
 def compressed(flags, names, tuned, mixed):
@@ -66,7 +49,7 @@ def compressed(flags, names, tuned, mixed):
 
 def compressed_readers(flags):
     return {
-        f"{'files in turns' if mixed else 'in order'}, {'autotuned' if tuned else 'fixed'}":
+        f"{'files in turns' if mixed else 'in order'}, {kind(tuned)}":
         read_through(compressed(flags, list(FEATURES), tuned, mixed))
         for mixed in (False, True)
         for tuned in (True, False)
@@ -102,27 +85,20 @@ def regrouped(flags, names, tuned):
     def parse(batch):
         return tf.io.parse_example(batch, features(names))
 
-    ds = records(flags).batch(flags.batch * WIDER)
+    ds = records(flags).batch(flags.batch * common.WIDER)
     ds = ds.map(parse, num_parallel_calls=settings(tuned)[0]).rebatch(flags.batch)
     return finish(ds, tuned)
 
 
 def read_through(ds):
     """Returns a pass that takes every batch and looks at none."""
-
-    def one_pass():
-        n = 0
-        for _ in ds:
-            n += 1
-        return n
-
-    return one_pass
+    return functools.partial(common.count, ds)
 
 
 def readers(flags, makers):
     names = list(FEATURES)
     return {
-        f"{make.__name__}, {'autotuned' if tuned else 'fixed'}": read_through(
+        f"{make.__name__}, {kind(tuned)}": read_through(
             make(flags, names, tuned)
         )
         for make in makers
@@ -177,27 +153,16 @@ def predictors(flags):
 
     passes = {}
     for tuned in (True, False):
-        kind = "autotuned" if tuned else "fixed"
         ds = vectorised(flags, ["x"], tuned)
-        passes[f"loop, {kind}"] = loop(ds)
-        passes[f"inside map, {kind}"] = mapped(ds, tuned)
-        passes[f"tf.function, {kind}"] = traced(ds)
+        passes[f"loop, {kind(tuned)}"] = loop(ds)
+        passes[f"inside map, {kind(tuned)}"] = mapped(ds, tuned)
+        passes[f"tf.function, {kind(tuned)}"] = traced(ds)
     return passes
 
 
 def rates(flags, passes):
-    """Returns the records/s of each way: the best of some passes after one more."""
-    best = {}
-    for name, one_pass in passes.items():
-        batches = one_pass()
-        seconds = float("inf")
-        for _ in range(flags.passes):
-            begin = time.perf_counter()
-            assert one_pass() == batches
-            seconds = min(seconds, time.perf_counter() - begin)
-        best[name] = flags.records / seconds
-    fastest = max(best, key=best.get)
-    return {"records_per_s": best[fastest], "way": fastest, "ways": best}
+    """Returns the records/s of each way."""
+    return common.rates(flags.records, passes.items(), flags.passes)
 
 
 def peak_rss():
@@ -227,19 +192,8 @@ def start(flags):
 
 
 def dump(flags):
-    batches = []
-    for batch in vectorised(flags, list(FEATURES), False).take(flags.take):
-        batches.append(
-            {
-                name: {
-                    "dtype": t.dtype.name,
-                    "shape": t.shape.as_list(),
-                    "values": t.numpy().flatten().tolist(),
-                }
-                for name, t in batch.items()
-            }
-        )
-    return {"batches": batches}
+    batches = vectorised(flags, list(FEATURES), False).take(flags.take)
+    return {"batches": [common.dumped(batch) for batch in batches]}
 
 
 class Classifier(tf.Module):

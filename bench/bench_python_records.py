@@ -8,43 +8,24 @@ and the fastest counts. JSON goes to stdout.
     bench_python_records.py state FOLDER  bytes of the saved state of a shuffled dataset
 """
 
+import functools
 import glob
+import itertools
 import json
 import os
 import sys
 import tempfile
-import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
+import bench_python_common as common
 import tensorflow as tf
+from bench_python_common import finish, kind, records, settings
 
-READ_BUFFER = 256 << 10
-PREFETCH = 4
-WIDER = 8  # batches that are parsed together where whole batches are regrouped
 PASSES = 3
-AUTOTUNE = tf.data.AUTOTUNE
 
 NUMBER = tf.io.FixedLenFeature([], tf.int64)
 FLOATS = {"x": tf.io.FixedLenFeature([64], tf.float32), "y": NUMBER}
 IMAGES = {"x": tf.io.FixedLenFeature([], tf.string), "y": NUMBER}
 STEPS = {"x": tf.io.FixedLenSequenceFeature([40], tf.float32)}
-
-
-def settings(tuned):
-    """Returns (parallel calls, prefetched batches)."""
-    return (AUTOTUNE, AUTOTUNE) if tuned else (os.cpu_count(), PREFETCH)
-
-
-def finish(ds, tuned):
-    options = tf.data.Options()
-    options.autotune.enabled = tuned
-    return ds.prefetch(settings(tuned)[1]).with_options(options)
-
-
-def records(folder):
-    files = sorted(glob.glob(os.path.join(folder, "*.tfrecords")))
-    return tf.data.TFRecordDataset(files, buffer_size=READ_BUFFER)
 
 
 def parse_floats(batch):
@@ -82,7 +63,7 @@ def batched(parse):
 
 def regrouped(parse):
     def way(folder, batch, tuned):
-        ds = records(folder).batch(batch * WIDER)
+        ds = records(folder).batch(batch * common.WIDER)
         ds = ds.map(parse, num_parallel_calls=settings(tuned)[0])
         return finish(ds.rebatch(batch), tuned)
 
@@ -105,38 +86,21 @@ WAYS = {
 }
 
 
-def one_pass(ds):
-    n = 0
-    for _ in ds:
-        n += 1
-    return n
+def ways(job):
+    """Gives the ways of a job, with their names."""
+    for (name, make), tuned in itertools.product(WAYS[job["kind"]].items(), (True, False)):
+        full = f"{name}, {kind(tuned)}"
+        if job.get("way") in (None, full):
+            yield full, functools.partial(common.count, make(job["folder"], job["batch"], tuned))
 
 
-def rate(kind, folder, batch, way=None):
-    n, best = sum(1 for _ in records(folder)), {}
-    for name, make in WAYS[kind].items():
-        for tuned in (True, False):
-            full = f"{name}, {'autotuned' if tuned else 'fixed'}"
-            if way and way != full:
-                continue
-            ds = make(folder, batch, tuned)
-            batches, seconds = one_pass(ds), float("inf")
-            for _ in range(PASSES):
-                begin = time.perf_counter()
-                assert one_pass(ds) == batches
-                seconds = min(seconds, time.perf_counter() - begin)
-            best[full] = n / seconds
-    fastest = max(best, key=best.get)
-    return {"records_per_s": best[fastest], "way": fastest, "ways": best}
-
-
-def dumped(t):
-    return {"dtype": t.dtype.name, "shape": t.shape.as_list(), "values": t.numpy().flatten().tolist()}
+def rate(job):
+    return common.rates(common.count(records(job["folder"])), ways(job), PASSES)
 
 
 def dump(kind, folder, batch):
     return {
-        name: [{k: dumped(t) for k, t in b.items()} for b in make(folder, int(batch), False).take(2)]
+        name: [common.dumped(b) for b in make(folder, int(batch), False).take(2)]
         for name, make in WAYS[kind].items()
     }
 
@@ -151,7 +115,7 @@ def state(folder):
 
 
 def main(mode, *args):
-    modes = {"rates": lambda jobs: [rate(**job) for job in json.loads(jobs)], "dump": dump, "state": state}
+    modes = {"rates": lambda jobs: [rate(job) for job in json.loads(jobs)], "dump": dump, "state": state}
     json.dump(modes[mode](*args), sys.stdout)
 
 

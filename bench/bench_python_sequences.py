@@ -13,41 +13,21 @@ settings, and the fastest counts. One JSON object goes to stdout.
 """
 
 import argparse
-import glob
+import functools
 import itertools
 import json
-import os
-import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
+import bench_python_common as common
 import tensorflow as tf
+from bench_python_common import finish, kind, settings
 
 CHUNK = 10_000
 LISTS = {
     "tokens": tf.io.FixedLenSequenceFeature([], tf.int64),
     "frames": tf.io.FixedLenSequenceFeature([8], tf.float32),
 }
-READ_BUFFER = 256 << 10
-PREFETCH = 4
-AUTOTUNE = tf.data.AUTOTUNE
 WINDOW_BATCH = 32
 LISTS_BATCH = 64
-
-
-def settings(tuned):
-    """Returns (parallel calls, prefetched batches)."""
-    return (AUTOTUNE, AUTOTUNE) if tuned else (os.cpu_count(), PREFETCH)
-
-
-def finish(ds, tuned):
-    options = tf.data.Options()
-    options.autotune.enabled = tuned
-    return ds.prefetch(settings(tuned)[1]).with_options(options)
-
-
-def files(flags):
-    return sorted(glob.glob(os.path.join(flags.folder, "*.tfrecords")))
 
 
 def float_chunk(record):
@@ -67,13 +47,13 @@ def windows(cut):
 
     def way(flags, tuned):
         def of_file(path):
-            ds = tf.data.TFRecordDataset(path, buffer_size=READ_BUFFER)
+            ds = tf.data.TFRecordDataset(path, buffer_size=common.READ_BUFFER)
             if flags.records:
                 ds = ds.take(flags.records)
             ds = ds.map(PARSERS[flags.form], num_parallel_calls=settings(tuned)[0])
             return cut(ds, flags.size)
 
-        paths = files(flags)
+        paths = common.files(flags.folder)
         ds = tf.data.Dataset.from_tensor_slices(paths[:1] if flags.records else paths)
         ds = ds.flat_map(of_file).batch(WINDOW_BATCH)
         return finish(ds.map(lambda x: {"x": x}), tuned)
@@ -104,7 +84,7 @@ def rebatch(ds, size):
 
 
 def lists(flags):
-    return tf.data.TFRecordDataset(files(flags), buffer_size=READ_BUFFER)
+    return common.records(flags.folder)
 
 
 def per_record(flags, tuned):
@@ -131,43 +111,29 @@ WAYS = {
 }
 
 
-def count(ds):
-    """Takes every batch; returns how many there are."""
-    n = 0
-    for _ in ds:
-        n += 1
-    return n
-
-
 def units(flags):
     """Returns what a pass has: samples, or SequenceExamples."""
     if flags.mode in ("per_record", "batched"):
         return sum(1 for _ in lists(flags))
-    records = flags.records or sum(1 for _ in tf.data.TFRecordDataset(files(flags)))
+    records = flags.records or sum(1 for _ in tf.data.TFRecordDataset(common.files(flags.folder)))
     return records * CHUNK
 
 
 def rates(flags):
-    """Returns each way's rate: the best of some passes after one more."""
+    """Returns each way's rate."""
     if flags.mode == "slide":
         flags.records = flags.records or 32  # of 10,000 samples: this is slow
     if flags.mode == "chunks":
         flags.records = flags.records or 500
-    n, best = units(flags), {}
+    return common.rates(units(flags), ways(flags), flags.passes)
+
+
+def ways(flags):
+    """Gives the ways of a measurement, with their names."""
     for (name, way), tuned in itertools.product(WAYS[flags.mode].items(), (True, False)):
-        name = f"{name}, {'autotuned' if tuned else 'fixed'}"
-        if flags.way and name != flags.way:
-            continue
-        ds = way(flags, tuned)
-        batches = count(ds)
-        seconds = float("inf")
-        for _ in range(flags.passes):
-            begin = time.perf_counter()
-            assert count(ds) == batches
-            seconds = min(seconds, time.perf_counter() - begin)
-        best[name] = n / seconds
-    fastest = max(best, key=best.get)
-    return {"records_per_s": best[fastest], "way": fastest, "ways": best}
+        full = f"{name}, {kind(tuned)}"
+        if flags.way in (None, full):
+            yield full, functools.partial(common.count, way(flags, tuned))
 
 
 def dump(flags):
@@ -175,17 +141,7 @@ def dump(flags):
     modes = ("per_record", "batched") if flags.form == "lists" else ("slide", "chunks")
     dumped = {}
     for name, way in itertools.chain.from_iterable(WAYS[m].items() for m in modes):
-        dumped[name] = [
-            {
-                key: {
-                    "dtype": t.dtype.name,
-                    "shape": t.shape.as_list(),
-                    "values": t.numpy().flatten().tolist(),
-                }
-                for key, t in batch.items()
-            }
-            for batch in way(flags, False).take(flags.take)
-        ]
+        dumped[name] = [common.dumped(batch) for batch in way(flags, False).take(flags.take)]
     return dumped
 
 

@@ -160,7 +160,8 @@ type parts struct {
 // everything measures and reports all there is.
 func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool, error) {
 	t := p.training
-	if err := sameBatches(ctx, t.sides); err != nil {
+	dump := append([]string{script, "dump", t.sides.python.data, "--take", strconv.Itoa(dumpedBatches)}, t.sides.python.extra...)
+	if err := t.sides.same(ctx, t.sides.millrace.first, dump...); err != nil {
 		return false, err
 	}
 	q, err := prepareSequences(ctx, t.sides)

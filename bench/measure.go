@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 )
 
 // sides are the two programs to compare.
@@ -75,55 +71,4 @@ func (r *round) check() error {
 			r.Read.Records, r.Predict.Records, r.First.Records)
 	}
 	return nil
-}
-
-// sameBatches compares the first batches of both sides, because a benchmark is
-// only valid if both give the same.
-func sameBatches(ctx context.Context, s sides) error {
-	out, err := exec.CommandContext(ctx, s.millrace.program, "dump", s.millrace.first, "-n", "3").Output()
-	if err != nil {
-		return fmt.Errorf("millrace dump: %w", err)
-	}
-	var theirs struct {
-		Batches []map[string]tensor `json:"batches"`
-	}
-	if err := s.python.run(ctx, &theirs, "dump", s.python.data, "--take", "3"); err != nil {
-		return err
-	}
-	ours := json.NewDecoder(bytes.NewReader(out))
-	for i, want := range theirs.Batches {
-		var got map[string]tensor
-		if err := ours.Decode(&got); err != nil {
-			return fmt.Errorf("millrace dump: batch %d: %w", i, err)
-		}
-		for name := range want {
-			if !got[name].equal(want[name]) {
-				return fmt.Errorf("batch %d: %q differs between millrace and Python", i, name)
-			}
-		}
-	}
-	if len(theirs.Batches) == 0 {
-		return errors.New("python dumped no batches")
-	}
-	return nil
-}
-
-// tensor is a dumped tensor. Its values are numbers here.
-type tensor struct {
-	DType  string    `json:"dtype"`
-	Shape  []int64   `json:"shape"`
-	Values []float64 `json:"values"`
-}
-
-// equal compares float32 and small integer values.
-func (t tensor) equal(u tensor) bool {
-	if t.DType != u.DType || fmt.Sprint(t.Shape) != fmt.Sprint(u.Shape) || len(t.Values) != len(u.Values) {
-		return false
-	}
-	for i := range t.Values {
-		if float32(t.Values[i]) != float32(u.Values[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -81,6 +81,22 @@ func (p *python) rate(ctx context.Context, mode string, args ...string) (r pytho
 	return r, err
 }
 
+// rates measures jobs, each of which a script finds in their JSON, its last argument.
+func rates[Job any](ctx context.Context, p *python, jobs []Job, args ...string) ([]pythonRate, error) {
+	text, err := json.Marshal(jobs)
+	if err != nil {
+		return nil, err
+	}
+	var got []pythonRate
+	if err := runJSON(ctx, &got, p.program, append(args, string(text))...); err != nil {
+		return nil, err
+	}
+	if len(got) != len(jobs) {
+		return nil, fmt.Errorf("python measured %d of %d jobs", len(got), len(jobs))
+	}
+	return got, nil
+}
+
 // start measures a pass from the start of the process.
 func (p *python) start(ctx context.Context, args ...string) (s pythonStart, err error) {
 	begun := strconv.FormatFloat(float64(time.Now().UnixNano())/1e9, 'f', -1, 64)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 )
@@ -82,39 +79,13 @@ func prepareRecords(ctx context.Context, s sides) (*records, error) {
 		return nil, err
 	}
 	for _, k := range r.kinds {
-		if err := r.same(ctx, k); err != nil {
+		if err := r.same(ctx, k.config, recordsScript, "dump", k.kind, k.folder, strconv.Itoa(k.batch)); err != nil {
 			return nil, err
 		}
 	}
 	var err error
 	r.more, err = prepareMore(ctx, s)
 	return r, err
-}
-
-// same compares the first batches of both sides.
-func (r *records) same(ctx context.Context, k *recordKind) error {
-	out, err := exec.CommandContext(ctx, r.millrace.program, "dump", k.config, "-n", "2").Output()
-	if err != nil {
-		return fmt.Errorf("millrace dump %s: %w", k.config, err)
-	}
-	var ours []map[string]tensor
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var batch map[string]tensor
-		if err := d.Decode(&batch); err != nil {
-			return fmt.Errorf("millrace dump: %w", err)
-		}
-		ours = append(ours, batch)
-	}
-	var theirs map[string][]map[string]tensor // by way
-	if err := runJSON(ctx, &theirs, r.python.program, recordsScript, "dump", k.kind, k.folder, strconv.Itoa(k.batch)); err != nil {
-		return err
-	}
-	for way, batches := range theirs {
-		if err := sameSequences(ours, batches); err != nil {
-			return fmt.Errorf("%s, %s: %w", k.key(), way, err)
-		}
-	}
-	return nil
 }
 
 // run measures records alone.
@@ -199,20 +170,13 @@ func (r *records) theirs(ctx context.Context, x *recordRound) error {
 	for i := range jobs {
 		jobs[i].Way = r.fastest[fmt.Sprint(jobs[i].Kind, jobs[i].Batch)]
 	}
-	text, err := json.Marshal(jobs)
+	got, err := rates(ctx, &r.python, jobs, recordsScript, "rates")
 	if err != nil {
 		return err
 	}
-	var rates []pythonRate
-	if err := runJSON(ctx, &rates, r.python.program, recordsScript, "rates", string(text)); err != nil {
-		return err
-	}
-	if len(rates) != len(jobs) {
-		return fmt.Errorf("python measured %d of %d jobs", len(rates), len(jobs))
-	}
-	for i, got := range rates {
-		*results[i] = got
-		r.fastest[fmt.Sprint(jobs[i].Kind, jobs[i].Batch)] = got.Way
+	for i, rate := range got {
+		*results[i] = rate
+		r.fastest[fmt.Sprint(jobs[i].Kind, jobs[i].Batch)] = rate.Way
 	}
 	return nil
 }

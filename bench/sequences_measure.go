@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"time"
 )
@@ -54,57 +50,17 @@ func prepareSequences(ctx context.Context, s sides) (*sequences, error) {
 	}
 	for _, f := range q.forms() {
 		for _, size := range []int{shortWindow, longWindow} {
-			if err := q.same(ctx, q.windowConfig(f.folder, size, 1), f.folder, "--form", f.name, "--size", strconv.Itoa(size)); err != nil {
+			if err := q.same(ctx, q.windowConfig(f.folder, size, 1), sequenceDump(f.folder, "--form", f.name, "--size", strconv.Itoa(size))...); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return q, q.same(ctx, q.paddedConfig(1), q.padded, "--form", "lists")
+	return q, q.same(ctx, q.paddedConfig(1), sequenceDump(q.padded, "--form", "lists")...)
 }
 
-// same compares the first batches of both sides.
-func (q *sequences) same(ctx context.Context, config, folder string, args ...string) error {
-	out, err := exec.CommandContext(ctx, q.millrace.program, "dump", config, "-n", "2").Output()
-	if err != nil {
-		return fmt.Errorf("millrace dump %s: %w", config, err)
-	}
-	var theirs map[string][]map[string]tensor // by way
-	if err := runJSON(ctx, &theirs, q.python.program, append([]string{sequenceScript, "dump", folder, "--take", "2"}, args...)...); err != nil {
-		return err
-	}
-	if len(theirs) == 0 {
-		return errors.New("python dumped no batches of sequences")
-	}
-	var ours []map[string]tensor
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var batch map[string]tensor
-		if err := d.Decode(&batch); err != nil {
-			return fmt.Errorf("millrace dump: %w", err)
-		}
-		ours = append(ours, batch)
-	}
-	for way, batches := range theirs {
-		if err := sameSequences(ours, batches); err != nil {
-			return fmt.Errorf("%s, %s: %w", config, way, err)
-		}
-	}
-	return nil
-}
-
-// sameSequences returns an error that names the first difference between the
-// batches of both sides.
-func sameSequences(ours, theirs []map[string]tensor) error {
-	if len(ours) != len(theirs) || len(ours) == 0 {
-		return fmt.Errorf("millrace has %d batches, Python %d", len(ours), len(theirs))
-	}
-	for i, want := range theirs {
-		for name := range want {
-			if !ours[i][name].equal(want[name]) {
-				return fmt.Errorf("batch %d: %q differs between millrace and Python", i, name)
-			}
-		}
-	}
-	return nil
+// sequenceDump returns the arguments with which Python dumps the first batches.
+func sequenceDump(folder string, args ...string) []string {
+	return append([]string{sequenceScript, "dump", folder, "--take", strconv.Itoa(dumpedBatches)}, args...)
 }
 
 // measure takes one round. Python measures everything in one process, because
@@ -176,19 +132,12 @@ func (q *sequences) theirs(ctx context.Context, r *sequenceRound) error {
 			jobs[i].Way = q.fastest[i]
 		}
 	}
-	text, err := json.Marshal(jobs)
+	got, err := rates(ctx, &q.python, jobs, sequenceScript, "jobs")
 	if err != nil {
 		return err
 	}
-	var rates []pythonRate
-	if err := runJSON(ctx, &rates, q.python.program, sequenceScript, "jobs", string(text)); err != nil {
-		return err
-	}
-	if len(rates) != len(jobs) {
-		return fmt.Errorf("python measured %d of %d jobs", len(rates), len(jobs))
-	}
 	q.fastest = nil
-	for i, rate := range rates {
+	for i, rate := range got {
 		*results[i] = rate
 		q.fastest = append(q.fastest, rate.Way)
 	}

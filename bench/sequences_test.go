@@ -49,11 +49,11 @@ func TestSameSequences(t *testing.T) {
 		return map[string]tensor{"x": {DType: "float32", Shape: []int64{1}, Values: []float64{v}}}
 	}
 	ours := []map[string]tensor{batch(1), batch(2)}
-	if err := sameSequences(ours, []map[string]tensor{batch(1), batch(2)}); err != nil {
+	if err := equalBatches(ours, []map[string]tensor{batch(1), batch(2)}); err != nil {
 		t.Error(err)
 	}
 	for _, theirs := range [][]map[string]tensor{nil, {batch(1)}, {batch(1), batch(3)}} {
-		if err := sameSequences(ours, theirs); err == nil {
+		if err := equalBatches(ours, theirs); err == nil {
 			t.Errorf("%v and %v are said to be the same", ours, theirs)
 		}
 	}
