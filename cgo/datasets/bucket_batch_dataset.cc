@@ -105,34 +105,22 @@ std::vector<PartialTensorShape> Shapes(const BatchForm& form,
   return shapes;
 }
 
-class BucketBatchDataset : public TypedDataset {
+class BucketBatchDataset : public InputDataset {
  public:
   BucketBatchDataset(OpKernelContext* ctx, const data::DatasetBase* input,
                      BatchForm form, Args args)
-      : TypedDataset(ctx, "MillraceBucketBatch", Types(form, args),
-                     Shapes(form, args)),
-        input_(input),
+      : InputDataset(ctx, "MillraceBucketBatch", Types(form, args),
+                     Shapes(form, args), input),
         form_(std::move(form)),
-        args_(std::move(args)) {
-    input_->Ref();
-  }
-  ~BucketBatchDataset() override { input_->Unref(); }
+        args_(std::move(args)) {}
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override {
     return Iterate<Iterator>(this, prefix);
   }
 
-  absl::Status InputDatasets(
-      std::vector<const data::DatasetBase*>* inputs) const override {
-    inputs->push_back(input_);
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override {
-    return input_->CheckExternalState();
-  }
   int64_t CardinalityInternal(data::CardinalityOptions options) const override {
-    const int64_t n = input_->Cardinality(options);
+    const int64_t n = input()->Cardinality(options);
     return n == data::kInfiniteCardinality ? n : data::kUnknownCardinality;
   }
 
@@ -141,7 +129,7 @@ class BucketBatchDataset : public TypedDataset {
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in(7);
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &in[0]));
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input(), &in[0]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.boundaries, &in[1]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.sizes, &in[2]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[3]));
@@ -157,7 +145,6 @@ class BucketBatchDataset : public TypedDataset {
 
  private:
   class Iterator;
-  const data::DatasetBase* const input_;
   const BatchForm form_;
   const Args args_;
 };
@@ -172,7 +159,7 @@ class BucketBatchDataset::Iterator
 
   absl::Status Initialize(data::IteratorContext* ctx) override {
     absl::MutexLock lock(&mu_);
-    return dataset()->input_->MakeIterator(ctx, this, prefix(), &input_);
+    return dataset()->input()->MakeIterator(ctx, this, prefix(), &input_);
   }
 
   absl::Status GetNextInternal(data::IteratorContext* ctx,

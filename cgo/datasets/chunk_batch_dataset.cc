@@ -28,33 +28,21 @@ constexpr char kRow[] = "row";
 constexpr char kTensors[] = "tensors";
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 
-class ChunkBatchDataset : public TypedDataset {
+class ChunkBatchDataset : public InputDataset {
  public:
   ChunkBatchDataset(OpKernelContext* ctx, const data::DatasetBase* input,
                     ChunkForm form, std::vector<tstring> files)
-      : TypedDataset(ctx, "MillraceChunkBatch", form.spec().types(),
-                     form.spec().shapes()),
-        input_(input),
+      : InputDataset(ctx, "MillraceChunkBatch", form.spec().types(),
+                     form.spec().shapes(), input),
         form_(std::move(form)),
-        files_(std::move(files)) {
-    input_->Ref();
-  }
-  ~ChunkBatchDataset() override { input_->Unref(); }
+        files_(std::move(files)) {}
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override {
     return Iterate<Iterator>(this, prefix);
   }
-  absl::Status InputDatasets(
-      std::vector<const data::DatasetBase*>* inputs) const override {
-    inputs->push_back(input_);
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override {
-    return input_->CheckExternalState();
-  }
   int64_t CardinalityInternal(data::CardinalityOptions options) const override {
-    const int64_t n = input_->Cardinality(options);
+    const int64_t n = input()->Cardinality(options);
     return n == 0 || n == data::kInfiniteCardinality
                ? n
                : data::kUnknownCardinality;
@@ -65,14 +53,13 @@ class ChunkBatchDataset : public TypedDataset {
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in(3);
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &in[0]));
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input(), &in[0]));
     TF_RETURN_IF_ERROR(b->AddVector(files_, &in[2]));
     return form_.AddNode(b, this, in, 1, {}, output);
   }
 
  private:
   class Iterator;
-  const data::DatasetBase* const input_;
   const ChunkForm form_;
   const std::vector<tstring> files_;  // the names that places number
 };
@@ -87,7 +74,7 @@ class ChunkBatchDataset::Iterator
 
   absl::Status Initialize(data::IteratorContext* ctx) override {
     absl::MutexLock lock(&mu_);
-    return dataset()->input_->MakeIterator(ctx, this, prefix(), &input_);
+    return dataset()->input()->MakeIterator(ctx, this, prefix(), &input_);
   }
 
   absl::Status GetNextInternal(data::IteratorContext* ctx,
@@ -145,7 +132,7 @@ class ChunkBatchDataset::Iterator
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kRecord, &next.record));
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kRow, &next.row));
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kTensors, &tensors));
-    const size_t want = dataset()->input_->output_dtypes().size();
+    const size_t want = dataset()->input()->output_dtypes().size();
     if ((tensors != 0 && static_cast<size_t>(tensors) != want) ||
         next.record < 0 || next.row < 0 || next.row > kMaxSize) {
       return absl::InvalidArgumentError("the state is not one of this dataset");

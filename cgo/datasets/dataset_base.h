@@ -118,6 +118,35 @@ class TypedDataset : public tensorflow::data::DatasetBase {
   const std::vector<tensorflow::PartialTensorShape> shapes_;
 };
 
+// InputDataset is a dataset that reads another one.
+class InputDataset : public TypedDataset {
+ public:
+  InputDataset(tensorflow::OpKernelContext* ctx, const char* type,
+               tensorflow::DataTypeVector types,
+               std::vector<tensorflow::PartialTensorShape> shapes,
+               const tensorflow::data::DatasetBase* input)
+      : TypedDataset(ctx, type, std::move(types), std::move(shapes)),
+        input_(input) {
+    input_->Ref();
+  }
+  ~InputDataset() override { input_->Unref(); }
+
+  absl::Status InputDatasets(std::vector<const tensorflow::data::DatasetBase*>*
+                                 inputs) const override {
+    inputs->push_back(input_);
+    return absl::OkStatus();
+  }
+  absl::Status CheckExternalState() const override {
+    return input_->CheckExternalState();
+  }
+
+ protected:
+  const tensorflow::data::DatasetBase* input() const { return input_; }
+
+ private:
+  const tensorflow::data::DatasetBase* const input_;
+};
+
 // FileIterator is an iterator of which the whole state is where in its files
 // it goes on: Position is a struct of int64s. An element is whole or was not
 // begun: asked again after a failure, it fails again.

@@ -28,34 +28,22 @@ struct Args {
   RecordOrigin origin;
 };
 
-class ParseBatchDataset : public TypedDataset {
+class ParseBatchDataset : public InputDataset {
  public:
   ParseBatchDataset(OpKernelContext* ctx, const data::DatasetBase* input,
                     BatchForm form, Args args)
-      : TypedDataset(ctx, "MillraceParseBatch", form.types(), form.shapes()),
-        input_(input),
+      : InputDataset(ctx, "MillraceParseBatch", form.types(), form.shapes(),
+                     input),
         form_(std::move(form)),
-        args_(std::move(args)) {
-    input_->Ref();
-  }
-  ~ParseBatchDataset() override { input_->Unref(); }
+        args_(std::move(args)) {}
 
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override {
     return Iterate<Iterator>(this, prefix);
   }
 
-  absl::Status InputDatasets(
-      std::vector<const data::DatasetBase*>* inputs) const override {
-    inputs->push_back(input_);
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override {
-    return input_->CheckExternalState();
-  }
-
   int64_t CardinalityInternal(data::CardinalityOptions options) const override {
-    const int64_t n = input_->Cardinality(options);
+    const int64_t n = input()->Cardinality(options);
     if (n < 0) return n;  // unknown or infinite
     const bool rest = !args_.drop_remainder && n % args_.batch_size != 0;
     return n / args_.batch_size + (rest ? 1 : 0);
@@ -66,7 +54,7 @@ class ParseBatchDataset : public TypedDataset {
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in(4);
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &in[0]));
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input(), &in[0]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.batch_size, &in[1]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in[2]));
     TF_RETURN_IF_ERROR(b->AddVector(args_.origin.files(), &in[3]));
@@ -77,7 +65,6 @@ class ParseBatchDataset : public TypedDataset {
 
  private:
   class Iterator;
-  const data::DatasetBase* const input_;
   const BatchForm form_;
   const Args args_;
 };
@@ -90,7 +77,7 @@ class ParseBatchDataset::Iterator
 
   absl::Status Initialize(data::IteratorContext* ctx) override {
     absl::MutexLock lock(&mu_);
-    return dataset()->input_->MakeIterator(ctx, this, prefix(), &input_);
+    return dataset()->input()->MakeIterator(ctx, this, prefix(), &input_);
   }
 
   absl::Status GetNextInternal(data::IteratorContext* ctx,
