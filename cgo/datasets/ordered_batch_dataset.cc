@@ -1,7 +1,7 @@
 // MillraceOrderedExampleBatchDataset yields batches of the Examples in files,
-// in a computed order. MillraceOrderedSequenceBatchDataset does it with records
-// that have lists, and MillraceOrderedRecordsDataset yields the records one by
-// one.
+// in a computed order, made ahead by several threads.
+// MillraceOrderedSequenceBatchDataset does it with records that have lists, and
+// MillraceOrderedRecordsDataset yields the records one by one.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -99,12 +99,36 @@ class OrderedBatchDataset::Iterator
     : public OrderedIterator<OrderedBatchDataset> {
  public:
   explicit Iterator(const Params& params)
-      : OrderedIterator(params), batcher_(dataset()->form_.NewBatcher()) {}
+      : OrderedIterator(params), batcher_(dataset()->form_.NewBatcher()) {
+    const BatchForm& form = dataset()->form_;
+    ahead_ = dataset()->files().NewBatches(
+        dataset()->args_.batch_size, [&form] { return form.NewBatcher(); });
+    ahead_->Seek(reader_->position());
+  }
 
  protected:
+  void Seek(const Position& at) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    OrderedIterator::Seek(at);
+    ahead_->Seek(at.next);
+  }
+
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
                        bool* end_of_sequence) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    TF_RETURN_IF_ERROR(CheckCancelled(ctx));
+    if (ahead_->Next(ctx->allocator({}), out)) {
+      reader_->Seek(reader_->position() + dataset()->args_.batch_size);
+      return absl::OkStatus();
+    }
+    TF_RETURN_IF_ERROR(Walk(ctx, out, end_of_sequence));
+    ahead_->Seek(reader_->position());
+    return absl::OkStatus();
+  }
+
+ private:
+  // Walk makes the next element of records that are read one by one.
+  absl::Status Walk(data::IteratorContext* ctx, std::vector<Tensor>* out,
+                    bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
     const int64_t rows =
         std::min(args.batch_size, reader_->end() - reader_->position());
@@ -128,8 +152,8 @@ class OrderedBatchDataset::Iterator
     return batcher_->Finish(ctx->allocator({}), rows, out);
   }
 
- private:
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
+  std::unique_ptr<OrderedBatches> ahead_ ABSL_PT_GUARDED_BY(mu_);
 };
 
 class OrderedRecordsDataset : public TypedDataset {

@@ -83,6 +83,7 @@ absl::Status OrderedFiles::Read(OpKernelContext* ctx, const OrderRules& rules) {
   }
   table_ = std::make_shared<RecordTable>(std::move(paths), each,
                                          lengths_.vec<uint32_t>().data());
+  if (KeptFiles::Fit(*table_)) kept_ = std::make_shared<KeptFiles>(*table_);
   return CheckOrder();
 }
 

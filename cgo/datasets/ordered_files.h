@@ -3,6 +3,7 @@
 #define MILLRACE_CGO_DATASETS_ORDERED_FILES_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "batcher.h"
+#include "kept_files.h"
+#include "ordered_batches.h"
 #include "ordered_reader.h"
 #include "record_order.h"
 #include "record_table.h"
@@ -54,8 +58,19 @@ class OrderedFiles {
       const;
 
   std::unique_ptr<OrderedReader> NewReader() const {
-    return std::make_unique<OrderedReader>(*table_, rules_.order, end(),
-                                           rules_.threads);
+    return std::make_unique<OrderedReader>(*table_, kept_.get(), rules_.order,
+                                           end(), rules_.threads);
+  }
+
+  // NewBatches returns what makes batches of so many records. It refers to the
+  // files.
+  std::unique_ptr<OrderedBatches> NewBatches(
+      int64_t rows,
+      std::function<std::unique_ptr<Batcher>()> make_batcher) const {
+    return std::make_unique<OrderedBatches>(
+        *table_, kept_.get(), rules_.order,
+        OrderedBatches::Options{end(), rows, rules_.threads,
+                                std::move(make_batcher)});
   }
 
   const std::vector<std::string>& names() const { return table_->names(); }
@@ -77,6 +92,7 @@ class OrderedFiles {
   tensorflow::Tensor counts_, lengths_, parts_;
   int64_t start_ = 0;
   std::shared_ptr<const RecordTable> table_;
+  std::shared_ptr<KeptFiles> kept_;  // nullptr if the files are too large
 };
 
 }  // namespace millrace

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "fault.h"
 #include "file_cache.h"
+#include "kept_files.h"
+#include "ordered_horizon.h"
 #include "placed_record.h"
 #include "record_order.h"
 #include "record_reader.h"
@@ -20,22 +20,11 @@ namespace millrace {
 
 // OrderedReader reads records in an order.
 //
-// A call of the system that reads 300 bytes takes as long as copying 16 KB. To
-// read one record after the other by such calls was 10 times as slow as to read
-// a file from its begin to its end. So records are read a horizon at a time:
-//
-//  1. The order says which records the next positions have, as far as the
-//     horizon reaches: a number of records and of bytes, or in block shuffling
-//     the records that are mixed with each other.
-//  2. They are sorted by file and offset. Records that are near each other are
-//     read by one call, with what lies between them. Several threads share the
-//     calls, the checksums and the copies.
-//  3. Next gives them in their order.
-//
-//	order       7   2   9   3   8       positions of the horizon
-//	sorted      2 3     7 8 9           two calls
-//	file      ..[###]....[#####]...
-//	memory     |7 |2 |9 |3 |8 |         data in the order
+// To read one record after the other was 10 times as slow as to read a file
+// from its begin to its end. So records are read a horizon at a time: the order
+// says which records the next positions have, as far as the horizon reaches,
+// and several threads read them (ordered_horizon.h). Next gives them in their
+// order.
 //
 // Only what is as it should be takes this way. A record that is not is read
 // again by itself, by a RecordReader, when it is its turn. So its fault comes
@@ -43,10 +32,10 @@ namespace millrace {
 // several threads.
 class OrderedReader {
  public:
-  // The table must outlive the reader. `end` is the position behind the last
-  // one.
-  OrderedReader(const RecordTable& table, OrderSpec order, int64_t end,
-                int64_t threads);
+  // The table must outlive the reader, and so must the kept files, which may be
+  // nullptr. `end` is the position behind the last record.
+  OrderedReader(const RecordTable& table, KeptFiles* kept, OrderSpec order,
+                int64_t end, int64_t threads);
 
   // Next returns the next record, which is valid until the call after it, and
   // its place, or that there is none.
@@ -61,18 +50,7 @@ class OrderedReader {
   void Seek(int64_t position);
 
  private:
-  struct Slot {
-    RecordTable::Entry at;
-    char* data = nullptr;
-    bool intact = false;
-  };
-
   bool Fill(Fault* fault);
-  bool Reserve(size_t bytes);
-  void Sort();
-  void ReadSorted(size_t begin, size_t end);
-  void ReadNear(size_t begin, size_t end, std::vector<char>* scratch);
-  size_t NearEnd(size_t begin, size_t end) const;
   bool ReadAlone(const RecordTable::Entry& at, std::string_view* record,
                  Fault* fault);
 
@@ -81,15 +59,11 @@ class OrderedReader {
   const int64_t end_;
   WorkerPool workers_;
   FileCache files_;
+  OrderedHorizon horizon_;
   RecordReader alone_;
 
   int64_t position_ = 0;
-  std::vector<Slot> slots_;                // of the horizon, in their order
-  size_t taken_ = 0;                       // of them
-  std::vector<uint64_t> numbers_, spare_;  // of their records
-  std::vector<uint32_t> sorted_, spare_sorted_;
-  std::unique_ptr<char[]> data_;
-  size_t capacity_ = 0;
+  size_t taken_ = 0;  // records of the horizon
 };
 
 }  // namespace millrace

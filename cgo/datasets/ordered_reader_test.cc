@@ -14,7 +14,12 @@ namespace {
 
 // Two files with an empty one between them: some records are near each other,
 // one is large, and one has no data.
-class OrderedReaderTest : public ::testing::TestWithParam<int64_t> {
+struct Way {
+  int64_t threads;
+  bool kept;  // the files are kept in memory
+};
+
+class OrderedReaderTest : public ::testing::TestWithParam<Way> {
  protected:
   OrderedReaderTest() {
     for (int i = 0; i < 40; ++i) {
@@ -45,7 +50,12 @@ class OrderedReaderTest : public ::testing::TestWithParam<int64_t> {
   }
 
   OrderedReader Open(Shuffling shuffling) {
-    return OrderedReader(*table_, Spec(shuffling), 80, GetParam());
+    return Open(*table_, Spec(shuffling), 80);
+  }
+
+  OrderedReader Open(const RecordTable& table, OrderSpec spec, int64_t end) {
+    kept_ = GetParam().kept ? std::make_unique<KeptFiles>(table) : nullptr;
+    return OrderedReader(table, kept_.get(), spec, end, GetParam().threads);
   }
 
   // Record returns what the index says of a record's place.
@@ -56,6 +66,7 @@ class OrderedReaderTest : public ::testing::TestWithParam<int64_t> {
   std::vector<uint32_t> lengths_;
   std::vector<std::string> records_;
   std::unique_ptr<RecordTable> table_;
+  std::unique_ptr<KeptFiles> kept_;
 };
 
 TEST_P(OrderedReaderTest, GivesTheOrder) {
@@ -134,7 +145,9 @@ TEST_P(OrderedReaderTest, RefusesAnotherFile) {
   EXPECT_EQ(fault.cause, Cause::kNotFound) << fault.text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, OrderedReaderTest, ::testing::Values(1, 3));
+INSTANTIATE_TEST_SUITE_P(Ways, OrderedReaderTest,
+                         ::testing::Values(Way{1, false}, Way{3, false},
+                                           Way{1, true}));
 
 }  // namespace
 }  // namespace millrace

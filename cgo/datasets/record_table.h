@@ -66,7 +66,7 @@ class RecordTable {
   }
 
  private:
-  static constexpr int64_t kMarkEvery = 64;
+  static constexpr int64_t kMarkEvery = 16;
 
   int64_t Whole(int64_t number) const {
     return int64_t{lengths_[number]} + static_cast<int64_t>(kHeader + kFooter);
@@ -77,7 +77,7 @@ class RecordTable {
   std::vector<int64_t> starts_ = {
       0};                       // records of the files before, and of all
   std::vector<int64_t> ends_;   // bytes of each file
-  std::vector<int64_t> marks_;  // offset of each 64th record in its file
+  std::vector<int64_t> marks_;  // offset of each 16th record in its file
 };
 
 }  // namespace millrace

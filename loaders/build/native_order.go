@@ -31,7 +31,7 @@ func (b *builder) nativeOrder() *native.Order {
 
 // orderedOptions returns how the native operations batch the records of an order.
 func (b *builder) orderedOptions() *native.OrderedOptions {
-	return &native.OrderedOptions{BatchSize: b.plan.BatchSize, Drop: b.dropRemainder()}
+	return &native.OrderedOptions{BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Drop: b.dropRemainder()}
 }
 
 // recordLengths returns the data bytes of all records. A call of Go makes the vector

@@ -45,7 +45,7 @@ func (p *Plan) JoinsBatches() bool {
 	switch {
 	case !p.RunPrefetches() || p.BatchRows() >= 0 || p.Chunks != nil || p.HasLists() || p.Padding != nil:
 		return false
-	case p.Window == nil && !p.JoinFiles().Applied, p.Window != nil && !p.EqualWindows():
+	case p.Window == nil && !p.JoinFiles().Applied && !p.batchesInOrder(), p.Window != nil && !p.EqualWindows():
 		return false
 	}
 	for _, t := range p.Tensors {
@@ -68,8 +68,14 @@ func (p *Plan) BatchesAtOnce() int64 {
 // and leaves nothing to tf.data's prefetch stage: where a native operation reads the
 // files and has threads of its own, or makes several batches at once.
 func (p *Plan) RunPrefetches() bool {
-	if p.Prefetch < 1 || p.Prefetch > mostAhead || p.TimeStages || p.Shuffle != nil || p.Records != nil || p.JudgesRecords() || !p.Native().Applied {
+	if p.Prefetch < 1 || p.Prefetch > mostAhead || p.TimeStages || p.Shuffle != nil || p.Records != nil && !p.batchesInOrder() || p.JudgesRecords() || !p.Native().Applied {
 		return false
 	}
 	return p.Chunks == nil || p.CutsFiles()
+}
+
+// batchesInOrder reports whether one native operation makes batches of records in a computed
+// order.
+func (p *Plan) batchesInOrder() bool {
+	return p.Records != nil && p.Native().Applied && p.Window == nil && p.Chunks == nil && p.Bucket == nil && !p.HasLists()
 }

@@ -45,12 +45,14 @@ type OrderPart struct {
 
 // OrderedOptions are the options of [OrderedExamples] and [OrderedSequences].
 type OrderedOptions struct {
-	BatchSize int64 // default 1
-	Drop      bool  // leave out a last batch of fewer examples
+	BatchSize int64           // default 1
+	Size      tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize
+	Drop      bool            // leave out a last batch of fewer examples
 }
 
 // OrderedExamples returns batches of the Examples in files in a computed order, the
-// features as components. It reads ahead some thousand records, sorted by their place
+// features as components. Order.Threads make batches ahead. Files of 64 MiB in all are kept in
+// memory. Of larger ones each thread reads up to 8 MiB of records at once, sorted by their place
 // in the files, so that it needs few calls of the system. Both checksums of every
 // record are checked, and its length is compared with the one given. What is wrong
 // with a file or record is a *millrace.Error with its file, record, offset and
@@ -88,10 +90,10 @@ func (o *Order) batches(s *graph.Scope, op string, options *OrderedOptions) (sta
 	limit.Between(0, math.MaxInt64).Check(s, op+": batch size", options.BatchSize)
 	size := max(options.BatchSize, 1)
 	static = -1
-	if options.Drop || o.Epochs == 0 {
+	if (options.Drop || o.Epochs == 0) && options.Size.Op == nil {
 		static = size
 	}
-	return static, append(o.inputs(s, op), s.Const(size), s.Const(options.Drop))
+	return static, append(o.inputs(s, op), batchSize(s, size, options.Size), s.Const(options.Drop))
 }
 
 // inputs returns the inputs that all operations over an order have.

@@ -1,0 +1,149 @@
+#include "ordered_batches.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "ordered_horizon.h"
+
+namespace millrace {
+
+using namespace tensorflow;  // NOLINT
+
+namespace {
+
+// A larger horizon has records that are nearer to each other, but nobody gets
+// the first batch before it is read. So the first one is small, and each is
+// twice as large as the one before. Kept files need no large one.
+constexpr int64_t kFirstBytes = 256 << 10;
+constexpr int64_t kMostBytes = 8 << 20;
+
+constexpr size_t kOpenFiles = 128;  // that stay open
+constexpr size_t kAhead = 2;        // horizons, where they are small
+
+}  // namespace
+
+// Horizon is the batches of some positions.
+class OrderedBatches::Horizon : public ReadAhead::Piece {
+ public:
+  explicit Horizon(OrderedBatches* all)
+      : all_(*all),
+        batcher_(all->options_.make_batcher()),
+        records_(all->table_, &all->files_, all->kept_) {}
+
+  // Find finds the records of whole batches from a position on, and returns
+  // how many records they are.
+  int64_t Find(int64_t position) {
+    records_.Clear();
+    const int64_t rows = all_.options_.rows;
+    const int64_t left = (all_.options_.end - position) / rows * rows;
+    for (int64_t n = 0; n < left; ++n) {
+      if (n > 0 && n % rows == 0 && records_.Full(all_.bytes_)) break;
+      if (records_.added() > OrderedHorizon::kMostRecords) return 0;
+      records_.Add(all_.order_.At(position + n));
+    }
+    batches_.clear();
+    batches_.resize(records_.added() / static_cast<size_t>(rows));
+    return static_cast<int64_t>(records_.added());
+  }
+
+  void Load() override {
+    try {
+      if (!records_.Read(nullptr)) return;
+      for (size_t i = 0; i < batches_.size(); ++i) {
+        if (!Make(i)) batches_[i].clear();
+      }
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  size_t bytes() const override {
+    return static_cast<size_t>(records_.bytes());
+  }
+
+  // size returns how many batches there are.
+  size_t size() const { return batches_.size(); }
+
+  // Take returns a batch, false if it is left to the caller.
+  bool Take(size_t i, std::vector<Tensor>* out) {
+    if (batches_[i].empty()) return false;
+    *out = std::move(batches_[i]);
+    return true;
+  }
+
+ private:
+  // Make makes a batch.
+  bool Make(size_t i) {
+    const int64_t rows = all_.options_.rows;
+    if (!batcher_->Begin(all_.allocator_, rows).ok()) return false;
+    const size_t first = i * static_cast<size_t>(rows);
+    for (int64_t row = 0; row < rows; ++row) {
+      std::string_view record;
+      Fault ignored;
+      if (!records_.Record(first + row, &record) ||
+          !batcher_->Add(record, row, &ignored)) {
+        return false;
+      }
+    }
+    return batcher_->Finish(all_.allocator_, rows, &batches_[i]).ok();
+  }
+
+  OrderedBatches& all_;
+  const std::unique_ptr<Batcher> batcher_;
+  OrderedHorizon records_;
+  std::vector<std::vector<Tensor>> batches_;  // empty: left to the caller
+};
+
+OrderedBatches::OrderedBatches(const RecordTable& table, KeptFiles* kept,
+                               OrderSpec order, Options options)
+    : table_(table),
+      kept_(kept),
+      options_(std::move(options)),
+      files_(kOpenFiles),
+      order_(std::move(order)),
+      bytes_(kFirstBytes),
+      ahead_(options_.threads, kAhead, [this] { return Find(); }) {}
+
+std::shared_ptr<OrderedBatches::Horizon> OrderedBatches::Find() {
+  std::shared_ptr<Horizon> horizon;
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    if (!spares_.empty()) {
+      horizon = std::move(spares_.back());
+      spares_.pop_back();
+    }
+  }
+  if (horizon == nullptr) horizon = std::make_shared<Horizon>(this);
+  const int64_t records = horizon->Find(found_);
+  if (records == 0) return nullptr;
+  found_ += records;
+  if (kept_ == nullptr) bytes_ = std::min(2 * bytes_, kMostBytes);
+  return horizon;
+}
+
+bool OrderedBatches::Next(Allocator* allocator, std::vector<Tensor>* out) {
+  if (allocator_ == nullptr) allocator_ = allocator;
+  if (current_ != nullptr && taken_ == current_->size()) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    spares_.push_back(std::move(current_));
+  }
+  if (current_ == nullptr) {
+    current_ = std::static_pointer_cast<Horizon>(ahead_.Next());
+    taken_ = 0;
+  }
+  if (current_ == nullptr) return false;
+  position_ += options_.rows;
+  return current_->Take(taken_++, out);
+}
+
+void OrderedBatches::Seek(int64_t position) {
+  if (position == position_) return;
+  position_ = position;
+  current_ = nullptr;
+  ahead_.Restart([&] {
+    found_ = position;
+    bytes_ = kFirstBytes;
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,82 @@
+// Batches of records in a computed order, made ahead by several threads.
+#ifndef MILLRACE_CGO_DATASETS_ORDERED_BATCHES_H_
+#define MILLRACE_CGO_DATASETS_ORDERED_BATCHES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "batcher.h"
+#include "file_cache.h"
+#include "kept_files.h"
+#include "read_ahead.h"
+#include "record_order.h"
+#include "record_table.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace millrace {
+
+// OrderedBatches makes batches of the same number of records. A thread has a
+// horizon at a time (ordered_horizon.h), and several threads have several: they
+// read its records, check them, and decode them into the tensors of its
+// batches.
+//
+// Only what is as it should be takes this way. A batch that is not is left to
+// the caller, who reads its records one by one and can say what is wrong. Not
+// for several threads.
+class OrderedBatches {
+ public:
+  struct Options {
+    int64_t end = 0;      // the position behind the last record
+    int64_t rows = 0;     // of a batch
+    int64_t threads = 1;  // with the calling one
+    std::function<std::unique_ptr<Batcher>()> make_batcher;
+  };
+
+  // The table must outlive the batches, and so must the kept files, which may
+  // be nullptr.
+  OrderedBatches(const RecordTable& table, KeptFiles* kept, OrderSpec order,
+                 Options options);
+
+  // Next returns the next batch. It returns false for one that is left to the
+  // caller, who then tells where to go on.
+  bool Next(tensorflow::Allocator* allocator,
+            std::vector<tensorflow::Tensor>* out);
+
+  // Seek has Next go on at a position. Where that is behind the batch that was
+  // left to the caller, it costs nothing.
+  void Seek(int64_t position);
+
+ private:
+  class Horizon;
+
+  std::shared_ptr<Horizon> Find();
+
+  const RecordTable& table_;
+  KeptFiles* const kept_;
+  const Options options_;
+  FileCache files_;
+  tensorflow::Allocator* allocator_ = nullptr;  // set by the first Next
+
+  // Of the thread that finds.
+  RecordOrder order_;
+  int64_t found_ = 0;  // the position behind the last horizon
+  int64_t bytes_;      // of the next horizon
+
+  // Of the calling thread.
+  std::shared_ptr<Horizon> current_;
+  size_t taken_ = 0;      // batches of it
+  int64_t position_ = 0;  // of the next batch
+
+  std::mutex mu_;
+  std::vector<std::shared_ptr<Horizon>> spares_;  // guarded by mu_
+  ReadAhead ahead_;  // the last member: its threads use the others
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_ORDERED_BATCHES_H_

@@ -1,0 +1,96 @@
+// The next records of an order, read at once.
+#ifndef MILLRACE_CGO_DATASETS_ORDERED_HORIZON_H_
+#define MILLRACE_CGO_DATASETS_ORDERED_HORIZON_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "file_cache.h"
+#include "kept_files.h"
+#include "large_memory.h"
+#include "near_records.h"
+#include "record_table.h"
+#include "worker_pool.h"
+
+namespace millrace {
+
+// OrderedHorizon holds some records in the order in which they were added.
+// Those of kept files lie there. Others are read in the order of their places
+// (near_records.h):
+//
+//	order       7   2   9   3   8
+//	file      ..[2 3]....[7 8 9].....     two calls
+//	memory     |7 |2 |9 |3 |8 |
+//
+// What is not as it should be is left out. Not for several threads.
+class OrderedHorizon : private NearRecords::Visitor {
+ public:
+  // The table and the files must outlive the horizon. `kept` may be nullptr.
+  OrderedHorizon(const RecordTable& table, FileCache* files, KeptFiles* kept)
+      : table_(table), kept_(kept), near_(table, files) {}
+
+  // Clear forgets all records.
+  void Clear() {
+    numbers_.clear();
+    slots_.clear();
+    bytes_ = 0;
+  }
+
+  // Add adds a record.
+  void Add(int64_t number) {
+    numbers_.push_back(static_cast<uint64_t>(number));
+    bytes_ += table_.length(number);
+  }
+
+  // Full reports whether a horizon of so many bytes is large enough, or holds
+  // as many records as it may.
+  bool Full(int64_t bytes) const {
+    return bytes_ >= bytes || added() >= kMostRecords;
+  }
+
+  // added returns how many records were added.
+  size_t added() const { return numbers_.size(); }
+  int64_t bytes() const { return bytes_; }
+
+  // Read reads them. Without workers it uses this thread alone. It returns
+  // false if there is no memory for them.
+  bool Read(WorkerPool* workers);
+
+  // size returns how many records were read, or left out.
+  size_t size() const { return slots_.size(); }
+
+  // at returns the place of a record.
+  const RecordTable::Entry& at(size_t i) const { return slots_[i].at; }
+
+  // Record returns the data of a record, or false if it was left out.
+  bool Record(size_t i, std::string_view* record) const;
+
+  static constexpr size_t kMostRecords = 32 << 10;
+
+ private:
+  struct Slot {
+    RecordTable::Entry at;
+    char* room = nullptr;
+    const char* data = nullptr;  // nullptr if it was left out
+  };
+
+  bool Lay();
+  char* Room(size_t asked, const RecordTable::Entry& at) override;
+  void Take(size_t asked, const RecordTable::Entry& at,
+            const char* data) override;
+
+  const RecordTable& table_;
+  KeptFiles* const kept_;
+  NearRecords near_;
+  std::vector<uint64_t> numbers_;
+  int64_t bytes_ = 0;
+  std::vector<Slot> slots_;
+  LargeMemory memory_;
+  size_t capacity_ = 0;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_CGO_DATASETS_ORDERED_HORIZON_H_
