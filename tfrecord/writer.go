@@ -90,7 +90,7 @@ func (x *Writer) AvailableBuffer() []byte {
 		return nil
 	}
 	at := len(x.buf) + headerSize
-	return x.buf[at:at:cap(x.buf)-crcSize]
+	return x.buf[at : at : cap(x.buf)-crcSize]
 }
 
 // makeRoom reports whether a record of n bytes fits the buffer, which it empties if that
