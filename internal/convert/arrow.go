@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"millrace"
 	"millrace/loaders/spec"
+	"millrace/tfrecord/example"
 )
 
 // batches reads a file that holds Arrow record batches. The caller keeps a batch by
@@ -59,9 +61,19 @@ func columnOfType(t arrow.DataType) (Column, error) {
 	return Column{}, fmt.Errorf("the type %v has no place in a record; cast it, or make its fields columns of their own", t)
 }
 
-// surveyBatches reads all batches for the shapes of lists and for missing values.
+// counted are batches of a file that says how many rows it has, and how many values each
+// column lacks.
+type counted interface {
+	batches
+
+	// counts returns false if the file does not say it of all columns.
+	counts() (rows int64, nulls []int64, ok bool)
+}
+
+// surveyBatches finds the shapes of lists and missing values. It reads all batches, unless
+// the file says all there is to know.
 func surveyBatches(ctx context.Context, path string, in batches) (*survey, error) {
-	s := &survey{}
+	s, flat := &survey{}, true
 	for _, f := range in.schema().Fields() {
 		c, err := columnOfArrow(f)
 		if err != nil {
@@ -71,8 +83,20 @@ func surveyBatches(ctx context.Context, path string, in batches) (*survey, error
 			return nil, dataError(path, "two columns are called %s", millrace.QuoteData([]byte(c.Name)))
 		}
 		s.columns = append(s.columns, c)
+		if _, list := f.Type.(arrow.ListLikeType); list || f.Type.ID() == arrow.NULL {
+			flat = false
+		}
 		if t := f.Type.ID(); t == arrow.DATE32 || t == arrow.DATE64 || t == arrow.TIMESTAMP {
 			s.notes = append(s.notes, fmt.Sprintf("column %s: %v is stored as the int64 that it is made of", millrace.QuoteData([]byte(f.Name)), f.Type))
+		}
+	}
+	if in, ok := in.(counted); ok && flat {
+		if rows, nulls, ok := in.counts(); ok && len(nulls) == len(s.columns) {
+			s.rows = rows
+			for i := range nulls {
+				s.columns[i].Optional = nulls[i] > 0
+			}
+			return s, nil
 		}
 	}
 	known := make([]bool, len(s.columns)) // the shape is known
@@ -169,7 +193,12 @@ func (s *arrowSource) next() (block, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &arrowBlock{batch, s.columns, s.at, s.row + 1}
+	b := &arrowBlock{batch, s.columns, make([]arrayReader, len(s.at)), s.row + 1}
+	for i, at := range s.at {
+		if at >= 0 {
+			b.readers[i] = readerOf(batch.Column(at), &s.columns[i])
+		}
+	}
 	s.row += batch.NumRows()
 	return b, nil
 }
@@ -178,7 +207,7 @@ func (s *arrowSource) next() (block, error) {
 type arrowBlock struct {
 	batch   arrow.RecordBatch
 	columns []Column
-	at      []int
+	readers []arrayReader // nil: the file lacks the column
 	first   int64
 }
 
@@ -186,13 +215,49 @@ func (b *arrowBlock) rows() int       { return int(b.batch.NumRows()) }
 func (b *arrowBlock) row(i int) int64 { return b.first + int64(i) }
 
 func (b *arrowBlock) read(v *values, column, row int) error {
-	at := b.at[column]
-	if at < 0 || b.batch.Column(at).IsNull(row) {
+	read := b.readers[column]
+	if read == nil {
 		v.missing = true
 		return nil
 	}
-	return v.arrow(b.batch.Column(at), row, &b.columns[column])
+	return read(v, row)
 }
+
+// arrayReader adds the values of a row of an array.
+type arrayReader func(v *values, row int) error
+
+// readerOf returns the reader of an array. Usual types, without missing values, have one that
+// asks nothing more for each row.
+func readerOf(a arrow.Array, c *Column) arrayReader {
+	kind := kindOf(c.Stored)
+	switch whole := a.NullN() == 0; {
+	case whole && kind == example.Int64:
+		if a, ok := a.(*array.Int64); ok {
+			return func(v *values, row int) error { v.ints = append(v.ints, a.Value(row)); return nil }
+		}
+	case whole && kind == example.Float:
+		switch a := a.(type) {
+		case *array.Float64:
+			return func(v *values, row int) error { return v.float(a.Value(row)) }
+		case *array.Float32:
+			return func(v *values, row int) error { v.floats = append(v.floats, a.Value(row)); return nil }
+		}
+	case whole:
+		if a, ok := a.(*array.String); ok {
+			return func(v *values, row int) error { v.texts = append(v.texts, textBytes(a.Value(row))); return nil }
+		}
+	}
+	return func(v *values, row int) error {
+		if a.IsNull(row) {
+			v.missing = true
+			return nil
+		}
+		return v.arrow(a, row, c)
+	}
+}
+
+// textBytes returns the bytes of a text, which must not be changed.
+func textBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // arrow adds the values of a row.
 func (v *values) arrow(a arrow.Array, row int, c *Column) error {
@@ -268,9 +333,9 @@ func (v *values) bytes(a arrow.Array, row int, c *Column) error {
 	}
 	switch a := a.(type) {
 	case *array.String:
-		v.texts = append(v.texts, []byte(a.Value(row)))
+		v.texts = append(v.texts, textBytes(a.Value(row)))
 	case *array.LargeString:
-		v.texts = append(v.texts, []byte(a.Value(row)))
+		v.texts = append(v.texts, textBytes(a.Value(row)))
 	case *array.Binary:
 		v.texts = append(v.texts, a.Value(row))
 	case *array.LargeBinary:

@@ -110,6 +110,32 @@ func openParquet(path string) (batches, error) {
 	return nil, damaged(path, "Parquet", err)
 }
 
+// counts adds up what the row groups say. Columns of lists have several columns in the file,
+// or values of their own number, so it is only asked of others.
+func (p *parquetBatches) counts() (rows int64, nulls []int64, ok bool) {
+	meta := p.file.MetaData()
+	nulls = make([]int64, meta.Schema.NumColumns())
+	for g := range p.file.NumRowGroups() {
+		group := meta.RowGroup(g)
+		rows += group.NumRows()
+		for i := range nulls {
+			if meta.Schema.Column(i).MaxDefinitionLevel() == 0 {
+				continue // no value can be missing
+			}
+			chunk, err := group.ColumnChunk(i)
+			if err != nil {
+				return 0, nil, false
+			}
+			stats, err := chunk.Statistics()
+			if err != nil || stats == nil || !stats.HasNullCount() {
+				return 0, nil, false
+			}
+			nulls[i] += stats.NullCount()
+		}
+	}
+	return rows, nulls, true
+}
+
 func (p *parquetBatches) schema() *arrow.Schema { return p.records.Schema() }
 
 func (p *parquetBatches) next() (batch arrow.RecordBatch, err error) {

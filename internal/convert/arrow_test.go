@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,6 +165,59 @@ func TestDamagedArrow(t *testing.T) {
 			if _, err := Run(t.Context(), []string{bad}, dir, &Options{}); err != nil && !strings.Contains(err.Error(), bad) {
 				t.Errorf("%s, %d: the file is not named: %v", name, i, err)
 			}
+		}
+	}
+}
+
+// A Parquet file says which of its columns lack values; one whose row groups do not say it is
+// read.
+func TestParquetCounts(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "x", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+		{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
+	}, nil)
+	for _, stats := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "flat.parquet")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := pqarrow.NewFileWriter(schema, f, parquet.NewWriterProperties(parquet.WithStats(stats)), pqarrow.DefaultWriterProps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{`[{"id": 1, "x": 1.5, "name": "a"}, {"id": 2, "x": 2, "name": "b"}]`, `[{"id": 3, "x": null, "name": "c"}]`} {
+			batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Write(batch); err != nil { // a row group
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		in, err := openParquet(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		if _, _, ok := in.(counted).counts(); ok != stats {
+			t.Errorf("statistics %t: the counts are known: %t", stats, ok)
+		}
+		s, err := surveyBatches(t.Context(), path, in)
+		if err != nil || s.rows != 3 || s.columns[0].Optional || !s.columns[1].Optional || s.columns[2].Optional {
+			t.Errorf("statistics %t: got %+v, %v, want 3 rows, and that x alone lacks values", stats, s, err)
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		if _, err := Run(t.Context(), []string{path}, out, &Options{}); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{`id=[1][][] x=[][1.5][] name=[][]["a"] `, `id=[2][][] x=[][2][] name=[][]["b"] `, `id=[3][][] name=[][]["c"] `}
+		if got := records(t, out); !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
 }

@@ -3,20 +3,10 @@ package convert
 import (
 	"context"
 	"io"
+	"sync"
 
-	"golang.org/x/sync/errgroup"
-
-	"millrace"
 	"millrace/tfrecord/example"
 )
-
-// job is a block on its way from the reader to the writer.
-type job struct {
-	path  string
-	block block
-	from  int          // rows before are not wanted
-	done  chan encoded // takes the result
-}
 
 // encoded are the records of a block, one behind the other.
 type encoded struct {
@@ -30,40 +20,43 @@ type encoder struct {
 	format  *format
 	inputs  []Input
 	columns []Column
-	skip    int64 // leading rows that are not wanted
+	limits  []limits // of the columns
+	skip    int64    // leading rows that are not wanted
 	workers int
+	spare   sync.Pool // of *encoded
 }
+
+// blockRows is the number of rows of a block of lines.
+const blockRows = 512
 
 // run calls write with each record, in the order of the rows, by one goroutine.
 func (e *encoder) run(ctx context.Context, write func(record []byte) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	jobs, order := make(chan *job), make(chan *job, 2*e.workers)
-	g.Go(func() error {
-		defer close(jobs)
-		defer close(order)
-		return e.read(ctx, jobs, order)
-	})
-	for range e.workers {
-		g.Go(func() error {
-			for j := range jobs {
-				j.done <- e.encode(j)
-			}
-			return nil
-		})
+	for i := range e.columns {
+		e.limits = append(e.limits, limitsOf(&e.columns[i]))
 	}
-	g.Go(func() error { return writeAll(ctx, order, write) })
-	return g.Wait()
+	read := func(submit func(func() *encoded) error) error { return e.read(submit) }
+	return inOrder(ctx, e.workers, read, func(out *encoded) error {
+		defer e.spare.Put(out)
+		start := 0
+		for _, end := range out.ends {
+			if err := write(out.bytes[start:end]); err != nil {
+				return err
+			}
+			start = end
+		}
+		return out.err
+	})
 }
 
 // read reads the blocks of all inputs.
-func (e *encoder) read(ctx context.Context, jobs, order chan<- *job) error {
+func (e *encoder) read(submit func(func() *encoded) error) error {
 	skip := e.skip
 	for _, in := range e.inputs {
 		if skip >= in.Rows {
 			skip -= in.Rows
 			continue
 		}
-		if err := e.readFile(ctx, in, skip, jobs, order); err != nil {
+		if err := e.readFile(in, skip, submit); err != nil {
 			return err
 		}
 		skip = 0
@@ -72,7 +65,7 @@ func (e *encoder) read(ctx context.Context, jobs, order chan<- *job) error {
 }
 
 // readFile reads the blocks of a file.
-func (e *encoder) readFile(ctx context.Context, in Input, skip int64, jobs, order chan<- *job) error {
+func (e *encoder) readFile(in Input, skip int64, submit func(func() *encoded) error) error {
 	src, err := e.format.open(in.Path, e.columns)
 	if err != nil {
 		return err
@@ -92,14 +85,10 @@ func (e *encoder) readFile(ctx context.Context, in Input, skip int64, jobs, orde
 			skip -= int64(b.rows())
 			continue
 		}
-		j := &job{path: in.Path, block: b, from: int(skip), done: make(chan encoded, 1)}
+		from := int(skip) // rows before are not wanted
 		skip = 0
-		for _, to := range []chan<- *job{order, jobs} {
-			select {
-			case to <- j:
-			case <-ctx.Done():
-				return millrace.Canceled(ctx, "conversion")
-			}
+		if err := submit(func() *encoded { return e.encode(in.Path, b, from) }); err != nil {
+			return err
 		}
 	}
 	if rows != in.Rows {
@@ -108,57 +97,45 @@ func (e *encoder) readFile(ctx context.Context, in Input, skip int64, jobs, orde
 	return nil
 }
 
-// encode makes the records of a block.
-func (e *encoder) encode(j *job) (out encoded) {
-	defer recovered(j.path, e.format.name, &out.err)
-	if b, ok := j.block.(recordBlock); ok {
-		for row := j.from; row < b.rows(); row++ {
-			out.bytes = append(out.bytes, b.record(row)...)
-			out.ends = append(out.ends, len(out.bytes))
+// encode makes the records of a block, from a row on.
+func (e *encoder) encode(path string, b block, from int) (out *encoded) {
+	if out, _ = e.spare.Get().(*encoded); out == nil {
+		out = &encoded{}
+	}
+	out.bytes, out.ends, out.err = out.bytes[:0], out.ends[:0], nil
+	defer recovered(path, e.format.name, &out.err)
+	if f, ok := b.(freeBlock); ok {
+		defer f.free()
+	}
+	if b, ok := b.(recordBlock); ok {
+		for row := from; row < b.rows(); row++ {
+			out.add(b.record(row))
 		}
 		return out
 	}
 	var v values
-	var b example.Builder
-	for row := j.from; row < j.block.rows(); row++ {
-		b.Reset()
+	var record example.Builder
+	for row := from; row < b.rows(); row++ {
+		record.Reset()
 		for c := range e.columns {
 			v.reset()
-			err := j.block.read(&v, c, row)
+			err := b.read(&v, c, row)
 			if err == nil {
-				err = v.fit(&e.columns[c])
+				err = v.fit(&e.columns[c], &e.limits[c])
 			}
 			if err != nil {
-				out.err = cellError(j.path, j.block.row(row), e.columns[c].Name, err)
+				out.err = cellError(path, b.row(row), e.columns[c].Name, err)
 				return out
 			}
-			v.append(&b, &e.columns[c])
+			v.append(&record, &e.columns[c], &e.limits[c])
 		}
-		out.bytes = append(out.bytes, b.Record()...)
-		out.ends = append(out.ends, len(out.bytes))
+		out.add(record.Record())
 	}
 	return out
 }
 
-// writeAll writes the records of the jobs in their order.
-func writeAll(ctx context.Context, order <-chan *job, write func([]byte) error) error {
-	for j := range order {
-		var out encoded
-		select {
-		case out = <-j.done:
-		case <-ctx.Done():
-			return millrace.Canceled(ctx, "conversion")
-		}
-		start := 0
-		for _, end := range out.ends {
-			if err := write(out.bytes[start:end]); err != nil {
-				return err
-			}
-			start = end
-		}
-		if out.err != nil {
-			return out.err
-		}
-	}
-	return nil
+// add adds a record.
+func (out *encoded) add(record []byte) {
+	out.bytes = append(out.bytes, record...)
+	out.ends = append(out.ends, len(out.bytes))
 }

@@ -54,6 +54,12 @@ type block interface {
 	read(v *values, column, row int) error
 }
 
+// freeBlock is a block whose memory is used again when its rows were read.
+type freeBlock interface {
+	block
+	free()
+}
+
 // recordBlock is a block whose rows are records already.
 type recordBlock interface {
 	block

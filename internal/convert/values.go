@@ -18,7 +18,7 @@ type values struct {
 }
 
 func (v *values) reset() {
-	*v = values{ints: v.ints[:0], floats: v.floats[:0], texts: v.texts[:0]}
+	v.ints, v.floats, v.texts, v.missing = v.ints[:0], v.floats[:0], v.texts[:0], false
 }
 
 // float adds a number that is stored as 32 bits. It returns an error if those cannot
@@ -32,11 +32,11 @@ func (v *values) float(x float64) error {
 }
 
 // count returns the number of values.
-func (v *values) count(stored spec.Kind) int64 {
-	switch stored {
-	case spec.Int:
+func (v *values) count(kind example.Kind) int64 {
+	switch kind {
+	case example.Int64:
 		return int64(len(v.ints))
-	case spec.Float:
+	case example.Float:
 		return int64(len(v.floats))
 	}
 	return int64(len(v.texts))
@@ -48,41 +48,66 @@ var ranges = map[string][2]int64{
 	"uint8": {0, math.MaxUint8}, "uint16": {0, math.MaxUint16}, "uint32": {0, math.MaxUint32},
 }
 
+// limits are what a column allows, in a form that is quick to check.
+type limits struct {
+	kind   example.Kind // of the list that holds the values
+	unit   int64        // values of a row, or of one element of the first dimension
+	any    bool         // that dimension has any size
+	lo, hi int64        // integers
+}
+
+// kindOf returns the kind of list that stores a kind of values. Comparing it is quicker than
+// comparing names.
+func kindOf(stored spec.Kind) example.Kind {
+	switch stored {
+	case spec.Int:
+		return example.Int64
+	case spec.Float:
+		return example.Float
+	}
+	return example.Bytes
+}
+
+// limitsOf returns the limits of a column.
+func limitsOf(c *Column) limits {
+	l := limits{kind: kindOf(c.Stored), unit: 1, any: len(c.Shape) > 0 && c.Shape[0] == -1, lo: math.MinInt64, hi: math.MaxInt64}
+	for _, d := range c.Shape {
+		if d >= 0 {
+			l.unit *= d
+		}
+	}
+	if r, ok := ranges[c.DType]; ok {
+		l.lo, l.hi = r[0], r[1]
+	}
+	return l
+}
+
 // fit returns an error if the values are not what the manifest says of the column.
-func (v *values) fit(c *Column) error {
+func (v *values) fit(c *Column, l *limits) error {
 	if v.missing {
 		if c.Optional {
 			return nil
 		}
 		return fmt.Errorf("there is no value; give the feature \"default\": [] and a shape that begins with -1, or fill the value in")
 	}
-	n, want := v.count(c.Stored), int64(1)
-	for _, d := range c.Shape {
-		if d >= 0 {
-			want *= d
-		}
-	}
-	any := len(c.Shape) > 0 && c.Shape[0] == -1
-	if any && n%want != 0 || !any && n != want {
+	if n := v.count(l.kind); l.any && n%l.unit != 0 || !l.any && n != l.unit {
 		return fmt.Errorf("%d values do not fit the shape %v", n, c.Shape)
 	}
-	if r, ok := ranges[c.DType]; ok {
-		for _, x := range v.ints {
-			if x < r[0] || x > r[1] {
-				return fmt.Errorf("%d does not fit %s, which holds %d to %d", x, c.DType, r[0], r[1])
-			}
+	for _, x := range v.ints {
+		if x < l.lo || x > l.hi {
+			return fmt.Errorf("%d does not fit %s, which holds %d to %d", x, c.DType, l.lo, l.hi)
 		}
 	}
 	return nil
 }
 
 // append adds the feature to a record. A value that is missing adds none.
-func (v *values) append(b *example.Builder, c *Column) {
+func (v *values) append(b *example.Builder, c *Column, l *limits) {
 	switch {
 	case v.missing:
-	case c.Stored == spec.Int:
+	case l.kind == example.Int64:
 		b.Ints(c.Name, v.ints...)
-	case c.Stored == spec.Float:
+	case l.kind == example.Float:
 		b.Floats(c.Name, v.floats...)
 	default:
 		b.Bytes(c.Name, v.texts...)

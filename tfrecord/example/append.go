@@ -59,9 +59,10 @@ func beginWide(b []byte, tag byte, width int) ([]byte, int) {
 // endWide is end for a field that [beginWide] began.
 func endWide(b []byte, start, width int) []byte {
 	n := len(b) - start
-	if more := varintLen(n) - width; more > 0 {
-		b = append(b, make([]byte, more)...)
+	if more := varintLen(n) - width; more != 0 {
+		b = append(b, make([]byte, max(0, more))...)
 		copy(b[start+more:], b[start:start+n])
+		b = b[:start+more+n]
 	}
 	binary.PutUvarint(b[start-width:], uint64(n))
 	return b
@@ -90,13 +91,14 @@ type place struct {
 
 // heads are what stands before packed numbers of some lengths, at a place.
 type heads struct {
+	tag  byte     // of the kind of numbers
 	from int      // the length of the first one
 	all  [][]byte // and of the following ones
 }
 
 // keepHeads makes a place keep the heads of so many lengths.
 func (p *place) keepHeads(tag byte, from, count int) {
-	h := &heads{from: from}
+	h := &heads{tag: tag, from: from}
 	for n := from; n < from+count; n++ {
 		h.all = append(h.all, p.appendPacked(nil, tag, n))
 	}
@@ -116,7 +118,7 @@ func (p place) appendHead(b []byte, n int) []byte {
 // appendPacked appends a feature of packed numbers up to the first of them; they
 // take n bytes.
 func (p place) appendPacked(b []byte, tag byte, n int) []byte {
-	if h := p.known; h != nil && n >= h.from && n-h.from < len(h.all) {
+	if h := p.known; h != nil && tag == h.tag && n >= h.from && n-h.from < len(h.all) {
 		return append(b, h.all[n-h.from]...)
 	}
 	list := 0

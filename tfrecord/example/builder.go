@@ -23,15 +23,34 @@ import (
 // A Builder checks nothing: of two features of one name readers take the last.
 // Only one goroutine at a time may use it.
 type Builder struct {
-	buf   []byte
-	start int // where the features begin; 0: no Example is begun
-	whole bool
+	buf    []byte
+	start  int // where the features begin; 0: no Example is begun
+	width  int // bytes for their length: those that the record before took
+	whole  bool
+	places []place // of the features of the first Examples, in their order
+	at     int     // features so far
 }
 
 // Reset begins a new Example. What Record returned before is overwritten.
 func (b *Builder) Reset() {
-	b.buf, b.start = begin(b.buf[:0], tagBytes1)
-	b.whole = false
+	b.width = max(1, b.width)
+	b.buf, b.start = beginWide(b.buf[:0], tagBytes1, b.width)
+	b.whole, b.at = false, 0
+}
+
+// place returns where the next feature goes. Examples that follow each other mostly have
+// the same features, so a Builder keeps the heads of those that the first ones have.
+func (b *Builder) place(name string, kind Kind, count int) place {
+	if b.at == len(b.places) {
+		first := place{name: name}
+		first.keepHeadsOf(kind, false, count)
+		b.places = append(b.places, first)
+	}
+	p := b.places[b.at]
+	if b.at++; p.name != name {
+		return place{name: name}
+	}
+	return p
 }
 
 // open returns the buffer to append a feature to.
@@ -44,22 +63,26 @@ func (b *Builder) open() []byte {
 
 // Ints adds a feature of integers.
 func (b *Builder) Ints(name string, values ...int64) {
-	b.buf = appendInts(b.open(), place{name: name}, values)
+	buf := b.open()
+	b.buf = appendInts(buf, b.place(name, Int64, len(values)), values)
 }
 
 // Floats adds a feature of floats.
 func (b *Builder) Floats(name string, values ...float32) {
-	b.buf = appendFloats(b.open(), place{name: name}, values)
+	buf := b.open()
+	b.buf = appendFloats(buf, b.place(name, Float, len(values)), values)
 }
 
 // Bytes adds a feature of byte strings.
 func (b *Builder) Bytes(name string, values ...[]byte) {
-	b.buf = appendTexts(b.open(), place{name: name}, values)
+	buf := b.open()
+	b.buf = appendTexts(buf, b.place(name, Bytes, len(values)), values)
 }
 
 // Strings adds a feature of byte strings.
 func (b *Builder) Strings(name string, values ...string) {
-	b.buf = appendTexts(b.open(), place{name: name}, values)
+	buf := b.open()
+	b.buf = appendTexts(buf, b.place(name, Bytes, len(values)), values)
 }
 
 // Value adds a feature that holds a Go value: a number, a bool, a string or a []byte,
@@ -83,7 +106,8 @@ func (b *Builder) Record() []byte {
 		b.Reset()
 	}
 	if !b.whole {
-		b.buf, b.whole = end(b.buf, b.start), true
+		b.buf, b.whole = endWide(b.buf, b.start, b.width), true
+		b.width = varintLen(len(b.buf) - b.start)
 	}
 	return b.buf
 }

@@ -146,7 +146,7 @@ func writes[E any](l *layout, spec *FieldSpec, d dtype.DataType, kind Kind, one 
 	n := l.count
 	p := place{name: spec.Name, step: spec.List}
 	if !l.ragged && (spec.List || !l.slice) {
-		p.keepHeadsOf(kind, d, n)
+		p.keepHeadsOf(kind, d == dtype.Bool, n)
 	}
 	switch {
 	case l.ragged:
@@ -173,11 +173,11 @@ func writes[E any](l *layout, spec *FieldSpec, d dtype.DataType, kind Kind, one 
 }
 
 // keepHeadsOf keeps the heads that n values of a type can have, if those are few.
-func (p *place) keepHeadsOf(kind Kind, d dtype.DataType, n int) {
+func (p *place) keepHeadsOf(kind Kind, bools bool, n int) {
 	switch {
 	case kind == Float:
 		p.keepHeads(tagBytes2, 4*n, 1)
-	case d == dtype.Bool:
+	case bools:
 		p.keepHeads(tagBytes3, n, 1)
 	case kind == Int64 && n == 1:
 		p.keepHeads(tagBytes3, 1, binary.MaxVarintLen64)
