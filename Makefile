@@ -94,7 +94,7 @@ native-asan: need-gtest ## the same under the address and the undefined behaviou
 
 .PHONY: native-tsan
 native-tsan: need-gtest ## the worker pool and the readers under the thread sanitizer
-	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*WorkerPool*:*Reader*:*Walk*:*RecordBlock*:*BlockPool*:*NextRun*:*Large*'
+	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*KeptFiles*:*WorkerPool*:*Reader*:*Walk*:*RecordBlock*:*BlockPool*:*NextRun*:*Large*'
 
 .PHONY: native-ops-test
 native-ops-test: native need-gtest ## the dataset operations as TensorFlow runs them, in C++
