@@ -247,7 +247,7 @@ func TestPositionIsChecked(t *testing.T) {
 		l    *loaders.Loader
 		want string
 	}{
-		"shard":  {third, "part 1 of 2"},
+		"shard":  {third, "index 1 of 2, and this loader reads that with index 2 of 3"},
 		"seed":   {openSequence(t, half(2, 1, fixture.Object{"seed": 12})), "seed 11"},
 		"range":  {openSequence(t, half(2, 1, fixture.Object{"range": fixture.Object{"end": 51}})), "another loader config"},
 		"epochs": {openSequence(t, half(2, 1, fixture.Object{"epochs": 3})), "another loader config"},

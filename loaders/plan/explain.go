@@ -177,7 +177,7 @@ func (s *staging) readByPlace() string {
 		what += fmt.Sprintf(", drawn from %d datasets by weight", n)
 	}
 	if o.Shards > 1 {
-		what += fmt.Sprintf(", part %d of %d of each epoch", o.Shard, o.Shards)
+		what += fmt.Sprintf(", of each epoch the shard with index %d of %d", o.Shard, o.Shards)
 	}
 	return what + ", by their place"
 }

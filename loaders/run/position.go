@@ -57,8 +57,8 @@ func (p *pass) seek(header *stateHeader, holding []byte) error {
 	case at.Data != p.pipe.dataDigest():
 		return stateError(plan, "the data files have changed since the state was saved")
 	case !same && (at.Record != 0 || len(holding) > 0):
-		return stateError(plan, "the state was saved by part %d of %d within an epoch, and this loader reads part %d of %d; "+
-			"only at the end of an epoch all parts are at the same position", at.Shard, at.Shards, shard, shards)
+		return stateError(plan, "the state was saved within an epoch by the shard with index %d of %d, and this loader reads that with index %d of %d; "+
+			"only at the end of an epoch all shards are at the same position", at.Shard, at.Shards, shard, shards)
 	}
 	p.begin = at.Epoch*size + at.Record
 	p.rows, p.batches = p.begin, header.Batches
