@@ -1,5 +1,6 @@
 #define _GNU_SOURCE  // RTLD_DEFAULT
 #include "callback.h"
+#include "denormals.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -106,7 +107,9 @@ static void go_compute(void *kernel, TF_OpKernelContext *ctx, TF_AsyncOpKernelDo
   } else {
     call->ctx = ctx;
     take_done(call, done);
+    uint64_t mode = mr_keep_denormals();
     mrGoCall(*(int64_t *)kernel, call, in, n);  // takes over call and the tensors
+    mr_set_float_mode(mode);
   }
   free(in);
   TF_DeleteStatus(st);
@@ -126,7 +129,9 @@ void mr_call_end(mr_call *call, TF_Tensor *const *results, int nout, int code, c
 static void drop_token(void *data, size_t len, void *arg) {
   (void)len;
   (void)arg;
+  uint64_t mode = mr_keep_denormals();
   mrTokenDropped(*(int64_t *)data);
+  mr_set_float_mode(mode);
   free(data);
 }
 

@@ -1,5 +1,6 @@
 // Making tensors, and copying what is in them, in one call each.
 #include "capi.h"
+#include "denormals.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -67,7 +68,9 @@ extern void millrace_unpin(uintptr_t handle);  // in Go
 static void unpin(void *data, size_t len, void *arg) {
   (void)data;
   (void)len;
+  uint64_t mode = mr_keep_denormals();
   millrace_unpin((uintptr_t)arg);
+  mr_set_float_mode(mode);
 }
 
 TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,

@@ -1,4 +1,5 @@
 #include "judge.h"
+#include "denormals.h"
 
 #include "_cgo_export.h"
 
@@ -21,7 +22,9 @@ static void *judge_create(TF_OpKernelConstruction *ctx) {
   TF_OpKernelConstruction_GetAttrSize(ctx, "judge", &items, &size, st);
   if (TF_GetCode(st) == 0 && (!judge || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
   if (TF_GetCode(st) == 0) TF_OpKernelConstruction_GetAttrString(ctx, "judge", spec, (size_t)size, st);
+  uint64_t mode = mr_keep_denormals();
   if (TF_GetCode(st) == 0 && (*judge = mrNewJudge(spec, (size_t)size)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a judge");
+  mr_set_float_mode(mode);
   if (TF_GetCode(st) != 0) {
     TF_OpKernelConstruction_Failure(ctx, st);
     free(judge);
@@ -33,7 +36,9 @@ static void *judge_create(TF_OpKernelConstruction *ctx) {
 }
 
 static void judge_delete(void *kernel) {
+  uint64_t mode = mr_keep_denormals();
   if (kernel) mrDropJudge(*(int64_t *)kernel);
+  mr_set_float_mode(mode);
   free(kernel);
 }
 
@@ -60,6 +65,7 @@ static void judge_inputs(int64_t judge, TF_OpKernelContext *ctx, TF_Tensor **in,
   mr_view *record = views_of(in, 1, &records);
   mr_view *key = views_of(in + 1, n - 1, &keys);
   char *refused = NULL;
+  uint64_t mode = mr_keep_denormals();
   if (!record || !key) {
     TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
   } else if ((refused = mrJudge(judge, record, records, key, keys))) {
@@ -67,6 +73,7 @@ static void judge_inputs(int64_t judge, TF_OpKernelContext *ctx, TF_Tensor **in,
   } else {
     TF_SetOutput(ctx, 0, in[0], st);
   }
+  mr_set_float_mode(mode);
   free(refused);
   free(record);
   free(key);

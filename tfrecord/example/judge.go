@@ -223,9 +223,9 @@ func (s *SequenceExample) checkAll() error {
 	if err != nil {
 		return err
 	}
-	_, last := s.lists.index()
-	for _, i := range last {
-		if _, err := s.list(i); err != nil {
+	names, last := s.lists.index()
+	for _, name := range names {
+		if _, err := s.list(last[name]); err != nil {
 			return err
 		}
 	}

@@ -70,6 +70,22 @@ func TestJudgeNamesTheFeature(t *testing.T) {
 	}
 }
 
+// Of several faulty feature lists the first is named, each time.
+func TestJudgeNamesTheFirstList(t *testing.T) {
+	var lists []byte
+	for _, key := range []string{"first", "second", "third"} {
+		lists = append(lists, nested(0x0a, slices.Concat(nested(0x0a, []byte(key)), nested(0x12, []byte{0x08, 0x01})))...)
+	}
+	record := nested(0x12, lists)
+	for range 20 {
+		err := example.NewJudge(example.Request{Sequence: true, Whole: true}).Check(record)
+		var e *millrace.Error
+		if !errors.As(err, &e) || e.Feature != "first" {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
 // A record with many features is judged in a time that grows with its length, not
 // with the square of it.
 func TestJudgeOfManyFeatures(t *testing.T) {
