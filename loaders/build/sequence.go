@@ -3,7 +3,6 @@ package build
 import (
 	"millrace/graph"
 	"millrace/graph/dataset"
-	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
 
@@ -12,22 +11,6 @@ var inline = &dataset.MapOptions{Inline: true}
 
 // sequence builds loaders whose examples are windows of a file's joined records.
 type sequence struct{ unit unit }
-
-// unit is what windows are counted in. It says where units are in what is
-// parsed of a block of records.
-type unit interface {
-	// count returns how many units the parsed records hold, given how many
-	// records they are.
-	count(b *builder, s *graph.Scope, records tfbridge.Output, columns []column) tfbridge.Output
-
-	// lists returns the feature lists whose length in every record must be known
-	// to find a unit, by their places among the sorted features.
-	lists(p *plan.Plan) []int
-
-	// row returns where units of the windows, a scalar or a vector, begin in the
-	// values of the feature at a place among the sorted ones.
-	row(s *graph.Scope, w *windowTensors, place int, units tfbridge.Output) tfbridge.Output
-}
 
 // windowBuilder is a builder of windows.
 type windowBuilder struct {
