@@ -13,6 +13,7 @@
 //	go run ./bench -only gzip -rounds 3       compressed files alone
 //	go run ./bench -only records -rounds 3    records of several kinds alone
 //	go run ./bench -only convert -rounds 1    writing and converting alone
+//	go run ./bench -only sequences -rounds 3  windows and lists alone
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -44,13 +45,14 @@ type settings struct {
 
 // What can be measured alone.
 const (
-	onlyTraining = "training"
-	onlyServing  = "serving"
-	onlyQueues   = "queues"
-	onlyGzip     = "gzip"
-	onlyRecords  = "records"
-	onlyConvert  = "convert"
-	onlyChunks   = "chunks" // chunked_sequence against RETURNN; nothing else measures it
+	onlyTraining  = "training"
+	onlyServing   = "serving"
+	onlyQueues    = "queues"
+	onlyGzip      = "gzip"
+	onlyRecords   = "records"
+	onlySequences = "sequences"
+	onlyConvert   = "convert"
+	onlyChunks    = "chunks" // chunked_sequence against RETURNN; nothing else measures it
 )
 
 const pythonEnv = "MILLRACE_BENCH_PYTHON"
@@ -65,7 +67,7 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip", "records", "convert" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip", "records", "sequences", "convert" or "chunks"`)
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -86,7 +88,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords:
+	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords, onlySequences:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -100,7 +102,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return c.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q or %q", s.only, onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords, onlyConvert, onlyChunks)
+		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q or %q", s.only,
+			onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
@@ -115,6 +118,13 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 			return false, err
 		}
 		return z.run(ctx, s, out)
+	}
+	if s.only == onlySequences {
+		q, err := prepareSequences(ctx, ways)
+		if err != nil {
+			return false, err
+		}
+		return q.run(ctx, s, out)
 	}
 	k, err := prepareRecords(ctx, ways)
 	if err != nil {

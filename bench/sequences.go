@@ -16,9 +16,9 @@ const (
 	chunk        = 10_000 // samples of a record
 	chunkRecords = 500    // of a file
 	chunkFiles   = 8
-	chunkEpochs  = 10
+	chunkEpochs  = 40 // so that the start of the session does not count
+	copyPasses   = 10
 	windowBatch  = 32
-	shortWindow  = 100
 	longWindow   = 10_000
 	padRecords   = 20_000
 	padFiles     = 4
@@ -29,6 +29,21 @@ const (
 	longestList  = 50
 	passSamples  = chunk * chunkRecords * chunkFiles // samples of a pass
 )
+
+// windowKind is windows of one size, and what is asked of them.
+type windowKind struct {
+	size   int
+	slide  float64 // target: so many times Python's slide over samples; 0 = not measured
+	chunks float64 // target: so many times Python's chunks cut up; 0 = none
+	copies float64 // target: such a part of copies in memory
+}
+
+var windowKinds = []windowKind{
+	{size: 100, slide: 20, chunks: 20, copies: 0.2},
+	{size: 1_000, chunks: 30, copies: 0.6},
+	{size: 4_000, chunks: 30, copies: 0.6},
+	{size: longWindow, slide: 20, copies: 0.5},
+}
 
 // sequenceFiles are the files of the sequence loaders. Two folders hold the
 // same samples in two forms.

@@ -8,9 +8,9 @@ func (f sequenceFiles) makeConfigs() error {
 		f.paddedConfig(padEpochs): f.paddedLoader(padEpochs),
 	}
 	for _, folder := range []string{f.floats, f.raw} {
-		for _, size := range []int{shortWindow, longWindow} {
+		for _, kind := range windowKinds {
 			for _, epochs := range []int{1, chunkEpochs} {
-				configs[f.windowConfig(folder, size, epochs)] = windowLoader(folder, size, epochs)
+				configs[f.windowConfig(folder, kind.size, epochs)] = windowLoader(folder, kind.size, epochs)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -28,7 +30,7 @@ type sequenceRound struct {
 type windowRound struct {
 	Ours    figures    `json:"ours"`
 	Samples float64    `json:"samples_per_s"`
-	Slide   pythonRate `json:"python_slide"`  // samples/s
+	Slide   pythonRate `json:"python_slide"`  // samples/s; not of every kind
 	Chunks  pythonRate `json:"python_chunks"` // samples/s
 	Copy    float64    `json:"memcpy_samples_per_s"`
 }
@@ -49,8 +51,8 @@ func prepareSequences(ctx context.Context, s sides) (*sequences, error) {
 		return nil, fmt.Errorf("make data of sequences: %w", err)
 	}
 	for _, f := range q.forms() {
-		for _, size := range []int{shortWindow, longWindow} {
-			if err := q.same(ctx, q.windowConfig(f.folder, size, 1), sequenceDump(f.folder, "--form", f.name, "--size", strconv.Itoa(size))...); err != nil {
+		for _, kind := range windowKinds {
+			if err := q.same(ctx, q.windowConfig(f.folder, kind.size, 1), sequenceDump(f.folder, "--form", f.name, "--size", strconv.Itoa(kind.size))...); err != nil {
 				return nil, err
 			}
 		}
@@ -68,12 +70,12 @@ func sequenceDump(folder string, args ...string) []string {
 func (q *sequences) measure(ctx context.Context) (r sequenceRound, err error) {
 	r.Windows = map[string]*windowRound{}
 	for _, f := range q.forms() {
-		for _, size := range []int{shortWindow, longWindow} {
-			w, err := q.windows(ctx, f, size)
+		for _, kind := range windowKinds {
+			w, err := q.windows(ctx, f, kind.size)
 			if err != nil {
 				return r, err
 			}
-			r.Windows[windowKey(f.name, size)] = w
+			r.Windows[windowKey(f.name, kind.size)] = w
 		}
 	}
 	if r.Lists, err = q.millrace.bench(ctx, q.paddedConfig(padEpochs)); err != nil {
@@ -85,11 +87,29 @@ func (q *sequences) measure(ctx context.Context) (r sequenceRound, err error) {
 	return r, q.theirs(ctx, &r)
 }
 
+// run measures the sequence loaders alone.
+func (q *sequences) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
+	rounds, err := repeat(s.rounds, func() (x round, err error) {
+		x.Sequences, err = q.measure(ctx)
+		return x, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := writeResults(filepath.Join(s.dir, "results-sequences.json"), rounds); err != nil {
+		return false, err
+	}
+	return table(out, rounds, sequenceRows()), nil
+}
+
 // windows measures windows of a size. It measures the copy right before and
 // right after Millrace, and takes the faster one.
 func (q *sequences) windows(ctx context.Context, f form, size int) (*windowRound, error) {
 	w := &windowRound{}
-	var err error
+	err := readAnew(f.folder)
+	if err != nil {
+		return nil, err
+	}
 	w.Copy = copyRate(size)
 	if w.Ours, err = q.millrace.bench(ctx, q.windowConfig(f.folder, size, chunkEpochs)); err != nil {
 		return nil, err
@@ -120,11 +140,14 @@ func (q *sequences) theirs(ctx context.Context, r *sequenceRound) error {
 	jobs := []job{{Mode: "per_record", Folder: q.padded}, {Mode: "batched", Folder: q.padded}}
 	results := []*pythonRate{&r.Single, &r.Batched}
 	for _, f := range q.forms() {
-		for _, size := range []int{shortWindow, longWindow} {
-			w := r.Windows[windowKey(f.name, size)]
-			jobs = append(jobs, job{Mode: "slide", Folder: f.folder, Form: f.name, Size: size},
-				job{Mode: "chunks", Folder: f.folder, Form: f.name, Size: size})
-			results = append(results, &w.Slide, &w.Chunks)
+		for _, kind := range windowKinds {
+			w := r.Windows[windowKey(f.name, kind.size)]
+			jobs = append(jobs, job{Mode: "chunks", Folder: f.folder, Form: f.name, Size: kind.size})
+			results = append(results, &w.Chunks)
+			if kind.slide > 0 {
+				jobs = append(jobs, job{Mode: "slide", Folder: f.folder, Form: f.name, Size: kind.size})
+				results = append(results, &w.Slide)
+			}
 		}
 	}
 	for i := range jobs {
@@ -145,7 +168,7 @@ func (q *sequences) theirs(ctx context.Context, r *sequenceRound) error {
 }
 
 // copyRate copies windows out of memory into batches, on this one thread, and
-// returns samples/s. It copies as many samples as Millrace reads.
+// returns samples/s.
 func copyRate(size int) float64 {
 	from := make([]float32, passSamples)
 	for i := range from {
@@ -157,10 +180,10 @@ func copyRate(size int) float64 {
 	}
 	copyWindows(to[:], from, size)
 	begin := time.Now()
-	for range chunkEpochs {
+	for range copyPasses {
 		copyWindows(to[:], from, size)
 	}
-	return passSamples * chunkEpochs / time.Since(begin).Seconds()
+	return passSamples * copyPasses / time.Since(begin).Seconds()
 }
 
 // copyWindows copies one pass of windows, batch after batch.

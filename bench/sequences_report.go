@@ -9,22 +9,23 @@ func samplesRate(v float64) string { return fmt.Sprintf("%.4g Msamples/s", v/1e6
 func sequenceRows() []row {
 	var judged, told []row
 	for _, form := range []string{"float", "raw"} {
-		for _, size := range []int{shortWindow, longWindow} {
-			at := func(r round) *windowRound { return r.Sequences.Windows[windowKey(form, size)] }
-			name := fmt.Sprintf("windows of %d %s samples, ", size, form)
+		for _, kind := range windowKinds {
+			at := func(r round) *windowRound { return r.Sequences.Windows[windowKey(form, kind.size)] }
+			name := fmt.Sprintf("windows of %d %s samples, ", kind.size, form)
 			ours := func(r round) float64 { return at(r).Samples }
-			judged = append(judged, row{name + "against a slide over samples", ours,
-				func(r round) float64 { return at(r).Slide.RecordsPerS }, samplesRate, target{atLeast: 20}})
-			memory := row{name + "against copies in memory", ours,
-				func(r round) float64 { return at(r).Copy }, samplesRate, target{}}
-			if size == longWindow {
-				memory.target = target{atLeast: 0.5}
-				judged = append(judged, memory)
-			} else {
-				told = append(told, memory)
+			if kind.slide > 0 {
+				judged = append(judged, row{name + "against a slide over samples", ours,
+					func(r round) float64 { return at(r).Slide.RecordsPerS }, samplesRate, target{atLeast: kind.slide}})
 			}
-			told = append(told, row{name + "against chunks cut up", ours,
-				func(r round) float64 { return at(r).Chunks.RecordsPerS }, samplesRate, target{}})
+			chunks := row{name + "against chunks cut up", ours,
+				func(r round) float64 { return at(r).Chunks.RecordsPerS }, samplesRate, target{atLeast: kind.chunks}}
+			if kind.chunks > 0 {
+				judged = append(judged, chunks)
+			} else {
+				told = append(told, chunks)
+			}
+			judged = append(judged, row{name + "against copies in memory", ours,
+				func(r round) float64 { return at(r).Copy }, samplesRate, target{atLeast: kind.copies}})
 		}
 	}
 	lists := func(r round) float64 { return r.Sequences.Lists.RecordsPerS }

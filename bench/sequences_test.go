@@ -10,11 +10,14 @@ import (
 func sequenced(f float64) sequenceRound {
 	s := sequenceRound{Windows: map[string]*windowRound{}}
 	for _, form := range []string{"float", "raw"} {
-		for _, size := range []int{shortWindow, longWindow} {
-			w := &windowRound{Ours: figures{RecordsPerS: 20e6 * f / float64(size)}, Copy: 40e6}
-			w.Samples = samplesPerSecond(w.Ours, size)
-			w.Slide.RecordsPerS, w.Chunks.RecordsPerS = 1e6, 30e6
-			s.Windows[windowKey(form, size)] = w
+		for _, kind := range []struct {
+			size                  int
+			slide, chunks, copies float64 // what is asked for
+		}{{100, 20, 20, 0.2}, {1_000, 0, 30, 0.6}, {4_000, 0, 30, 0.6}, {10_000, 20, 0, 0.5}} {
+			w := &windowRound{Ours: figures{RecordsPerS: 60e6 * f / float64(kind.size)}, Copy: 60e6 / kind.copies}
+			w.Samples = samplesPerSecond(w.Ours, kind.size)
+			w.Slide.RecordsPerS, w.Chunks.RecordsPerS = 60e6/max(kind.slide, 1), 60e6/max(kind.chunks, 1)
+			s.Windows[windowKey(form, kind.size)] = w
 		}
 	}
 	s.Lists.RecordsPerS, s.Single.RecordsPerS, s.Batched.RecordsPerS = 40_000*f, 10_000, 10_000
@@ -38,8 +41,8 @@ func TestSequenceRows(t *testing.T) {
 				t.Errorf("%s: met %v at %g times, want %v", row.name, met, f, want)
 			}
 		}
-		if judged != 8 {
-			t.Errorf("%d rows are judged, want 8", judged)
+		if judged != 20 {
+			t.Errorf("%d rows are judged, want 20", judged)
 		}
 	}
 }
