@@ -15,6 +15,7 @@ import (
 	"millrace/loaders"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // placeOf returns the place of a record of orderData, by its id.
@@ -247,6 +248,66 @@ func TestPlacesNotKnown(t *testing.T) {
 	for b, err := range openSequence(t, orderData(t, nil)).Batches(t.Context()) {
 		if err != nil || b.Places() != nil {
 			t.Errorf("nobody asked for places: %v, %v", b, err)
+		}
+	}
+}
+
+// bucketPlaces returns the places that the batches of a run tell, and the places of the
+// records that the rows begin with. A row without positions may be any such record.
+func bucketPlaces(t *testing.T, l *loaders.Loader, o loaders.RunOptions) (want, got [][]string, states [][]byte) {
+	t.Helper()
+	records, empty := map[int64]string{}, map[string]bool{}
+	n := int64(0)
+	for file, lengths := range bucketData {
+		for i, length := range lengths {
+			place := fmt.Sprintf("%02d.tfrecords:%d", file, i)
+			records[n], empty[place] = place, length == 0
+			n += int64(length)
+		}
+	}
+	o.Places = true
+	for b, err := range l.Run(t.Context(), &o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows, places []string
+		for i, p := range b.Places() {
+			place := fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Record)
+			row := b.Tensor("pos").Value().([][]int64)[i]
+			if (len(row) == 0 || row[0] < 0) && empty[place] {
+				rows = append(rows, place)
+			} else {
+				rows = append(rows, records[row[0]])
+			}
+			places = append(places, place)
+		}
+		want, got, states = append(want, rows), append(got, places), append(states, b.State())
+	}
+	return want, got, states
+}
+
+// Buckets change the order, and their batches know it: with shuffling in buffers too, and
+// from a state that holds records.
+func TestPlacesInBuckets(t *testing.T) {
+	testruntime.Need(t)
+	for name, args := range map[string]fixture.Object{
+		"in order": {"epochs": 3}, "exact": exact(3, nil), "buffers": buffers(fixture.Object{"epochs": 3}),
+		"shard": {"epochs": 2, "shard": fixture.Object{"count": 2, "index": 1}},
+	} {
+		f := bucketDataset(t, "independent", args)
+		f.Args["target_batch_size"] = 4
+		f.Args["bucket_by_length"] = fixture.Object{"tensor": "pos", "boundaries": []int{3, 8}}
+		for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+			want, places, states := bucketPlaces(t, l, loaders.RunOptions{SaveEvery: 1})
+			if diff := cmp.Diff(want, places); len(want) < 4 || diff != "" {
+				t.Errorf("%s, %s: (-rows +places)\n%s", name, engine, diff)
+			}
+			for at := range states {
+				_, rest, _ := bucketPlaces(t, l, loaders.RunOptions{State: states[at]})
+				if diff := cmp.Diff(places[at+1:], rest, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s, %s, from batch %d (-whole +rest)\n%s", name, engine, at+1, diff)
+				}
+			}
 		}
 	}
 }

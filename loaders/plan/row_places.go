@@ -27,10 +27,12 @@ func (p *Plan) hidesPlaces() (key, why string) {
 		return "dataset", "the records of remote files are not counted; copy the files to a disk of this machine"
 	case p.Chunks != nil:
 		return "with_seq_tag", `rows are chunks of records; "with_seq_tag": true and "with_chunk_start": true give each row's place as tensors`
-	case p.Bucket != nil:
-		return "bucket_by_length", "buckets change the order by the lengths of the records; leave the key out, or read a feature that names the record"
 	case p.Sloppy:
 		return "sloppy_interleave", "the order depends on the speed of the files; set it to false"
+	case p.Bucket != nil && p.BadRecords != nil:
+		return "bad_records", "which records are in a bucket depends on those that are left out; leave the key out"
+	case p.Bucket != nil && !p.HoldsPositions():
+		return "bucket_by_length", "what buckets hold has no positions where it is windows, or records of compressed files; leave the key out, or read a feature that names the record"
 	case p.Shuffle != nil && p.BadRecords != nil:
 		return "bad_records", `what the buffers mix depends on the records that are left out; use "shuffle_mode": "exact" or "block"`
 	case p.Window != nil:

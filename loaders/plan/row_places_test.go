@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/spec"
+	"millrace/tfrecord"
 )
 
 // A config that hides which record a row is says by which key. All others do not.
@@ -23,7 +24,12 @@ func TestCheckPlaces(t *testing.T) {
 		{"buffers", spec.Spec{Shuffle: &spec.Shuffle{}}, ""},
 		{"buffers, bad records", spec.Spec{Shuffle: &spec.Shuffle{}, BadRecords: &spec.BadRecords{}}, "args.bad_records"},
 		{"sloppy", spec.Spec{Shuffle: &spec.Shuffle{}, Sloppy: true}, "args.sloppy_interleave"},
-		{"buckets", spec.Spec{Bucket: &spec.Bucket{}}, "args.bucket_by_length"},
+		{"buckets", spec.Spec{Bucket: &spec.Bucket{}, Manifest: &spec.Manifest{}}, ""},
+		{"buckets of compressed files", spec.Spec{Bucket: &spec.Bucket{}, Manifest: &spec.Manifest{Compression: tfrecord.GZIP}}, "args.bucket_by_length"},
+		{"buckets by place", spec.Spec{Bucket: &spec.Bucket{}, Manifest: &spec.Manifest{}, Records: &spec.RecordOrder{}}, ""},
+		{"buckets of windows", spec.Spec{Bucket: &spec.Bucket{}, Window: window(spec.Positions, 2)}, "args.bucket_by_length"},
+		{"buckets, bad records", spec.Spec{Bucket: &spec.Bucket{}, BadRecords: &spec.BadRecords{}}, "args.bad_records"},
+		{"sloppy buckets", spec.Spec{Bucket: &spec.Bucket{}, Sloppy: true}, "args.sloppy_interleave"},
 		{"chunks", spec.Spec{Chunks: &spec.Chunks{}}, "args.with_seq_tag"},
 		{"remote", spec.Spec{Files: []spec.DataFile{{Path: "gs://a/b", Remote: true}}}, "args.dataset"},
 		{"windows", spec.Spec{Window: window(spec.Positions, 2)}, ""},

@@ -67,7 +67,10 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 }
 
 // TakenAt is told of the positions of the rows of a batch.
-func (p *pass) TakenAt(positions []int64) error { return p.held.take(positions) }
+func (p *pass) TakenAt(positions []int64) error {
+	p.places.take(positions)
+	return p.held.take(positions)
+}
 
 // Place says which records the last rows are made of.
 func (p *pass) Place(rows int64) string {

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"millrace/graph/steps"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
@@ -29,7 +31,8 @@ import (
 //	place       a0  a1  a2  b0  b1        files in order; shuffled, any others
 //
 // All bad records before a row are known when the row is there, and those behind it do
-// not matter. Where tf.data shuffles in buffers, a second dataset shuffles the numbers of
+// not matter. Buckets change the order, but a batch of theirs has the positions of its rows,
+// for states: see [held]. Where tf.data shuffles in buffers, a second dataset shuffles the numbers of
 // the examples in the same way, and yields the number of each row: see [build.Numbers].
 
 // places tells which records the rows of a pass are.
@@ -47,22 +50,35 @@ type rowPositions interface {
 }
 
 // newPlaces returns the places of the rows of a pass that began at a position, and whose
-// next row is the given one.
-func newPlaces(pl *Pipeline, begin, row int64) (*places, error) {
+// next row is the given one. h is what buckets hold there, nil without buckets.
+func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
 	l := &places{files: pl.Plan.Files, order: pl.Plan.RowOrder(pl.Scan)}
 	switch {
-	case pl.Plan.Shuffle != nil:
+	case pl.Plan.Shuffle != nil && h == nil:
 		shuffled, err := newShuffledRows(pl, row)
 		if err != nil {
 			return nil, err
 		}
 		l.rows = shuffled
+	case h != nil:
+		bucketed, err := newBucketedRows(pl, h)
+		if err != nil {
+			return nil, err
+		}
+		l.rows = bucketed
 	case pl.Quarantine != nil && !pl.Plan.Seeks():
 		l.rows = rowsOfFiles{pl.Quarantine.InFileOrder(l.order.Before())}
 	default:
 		l.rows = &rowsInOrder{passed: pl.Passed, begin: begin, last: -1}
 	}
 	return l, nil
+}
+
+// take is told of the positions of the next rows, where they have buckets. l may be nil.
+func (l *places) take(positions []int64) {
+	if l != nil {
+		l.rows.(*bucketedRows).next = slices.Clone(positions)
+	}
 }
 
 // of returns the places of rows.

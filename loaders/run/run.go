@@ -79,7 +79,7 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 		err = p.start(p.groupSize(0), 0)
 	}
 	if err == nil && o.Places {
-		p.places, err = newPlaces(pl, p.begin, p.rows)
+		p.places, err = newPlaces(pl, p.begin, p.rows, p.held)
 	}
 	if err == nil && o.PrepareSave {
 		err = p.prepareSave(ctx)
