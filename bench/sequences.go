@@ -16,7 +16,7 @@ const (
 	chunk        = 10_000 // samples of a record
 	chunkRecords = 500    // of a file
 	chunkFiles   = 8
-	chunkEpochs  = 40 // so that the start of the session does not count
+	chunkEpochs  = 100 // so that the start of the session does not count
 	copyPasses   = 10
 	windowBatch  = 32
 	longWindow   = 10_000

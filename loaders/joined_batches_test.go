@@ -37,7 +37,7 @@ func joinedLoaders(t *testing.T) map[string]*loaders.Loader {
 		if plan.NativeLibrary == "" {
 			t.Skip("the native library is not built")
 		}
-		if n := plan.BatchesAtOnce(); n != 16 {
+		if n := plan.BatchesAtOnce(); n != 64 {
 			t.Fatalf("%s: %d batches at once", name, n)
 		}
 		all[name] = openPlan(t, plan)
@@ -54,7 +54,7 @@ func TestJoinedBatches(t *testing.T) {
 		if got, _ := textsOf(t, l, nil); len(want) != 12 || !cmp.Equal(want, got) {
 			t.Errorf("%s: %d batches (-single +joined)\n%s", name, len(want), cmp.Diff(want, got))
 		}
-		for _, every := range []int64{1, 3, 4, 16} {
+		for _, every := range []int64{1, 3, 4, 16, 64} {
 			got, states := textsOf(t, l, &loaders.RunOptions{SaveEvery: every})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: states every %d batches (-single +joined)\n%s", name, every, diff)

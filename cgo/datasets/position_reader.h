@@ -44,6 +44,13 @@ class PositionReader {
   // records, and closes it.
   bool Finish(Fault* fault);
 
+  // alike returns what the next records are expected to look like, nullptr if
+  // they are not expected to be all alike.
+  const Layout* alike() const {
+    const auto values = static_cast<size_t>(positions_ * row_bytes_[0]);
+    return run_ > 0 && layout_.values == values ? &layout_ : nullptr;
+  }
+
   // Resume returns the first record that is needed for positions from `begin`
   // on.
   void Resume(int64_t begin, int64_t* offset, int64_t* ordinal) const;

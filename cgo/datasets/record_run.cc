@@ -62,12 +62,32 @@ size_t ReadSlice(const FileSource& file, const Layout& layout, int64_t offset,
   return n;
 }
 
+// PerSlice returns how many records of a layout a slice has.
+size_t PerSlice(const Layout& layout) {
+  const auto whole = static_cast<size_t>(RunBytes(layout));
+  return std::clamp<size_t>(kSliceBytes / whole, 1, kSlice);
+}
+
 }  // namespace
+
+int64_t ReadAlike(const FileSource& file, const Layout& layout, int64_t offset,
+                  int64_t n, char* to) {
+  const auto per = static_cast<int64_t>(PerSlice(layout));
+  const auto values = static_cast<int64_t>(layout.values);
+  for (int64_t i = 0; i < n; i += per) {
+    const int64_t want = std::min(per, n - i);
+    const auto good = static_cast<int64_t>(
+        ReadSlice(file, layout, offset + i * RunBytes(layout),
+                  static_cast<size_t>(want), to + i * values));
+    if (good < want) return i + good;
+  }
+  return n;
+}
 
 int64_t ReadRun(const FileSource& file, const Layout& layout, int64_t offset,
                 int64_t n, char* to, WorkerPool* workers) {
   const auto whole = static_cast<size_t>(RunBytes(layout));
-  const size_t per = std::clamp<size_t>(kSliceBytes / whole, 1, kSlice);
+  const size_t per = PerSlice(layout);
   const size_t slices = (static_cast<size_t>(n) + per - 1) / per;
   std::vector<size_t> good(slices);
   const auto count = [&](size_t i) {

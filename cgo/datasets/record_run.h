@@ -28,6 +28,11 @@ struct Layout {
 int64_t ReadRun(const FileSource& file, const Layout& layout, int64_t offset,
                 int64_t n, char* to, WorkerPool* pool);
 
+// ReadAlike is ReadRun by the calling thread alone. Several threads may call
+// it.
+int64_t ReadAlike(const FileSource& file, const Layout& layout, int64_t offset,
+                  int64_t n, char* to);
+
 // RunBytes returns the bytes of a record of a layout with what frames it.
 inline int64_t RunBytes(const Layout& layout) {
   constexpr int64_t kFrame = 16;

@@ -20,6 +20,8 @@
 #include "position_reader.h"
 #include "status.h"
 #include "window_plan.h"
+#include "window_ranges.h"
+#include "windows_ahead.h"
 
 namespace millrace {
 namespace {
@@ -37,6 +39,8 @@ constexpr char kJoined[] = "joined";
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kCancelEvery = 8 << 20;  // bytes
+// Threads share out larger elements, and make smaller ones ahead.
+constexpr int64_t kMostAhead = 4 << 20;  // bytes of an element
 
 // Args are the inputs of the op.
 struct Args : FileInputs {
@@ -190,6 +194,15 @@ class WindowsDataset : public TypedDataset {
     return absl::OkStatus();
   }
 
+  // MakesAhead reports whether threads may make an element each. The records of
+  // several features are read one by one.
+  bool MakesAhead() const {
+    return args_.format == Format::kPlain && args_.threads > 1 &&
+           row_bytes_.size() == 1 && rules_.stride == 0 &&
+           args_.batch_size > 0 &&
+           rules_.max <= kMostAhead / args_.batch_size / row_bytes_[0];
+  }
+
   // Splits returns where joined windows begin, and where the last one ends.
   static Tensor Splits(Allocator* allocator,
                        const std::vector<Window>& windows) {
@@ -213,42 +226,37 @@ class WindowsDataset : public TypedDataset {
   std::vector<int64_t> row_bytes_;  // of one position of each feature
 };
 
-// ReadPosition is the file that is read and the first record that is still
-// needed.
-struct ReadPosition {
-  int64_t epoch = 0;
-  int64_t file = 0;
-  int64_t offset = 0;
-  int64_t ordinal = 0;
-};
-
-// Position is the state of an iterator.
-struct Position {
-  WindowPosition next;
-  ReadPosition read;
-};
-
-class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
+class WindowsDataset::Iterator
+    : public FileIterator<WindowsDataset, WindowsAt> {
  public:
   explicit Iterator(const Params& params)
       : FileIterator(params),
         reader_(dataset()->spec_.features(), dataset()->row_bytes_,
                 dataset()->positions_,
                 static_cast<size_t>(dataset()->args_.buffer_bytes),
-                dataset()->args_.threads, Opener(dataset()->args_.format)) {}
+                dataset()->args_.threads, Opener(dataset()->args_.format)) {
+    if (!dataset()->MakesAhead()) return;
+    ahead_ = std::make_unique<WindowsAhead>(
+        WindowRanges(dataset()->args_.files, dataset()->rules_,
+                     dataset()->positions_, dataset()->row_bytes_[0]),
+        static_cast<size_t>(dataset()->args_.batch_size),
+        dataset()->args_.threads,
+        [this](auto... args) { return dataset()->Allocate(args...); });
+  }
 
  protected:
-  Position Tell() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  WindowsAt Tell() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return {next_, place_};
   }
 
-  void Seek(const Position& at) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  void Seek(const WindowsAt& at) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ahead_ != nullptr) ahead_->Stop();
     reader_.Close();
     next_ = at.next;
     place_ = at.read;
   }
 
-  bool Fits(const Position& at) const override
+  bool Fits(const WindowsAt& at) const override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const auto files =
         static_cast<int64_t>(dataset()->args_.files.names.size());
@@ -262,6 +270,26 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
                        bool* end_of_sequence) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ahead_ == nullptr) return Cut(ctx, out, end_of_sequence);
+    TF_RETURN_IF_ERROR(CheckCancelled(ctx));
+    WindowsAt behind;
+    if (ahead_->Next(ctx->allocator({}), out, &behind)) {
+      reader_.Close();
+      next_ = behind.next;
+      place_ = behind.read;
+      return absl::OkStatus();
+    }
+    out->clear();
+    TF_RETURN_IF_ERROR(Cut(ctx, out, end_of_sequence));
+    const Layout* const alike = reader_.alike();
+    if (alike != nullptr && !*end_of_sequence) ahead_->Seek(Tell(), *alike);
+    return absl::OkStatus();
+  }
+
+ private:
+  // Cut makes the next element of records that are read in order.
+  absl::Status Cut(data::IteratorContext* ctx, std::vector<Tensor>* out,
+                   bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
     const WindowRules& rules = dataset()->rules_;
     if (!HasWindows(rules)) {
@@ -307,7 +335,6 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
     return absl::OkStatus();
   }
 
- private:
   // Fill copies a range of positions, some at a time, and pads it.
   absl::Status Fill(data::IteratorContext* ctx, const Window& range,
                     std::vector<char*>* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -370,6 +397,7 @@ class WindowsDataset::Iterator : public FileIterator<WindowsDataset, Position> {
   PositionReader reader_ ABSL_GUARDED_BY(mu_);
   WindowPosition next_ ABSL_GUARDED_BY(mu_);
   ReadPosition place_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<WindowsAhead> ahead_ ABSL_PT_GUARDED_BY(mu_);
 };
 
 // ReadArgs reads the inputs.

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "37242ad9a7f9d489"
+const digest = "9b0f76d411047653"

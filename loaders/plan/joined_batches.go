@@ -33,7 +33,7 @@ import (
 
 const (
 	joinedBytes   = 1 << 20 // of an element; what it takes to hand one over is little beside making it
-	joinedBatches = 16      // more gain nothing
+	joinedBatches = 64      // what a loop notices of more is little, and a batch that is kept holds all of them
 	// mostAhead bounds the steps that a run makes ahead: their number is memory, too.
 	mostAhead = 1000
 )
