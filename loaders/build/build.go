@@ -42,7 +42,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	next := it.NextInline()
 	parts.Tensors = b.named(next)
 	parts.Rows = b.rows(next[0])
-	if p.HoldsPositions() {
+	if p.HoldsPositions() || p.Replays() {
 		parts.Positions = next[len(next)-1]
 	}
 	if err := s.Err(); err != nil {
@@ -61,7 +61,7 @@ func (b *builder) dataset(l loader) *dataset.Dataset {
 		b.held = b.scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
 	}
 	d := l.batches(b)
-	if !b.plan.Seeks() {
+	if !b.plan.Seeks() && !b.plan.Replays() {
 		d = d.SkipOutput(b.skip)
 	}
 	if b.plan.RunPrefetches() {

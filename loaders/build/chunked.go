@@ -45,6 +45,9 @@ type chunked struct{}
 // batches builds the batches of all epochs.
 func (chunked) batches(shared *builder) *dataset.Dataset {
 	b := newChunkBuilder(shared)
+	if b.plan.Replays() {
+		return b.replayedEpochs(b.pass)
+	}
 	return b.epochs(b.pass)
 }
 

@@ -111,9 +111,9 @@ func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
 		b.order = order
 		return d
 	}
-	return d.Map("finish", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	return d.Map("finish", b.numbered(func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return b.finish(s, args, []int64{-1})
-	}, b.mapOptions())
+	}), b.mapOptions())
 }
 
 // needNative checks that the library that the plan was made with is there, or

@@ -18,7 +18,7 @@ func (b *windowBuilder) nativeWindowBatches() *dataset.Dataset {
 		d := b.windowEpochs()
 		switch {
 		case joined:
-			return d.Batch(b.plan.BatchSize, b.dropRemainder()).Map("assemble", b.assembleRagged, b.mapOptions())
+			return d.Batch(b.plan.BatchSize, b.dropRemainder()).Map("assemble", b.numbered(b.assembleRagged), b.mapOptions())
 		case equal:
 			return b.nativeBatches(d.Batch(b.plan.BatchSize, b.dropRemainder()))
 		}
@@ -93,13 +93,13 @@ func (b *windowBuilder) asTensors(d *dataset.Dataset) *dataset.Dataset {
 	if slices.IsSorted(order) && len(order) == len(b.plan.Features) {
 		return d
 	}
-	return d.Map("order", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	return d.Map("order", b.numbered(func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		ordered := make([]tfbridge.Output, len(order))
 		for i, from := range order {
 			ordered[i] = graph.Identity(s, args[from])
 		}
 		return ordered
-	}, inline)
+	}), inline)
 }
 
 // nativeFileWindows cuts the windows of one file of an epoch, one by one.

@@ -47,7 +47,7 @@ func (q sequence) batches(shared *builder) *dataset.Dataset {
 	if b.plan.EqualWindows() {
 		return d
 	}
-	return d.Map("assemble", b.assembleRagged, inline)
+	return d.Map("assemble", b.numbered(b.assembleRagged), inline)
 }
 
 // windows builds the windows of all epochs: one by one if they are shuffled, else in
@@ -62,8 +62,11 @@ func (b *windowBuilder) windows() *dataset.Dataset {
 // windowEpochs builds the windows of all epochs, from window b.skip on where the plan
 // seeks.
 func (b *windowBuilder) windowEpochs() *dataset.Dataset {
-	if b.plan.Seeks() {
+	switch {
+	case b.plan.Seeks():
 		return b.epochsFrom(b.windowPass, b.resumedWindows)
+	case b.plan.Replays():
+		return b.replayedEpochs(b.windowPass)
 	}
 	return b.epochs(b.windowPass)
 }

@@ -225,6 +225,20 @@ func (p *Plan) seeksInBuffers() bool {
 	return p.Window.Min == p.Window.Max && (p.Window.Unit == spec.Records || !slices.ContainsFunc(p.Features, isList))
 }
 
+// Replays reports whether a run that goes on from a state reads the epoch of the state from
+// its begin, and leaves out what was delivered: where the state would hold buffers
+// otherwise, and nothing has a number by which it could be read. Its state is the epoch, and how
+// many elements of it were delivered: batches of chunks, or windows.
+func (p *Plan) Replays() bool {
+	switch {
+	case p.Chunks != nil:
+		return p.Chunks.ShuffleChunks > 1 || !p.CutsFiles()
+	case p.Window == nil || p.Bucket != nil || p.Sloppy || p.Seeks():
+		return false
+	}
+	return p.Shuffle != nil
+}
+
 // InFileOrder returns a plan that reads the examples of a plan that [Plan.Seeks] by their
 // place, as the files have them.
 func (p *Plan) InFileOrder() *Plan {

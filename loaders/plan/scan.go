@@ -28,7 +28,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	found, err := index.Scan(ctx, local, &index.Options{
 		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression},
 		CacheDir:      index.CacheDir(),
-		Layout:        p.ReadsByPlace() || p.Seeks() || p.BadRecords != nil || p.DigestRecords,
+		Layout:        p.ReadsByPlace() || p.Seeks() || p.Replays() || p.BadRecords != nil || p.DigestRecords,
 		Write:         p.Records != nil,
 		SkipRest:      p.BadRecords != nil,
 		Warn:          func(err error) { scan.Warnings = append(scan.Warnings, err) },

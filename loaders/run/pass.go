@@ -36,9 +36,10 @@ type pass struct {
 	rows     int64              // number of rows delivered
 	begin    int64              // position at which the pass began, where the plan seeks; rows count from it on
 	group    int64              // records parsed at once
-	skip     int64              // batches to skip at the start, or records where the plan seeks
+	skip     int64              // batches to skip at the start, records where the plan seeks, or the first number where it replays
 	empty    bool               // no epoch has an example, so that asking the iterator is in vain
 	restored bool               // from a state of the iterator, which may hold a failure
+	number   int64              // of the next element, where the plan replays: see [build.ReplayPlace]
 	held     *held              // nil unless the plan holds positions
 	places   *places            // of the rows; nil unless the options ask for them
 	retrying bool               // the iterator was started again after a failure, with the smallest group
@@ -66,9 +67,14 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 	return nil, nil
 }
 
-// TakenAt is told of the positions of the rows of a batch.
+// TakenAt is told of the positions of the rows of a batch, or of its numbers where the plan
+// replays.
 func (p *pass) TakenAt(positions []int64) error {
 	p.places.take(positions)
+	if p.held == nil {
+		p.number = positions[len(positions)-1] + 1
+		return nil
+	}
 	return p.held.take(positions)
 }
 
@@ -163,8 +169,11 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 		return p.pipe.explain(ctx, err)
 	}
 	p.retrying = true
-	if p.pipe.Plan.Seeks() {
+	switch {
+	case p.pipe.Plan.Seeks():
 		return p.start(p.pipe.retryGroupSize, p.reached())
+	case p.pipe.Plan.Replays():
+		return p.start(p.pipe.retryGroupSize, p.number)
 	}
 	return p.start(p.pipe.retryGroupSize, p.batches)
 }

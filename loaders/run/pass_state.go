@@ -21,6 +21,13 @@ func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), er
 			return p.pipe.encodeState(header, holding)
 		}, nil
 	}
+	if p.pipe.Plan.Replays() {
+		header := p.replayed()
+		return func() ([]byte, error) {
+			header.Position.Data = p.pipe.dataDigest()
+			return p.pipe.encodeState(header, nil)
+		}, nil
+	}
 	if p.save == nil {
 		// In the calling thread: TensorFlow's pool would wake threads for two operations.
 		call, err := p.session.Prepare(nil, []tfbridge.Output{p.pipe.Iterator.State}, nil)
@@ -70,6 +77,9 @@ func (p *pass) leftOut() leftOut {
 func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if p.pipe.Plan.Seeks() {
 		return p.seek(header, state)
+	}
+	if p.pipe.Plan.Replays() {
+		return p.replay(header)
 	}
 	group := header.Group
 	if p.pipe.Plan.JoinsBatches() {

@@ -76,8 +76,11 @@ func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
 
 // take is told of the positions of the next rows, where they have buckets. l may be nil.
 func (l *places) take(positions []int64) {
-	if l != nil {
-		l.rows.(*bucketedRows).next = slices.Clone(positions)
+	if l == nil {
+		return
+	}
+	if rows, ok := l.rows.(*bucketedRows); ok {
+		rows.next = slices.Clone(positions)
 	}
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"millrace/loaders/build"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 )
@@ -19,7 +20,7 @@ import (
 type position struct {
 	Data   string `json:"data"`   // digest of all records
 	Epoch  int64  `json:"epoch"`  // from 0
-	Record int64  `json:"record"` // in the epoch's order, of the shard
+	Record int64  `json:"record"` // in the epoch's order, of the shard; elements of the epoch where the plan replays
 	Shard  int64  `json:"shard"`
 	Shards int64  `json:"shards"`
 }
@@ -78,6 +79,31 @@ func mostHeld(b *spec.Bucket) (n int64) {
 		n += size - 1
 	}
 	return n
+}
+
+// replayed returns the state of a plan that replays, after the batches so far.
+func (p *pass) replayed() *stateHeader {
+	at := &position{}
+	at.Epoch, at.Record = build.ReplayPlace(p.number)
+	at.Shard, at.Shards = shardOf(p.pipe.Plan)
+	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
+}
+
+// replay starts the iterator at the epoch of a saved state, behind what was delivered of it.
+func (p *pass) replay(header *stateHeader) error {
+	at := header.Position
+	shard, shards := shardOf(p.pipe.Plan)
+	switch {
+	case at == nil || at.Epoch < 0 || at.Record < 0:
+		return stateError(p.pipe.Plan, "the saved state has no position that this loader could begin at")
+	case at.Data != p.pipe.dataDigest():
+		return stateError(p.pipe.Plan, "the data files have changed since the state was saved")
+	case at.Shard != shard || at.Shards != shards:
+		return stateError(p.pipe.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
+	}
+	p.number = build.ReplayNumber(at.Epoch, at.Record)
+	p.rows, p.batches = header.Rows, header.Batches
+	return p.start(p.groupSize(p.batches), p.number)
 }
 
 // shardOf returns which part of each epoch's order a plan reads, and of how many.

@@ -19,7 +19,7 @@ import (
 // bytes into any iterator: without the header, a damaged state or the state of
 // another plan would silently give wrong batches.
 //
-// The state of a plan that seeks is the header alone, see position.go, or with the
+// The state of a plan that seeks or replays is the header alone, see position.go, or with the
 // positions of the records that buckets hold, see held.go.
 //
 //	millrace loader state 1\n

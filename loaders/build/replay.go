@@ -1,0 +1,66 @@
+package build
+
+import (
+	"math"
+
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/tfbridge"
+)
+
+// # How an epoch of chunks, or of windows of drawn sizes, is resumed
+//
+// The question: a state must not hold what buffers hold, and neither chunks nor windows of
+// drawn sizes have numbers by which they could be read: where they begin depends on the
+// data, or on draws. See resume.go for those that have.
+//
+// The answer: the epoch is read once more, in which all draws are the same, and what was
+// delivered is left out. Epochs before it are not read. To go on late in a long epoch takes
+// as long as reading that epoch up to there.
+//
+// How does a run know where it is? What is prefetched has passed the end of an epoch long
+// before the loop has. So each element has a number behind its components: the
+// epoch in the upper bits, and its place in the epoch in the lower ones.
+
+// replayBits is how many bits the place in an epoch takes.
+const replayBits = 40
+
+// ReplayNumber returns the number of an element.
+func ReplayNumber(epoch, place int64) int64 { return epoch<<replayBits | place }
+
+// ReplayPlace returns epoch and place of a number.
+func ReplayPlace(number int64) (epoch, place int64) {
+	return number >> replayBits, number & (1<<replayBits - 1)
+}
+
+// replayedEpochs builds the elements of all epochs from element number b.skip on, with their
+// numbers.
+func (b *builder) replayedEpochs(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
+	s := b.scope
+	end := b.epochCount()
+	if end == 0 {
+		end = math.MaxInt64
+	}
+	size := s.Const(ReplayNumber(1, 0))
+	first, behind := graph.FloorDiv(s, b.skip, size), graph.FloorMod(s, b.skip, size)
+	return dataset.RangeOutput(s, first, s.Const(end)).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+		epoch := args[0]
+		begin := graph.Mul(s, behind, graph.Cast(s, graph.Equal(s, epoch, first), tfbridge.Int64))
+		numbers := dataset.RangeOutput(s, graph.Add(s, graph.Mul(s, epoch, size), begin), s.Const(int64(math.MaxInt64)))
+		return dataset.Zip(s, pass(s, epoch).SkipOutput(begin), numbers)
+	})
+}
+
+// numbered has a function of elements leave the numbers behind them alone.
+func (b *builder) numbered(fn func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output) func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	if !b.plan.Replays() {
+		return fn
+	}
+	return func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		if len(args) == 0 {
+			return nil // the scope has failed
+		}
+		number := args[len(args)-1]
+		return append(fn(s, args[:len(args)-1]), number)
+	}
+}
