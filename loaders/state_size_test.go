@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// largeData returns datasets of each loader type whose buffers hold many times what a
+// largeBuffers returns datasets of each loader type whose buffers hold many times what a
 // state may take.
-func largeData(t *testing.T) map[string]*fixture.Dataset {
+func largeBuffers(t *testing.T) map[string]*fixture.Dataset {
 	t.Helper()
 	var lengths [][]int
 	for file := range 3 {
@@ -83,7 +83,7 @@ func largeData(t *testing.T) map[string]*fixture.Dataset {
 // goes on exactly there, with the other engine and with other threads, too.
 func TestStatesAreSmall(t *testing.T) {
 	testruntime.Need(t)
-	for name, f := range largeData(t) {
+	for name, f := range largeBuffers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			native := openSequence(t, f)
