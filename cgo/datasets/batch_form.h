@@ -65,7 +65,7 @@ class BatchForm {
 
   // AddNode adds the node of a dataset to the builder of a graph; `inputs` and
   // `attrs` are those that the dataset has beside the form's. `captures` are a
-  // last list of inputs, of a dataset without sequences.
+  // last list of inputs.
   template <typename Builder, typename Dataset>
   absl::Status AddNode(
       Builder* b, const Dataset* dataset,
@@ -94,8 +94,10 @@ class BatchForm {
     for (auto& attr : sequence_->Attrs(batch_)) {
       attrs.push_back(std::move(attr));
     }
-    return b->AddDataset(dataset, numbered, {{inputs.size(), fills}}, attrs,
-                         output);
+    std::vector<std::pair<size_t, absl::Span<tensorflow::Node* const>>> lists =
+        {{inputs.size(), fills}};
+    if (captures != nullptr) lists.emplace_back(inputs.size() + 1, *captures);
+    return b->AddDataset(dataset, numbered, lists, attrs, output);
   }
 
  private:

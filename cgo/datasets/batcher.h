@@ -14,6 +14,7 @@
 #include "fault.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "usual_form.h"
 
 namespace millrace {
 
@@ -40,6 +41,14 @@ class Batcher {
   // than it is padded to.
   virtual bool WithinPadding(Fault*) const { return true; }
 
+  // IsUsual reports whether a record has the usual form (usual_form.h) of those
+  // that the batcher decodes.
+  virtual bool IsUsual(std::string_view record) const = 0;
+
+  // DropRow takes back what was decoded of a row, the last one, whether that
+  // failed or not. Another record may be added in its place.
+  virtual void DropRow(int64_t) {}
+
   // Finish returns the components of a batch of the records that were added.
   virtual absl::Status Finish(tensorflow::Allocator* allocator, int64_t rows,
                               std::vector<tensorflow::Tensor>* out) = 0;
@@ -58,6 +67,10 @@ class ExampleBatcher : public Batcher {
 
   bool Decode(std::string_view record, int64_t row, Fault* fault) override {
     return decoder_.Decode(record, destinations_.data(), row, fault);
+  }
+
+  bool IsUsual(std::string_view record) const override {
+    return UsualForm(record);
   }
 
   absl::Status Finish(tensorflow::Allocator*, int64_t rows,

@@ -3,8 +3,6 @@
 #include <new>
 #include <utility>
 
-#include "usual_form.h"
-
 namespace millrace {
 
 using namespace tensorflow;  // NOLINT
@@ -54,7 +52,7 @@ class BatchesAhead::Piece : public ReadAhead::Piece {
       const std::string_view record = records_.record(i);
       Fault ignored;
       if (!records_.Intact(i) || !batcher_->Add(record, i, &ignored) ||
-          (all_.options_.usual_form && !UsualForm(record))) {
+          (all_.options_.usual_form && !batcher_->IsUsual(record))) {
         return false;
       }
     }

@@ -3,9 +3,10 @@
 // local files are made ahead, and what is not as it should be is read once
 // more, one record after the other, to say what is wrong.
 // MillraceSequenceBatchDataset does it with records that have lists.
-// MillraceJudgedExampleBatchDataset leaves bad records out: what it cannot
-// decode, or only as TensorFlow reads what is no protobuf, it asks a function
-// of the graph about. All other records cost nothing.
+// MillraceJudgedExampleBatchDataset and MillraceJudgedSequenceBatchDataset
+// leave bad records out: what they cannot decode, or only as TensorFlow reads
+// what is no protobuf, they ask a function of the graph about. All other
+// records cost nothing.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -21,7 +22,6 @@
 #include "record_judge.h"
 #include "record_walk.h"
 #include "status.h"
-#include "usual_form.h"
 
 namespace millrace {
 namespace {
@@ -196,7 +196,7 @@ class ExampleBatchDataset::Iterator
           "there are more records than the iterator's state says");
     }
     *added = batcher_->Add(record, row, &fault);
-    if (*added && (!judge_.there() || UsualForm(record))) {
+    if (*added && (!judge_.there() || batcher_->IsUsual(record))) {
       return absl::OkStatus();
     }
     if (*added) fault.Set(Cause::kInvalidArgument, "not in the usual form");
@@ -204,6 +204,7 @@ class ExampleBatchDataset::Iterator
     bool good = false;
     TF_RETURN_IF_ERROR(PassOver(ctx, fault, &good));
     if (good && !*added) return ToStatus(fault);
+    if (!good) batcher_->DropRow(row);
     *added = good;
     return absl::OkStatus();
   }
@@ -314,6 +315,9 @@ REGISTER_KERNEL_BUILDER(
     ExampleBatchDatasetOp);
 REGISTER_KERNEL_BUILDER(Name("MillraceSequenceBatchDataset").Device(DEVICE_CPU),
                         ExampleBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(
+    Name("MillraceJudgedSequenceBatchDataset").Device(DEVICE_CPU),
+    ExampleBatchDatasetOp);
 
 }  // namespace
 }  // namespace millrace

@@ -220,6 +220,15 @@ void ExampleDecoder::Clear() {
   for (Joined& list : lists_) list.Clear();
 }
 
+void ExampleDecoder::Cut(int64_t records) {
+  for (size_t i = 0; i < features_.size(); ++i) {
+    const FeatureSpec& f = features_[i];
+    if (!f.is_list) continue;
+    lists_[i].Cut(static_cast<size_t>(records), ElementBytes(f),
+                  ElementTexts(f));
+  }
+}
+
 // Features reads a map of features. Of several of one key the last counts that
 // has a value.
 bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,

@@ -31,6 +31,7 @@ class ExampleDecoder final : public RowDecoder {
   bool Decode(std::string_view record, const Destination* destinations,
               int64_t row, Fault* fault) override;
   void LeaveInPlace() override { in_place_ = true; }
+  void Cut(int64_t records) override;
   const Joined& list(size_t feature) const override { return lists_[feature]; }
   const std::vector<FeatureSpec>& features() const override {
     return features_;

@@ -34,6 +34,28 @@ struct FeatureSpec {
   bool is_optional = false;  // a list of Examples that is empty where missing
 };
 
+// ElementBytes returns the bytes of an element of a list of numbers, and 0 for
+// strings.
+inline size_t ElementBytes(const FeatureSpec& f) {
+  const auto values = static_cast<size_t>(f.values);
+  switch (f.kind) {
+    case Kind::kInt64:
+      return values * 8;
+    case Kind::kFloat:
+      return values * 4;
+    case Kind::kRaw:
+      return values * static_cast<size_t>(f.raw_bytes);
+    default:
+      return 0;
+  }
+}
+
+// ElementTexts returns how many strings an element of a list has, and 0 for
+// numbers.
+inline size_t ElementTexts(const FeatureSpec& f) {
+  return f.kind == Kind::kBytes ? static_cast<size_t>(f.values) : 0;
+}
+
 // Destination is where the values of one feature go: the first row's place.
 // Byte strings are passed to `set`, numbers written to memory.
 struct Destination {

@@ -46,6 +46,17 @@ class Joined {
   // AddText adds a string.
   bool AddText(std::string_view text);
 
+  // Cut keeps the first so many records; `element` is the bytes of an element
+  // of numbers, and `texts` the strings of an element of strings, else 0.
+  void Cut(size_t records, size_t element, size_t texts) {
+    if (splits_.size() > records + 1) splits_.resize(records + 1);
+    const auto n = static_cast<size_t>(splits_.back());
+    size_ = n * element;
+    if (texts == 0) return;
+    texts_.resize(n * texts);
+    size_ = texts_.empty() ? 0 : texts_.back();
+  }
+
   // EndRecord ends a record of n elements.
   void EndRecord(int64_t n) { splits_.push_back(splits_.back() + n); }
 

@@ -56,6 +56,9 @@ using namespace tensorflow;  // NOLINT
       .Input("sources: int64")  \
       .Input("start: int64")
 
+// A function that decides about bad records, and what it captures.
+#define JUDGE_ATTRS .Attr("f: func").Attr("Targuments: list(type) >= 0")
+
 #define PLACED_ATTRS .Attr("placed: bool = false")
 
 #define OUTPUT_ATTRS \
@@ -89,6 +92,19 @@ constexpr char kPlacedDoc[] =
     R"doc(placed: Whether records carry their place, as those of MillraceRecordsDataset
   may.
 placed_files: The names of the files that places number; empty without.
+)doc";
+
+constexpr char kJudgeDoc[] =
+    R"doc(f: Decides about a record that cannot be decoded for sure. It maps the number
+  of the file, the record in it and its offset to the record to go on with and
+  its offset; to -1 and -1 for a good record, and to the number of records and
+  -1 where the rest of the file is to be left out.
+)doc";
+
+constexpr char kPositionJudgeDoc[] =
+    R"doc(f: Decides about a record that cannot be decoded for sure. It maps the number
+  of the file, the record in it and its position in the order to -1 and -1 for a
+  good record, and else to other numbers.
 )doc";
 
 constexpr char kOrderDoc[] =
@@ -168,9 +184,7 @@ REGISTER_OP("MillraceJudgedExampleBatchDataset")
     .Input("buffer_bytes: int64")
     .Input("other_arguments: Targuments")
     .Output("handle: variant")
-    .Attr("f: func")
-    .Attr("Targuments: list(type) >= 0")
-        FEATURE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
+        JUDGE_ATTRS FEATURE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the good Examples in TFRecord files, which are uncompressed.
@@ -179,12 +193,8 @@ filenames: Read one after the other.
 counts: Records of each file, -1 if unknown. Another number is an error.
 epochs: Passes over all files, -1 for no end. Batches cross epochs.
 threads: How many compressed files are inflated at the same time.
-f: Decides about a record that cannot be decoded for sure. It maps the number
-  of the file, the record in it and its offset to the record to go on with and
-  its offset; to -1 and -1 for a good record, and to the number of records and
-  -1 where the rest of the file is to be left out.
 )doc",
-                      kFeatureDoc));
+                      kJudgeDoc, kFeatureDoc));
 
 REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("filenames: string")
@@ -207,6 +217,30 @@ threads: How many compressed files are inflated at the same time.
 fills: What to pad each padded component with.
 )doc",
                       kSequenceDoc));
+
+REGISTER_OP("MillraceJudgedSequenceBatchDataset")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Input("batch_size: int64")
+    .Input("epochs: int64")
+    .Input("drop_remainder: bool")
+    .Input("buffer_bytes: int64")
+    .Input("fills: Tfills")
+    .Input("other_arguments: Targuments")
+    .Output("handle: variant")
+        JUDGE_ATTRS SEQUENCE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the good records with lists in TFRecord files, which are
+uncompressed.
+
+filenames: Read one after the other.
+counts: Records of each file, -1 if unknown. Another number is an error.
+epochs: Passes over all files, -1 for no end. Batches cross epochs.
+threads: How many compressed files are inflated at the same time.
+fills: What to pad each padded component with.
+)doc",
+                      kJudgeDoc, kSequenceDoc));
 
 REGISTER_OP("MillraceParseBatchDataset")
     .Input("input_dataset: variant")
@@ -332,6 +366,35 @@ Yields batches of the records with lists in TFRecord files, in a computed order.
 fills: What to pad each padded component with.
 )doc",
                       kOrderDoc, kSequenceDoc));
+
+REGISTER_OP("MillraceJudgedOrderedExampleBatchDataset")
+ORDERED_INPUTS.Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Input("other_arguments: Targuments")
+    .Output("handle: variant")
+        JUDGE_ATTRS FEATURE_ATTRS ORDER_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the good Examples in TFRecord files, in a computed order.
+
+)doc",
+                      kPositionJudgeDoc, kOrderDoc, kFeatureDoc));
+
+REGISTER_OP("MillraceJudgedOrderedSequenceBatchDataset")
+ORDERED_INPUTS.Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Input("fills: Tfills")
+    .Input("other_arguments: Targuments")
+    .Output("handle: variant")
+        JUDGE_ATTRS SEQUENCE_ATTRS ORDER_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of the good records with lists in TFRecord files, in a computed
+order.
+
+fills: What to pad each padded component with.
+)doc",
+                      kPositionJudgeDoc, kOrderDoc, kSequenceDoc));
 
 REGISTER_OP("MillraceOrderedRecordsDataset")
 ORDERED_INPUTS.Output("handle: variant") ORDER_ATTRS.SetIsStateful()

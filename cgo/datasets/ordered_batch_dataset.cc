@@ -1,7 +1,8 @@
 // MillraceOrderedExampleBatchDataset yields batches of the Examples in files,
 // in a computed order, made ahead by several threads.
 // MillraceOrderedSequenceBatchDataset does it with records that have lists, and
-// MillraceOrderedRecordsDataset yields the records one by one.
+// MillraceOrderedRecordsDataset yields the records one by one. Those named
+// Judged leave bad records out (record_judge.h).
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "dataset_base.h"
 #include "ordered_files.h"
 #include "placed_record.h"
+#include "record_judge.h"
 #include "status.h"
 
 namespace millrace {
@@ -59,10 +61,15 @@ class OrderedBatchDataset : public TypedDataset {
     bool drop_remainder = false;
   };
 
-  OrderedBatchDataset(OpKernelContext* ctx, BatchForm form, Args args)
+  using Judge = std::unique_ptr<data::CapturedFunction>;
+
+  // Without a judge the first bad record is a failure.
+  OrderedBatchDataset(OpKernelContext* ctx, BatchForm form, Args args,
+                      Judge judge)
       : TypedDataset(ctx, "MillraceOrderedBatch", form.types(), form.shapes()),
         form_(std::move(form)),
-        args_(std::move(args)) {}
+        args_(std::move(args)),
+        judge_(std::move(judge)) {}
 
   const OrderedFiles& files() const { return args_.files; }
 
@@ -73,26 +80,41 @@ class OrderedBatchDataset : public TypedDataset {
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
     const int64_t n = args_.files.records();
+    if (judge_ != nullptr) return data::kUnknownCardinality;
     if (n < 0) return n;
     const bool rest = !args_.drop_remainder && n % args_.batch_size != 0;
     return n / args_.batch_size + (rest ? 1 : 0);
   }
 
+  absl::Status CheckExternalState() const override {
+    return judge_ == nullptr ? absl::OkStatus() : judge_->CheckExternalState();
+  }
+
  protected:
-  absl::Status AsGraphDefInternal(data::SerializationContext*,
+  absl::Status AsGraphDefInternal(data::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     std::vector<Node*> in;
     TF_RETURN_IF_ERROR(args_.files.AddInputs(b, &in));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.batch_size, &in.emplace_back()));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.drop_remainder, &in.emplace_back()));
-    return form_.AddNode(b, this, in, args_.files.Attrs(), output);
+    auto attrs = args_.files.Attrs();
+    if (judge_ == nullptr) {
+      return form_.AddNode(b, this, in, std::move(attrs), output);
+    }
+    std::vector<Node*> captures;
+    DataTypeVector types;
+    TF_RETURN_IF_ERROR(judge_->AddToGraph(ctx, b, &captures, &types));
+    attrs.emplace_back("Targuments", b->BuildAttrValue(types));
+    attrs.emplace_back(kJudge, b->BuildAttrValue(judge_->func()));
+    return form_.AddNode(b, this, in, std::move(attrs), output, &captures);
   }
 
  private:
   class Iterator;
   const BatchForm form_;
   const Args args_;
+  const Judge judge_;
 };
 
 class OrderedBatchDataset::Iterator
@@ -102,58 +124,120 @@ class OrderedBatchDataset::Iterator
       : OrderedIterator(params), batcher_(dataset()->form_.NewBatcher()) {
     const BatchForm& form = dataset()->form_;
     ahead_ = dataset()->files().NewBatches(
-        dataset()->args_.batch_size, [&form] { return form.NewBatcher(); });
+        dataset()->args_.batch_size, dataset()->judge_ != nullptr,
+        [&form] { return form.NewBatcher(); });
     ahead_->Seek(reader_->position());
+  }
+
+  absl::Status Initialize(data::IteratorContext* ctx) override {
+    return judge_.Start(ctx, dataset()->judge_.get());
   }
 
  protected:
   void Seek(const Position& at) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     OrderedIterator::Seek(at);
     ahead_->Seek(at.next);
+    walking_ = false;
   }
 
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
                        bool* end_of_sequence) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     TF_RETURN_IF_ERROR(CheckCancelled(ctx));
-    if (ahead_->Next(ctx->allocator({}), out)) {
+    if (!walking_ && ahead_->Next(ctx->allocator({}), out)) {
       reader_->Seek(reader_->position() + dataset()->args_.batch_size);
       return absl::OkStatus();
     }
-    TF_RETURN_IF_ERROR(Walk(ctx, out, end_of_sequence));
-    ahead_->Seek(reader_->position());
+    bool passed = false;
+    TF_RETURN_IF_ERROR(Walk(ctx, out, end_of_sequence, &passed));
+    // Batches ahead begin anew behind a record that is left out. So the records
+    // that were read with it come first, and where there are many bad ones no
+    // batch is made ahead.
+    walking_ = judge_.there() &&
+               (passed || reader_->buffered() >= dataset()->args_.batch_size);
+    if (!walking_) ahead_->Seek(reader_->position());
     return absl::OkStatus();
   }
 
  private:
-  // Walk makes the next element of records that are read one by one.
+  // Walk makes the next element of records that are read one by one, and tells
+  // whether it has passed over a bad one.
   absl::Status Walk(data::IteratorContext* ctx, std::vector<Tensor>* out,
-                    bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                    bool* end_of_sequence, bool* passed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
     const int64_t rows =
         std::min(args.batch_size, reader_->end() - reader_->position());
-    if (rows == 0 || (rows < args.batch_size && args.drop_remainder)) {
-      *end_of_sequence = true;
-      return absl::OkStatus();
-    }
+    *end_of_sequence = rows == 0 || (rows < args.batch_size &&
+                                     args.drop_remainder && !judge_.there());
+    if (*end_of_sequence) return absl::OkStatus();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
-    for (int64_t row = 0; row < rows; ++row) {
-      if (row % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
-      std::string_view record;
-      RecordPlace place;
-      bool end;
-      Fault fault;
-      if (!reader_->Next(&record, &place, &end, &fault)) return ToStatus(fault);
-      if (!batcher_->Add(record, row, &fault)) {
-        fault.At(args.files.names()[place.file], place.record, place.offset);
-        return ToStatus(fault);
+    int64_t row = 0;
+    bool end = false;
+    for (int64_t n = 0; row < rows; ++n) {
+      if (n % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
+      bool added = false;
+      TF_RETURN_IF_ERROR(AddNext(ctx, row, &added, &end));
+      if (end) break;
+      if (added) {
+        ++row;
+      } else {
+        *passed = true;
       }
     }
-    return batcher_->Finish(ctx->allocator({}), rows, out);
+    *end_of_sequence =
+        row == 0 || (row < args.batch_size && args.drop_remainder);
+    if (*end_of_sequence) return absl::OkStatus();
+    return batcher_->Finish(ctx->allocator({}), row, out);
+  }
+
+  // AddNext adds the next record as a row, unless it is left out.
+  absl::Status AddNext(data::IteratorContext* ctx, int64_t row, bool* added,
+                       bool* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    std::string_view record;
+    RecordPlace place;
+    Fault fault;
+    bool good = false;
+    const int64_t position = reader_->position();
+    if (!reader_->Next(&record, &place, end, &fault)) {
+      TF_RETURN_IF_ERROR(Ask(ctx, place, position, fault, &good));
+      if (good) return ToStatus(fault);
+      reader_->Pass();
+      return absl::OkStatus();
+    }
+    if (*end) return absl::OkStatus();
+    *added = batcher_->Add(record, row, &fault);
+    if (*added && (!judge_.there() || batcher_->IsUsual(record))) {
+      return absl::OkStatus();
+    }
+    if (*added) fault.Set(Cause::kInvalidArgument, "not in the usual form");
+    fault.At(dataset()->files().names()[place.file], place.record,
+             place.offset);
+    TF_RETURN_IF_ERROR(Ask(ctx, place, position, fault, &good));
+    if (good && !*added) return ToStatus(fault);
+    if (!good) batcher_->DropRow(row);
+    *added = good;
+    return absl::OkStatus();
+  }
+
+  // Ask asks the judge about the record of a fault. Without a judge, or where
+  // no record is at fault, it is a failure.
+  absl::Status Ask(data::IteratorContext* ctx, const RecordPlace& place,
+                   int64_t position, const Fault& fault, bool* good)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!judge_.there() || place.file < 0) return ToStatus(fault);
+    WalkPosition bad, ignored;
+    bad.file = place.file;
+    bad.ordinal = place.record;
+    bad.offset = position;
+    return judge_.Ask(ctx, bad, good, &ignored);
   }
 
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::unique_ptr<OrderedBatches> ahead_ ABSL_PT_GUARDED_BY(mu_);
+  bool walking_ ABSL_GUARDED_BY(mu_) =
+      false;  // the next records are one by one
+  RecordJudge judge_;
 };
 
 class OrderedRecordsDataset : public TypedDataset {
@@ -221,6 +305,7 @@ class OrderedBatchDatasetOp : public data::DatasetOpKernel {
       : DatasetOpKernel(ctx) {
     OP_REQUIRES_OK(ctx, form_.Read(ctx));
     OP_REQUIRES_OK(ctx, rules_.Read(ctx));
+    OP_REQUIRES_OK(ctx, RecordJudge::Read(ctx, &judge_));
   }
 
  protected:
@@ -234,12 +319,16 @@ class OrderedBatchDatasetOp : public data::DatasetOpKernel {
     OP_REQUIRES_OK(ctx, CheckRange(kBatchSize, args.batch_size, 1, INT64_MAX));
     BatchForm form;
     OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
-    *output = new OrderedBatchDataset(ctx, std::move(form), std::move(args));
+    OrderedBatchDataset::Judge judge;
+    OP_REQUIRES_OK(ctx, RecordJudge::Create(ctx, judge_, &judge));
+    *output = new OrderedBatchDataset(ctx, std::move(form), std::move(args),
+                                      std::move(judge));
   }
 
  private:
   BatchForm form_;
   OrderRules rules_;
+  std::shared_ptr<data::FunctionMetadata> judge_;
 };
 
 class OrderedRecordsDatasetOp : public data::DatasetOpKernel {
@@ -265,6 +354,12 @@ REGISTER_KERNEL_BUILDER(
     OrderedBatchDatasetOp);
 REGISTER_KERNEL_BUILDER(
     Name("MillraceOrderedSequenceBatchDataset").Device(DEVICE_CPU),
+    OrderedBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(
+    Name("MillraceJudgedOrderedExampleBatchDataset").Device(DEVICE_CPU),
+    OrderedBatchDatasetOp);
+REGISTER_KERNEL_BUILDER(
+    Name("MillraceJudgedOrderedSequenceBatchDataset").Device(DEVICE_CPU),
     OrderedBatchDatasetOp);
 REGISTER_KERNEL_BUILDER(
     Name("MillraceOrderedRecordsDataset").Device(DEVICE_CPU),

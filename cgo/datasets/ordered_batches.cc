@@ -81,7 +81,8 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
       std::string_view record;
       Fault ignored;
       if (!records_.Record(first + row, &record) ||
-          !batcher_->Add(record, row, &ignored)) {
+          !batcher_->Add(record, row, &ignored) ||
+          (all_.options_.usual_form && !batcher_->IsUsual(record))) {
         return false;
       }
     }

@@ -35,6 +35,7 @@ class OrderedBatches {
     int64_t rows = 0;     // of a batch
     int64_t threads = 1;  // with the calling one
     std::function<std::unique_ptr<Batcher>()> make_batcher;
+    bool usual_form = false;  // leave other records to the caller
   };
 
   // The table must outlive the batches, and so must the kept files, which may

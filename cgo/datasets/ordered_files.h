@@ -62,15 +62,15 @@ class OrderedFiles {
                                            end(), rules_.threads);
   }
 
-  // NewBatches returns what makes batches of so many records. It refers to the
-  // files.
+  // NewBatches returns what makes batches of so many records, of the usual form
+  // alone if that is asked for. It refers to the files.
   std::unique_ptr<OrderedBatches> NewBatches(
-      int64_t rows,
+      int64_t rows, bool usual_form,
       std::function<std::unique_ptr<Batcher>()> make_batcher) const {
     return std::make_unique<OrderedBatches>(
         *table_, kept_.get(), rules_.order,
         OrderedBatches::Options{end(), rows, rules_.threads,
-                                std::move(make_batcher)});
+                                std::move(make_batcher), usual_form});
   }
 
   const std::vector<std::string>& names() const { return table_->names(); }

@@ -9,8 +9,12 @@
 namespace millrace {
 namespace {
 
-constexpr int64_t kBytesAhead = 8 << 20;  // of a horizon
-constexpr size_t kOpenFiles = 256;        // that stay open
+// Of a horizon. The first one is small, and each is twice as large as the one
+// before: who reads only some records does not wait for many.
+constexpr int64_t kFirstBytes = 256 << 10;
+constexpr int64_t kMostBytes = 8 << 20;
+
+constexpr size_t kOpenFiles = 256;  // that stay open
 constexpr size_t kAloneBuffer = 64 << 10;
 
 }  // namespace
@@ -23,12 +27,14 @@ OrderedReader::OrderedReader(const RecordTable& table, KeptFiles* kept,
       workers_(threads),
       files_(kOpenFiles),
       horizon_(table, &files_, kept),
-      alone_(kAloneBuffer) {}
+      alone_(kAloneBuffer),
+      bytes_(kFirstBytes) {}
 
 void OrderedReader::Seek(int64_t position) {
   position_ = position;
   horizon_.Clear();
   taken_ = 0;
+  bytes_ = kFirstBytes;
 }
 
 // Fill reads the next horizon. In block shuffling it is of the records that are
@@ -40,9 +46,10 @@ bool OrderedReader::Fill(Fault* fault) {
   const int64_t last =
       mixed ? std::min(end_, order_.WindowEnd(position_)) : end_;
   for (int64_t at = position_; at < last; ++at) {
-    if (!mixed && horizon_.Full(kBytesAhead)) break;
+    if (!mixed && horizon_.Full(bytes_)) break;
     horizon_.Add(order_.At(at));
   }
+  bytes_ = std::min(2 * bytes_, kMostBytes);
   if (horizon_.Read(&workers_)) return true;
   return fault->Set(Cause::kResourceExhausted,
                     "no memory for %" PRId64 " bytes of records",
@@ -82,12 +89,13 @@ bool OrderedReader::ReadAlone(const RecordTable::Entry& at,
 bool OrderedReader::Next(std::string_view* record, RecordPlace* place,
                          bool* end, Fault* fault) {
   *end = position_ >= end_;
+  *place = {-1, -1, -1};
   if (*end) return true;
   if (taken_ == horizon_.size() && !Fill(fault)) return false;
   const RecordTable::Entry& at = horizon_.at(taken_);
   if (!horizon_.Record(taken_, record) && !ReadAlone(at, record, fault)) {
-    Seek(position_);  // asked again, it reads the record again
-    return false;
+    if (fault->place.record >= 0) *place = {at.file, at.ordinal, at.offset};
+    return false;  // asked again, it reads the record again
   }
   *place = {at.file, at.ordinal, at.offset};
   ++taken_;

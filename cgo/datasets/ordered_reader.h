@@ -38,9 +38,21 @@ class OrderedReader {
                 int64_t end, int64_t threads);
 
   // Next returns the next record, which is valid until the call after it, and
-  // its place, or that there is none.
+  // its place, or that there is none. The place is that of a faulty record,
+  // too; its file is -1 if no record is at fault.
   bool Next(std::string_view* record, RecordPlace* place, bool* end,
             Fault* fault);
+
+  // Pass goes on behind a record whose fault Next told.
+  void Pass() {
+    ++taken_;
+    ++position_;
+  }
+
+  // buffered returns how many of the next records were read already.
+  int64_t buffered() const {
+    return static_cast<int64_t>(horizon_.size() - taken_);
+  }
 
   // position returns the position of the next record.
   int64_t position() const { return position_; }
@@ -64,6 +76,7 @@ class OrderedReader {
 
   int64_t position_ = 0;
   size_t taken_ = 0;  // records of the horizon
+  int64_t bytes_;     // of the next horizon
 };
 
 }  // namespace millrace

@@ -18,10 +18,11 @@ constexpr char kJudge[] = "f";
 
 // RecordJudge is the function that a dataset of an op with the attribute "f"
 // asks about records that it cannot decode, or not for sure. The arguments are
-// the number of the file, the record in it and its offset. The results are the
-// record to go on with and its offset: -1 and -1 if this record is good, and
-// any record and -1 if the rest of the file is to be left out. The function
-// fails where the run has to end.
+// the number of the file, the record in it and its offset; where records come
+// in a computed order its position in that order, in place of the offset. The
+// results are the record to go on with and its offset: -1 and -1 if this record
+// is good, and any record and -1 if the rest of the file is to be left out. The
+// function fails where the run has to end.
 class RecordJudge {
  public:
   // Read returns what is known of the function when the kernel is made;

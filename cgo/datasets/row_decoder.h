@@ -24,9 +24,12 @@ class RowDecoder {
 
   // Decode decodes one record: lists behind those of the records before, other
   // features to row `row` of their destinations. A fault names the feature, not
-  // the record; the batch is lost with it.
+  // the record; until Cut the batch is lost with it.
   virtual bool Decode(std::string_view record, const Destination* destinations,
                       int64_t row, Fault* fault) = 0;
+
+  // Cut takes back all lists but those of the first so many records.
+  virtual void Cut(int64_t records) = 0;
 
   // LeaveInPlace allows lists to refer to the bytes of the record, for as long
   // as a batch is one record.

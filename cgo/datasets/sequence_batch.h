@@ -62,6 +62,9 @@ class SequenceSpec {
     return shapes_;
   }
 
+  // examples reports whether records are Examples, not SequenceExamples.
+  bool examples() const { return examples_; }
+
   // NewDecoder returns what decodes some features of the records.
   std::unique_ptr<RowDecoder> NewDecoder(
       std::vector<FeatureSpec> features) const;
@@ -100,6 +103,10 @@ class SequenceBatcher : public Batcher {
   absl::Status Begin(tensorflow::Allocator* allocator, int64_t rows) override;
   bool Decode(std::string_view record, int64_t row, Fault* fault) override;
   bool WithinPadding(Fault* fault) const override;
+  bool IsUsual(std::string_view record) const override {
+    return spec_.examples() ? UsualForm(record) : UsualSequenceForm(record);
+  }
+  void DropRow(int64_t row) override { decoder_->Cut(row); }
   absl::Status Finish(tensorflow::Allocator* allocator, int64_t rows,
                       std::vector<tensorflow::Tensor>* out) override;
 

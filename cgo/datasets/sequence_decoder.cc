@@ -171,6 +171,15 @@ void SequenceDecoder::Clear() {
   for (Joined& list : lists_) list.Clear();
 }
 
+void SequenceDecoder::Cut(int64_t records) {
+  for (size_t i = 0; i < features_.size(); ++i) {
+    const FeatureSpec& f = features_[i];
+    if (!f.is_list) continue;
+    lists_[i].Cut(static_cast<size_t>(records), ElementBytes(f),
+                  ElementTexts(f));
+  }
+}
+
 // Map reads a map of features or of feature lists. Of several of one key the
 // last counts, also if it is empty.
 bool SequenceDecoder::Map(const uint8_t** p, const uint8_t* end, KeyMap* keys) {

@@ -28,6 +28,7 @@ class SequenceDecoder final : public RowDecoder {
   void Clear() override;
   bool Decode(std::string_view record, const Destination* destinations,
               int64_t row, Fault* fault) override;
+  void Cut(int64_t records) override;
   const Joined& list(size_t feature) const override { return lists_[feature]; }
   const std::vector<FeatureSpec>& features() const override {
     return features_;

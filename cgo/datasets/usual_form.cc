@@ -95,21 +95,50 @@ bool Value(Part value) {
   }
 }
 
-}  // namespace
+// Elements reports whether a feature list is elements of the usual form.
+bool Elements(Part list) {
+  Part element;
+  while (!list.empty()) {
+    if (!list.Take(wire::kBytes1, &element) || !Value(element)) return false;
+  }
+  return true;
+}
 
-bool UsualForm(std::string_view record) {
-  const auto* const p = reinterpret_cast<const uint8_t*>(record.data());
-  Part example = {p, p + record.size()};
-  Part features, entry, key, value;
-  if (!example.TakeAll(wire::kBytes1, &features)) return false;
-  while (!features.empty()) {
-    if (!features.Take(wire::kBytes1, &entry) ||
-        !entry.Take(wire::kBytes1, &key) ||
-        !entry.TakeAll(wire::kBytes2, &value) || !Value(value)) {
+// Map reports whether a map has entries of a key and then a value, which `good`
+// accepts.
+template <typename Good>
+bool Map(Part map, Good good) {
+  Part entry, key, value;
+  while (!map.empty()) {
+    if (!map.Take(wire::kBytes1, &entry) || !entry.Take(wire::kBytes1, &key) ||
+        !entry.TakeAll(wire::kBytes2, &value) || !good(value)) {
       return false;
     }
   }
   return true;
+}
+
+Part All(std::string_view record) {
+  const auto* const p = reinterpret_cast<const uint8_t*>(record.data());
+  return {p, p + record.size()};
+}
+
+}  // namespace
+
+bool UsualForm(std::string_view record) {
+  Part example = All(record), features;
+  return example.TakeAll(wire::kBytes1, &features) && Map(features, Value);
+}
+
+bool UsualSequenceForm(std::string_view record) {
+  Part example = All(record), part;
+  if (example.empty()) return false;
+  if (*example.p == wire::kBytes1 &&
+      (!example.Take(wire::kBytes1, &part) || !Map(part, Value))) {
+    return false;
+  }
+  return example.empty() ||
+         (example.TakeAll(wire::kBytes2, &part) && Map(part, Elements));
 }
 
 }  // namespace millrace

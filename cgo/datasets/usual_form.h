@@ -16,6 +16,11 @@ namespace millrace {
 // others need a second opinion.
 bool UsualForm(std::string_view record);
 
+// UsualSequenceForm is UsualForm for SequenceExamples: the features of the
+// context, each with a list, and then the feature lists, each a map as
+// in an Example. One of the two maps may be missing.
+bool UsualSequenceForm(std::string_view record);
+
 }  // namespace millrace
 
 #endif  // MILLRACE_CGO_DATASETS_USUAL_FORM_H_

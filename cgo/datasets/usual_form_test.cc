@@ -63,5 +63,44 @@ TEST(UsualForm, RefusesWhatIsCut) {
   }
 }
 
+std::string Context() {
+  return Features(Entry("i", Ints({3})) + Entry("t", Texts({"a"})));
+}
+
+std::string Lists() {
+  return Field(2 << 3 | 2, Entry("x", Field(kPacked, Floats({1, 2})) +
+                                          Field(kPacked, Floats({}))) +
+                               Entry("none", ""));
+}
+
+TEST(UsualSequenceForm, AcceptsWhatLibrariesWrite) {
+  EXPECT_TRUE(UsualSequenceForm(Context() + Lists()));
+  EXPECT_TRUE(UsualSequenceForm(Context()));
+  EXPECT_TRUE(UsualSequenceForm(Lists()));
+}
+
+TEST(UsualSequenceForm, RefusesTheRest) {
+  const std::string bad[] = {
+      "",
+      Lists() + Context(),
+      Features(Entry("i", "")),
+      Context() + Context(),
+      Context() + Lists() + Lists(),
+      Context() + Lists() + std::string("\x98\x06\x01", 3),
+      Field(2 << 3 | 2, Entry("x", Floats({1}))),
+      Field(2 << 3 | 2, Entry("x", Field(kPacked, ""))),
+      Field(2 << 3 | 2, Entry("x", Field(kPacked, Floats({1})) + "\x0a\x7f")),
+  };
+  for (const std::string& record : bad) {
+    const Exact exact(record);
+    EXPECT_FALSE(UsualSequenceForm(exact.view())) << Quote(record, 100);
+  }
+  const std::string whole = Lists();
+  for (size_t n = 0; n < whole.size(); ++n) {
+    const Exact exact(whole.substr(0, n));
+    EXPECT_FALSE(UsualSequenceForm(exact.view())) << n;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

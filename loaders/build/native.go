@@ -17,7 +17,7 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 		return b.nativeSequences()
 	}
 	if b.plan.Records != nil {
-		if b.plan.JudgesRecords() {
+		if !b.ordersNatively() {
 			return b.nativeGroups(b.groupsByPlace())
 		}
 		return b.nativeBatches(native.OrderedExamples(b.scope, b.nativeOrder(), b.nativeFeatures(), b.orderedOptions()))

@@ -3,10 +3,12 @@ package build
 import (
 	"context"
 	"math"
+	"slices"
 
 	"millrace/graph"
 	"millrace/graph/dataset/native"
 	"millrace/tfbridge"
+	"millrace/tfrecord"
 )
 
 // nativeOrder returns the order of the plan's records for the native operations, from
@@ -31,7 +33,22 @@ func (b *builder) nativeOrder() *native.Order {
 
 // orderedOptions returns how the native operations batch the records of an order.
 func (b *builder) orderedOptions() *native.OrderedOptions {
-	return &native.OrderedOptions{BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Drop: b.dropRemainder()}
+	o := &native.OrderedOptions{BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Drop: b.dropRemainder()}
+	if b.plan.JudgesRecords() {
+		o.Judge = b.source().JudgeByPlace
+	}
+	return o
+}
+
+// ordersNatively reports whether the native operations read the records of an order, and
+// not Go. Of a file that ends, for its index, before a damaged header they know another
+// size than it has, and would refuse it.
+func (b *builder) ordersNatively() bool {
+	if b.plan.ReadsNatively() {
+		return true
+	}
+	cut := func(x *tfrecord.Index) bool { return x.Rest != nil }
+	return b.plan.LeavesOutNatively() && !slices.ContainsFunc(b.scan.Indexes, cut)
 }
 
 // recordLengths returns the data bytes of all records. A call of Go makes the vector

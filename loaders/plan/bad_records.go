@@ -1,14 +1,17 @@
 package plan
 
 import (
+	"slices"
+
 	"millrace/loaders/quarantine"
+	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
 
 // JudgesRecords reports whether Go reads the records and checks each one, before an
 // operation sees it: where bad records are left out, or some that can be decoded are
-// bad. The check is that of [Plan.CheckRecord] with either engine, so that both leave
-// out the same records.
+// bad. Both engines leave out the same records: those that TensorFlow must not parse, and
+// those that [Plan.CheckRecord] finds bad.
 func (p *Plan) JudgesRecords() bool { return p.BadRecords != nil || p.refusesDecodable() }
 
 // refusesDecodable reports whether the config calls records bad that can be decoded.
@@ -20,17 +23,24 @@ func (p *Plan) refusesDecodable() bool {
 func (p *Plan) ReadsNatively() bool { return p.OwnOperations() && !p.JudgesRecords() }
 
 // LeavesOutNatively reports whether the native operation leaves bad records out by
-// itself: of uncompressed files of Examples in order, where every record that can be
-// decoded is good. Go is asked only about the others.
+// itself: of uncompressed files, in their order or a computed one, where every record that
+// can be decoded is good. Go is asked only about the others.
 func (p *Plan) LeavesOutNatively() bool {
-	if !p.OwnOperations() || p.BadRecords == nil || p.refusesDecodable() || p.HasLists() || p.Manifest.Compression != tfrecord.None {
+	if !p.OwnOperations() || p.BadRecords == nil || p.refusesDecodable() || p.stagesRefuse() || p.Manifest.Compression != tfrecord.None {
 		return false
 	}
-	if p.Window != nil || p.Chunks != nil || p.Bucket != nil || p.Shuffle != nil || p.Records != nil {
-		return false
+	return p.Window == nil && p.Chunks == nil && p.Bucket == nil && p.Shuffle == nil
+}
+
+// stagesRefuse reports whether a stage behind decoding may refuse a record: a checked
+// cast, or a slice or padding of what has another size in each record. Other shapes fit, or
+// the config is refused.
+func (p *Plan) stagesRefuse() bool {
+	cast := func(f *spec.Feature) bool { return f.Kind != spec.Raw && f.CheckedCast && f.DType != f.StoredType() }
+	if slices.ContainsFunc(p.Features, cast) {
+		return true
 	}
-	_, direct := p.ParsedOrder(true) // no cast and no slice can refuse a record
-	return direct && p.Padding == nil
+	return p.HasLists() && (len(p.Steps) > 0 || p.Padding != nil && !p.NativeTensors())
 }
 
 // NewCheck returns what says why a record must not reach the operations, nil if they
@@ -40,7 +50,7 @@ func (p *Plan) NewCheck() func(record []byte) error {
 	switch {
 	case p.OwnOperations() && !p.JudgesRecords():
 		return nil
-	case p.OwnOperations():
+	case p.OwnOperations() && p.BadRecords == nil:
 		return p.CheckRecord
 	case !p.JudgesRecords():
 		return p.NewJudge().Check

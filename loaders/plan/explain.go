@@ -191,6 +191,9 @@ func (s *staging) check() {
 	what := "every record, the first bad one ends the run"
 	if p.BadRecords != nil {
 		what = "every record, bad ones are left out"
+		if p.LeavesOutNatively() {
+			what = "records that the native operation cannot decode for sure, bad ones are left out"
+		}
 		if p.BadRecords.Text != "" {
 			what += ": " + p.BadRecords.Text
 		}

@@ -21,8 +21,7 @@ type ExamplesOptions struct {
 	// batches; default 1. Their order is that of the names.
 	Threads int64
 	// Judge decides about bad records of uncompressed files, and which of them are left
-	// out. Nil: the first one is a failure. The number of batches is not known then. Not
-	// for [Sequences].
+	// out. Nil: the first one is a failure. The number of batches is not known with a judge.
 	Judge Judge
 }
 
@@ -34,16 +33,20 @@ type ExamplesOptions struct {
 // record is a *millrace.Error with its file, record, offset and feature; asking
 // again gives the same error. Epochs end at once when one has no records.
 func Examples(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *ExamplesOptions) *dataset.Dataset {
-	op := opExampleBatch
+	judge := o.judge()
+	op := judge.op(opExampleBatch, opJudgedExamples)
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
 	more := o.attrs(s, op)
-	if o != nil && o.Judge != nil {
-		f := o.Judge.function(s)
-		op, more["f"] = opJudgedExamples, f.Attr()
-		inputs = append(inputs, f.Inputs())
+	return addDecoder(s, op, features, static, more, append(inputs, judge.add(s, more)...)...)
+}
+
+// judge returns the judge, nil if there is none.
+func (o *ExamplesOptions) judge() Judge {
+	if o == nil {
+		return nil
 	}
-	return addDecoder(s, op, features, static, more, inputs...)
+	return o.Judge
 }
 
 // inputs returns the inputs of an operation that come after the files, and the

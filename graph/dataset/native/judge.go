@@ -9,7 +9,8 @@ import (
 
 // A Judge decides about a record that [Examples] cannot decode, or only as TensorFlow
 // reads what is no protobuf. It gets the number of the file in the list, the record in it
-// and its offset. Calls of one iterator come one at a time, in the order of the records.
+// and its offset; in an [Order] the record's position in it in place of the offset. Calls
+// of one iterator come one at a time, in the order of the records.
 type Judge func(ctx context.Context, file, record, offset int64) (Verdict, error)
 
 // Verdict is what is to be done with a record.
@@ -18,8 +19,27 @@ type Verdict struct {
 	RestOfFile bool // the records behind it are left out as well
 
 	// Where to go on if it is left out: the record behind it and its offset. With
-	// RestOfFile, Record is how many records the file has.
+	// RestOfFile, Record is how many records the file has. An [Order] goes on by itself.
 	Record, Offset int64
+}
+
+// op returns the name of the operation with a judge if there is one.
+func (j Judge) op(without, with string) string {
+	if j == nil {
+		return without
+	}
+	return with
+}
+
+// add adds the judge to the attributes of an operation, and returns the inputs that come
+// last. There are none without a judge.
+func (j Judge) add(s *graph.Scope, more attrs) []tfbridge.Input {
+	if j == nil {
+		return nil
+	}
+	f := j.function(s)
+	more["f"] = f.Attr()
+	return []tfbridge.Input{f.Inputs()}
 }
 
 // function makes the function of the graph that the operation calls.

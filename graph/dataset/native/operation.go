@@ -22,11 +22,15 @@ const (
 	opChunkRecords   = "MillraceChunkRecordsDataset"
 
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
+	opJudgedSequences    = "MillraceJudgedSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"
 
 	opOrderedExamples  = "MillraceOrderedExampleBatchDataset"
 	opOrderedSequences = "MillraceOrderedSequenceBatchDataset"
 	opOrderedRecords   = "MillraceOrderedRecordsDataset"
+
+	opJudgedOrderedExamples  = "MillraceJudgedOrderedExampleBatchDataset"
+	opJudgedOrderedSequences = "MillraceJudgedOrderedSequenceBatchDataset"
 
 	opRecords         = dataset.RecordsOp
 	opDecodeExamples  = "MillraceDecodeExamples"

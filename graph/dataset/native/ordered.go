@@ -48,6 +48,18 @@ type OrderedOptions struct {
 	BatchSize int64           // default 1
 	Size      tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize
 	Drop      bool            // leave out a last batch of fewer examples
+
+	// Judge decides which bad records are left out. Nil: the first one is a failure. The
+	// number of batches is not known with a judge.
+	Judge Judge
+}
+
+// judge returns the judge, nil if there is none.
+func (o *OrderedOptions) judge() Judge {
+	if o == nil {
+		return nil
+	}
+	return o.Judge
 }
 
 // OrderedExamples returns batches of the Examples in files in a computed order, the
@@ -58,16 +70,18 @@ type OrderedOptions struct {
 // with a file or record is a *millrace.Error with its file, record, offset and
 // feature. It comes behind the batches before it; asking again gives the same error.
 func OrderedExamples(s *graph.Scope, order *Order, features []Feature, o *OrderedOptions) *dataset.Dataset {
-	const op = opOrderedExamples
+	judge, more := o.judge(), order.attrs()
+	op := judge.op(opOrderedExamples, opJudgedOrderedExamples)
 	static, inputs := order.batches(s, op, o)
-	return addDecoder(s, op, features, static, order.attrs(), inputs...)
+	return addDecoder(s, op, features, static, more, append(inputs, judge.add(s, more)...)...)
 }
 
 // OrderedSequences is [OrderedExamples] for records with lists.
 func OrderedSequences(s *graph.Scope, order *Order, q *Sequence, o *OrderedOptions) *dataset.Dataset {
-	const op = opOrderedSequences
+	judge := o.judge()
+	op := judge.op(opOrderedSequences, opJudgedOrderedSequences)
 	static, inputs := order.batches(s, op, o)
-	return q.add(s, op, static, order.attrs(), inputs...)
+	return q.addJudged(s, op, static, order.attrs(), judge, inputs...)
 }
 
 // OrderedRecords returns the records of files in a computed order, each a string that

@@ -51,10 +51,11 @@ type Sequence struct {
 // lists. What these refuse is an error here, and so is a missing list that is
 // not Optional.
 func Sequences(s *graph.Scope, filenames, counts tfbridge.Output, q *Sequence, o *ExamplesOptions) *dataset.Dataset {
-	const op = opSequenceBatch
+	judge := o.judge()
+	op := judge.op(opSequenceBatch, opJudgedSequences)
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
-	return q.add(s, op, static, o.attrs(s, op), inputs...)
+	return q.addJudged(s, op, static, o.attrs(s, op), judge, inputs...)
 }
 
 // ParseSequences is [Parse] for records with lists.
@@ -66,12 +67,18 @@ func ParseSequences(d *dataset.Dataset, n int64, q *Sequence, o *ParseOptions) *
 
 // add adds a dataset operation that decodes records with lists to batches.
 func (q *Sequence) add(s *graph.Scope, op string, batch int64, more attrs, inputs ...tfbridge.Input) *dataset.Dataset {
+	return q.addJudged(s, op, batch, more, nil, inputs...)
+}
+
+// addJudged is add with a judge of bad records, which may be nil.
+func (q *Sequence) addJudged(s *graph.Scope, op string, batch int64, more attrs, judge Judge, inputs ...tfbridge.Input) *dataset.Dataset {
 	specs, all, fills := q.attrs(s, op, batch)
 	if s.Err() != nil {
 		return none(s)
 	}
 	maps.Copy(all, more)
-	return add(s, op, specs, all, append(inputs, fills)...)
+	inputs = append(inputs, fills)
+	return add(s, op, specs, all, append(inputs, judge.add(s, all)...)...)
 }
 
 // attrs returns the components in batches of n records, and the attributes and

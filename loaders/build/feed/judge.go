@@ -35,3 +35,20 @@ func (s *Source) Judge(ctx context.Context, file, record, offset int64) (v nativ
 	v.Record, v.Offset = r.Position()
 	return v, err
 }
+
+// JudgeByPlace is Judge where records are read by their places. It reads each of them
+// again, as the function of [Source.Places] reads all records. position is that in the
+// order of the plan.
+func (s *Source) JudgeByPlace(ctx context.Context, file, record, position int64) (v native.Verdict, err error) {
+	if ctx.Err() != nil {
+		return v, millrace.Canceled(ctx, "")
+	}
+	r := (&recordFeed{s}).reader(nil)
+	defer r.close()
+	_, err = r.read(int(file), record)
+	if err == errLeftOut {
+		s.Passed.Add(position)
+		return native.Verdict{Record: record + 1}, nil
+	}
+	return native.Verdict{Good: err == nil}, err
+}
