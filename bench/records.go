@@ -14,7 +14,7 @@ import (
 const (
 	recordsScript = "bench/bench_python_records.py"
 	limitSource   = "bench/bare/limit.cc"
-	recordEpochs  = 40 // so that the start of the session does not count
+	recordEpochs  = 200 // so that the start of the session does not count
 	limitPasses   = 20
 )
 

@@ -29,7 +29,7 @@ const (
 	jpegSize    = 224 // pixels
 	jpegResized = 160
 	jpegBatch   = 64
-	jpegPasses  = 4
+	jpegPasses  = 13
 
 	manyFiles   = 1_000
 	manyRecords = 10_000 // of a file
@@ -171,7 +171,7 @@ func (m *recordsMore) images(ctx context.Context, alone bool) (float64, error) {
 		}
 		return []tfbridge.Output{i.Output()}
 	}, &dataset.MapOptions{Parallel: 2, Inline: true})
-	d = d.Batch(jpegBatch, false).Prefetch(prefetch)
+	d = d.Batch(jpegBatch, false).Prefetch(prefetch).WithOptions(&dataset.Options{NoAutotune: true})
 	n, first, begun := int64(0), int64(0), time.Now()
 	for batch, err := range d.All(ctx, nil) {
 		if err != nil {

@@ -23,6 +23,10 @@ class Batcher {
  public:
   virtual ~Batcher() = default;
 
+  // KeepRecords promises that the records of a batch stay where they are until
+  // it is finished, which saves a copy.
+  virtual void KeepRecords() {}
+
   // Begin begins a batch of up to so many records. What is left of the one
   // before is dropped.
   virtual absl::Status Begin(tensorflow::Allocator* allocator,

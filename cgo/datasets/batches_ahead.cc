@@ -18,7 +18,9 @@ constexpr size_t kBatchesAhead = 2;
 class BatchesAhead::Piece : public ReadAhead::Piece {
  public:
   explicit Piece(BatchesAhead* all)
-      : all_(*all), batcher_(all->options_.make_batcher()) {}
+      : all_(*all), batcher_(all->options_.make_batcher()) {
+    batcher_->KeepRecords();
+  }
 
   bool Find() {
     return records_.Find(&all_.cursor_,

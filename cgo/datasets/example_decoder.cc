@@ -332,9 +332,13 @@ bool ExampleDecoder::Rows(size_t feature, Fault* fault) {
   }
   if (!Stored(f, value, fault)) return false;
   std::string_view bytes;
-  int64_t count = in_place_ ? InPlace(f, value, &bytes) : -1;
-  if (count >= 0) {
+  const bool in_place = in_place_ || keep_records_;
+  int64_t count = in_place ? InPlace(f, value, &bytes) : -1;
+  if (count >= 0 && in_place_) {
     to->Refer(bytes.data(), bytes.size());
+  } else if (count >= 0 && to->ReferEach(bytes.data(), count / f.values,
+                                         ElementBytes(f), ElementBytes(f))) {
+    // They stay where they are.
   } else if (f.kind == Kind::kBytes) {
     count = Strings(value, [&](int64_t, std::string_view text) {
       return to->AddText(text) || NoMemory(f, fault);

@@ -31,6 +31,7 @@ class ExampleDecoder final : public RowDecoder {
   bool Decode(std::string_view record, const Destination* destinations,
               int64_t row, Fault* fault) override;
   void LeaveInPlace() override { in_place_ = true; }
+  void KeepRecords() override { keep_records_ = true; }
   void Cut(int64_t records) override;
   const Joined& list(size_t feature) const override { return lists_[feature]; }
   const std::vector<FeatureSpec>& features() const override {
@@ -57,6 +58,7 @@ class ExampleDecoder final : public RowDecoder {
   bool fixed_ = true;                    // no feature is a list
   std::vector<std::string_view> found_;  // the value of each feature
   bool in_place_ = false;
+  bool keep_records_ = false;
   std::vector<Joined> lists_;  // of each feature; empty for those of one size
 };
 

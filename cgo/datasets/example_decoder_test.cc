@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -347,6 +348,34 @@ TEST(ExampleDecoder, LeavesFloatsInPlace) {
   EXPECT_FALSE(
       decoder.Decode(Features(Entry("f", Floats({1})) + i), to, 0, &fault));
   EXPECT_FALSE(decoder.Decode(cut.view(), to, 0, &fault));
+}
+
+// Of records that stay, packed floats are copied once, as elements.
+TEST(ExampleDecoder, RefersToRecordsThatStay) {
+  const std::string lists[] = {Floats({1, 2, 3, 4}), Floats({}), Floats({5, 6}),
+                               UnpackedFloats({7, 8}), Floats({9, 10})};
+  for (const size_t n : {3u, 5u}) {
+    ExampleDecoder decoder({ListSpec("f", Kind::kFloat, 2)});
+    decoder.KeepRecords();
+    decoder.Clear();
+    const Destination to[1];
+    std::vector<std::unique_ptr<Exact>> records;
+    for (size_t i = 0; i < n; ++i) {
+      records.push_back(
+          std::make_unique<Exact>(Features(Entry("f", lists[i]))));
+      Fault fault;
+      ASSERT_TRUE(decoder.Decode(records.back()->view(), to, 0, &fault));
+    }
+    const Joined& list = decoder.list(0);
+    std::vector<float> got(2 * list.splits().back()), want;
+    for (size_t i = 0; i < n; ++i) {
+      list.Copy(i, 8,
+                reinterpret_cast<char*>(got.data() + 2 * list.splits()[i]));
+    }
+    for (size_t v = 0; v < got.size(); ++v) want.push_back(v + 1);
+    EXPECT_EQ(got, want);
+    EXPECT_EQ(list.splits().back(), n == 3 ? 3 : 5);
+  }
 }
 
 TEST(ExampleDecoder, TakesOptionalListsForEmpty) {

@@ -16,6 +16,7 @@ class Joined {
   void Clear() {
     size_ = 0;
     there_ = nullptr;
+    elsewhere_.clear();
     texts_.clear();
     splits_.assign(1, 0);
   }
@@ -23,7 +24,8 @@ class Joined {
   // splits tells how many elements come before each record, and in all.
   const std::vector<int64_t>& splits() const { return splits_; }
 
-  // data is the numbers, or the bytes of all strings.
+  // data is the numbers, or the bytes of all strings. It is not for lists that
+  // ReferEach has left elsewhere.
   const char* data() const { return there_ != nullptr ? there_ : data_.get(); }
   size_t size() const { return size_; }  // in bytes
 
@@ -43,6 +45,24 @@ class Joined {
     size_ = n;
   }
 
+  // ReferEach makes n elements of `bytes` each, which begin `stride` bytes
+  // apart, those of the next record. It returns false where the elements of an
+  // earlier one were added: all of them are elsewhere, or none. They must stay
+  // there until Clear, or until Add, which copies them.
+  bool ReferEach(const char* first, int64_t n, size_t bytes, size_t stride) {
+    if (elsewhere_.size() + 1 != splits_.size()) return false;
+    if (bytes_ != bytes) {
+      if (!elsewhere_.empty()) return false;
+      bytes_ = bytes;
+    }
+    elsewhere_.push_back({first, stride});
+    size_ += n * bytes;
+    return true;
+  }
+
+  // Copy copies the elements of a record, of so many bytes each.
+  void Copy(size_t record, size_t bytes, char* to) const;
+
   // AddText adds a string.
   bool AddText(std::string_view text);
 
@@ -50,6 +70,7 @@ class Joined {
   // of numbers, and `texts` the strings of an element of strings, else 0.
   void Cut(size_t records, size_t element, size_t texts) {
     if (splits_.size() > records + 1) splits_.resize(records + 1);
+    if (elsewhere_.size() > records) elsewhere_.resize(records);
     const auto n = static_cast<size_t>(splits_.back());
     size_ = n * element;
     if (texts == 0) return;
@@ -61,10 +82,20 @@ class Joined {
   void EndRecord(int64_t n) { splits_.push_back(splits_.back() + n); }
 
  private:
+  struct Elements {
+    const char* first;
+    size_t stride;
+  };
+
+  bool Reserve(size_t bytes);
+  bool Collect();
+
   std::unique_ptr<char[]> data_;
   const char* there_ = nullptr;  // instead of data_, if set
   size_t capacity_ = 0;
   size_t size_ = 0;
+  std::vector<Elements> elsewhere_;  // of each record, or empty
+  size_t bytes_ = 0;                 // of an element that is elsewhere
   std::vector<size_t> texts_;
   std::vector<int64_t> splits_ = {0};
 };

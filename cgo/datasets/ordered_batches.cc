@@ -29,7 +29,9 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
   explicit Horizon(OrderedBatches* all)
       : all_(*all),
         batcher_(all->options_.make_batcher()),
-        records_(all->table_, &all->files_, all->kept_) {}
+        records_(all->table_, &all->files_, all->kept_) {
+    batcher_->KeepRecords();
+  }
 
   // Find finds the records of whole batches from a position on, and returns
   // how many records they are.

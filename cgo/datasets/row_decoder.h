@@ -35,6 +35,10 @@ class RowDecoder {
   // as a batch is one record.
   virtual void LeaveInPlace() {}
 
+  // KeepRecords allows lists to refer to the bytes of records, which stay where
+  // they are until Clear. Joined::Copy gives the elements then.
+  virtual void KeepRecords() {}
+
   // list returns what was decoded of a feature that is a list.
   virtual const Joined& list(size_t feature) const = 0;
 

@@ -281,11 +281,15 @@ void SequenceBatcher::Elements(const SequenceSpec::Component& c,
 void SequenceBatcher::Pad(const SequenceSpec::Component& c, Tensor* out) const {
   const Joined& list = decoder_->list(c.feature);
   char* const to = static_cast<char*>(out->data());
+  const std::vector<int64_t>& splits = list.splits();
+  const size_t value = DataTypeSize(out->dtype());
+  const size_t element = Values(batch_.dims(c.feature)) * value;
   if (c.part == Part::kValues) {
-    if (list.size() > 0) std::memcpy(to, list.data(), list.size());
+    for (int64_t i = 0; i < rows_ && element > 0; ++i) {
+      list.Copy(i, element, to + splits[i] * element);
+    }
     return;
   }
-  const std::vector<int64_t>& splits = list.splits();
   const auto columns = static_cast<size_t>(out->dim_size(1));
   if (c.part == Part::kMask) {
     for (int64_t i = 0; i < rows_; ++i) {
@@ -295,14 +299,12 @@ void SequenceBatcher::Pad(const SequenceSpec::Component& c, Tensor* out) const {
     }
     return;
   }
-  const size_t value = DataTypeSize(out->dtype());
-  const size_t element = Values(batch_.dims(c.feature)) * value;
   if (element == 0) return;
   const char* const fill = static_cast<const char*>(c.fill.data());
   for (int64_t i = 0; i < rows_; ++i) {
     const size_t n = (splits[i + 1] - splits[i]) * element;
     char* const row = to + i * columns * element;
-    if (n > 0) std::memcpy(row, list.data() + splits[i] * element, n);
+    list.Copy(i, element, row);
     Fill(row + n, columns * element - n, fill, value);
   }
 }

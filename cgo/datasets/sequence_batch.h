@@ -100,6 +100,7 @@ class SequenceBatcher : public Batcher {
         spec_(spec),
         decoder_(spec.NewDecoder(batch.features())) {}
 
+  void KeepRecords() override { decoder_->KeepRecords(); }
   absl::Status Begin(tensorflow::Allocator* allocator, int64_t rows) override;
   bool Decode(std::string_view record, int64_t row, Fault* fault) override;
   bool WithinPadding(Fault* fault) const override;

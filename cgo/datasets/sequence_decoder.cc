@@ -164,6 +164,7 @@ SequenceDecoder::SequenceDecoder(std::vector<FeatureSpec> features)
   for (size_t i = 0; i < features_.size(); ++i) {
     KeyMap& keys = features_[i].is_list ? list_keys_ : context_keys_;
     keys.Add(features_[i].key, static_cast<int>(i));
+    elements_.emplace_back(features_[i]);
   }
 }
 
@@ -258,6 +259,30 @@ bool SequenceDecoder::Context(size_t feature, const Destination& to,
   return count == f.values || Miscounted(f, 0, count, fault);
 }
 
+// UsualList is List for elements that are as they usually are, and tells
+// whether they were.
+bool SequenceDecoder::UsualList(size_t feature, bool* known, Fault* fault) {
+  const UsualElement& usual = elements_[feature];
+  const std::string_view value = found_[feature].value;
+  const int64_t n = usual.Count(value);
+  *known = n >= 0;
+  if (!*known) return true;
+  const FeatureSpec& f = features_[feature];
+  Joined& to = lists_[feature];
+  const size_t bytes = ElementBytes(f);
+  const char* from = value.data() + usual.head();
+  if (!keep_records_ || f.swap_bytes >= 2 ||
+      !to.ReferEach(from, n, bytes, usual.size())) {
+    char* at = to.Add(n * bytes);
+    if (at == nullptr) return NoMemory(f, fault);
+    for (int64_t i = 0; i < n; ++i, at += bytes, from += usual.size()) {
+      CopyRaw(f, {from, bytes}, at);
+    }
+  }
+  to.EndRecord(n);
+  return true;
+}
+
 bool SequenceDecoder::List(size_t feature, Fault* fault) {
   const FeatureSpec& f = features_[feature];
   const std::string_view value = found_[feature].value;
@@ -266,6 +291,9 @@ bool SequenceDecoder::List(size_t feature, Fault* fault) {
     return fault->SetFeature(f.key, Cause::kInvalidArgument,
                              "the record has no such feature list");
   }
+  bool known = false;
+  if (!UsualList(feature, &known, fault)) return false;
+  if (known) return true;
   const auto* p = reinterpret_cast<const uint8_t*>(value.data());
   const uint8_t* const end = p + value.size();
   int64_t n = 0;

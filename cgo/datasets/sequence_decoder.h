@@ -12,6 +12,7 @@
 #include "joined.h"
 #include "key_map.h"
 #include "row_decoder.h"
+#include "usual_element.h"
 
 namespace millrace {
 
@@ -26,6 +27,7 @@ class SequenceDecoder final : public RowDecoder {
   SequenceDecoder& operator=(const SequenceDecoder&) = delete;
 
   void Clear() override;
+  void KeepRecords() override { keep_records_ = true; }
   bool Decode(std::string_view record, const Destination* destinations,
               int64_t row, Fault* fault) override;
   void Cut(int64_t records) override;
@@ -45,12 +47,15 @@ class SequenceDecoder final : public RowDecoder {
   bool Context(size_t feature, const Destination& to, int64_t row,
                Fault* fault) const;
   bool List(size_t feature, Fault* fault);
+  bool UsualList(size_t feature, bool* known, Fault* fault);
 
   const std::vector<FeatureSpec> features_;
   KeyMap context_keys_;
   KeyMap list_keys_;
   std::vector<Found> found_;   // of each feature
   std::vector<Joined> lists_;  // likewise; empty for those of the context
+  std::vector<UsualElement> elements_;  // of each feature
+  bool keep_records_ = false;
 };
 
 }  // namespace millrace

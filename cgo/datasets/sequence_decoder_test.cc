@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -131,6 +132,83 @@ TEST(SequenceDecoder, JoinsTheListsOfABatch) {
     EXPECT_EQ(b.list<int64_t>(kU), (std::vector<int64_t>{0, 1, 2}));
     EXPECT_EQ(b.list<char>(kW).size(), 12u);
   }
+}
+
+// Copied returns the elements of a list as Joined::Copy gives them.
+std::vector<float> Copied(const Joined& list, size_t values) {
+  std::vector<float> all;
+  for (size_t i = 0; i + 1 < list.splits().size(); ++i) {
+    const auto n = static_cast<size_t>(list.splits()[i + 1] - list.splits()[i]);
+    std::vector<float> record(n * values);
+    list.Copy(i, values * sizeof(float),
+              reinterpret_cast<char*>(record.data()));
+    all.insert(all.end(), record.begin(), record.end());
+  }
+  return all;
+}
+
+// Elements that are written as usual are left in the records, until a record
+// comes that is written in another way.
+TEST(SequenceDecoder, RefersToRecordsThatStay) {
+  for (const int values : {1, 2, 29, 40, 5000}) {
+    std::vector<std::string> lists;
+    std::vector<float> want;
+    for (int i = 0; i < 5; ++i) {
+      std::vector<std::string> steps;
+      for (int step = 0; step < 3 * (i % 3); ++step) {
+        std::vector<float> step_values;
+        for (int v = 0; v < values; ++v) {
+          step_values.push_back(100.0f * i + step + 0.25f * v);
+        }
+        want.insert(want.end(), step_values.begin(), step_values.end());
+        steps.push_back(i == 4 && step == 1 ? UnpackedFloats(step_values)
+                                            : Floats(step_values));
+      }
+      lists.push_back(FeatureLists(Entry("f", List(steps))));
+    }
+    std::vector<std::unique_ptr<Exact>> records;
+    SequenceDecoder decoder({Spec("f", Kind::kFloat, values, true)});
+    decoder.KeepRecords();
+    const Destination none;
+    for (int round = 0; round < 2; ++round) {
+      decoder.Clear();
+      for (const std::string& list : lists) {
+        records.push_back(std::make_unique<Exact>(list));
+        Fault fault;
+        ASSERT_TRUE(decoder.Decode(records.back()->view(), &none, 0, &fault))
+            << fault.text;
+      }
+      EXPECT_EQ(decoder.list(0).splits(), (Splits{0, 0, 3, 9, 9, 12}));
+      EXPECT_EQ(Copied(decoder.list(0), values), want);
+    }
+    decoder.Cut(3);
+    EXPECT_EQ(decoder.list(0).splits(), (Splits{0, 0, 3, 9}));
+    want.resize(9 * values);
+    EXPECT_EQ(Copied(decoder.list(0), values), want);
+  }
+}
+
+// A list is as usual if each element is, to the last byte of its head.
+TEST(UsualElement, CountsOnlyWhatIsAsUsual) {
+  for (const int values : {1, 2, 29, 40, 5000}) {
+    const UsualElement usual(Spec("f", Kind::kFloat, values, true));
+    const std::string element =
+        List({Floats(std::vector<float>(values, 1.5f))});
+    const Exact three(element + element + element);
+    EXPECT_EQ(usual.Count(three.view()), 3);
+    EXPECT_EQ(usual.size(), element.size());
+    EXPECT_EQ(usual.Count(""), 0);
+    for (size_t i = 0; i < usual.head(); ++i) {
+      std::string changed = element + element;
+      changed[element.size() + i] ^= 1;
+      const Exact exact(changed);
+      EXPECT_EQ(usual.Count(exact.view()), -1) << values << " " << i;
+    }
+    const Exact cut(element.substr(1));
+    EXPECT_EQ(usual.Count(cut.view()), -1);
+  }
+  EXPECT_EQ(UsualElement(Spec("u", Kind::kInt64, 2, true)).Count("abcdefgh"),
+            -1);
 }
 
 TEST(SequenceDecoder, DecodesPackedAndUnpackedElements) {

@@ -34,9 +34,13 @@ const (
 // Options say how TensorFlow runs the whole of a dataset. The zero value is
 // what Python's tf.data.Options is, but that order is always kept.
 type Options struct {
+	// NoAutotune has parallelism and buffers stay as they are. With autotuning the end of an
+	// iterator may wait: now and then TensorFlow's autotuner misses the signal to end, and
+	// then it ends when it looks up next, after up to the time that it has run, a minute at most.
+	NoAutotune bool
+
 	Name             string // of the dataset, in TensorFlow's metrics
 	Sloppy           bool   // operations that leave it open may change the order
-	NoAutotune       bool   // no autotuning of parallelism and buffers
 	NoOptimization   bool   // none of TensorFlow's rewrites of the dataset graph but those below that are On
 	CPUBudget        int32  // processors that autotuning counts on; 0: all
 	RAMBudget        int64  // bytes of buffers that autotuning may use; 0: half of what is free

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "0362fc75a0cc115d"
+const digest = "03b876e94efc32c4"
