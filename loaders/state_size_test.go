@@ -3,9 +3,11 @@ package loaders_test
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"millrace/internal/test/corrupt"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
@@ -46,6 +48,20 @@ func largeBuffers(t *testing.T) map[string]*fixture.Dataset {
 			content[len(content)-9]++ // of the last record
 			f.Write(t, "01.tfrecords", content)
 		}
+		if strings.HasPrefix(name, "compressed") {
+			f.Manifest["compression"] = "gzip"
+			paths, err := filepath.Glob(f.Path("*.tfrecords"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range paths {
+				content, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.Write(t, filepath.Base(path), corrupt.Gzip(content))
+			}
+		}
 		all[name] = f
 		return f
 	}
@@ -66,6 +82,9 @@ func largeBuffers(t *testing.T) map[string]*fixture.Dataset {
 		add("records, "+order, "independent", args)
 		add("windows of records, "+order, "discrete_sequence", args, equal)
 	}
+	add("records, bad records", "independent", shuffles, skips, fixture.Object{"epochs": 3})
+	add("compressed records", "independent", shuffles, fixture.Object{"epochs": 3})
+	add("compressed records, bad records", "independent", shuffles, skips)
 	add("records in buckets", "independent", shuffles, fixture.Object{"bucket_by_length": fixture.Object{"tensor": "pos", "boundaries": []int{25, 40}}})
 	add("windows of lists", "continuous_sequence", shuffles, fixture.Object{"min_window": 5, "max_window": 5})
 	add("drawn windows", "continuous_sequence", shuffles, drawn)

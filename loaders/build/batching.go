@@ -77,7 +77,7 @@ func (b *builder) paddedBatch(d *dataset.Dataset, size tfbridge.Output) *dataset
 		o.Shapes = append(o.Shapes, pad.Shape)
 		o.Values = append(o.Values, b.constant(d.Scope(), pad.Value, b.plan.Tensors[i].DType))
 	}
-	if b.plan.HoldsPositions() || b.plan.Replays() {
+	if b.plan.HoldsPositions() || b.plan.NumbersElements() {
 		o.Shapes, o.Values = append(o.Shapes, []int64{}), append(o.Values, d.Scope().Const(int64(0)))
 	}
 	return d.PaddedBatch(b.plan.BatchSize, o)

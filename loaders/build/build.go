@@ -42,7 +42,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	next := it.NextInline()
 	parts.Tensors = b.named(next)
 	parts.Rows = b.rows(next[0])
-	if p.HoldsPositions() || p.Replays() {
+	if p.HoldsPositions() || p.NumbersElements() {
 		parts.Positions = next[len(next)-1]
 	}
 	if err := s.Err(); err != nil {

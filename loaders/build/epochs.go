@@ -14,13 +14,17 @@ import (
 // that draws a new order for each repetition does not find it again when a
 // state was saved after its last element and before the next epoch's first.
 func (b *builder) epochs(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
-	n := b.epochCount()
-	if n == 0 {
-		n = math.MaxInt64
-	}
-	return dataset.Range(b.scope, 0, n, 1).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+	return dataset.Range(b.scope, 0, b.endOfEpochs(), 1).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return pass(s, args[0])
 	})
+}
+
+// endOfEpochs returns the number behind that of the last epoch.
+func (b *builder) endOfEpochs() int64 {
+	if n := b.epochCount(); n > 0 {
+		return n
+	}
+	return math.MaxInt64
 }
 
 // repeats returns RepeatDataset's count.

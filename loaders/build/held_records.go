@@ -1,8 +1,6 @@
 package build
 
 import (
-	"math"
-
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/tfbridge"
@@ -73,11 +71,7 @@ func (b *builder) joinedBehindHeld() *dataset.Dataset {
 	behind := graph.FloorMod(s, b.skip, size)
 	begun := graph.Minimum(s, behind, one) // 1 within an epoch, else 0
 	numbers := dataset.FromSlices(s, graph.FloorMod(s, b.held, size)).Concatenate(dataset.RangeOutput(s, behind, graph.Mul(s, size, begun)))
-	end := b.epochCount()
-	if end == 0 {
-		end = math.MaxInt64
-	}
-	whole := dataset.RangeOutput(s, graph.Add(s, graph.FloorDiv(s, b.skip, size), begun), s.Const(end))
+	whole := dataset.RangeOutput(s, graph.Add(s, graph.FloorDiv(s, b.skip, size), begun), s.Const(b.endOfEpochs()))
 	return b.read(numbers).Concatenate(whole.FlatMap("epoch", func(s *graph.Scope, _ []tfbridge.Output) *dataset.Dataset { return b.joined(s) }))
 }
 

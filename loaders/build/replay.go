@@ -36,14 +36,9 @@ func ReplayPlace(number int64) (epoch, place int64) {
 // replayedEpochs builds the elements of all epochs from element number b.skip on, with their
 // numbers.
 func (b *builder) replayedEpochs(pass func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
-	s := b.scope
-	end := b.epochCount()
-	if end == 0 {
-		end = math.MaxInt64
-	}
-	size := s.Const(ReplayNumber(1, 0))
-	first, behind := graph.FloorDiv(s, b.skip, size), graph.FloorMod(s, b.skip, size)
-	return dataset.RangeOutput(s, first, s.Const(end)).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+	s, size := b.scope, b.scope.Const(ReplayNumber(1, 0))
+	first, behind := b.replayFrom()
+	return dataset.RangeOutput(s, first, s.Const(b.endOfEpochs())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		epoch := args[0]
 		begin := graph.Mul(s, behind, graph.Cast(s, graph.Equal(s, epoch, first), tfbridge.Int64))
 		numbers := dataset.RangeOutput(s, graph.Add(s, graph.Mul(s, epoch, size), begin), s.Const(int64(math.MaxInt64)))
@@ -51,9 +46,24 @@ func (b *builder) replayedEpochs(pass func(s *graph.Scope, epoch tfbridge.Output
 	})
 }
 
+// replayedRecords builds the records of all epochs from number b.skip on.
+func (b *builder) replayedRecords() *dataset.Dataset {
+	first, behind := b.replayFrom()
+	return dataset.RangeOutput(b.scope, first, b.scope.Const(b.endOfEpochs())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+		begun := graph.Cast(s, graph.Equal(s, args[0], first), tfbridge.Int64)
+		return b.shuffledPass(s, args[0]).SkipOutput(graph.Mul(s, behind, begun))
+	})
+}
+
+// replayFrom returns the epoch of number b.skip and its place there.
+func (b *builder) replayFrom() (epoch, place tfbridge.Output) {
+	size := b.scope.Const(ReplayNumber(1, 0))
+	return graph.FloorDiv(b.scope, b.skip, size), graph.FloorMod(b.scope, b.skip, size)
+}
+
 // numbered has a function of elements leave the numbers behind them alone.
 func (b *builder) numbered(fn func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output) func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-	if !b.plan.Replays() {
+	if !b.plan.NumbersElements() {
 		return fn
 	}
 	return func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {

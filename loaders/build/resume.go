@@ -1,8 +1,6 @@
 package build
 
 import (
-	"math"
-
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/loaders/build/feed"
@@ -38,14 +36,10 @@ func (b *builder) epochsFrom(pass func(s *graph.Scope, epoch tfbridge.Output) *d
 	size := b.epochSize(s)
 	first, behind := graph.FloorDiv(s, b.skip, size), graph.FloorMod(s, b.skip, size)
 	whole := graph.Add(s, first, graph.Minimum(s, behind, s.Const(int64(1))))
-	end := b.epochCount()
-	if end == 0 {
-		end = math.MaxInt64
-	}
 	begun := dataset.RangeOutput(s, first, whole).FlatMap("resumed_epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return resumed(s, args[0], behind)
 	})
-	return begun.Concatenate(dataset.RangeOutput(s, whole, s.Const(end)).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+	return begun.Concatenate(dataset.RangeOutput(s, whole, s.Const(b.endOfEpochs())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return pass(s, args[0])
 	}))
 }

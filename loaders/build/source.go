@@ -20,6 +20,8 @@ func (b *builder) records() *dataset.Dataset {
 		return b.joined(b.scope).Repeat(b.repeats())
 	case b.plan.Seeks():
 		return b.epochsFrom(b.shuffledPass, b.resumedRecords)
+	case b.plan.Replays():
+		return b.replayedRecords()
 	}
 	return b.epochs(b.shuffledPass)
 }

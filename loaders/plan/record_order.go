@@ -228,16 +228,21 @@ func (p *Plan) seeksInBuffers() bool {
 // Replays reports whether a run that goes on from a state reads the epoch of the state from
 // its begin, and leaves out what was delivered: where the state would hold buffers
 // otherwise, and nothing has a number by which it could be read. Its state is the epoch, and how
-// many elements of it were delivered: batches of chunks, or windows.
+// many elements of it were delivered: batches of chunks, windows, or records.
 func (p *Plan) Replays() bool {
-	switch {
-	case p.Chunks != nil:
+	if p.Chunks != nil {
 		return p.Chunks.ShuffleChunks > 1 || !p.CutsFiles()
-	case p.Window == nil || p.Bucket != nil || p.Sloppy || p.Seeks():
+	}
+	if p.Shuffle == nil || p.Bucket != nil || p.Sloppy || p.Seeks() {
 		return false
 	}
-	return p.Shuffle != nil
+	return p.Window != nil || !p.HasRemoteFiles()
 }
+
+// NumbersElements reports whether the elements of a plan that [Plan.Replays] carry their
+// numbers. Records do not: each epoch has as many good ones as all files together, which
+// the scan has counted, so that the rows that were delivered tell the epoch.
+func (p *Plan) NumbersElements() bool { return p.Replays() && (p.Chunks != nil || p.Window != nil) }
 
 // InFileOrder returns a plan that reads the examples of a plan that [Plan.Seeks] by their
 // place, as the files have them.

@@ -173,7 +173,7 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 	case p.pipe.Plan.Seeks():
 		return p.start(p.pipe.retryGroupSize, p.reached())
 	case p.pipe.Plan.Replays():
-		return p.start(p.pipe.retryGroupSize, p.number)
+		return p.start(p.pipe.retryGroupSize, p.replayNumber())
 	}
 	return p.start(p.pipe.retryGroupSize, p.batches)
 }

@@ -84,9 +84,29 @@ func mostHeld(b *spec.Bucket) (n int64) {
 // replayed returns the state of a plan that replays, after the batches so far.
 func (p *pass) replayed() *stateHeader {
 	at := &position{}
-	at.Epoch, at.Record = build.ReplayPlace(p.number)
+	at.Epoch, at.Record = build.ReplayPlace(p.replayNumber())
 	at.Shard, at.Shards = shardOf(p.pipe.Plan)
 	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
+}
+
+// replayNumber returns the number of the next element of a plan that replays.
+//
+// Of records it follows from the rows. What is left out is known to the end of the first
+// epoch only when that was read, but until then fewer rows were delivered than records are
+// known to be good or not yet read: the division gives epoch 0 then, too.
+func (p *pass) replayNumber() int64 {
+	plan := p.pipe.Plan
+	if plan.NumbersElements() {
+		return p.number
+	}
+	size, _ := p.pipe.Scan.Records()
+	if left := p.pipe.Quarantine; left != nil {
+		size -= left.Counted(p.pipe.Scan.Count)
+	}
+	if size <= 0 {
+		return 0
+	}
+	return build.ReplayNumber(p.rows/size, p.rows%size)
 }
 
 // replay starts the iterator at the epoch of a saved state, behind what was delivered of it.
