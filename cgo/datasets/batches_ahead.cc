@@ -23,8 +23,13 @@ class BatchesAhead::Piece : public ReadAhead::Piece {
   }
 
   bool Find() {
-    return records_.Find(&all_.cursor_,
-                         static_cast<size_t>(all_.options_.rows));
+    records_ = all_.TakeRecords();
+    const auto rows = static_cast<size_t>(all_.options_.rows);
+    const bool found = records_->Find(&all_.cursor_, rows);
+    bytes_ = records_->bytes();
+    behind_ = records_->behind();
+    if (!found) all_.GiveBack(std::move(records_));
+    return found;
   }
 
   void Load() override {
@@ -33,27 +38,28 @@ class BatchesAhead::Piece : public ReadAhead::Piece {
     } catch (const std::bad_alloc&) {
       good_ = false;
     }
+    all_.GiveBack(std::move(records_));
   }
 
-  size_t bytes() const override { return records_.bytes(); }
+  size_t bytes() const override { return bytes_; }
 
   // Take returns the batch, false if it is left to the caller.
   bool Take(std::vector<Tensor>* out, WalkPosition* behind) {
     if (!good_) return false;
     *out = std::move(batch_);
-    *behind = records_.behind();
+    *behind = behind_;
     return true;
   }
 
  private:
   bool Decode() {
     batch_.clear();
-    const auto rows = static_cast<int64_t>(records_.size());
+    const auto rows = static_cast<int64_t>(records_->size());
     if (!batcher_->Begin(all_.allocator_, rows).ok()) return false;
     for (int64_t i = 0; i < rows; ++i) {
-      const std::string_view record = records_.record(i);
+      const std::string_view record = records_->record(i);
       Fault ignored;
-      if (!records_.Intact(i) || !batcher_->Add(record, i, &ignored) ||
+      if (!records_->Intact(i) || !batcher_->Add(record, i, &ignored) ||
           (all_.options_.usual_form && !batcher_->IsUsual(record))) {
         return false;
       }
@@ -63,7 +69,9 @@ class BatchesAhead::Piece : public ReadAhead::Piece {
 
   BatchesAhead& all_;
   const std::unique_ptr<Batcher> batcher_;
-  RecordRows records_;
+  std::unique_ptr<RecordRows> records_;  // until they are decoded
+  size_t bytes_ = 0;
+  WalkPosition behind_;
   std::vector<Tensor> batch_;
   bool good_ = false;
 };
@@ -79,6 +87,22 @@ std::shared_ptr<BatchesAhead::Piece> BatchesAhead::Spare() {
   std::shared_ptr<Piece> piece = std::move(spares_.back());
   spares_.pop_back();
   return piece;
+}
+
+std::unique_ptr<RecordRows> BatchesAhead::TakeRecords() {
+  const std::lock_guard<std::mutex> lock(mu_);
+  if (records_.empty()) return std::make_unique<RecordRows>();
+  std::unique_ptr<RecordRows> records = std::move(records_.back());
+  records_.pop_back();
+  return records;
+}
+
+void BatchesAhead::GiveBack(std::unique_ptr<RecordRows> records) noexcept {
+  const std::lock_guard<std::mutex> lock(mu_);
+  try {
+    records_.push_back(std::move(records));
+  } catch (const std::bad_alloc&) {  // they are not used once more
+  }
 }
 
 std::shared_ptr<BatchesAhead::Piece> BatchesAhead::Find() {

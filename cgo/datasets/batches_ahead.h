@@ -52,12 +52,17 @@ class BatchesAhead {
 
   std::shared_ptr<Piece> Find();
   std::shared_ptr<Piece> Spare();
+  std::unique_ptr<RecordRows> TakeRecords();
+  void GiveBack(std::unique_ptr<RecordRows> records) noexcept;
 
   const Options options_;
   tensorflow::Allocator* allocator_ = nullptr;  // set by the first Next
   FileCursor cursor_;
   std::mutex mu_;
-  std::vector<std::shared_ptr<Piece>> spares_;  // guarded by mu_
+  // Guarded by mu_. What was used last is taken first: it is in the cache.
+  std::vector<std::shared_ptr<Piece>> spares_;
+  std::vector<std::unique_ptr<RecordRows>> records_;
+
   ReadAhead ahead_;  // the last member: its threads use the others
 };
 

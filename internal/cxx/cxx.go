@@ -87,10 +87,12 @@ func (e *Error) Error() string { return e.Command + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // flags are the arguments for each source file. TensorFlow's headers are system
-// headers, so the compiler does not warn about them.
+// headers, so the compiler does not warn about them. A function of the library is
+// that function, which no other library replaces: calls need no table, and may be
+// inlined.
 func (b *Build) flags() []string {
 	include := filepath.Join(b.Runtime, runtimedir.IncludeDir)
-	return append([]string{"-O3", "-fPIC", "-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1",
+	return append([]string{"-O3", "-fPIC", "-fno-semantic-interposition", "-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1",
 		"-isystem", include, "-ffile-prefix-map=" + include + "=include"}, b.Flags...)
 }
 
@@ -111,7 +113,7 @@ func (b *Build) Library(ctx context.Context, sources []string, path string) erro
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return b.run(ctx, append(append([]string{"-shared", "-o", path}, objects...), b.framework()))
+	return b.run(ctx, append(append([]string{"-shared", "-o", path}, objects...), "-Wl,-Bsymbolic-functions", b.framework()))
 }
 
 // objectName returns the name of a source's object, which no other source of the

@@ -54,7 +54,7 @@ func TestLibrary(t *testing.T) {
 	}
 	words := strings.Fields(string(text))
 	last := words[len(words)-1]
-	if len(words) != 6 || words[3] == words[4] || filepath.Base(last) != runtimedir.LibraryFramework {
+	if len(words) != 7 || words[3] == words[4] || words[5] != "-Wl,-Bsymbolic-functions" || filepath.Base(last) != runtimedir.LibraryFramework {
 		t.Errorf("linked with %q", words)
 	}
 	for i, source := range []string{"a/op.cc", "b/op.cc"} {
