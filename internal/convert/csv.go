@@ -160,6 +160,7 @@ func (f *csvFile) cutRows(b *csvBlock, most int) error {
 			}
 			continue
 		}
+		f.cut.unquote(f.data, b.cells)
 		f.line += int64(f.cut.lines)
 		at, b.count = next, b.count+1
 		if b.width == 0 {
@@ -226,7 +227,7 @@ var cellKinds = [...]Column{
 func kindOfCell(cell []byte, so int) int {
 	switch so {
 	case cellNone, cellBool:
-		if text := string(cell); text == "true" || text == "false" {
+		if _, ok := truth(cell); ok {
 			return cellBool
 		}
 		if so == cellBool {
@@ -252,6 +253,17 @@ func kindOfCell(cell []byte, so int) int {
 		}
 	}
 	return cellText
+}
+
+// truth returns the number that stands for "true" or "false".
+func truth(cell []byte) (x int64, ok bool) {
+	switch string(cell) {
+	case "true":
+		return 1, true
+	case "false":
+		return 0, true
+	}
+	return 0, false
 }
 
 // mergeKinds returns the kind that the cells of two kinds can all have.
@@ -416,6 +428,10 @@ func (b *csvRows) read(v *values, column, row int) error {
 			v.ints = append(v.ints, x)
 			return nil
 		}
+		if x, ok := truth(cell); ok && b.of.columns[column].DType == "bool" {
+			v.ints = append(v.ints, x)
+			return nil
+		}
 	default:
 		if x, ok := shortFloat(cell); ok {
 			return v.float(x)
@@ -429,12 +445,6 @@ func (v *values) parse(text string, c *Column) error {
 	switch c.Stored {
 	case spec.Int:
 		x, err := strconv.ParseInt(text, 10, 64)
-		if err != nil && c.DType == "bool" && (text == "true" || text == "false") {
-			err = nil
-			if text == "true" {
-				x = 1
-			}
-		}
 		if errors.Is(err, strconv.ErrRange) {
 			return textError(text, c.Stored, errors.New("does not fit 64 bits; declare the column as float or string in a --manifest"))
 		}

@@ -15,7 +15,7 @@ import (
 //
 //	data   12,"a ""b""",x\n13,...
 //	cells  ^^  ^^^^^^^  ^         of the first row; the second one loses its doubled quotes
-//	                              in place, once the row is known to be whole
+//	                              in place, once the row is known to be good
 
 // cell is a part of the bytes of a block.
 type cell struct{ start, end uint32 }
@@ -61,70 +61,100 @@ func blank(data []byte, last bool) (n, status int) {
 	return 0, rowWhole
 }
 
-// cut appends the cells of the row at from. It returns where the next row begins. After the
-// data comes nothing if last is true.
+// cut appends the cells of the row at from, as they are in the data. It returns where the
+// next row begins. After the data comes nothing if last is true.
 func (c *rowCutter) cut(data []byte, from int, last bool, cells []cell) ([]cell, int, int) {
-	c.doubled = c.doubled[:0]
+	c.doubled, c.lines = c.doubled[:0], 1
 	first := len(cells)
-	for i := from; ; {
-		var end, next, status int
+	for i, quotes := from, false; ; {
+		var next, status int
 		if i < len(data) && data[i] == '"' {
 			i++
+			quotes = true
+			var end int
 			end, next, status = c.quoted(data, i, last, len(cells))
+			cells = append(cells, cell{uint32(i), uint32(end)})
 		} else {
-			end, next, status = c.unquoted(data, i, last)
+			cells, next, status = c.unquoted(data, i, last, cells)
 		}
-		if status == rowOpen || status == rowFault {
-			return cells[:first], from, status
-		}
-		cells = append(cells, cell{uint32(i), uint32(end)})
-		if status == rowGoes {
+		switch status {
+		case rowGoes:
 			i = next
 			continue
+		case rowOpen, rowFault:
+			return cells[:first], from, status
 		}
-		c.lines = bytes.Count(data[from:next], newline) // before bytes move
-		for _, k := range c.doubled {
-			cells[k].end = cells[k].start + uint32(single(data[cells[k].start:cells[k].end]))
+		if quotes {
+			c.lines = bytes.Count(data[from:next], newline)
+		} else if data[next-1] != '\n' {
+			c.lines = 0
 		}
 		return cells, next, rowWhole
 	}
 }
 
-// unquoted returns where the cell at i ends, and what follows begins.
-func (c *rowCutter) unquoted(data []byte, i int, last bool) (end, next, status int) {
-	start := i
-	i = c.skipPlain(data, i)
-	switch {
-	case i == len(data) && !last:
-		return 0, 0, rowOpen
-	case i < len(data) && data[i] == '"':
-		return 0, 0, rowFault
-	case i < len(data) && data[i] == c.comma:
-		return i, i + 1, rowGoes
+// unquote makes the cells of the row that was cut what they stand for, in place.
+func (c *rowCutter) unquote(data []byte, cells []cell) {
+	for _, k := range c.doubled {
+		cells[k].end = cells[k].start + uint32(single(data[cells[k].start:cells[k].end]))
 	}
-	end = i
-	if end > start && data[end-1] == '\r' {
-		end--
-	}
-	return end, min(i+1, len(data)), rowWhole
 }
 
-// skipPlain returns the place of the next separator, line end or quote, or the end of the
-// data. It looks at eight bytes at once: a byte of x^y is zero where x and y are equal, and
-// subtracting one from it sets its highest bit. Borrows can set that of bytes behind it
-// only, and the first one counts.
-func (c *rowCutter) skipPlain(data []byte, i int) int {
+// unquoted appends the cells from i to the end of the row, or to a cell that is quoted. It
+// returns where what follows begins.
+//
+// It looks at eight bytes at once. A byte of x^y is zero where x and y are equal. Seven bits
+// of it, less one bit that is set, and its highest bit say whether it is, without a carry
+// into the byte behind.
+func (c *rowCutter) unquoted(data []byte, i int, last bool, cells []cell) ([]cell, int, int) {
+	const low, high = 0x7f * ones, ones << 7
+	start := i
 	for ; i+8 <= len(data); i += 8 {
 		x := binary.LittleEndian.Uint64(data[i:])
 		a, b, d := x^c.commas, x^('\n'*ones), x^('"'*ones)
-		if found := ((a-ones)&^a | (b-ones)&^b | (d-ones)&^d) & (ones << 7); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
+		found := high &^ (((a&low + low) | a) & ((b&low + low) | b) & ((d&low + low) | d))
+		for ; found != 0; found &= found - 1 {
+			at := i + bits.TrailingZeros64(found)/8
+			switch data[at] {
+			case c.comma:
+				cells = append(cells, cell{uint32(start), uint32(at)})
+				start = at + 1
+				continue
+			case '"':
+				if at == start {
+					return cells, at, rowGoes
+				}
+				return cells, at, rowFault
+			}
+			return append(cells, endOfRow(data, start, at)), at + 1, rowWhole
 		}
 	}
-	for i < len(data) && data[i] != c.comma && data[i] != '\n' && data[i] != '"' {
-		i++
+	for ; i < len(data); i++ {
+		switch data[i] {
+		case c.comma:
+			cells = append(cells, cell{uint32(start), uint32(i)})
+			start = i + 1
+		case '"':
+			if i == start {
+				return cells, i, rowGoes
+			}
+			return cells, i, rowFault
+		case '\n':
+			return append(cells, endOfRow(data, start, i)), i + 1, rowWhole
+		}
 	}
-	return i
+	if !last {
+		return cells, i, rowOpen
+	}
+	return append(cells, endOfRow(data, start, i)), i, rowWhole
+}
+
+// endOfRow is the last cell of a row, which a line end of two bytes may follow.
+func endOfRow(data []byte, start, end int) cell {
+	if end > start && data[end-1] == '\r' {
+		end--
+	}
+	return cell{uint32(start), uint32(end)}
 }
 
 // quoted returns where the cell at i, behind its quote, ends, and what follows begins.

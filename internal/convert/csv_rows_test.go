@@ -82,6 +82,7 @@ var csvSeeds = []string{
 	"a,b\n1,2\n", "a,b\r\n1,2\r\n3,4", "a\n\n\r\nx\n", "a,b\n\"x\",\"y\"\n", "a,b\n\"x, \"\"y\"\"\",\"two\r\nlines\n\"\nz,\"\"\n",
 	"a,b\n1\n", "a,b\nx\"y,1\n", "a,b\n\"x\"y,1\n", "a,b\n\"x,1\n2,3\n", "a\nx\r", "a\n\"x\"\r", "a\n\r", "a,b\n1,\r\n,\n", "a,b\n,", "a\n\"\"\n",
 	"\xef\xbb\xbfa\n1\n", "a\nx\rx\r\r\n", "a\n\"x\rx\r\r\n\"\n", "a,b\n\n1,2,3\n", "a,\"\r\n\"\n0", "", "\n", "\r", "a\n\"\r\n\"", "a,b\n\"\"\"\"\"\",\"\"\"\"\n",
+	"0,1\n\"\n\"\"0\"", "a,long one,c\n1234567,89012345,\"6\"\n\xae\x80,\x8d\x8a,\xac\xa2\n",
 }
 
 // FuzzCSVRows compares the rows, and the errors and their lines, with encoding/csv.
