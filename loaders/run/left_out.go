@@ -1,6 +1,8 @@
 package run
 
 import (
+	"encoding/binary"
+
 	"millrace/graph/steps"
 	"millrace/loaders/quarantine"
 	"millrace/observe"
@@ -8,19 +10,24 @@ import (
 )
 
 // leftOut is what a saved state says of the records that the run had left out: for each
-// file the number of the file, how many records, and their ordinals, each less the one
-// before it. So a few bytes are enough for a record.
-type leftOut []int64
+// file its number, how many records, and their ordinals, each less the one before it, all
+// as varints. So a record takes one byte where fewer than 128 records lie between it and
+// the one before, and two below 16,384.
+type leftOut []byte
+
+// mostOrdinal is larger than any file's number of records, and sums of it do not overflow.
+const mostOrdinal = 1 << 50
 
 func encodeLeftOut(places []quarantine.Place) (list leftOut) {
 	for len(places) > 0 {
-		file, n, last := places[0].File, 0, int64(0)
+		file, n, next := places[0].File, 0, int64(0)
 		for n < len(places) && places[n].File == file {
 			n++
 		}
-		list = append(list, int64(file), int64(n))
+		list = binary.AppendUvarint(list, uint64(file))
+		list = binary.AppendUvarint(list, uint64(n))
 		for _, p := range places[:n] {
-			list, last = append(list, p.Ordinal-last), p.Ordinal
+			list, next = binary.AppendUvarint(list, uint64(p.Ordinal-next)), p.Ordinal
 		}
 		places = places[n:]
 	}
@@ -29,21 +36,26 @@ func encodeLeftOut(places []quarantine.Place) (list leftOut) {
 
 // decode returns the records, and false for what encodeLeftOut does not write.
 func (l leftOut) decode() (places []quarantine.Place, ok bool) {
-	for len(l) > 0 {
-		if len(l) < 2 || l[0] < 0 || l[1] < 1 || l[1] > int64(len(l)-2) {
-			return nil, false
+	ok = true
+	number := func() int64 {
+		n, size := binary.Uvarint(l)
+		if ok = ok && size > 0 && n <= mostOrdinal; !ok {
+			return 0
 		}
-		file, last := int(l[0]), int64(0)
-		for _, step := range l[2 : 2+l[1]] {
-			last += step
-			if last < 0 {
-				return nil, false
-			}
-			places = append(places, quarantine.Place{File: file, Ordinal: last})
-		}
-		l = l[2+l[1]:]
+		l = l[size:]
+		return int64(n)
 	}
-	return places, true
+	for ok && len(l) > 0 {
+		file, n, at := int(number()), number(), int64(0)
+		if ok = ok && n > 0 && n <= int64(len(l)); !ok {
+			break
+		}
+		for range n {
+			at = min(at+number(), mostOrdinal)
+			places = append(places, quarantine.Place{File: file, Ordinal: at})
+		}
+	}
+	return places, ok
 }
 
 // beginLeavingOut makes the list of records that are left out that of this pass.
