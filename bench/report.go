@@ -43,7 +43,7 @@ var rows = []row{
 		func(r round) float64 { return r.Loop.RecordsPerS }, rate, target{atLeast: 1.2}},
 	{"start to first batch",
 		func(r round) float64 { return r.First.FirstBatchS },
-		func(r round) float64 { return r.Start.FirstBatchS }, seconds, target{atMost: 0.1, limit: 0.5}},
+		func(r round) float64 { return r.Start.FirstBatchS }, seconds, target{atMost: 0.06, limit: 0.15}},
 	{"peak memory",
 		func(r round) float64 { return float64(r.First.PeakRSSBytes) },
 		func(r round) float64 { return float64(r.Start.PeakRSSBytes) }, megabyte, target{atMost: 0.65}},

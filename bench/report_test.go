@@ -11,7 +11,7 @@ func rounded(f float64) round {
 	r.Read.RecordsPerS, r.Predict.RecordsPerS = 100_000*f, 120_000*f
 	r.PerRecord.RecordsPerS, r.Vectorised.RecordsPerS = 20_000, 100_000
 	r.Loop.RecordsPerS, r.Regrouped.RecordsPerS = 100_000, 100_000
-	r.First.FirstBatchS, r.Start.FirstBatchS = 0.5/f, 5
+	r.First.FirstBatchS, r.Start.FirstBatchS = 0.15/f, 2.5
 	r.Predict.FirstBatchS, r.StartPredict.FirstBatchS = 0.6, 5
 	r.First.PeakRSSBytes, r.Start.PeakRSSBytes = int64(325e6/f), 500e6
 	r.Predict.PeakRSSBytes, r.StartPredict.PeakRSSBytes = 400e6, 500e6
