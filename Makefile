@@ -258,6 +258,11 @@ generate: runtime ## write the generated files again
 cases: need-go ## pack the cases of the config format again, from FROM
 	go run ./internal/gen/casearchive -from '$(FROM)' -out testdata/cases.tar.gz
 
+# Graphviz draws the same picture from the same source, but versions differ in coordinates.
+.PHONY: pictures
+pictures: ## draw the pictures of the docs again; needs Graphviz
+	dot -Tsvg docs/pictures/flow.dot -o docs/pictures/flow.svg
+
 .PHONY: generate-clean
 generate-clean: ## fail if make generate changes the tree
 	@state() { git diff HEAD | sha256sum; git status --porcelain; }; \

@@ -11,7 +11,7 @@ import (
 var symbol = regexp.MustCompile("\\[`(?:[A-Za-z0-9]+(?:\\.|::))?([A-Za-z0-9_]+)`\\]\\(([^)#]+\\.(?:go|cc|h))\\)")
 
 // linked are the pages with such links, and how many there are at least.
-var linked = map[string]int{"architecture.md": 30, "../README.md": 4, "dataset.md": 4, "binding.md": 2}
+var linked = map[string]int{"architecture.md": 30, "packages.md": 3, "dataset.md": 4, "binding.md": 2}
 
 // Every function and type that a page links to is in the file behind the link.
 func TestSymbols(t *testing.T) {
