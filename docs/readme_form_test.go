@@ -26,7 +26,7 @@ func TestReadmeForm(t *testing.T) {
 	if lines > maxReadmeLines {
 		t.Errorf("README.md has %d lines, more than %d", lines, maxReadmeLines)
 	}
-	before, _, found := strings.Cut(string(page), "go get -tool millrace/cmd/millrace")
+	before, _, found := strings.Cut(string(page), "go install -C ../millrace ./cmd/millrace")
 	if at := strings.Count(before, "\n"); !found || at > maxReadmeLines/3 {
 		t.Errorf("README.md: the install line is found: %v, after %d lines", found, at)
 	}
