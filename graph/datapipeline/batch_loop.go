@@ -8,24 +8,23 @@ import (
 	"millrace/tfbridge"
 )
 
-// batchLoop is the loop in the graph that makes one batch of the rows of one data
-// queue.
+// batchLoop is the loop in the graph that makes one batch from the rows of one data queue.
 type batchLoop struct {
 	externData *ExternData
 	batching   Batching
 	from       *DataQueue
 	to         *queue.Queue // rows
 
-	sure int // how many rows fit, however long they are; 1 if nobody knows
+	sure int // number of rows that fit whatever their length; 1 if unknown
 
-	started []tfbridge.Output // placeholders: the number of rows that the batch has already, and the longest one's length
-	next    []tfbridge.Output // the same of the next batch
+	started []tfbridge.Output // placeholders: the number of rows already in the batch, and the length of the longest
+	next    []tfbridge.Output // the same two values for the next batch
 	result  []tfbridge.Output // whether the epoch has ended, and whether there is a batch
-	ready   tfbridge.Output   // tokens of a driven queue behind the run
+	ready   tfbridge.Output   // tokens that remain in a driven queue after the run
 	made    *tfbridge.Operation
 
-	taken tfbridge.Output     // of a queue of blocks, in place of those above: a placeholder, the rows of the batch
-	begin *tfbridge.Operation // likewise: makes ready for an epoch
+	taken tfbridge.Output     // placeholder for a queue of blocks, replaces the fields above: the rows of the batch
+	begin *tfbridge.Operation // for a queue of blocks: prepares it for an epoch
 }
 
 // newLoop adds a loop.
@@ -45,8 +44,8 @@ func (q *TFBatchingQueue) newLoop(s *graph.Scope, from *DataQueue) *batchLoop {
 	return l
 }
 
-// sure returns how many rows of a queue fit into a batch, however long they are, but at
-// least 1.
+// sure returns the number of rows of a queue that fit into a batch whatever their length,
+// at least 1.
 func (b *Batching) sure(e *ExternData, from *DataQueue) int {
 	longest := int64(1)
 	for _, spec := range from.specs {
@@ -67,17 +66,17 @@ func (b *Batching) sure(e *ExternData, from *DataQueue) int {
 // The variables of the loop.
 const (
 	loopRows    = iota // int64: rows of the batch
-	loopLongest        // int64: the frames of the longest row, for the key that has most
-	loopLength         // int64: those of the last row
+	loopLongest        // int64: frames of the longest row, for the key with the most frames
+	loopLength         // int64: frames of the last row
 	loopLeft           // int64: 1 if the last row does not fit, 0 if it does
 	loopTaken          // int32: rows to move next; 0 ends the loop
 	loopEnd            // bool: the epoch has ended
 )
 
-// add adds the loop. Its body moves the rows for which there are tokens, and takes the
-// next tokens. A condition would be a function to call for each turn. So a number says
-// how many tokens are taken: none when the batch is complete, since nobody knows when the
-// next row comes.
+// add adds the loop. Its body moves the rows for which there are tokens, and takes the next
+// tokens. A condition in the body would cost a function call per iteration. So the body
+// computes the number of tokens to take instead: 0 when the batch is complete, because the
+// next row may come at any time.
 func (l *batchLoop) add(s *graph.Scope, q *TFBatchingQueue) {
 	zero := s.Const(int64(0))
 	l.started = []tfbridge.Output{s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape()), s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())}
@@ -98,7 +97,7 @@ func (l *batchLoop) add(s *graph.Scope, q *TFBatchingQueue) {
 		some = graph.LogicalAnd(s, some, complete)
 		open := graph.Cast(s, graph.LogicalNot(s, complete), tfbridge.Int64)
 		for i, v := range []tfbridge.Output{vars[loopRows], vars[loopLongest]} {
-			l.next[i] = graph.Add(s, l.next[i], graph.Mul(s, open, v)) // left is 0 if it is not complete
+			l.next[i] = graph.Add(s, l.next[i], graph.Mul(s, open, v)) // loopLeft is 0 unless the batch is complete
 		}
 	}
 	l.made = effect(s, some, func(s *graph.Scope) *tfbridge.Operation {
@@ -111,14 +110,15 @@ func (l *batchLoop) add(s *graph.Scope, q *TFBatchingQueue) {
 }
 
 // complete adds the operations that report whether the loop over a driven queue ended
-// because the batch is complete, and not for want of rows.
+// because the batch is complete, and not because rows are missing.
 func (l *batchLoop) complete(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
 	none := graph.Equal(s, l.room(s, v[loopRows], v[loopLongest], s.Const(true)), s.Const(int32(0)))
 	over := graph.Greater(s, v[loopLeft], s.Const(int64(0)))
 	return graph.LogicalOr(s, v[loopEnd], graph.LogicalOr(s, over, none))
 }
 
-// addRows is the body of the loop: it moves rows. If they are several, all of them fit.
+// addRows is the body of the loop: it moves rows. When it moves several at once, all of
+// them fit.
 func (l *batchLoop) addRows(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
 	taken := v[loopTaken]
 	values := l.from.take(s, taken)
@@ -138,8 +138,8 @@ func (l *batchLoop) addRows(s *graph.Scope, v []tfbridge.Output) []tfbridge.Outp
 	}
 }
 
-// put adds an operation that enqueues what the data queue gave. A single row is enqueued
-// as it is: made a stack of one by ExpandDims, for EnqueueMany, it had another shape in a
+// put adds an operation that enqueues rows of the data queue. A single row is enqueued
+// without EnqueueMany. Stacked by ExpandDims for EnqueueMany, it had another shape in a
 // session that optimizes its graph, and EnqueueMany read past its end.
 func (l *batchLoop) put(s *graph.Scope, values []tfbridge.Output) *tfbridge.Operation {
 	if l.from.fixed {
@@ -148,9 +148,9 @@ func (l *batchLoop) put(s *graph.Scope, values []tfbridge.Output) *tfbridge.Oper
 	return l.to.Enqueue(s, values...)
 }
 
-// room adds the operations that compute how many rows may be moved next, an int32: 0 if
-// the batch is not open or no row can fit, and otherwise as many as surely fit, but at
-// least 1.
+// room adds the operations that compute the number of rows to move next, an int32. It is 0
+// if the batch is not open or no row can fit. Otherwise it is the number that certainly
+// fits, at least 1.
 func (l *batchLoop) room(s *graph.Scope, rows, longest, open tfbridge.Output) tfbridge.Output {
 	another := graph.Add(s, rows, s.Const(int64(1)))
 	open = graph.LogicalAnd(s, open, graph.LogicalOr(s, l.within(s, longest, another), atMost(s, another, 1)))
@@ -166,7 +166,8 @@ func (l *batchLoop) room(s *graph.Scope, rows, longest, open tfbridge.Output) tf
 	return graph.Mul(s, n, graph.Cast(s, most, tfbridge.Int32))
 }
 
-// within adds the operations that report whether so many rows are within the budget.
+// within adds the operations that report whether a batch of the given number of rows and
+// the given longest row is within the budget.
 func (l *batchLoop) within(s *graph.Scope, longest, rows tfbridge.Output) tfbridge.Output {
 	return atMost(s, graph.Mul(s, longest, rows), l.batching.BatchSize)
 }
@@ -175,8 +176,8 @@ func atMost(s *graph.Scope, x tfbridge.Output, limit int) tfbridge.Output {
 	return graph.LessEqual(s, x, s.Const(int64(limit)))
 }
 
-// length adds the operations that compute the frames of the longest of some rows, for
-// the key that has most, an int64.
+// length adds the operations that compute the frames of the longest row among values, for
+// the key with the most frames, an int64.
 func (l *batchLoop) length(s *graph.Scope, values []tfbridge.Output) tfbridge.Output {
 	length := s.Const(int64(0))
 	for i, spec := range l.from.specs {

@@ -4,17 +4,17 @@ import (
 	"millrace"
 )
 
-// Batching says how chunks, or whole sequences, are put together to batches. Rows
-// join a batch in their order until one does not fit.
+// Batching describes how chunks, or whole sequences, become batches. Rows join a batch in
+// their order until one does not fit.
 type Batching struct {
-	// BatchSize is the budget of frames: for each key with a time axis, the longest
-	// row of a batch times the number of its rows is at most so much, context and
-	// padding counted. A row that exceeds it alone is a batch of its own.
+	// BatchSize is the budget of frames. For each key with a time axis, the length of the
+	// longest row times the number of rows is at most BatchSize, including context and
+	// padding. A row longer than BatchSize is a batch by itself.
 	BatchSize int
-	MaxSeqs   int // the most rows of a batch; 0: no limit
+	MaxSeqs   int // maximum number of rows in a batch; 0: no limit
 }
 
-// check returns what is wrong with the batching.
+// check returns an error if the batching is invalid.
 func (b *Batching) check() error {
 	if b.BatchSize < 1 {
 		return millrace.Errorf(millrace.ErrModel, "the batch size is %d frames, must be at least 1", b.BatchSize)
@@ -25,18 +25,19 @@ func (b *Batching) check() error {
 	return nil
 }
 
-// fits reports whether so many rows, of which the longest has so many frames for the
-// key that has most, are within the budget. One row always is.
+// fits reports whether a batch of the given number of rows is within the budget. longest is
+// the number of frames of its longest row, for the key with the most frames. One row always
+// fits.
 func (b *Batching) fits(rows, longest int) bool { return rows <= 1 || rows*longest <= b.BatchSize }
 
-// openBatch counts the rows of a batch that is being put together.
+// openBatch counts the rows of a batch under construction.
 type openBatch struct {
 	*Batching
 	rows, longest int
 }
 
-// fits reports whether another row, of so many frames for the key that has most, may
-// join.
+// fits reports whether another row may join. length is its number of frames, for the key
+// with the most frames.
 func (b *openBatch) fits(length int) bool {
 	return b.Batching.fits(b.rows+1, max(b.longest, length))
 }
@@ -44,7 +45,7 @@ func (b *openBatch) fits(length int) bool {
 // add adds a row that fits.
 func (b *openBatch) add(length int) { b.rows, b.longest = b.rows+1, max(b.longest, length) }
 
-// full reports whether no row may join, however short it is.
+// full reports whether no further row may join, not even one without frames.
 func (b *openBatch) full() bool { return b.rows == b.MaxSeqs || !b.fits(0) }
 
 // clear begins the next batch.

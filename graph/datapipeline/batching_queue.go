@@ -14,30 +14,28 @@ import (
 
 // # Batches in the graph
 //
-// Rows, which are chunks or whole sequences, go into a padding queue. How many of them
-// are a batch is known only when no other row fits. Then they leave it, stacked and
-// padded, and go into a second queue as one element:
+// Rows are chunks or whole sequences. They go into a padding queue. The number of rows in a
+// batch is known only when the next row does not fit. Then the rows leave the queue,
+// stacked and padded, and go into a second queue as one element:
 //
 //	rows     [ r r            <- rows, as they come
 //	batches  [ rrr | rrrr     <- when a batch is complete
 //
-// The queue of batches has a capacity and that of rows has none, so a batch of any number
+// The queue of batches has a capacity. The queue of rows has none, so a batch of any number
 // of rows fits.
 //
-// One run of the loop makes one batch: it moves rows until no other fits. To know that,
-// it may have to see the first row of the next batch, which then is in the queue of rows
-// already. The number and the length of such rows, 1 or 0, go from run to run through
-// Go.
+// One run of the loop makes one batch: it moves rows until the next does not fit. To find
+// that out, it may have to move the first row of the next batch into the queue of rows. Go
+// passes the number of such rows, 1 or 0, and their length from run to run.
 //
-// An operation of the graph costs more than the copy of a short row. So the loop moves
-// many rows at once if it can: if the rows are chunks padded to one length, then as many
-// fit as the budget has room for at that length, however short they are inside. Only
-// behind these it moves rows one by one. In batches of 100 chunks a loop that moved each
-// by itself took a hundred times as many operations, and five times the time of making
-// the batches in Go. Blocks of such chunks need no loop over rows (block_queue.go).
+// An operation of the graph costs more than the copy of a short row. So the loop moves many
+// rows at once if it can. If all rows are chunks padded to one length, the budget divided
+// by that length is a number of rows that fits whatever their true lengths. Only the rows
+// after these are moved one by one. For batches of 100 chunks, a loop that moved each row
+// separately took a hundred times as many operations, and five times as long as batching in
+// Go. Blocks of such chunks need no loop over rows (block_queue.go).
 
-// TFBatchingQueue puts rows together to batches in the graph. [NewTFBatchingQueue]
-// makes one.
+// TFBatchingQueue batches rows in the graph. [NewTFBatchingQueue] makes one.
 type TFBatchingQueue struct {
 	activity
 	// Output is a batch: the components of the data queues by name, stacked and
@@ -47,7 +45,7 @@ type TFBatchingQueue struct {
 
 	externData *ExternData
 	batching   Batching
-	rows       *queue.Queue // of the batch that is being made; nil: nobody puts rows one by one
+	rows       *queue.Queue // rows of the batch under construction; nil: rows are not put one by one
 	batches    *queue.Queue
 	loops      byMode[*batchLoop]
 	count      tfbridge.Output // how many batches wait
@@ -85,7 +83,7 @@ func NewTFBatchingQueue(s *graph.Scope, externData *ExternData, source *TFDataQu
 func (q *TFBatchingQueue) addBatches(s *graph.Scope, specs []graph.Spec, capacity int) {
 	components := make([]graph.Spec, len(specs))
 	for i, spec := range specs {
-		components[i] = graph.Spec{Name: spec.Name, DType: spec.DType} // of batches with any number of rows
+		components[i] = graph.Spec{Name: spec.Name, DType: spec.DType} // without a shape: a batch may have any number of rows
 	}
 	q.batches = queue.NewFIFO(s, capacity, components, &queue.Options{Name: "batches"})
 	batch := q.batches.Dequeue(s)
@@ -100,8 +98,8 @@ func (q *TFBatchingQueue) addBatches(s *graph.Scope, specs []graph.Spec, capacit
 	q.Output = q.batches.ToMap(batch)
 }
 
-// put adds an operation that enqueues stacked rows as a batch, without the frames in
-// which every row is padded.
+// put adds an operation that enqueues stacked rows as a batch. It drops the last frames if
+// they are padding in every row.
 func (q *TFBatchingQueue) put(s *graph.Scope, rows []tfbridge.Output) *tfbridge.Operation {
 	if s.Err() != nil {
 		return nil
@@ -115,8 +113,8 @@ func (q *TFBatchingQueue) put(s *graph.Scope, rows []tfbridge.Output) *tfbridge.
 	return q.batches.Enqueue(s, rows...)
 }
 
-// cutToLongest adds the operations that cut off the frames in which every row is padded.
-// There are such frames only in a batch of short chunks; otherwise nothing is copied.
+// cutToLongest adds the operations that drop the frames that are padding in every row. Only
+// a batch of short chunks has such frames; otherwise nothing is copied.
 func (q *TFBatchingQueue) cutToLongest(s *graph.Scope, rows, sizes tfbridge.Output) tfbridge.Output {
 	if s.Err() != nil {
 		return rows
@@ -130,8 +128,8 @@ func (q *TFBatchingQueue) cutToLongest(s *graph.Scope, rows, sizes tfbridge.Outp
 	return cut
 }
 
-// Loop makes batches of the rows of one of the data queues until the end of the
-// epoch, or until ctx is done. The last batch of an epoch has the rows that are left.
+// Loop makes batches from the rows of one of the data queues until the epoch ends or ctx is
+// done. The last batch of an epoch has the remaining rows.
 func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, train bool) (err error) {
 	q.start()
 	defer q.finish(&err)
@@ -165,7 +163,7 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 	return nil
 }
 
-// nothing returns what a loop begins with: the rows of the batch and their length.
+// nothing returns the initial values of the loop: no rows, of length 0.
 func (q *TFBatchingQueue) nothing() ([]*tfbridge.Tensor, error) {
 	rows, err := tfbridge.NewTensor(int64(0))
 	if err != nil {
@@ -179,8 +177,8 @@ func (q *TFBatchingQueue) nothing() ([]*tfbridge.Tensor, error) {
 	return []*tfbridge.Tensor{rows, length}, nil
 }
 
-// note counts the batch that a run made, if it made one, and returns whether the epoch
-// has ended. It closes the result.
+// note counts the batch of a run, if there is one, and reports whether the epoch has ended.
+// It closes the result.
 func (q *TFBatchingQueue) note(result []*tfbridge.Tensor) (ended bool, err error) {
 	defer closeAll(result)
 	var answers [2]bool
@@ -203,7 +201,7 @@ func (q *TFBatchingQueue) madeOne() {
 	q.moved()
 }
 
-// haveMade waits until n batches are made, and reports false if Loop ended before.
+// haveMade waits until n batches are made. It returns false if Loop ended before that.
 func (q *TFBatchingQueue) haveMade(ctx context.Context, n int64) (bool, error) {
 	for {
 		changed, running := q.Changed(), q.IsRunning()
@@ -227,13 +225,13 @@ func closeAll(tensors []*tfbridge.Tensor) {
 	}
 }
 
-// HaveDataForDequeue reports whether a batch waits.
+// HaveDataForDequeue reports whether the queue has a batch.
 func (q *TFBatchingQueue) HaveDataForDequeue(ctx context.Context, session *tfbridge.Session) (bool, error) {
 	n, err := q.BatchQueueSize(ctx, session)
 	return n > 0, err
 }
 
-// BatchQueueSize returns how many batches wait.
+// BatchQueueSize returns the number of batches in the queue.
 func (q *TFBatchingQueue) BatchQueueSize(ctx context.Context, session *tfbridge.Session) (int, error) {
 	return q.runs.number(ctx, session, "size", q.count)
 }

@@ -8,28 +8,29 @@ import (
 
 // # Blocks of chunks
 //
-// The question. A queue keeps each component of each element as a tensor of its own. A
+// The question. A queue keeps each component of each element as a separate tensor. A
 // sequence of 800 frames is 32 chunks of six components, so cutting it made 192 tensors,
-// and so did moving them on to their batch. That was most of the time of the queues.
+// and moving the chunks into a batch made 192 more. That was most of the time of the
+// queues.
 //
-// The answer. The chunks of a sequence are stacked already when they are cut. If all
-// chunks have one shape and keep their order, the stack goes through the queue as one
-// element, a block. A batch takes blocks until it has its rows. What it leaves of the last
-// one waits in a second queue for the next batch:
+// The answer. The chunks of a sequence are stacked when they are cut. If all chunks have
+// one shape and keep their order, the stack goes through the queue as one element, a block.
+// A batch takes blocks until it has its rows. The rest of the last block waits in a second
+// queue for the next batch:
 //
 //	blocks   [ cccccc | cccc | ccccccc | ...       a sequence each
 //	batches    rrrr rr  rr rr  rrrr rrr            of four rows
 //	rest     [ cc ]                                after the first batch
 //
-// The slices share the memory of their block, so one copy brings a chunk to its batch.
-// How many rows a batch has is counted in Go, by whoever drives the queue (driver.go):
-// it knows from the frames of a sequence how many chunks it has, and how long they are.
+// The slices share the memory of their block, so one copy brings a chunk to its batch. Go
+// counts the rows of each batch (driver.go): the number and the lengths of the chunks
+// follow from the number of frames of the sequence.
 
-// blockQueue is a queue of blocks. Only one run at a time may use it, and a run that
-// takes rows must find them there.
+// blockQueue is a queue of blocks. Only one run at a time may use it, and a run may take
+// rows only when they are in the queue.
 type blockQueue struct {
 	blocks, rest *queue.Queue
-	specs        []graph.Spec // of a row
+	specs        []graph.Spec // components of a row
 }
 
 // newBlockQueue adds a queue of blocks whose rows have these components, all of fixed
@@ -46,8 +47,8 @@ func newBlockQueue(s *graph.Scope, specs []graph.Spec) *blockQueue {
 	}
 }
 
-// begin adds the operations that make the queue ready for an epoch: there is a rest,
-// which has no rows.
+// begin adds the operations that prepare the queue for an epoch: they put a rest without
+// rows.
 func (q *blockQueue) begin(s *graph.Scope) *tfbridge.Operation {
 	none := make([]tfbridge.Output, len(q.specs))
 	for i, spec := range q.specs {
@@ -61,10 +62,10 @@ func (q *blockQueue) clear(s *graph.Scope) *tfbridge.Operation {
 	return graph.NoOp(s, drain(s, q.blocks), drain(s, q.rest))
 }
 
-// pieces are the parts of blocks that a batch is made of, while it is put together.
+// pieces are the parts of blocks in a batch under construction.
 type pieces struct {
-	missing tfbridge.Output   // rows, int64
-	lists   []tfbridge.Output // of tensors, one for each component
+	missing tfbridge.Output   // number of rows still needed, int64
+	lists   []tfbridge.Output // TensorLists, one per component
 	rest    []tfbridge.Output // of the last block
 }
 
@@ -109,7 +110,8 @@ func (q *blockQueue) next(s *graph.Scope, from *queue.Queue) []tfbridge.Output {
 	return block
 }
 
-// cut adds the operations that take the rows that are missing off the rest, or all of it.
+// cut adds the operations that move the missing rows from the rest to the batch, or the
+// whole rest if it has fewer.
 func (q *blockQueue) cut(s *graph.Scope, p pieces) pieces {
 	if s.Err() != nil {
 		return p

@@ -10,22 +10,21 @@ import (
 	"millrace/tfbridge"
 )
 
-// Chunking says how sequences are cut into chunks. The zero value leaves them
-// whole.
+// Chunking describes how sequences are cut into chunks. The zero value keeps them whole.
 //
-// Chunk k covers the frames from k * Step up to, but without, k * Step + Size, or
-// up to the end of the sequence, for every k whose first frame is in the sequence.
-// So the last chunks may be short. A sequence without frames has no chunk.
+// Chunk k covers the frames from k * Step to k * Step + Size (exclusive), or to the end of
+// the sequence, for every k whose first frame is in the sequence. So the last chunks may be
+// short. A sequence without frames has no chunk.
 //
 // Context adds the sequence's own frames on both sides of a chunk, and zeros only
 // beyond the two ends of the sequence. A whole sequence gets zeros on both sides. So
 // a convolution without padding over context frames returns a frame for each frame
 // of the sequence, in chunks as in whole sequences.
 type Chunking struct {
-	Size int // frames of a chunk; 0: sequences stay whole
-	Step int // frames from the start of a chunk to that of the next; 0: Size
-	// Context is how many frames each key gets on both sides. Keys that are not in it
-	// get none.
+	Size int // frames per chunk; 0: sequences stay whole
+	Step int // frames from the start of one chunk to the start of the next; 0: Size
+	// Context is the number of frames that each key gets on both sides. A key that is
+	// missing gets none.
 	Context map[string]Context
 }
 
@@ -35,7 +34,7 @@ type Context struct{ Left, Right int }
 // maxContext is the largest context.
 const maxContext = 1_000_000
 
-// check returns what is wrong with the chunking of some data.
+// check returns an error if the chunking does not fit the data.
 func (c *Chunking) check(e *ExternData) error {
 	if c.Size < 0 || c.Step < 0 {
 		return millrace.Errorf(millrace.ErrModel, "the chunk size is %d and the step %d; neither may be negative", c.Size, c.Step)
@@ -57,7 +56,7 @@ func (c *Chunking) check(e *ExternData) error {
 	return nil
 }
 
-// step returns the frames from the start of a chunk to that of the next.
+// step returns the frames from the start of one chunk to the start of the next.
 func (c *Chunking) step() int {
 	if c.Step == 0 {
 		return c.Size
@@ -65,8 +64,8 @@ func (c *Chunking) step() int {
 	return c.Step
 }
 
-// padded returns the components of a queue of chunks, all of which have one length. If
-// sequences are not cut, their lengths vary.
+// padded returns the components of a queue of chunks padded to one length. If sequences are
+// not cut, their lengths vary.
 func (c *Chunking) padded(e *ExternData, specs []graph.Spec) []graph.Spec {
 	specs = slices.Clone(specs)
 	for i, spec := range specs {
@@ -77,13 +76,14 @@ func (c *Chunking) padded(e *ExternData, specs []graph.Spec) []graph.Spec {
 	return specs
 }
 
-// length returns the frames of a chunk that is not short, for a key.
+// length returns the frames of a full chunk, for a key.
 func (c *Chunking) length(key string) int {
 	return c.Size + c.Context[key].Left + c.Context[key].Right
 }
 
-// lengths yields how many frames the chunks of a sequence have, context included, for the
-// key that has most. All keys with a time axis have as many frames as the sequence.
+// lengths yields the number of frames of each chunk of a sequence, including context, for
+// the key with the most frames. All keys with a time axis have as many frames as the
+// sequence.
 func (c *Chunking) lengths(e *ExternData, frames int) iter.Seq[int] {
 	longest := 0
 	for _, key := range e.timeKeys() {
@@ -98,11 +98,11 @@ func (c *Chunking) lengths(e *ExternData, frames int) iter.Seq[int] {
 	}
 }
 
-// whole returns the chunking that leaves sequences whole, with the same context.
+// whole returns the chunking that keeps sequences whole, with the same context.
 func (c *Chunking) whole() Chunking { return Chunking{Context: c.Context} }
 
-// checkAligned checks that the data of a sequence that is cut into chunks has one
-// number of frames.
+// checkAligned checks that all keys of a sequence have the same number of frames, if it is
+// cut into chunks.
 func (c *Chunking) checkAligned(e *ExternData, element Element) error {
 	if c.Size == 0 {
 		return nil

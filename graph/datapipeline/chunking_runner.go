@@ -14,26 +14,27 @@ import (
 // Go. [NewTFChunkingQueueRunner] makes one.
 type TFChunkingQueueRunner struct {
 	activity
-	cut    *tfbridge.Operation // of one sequence
+	cut    *tfbridge.Operation // cuts one sequence
 	blocks bool                // the target queue is one of blocks
 	ended  tfbridge.Output     // the source's EpochEnd, which the run fetches
-	ready  tfbridge.Output     // of a driven target queue: the tokens behind the run, or the frames of the sequence whose block it put
+	ready  tfbridge.Output     // for a driven target queue: its tokens after the run, or the frames of the sequence whose block the run put
 	runs   runs
 }
 
-// TFChunkingQueueRunnerOptions say how sequences are cut, and where the chunks go.
+// TFChunkingQueueRunnerOptions configure the cutting of sequences and the queue of the
+// chunks.
 type TFChunkingQueueRunnerOptions struct {
 	Chunking
-	// TargetQueue takes the chunks. If its components say that all chunks have one
-	// length (see [TFDataQueuesOptions]), short chunks are padded with zeros. Their
-	// sizes do not count the padding.
+	// TargetQueue takes the chunks. If all its chunks have one length (see
+	// [TFDataQueuesOptions]), short chunks are padded with zeros. Their sizes exclude the
+	// padding.
 	TargetQueue *DataQueue
 }
 
-// NewTFChunkingQueueRunner adds the operations that cut sequences. makeDequeueOp adds
-// an operation that gives the next sequence, by the keys of the target queue. If it
-// gives [EpochEnd], too, then a sequence for which that is true is no sequence but the
-// end of the epoch; it goes on to the target queue.
+// NewTFChunkingQueueRunner adds the operations that cut sequences. makeDequeueOp adds an
+// operation that returns the next sequence, by the keys of the target queue. It may also
+// return [EpochEnd]: an element whose EpochEnd is true marks the end of the epoch and goes
+// on to the target queue.
 //
 // A sequence whose keys with a time axis differ in length makes the run fail, unless
 // sequences stay whole.
@@ -74,7 +75,7 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 	return r
 }
 
-// checkTarget returns what is wrong with the components of the target queue.
+// checkTarget returns an error if the components of the target queue do not fit.
 func (o *TFChunkingQueueRunnerOptions) checkTarget(e *ExternData) error {
 	for _, key := range e.timeKeys() {
 		i := slices.IndexFunc(o.TargetQueue.specs, func(spec graph.Spec) bool { return spec.Name == key })
@@ -96,8 +97,8 @@ func (o *TFChunkingQueueRunnerOptions) pads(e *ExternData) bool {
 	})
 }
 
-// Loop cuts sequences until the end of the epoch, or until ctx is done. A source
-// without EpochEnd has no end.
+// Loop cuts sequences until the epoch ends or ctx is done. A source without EpochEnd never
+// ends.
 func (r *TFChunkingQueueRunner) Loop(ctx context.Context, session *tfbridge.Session) (err error) {
 	r.start()
 	defer r.finish(&err)
@@ -118,7 +119,7 @@ type cutter struct {
 	target     *DataQueue
 	sequence   map[string]tfbridge.Output
 	frames     map[string]tfbridge.Output // of the keys with a time axis
-	pads       bool                       // short chunks, to the length of the others
+	pads       bool                       // whether short chunks are padded to the length of the others
 }
 
 // lengths adds operations that count the frames of the keys with a time axis, as
@@ -149,7 +150,8 @@ func (c *cutter) chunks(s *graph.Scope) *tfbridge.Operation {
 	return c.shortChunks(s, graph.Mul(s, full, step))
 }
 
-// shortChunks adds a loop that enqueues the chunks from a frame on, one by one.
+// shortChunks adds a loop that enqueues the chunks that start at frame start or later, one
+// by one.
 func (c *cutter) shortChunks(s *graph.Scope, start tfbridge.Output) *tfbridge.Operation {
 	frames := c.frames[c.externData.defaultInput()]
 	// The loop's condition and body are functions.
@@ -165,8 +167,8 @@ func (c *cutter) shortChunks(s *graph.Scope, start tfbridge.Output) *tfbridge.Op
 	return graph.NoOp(s, starts[0].Op)
 }
 
-// aligned returns a scope whose operations run if all keys with a time axis have one
-// length.
+// aligned returns a scope whose operations run only if all keys with a time axis have the
+// same length.
 func (c *cutter) aligned(s *graph.Scope) *graph.Scope {
 	frames := c.frames[c.externData.defaultInput()]
 	for _, key := range c.externData.timeKeys() {
@@ -182,8 +184,8 @@ func (c *cutter) aligned(s *graph.Scope) *graph.Scope {
 	return s
 }
 
-// row adds the operations that compute the chunk from a frame on, or the whole
-// sequence: the values of the target queue.
+// row adds the operations that compute the chunk at frame start, or the whole sequence, as
+// values for the target queue.
 func (c *cutter) row(s *graph.Scope, start tfbridge.Output) []tfbridge.Output {
 	values := map[string]tfbridge.Output{}
 	for name, value := range c.sequence {
@@ -199,8 +201,8 @@ func (c *cutter) row(s *graph.Scope, start tfbridge.Output) []tfbridge.Output {
 	return list
 }
 
-// rows adds the operations that compute the first n chunks, all of which have one
-// length, stacked: the values of the target queue. Those that are short are padded.
+// rows adds the operations that compute the first n chunks, stacked, as values for the
+// target queue. All have one length: short chunks are padded.
 func (c *cutter) rows(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 	zero, one := s.Const(int64(0)), s.Const(int64(1))
 	count := graph.ExpandDims(s, n, 0)
@@ -241,8 +243,8 @@ func (c *cutter) padded(s *graph.Scope, key string, x tfbridge.Output, around [2
 	return graph.PadV2(s, x, paddings, s.Zeros(d.DType))
 }
 
-// window adds the operations that take the frames of a chunk, with context, from a
-// key. It also returns their number.
+// window adds the operations that take the frames of a chunk, with context, from a key. It
+// also returns the number of frames.
 //
 //	        0                          frames
 //	        |                          |

@@ -6,22 +6,22 @@ import (
 	"millrace/tfbridge"
 )
 
-// Network adds a network to a graph. It gets the tensors of a batch (see
-// [DataProvider]) and returns an output whose second dimension is the time.
+// Network adds a network to a graph. It takes the tensors of a batch (see [DataProvider])
+// and returns an output whose second dimension is time.
 type Network func(s *graph.Scope, data map[string]tfbridge.Output) tfbridge.Output
 
 // # The context of a network, by TensorFlow's own shapes
 //
-// A convolution without padding over k frames returns k - 1 frames less than it gets; a
-// second one takes as many again, a dilation multiplies, pooling counts like a
-// convolution. We need no rules for these: TensorFlow infers the shape of every output.
-// So we add the network to a graph of its own, for inputs of a known number of frames,
-// and see how many come out. Two lengths tell whether the difference is a context: a
-// network with a stride in time loses more of a longer input.
+// A convolution without padding over k frames returns k - 1 frames fewer than it gets. A
+// second one removes frames again, a dilation multiplies their number, and pooling counts
+// like a convolution. We need no rules for these: TensorFlow infers the shape of every
+// output. So we add the network to a separate graph, for inputs of a known number of
+// frames, and look at the number of frames of the output. Two lengths tell whether the
+// difference is a context: a network with a stride in time loses more of a longer input.
 
-// ContextSize returns by how many frames the output of a network is shorter than its
-// input: the sum of kernel size minus 1 over its convolutions without padding in time.
-// The network is added to a graph that is dropped. It is an error if the difference
+// ContextSize returns the number of frames by which the output of a network is shorter than
+// its input: the sum of kernel size minus 1 over its convolutions without padding in time.
+// ContextSize adds the network to a temporary graph. It is an error if the difference
 // depends on the length, as with a stride, or cannot be inferred from the graph.
 func (e *ExternData) ContextSize(network Network) (int, error) {
 	if err := e.check(); err != nil {
@@ -42,8 +42,8 @@ func (e *ExternData) ContextSize(network Network) (int, error) {
 	return int(size), nil
 }
 
-// lost returns by how many frames the output of a network is shorter than an input of so
-// many frames.
+// lost returns the number of frames by which the output of a network is shorter than an
+// input of the given length.
 func (e *ExternData) lost(network Network, frames int64) (int64, error) {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -65,8 +65,8 @@ func (e *ExternData) lost(network Network, frames int64) (int64, error) {
 	return frames - out.Shape().Size(1), nil
 }
 
-// withContext returns the options with the context that the network needs, if no other
-// is set: the left half of it, rounded down, before a chunk.
+// withContext returns the options with the context that the network needs, unless a context
+// is set. Half of it, rounded down, comes before a chunk.
 func (o Options) withContext(e *ExternData) (Options, error) {
 	if o.Network == nil || o.Chunking.Context != nil {
 		return o, nil

@@ -11,65 +11,63 @@ import (
 
 // # A queue that can be emptied at the end of an epoch, and used again
 //
-// The question. A random-shuffle queue keeps some elements back (min_after_dequeue),
-// so that it always has enough to choose from. At the end of an epoch these must come
-// out, too. TensorFlow lets them out when the queue is closed, but a closed queue
-// stays closed as long as its session lives, and the next epoch needs it again. An
-// element that marks the end would be shuffled like all others. RETURNN's own queues
-// solved neither: an epoch of training kept its last elements.
+// The question. A random-shuffle queue keeps some elements back (min_after_dequeue), so
+// that it always has enough to choose from. At the end of an epoch these must come out as
+// well. TensorFlow releases them when the queue is closed, but a closed queue stays closed
+// as long as its session lives, and the next epoch needs it. An element that marks the end
+// would be shuffled with the others. RETURNN's own queues solved neither: an epoch of
+// training kept its last elements.
 //
-// The answer. Beside the queue of elements there is one of tokens. A token is a
-// permission to dequeue. A dequeue takes a token first, and waits for that; then it
-// takes an element, which is there already. The queue of elements itself keeps nothing
-// back. The tokens of the last MinAfterDequeue elements wait in a third queue:
+// The answer. There is a second queue, of tokens. A token is a permission to dequeue one
+// element. A dequeue first waits for a token, then takes an element, which is already
+// there. The queue of elements keeps nothing back. The tokens of the last MinAfterDequeue
+// elements wait in a third queue:
 //
 //	elements (random)   [ e e e e e e e ]      7 elements
 //	held tokens         [ t t t t ]            MinAfterDequeue = 4 are kept back,
 //	tokens              [ t t t ]              so 3 may be taken
 //
-// The end of the epoch moves the held tokens to the others and puts tokens of another
-// kind behind them, which say that the epoch ends. Tokens keep their order, so the end
-// comes after the last element. A run that waits for the tokens of several elements gets
-// those that are left and makes up the number with the end's, so there are as many of
-// these as a run may wait for; whoever meets the end takes all of them. Nothing is ever
-// closed. All of it is operations in the graph, so runs that wait can be interrupted.
+// The end of the epoch moves the buffered tokens to the queue of tokens and adds tokens of
+// another kind, which mark the end. Tokens keep their order, so the end comes after the
+// last element. A run that waits for several tokens gets the remaining ones plus end
+// tokens. So the number of end tokens is the largest number that a run may wait for, and
+// the run that meets the end takes all of them. No queue is ever closed. All of this is
+// operations in the graph, so runs that wait can be interrupted.
 //
-// Only one run at a time may enqueue, and only one may dequeue: between the two steps
-// of either, others would see a wrong count.
+// Only one run at a time may enqueue, and only one may dequeue: between the two steps of
+// either, another run would see a wrong count.
 
-// DataQueue is a queue of the data of sequences, or of chunks of them, that knows the
-// end of an epoch. [NewDataQueue] makes one. One goroutine at a time may enqueue, and
-// one may dequeue.
+// DataQueue is a queue of sequences, or of their chunks, that marks the end of an epoch.
+// [NewDataQueue] makes one. One goroutine at a time may enqueue, and one may dequeue.
 type DataQueue struct {
 	elements, tokens *queue.Queue
-	held             *queue.Queue // tokens that are kept back; nil: none are
+	held             *queue.Queue // tokens that are kept back; nil: none
 	capacity         int
 	minAfterDequeue  int
-	specs            []graph.Spec // of an element, without EpochEnd
-	fixed            bool         // all elements have the same shapes, so many can be taken at once
+	specs            []graph.Spec // components of an element, without EpochEnd
+	fixed            bool         // whether all elements have the same shapes, so that a run can take many at once
 	driven           bool         // see DataQueueOptions
-	blocks           *blockQueue  // what a driven queue keeps in place of elements and tokens; nil: it does not
+	blocks           *blockQueue  // replaces elements and tokens in a driven queue; nil: it has elements and tokens
 }
 
 // DataQueueOptions are the options of a DataQueue. Nil and the zero value mean a queue
 // in the order of the data.
 type DataQueueOptions struct {
 	Shuffle bool // elements come out at random
-	// MinAfterDequeue is how many elements stay in a shuffling queue until the end of
-	// the epoch.
+	// MinAfterDequeue is the number of elements that stay in a shuffling queue until the
+	// end of the epoch.
 	MinAfterDequeue int
-	Seed            int64 // of the shuffling; 0: another order in every session
+	Seed            int64 // seed of the shuffling; 0: another order in every session
 
-	// driven is for a queue whose runs one goroutine makes, one after the other, each
-	// only when it will not wait (driver.go): there is always room, and whoever takes
-	// tokens gets as many as there are.
-	// If its elements keep their order and all have one shape, it keeps blocks of them
-	// (block_queue.go).
+	// driven is for a queue that one goroutine uses, one run after the other, and only when
+	// the run will not wait (driver.go). Such a queue always has room, and a run takes the
+	// tokens that are there. If its elements keep their order and all have one shape, it
+	// keeps blocks of them (block_queue.go).
 	driven bool
 }
 
-// NewDataQueue adds a queue of so many elements. If no dimension of specs varies, a batch
-// can be made of many elements at once; see [TFBatchingQueue].
+// NewDataQueue adds a queue with room for capacity elements. If no dimension of specs
+// varies, a batch can take many elements at once; see [TFBatchingQueue].
 func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec, o *DataQueueOptions) *DataQueue {
 	if o == nil {
 		o = &DataQueueOptions{}
@@ -138,7 +136,7 @@ func (q *DataQueue) Enqueue(s *graph.Scope, values map[string]tfbridge.Output) *
 	return effect(s, end, q.end, func(s *graph.Scope) *tfbridge.Operation { return q.put(s, list) })
 }
 
-// effect adds an operation that does one thing if pred is true, and another if not.
+// effect adds an operation that runs then if pred is true, and otherwise if it is false.
 func effect(s *graph.Scope, pred tfbridge.Output, then, otherwise func(s *graph.Scope) *tfbridge.Operation) *tfbridge.Operation {
 	branch := func(do func(s *graph.Scope) *tfbridge.Operation) graph.Branch {
 		return func(s *graph.Scope) []tfbridge.Output {
@@ -152,7 +150,7 @@ func effect(s *graph.Scope, pred tfbridge.Output, then, otherwise func(s *graph.
 	return graph.NoOp(s, done[0].Op)
 }
 
-// nothing is a branch of effect.
+// nothing is an empty branch of effect.
 func nothing(s *graph.Scope) *tfbridge.Operation { return graph.NoOp(s) }
 
 // put adds the operations that enqueue an element and then a token for it.
@@ -161,10 +159,10 @@ func (q *DataQueue) put(s *graph.Scope, list []tfbridge.Output) *tfbridge.Operat
 	return q.putTokens(s, s.Const([]bool{false}))
 }
 
-// putMany adds the operations that enqueue n elements, an int64: the values are
-// stacked along a first dimension. It does so in pieces for which there will be room
-// before their tokens come, or else the queue would wait for itself. Usually one piece
-// is all, and the loop has no turn.
+// putMany adds the operations that enqueue n elements, an int64: the values are stacked
+// along a first dimension. It enqueues them in pieces that fit before their tokens are put,
+// or else the queue would wait for itself. Usually there is one piece, and the loop has no
+// iteration.
 func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.Output) *tfbridge.Operation {
 	if q.blocks != nil {
 		return q.blocks.blocks.Enqueue(s, list...)
@@ -182,8 +180,8 @@ func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.O
 	return graph.NoOp(s, done[0].Op)
 }
 
-// putPiece adds the operations that enqueue a piece of n elements, from one on. It
-// returns where the next piece starts.
+// putPiece adds the operations that enqueue a piece of n elements, from element start. It
+// returns the start of the next piece.
 func (q *DataQueue) putPiece(s *graph.Scope, list []tfbridge.Output, start, n tfbridge.Output) tfbridge.Output {
 	end := graph.Minimum(s, graph.Add(s, start, s.Const(int64(q.piece()))), n)
 	rows := make([]tfbridge.Output, len(list))
@@ -209,7 +207,7 @@ func (q *DataQueue) putTokens(s *graph.Scope, tokens tfbridge.Output) *tfbridge.
 // end adds the operations that end an epoch.
 func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
 	if q.blocks != nil {
-		return nothing(s) // the driver knows
+		return nothing(s) // the driver knows the end itself
 	}
 	if q.held != nil {
 		s = s.WithControlDependencies(q.tokens.EnqueueMany(s, q.held.DequeueMany(s, q.held.Size(s))...))
@@ -222,8 +220,8 @@ func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
 }
 
 // Dequeue adds an operation that dequeues an element: the components by name, and
-// [EpochEnd]. At the end of an epoch EpochEnd is true and the others are zeros, whose
-// dimensions that vary are 0. It waits until there is an element, or the end.
+// [EpochEnd]. At the end of an epoch EpochEnd is true and the other components are zeros,
+// with size 0 in the dimensions that vary. It waits for an element or the end.
 func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 	token := q.tokens.Dequeue(s)
 	if s.Err() != nil {
@@ -258,10 +256,10 @@ func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 	return byName
 }
 
-// permit adds an operation that takes the tokens of n elements, an int32 that is at most
-// q.piece(), and waits for them or for the end of the epoch. It returns how many elements
-// may be dequeued, an int32, and whether the epoch ends behind them. At a driven queue
-// it does not wait, and n is reduced to the tokens that are there.
+// permit adds an operation that takes the tokens of n elements, and waits for them or for
+// the end of the epoch. n is an int32 of at most q.piece(). permit returns the number of
+// elements to dequeue, an int32, and whether the epoch ends after them. At a driven queue
+// it does not wait: it takes at most the tokens that are there.
 func (q *DataQueue) permit(s *graph.Scope, n tfbridge.Output) (elements, ended tfbridge.Output) {
 	if q.driven {
 		n = graph.Minimum(s, n, q.tokens.Size(s))
@@ -279,22 +277,23 @@ func (q *DataQueue) permit(s *graph.Scope, n tfbridge.Output) (elements, ended t
 	return graph.Sub(s.WithControlDependencies(rest[0].Op), n, ends), ended
 }
 
-// piece returns how many elements one operation may enqueue, and how many tokens it may
-// wait for: half of what the queue has room for beside those that it keeps back. If it
-// were more, a run that waits for one more token could keep so many elements in the queue
-// that a piece has no room, and that waits until they are dequeued. It is also how many
-// tokens end an epoch.
+// piece returns the largest number of elements that one operation may enqueue, and of
+// tokens that it may wait for: half of the queue's room, without the elements that are kept
+// back. With more, a run that waits for one more token could leave so many elements in the
+// queue that a piece has no room, and both would wait forever. It is also the number of
+// tokens that end an epoch.
 func (q *DataQueue) piece() int { return min((q.capacity-q.minAfterDequeue+1)/2, maxPiece) }
 
 // maxPiece is the largest piece, whatever the capacity.
 const maxPiece = 10_000
 
-// ready adds an operation that counts the tokens that may be taken, an int32: of elements,
-// and of the end.
+// ready adds an operation that counts the tokens in the queue, an int32, including the
+// end's.
 func (q *DataQueue) ready(s *graph.Scope) tfbridge.Output { return q.tokens.Size(s) }
 
-// take adds an operation that dequeues n elements for which there are tokens, an int32. If
-// the queue is fixed, they are stacked. Otherwise n must be 1, and the element is not.
+// take adds an operation that dequeues n elements, an int32, whose tokens the run has
+// taken. If the queue is fixed, they are stacked. Otherwise n must be 1, and the element is
+// not stacked.
 func (q *DataQueue) take(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 	if q.fixed {
 		return q.elements.DequeueMany(s, n)
@@ -316,8 +315,8 @@ func (q *DataQueue) haveMore(s *graph.Scope) tfbridge.Output {
 	return graph.Greater(s, q.tokens.Size(s), s.Const(int32(0)))
 }
 
-// oneMore adds an operation that reports whether a dequeue would wait, and would not
-// after one more enqueue.
+// oneMore adds an operation that reports whether a dequeue would wait now, but not after
+// one more enqueue.
 func (q *DataQueue) oneMore(s *graph.Scope) tfbridge.Output {
 	empty := graph.Equal(s, q.tokens.Size(s), s.Const(int32(0)))
 	if q.held == nil {
@@ -341,7 +340,7 @@ func (q *DataQueue) clear(s *graph.Scope) *tfbridge.Operation {
 	return graph.NoOp(s, ops...)
 }
 
-// drain adds a loop that dequeues what is in a queue.
+// drain adds a loop that dequeues all elements of a queue.
 func drain(s *graph.Scope, q *queue.Queue) *tfbridge.Operation {
 	left := graph.While(s, []tfbridge.Output{q.Size(s)},
 		func(s *graph.Scope, left []tfbridge.Output) tfbridge.Output {

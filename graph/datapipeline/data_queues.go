@@ -9,15 +9,14 @@ import (
 	"millrace/tfbridge"
 )
 
-// TFDataQueues are two queues of the same data: one for training, which shuffles, and
-// one for evaluation, which keeps the order. A flag of the run says which one is
-// used. [NewTFDataQueues] makes them. One goroutine at a time may enqueue, and one
-// may dequeue.
+// TFDataQueues are two queues for the same kind of data: one for training, which shuffles,
+// and one for evaluation, which keeps the order. Each run selects one by a flag.
+// [NewTFDataQueues] makes them. One goroutine at a time may enqueue, and one may dequeue.
 type TFDataQueues struct {
 	TrainFlag             tfbridge.Output // scalar bool: true uses TrainQueue, false EvalQueue
 	TrainQueue, EvalQueue *DataQueue
 
-	specs             []graph.Spec // of the elements of both queues
+	specs             []graph.Spec // components of an element, in both queues
 	placeholders      *Placeholders
 	enqueue           *tfbridge.Operation
 	haveMore, oneMore tfbridge.Output
@@ -28,15 +27,15 @@ type TFDataQueues struct {
 // the defaults.
 type TFDataQueuesOptions struct {
 	Capacity int // elements of each queue; 0: 100
-	// Ordered makes the queue for training keep the order, too. Otherwise it keeps 0.8
+	// Ordered makes the queue for training keep the order as well. Otherwise it keeps 0.8
 	// of its capacity back until the end of the epoch.
 	Ordered   bool
-	Seed      int64    // of the shuffling; 0: 1
+	Seed      int64    // seed of the shuffling; 0: 1
 	WithBatch bool     // the data has a batch dimension in front
 	Special   []string // special keys that an element has beside its data
-	// TrainChunks and EvalChunks say how the elements of a queue are cut, if they have a
-	// Size. A TFChunkingQueueRunner then pads short chunks, so that all have the shapes
-	// that they need to be put into batches many at a time; the sizes count no padding.
+	// TrainChunks and EvalChunks describe how the elements of a queue are cut, if they have
+	// a Size. A TFChunkingQueueRunner then pads short chunks. So all chunks have one shape,
+	// and a batch can take many at a time; the sizes exclude the padding.
 	TrainChunks, EvalChunks Chunking
 	// EnqueueData are the tensors that the enqueue operation takes, by name. Nil: it
 	// takes placeholders, which Enqueue feeds.
@@ -75,7 +74,7 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 	q.TrainQueue = NewDataQueue(s, "train_queue", capacity, o.TrainChunks.padded(externData, q.specs), train)
 	q.EvalQueue = NewDataQueue(s, "eval_queue", capacity, o.EvalChunks.padded(externData, q.specs), eval)
 	if o.driven {
-		return q // its provider enqueues and asks by itself
+		return q // its provider enqueues and tests it by itself
 	}
 	q.addQuestions(s)
 	values := o.EnqueueData
@@ -89,7 +88,7 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 	return q
 }
 
-// check returns what is wrong with the options.
+// check returns an error if the options are invalid.
 func (o *TFDataQueuesOptions) check(e *ExternData) error {
 	for _, chunks := range []*Chunking{&o.TrainChunks, &o.EvalChunks} {
 		if err := chunks.check(e); err != nil {
@@ -102,7 +101,7 @@ func (o *TFDataQueuesOptions) check(e *ExternData) error {
 	return nil
 }
 
-// either adds what one of the queues gives, as the flag says.
+// either adds the operations of of for the queue that the flag selects.
 func (q *TFDataQueues) either(s *graph.Scope, of func(s *graph.Scope, q *DataQueue) []tfbridge.Output) []tfbridge.Output {
 	return graph.Cond(s, q.TrainFlag,
 		func(s *graph.Scope) []tfbridge.Output { return of(s, q.TrainQueue) },
@@ -149,9 +148,9 @@ func (q *TFDataQueues) HaveMore(ctx context.Context, session *tfbridge.Session, 
 	return q.ask(ctx, session, train, "have more", q.haveMore)
 }
 
-// OneMoreEnqueueIsEnough reports whether a dequeue would wait, and would not after one
-// more enqueue: the queue for training has exactly as many elements as it keeps back,
-// or the one for evaluation has none.
+// OneMoreEnqueueIsEnough reports whether a dequeue would wait now, but not after one more
+// enqueue: the queue for training has exactly the elements that it keeps back, or the queue
+// for evaluation is empty.
 func (q *TFDataQueues) OneMoreEnqueueIsEnough(ctx context.Context, session *tfbridge.Session, train bool) (bool, error) {
 	return q.ask(ctx, session, train, "one more", q.oneMore)
 }
@@ -198,7 +197,7 @@ func (q *TFDataQueues) clear(s *graph.Scope) *tfbridge.Operation {
 	return graph.NoOp(s, q.TrainQueue.clear(s), q.EvalQueue.clear(s))
 }
 
-// Pipe returns one of the queues as a [Pipe]: that for training or that for evaluation.
+// Pipe returns the queue for training, or the one for evaluation, as a [Pipe].
 func (q *TFDataQueues) Pipe(train bool) Pipe { return dataPipe{q, train} }
 
 // dataPipe is one of two data queues.

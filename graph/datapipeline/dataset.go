@@ -5,20 +5,20 @@ import (
 	"iter"
 )
 
-// Dataset gives sequences, epoch by epoch. One provider at a time reads it, from one
+// Dataset yields sequences, epoch by epoch. One provider at a time reads it, from one
 // goroutine.
 type Dataset interface {
-	// Name says what the data is for, such as "train" or "dev".
+	// Name returns the purpose of the data, such as "train" or "dev".
 	Name() string
 
-	// Sequences yields the sequences of an epoch, counted from 0, in the order of
-	// that epoch. Ranging again starts anew. A sequence is valid until the next
-	// iteration. An error comes last; a sequence beside it says where it arose.
-	// A sequence that waits should stop when ctx is done.
+	// Sequences yields the sequences of an epoch in the order of that epoch; epochs count
+	// from 0. Ranging again starts from the beginning. A sequence is valid until the next
+	// iteration. An error comes last; a sequence yielded with it is the one that failed. An
+	// implementation that waits should stop when ctx is done.
 	Sequences(ctx context.Context, epoch int64) iter.Seq2[*Sequence, error]
 
-	// NumSeqs returns the number of sequences of an epoch, and whether that is
-	// certain. A number that is not certain is an estimate, 0 if there is none.
+	// NumSeqs returns the number of sequences of an epoch, and whether that number is
+	// certain. Otherwise it is an estimate, or 0 without one.
 	NumSeqs() (n int64, certain bool)
 }
 
