@@ -48,7 +48,7 @@ type TFBatchingQueue struct {
 	rows       *queue.Queue // rows of the batch under construction; nil: rows are not put one by one
 	batches    *queue.Queue
 	loops      byMode[*batchLoop]
-	count      tfbridge.Output // how many batches wait
+	count      tfbridge.Output // number of batches in the queue
 	made       atomic.Int64    // batches
 	runs       runs
 }

@@ -11,8 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// DatasetReader reads a dataset and hands its sequences to a callback, which
-// usually enqueues them. [NewDatasetReader] makes one.
+// DatasetReader reads a dataset and passes its sequences to a callback, which usually
+// enqueues them. [NewDatasetReader] makes one.
 type DatasetReader struct {
 	activity
 	externData *ExternData
@@ -23,8 +23,8 @@ type DatasetReader struct {
 	numSeqs    int64
 }
 
-// Element is a sequence as tensors: the data by key, the size of each dimension that
-// varies by [Size], and the special keys that were asked for.
+// Element is a sequence as tensors: the data by key, the size of each dimension that varies
+// by [Size], and the requested special keys.
 type Element map[string]*tfbridge.Tensor
 
 // Close frees the tensors.
@@ -34,12 +34,12 @@ func (e Element) Close() {
 	}
 }
 
-// DatasetReaderOptions say which special keys a reader adds to the data.
+// DatasetReaderOptions select the special keys that a reader adds to the data.
 type DatasetReaderOptions struct {
 	WithSeqTag, WithSeqIdx bool
-	// WithEpochEnd adds the key [EpochEnd], which is false, and one more element
-	// after the last sequence, whose EpochEnd is true. Its other values are zeros,
-	// without frames, and its [SeqIdx] is the number of sequences.
+	// WithEpochEnd adds the key [EpochEnd], which is false, and one element after the last
+	// sequence whose EpochEnd is true. The other values of that element are zeros without
+	// frames, and its [SeqIdx] is the number of sequences.
 	WithEpochEnd bool
 }
 
@@ -71,13 +71,13 @@ func (o *DatasetReaderOptions) special() []string {
 	return keys
 }
 
-// QueueComponents describes the elements, as queues take it: names, data types and
-// shapes, sorted by name.
+// QueueComponents describes the elements in the form that queues take: names, data types
+// and shapes, sorted by name.
 func (r *DatasetReader) QueueComponents() []graph.Spec { return slices.Clone(r.components) }
 
-// Loop reads the sequences of an epoch until their end, an error, or until ctx is
-// done. It may be called again for another epoch, from one goroutine at a time. The
-// error of a sequence names its tag.
+// Loop reads the sequences of an epoch until they end, one fails, or ctx is done. It may be
+// called again for another epoch, by one goroutine at a time. The error of a sequence
+// includes its tag.
 func (r *DatasetReader) Loop(ctx context.Context, epoch int64) (err error) {
 	r.numSeqs = 0
 	r.start()
@@ -109,7 +109,7 @@ func (r *DatasetReader) Loop(ctx context.Context, epoch int64) (err error) {
 	return r.end(ctx)
 }
 
-// end hands over the element that ends an epoch.
+// end passes the element that ends an epoch to the callback.
 func (r *DatasetReader) end(ctx context.Context) error {
 	zeros, seq := Element{}, &Sequence{Data: map[string]any{}}
 	defer func() { zeros.Close() }()
@@ -123,8 +123,7 @@ func (r *DatasetReader) end(ctx context.Context) error {
 	return r.hand(ctx, seq, true)
 }
 
-// zeroTensor returns zeros, or empty strings, that have no size where the size
-// varies.
+// zeroTensor returns zeros, or empty strings, of size 0 in the dimensions that vary.
 func zeroTensor(d Data) (*tfbridge.Tensor, error) {
 	dims, n := d.Shape.Dims(), int64(1)
 	for i := range dims {
@@ -137,7 +136,7 @@ func zeroTensor(d Data) (*tfbridge.Tensor, error) {
 	return tfbridge.NewTensorFromBytes(d.DType, dims, make([]byte, n*int64(d.DType.Size())))
 }
 
-// failed adds to err which sequence it is about.
+// failed adds the sequence to err.
 func (r *DatasetReader) failed(seq *Sequence, err error) error {
 	tag := "without a tag"
 	if seq != nil && seq.Tag != "" {
@@ -146,7 +145,7 @@ func (r *DatasetReader) failed(seq *Sequence, err error) error {
 	return fmt.Errorf("dataset %s: sequence %s (%s %d): %w", r.dataset.Name(), tag, SeqIdx, r.numSeqs, err)
 }
 
-// read checks that a sequence has the keys of the extern data and hands it over.
+// read checks that a sequence has the keys of the extern data and passes it on.
 func (r *DatasetReader) read(ctx context.Context, seq *Sequence) error {
 	if seq == nil {
 		return millrace.Errorf(millrace.ErrSchema, "it is nil")
@@ -199,8 +198,8 @@ func (r *DatasetReader) hand(ctx context.Context, seq *Sequence, end bool) error
 	return r.callback(ctx, element)
 }
 
-// tensor returns the tensor of a Go value. An empty slice does not tell the size of
-// its elements, so it becomes the tensor without frames.
+// tensor converts a Go value to a tensor. The sizes of the inner dimensions of an empty
+// slice are unknown, so it becomes the tensor without frames.
 func (r *DatasetReader) tensor(key string, value any) (*tfbridge.Tensor, error) {
 	if value == nil {
 		return nil, millrace.Errorf(millrace.ErrSchema, "it has no key %q", key)
@@ -217,7 +216,7 @@ func (r *DatasetReader) tensor(key string, value any) (*tfbridge.Tensor, error) 
 	return t, nil
 }
 
-// checkValue checks data type and shape of the data of a key.
+// checkValue checks the data type and shape of the value of a key.
 func (r *DatasetReader) checkValue(key string, t *tfbridge.Tensor) error {
 	want := r.externData.Data[key]
 	if t.DataType() != want.DType || !want.Shape.Accepts(t.Shape()) {

@@ -26,8 +26,8 @@ type unknown struct {
 
 func (d unknown) NumSeqs() (int64, bool) { return d.estimate, false }
 
-// A reader gives the sequences of an epoch in their order, with the special keys that
-// were asked for, and then an element that says that the epoch ends.
+// A reader yields the sequences of an epoch in order, with the requested special keys, and
+// then an element that marks the end of the epoch.
 func TestDatasetReader(t *testing.T) {
 	var got []map[string]any
 	keep := func(_ context.Context, e datapipeline.Element) error {
@@ -127,7 +127,7 @@ func (d broken) Sequences(ctx context.Context, epoch int64) iter.Seq2[*datapipel
 }
 
 // The error of a sequence names dataset, tag, position and key. The next dataset is read
-// as if nothing had been.
+// without trace of it.
 func TestBrokenDataset(t *testing.T) {
 	s := graphtest.NewScope(t)
 	o := datapipeline.Options{Chunking: datapipeline.Chunking{Size: 2}, Batching: datapipeline.Batching{BatchSize: 1}}
@@ -190,7 +190,7 @@ func providers(t testing.TB, s *graph.Scope, e *datapipeline.ExternData, o *data
 	return []datapipeline.DataProvider{fed, single, queues}
 }
 
-// What an ExternData and options must not be.
+// An invalid ExternData or invalid options are errors.
 func TestOptions(t *testing.T) {
 	key := func(dt tfbridge.DataType, dims ...int64) datapipeline.Data {
 		return datapipeline.Data{DType: dt, Shape: tfbridge.MakeShape(dims...)}

@@ -1,8 +1,8 @@
-// Package datapipeline reads datasets of sequences, such as the frames of speech,
-// cuts them into chunks, and puts these together to batches by a budget of frames. It
-// has the classes of RETURNN's TFDataPipeline.
+// Package datapipeline reads datasets of sequences, such as the frames of speech, cuts them
+// into chunks, and batches these by a budget of frames. Its types have the names of
+// RETURNN's TFDataPipeline.
 //
-// A [Dataset] gives sequences. A [DataProvider] makes batches of them, in Go
+// A [Dataset] yields sequences. A [DataProvider] batches them, in Go
 // ([FeedDictDataProvider]) or in the graph ([QueueDataProvider]):
 //
 //	p, err := datapipeline.NewQueueDataProvider(s, externData, &datapipeline.Options{

@@ -9,48 +9,47 @@ import (
 
 // # Runs that never wait
 //
-// The question. Four goroutines, one a level, would each make runs that wait in the graph
+// The question. Four goroutines, one per level, would each make runs that wait in the graph
 // for data or for room. A run that may wait needs a guard, so that it can be stopped, a
-// goroutine that waits for it, and a thread of TensorFlow's. That was more than the work:
-// an epoch of 200 sequences took 530 runs, 4,300 changes of thread, and twice the
-// processor time of the batches that Go makes.
+// goroutine that waits for it, and a thread of TensorFlow's. That cost more than the work
+// itself: an epoch of 200 sequences took 530 runs, 4,300 thread switches, and twice the
+// processor time of batching in Go.
 //
-// The answer. One goroutine makes the runs of all levels up to the batches, one after the
-// other, and each only when it knows that the run will find what it needs. The runs stay
-// in its thread and need no guard:
+// The answer. One goroutine makes the runs of levels 1 to 3, one after the other, and each
+// only when the run is certain not to wait. The runs stay in its thread and need no guard:
 //
 //	sequence of the dataset ── enqueue ── level 1
 //	more there than are kept back?     ── cut ───── level 2
 //	rows for a batch? room for it?     ── batch ─── level 3
 //
-// What it knows:
+// How it knows that:
 //
-//   - Level 1: it counts the sequences. As many as the queue keeps back are not cut before
-//     the end of the epoch.
-//   - Level 2: if chunks all have one shape and keep their order, Go knows from the
-//     frames of a sequence how long its chunks are, and so how many rows the next batch
-//     has. It makes the run of a batch when all of them are there (block_queue.go).
-//     Otherwise each run tells how many rows may be taken behind it, and a run that finds
-//     too few for a batch leaves it open, for the next run to fill. The queue is not
-//     bounded; what is in it is less than a batch and the chunks of one sequence.
+//   - Level 1: it counts the sequences. The queue keeps min_after_dequeue of them uncut
+//     until the end of the epoch.
+//   - Level 2: if chunks all have one shape and keep their order, Go knows from the frames
+//     of a sequence how long its chunks are, and so how many rows the next batch has. It
+//     makes the run of a batch when all of them are there (block_queue.go). Otherwise each
+//     run returns the number of rows that may be taken after it, and a run that finds too
+//     few for a batch leaves the batch open for the next run to fill. The queue is not
+//     bounded; it never contains more than a batch and the chunks of one sequence.
 //   - Level 3: it counts the batches, and waits in Go while there is no room.
 //
-// Only a goroutine of its own can stage batches while the dataset is slow, so staging has
-// one. It waits in Go, too.
+// Staging must go on while the dataset is slow, so it has its own goroutine. That one also
+// waits in Go.
 
 // driver is the goroutine that makes the runs of levels 1 to 3 in an epoch.
 type driver struct {
 	p         *QueueDataProvider
-	runs      *runs // never wait
-	sequences int   // in level 1
-	err       error // of a run behind level 1
+	runs      *runs // runs that never wait
+	sequences int   // number of sequences in level 1
+	err       error // error of a run after level 1
 
-	batch openBatch // of the rows of blocks
+	batch openBatch // the batch under construction, of rows from blocks
 
-	// Of other rows:
-	rows    int32 // that may be taken from level 2, with the tokens of the end
+	// The batch under construction, of other rows:
+	rows    int32 // number of rows that may be taken from level 2, including end tokens
 	started []*tfbridge.Tensor
-	open    int64 // rows of the open batch
+	open    int64 // number of rows in the open batch
 }
 
 func (p *QueueDataProvider) newDriver() *driver {
@@ -89,7 +88,7 @@ func (p *QueueDataProvider) drive(ctx context.Context) (err error) {
 	}
 	if err := p.reader.Loop(ctx, p.epoch.Number); err != nil {
 		if d.err != nil {
-			return d.err // of a sequence before, perhaps: not that of the reader's
+			return d.err // may stem from an earlier sequence than the one that the reader names
 		}
 		return err
 	}
@@ -100,7 +99,7 @@ func (p *QueueDataProvider) drive(ctx context.Context) (err error) {
 	return err
 }
 
-// move feeds a sequence to level 1, and moves on what is there then.
+// move feeds a sequence to level 1, and cuts and batches what can be cut and batched then.
 func (p *QueueDataProvider) move(ctx context.Context, e Element) error {
 	if err := p.enqueue(ctx, e); err != nil {
 		return err
@@ -134,8 +133,8 @@ func (d *driver) cut(ctx context.Context) (ended bool, err error) {
 	return ended, d.addRows(ctx, fetched[1], ended)
 }
 
-// addBlock counts the chunks of a sequence of so many frames, and makes the batches that
-// they complete.
+// addBlock counts the chunks of a sequence with the given number of frames, and makes the
+// batches that they complete.
 func (d *driver) addBlock(ctx context.Context, frames *tfbridge.Tensor, ended bool) error {
 	n, err := scalarOf[int64](frames)
 	if err != nil {
@@ -160,7 +159,7 @@ func (d *driver) addBlock(ctx context.Context, frames *tfbridge.Tensor, ended bo
 	return d.takeBatch(ctx)
 }
 
-// takeBatch makes the batch of the rows that were counted.
+// takeBatch makes a batch of the counted rows.
 func (d *driver) takeBatch(ctx context.Context) error {
 	q := d.p.batches
 	if err := d.p.stage.waitForFewer(ctx, q, d.p.options.capacity()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// ExternData describes the data of a dataset's sequences by key, as RETURNN's class
-// of that name does.
+// ExternData describes the data of a dataset's sequences by key, like RETURNN's class of
+// that name.
 type ExternData struct {
 	Data         map[string]Data
 	DefaultInput string // the key whose length is the length of a sequence; "": "data"
@@ -24,8 +24,8 @@ type Data struct {
 	// Shape is the shape within one sequence, without a batch dimension. A first
 	// dimension of -1 is the time axis: its positions are the frames.
 	Shape tfbridge.Shape
-	// Whole data has no time axis, although its first dimension is -1. All of it
-	// goes into every chunk of its sequence.
+	// Whole data has no time axis, although its first dimension is -1. Every chunk of a
+	// sequence contains all of it.
 	Whole bool
 }
 
@@ -34,7 +34,7 @@ func (d Data) HasTimeAxis() bool {
 	return !d.Whole && d.Shape.NumDimensions() > 0 && d.Shape.Size(0) < 0
 }
 
-// sizeAxes returns the dimensions that vary, of which each sequence tells the size.
+// sizeAxes returns the dimensions whose size varies from sequence to sequence.
 func (d Data) sizeAxes() []int {
 	var axes []int
 	for i := range d.Shape.NumDimensions() {
@@ -75,7 +75,7 @@ func (e *ExternData) timeKeys() []string {
 	return slices.DeleteFunc(e.Keys(), func(key string) bool { return !e.Data[key].HasTimeAxis() })
 }
 
-// check returns what is wrong with the description.
+// check returns an error if the description is invalid.
 func (e *ExternData) check() error {
 	if e == nil || len(e.Data) == 0 {
 		return millrace.Errorf(millrace.ErrModel, "the extern data has no keys")
@@ -113,8 +113,8 @@ func (e *ExternData) DTypeForKey(key string) tfbridge.DataType {
 	return spec.DType
 }
 
-// ShapeForKey returns the shape of a key within one sequence, without a batch
-// dimension. It is unknown for a key that there is not.
+// ShapeForKey returns the shape of a key within one sequence, without a batch dimension. It
+// is unknown for a key that does not exist.
 func (e *ExternData) ShapeForKey(key string) tfbridge.Shape {
 	spec, _ := e.spec(key)
 	return spec.Shape

@@ -7,27 +7,27 @@ import (
 	"millrace/tfbridge"
 )
 
-// batchInfo says what a batch consists of.
+// batchInfo describes the contents of a batch.
 type batchInfo struct {
 	rows       int64
-	lastSeqIdx int64            // the largest of the batch
-	frames     map[string]int64 // without padding, by key
+	lastSeqIdx int64            // largest seq_idx in the batch
+	frames     map[string]int64 // frames by key, without padding
 }
 
-// fedBatch is a batch that was made in Go.
+// fedBatch is a batch made in Go.
 type fedBatch struct {
 	Element
 	info batchInfo
 }
 
-// batcher makes batches of rows.
+// batcher batches rows.
 type batcher struct {
 	externData *ExternData
 	chunking   *Chunking
 	batching   *Batching
 }
 
-// batches yields rows put together to batches, which the consumer closes.
+// batches yields batches of rows. The consumer closes them.
 func (b *batcher) batches(rows iter.Seq2[row, error]) iter.Seq2[*fedBatch, error] {
 	return func(yield func(*fedBatch, error) bool) {
 		var batch []row
@@ -58,7 +58,7 @@ func (b *batcher) batches(rows iter.Seq2[row, error]) iter.Seq2[*fedBatch, error
 	}
 }
 
-// length returns the frames of a row, for the key that has most.
+// length returns the frames of a row, for the key with the most frames.
 func (b *batcher) length(r row) int {
 	longest := 0
 	for _, key := range b.externData.timeKeys() {
@@ -151,8 +151,8 @@ func (b *batcher) padded(rows []row, key string, sizes [][]int) (*tfbridge.Tenso
 	return tfbridge.NewTensorFromBytes(d.DType, shape, values)
 }
 
-// stack copies the rows of a key, one behind the other, into places of dimensions
-// largest.
+// stack copies the rows of a key, one after the other. Each row takes the space of an array
+// with dimensions largest.
 func stack[T any](b *batcher, rows []row, key string, largest []int, values func(array) []T) []T {
 	place := product(largest)
 	to := make([]T, place*len(rows))
@@ -174,8 +174,7 @@ func stack[T any](b *batcher, rows []row, key string, largest []int, values func
 	return to
 }
 
-// copyPadded copies an array of some dimensions into one of dimensions that are at
-// least as large.
+// copyPadded copies an array into a larger one, in each dimension from index 0 on.
 func copyPadded[T any](to []T, toDims []int, from []T, fromDims []int) {
 	if len(fromDims) == 0 || slices.Equal(toDims[1:], fromDims[1:]) {
 		copy(to, from)

@@ -23,24 +23,24 @@ type FeedDictDataProvider struct {
 	queue        *feedQueue    // nil: the batches are fed
 	epoch        *Epoch
 	source       feedSource    // nil: nothing runs
-	lock         chan struct{} // holds a token while nobody uses the fields below
-	waiting      *fedBatch     // the next batch, which HaveMoreData saw
-	taken        *fedBatch     // the batch that is fed
-	told         bool          // HaveMoreData or FeedDict returned the error of the source
+	lock         chan struct{} // holds a token while no goroutine uses the fields below
+	waiting      *fedBatch     // the next batch, buffered by HaveMoreData
+	taken        *fedBatch     // the batch being fed
+	reported     bool          // HaveMoreData or FeedDict returned the error of the source
 }
 
 // FeedDictOptions are the options of a FeedDictDataProvider.
 type FeedDictOptions struct {
 	Options
-	// SingleThreaded makes a batch when it is asked for, without a goroutine. The
-	// batches are the same.
+	// SingleThreaded makes each batch on demand, without a goroutine. The batches are the
+	// same.
 	SingleThreaded bool
 	// TFQueue takes the batches in place of placeholders: they go into the queue in the
 	// graph while the model computes, and a run is fed with the queues' TrainFlag alone.
-	// The queues have a batch dimension and the special keys SeqTag and SeqIdx, and
-	// nobody else uses them. If the queue for training shuffles, the batches come in
-	// another order, and progress counts them as they were made. SingleThreaded is not
-	// possible then.
+	// The queues must have a batch dimension and the special keys SeqTag and SeqIdx, and
+	// belong to this provider alone. If the queue for training shuffles, the batches come
+	// in another order, and progress counts them in the order they were made. TFQueue
+	// excludes SingleThreaded.
 	TFQueue *TFDataQueues
 }
 
@@ -70,7 +70,7 @@ func NewFeedDictDataProvider(s *graph.Scope, externData *ExternData, o *FeedDict
 	return p, err
 }
 
-// Data returns the placeholders, or what the TFQueue gives; see [DataProvider].
+// Data returns the placeholders, or the outputs of the TFQueue; see [DataProvider].
 // TensorFlow cannot fetch a placeholder that is fed, only an Identity of it.
 func (p *FeedDictDataProvider) Data() map[string]tfbridge.Output {
 	if p.queue != nil {
@@ -79,7 +79,7 @@ func (p *FeedDictDataProvider) Data() map[string]tfbridge.Output {
 	return p.placeholders.Data()
 }
 
-// feeds returns what FeedDict gives values for.
+// feeds returns the outputs that FeedDict returns values for.
 func (p *FeedDictDataProvider) feeds() []tfbridge.Output {
 	if p.queue != nil {
 		return []tfbridge.Output{p.queue.queues.TrainFlag}
@@ -101,7 +101,7 @@ func (p *FeedDictDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error 
 	return nil
 }
 
-// checkInit returns what is wrong with a call of InitDataset.
+// checkInit returns an error if InitDataset may not be called now.
 func checkInit(running bool, dataset Dataset, epoch *Epoch) error {
 	if running {
 		return millrace.Errorf(millrace.ErrModel, "the threads are running; call StopThreads before InitDataset")
@@ -112,7 +112,7 @@ func checkInit(running bool, dataset Dataset, epoch *Epoch) error {
 	return nil
 }
 
-// checkStart returns what is wrong with a call of StartThreads.
+// checkStart returns an error if StartThreads may not be called now.
 func checkStart(running bool, epoch *Epoch) error {
 	if epoch == nil {
 		return millrace.Errorf(millrace.ErrModel, "there is no dataset; call InitDataset before StartThreads")
@@ -131,8 +131,8 @@ func (p *FeedDictDataProvider) StartThreads(ctx context.Context, session *tfbrid
 	}
 	batches, capacity := p.batches, p.options.capacity()
 	if p.queue != nil {
-		// The queue bounds the batches. It must fill, or else one that shuffles would
-		// keep all of them back.
+		// The queue bounds the number of batches. The source must be able to fill it: a
+		// shuffling queue that is not full keeps every batch back.
 		capacity = p.queue.queues.TrainQueue.capacity
 		if err := p.queue.start(ctx, session, p.epoch.Train); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (p *FeedDictDataProvider) StartThreads(ctx context.Context, session *tfbrid
 		batches = func(ctx context.Context) iter.Seq2[*fedBatch, error] { return p.queue.fill(ctx, p.batches(ctx)) }
 	}
 	p.begin(p.dataset)
-	p.told = false
+	p.reported = false
 	if p.options.SingleThreaded {
 		p.source = startPull(ctx, batches)
 	} else {
@@ -169,7 +169,7 @@ func (p *FeedDictDataProvider) StopThreads() error {
 	defer func() { p.lock <- struct{}{} }()
 	p.drop()
 	p.source = nil
-	if p.told || errors.Is(err, millrace.ErrCanceled) {
+	if p.reported || errors.Is(err, millrace.ErrCanceled) {
 		err = nil
 	}
 	if p.queue != nil {
@@ -178,7 +178,7 @@ func (p *FeedDictDataProvider) StopThreads() error {
 	return err
 }
 
-// drop closes the batches that the provider holds.
+// drop closes the provider's batches.
 func (p *FeedDictDataProvider) drop() {
 	for _, batch := range []*fedBatch{p.waiting, p.taken} {
 		if batch != nil {
@@ -203,8 +203,7 @@ func (p *FeedDictDataProvider) HaveMoreData(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// peek makes the next batch wait. It returns io.EOF at the end. The caller holds the
-// lock.
+// peek buffers the next batch. It returns io.EOF at the end. The caller holds the lock.
 func (p *FeedDictDataProvider) peek(ctx context.Context) (err error) {
 	if p.waiting != nil {
 		return nil
@@ -217,7 +216,7 @@ func (p *FeedDictDataProvider) peek(ctx context.Context) (err error) {
 	case err == io.EOF:
 		p.end()
 	case err != nil && ctx.Err() == nil:
-		p.told = true
+		p.reported = true
 	}
 	return err
 }

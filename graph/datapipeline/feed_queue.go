@@ -10,12 +10,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// feedQueue takes the batches of a feeding provider into queues of the graph.
+// feedQueue puts the batches of a feeding provider into queues of the graph.
 type feedQueue struct {
 	externData *ExternData
 	queues     *TFDataQueues
 	graph      *tfbridge.Graph
-	data       map[string]tfbridge.Output // of a batch
+	data       map[string]tfbridge.Output // dequeued batch, by name
 	clear      *tfbridge.Operation
 	runs       runs
 	session    *tfbridge.Session
@@ -65,8 +65,7 @@ func (q *feedQueue) empty(ctx context.Context) error {
 	return q.runs.do(ctx, q.session, "empty", nil, runSpec{targets: []*tfbridge.Operation{q.clear}})
 }
 
-// fill enqueues batches, and yields each when it is in the queue. What it yields has no
-// tensors.
+// fill enqueues batches, and yields each after it is in the queue, without its tensors.
 func (q *feedQueue) fill(ctx context.Context, batches iter.Seq2[*fedBatch, error]) iter.Seq2[*fedBatch, error] {
 	return func(yield func(*fedBatch, error) bool) {
 		train := q.flag.Value() == true
@@ -83,7 +82,7 @@ func (q *feedQueue) fill(ctx context.Context, batches iter.Seq2[*fedBatch, error
 				return
 			}
 		}
-		// The end of the epoch lets out what a shuffling queue keeps back.
+		// The end of the epoch releases the batches that a shuffling queue keeps back.
 		if err := q.end(ctx, train); err != nil {
 			yield(nil, err)
 		}

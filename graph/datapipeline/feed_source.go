@@ -10,12 +10,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// feedSource hands out batches that were made in Go.
+// feedSource returns batches made in Go.
 type feedSource interface {
 	// next returns the next batch, which the caller closes; io.EOF at the end.
 	next(ctx context.Context) (*fedBatch, error)
-	// stop ends the source and frees what it holds. It returns the error that ended
-	// it, also if next returned that before.
+	// stop ends the source and frees its batches. It returns the error that ended the
+	// source, even if next has returned it.
 	stop() error
 }
 
@@ -23,10 +23,10 @@ type feedSource interface {
 type threaded struct {
 	cancel context.CancelFunc
 	made   chan *fedBatch // closed when the goroutine ends
-	err    error          // why it ended; valid then
+	err    error          // why the goroutine ended; valid once made is closed
 }
 
-// startThread starts a goroutine that makes so many batches ahead.
+// startThread starts a goroutine that prefetches up to capacity batches.
 func startThread(ctx context.Context, capacity int, batches func(ctx context.Context) iter.Seq2[*fedBatch, error]) *threaded {
 	t := &threaded{made: make(chan *fedBatch, capacity)}
 	ctx, t.cancel = context.WithCancel(ctx)
@@ -130,7 +130,7 @@ func (p *FeedDictDataProvider) sequences(ctx context.Context) iter.Seq2[*sequenc
 	}
 }
 
-// errStop ends a loop whose consumer wants no more.
+// errStop ends a loop whose consumer has stopped.
 var errStop = errors.New("stop")
 
 // copied copies an element into Go's memory.

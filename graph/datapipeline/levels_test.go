@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// levels are the queues and connectors of a provider, one by one.
+// levels are the queues and connectors of a provider, created separately.
 type levels struct {
 	sequences, chunks *datapipeline.TFDataQueues
 	chunker           *datapipeline.TFChunkingQueueRunner
@@ -23,7 +23,7 @@ type levels struct {
 	session           *tfbridge.Session
 }
 
-// newLevels connects queues for evaluation. Speech has seq_idx besides.
+// newLevels connects queues for evaluation. The elements also have seq_idx.
 func newLevels(t testing.TB, s *graph.Scope, chunking datapipeline.Chunking, batching datapipeline.Batching) *levels {
 	t.Helper()
 	special := &datapipeline.TFDataQueuesOptions{Special: []string{datapipeline.SeqIdx}}
@@ -49,10 +49,10 @@ func (l *levels) read(t testing.TB, d datapipeline.Dataset) {
 	}
 }
 
-// Each level by itself: the end of the epoch stops each loop and goes on to the next
-// level. A sequence may have more chunks than the queue of chunks has room. Every row is
-// in one batch, in order, and all batches keep to the budget. The queue of batches and
-// the staging area hold no more than they may, and nothing is left.
+// Each level by itself: the end of the epoch stops each loop and passes to the next level.
+// A sequence may have more chunks than the queue of chunks has room. Every row is in one
+// batch, in order, and all batches keep to the budget. The queue of batches and the staging
+// area stay within their capacity, and end empty.
 func TestLevels(t *testing.T) {
 	s := graphtest.NewScope(t)
 	around := map[string]datapipeline.Context{"data": {Left: 1}}
@@ -113,8 +113,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// The stage holds no more batches than it may, strings among them, and nothing is left
-// in it.
+// The stage stays within its capacity, also with strings, and ends empty.
 func TestStage(t *testing.T) {
 	s := graphtest.NewScope(t)
 	o := frameByFrame
@@ -151,8 +150,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// A convolution without padding over frames with context gives the same for a frame in a
-// chunk and in the whole sequence, and as many frames as there are targets.
+// A convolution without padding over frames with context gives the same result for a frame
+// in a chunk and in the whole sequence, and one frame per target.
 func TestContextMatchesConvolution(t *testing.T) {
 	s := graphtest.NewScope(t)
 	o := datapipeline.Options{
@@ -175,7 +174,7 @@ func TestContextMatchesConvolution(t *testing.T) {
 		"conv": graph.Squeeze(s, conv, 2, 3), "classes": graph.Identity(s, data["classes"]), "size": graph.Identity(s, data["classes/size0"]),
 	}
 	r := &reader{DataProvider: p, session: graphtest.NewSession(t, s, graphtest.Unoptimized(t))}
-	computed := map[bool]map[int32]float32{} // in training or not: the output by the frame's class
+	computed := map[bool]map[int32]float32{} // by mode: the output by the frame's class
 	for _, train := range []bool{false, true} {
 		computed[train] = map[int32]float32{}
 		r.start(t, recording("data", 10, 3, 7), datapipeline.Epoch{Train: train})
@@ -214,7 +213,7 @@ func TestContextMatchesConvolution(t *testing.T) {
 }
 
 // A feeding provider may enqueue its batches into a queue that shuffles: each comes once,
-// and runs are fed with a flag alone. After an early stop the queue is empty.
+// and a run is fed only the flag. After an early stop the queue is empty.
 func TestFeedIntoTFQueue(t *testing.T) {
 	s := graphtest.NewScope(t)
 	with := datapipeline.TFDataQueuesOptions{Capacity: 5, WithBatch: true, Special: []string{datapipeline.SeqTag, datapipeline.SeqIdx}}
@@ -268,7 +267,7 @@ func TestUnalignedSequence(t *testing.T) {
 	if !errors.Is(err, tfbridge.InvalidArgument) || l.chunker.Err() != err || l.chunker.IsRunning() {
 		t.Errorf("got %v, want code InvalidArgument", err)
 	}
-	// Sequences that stay whole may.
+	// Whole sequences may differ.
 	w := graphtest.NewScope(t)
 	whole := newLevels(t, w, datapipeline.Chunking{}, datapipeline.Batching{BatchSize: 5})
 	whole.read(t, d)

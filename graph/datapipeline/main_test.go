@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
-// speech describes the data of the tests: two numbers and a class a frame, and a
-// speaker a sequence.
+// speech describes the data of the tests: two numbers and a class per frame, and a speaker
+// per sequence.
 var speech = &datapipeline.ExternData{Data: map[string]datapipeline.Data{
 	"data":    {DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1, 2)},
 	"classes": {DType: tfbridge.Int32, Shape: tfbridge.MakeShape(-1)},
@@ -44,7 +44,7 @@ func recording(name string, lengths ...int) *datapipeline.StaticDataset {
 	return d
 }
 
-// batch is what a run saw of a batch: Go values by name.
+// batch is a batch as a run fetched it: Go values by name.
 type batch map[string]any
 
 // reader runs a provider's batches through a session.

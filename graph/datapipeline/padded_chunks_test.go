@@ -11,8 +11,7 @@ import (
 )
 
 // Chunks that are padded to one length give batches without that padding, epoch after
-// epoch, although nobody empties the queues between them: the end of an epoch leaves
-// nothing in them.
+// epoch. The queues are not emptied between epochs: the end of an epoch leaves them empty.
 func TestPaddedChunks(t *testing.T) {
 	s := graphtest.NewScope(t)
 	l := &levels{sequences: datapipeline.NewTFDataQueues(s, speech, &datapipeline.TFDataQueuesOptions{Special: []string{datapipeline.SeqIdx}})}
@@ -47,7 +46,7 @@ func TestPaddedChunks(t *testing.T) {
 			t.Errorf("epoch %d: chunks are left, %v", epoch, err)
 		}
 	}
-	// The queue says how its chunks are cut, and other chunks do not fit.
+	// The queue defines how its chunks are cut, and rejects other chunks.
 	datapipeline.NewTFChunkingQueueRunner(s, speech, l.sequences.EvalQueue.Dequeue, &datapipeline.TFChunkingQueueRunnerOptions{Chunking: datapipeline.Chunking{Size: 4}, TargetQueue: l.chunks.EvalQueue})
 	if !errors.Is(s.Err(), millrace.ErrModel) {
 		t.Errorf("chunks of 4 frames into a queue of chunks of 3: %v", s.Err())

@@ -18,14 +18,13 @@ type Pipe interface {
 
 // PipeConnector moves data into a pipe.
 type PipeConnector interface {
-	// IsRunning reports whether the connector may still put data into its pipe. It
-	// is true from the start, and becomes false when all data is in the pipe. That
-	// there is no more data is certain once IsRunning is false and the pipe is
-	// empty, tested in this order.
+	// IsRunning reports whether the connector may still put data into its pipe. It is true
+	// from the start, and becomes false when all data is in the pipe. There is no more data
+	// once IsRunning is false and the pipe is empty, tested in this order.
 	IsRunning() bool
 
-	// Err returns why the connector stopped before the end of its data; nil if it is
-	// running or came to the end.
+	// Err returns why the connector stopped before the end of its data. It is nil while the
+	// connector runs, and after the end of the data.
 	Err() error
 
 	// Changed returns a channel that is closed when the connector has put data
@@ -33,14 +32,13 @@ type PipeConnector interface {
 	Changed() <-chan struct{}
 }
 
-// HaveIncomingData reports whether a pipe that a connector fills has data now or
-// will have. It waits until it knows, or until ctx is done. An error that stopped the
-// connector comes after the data that is in the pipe. HaveIncomingData assumes that
-// nobody else takes data out of the pipe.
+// HaveIncomingData reports whether a pipe that a connector fills has data or will get some.
+// It waits until that is certain, or ctx is done. It returns an error that stopped the
+// connector only after the data in the pipe is consumed. The caller must be the only
+// consumer of the pipe.
 func HaveIncomingData(ctx context.Context, session *tfbridge.Session, pipe Pipe, from PipeConnector) (bool, error) {
-	// A connector tells of its data when a run of it ends. The run may have put
-	// data into the pipe before that, and may wait for room. So look from time to
-	// time, too.
+	// A connector signals a change when one of its runs ends. The run may have put data
+	// into the pipe before that, and may wait for room. So poll as well.
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
 	for {
@@ -60,15 +58,15 @@ func HaveIncomingData(ctx context.Context, session *tfbridge.Session, pipe Pipe,
 	}
 }
 
-// lookInterval is how often HaveIncomingData looks without having been told to.
+// lookInterval is the interval at which HaveIncomingData polls.
 const lookInterval = 10 * time.Millisecond
 
-// activity is what a connector tells of itself. The zero value is running.
+// activity is the state that a connector reports. The zero value is running.
 type activity struct {
 	mu      sync.Mutex
 	stopped bool
 	err     error
-	changed chan struct{} // closed at the next change; nil: nobody waits for it
+	changed chan struct{} // closed at the next change; nil: no goroutine waits for one
 }
 
 // IsRunning reports whether the loop may still put data into its pipe; see
@@ -99,17 +97,17 @@ func (a *activity) Changed() <-chan struct{} {
 // start makes IsRunning true.
 func (a *activity) start() { a.change(false, nil) }
 
-// moved tells of data that went into the pipe, or left it.
+// moved signals that data went into the pipe, or left it.
 func (a *activity) moved() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tell()
+	a.signal()
 }
 
-// stop makes IsRunning false, until start.
+// stop makes IsRunning false until the next start.
 func (a *activity) stop(err error) { a.change(true, err) }
 
-// finish is stop for the end of a loop, which may be a panic. Defer it.
+// finish calls stop at the end of a loop, also after a panic. Defer it.
 func (a *activity) finish(err *error) {
 	if v := recover(); v != nil {
 		*err = tfbridge.PanicError(v)
@@ -121,11 +119,11 @@ func (a *activity) change(stopped bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stopped, a.err = stopped, err
-	a.tell()
+	a.signal()
 }
 
-// tell wakes those that wait for a change. The caller holds the lock.
-func (a *activity) tell() {
+// signal wakes the goroutines that wait for a change. The caller holds the lock.
+func (a *activity) signal() {
 	if a.changed != nil {
 		close(a.changed)
 		a.changed = nil

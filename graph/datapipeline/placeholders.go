@@ -16,9 +16,9 @@ type Placeholders struct {
 	outputs map[string]tfbridge.Output
 }
 
-// MakePlaceholders adds a placeholder for each of the keys, for each of their
-// dimensions that varies ([Size]), and for the special keys. With withBatch they
-// have a batch dimension in front, so that a size is a vector; [EpochEnd] has none.
+// MakePlaceholders adds a placeholder for each key, for each dimension that varies
+// ([Size]), and for the special keys. With withBatch they have a leading batch dimension,
+// so that a size is a vector; [EpochEnd] has none.
 func MakePlaceholders(s *graph.Scope, externData *ExternData, withBatch bool, special ...string) *Placeholders {
 	p := &Placeholders{outputs: map[string]tfbridge.Output{}}
 	if err := externData.check(); err != nil {
@@ -38,8 +38,8 @@ func MakePlaceholders(s *graph.Scope, externData *ExternData, withBatch bool, sp
 // Data returns the placeholders by name.
 func (p *Placeholders) Data() map[string]tfbridge.Output { return maps.Clone(p.outputs) }
 
-// FeedDict returns values by the placeholders that they are fed to. The values must
-// be those of all placeholders and no others, of their data types and shapes.
+// FeedDict returns the values by placeholder. There must be one value for each placeholder
+// and no others, of its data type and shape.
 func (p *Placeholders) FeedDict(values map[string]*tfbridge.Tensor) (map[tfbridge.Output]*tfbridge.Tensor, error) {
 	feeds, list, err := p.feed(values)
 	if err != nil {

@@ -42,23 +42,23 @@ type DataProvider interface {
 	// ctx, or with StopThreads.
 	StartThreads(ctx context.Context, session *tfbridge.Session) error
 
-	// StopThreads ends the goroutines and drops the batches that nobody took. It may
-	// be called again. It returns the error that ended the goroutines, unless
-	// HaveMoreData or FeedDict returned that before.
+	// StopThreads ends the goroutines and drops the batches that were not taken. It may be
+	// called again. It returns the error that ended the goroutines, unless HaveMoreData or
+	// FeedDict returned that before.
 	StopThreads() error
 
-	// HaveMoreData reports whether the epoch has another batch. It waits until that
-	// is known. After true, FeedDict does not wait, and the next run has its batch.
-	// An error of the dataset comes after the batches before it.
+	// HaveMoreData reports whether the epoch has another batch, and waits until that is
+	// certain. After true, FeedDict does not wait, and the next run has its batch. An error
+	// of the dataset comes after the batches before it.
 	HaveMoreData(ctx context.Context) (bool, error)
 
-	// FeedDict takes the next batch and returns what the run that computes with it
-	// is to be fed with. Each run needs a call of its own. It waits until there is a
-	// batch. At the end of the epoch it fails with code tfbridge.OutOfRange. The
-	// tensors are valid until the next call of FeedDict or StopThreads.
+	// FeedDict takes the next batch and returns the values to feed to the run that computes
+	// with it. Call it once per run. It waits until there is a batch. At the end of the
+	// epoch it fails with code tfbridge.OutOfRange. The tensors are valid until the next
+	// call of FeedDict or StopThreads.
 	FeedDict(ctx context.Context) (map[tfbridge.Output]*tfbridge.Tensor, error)
 
-	DatasetName() string         // of InitDataset's dataset
+	DatasetName() string         // name of InitDataset's dataset
 	HaveReachedEnd() bool        // see [FeedDictDataProvider.HaveReachedEnd]
 	CompleteFrac() float64       // see [FeedDictDataProvider.CompleteFrac]
 	NumFrames() map[string]int64 // see [FeedDictDataProvider.NumFrames]
@@ -71,37 +71,38 @@ var (
 	_ Pipe         = (*TFBatchingQueue)(nil)
 )
 
-// Epoch says how to read a dataset.
+// Epoch describes one pass over a dataset.
 type Epoch struct {
-	// Train cuts and shuffles the sequences as the options of the provider say.
-	// Otherwise each sequence is a row of its own, in the order of the dataset, for
-	// evaluation and forwarding.
+	// Train cuts and shuffles the sequences according to the options of the provider.
+	// Otherwise each sequence is one row, in the order of the dataset, for evaluation and
+	// forwarding.
 	Train  bool
-	Number int64 // of the epoch, from 0
+	Number int64 // number of the epoch, from 0
 }
 
 // Options are the options of a provider.
 type Options struct {
 	Chunking  Chunking
 	Batching  Batching
-	ChunkEval bool // cut sequences into chunks when not training, too
+	ChunkEval bool // cut sequences into chunks outside of training as well
 
-	// ShuffleSeqs and ShuffleChunks are the sizes of the buffers that sequences and
-	// chunks are drawn from at random when training. 0 and 1: they keep their order.
+	// ShuffleSeqs and ShuffleChunks are the sizes of the buffers from which sequences and
+	// chunks are drawn at random in training. 0 and 1 keep the order.
 	ShuffleSeqs, ShuffleChunks int
-	Seed                       int64 // of the draws
+	Seed                       int64 // seed of the draws
 
-	Capacity int // batches that wait for the consumer; 0: 10
+	Capacity int // number of batches buffered for the consumer; 0: 10
 
-	// Network tells the context of the default input, its [ExternData.ContextSize], unless
-	// Chunking.Context is set: an empty map is no context. Nil: there is no context.
+	// Network determines the context of the default input, by [ExternData.ContextSize],
+	// unless Chunking.Context is set. An empty Chunking.Context means no context, and so
+	// does a nil Network.
 	Network Network
-	// Recurrent says that the model depends on the order of the frames. Then single frames
-	// must not be shuffled: chunks of one frame with ShuffleChunks are refused.
+	// Recurrent declares that the model depends on the order of the frames. Then single
+	// frames must not be shuffled: chunks of one frame with ShuffleChunks are refused.
 	Recurrent bool
 }
 
-// check returns what is wrong with the options.
+// check returns an error if the options are invalid.
 func (o *Options) check(e *ExternData) error {
 	if err := e.check(); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (o *Options) check(e *ExternData) error {
 	return nil
 }
 
-// capacity returns how many batches wait for the consumer.
+// capacity returns the number of batches buffered for the consumer.
 func (o *Options) capacity() int { return cmp.Or(o.Capacity, 10) }
 
 // of returns the options as they apply to an epoch.

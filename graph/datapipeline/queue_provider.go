@@ -21,9 +21,9 @@ import (
 //	TFBatchingQueue        2. chunks    -> 3. batches
 //	CpuToDefaultDevStage   3. batches   -> 4. staging area on the model's device
 //
-// Levels 1 and 2 have a queue for training and one for evaluation. A provider belongs
-// to its graph and is made once for it. It reads any number of datasets, one after
-// the other. [NewQueueDataProvider] makes one.
+// Levels 1 and 2 have a queue for training and one for evaluation. A provider belongs to
+// one graph. It reads any number of datasets, one after the other. [NewQueueDataProvider]
+// makes one.
 type QueueDataProvider struct {
 	progress
 	externData *ExternData
@@ -40,7 +40,7 @@ type QueueDataProvider struct {
 	stage        *CpuToDefaultDevStage // level 4
 	clears       []*tfbridge.Operation // empty all levels
 	runs         runs
-	ready        runs // that never wait
+	ready        runs // runs that never wait
 
 	epoch   *Epoch
 	driver  *driver // of the epoch
@@ -51,13 +51,13 @@ type QueueDataProvider struct {
 
 	state struct {
 		sync.Mutex
-		started bool
-		err     error // the first error of the goroutines
-		told    bool  // HaveMoreData has returned it
+		started  bool
+		err      error // the first error of the goroutines
+		reported bool  // whether HaveMoreData has returned err
 	}
 }
 
-// byMode is a thing for training and one for evaluation.
+// byMode is a pair: a value for training and a value for evaluation.
 type byMode[T any] struct{ train, eval T }
 
 func (m byMode[T]) of(train bool) T {
@@ -67,8 +67,9 @@ func (m byMode[T]) of(train bool) T {
 	return m.eval
 }
 
-// NewQueueDataProvider adds the queues, and what moves data between them, to a graph.
-// The staging area is on the scope's device. The options must have a Batching.
+// NewQueueDataProvider adds the queues to a graph, and the operations that move data
+// between them. The staging area is on the scope's device. The options must have a
+// Batching.
 func NewQueueDataProvider(s *graph.Scope, externData *ExternData, o *Options) (*QueueDataProvider, error) {
 	if o == nil {
 		o = &Options{}
@@ -96,8 +97,8 @@ func NewQueueDataProvider(s *graph.Scope, externData *ExternData, o *Options) (*
 
 const (
 	seqCapacity   = 10  // sequences in a queue that does not shuffle
-	chunkCapacity = 100 // at least
-	stageCapacity = 2   // batches on the device, beside those that the model computes with
+	chunkCapacity = 100 // minimum capacity of a queue of chunks
+	stageCapacity = 2   // batches on the device, in addition to those that the model computes with
 )
 
 // special are the special keys of the elements of levels 1 to 3.
@@ -115,7 +116,7 @@ func (p *QueueDataProvider) addSequences(s *graph.Scope) {
 	p.ends = byMode[*tfbridge.Operation]{p.sequences.train.end(s), p.sequences.eval.end(s)}
 }
 
-// buffer returns the capacity of a queue for training, and how it shuffles.
+// buffer returns the capacity of a queue for training, and its shuffling.
 func (o *Options) buffer(size, ordered int) (int, *DataQueueOptions) {
 	if size <= 1 {
 		return ordered, nil
@@ -136,8 +137,8 @@ func (p *QueueDataProvider) addChunks(s *graph.Scope) {
 	p.chunkers.eval = NewTFChunkingQueueRunner(s, p.externData, p.sequences.eval.Dequeue, &TFChunkingQueueRunnerOptions{evaluation.Chunking, p.chunks.EvalQueue})
 }
 
-// chunkCapacity returns how many chunks wait in a queue that does not shuffle: two
-// batches, so that one can be cut while the other is made.
+// chunkCapacity returns the capacity of a queue of chunks that does not shuffle: the chunks
+// of two batches, so that the chunks of one are cut while the other is batched.
 func (o *Options) chunkCapacity(e *ExternData) int {
 	rows := o.Batching.MaxSeqs
 	for _, key := range e.timeKeys() {
@@ -148,10 +149,10 @@ func (o *Options) chunkCapacity(e *ExternData) int {
 	return min(max(chunkCapacity, 2*rows), maxPiece)
 }
 
-// padded returns the chunking if short chunks are to be padded to the length of the
-// others, or else none. A size that sequences may never have, which says that they stay
-// whole unless they are extreme, would pad all of them: so several chunks must fit into
-// a batch.
+// padded returns the chunking if short chunks are padded to the length of the others, and
+// otherwise the zero Chunking. Some users set a size that only extreme sequences reach, to
+// keep all others whole. Padding to such a size would waste most of each batch. So padded
+// requires that several chunks fit into a batch.
 func (o *Options) padded(e *ExternData) Chunking {
 	const several = 4
 	for _, key := range e.timeKeys() {
@@ -219,14 +220,14 @@ func (p *QueueDataProvider) StartThreads(ctx context.Context, session *tfbridge.
 	threads := p.threads()
 	for _, thread := range threads {
 		for _, a := range thread.activities {
-			a.start() // all of them, before anyone looks at one
+			a.start() // all threads, before any of them looks at another
 		}
 	}
 	p.state.Lock()
-	p.state.started, p.state.err, p.state.told = true, nil, false
+	p.state.started, p.state.err, p.state.reported = true, nil, false
 	p.state.Unlock()
-	// A context that is done is an error of the provider's. The coordinator hears of
-	// every end in one way, so that Join returns late goroutines alone.
+	// The provider itself reports a context that is done. So the coordinator gets a context
+	// that is never done, and Join returns only the goroutines that end late.
 	p.coord = train.NewCoordinator(context.WithoutCancel(ctx), nil)
 	coord := p.coord
 	p.unwatch = context.AfterFunc(ctx, func() { p.fail(coord, millrace.Canceled(ctx, "read of dataset "+p.DatasetName())) })
@@ -257,7 +258,7 @@ func (p *QueueDataProvider) threads() []thread {
 	}
 }
 
-// fail stops the goroutines for an error. The first one counts.
+// fail stops the goroutines because of an error. It keeps the first one.
 func (p *QueueDataProvider) fail(coord *train.Coordinator, err error) {
 	p.state.Lock()
 	if p.state.err == nil {
@@ -275,7 +276,7 @@ func (p *QueueDataProvider) StopThreads() error {
 		return nil
 	}
 	p.state.Lock()
-	first, told := p.state.err, p.state.told
+	first, reported := p.state.err, p.state.reported
 	p.state.started = false
 	p.state.Unlock()
 	p.unwatch()
@@ -284,20 +285,21 @@ func (p *QueueDataProvider) StopThreads() error {
 		return err
 	}
 	p.coord = nil
-	if told || errors.Is(first, millrace.ErrCanceled) {
+	if reported || errors.Is(first, millrace.ErrCanceled) {
 		first = nil
 	}
 	return errors.Join(first, p.empty(context.Background()))
 }
 
-// empty drops what is in the queues and in the staging area. Nothing else uses them.
+// empty drops the contents of the queues and of the staging area. Nothing else may use
+// them.
 func (p *QueueDataProvider) empty(ctx context.Context) error {
 	p.stage.forget()
 	return p.runs.do(ctx, p.session, "empty", nil, runSpec{targets: p.clears})
 }
 
-// Threads returns the names of the goroutines that run. It is for the goroutine that
-// starts and stops them.
+// Threads returns the names of the running goroutines. Only the goroutine that starts and
+// stops them may call it.
 func (p *QueueDataProvider) Threads() []string {
 	if p.coord == nil {
 		return nil
@@ -336,7 +338,7 @@ func (p *QueueDataProvider) started() bool {
 	return p.state.started
 }
 
-// ended notes the end of the epoch, or returns the error that came before it.
+// ended records the end of the epoch, or returns the error that came before it.
 func (p *QueueDataProvider) ended() error {
 	p.state.Lock()
 	defer p.state.Unlock()
@@ -348,14 +350,14 @@ func (p *QueueDataProvider) ended() error {
 		p.end()
 		return nil
 	}
-	p.state.told = true
+	p.state.reported = true
 	if p.state.err != nil {
 		return p.state.err
 	}
 	return err
 }
 
-// FeedDict promises the next batch to a run. It returns nothing to feed; see
+// FeedDict reserves the next batch for a run. It returns no values to feed; see
 // [DataProvider].
 func (p *QueueDataProvider) FeedDict(ctx context.Context) (map[tfbridge.Output]*tfbridge.Tensor, error) {
 	more, err := p.HaveMoreData(ctx)

@@ -66,9 +66,9 @@ func (d *dequeuer) take(ctx context.Context, train bool) ([]int32, bool, error) 
 	return out[0].Value().([]int32), out[1].Value().(bool), nil
 }
 
-// The queue for training keeps 0.8 of its capacity back until the epoch ends, and
-// shuffles. The one for evaluation keeps nothing back and has its own elements, in their
-// order. The flag chooses.
+// The queue for training keeps 0.8 of its capacity back until the epoch ends, and shuffles.
+// The queue for evaluation keeps nothing back and has separate elements, in order. The flag
+// selects the queue.
 func TestTFDataQueues(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := datapipeline.NewTFDataQueues(s, numbers, &datapipeline.TFDataQueuesOptions{Capacity: 10})
@@ -143,7 +143,7 @@ func TestTFDataQueues(t *testing.T) {
 	}
 }
 
-// Queues whose source are tensors of the graph.
+// Queues may take their data from tensors of the graph.
 func TestTFDataQueuesOfTensors(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := datapipeline.NewTFDataQueues(s, numbers, &datapipeline.TFDataQueuesOptions{EnqueueData: map[string]tfbridge.Output{
@@ -162,7 +162,7 @@ func TestTFDataQueuesOfTensors(t *testing.T) {
 	}
 }
 
-// connector is a PipeConnector whose loop is a test's.
+// connector is a PipeConnector whose loop a test writes.
 type connector struct {
 	mu      sync.Mutex
 	stopped bool
@@ -191,8 +191,8 @@ func (c *connector) stop(err error) {
 	close(c.changed)
 }
 
-// A consumer that asks HaveIncomingData gets every element, and false only after the
-// last, however the threads run. An error comes after the elements before it.
+// A consumer that calls HaveIncomingData gets every element, and false only after the last,
+// in every interleaving of the threads. An error comes after the elements before it.
 func TestHaveIncomingData(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := datapipeline.NewTFDataQueues(s, numbers, &datapipeline.TFDataQueuesOptions{Capacity: 2})
@@ -246,7 +246,7 @@ func TestHaveIncomingData(t *testing.T) {
 	}
 }
 
-// Placeholders take the values of their names, and no others.
+// Placeholders accept exactly the values of their names.
 func TestPlaceholders(t *testing.T) {
 	s := graphtest.NewScope(t)
 	for _, withBatch := range []bool{false, true} {

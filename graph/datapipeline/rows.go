@@ -43,14 +43,14 @@ func newArray(t *tfbridge.Tensor) (array, error) {
 	return a, err
 }
 
-// row is one place of a batch: a chunk of a sequence, or all of it.
+// row is one row of a batch: a chunk of a sequence, or the whole sequence.
 type row struct {
 	seq   *sequence
 	start int // the first frame, without context
 }
 
-// window returns the frames of a key that belong to a row, context included. Those
-// before 0 and behind the end of the sequence are zeros.
+// window returns the frames of a key that belong to a row, context included. Frames before
+// 0 and after the end of the sequence are zeros.
 func (c *Chunking) window(r row, key string) (begin, end int) {
 	end = r.seq.data[key].dims[0]
 	if c.Size > 0 {
@@ -59,7 +59,8 @@ func (c *Chunking) window(r row, key string) (begin, end int) {
 	return r.start - c.Context[key].Left, end + c.Context[key].Right
 }
 
-// cut yields the rows of sequences, whose length is that of a key.
+// cut yields the rows of sequences. The length of a sequence is the length of its data for
+// key.
 func (c *Chunking) cut(sequences iter.Seq2[*sequence, error], key string) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		for seq, err := range sequences {
@@ -82,8 +83,8 @@ func (c *Chunking) cut(sequences iter.Seq2[*sequence, error], key string) iter.S
 	}
 }
 
-// shuffled yields values in another order: it fills a buffer, draws a value from it,
-// and refills it. A buffer of 0 or 1 keeps the order.
+// shuffled yields values in random order: it fills a buffer, draws a value from it, and
+// refills it. A buffer of 0 or 1 keeps the order.
 func shuffled[T any](values iter.Seq2[T, error], buffer int, random *rand.Rand) iter.Seq2[T, error] {
 	if buffer <= 1 {
 		return values

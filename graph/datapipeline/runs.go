@@ -7,24 +7,23 @@ import (
 	"millrace/tfbridge"
 )
 
-// runs are the runs of one session that a stage makes again and again. They wait for
-// other runs, so they can be interrupted, and they count towards no limit. The zero
-// value has none.
+// runs are the runs that a stage repeats in one session, prepared once. They wait for other
+// runs, so they can be interrupted and do not count toward the limit of concurrent runs.
+// The zero value has no runs.
 type runs struct {
 	mu      sync.Mutex
 	session *tfbridge.Session
 	made    map[string]*tfbridge.Callable
-	ready   bool // the runs never wait: nothing need stop them, and they stay in the calling thread
+	ready   bool // the runs never wait: they cannot be interrupted, and stay in the calling thread
 }
 
-// runSpec is what a run feeds, fetches and computes.
+// runSpec lists the feeds, fetches and targets of a run.
 type runSpec struct {
 	feeds, fetches []tfbridge.Output
 	targets        []*tfbridge.Operation
 }
 
-// prepare returns the run of a name, which it prepares at the first call for a
-// session.
+// prepare returns the run with a name. The first call for a session prepares it.
 func (r *runs) prepare(session *tfbridge.Session, name string, spec runSpec) (*tfbridge.Callable, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +41,7 @@ func (r *runs) prepare(session *tfbridge.Session, name string, spec runSpec) (*t
 	return c, nil
 }
 
-// context returns the context to make a run in for somebody whose own is ctx.
+// context returns the context of a run whose caller has the context ctx.
 func (r *runs) context(ctx context.Context) context.Context {
 	if r.ready {
 		return context.Background()

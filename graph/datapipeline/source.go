@@ -13,25 +13,24 @@ import (
 )
 
 // Source feeds a model of package estimator with a provider's batches: it is an
-// estimator.Source. A training with it reads epoch after epoch. Its position cannot be
-// saved.
+// estimator.Source. Training with it reads epoch after epoch. Its position cannot be saved.
 type Source struct {
 	Dataset Dataset
 	Train   bool  // see [Epoch]
-	Epochs  int64 // how many are read, from epoch 0; 0: no end, the run has a number of steps
+	Epochs  int64 // number of epochs, from epoch 0; 0: unlimited, the number of steps ends the run
 
 	// New adds a provider to the model's graph. [QueueSource] and [FeedSource] set it.
 	New func(s *graph.Scope) (DataProvider, error)
 }
 
-// QueueSource returns a source whose batches are made in the graph.
+// QueueSource returns a source that makes its batches in the graph.
 func QueueSource(dataset Dataset, externData *ExternData, o *Options) *Source {
 	return &Source{Dataset: dataset, Train: true, New: func(s *graph.Scope) (DataProvider, error) {
 		return NewQueueDataProvider(s, externData, o)
 	}}
 }
 
-// FeedSource returns a source whose batches are made in Go and fed.
+// FeedSource returns a source that makes its batches in Go and feeds them.
 func FeedSource(dataset Dataset, externData *ExternData, o *FeedDictOptions) *Source {
 	return &Source{Dataset: dataset, Train: true, New: func(s *graph.Scope) (DataProvider, error) {
 		return NewFeedDictDataProvider(s, externData, o)
@@ -70,7 +69,7 @@ type sourcePass struct {
 	session      *tfbridge.Session
 	placeholders []tfbridge.Output
 	epoch        int64
-	batches      int64 // of the epoch
+	batches      int64 // number of batches taken in the epoch
 }
 
 // start begins to read the epoch.
@@ -82,7 +81,7 @@ func (p *sourcePass) start(ctx context.Context) error {
 	return p.provider.StartThreads(context.WithoutCancel(ctx), p.session)
 }
 
-// Next takes the next batch. Behind the last of an epoch it starts the next epoch.
+// Next takes the next batch. After the last batch of an epoch it starts the next epoch.
 func (p *sourcePass) Next(ctx context.Context) ([]*tfbridge.Tensor, error) {
 	for {
 		more, err := p.provider.HaveMoreData(ctx)
@@ -117,7 +116,7 @@ func (p *sourcePass) Next(ctx context.Context) ([]*tfbridge.Tensor, error) {
 // Taken saves nothing.
 func (p *sourcePass) Taken(int64) ([]byte, error) { return nil, nil }
 
-// Failed returns err: a batch that is there is there at once.
+// Failed returns err as it is: no batch is in flight that could explain it.
 func (p *sourcePass) Failed(_ context.Context, err error) error { return err }
 
 // Close stops reading.

@@ -13,8 +13,8 @@ import (
 	"millrace/internal/test/graphtest"
 )
 
-// A source gives epoch after epoch, as many as it is told, in the order of each. Its
-// position cannot be saved, and data without frames is an error.
+// A source yields the given number of epochs, each in its order. Its position cannot be
+// saved, and data without frames is an error.
 func TestSource(t *testing.T) {
 	d := recording("train", 2, 1, 3)
 	d.SeqOrdering, d.Seed = datapipeline.Random, 3
@@ -59,7 +59,7 @@ func TestSource(t *testing.T) {
 		}
 	}
 	for i, p := range pipelines {
-		for range 2 { // a second run starts anew
+		for range 2 { // a second run starts from the beginning
 			if got, err := read(p, nil); err != nil || !cmp.Equal(got, want) {
 				t.Errorf("source %d: %q, %v; want %q", i, got, err, want)
 			}

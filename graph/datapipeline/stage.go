@@ -13,18 +13,18 @@ import (
 
 // # Staging without waiting
 //
-// A staging area keeps tensors on a device, so that the copy of the next batch to a GPU
-// goes on while the model computes with the last one. But its operations are dangerous:
-// a run at an empty area (Unstage), or at a full one (Stage), waits and cannot be
-// cancelled. Neither a timeout nor closing the session ends it.
+// A staging area keeps tensors on a device, so that the next batch is copied to a GPU while
+// the model computes with the current one. But its operations are dangerous: Unstage on an
+// empty area, or Stage on a full one, waits and cannot be cancelled. Neither a timeout nor
+// closing the session ends it.
 //
-// So Go counts what is in the area. Loop makes a run that stages a batch only while the
-// area has room, and take promises a batch to a run only if there is one that no other
-// run was promised. No run of either kind ever waits. (A queue.StagingArea waits in the
-// graph, with a lock made of queues. Here one goroutine puts and one takes, so a count
-// suffices, and a step of the model has two operations instead of ten.)
+// So Go counts the batches in the area. Loop stages a batch only while the area has room,
+// and take reserves a batch for a run only if one is there that is not reserved. Neither
+// kind of run ever waits. (A queue.StagingArea waits in the graph, with a lock made of
+// queues. Here one goroutine puts and one takes, so a count suffices, and a step of the
+// model has two operations instead of ten.)
 
-// QueueOutput is where a model gets its batches from.
+// QueueOutput is a source of batches for a model.
 type QueueOutput interface {
 	// Data returns the tensors of a batch by name.
 	Data() map[string]tfbridge.Output
@@ -42,19 +42,19 @@ type CpuToDefaultDevStage struct {
 	put        []*tfbridge.Operation
 	clears     []*tfbridge.Operation
 	size       tfbridge.Output
-	about      []tfbridge.Output // of the batch that put moves: rows, last position, frames by key
+	about      []tfbridge.Output // description of the batch that put moves: rows, last position, frames by key
 	runs       runs
-	ready      runs // never wait
+	ready      runs // runs that never wait
 
 	lock     sync.Mutex
 	capacity int
-	staged   []batchInfo // batches that are promised to no run
-	arrived  int64       // batches since forget
+	staged   []batchInfo // staged batches that no run has reserved
+	arrived  int64       // number of batches staged since forget
 }
 
-// NewCpuToDefaultDevStage adds a staging area, on the scope's device, for the tensors
-// of a batch. The input has the vector of [SeqIdx] and the sizes of the data. Go keeps
-// so many batches in the area.
+// NewCpuToDefaultDevStage adds a staging area, on the scope's device, for the tensors of a
+// batch. The input has the vector of [SeqIdx] and the sizes of the data. The area has room
+// for capacity batches.
 func NewCpuToDefaultDevStage(s *graph.Scope, externData *ExternData, input map[string]tfbridge.Output, capacity int) *CpuToDefaultDevStage {
 	c := &CpuToDefaultDevStage{externData: externData, names: slices.Sorted(maps.Keys(input)), capacity: capacity, ready: runs{ready: true}, data: map[string]tfbridge.Output{}}
 	if s.Err() != nil {
@@ -70,13 +70,13 @@ func NewCpuToDefaultDevStage(s *graph.Scope, externData *ExternData, input map[s
 		}
 	}
 	c.area(s, "numbers", numbers, input)
-	c.area(s.WithDevice("/cpu:0"), "words", words, input) // no other device has strings
+	c.area(s.WithDevice("/cpu:0"), "words", words, input) // only the CPU can store strings
 	c.together(s)
 	c.describe(s.WithDevice("/cpu:0"), input)
 	return c
 }
 
-// area adds a staging area for some tensors. Strings and numbers have one each.
+// area adds a staging area for some tensors. Strings and numbers have separate areas.
 func (c *CpuToDefaultDevStage) area(s *graph.Scope, name string, names []string, input map[string]tfbridge.Output) {
 	if len(names) == 0 {
 		return
@@ -87,7 +87,8 @@ func (c *CpuToDefaultDevStage) area(s *graph.Scope, name string, names []string,
 		values = append(values, input[name])
 		specs[i] = graph.SpecOf(input[name])
 	}
-	// Operations with one shared name use one area. Without it each has its own.
+	// Operations with one shared name use one area. Without the name each would have its
+	// own.
 	attrs := map[string]any{"dtypes": graph.DTypes(specs), "shared_name": s.Prefix() + name}
 	c.put = append(c.put, s.AddOperation(tfbridge.OpSpec{Type: "Stage", Attrs: attrs, Input: []tfbridge.Input{values}}))
 	c.clears = append(c.clears, s.AddOperation(tfbridge.OpSpec{Type: "StageClear", Attrs: attrs}))
@@ -100,7 +101,8 @@ func (c *CpuToDefaultDevStage) area(s *graph.Scope, name string, names []string,
 	}
 }
 
-// together makes a run that takes from one of the areas take from both.
+// together adds control dependencies, so that a run that takes from one area also takes
+// from the other.
 func (c *CpuToDefaultDevStage) together(s *graph.Scope) {
 	for _, name := range c.names {
 		s = s.WithControlDependencies(c.data[name].Op)
@@ -110,7 +112,7 @@ func (c *CpuToDefaultDevStage) together(s *graph.Scope) {
 	}
 }
 
-// describe adds the operations that tell about the batch that is staged.
+// describe adds the operations that describe the staged batch.
 func (c *CpuToDefaultDevStage) describe(s *graph.Scope, input map[string]tfbridge.Output) {
 	index := input[SeqIdx]
 	c.about = []tfbridge.Output{
@@ -127,29 +129,28 @@ func (c *CpuToDefaultDevStage) describe(s *graph.Scope, input map[string]tfbridg
 func (c *CpuToDefaultDevStage) Names() []string { return slices.Clone(c.names) }
 
 // Data returns the tensors of a batch. Each run that computes with any of them takes a
-// batch, all of it. [QueueDataProvider.FeedDict] promises a batch to a run.
+// whole batch. [QueueDataProvider.FeedDict] reserves a batch for a run.
 func (c *CpuToDefaultDevStage) Data() map[string]tfbridge.Output { return maps.Clone(c.data) }
 
-// StagingSize returns how many batches are in the area, promised ones among them.
+// StagingSize returns the number of batches in the area, including reserved ones.
 func (c *CpuToDefaultDevStage) StagingSize(ctx context.Context, session *tfbridge.Session) (int, error) {
 	return c.runs.number(ctx, session, "size", c.size)
 }
 
-// HaveData reports whether there is a batch that is promised to no run.
+// HaveData reports whether there is a batch that no run has reserved.
 func (c *CpuToDefaultDevStage) HaveData() bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return len(c.staged) > 0
 }
 
-// Loop stages batches of a batching queue as long as there are any, or until ctx is
-// done.
+// Loop stages the batches of a batching queue until they end or ctx is done.
 func (c *CpuToDefaultDevStage) Loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) error {
 	return c.move(ctx, session, &c.runs, func() (bool, error) { return HaveIncomingData(ctx, session, from, from) })
 }
 
-// loop is Loop for a queue whose batches since it was emptied go all into the area. So
-// Go can count them, without a run that asks for their number, and no run waits.
+// loop is Loop for a queue whose batches all go into this area. So Go can count them
+// without a run that fetches their number, and no run waits.
 func (c *CpuToDefaultDevStage) loop(ctx context.Context, session *tfbridge.Session, from *TFBatchingQueue) error {
 	moved := int64(0)
 	return c.move(ctx, session, &c.ready, func() (bool, error) {
@@ -158,7 +159,7 @@ func (c *CpuToDefaultDevStage) loop(ctx context.Context, session *tfbridge.Sessi
 	})
 }
 
-// move stages batches as long as more reports another one.
+// move stages batches while more reports that there is another one.
 func (c *CpuToDefaultDevStage) move(ctx context.Context, session *tfbridge.Session, r *runs, more func() (bool, error)) (err error) {
 	c.start()
 	defer c.finish(&err)
@@ -195,12 +196,12 @@ func (c *CpuToDefaultDevStage) waitForRoom(ctx context.Context) error {
 	return c.waitFor(ctx, func() bool { return len(c.staged) < c.capacity })
 }
 
-// waitForFewer waits until fewer than n of a queue's batches are not in the area.
+// waitForFewer waits until fewer than n of the queue's batches remain outside of the area.
 func (c *CpuToDefaultDevStage) waitForFewer(ctx context.Context, from *TFBatchingQueue, n int) error {
 	return c.waitFor(ctx, func() bool { return from.made.Load()-c.arrived < int64(n) })
 }
 
-// waitFor waits until a condition holds, which it tests under the lock.
+// waitFor waits until a condition holds. It calls holds under the lock.
 func (c *CpuToDefaultDevStage) waitFor(ctx context.Context, holds func() bool) error {
 	for {
 		changed := c.Changed()
@@ -218,7 +219,7 @@ func (c *CpuToDefaultDevStage) waitFor(ctx context.Context, holds func() bool) e
 	}
 }
 
-// info returns what the operations of describe computed.
+// info decodes the outputs of the operations of describe.
 func (c *CpuToDefaultDevStage) info(about []*tfbridge.Tensor) (batchInfo, error) {
 	numbers := make([]int64, len(about))
 	for i, t := range about {
@@ -235,7 +236,7 @@ func (c *CpuToDefaultDevStage) info(about []*tfbridge.Tensor) (batchInfo, error)
 	return info, nil
 }
 
-// take promises a batch to a run, if there is one.
+// take reserves a batch for a run, if there is one.
 func (c *CpuToDefaultDevStage) take() (batchInfo, bool) {
 	c.lock.Lock()
 	if len(c.staged) == 0 {
@@ -249,7 +250,7 @@ func (c *CpuToDefaultDevStage) take() (batchInfo, bool) {
 	return info, true
 }
 
-// forget drops all promises, after clear.
+// forget drops all reservations, after clear.
 func (c *CpuToDefaultDevStage) forget() {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -13,16 +13,15 @@ type StaticDataset struct {
 	DatasetName string      // what Name returns
 	Seqs        []*Sequence // their tags should differ
 	SeqOrdering SeqOrdering // the order of the sequences in an epoch
-	Seed        uint64      // of the order Random: an epoch's order depends on Seed and on the epoch alone
-	// Length returns the number of frames, by which Sorted and SortedReverse order.
+	Seed        uint64      // seed of the order Random: an epoch's order depends only on Seed and the epoch
+	// Length returns the number of frames, the sort key of Sorted and SortedReverse.
 	Length func(*Sequence) int
 }
 
 // SeqOrdering is an order of sequences.
 type SeqOrdering string
 
-// The orders, by RETURNN's names. Sequences of the same length keep the order of
-// the data.
+// The orders, by RETURNN's names. Sequences of equal length keep the order of the data.
 const (
 	Default       SeqOrdering = ""
 	Reverse       SeqOrdering = "reverse"
