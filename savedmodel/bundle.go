@@ -63,7 +63,7 @@ func (r *reader) checkVariables(m *metaGraph) ([]Variable, error) {
 		}
 		return nil, failAt(name, "the file is missing, and with it the model's variables")
 	}
-	data, err := r.folder.open(indexName).readWhole(maxIndexBytes)
+	data, err := r.folder.open(indexName).readWhole(MaxIndexBytes)
 	if err != nil {
 		return nil, err
 	}

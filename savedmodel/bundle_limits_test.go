@@ -142,11 +142,11 @@ func TestOddVariableFiles(t *testing.T) {
 	}
 	_, err = Read(dir, nil)
 	wantError(t, err, millrace.ErrModel, oneShard, "not a regular file")
-	if err := os.Truncate(index, maxIndexBytes+1); err != nil {
+	if err := os.Truncate(index, MaxIndexBytes+1); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Read(dir, nil)
-	wantError(t, err, millrace.ErrLimit, indexName, fmt.Sprintf("%d bytes, at most %d are read", maxIndexBytes+1, maxIndexBytes))
+	wantError(t, err, millrace.ErrLimit, indexName, fmt.Sprintf("%d bytes, at most %d are read", MaxIndexBytes+1, MaxIndexBytes))
 	remove(t, index)
 	if err := os.Mkdir(index, 0o755); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func ReadCheckpoint(prefix string) (*Checkpoint, error) {
 	}
 	defer in.close()
 	base := filepath.Base(prefix)
-	data, err := in.open(base + ".index").readWhole(maxIndexBytes)
+	data, err := in.open(base + ".index").readWhole(MaxIndexBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (r *reader) checkIndexFingerprint(want uint64) error {
 	if want == 0 {
 		return nil
 	}
-	b, err := r.folder.open(indexName).readWhole(maxIndexBytes)
+	b, err := r.folder.open(indexName).readWhole(MaxIndexBytes)
 	if err != nil {
 		return err
 	}

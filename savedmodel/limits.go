@@ -6,7 +6,7 @@ const (
 	defaultMaxNodes = 1 << 20   // in one graph or function, and functions in a library
 
 	maxTextBytes     = 64 << 20  // of saved_model.pbtxt: text grows when it is parsed
-	maxIndexBytes    = 256 << 20 // of variables.index
+	MaxIndexBytes    = 256 << 20 // of variables.index
 	maxSmallBytes    = 1 << 20   // of fingerprint.pb
 	maxMessageDepth  = 100       // of nested messages, TensorFlow's own limit
 	maxMapKeys       = 1 << 20   // of the maps around one place in a protobuf

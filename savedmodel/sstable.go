@@ -95,7 +95,7 @@ func parseHandle(b []byte) (handle, int) {
 	}
 	size, m := binary.Uvarint(b[n:])
 	shortest := len(binary.AppendUvarint(binary.AppendUvarint(nil, offset), size))
-	if m <= 0 || offset > maxIndexBytes || size > maxIndexBytes || n+m != shortest {
+	if m <= 0 || offset > MaxIndexBytes || size > MaxIndexBytes || n+m != shortest {
 		return handle{}, 0
 	}
 	return handle{int64(offset), int64(size)}, n + m
@@ -161,8 +161,8 @@ func (t *table) uncompress(h handle, body []byte, compression byte) ([]byte, err
 	case snappyBlock:
 		size, err := snappy.DecodedLen(body)
 		t.inflated += int64(size)
-		if err != nil || t.inflated > maxIndexBytes {
-			return nil, t.corrupt(h.offset, "a block cannot be uncompressed, or its index is larger than %d bytes", maxIndexBytes)
+		if err != nil || t.inflated > MaxIndexBytes {
+			return nil, t.corrupt(h.offset, "a block cannot be uncompressed, or its index is larger than %d bytes", MaxIndexBytes)
 		}
 		if body, err = snappy.Decode(nil, body); err != nil {
 			return nil, t.corrupt(h.offset, "a block cannot be uncompressed: %v", err)

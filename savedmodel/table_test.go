@@ -83,8 +83,8 @@ func TestBlocksThatLie(t *testing.T) {
 		{"a value of nothing", "", one(rawBlock(1, rawEntry(0, 1, 0, "a")), 0)},
 		{"snappy that is cut", "cannot be uncompressed", one(packed[:len(packed)-1], 1)},
 		{"snappy of no size", "cannot be uncompressed, or its index is larger", one([]byte("\xff"), 1)},
-		{"snappy of a great size", "cannot be uncompressed, or its index is larger", one(binary.AppendUvarint(nil, maxIndexBytes+1), 1)},
-		{"snappy of the greatest size, that is cut", "a block cannot be uncompressed: ", one(binary.AppendUvarint(nil, maxIndexBytes), 1)},
+		{"snappy of a great size", "cannot be uncompressed, or its index is larger", one(binary.AppendUvarint(nil, MaxIndexBytes+1), 1)},
+		{"snappy of the greatest size, that is cut", "a block cannot be uncompressed: ", one(binary.AppendUvarint(nil, MaxIndexBytes), 1)},
 		{"another compression", "in a way that TensorFlow does not know (2)", one(whole, 2)},
 		{"no restarts", "a block cannot be read", one([]byte{1, 2, 3}, 0)},
 		{"too many restarts", "a block cannot be read", one(binary.LittleEndian.AppendUint32(nil, 1), 0)},
@@ -136,7 +136,7 @@ func TestPlacesOfBlocks(t *testing.T) {
 		offset, size uint64
 		ok           bool
 	}{
-		{0, 0, true}, {maxIndexBytes, 1, true}, {1, maxIndexBytes, true}, {maxIndexBytes + 1, 1, false}, {1, maxIndexBytes + 1, false}, {1<<64 - 1, 1<<64 - 1, false},
+		{0, 0, true}, {MaxIndexBytes, 1, true}, {1, MaxIndexBytes, true}, {MaxIndexBytes + 1, 1, false}, {1, MaxIndexBytes + 1, false}, {1<<64 - 1, 1<<64 - 1, false},
 	} {
 		b := place(tt.offset, tt.size)
 		h, n := parseHandle(append(b, 0))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 )
 
@@ -144,7 +145,7 @@ func checkWhole(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := elf.Open(path)
+	f, err := regular.OpenELF(path)
 	var perr *fs.PathError
 	if err != nil && !errors.As(err, &perr) {
 		err = fmt.Errorf("not a shared library: %w", err)

@@ -15,6 +15,7 @@ import (
 
 	"millrace"
 	"millrace/internal/opstamp"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 	"millrace/internal/wire"
 )
@@ -208,7 +209,7 @@ func (r *Runtime) plug(path string) error {
 
 // checkPlugin returns an error if a library has none of pluginSymbols.
 func checkPlugin(path string) error {
-	f, err := elf.Open(path)
+	f, err := regular.OpenELF(path)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,7 @@ import (
 // openRegular opens a regular file for reading. It refuses everything else without
 // blocking.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	f, info, err := regular.Open(func() (fs.FileInfo, error) { return os.Stat(path) },
-		func() (*os.File, error) { return os.OpenFile(path, regular.Flags, 0) })
+	f, info, err := regular.OpenFile(path)
 	var odd *regular.Error
 	switch {
 	case errors.As(err, &odd):

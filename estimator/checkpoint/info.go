@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/savedmodel"
 )
 
@@ -69,7 +70,7 @@ type Checkpoint struct {
 // were written, and that every tensor has its checksum.
 func Load(dir string, step int64) (*Checkpoint, error) {
 	name := filepath.Join(dir, base(step)+".json")
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadFile(name, regular.TextBytes)
 	if err != nil {
 		return nil, failure(name, "read", err)
 	}
@@ -97,7 +98,7 @@ func LoadPrefix(prefix string) (*Checkpoint, error) {
 		return nil, err
 	}
 	c := &Checkpoint{Checkpoint: read}
-	if text, err := os.ReadFile(prefix + ".json"); err == nil && json.Unmarshal(text, &c.Info) != nil {
+	if text, err := regular.ReadFile(prefix+".json", regular.TextBytes); err == nil && json.Unmarshal(text, &c.Info) != nil {
 		c.Info = Info{}
 	}
 	return c, nil

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"millrace/internal/regular"
 )
 
 // The file "checkpoint" is TensorFlow's: the text of a CheckpointState message.
@@ -36,7 +38,7 @@ var markerLine = regexp.MustCompile(`(?m)^\s*model_checkpoint_path:\s*("(?:[^"\\
 // readMarker returns the path that the file names, as it is written there; ""
 // if there is no file or it names none.
 func readMarker(dir string) string {
-	text, err := os.ReadFile(filepath.Join(dir, markerName))
+	text, err := regular.ReadFile(filepath.Join(dir, markerName), regular.TextBytes)
 	if err != nil {
 		return ""
 	}

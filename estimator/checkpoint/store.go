@@ -13,6 +13,8 @@ import (
 
 	"millrace"
 	"millrace/dtype"
+	"millrace/internal/regular"
+	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
 
@@ -188,7 +190,7 @@ func (s *Store) write(dir string, c *Content) error {
 	if err := s.writer.write(prefix, c.Values); err != nil {
 		return s.writeFailure(prefix, need, err)
 	}
-	index, err := os.ReadFile(prefix + ".index")
+	index, err := regular.ReadFile(prefix+".index", savedmodel.MaxIndexBytes)
 	if err != nil {
 		return failure(prefix, "read", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
 	"millrace/graph"
+	"millrace/internal/regular"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -105,7 +106,7 @@ func copyFile(from, to string) error {
 	if info, err := os.Stat(from); err == nil && !info.Mode().IsRegular() {
 		return refused(from, "not a regular file, so it cannot be copied")
 	}
-	in, err := os.Open(from)
+	in, _, err := regular.OpenFile(from)
 	if err != nil {
 		return failure(from, err)
 	}
@@ -139,14 +140,14 @@ func writeVariables(saved *savedmodel.Model, c *checkpoint.Checkpoint, to string
 		return err
 	}
 	name := filepath.Join(to, "fingerprint.pb")
-	old, err := os.ReadFile(name)
+	old, err := regular.ReadFile(name, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return failure(name, err)
 	}
-	index, err := os.ReadFile(filepath.Join(dir, "variables.index"))
+	index, err := regular.ReadFile(filepath.Join(dir, "variables.index"), savedmodel.MaxIndexBytes)
 	if err != nil {
 		return failure(dir, err)
 	}

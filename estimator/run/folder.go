@@ -11,6 +11,7 @@ import (
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/spec"
+	"millrace/internal/regular"
 )
 
 // Names in RUN_DIR.
@@ -59,7 +60,7 @@ type Record struct {
 // readRecord reads run.json; nil if there is none.
 func (f Folder) readRecord() (*Record, error) {
 	name := f.Config()
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadFile(name, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -90,7 +91,7 @@ type Finish struct {
 // Finished returns how the run ended, nil if it may go on.
 func (f Folder) Finished() (*Finish, error) {
 	name := filepath.Join(string(f), finishedName)
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadFile(name, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

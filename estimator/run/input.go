@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"millrace/internal/regular"
 	"millrace/loaders"
 	"millrace/loaders/plan"
 )
@@ -35,7 +35,7 @@ type StageTime struct {
 // Input reads input.json; nil if there is none.
 func (f Folder) Input() (*Input, error) {
 	name := filepath.Join(string(f), inputName)
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadFile(name, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"millrace/estimator"
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/metrics"
+	"millrace/internal/regular"
 )
 
 // log writes log.ndjson. A line is written at once and with one call, so that a
@@ -45,26 +48,79 @@ func openLog(f Folder, step int64) (*log, error) {
 
 // linesUntil returns the lines of a log that count, nil if all do.
 func linesUntil(path string, step int64) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, folderError(path, "read: %w", reason(err))
-	}
-	kept := make([]byte, 0, len(text))
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, len(text)+1)
-	for lines.Scan() {
-		var line logLine
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Step <= step {
-			kept = append(append(kept, lines.Bytes()...), '\n')
+	kept, all := []byte{}, true
+	for line, err := range LogLines(path) {
+		if err != nil {
+			return nil, err
 		}
+		var at logLine
+		if json.Unmarshal(line.Text, &at) != nil || at.Step > step {
+			all = false
+			continue
+		}
+		all = all && line.Whole
+		kept = append(append(kept, line.Text...), '\n')
 	}
-	if len(kept) == len(text) {
+	if all {
 		return nil, nil
 	}
 	return kept, nil
+}
+
+// Limits of a log that is read again. A line has the confusion matrix of an evaluation.
+const (
+	maxLogLine  = 64 << 20
+	maxLogBytes = 256 << 20
+)
+
+// LogLine is a line of a log.
+type LogLine struct {
+	Number int    // from 1
+	Text   []byte // valid until the next line
+	Whole  bool   // it has an end; the last line has none if a run is writing it
+}
+
+// LogLines yields the lines of a log, none if there is no file. An error comes last.
+func LogLines(path string) iter.Seq2[LogLine, error] {
+	return func(yield func(LogLine, error) bool) {
+		f, info, err := regular.OpenFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err == nil {
+			defer f.Close()
+			if info.Size() > maxLogBytes {
+				err = &regular.LimitError{Size: info.Size(), Limit: maxLogBytes}
+			}
+		}
+		if err != nil {
+			yield(LogLine{}, folderError(path, "read: %w", reason(err)))
+			return
+		}
+		line := LogLine{}
+		lines := bufio.NewScanner(io.LimitReader(f, maxLogBytes))
+		lines.Buffer(nil, maxLogLine)
+		lines.Split(func(data []byte, last bool) (int, []byte, error) {
+			end := bytes.IndexByte(data, '\n')
+			if line.Whole = end >= 0; line.Whole {
+				return end + 1, data[:end], nil
+			}
+			if last && len(data) > 0 {
+				return len(data), data, nil
+			}
+			return 0, nil, nil
+		})
+		for lines.Scan() {
+			line.Number++
+			line.Text = lines.Bytes()
+			if !yield(line, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(LogLine{}, folderError(path, "read line %d: %w", line.Number+1, err))
+		}
+	}
 }
 
 // write writes a line.

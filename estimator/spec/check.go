@@ -3,12 +3,12 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
 	"millrace"
 	"millrace/estimator"
+	"millrace/internal/regular"
 	"millrace/loaders"
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
@@ -55,9 +55,13 @@ func Check(path string, o *Options) (*Run, diag.List) {
 
 // read parses the run config.
 func (c *checker) read(path string) *jsonpos.Node {
-	data, err := readFile(path)
+	data, err := regular.ReadFile(path, jsonpos.MaxBytes)
 	if err != nil {
-		c.others = append(c.others, &diag.Diagnostic{File: path, Msg: fmt.Sprintf("read run config: %v", reason(err)), Class: millrace.ErrIO, Cause: err})
+		class := millrace.ErrIO
+		if errors.Is(err, millrace.ErrLimit) {
+			class = millrace.ErrLimit
+		}
+		c.others = append(c.others, &diag.Diagnostic{File: path, Msg: fmt.Sprintf("read run config: %v", reason(err)), Class: class, Cause: err})
 		return nil
 	}
 	node, err := jsonpos.Parse(data)
@@ -71,16 +75,6 @@ func (c *checker) read(path string) *jsonpos.Node {
 	}
 	c.others = append(c.others, d)
 	return nil
-}
-
-// readFile reads a file of at most jsonpos.MaxBytes.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, jsonpos.MaxBytes+1))
 }
 
 // reason returns the cause of a path error; the message names the path already.

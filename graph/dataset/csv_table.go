@@ -6,13 +6,13 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/regular"
 	"millrace/tfbridge"
 )
 
@@ -201,7 +201,7 @@ func InferCSV(files []string, o *MakeCSVOptions) ([]CSVField, error) {
 
 // eachRow reads the line of names of a file and calls fn for up to n rows.
 func (o *MakeCSVOptions) eachRow(file string, n int, fn func(row []string)) (header []string, err error) {
-	f, err := os.Open(file)
+	f, _, err := regular.OpenFile(file)
 	if err != nil {
 		return nil, millrace.Errorf(millrace.ErrIO, "%w", err)
 	}

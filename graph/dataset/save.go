@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/regular"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -183,7 +184,7 @@ func Load(s *graph.Scope, directory string, o *LoadOptions) *Dataset {
 // readSpec reads the structure that was saved with a dataset.
 func readSpec(directory string) (*Structure, error) {
 	name := filepath.Join(directory, specFile)
-	raw, err := os.ReadFile(name)
+	raw, err := regular.ReadFile(name, regular.TextBytes)
 	if err != nil {
 		return nil, millrace.Errorf(millrace.ErrIO, "no saved dataset: %w", err)
 	}

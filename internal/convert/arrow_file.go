@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"millrace"
+	"millrace/internal/regular"
 )
 
 var (
@@ -166,7 +167,7 @@ type ipcBatches struct {
 }
 
 func openIPC(path string) (batches, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}

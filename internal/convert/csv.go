@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/loaders/spec"
 	"millrace/tfrecord/example"
 )
@@ -53,7 +54,7 @@ const csvBytes = 256 << 10
 
 // readCSV opens a file and reads its first line.
 func readCSV(path string, comma byte) (*csvFile, error) {
-	file, err := os.Open(path)
+	file, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}

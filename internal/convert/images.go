@@ -5,8 +5,8 @@ import (
 	_ "image/gif" // decoders of the headers
 	_ "image/jpeg"
 	_ "image/png"
-	"os"
 
+	"millrace/internal/regular"
 	"millrace/loaders/spec"
 )
 
@@ -21,7 +21,7 @@ const imageBytes = "image"
 
 // surveyImage reads the header of an image.
 func surveyImage(path string) ([]Column, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}
@@ -33,7 +33,7 @@ func surveyImage(path string) ([]Column, error) {
 }
 
 func openImage(path string) (content, error) {
-	bytes, err := os.ReadFile(path)
+	bytes, err := regular.ReadFile(path, regular.TextBytes)
 	if err != nil {
 		return nil, ioError(path, err)
 	}

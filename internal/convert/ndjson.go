@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/loaders/spec"
 )
 
@@ -28,7 +29,7 @@ type ndjsonFile struct {
 }
 
 func readNDJSON(path string) (*ndjsonFile, error) {
-	file, err := os.Open(path)
+	file, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}

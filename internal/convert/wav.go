@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/loaders/spec"
 )
 
@@ -51,7 +52,7 @@ type wavHeader struct {
 func (h *wavHeader) sampleBytes() int64 { return int64(h.bits) / 8 }
 
 func surveyWAV(path string) ([]Column, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}
@@ -65,7 +66,7 @@ func surveyWAV(path string) ([]Column, error) {
 }
 
 func openWAV(path string) (content, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}

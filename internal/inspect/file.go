@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 	"millrace/tfrecord/index"
@@ -69,7 +70,7 @@ func compression(path string, o *tfrecord.ReaderOptions) tfrecord.Compression {
 
 // startsGzip reports whether a file starts with the magic number of gzip.
 func startsGzip(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return false
 	}

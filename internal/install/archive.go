@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"millrace"
+	"millrace/internal/regular"
 )
 
 // What archives start with. A plain tar archive has its magic number in the
@@ -39,7 +39,7 @@ const maxWindow = 128 << 20
 // unpackArchive unpacks an archive of Export or an official tarball: the first
 // member tells which it is.
 func (s *source) unpackArchive(ctx context.Context, t *tree) error {
-	f, err := os.Open(s.path)
+	f, _, err := regular.OpenFile(s.path)
 	if err != nil {
 		return ioError(err)
 	}

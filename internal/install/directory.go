@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 )
 
@@ -105,7 +106,7 @@ func copyRuntime(ctx context.Context, t *tree, in *runtimedir.Installed) error {
 }
 
 func copyFile(ctx context.Context, t *tree, file, name string) error {
-	f, err := os.Open(file)
+	f, _, err := regular.OpenFile(file)
 	if err != nil {
 		return ioError(err)
 	}

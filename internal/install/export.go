@@ -18,6 +18,7 @@ import (
 
 	"millrace"
 	"millrace/internal/oplibrary"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 )
 
@@ -184,7 +185,7 @@ func (x *exporter) pack(ctx context.Context, w io.Writer) error {
 // packFile writes one file. A file whose size changes meanwhile is an error of
 // package tar; the reader finds other changes by the hash.
 func (x *exporter) packFile(ctx context.Context, t *tar.Writer, file exportedFile) error {
-	f, err := os.Open(filepath.Join(x.in.Dir, filepath.FromSlash(file.Name)))
+	f, _, err := regular.OpenFile(filepath.Join(x.in.Dir, filepath.FromSlash(file.Name)))
 	if err != nil {
 		return ioError(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 )
 
@@ -94,7 +95,7 @@ func (in *installer) tampered(s *source, want *runtimedir.Wheel) error {
 
 // start returns the first bytes of a file, which tell its format.
 func start(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(err)
 	}

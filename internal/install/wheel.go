@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 )
 
@@ -42,13 +43,17 @@ type wheel struct {
 // unpackWheel writes the wanted members of a wheel to t. Each must be listed
 // in the wheel's RECORD, with its size and hash.
 func (s *source) unpackWheel(ctx context.Context, t *tree) error {
-	z, err := zip.OpenReader(s.path)
+	file, info, err := regular.OpenFile(s.path)
+	if err != nil {
+		return ioError(err)
+	}
+	defer file.Close()
+	z, err := zip.NewReader(file, info.Size())
 	if err != nil {
 		return problem(millrace.ErrCorrupt, s.path, "not a wheel: %w", err)
 	}
-	defer z.Close()
 	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
-	record, err := s.record(&z.Reader)
+	record, err := s.record(z)
 	if err != nil {
 		return err
 	}

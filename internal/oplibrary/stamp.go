@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"millrace/internal/regular"
 )
 
 // StampSuffix is what the file is called, after the library's own name, that
@@ -33,7 +35,7 @@ func Stamp(from, path string) error {
 // Verify returns an error if the library is not the one that was stamped when
 // it was built.
 func Verify(path string) error {
-	want, err := os.ReadFile(path + StampSuffix)
+	want, err := regular.ReadFile(path+StampSuffix, regular.TextBytes)
 	if err != nil {
 		return fmt.Errorf("the library %q has no checksum beside it (%w); type %s", path, err, Remedy)
 	}
@@ -49,7 +51,7 @@ func Verify(path string) error {
 
 // sumOf returns the SHA-256 of a file in hexadecimal.
 func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return "", fmt.Errorf("read library: %w", err)
 	}

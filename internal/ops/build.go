@@ -16,6 +16,7 @@ import (
 	"millrace"
 	"millrace/internal/cxx"
 	"millrace/internal/opstamp"
+	"millrace/internal/regular"
 	"millrace/internal/runtimedir"
 	"millrace/tfbridge"
 )
@@ -180,7 +181,7 @@ func (b *builder) digest(files []string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q\n", b.Compiler, b.Flags, b.Runtime)
 	for _, name := range files {
-		text, err := os.ReadFile(filepath.Join(b.dir, name))
+		text, err := regular.ReadFile(filepath.Join(b.dir, name), regular.TextBytes)
 		if err != nil {
 			return "", ioError(err)
 		}

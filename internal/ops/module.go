@@ -13,6 +13,7 @@ import (
 
 	"millrace"
 	"millrace/internal/leash"
+	"millrace/internal/regular"
 )
 
 // modulePath is the path of this module.
@@ -39,7 +40,7 @@ func (t *template) module(ctx context.Context) error {
 			return err
 		}
 		text += fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", modulePath, modulePath, quoted(sources))
-		sums, err := os.ReadFile(filepath.Join(sources, "go.sum"))
+		sums, err := regular.ReadFile(filepath.Join(sources, "go.sum"), regular.TextBytes)
 		if err != nil {
 			return ioError(err)
 		}
@@ -98,7 +99,7 @@ func (t *template) findMillrace(ctx context.Context) (string, error) {
 
 // isMillrace reports whether a folder holds this module.
 func isMillrace(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	text, err := regular.ReadFile(filepath.Join(dir, "go.mod"), regular.TextBytes)
 	return err == nil && bytes.HasPrefix(text, []byte("module "+modulePath+"\n"))
 }
 

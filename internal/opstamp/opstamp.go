@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"millrace/internal/regular"
 )
 
 // symbol is the name of the string in the library.
@@ -53,7 +55,7 @@ func minor(version string) string {
 // Read returns the stamp of a library, and whether it has one. Libraries that
 // other tools built have none.
 func Read(path string) (Stamp, bool, error) {
-	f, err := elf.Open(path)
+	f, err := regular.OpenELF(path)
 	if err != nil {
 		return Stamp{}, false, err
 	}

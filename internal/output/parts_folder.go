@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/internal/changes"
+	"millrace/internal/regular"
 )
 
 // Names in the folder of an output in parts.
@@ -84,7 +85,7 @@ func (f partsFolder) read() (before *progress, success *Success, err error) {
 // readJSON reads a file of the folder and reports whether it is there.
 func (f partsFolder) readJSON(name string, v any) (found bool, err error) {
 	path := f.file(name)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

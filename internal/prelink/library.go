@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+
+	"millrace/internal/regular"
 )
 
 // library is one of the libraries, with the tables of its dynamic section.
@@ -23,7 +25,7 @@ type library struct {
 
 // open opens a library and reads its tables.
 func open(path string) (*library, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

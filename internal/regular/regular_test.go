@@ -8,7 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"millrace"
 	"millrace/internal/regular"
+	"millrace/internal/test/special"
 )
 
 // Open waits for nobody, also when another file is at the path by the time that
@@ -53,5 +55,34 @@ func TestOpen(t *testing.T) {
 	nothing := func() (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, "nothing")) }
 	if _, _, err := regular.Open(nothing, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// ReadFile believes neither the size of a file with holes nor that a file is regular.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := regular.ReadFile(path, 4); string(text) != "text" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if _, err := regular.ReadFile(path, 3); !errors.Is(err, millrace.ErrLimit) {
+		t.Errorf("3 bytes of 4: %v", err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := regular.ReadFile(path, regular.TextBytes); !errors.Is(err, millrace.ErrLimit) {
+		t.Errorf("a file with a hole: %v", err)
+	}
+	for kind, make := range special.Kinds {
+		path := filepath.Join(dir, kind)
+		make(t, path)
+		var odd *regular.Error
+		if _, err := regular.ReadFile(path, 1); !errors.As(err, &odd) && !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }

@@ -156,3 +156,16 @@ func TestStepTicks(t *testing.T) {
 		t.Error("the axis of steps has no label 325, or one with decimals")
 	}
 }
+
+// A log with a hole may claim to be any size.
+func TestLogWithHole(t *testing.T) {
+	for _, size := range []int64{1 << 40, 200 << 20} {
+		dir := runDir(t, log)
+		if err := os.Truncate(filepath.Join(dir, "log.ndjson"), size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := report.Read(dir); !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "log.ndjson") {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}

@@ -1,19 +1,18 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"millrace"
 	"millrace/estimator/run"
+	"millrace/internal/regular"
 )
 
 // Run is what a RUN_DIR tells.
@@ -68,7 +67,7 @@ func (r *Run) Steps() int64 {
 // Read reads a RUN_DIR.
 func Read(dir string) (*Run, error) {
 	folder := run.Folder(dir)
-	text, err := os.ReadFile(folder.Config())
+	text, err := regular.ReadFile(folder.Config(), regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fileError(dir, "the folder is no run: it has no %s", filepath.Base(folder.Config()))
 	}
@@ -94,18 +93,15 @@ func Read(dir string) (*Run, error) {
 
 // readLog reads log.ndjson. A run that is going on may be writing its last line.
 func (r *Run) readLog(path string) error {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fileError(path, "read: %w", err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]))
-	lines.Buffer(nil, len(text)+1)
-	for n := 1; lines.Scan(); n++ {
-		if err := r.addLine(lines.Bytes()); err != nil {
-			return fileError(path, "line %d: %w", n, err)
+	for line, err := range run.LogLines(path) {
+		if err != nil {
+			return err
+		}
+		if !line.Whole {
+			break
+		}
+		if err := r.addLine(line.Text); err != nil {
+			return fileError(path, "line %d: %w", line.Number, err)
 		}
 	}
 	return nil

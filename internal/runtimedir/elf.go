@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"millrace"
+	"millrace/internal/regular"
 )
 
 // machines maps the architectures of runtimes to their names in ELF.
@@ -17,7 +18,7 @@ var machines = map[string]elf.Machine{
 
 // CheckELF reports a file that is not a shared object for this machine.
 func CheckELF(path string) error {
-	f, err := elf.Open(path)
+	f, err := regular.OpenELF(path)
 	var perr *fs.PathError
 	if errors.As(err, &perr) {
 		return problem(millrace.ErrRuntime, path, "%w; type %s", perr.Err, Remedy)

@@ -14,6 +14,7 @@ import (
 	"runtime"
 
 	"millrace"
+	"millrace/internal/regular"
 )
 
 // The files of a runtime directory.
@@ -75,7 +76,7 @@ func Name(variant string) string { return Pinned().Version + "-" + variant }
 // if dir has none, as in a directory that another program filled.
 func Read(dir string) (*Installed, error) {
 	path := filepath.Join(dir, InfoFile)
-	b, err := os.ReadFile(path)
+	b, err := regular.ReadFile(path, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"millrace"
+	"millrace/internal/regular"
 )
 
 // Verify returns an error if a library has changed since it was installed.
@@ -84,7 +85,7 @@ func Stamp(path string) (Library, error) {
 
 // HashFile returns the SHA-256 of a file in hexadecimal.
 func HashFile(path string) (string, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.OpenFile(path)
 	if err != nil {
 		return "", problem(millrace.ErrIO, path, "%w", cause(err))
 	}

@@ -1,15 +1,18 @@
 package quarantine
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"millrace"
+	"millrace/internal/regular"
 )
 
 // Ledger is a file with one line of JSON for each record that was left out. Each line
@@ -52,23 +55,17 @@ func (l *Ledger) read() error {
 	case l.known != nil && info.Size() == l.size:
 		return nil
 	}
-	data, err := os.ReadFile(l.path)
-	if err != nil {
-		return l.ioError("read", err)
-	}
-	entries, size, err := parse(l.path, data)
+	known := make(map[place]bool)
+	whole, all, err := l.each(func(e Entry) { known[place{e.File, e.Ordinal}] = true })
 	if err != nil {
 		return err
 	}
-	if size < len(data) {
-		if err := os.Truncate(l.path, int64(size)); err != nil {
+	if whole < all {
+		if err := os.Truncate(l.path, whole); err != nil {
 			return l.ioError("truncate", err)
 		}
 	}
-	l.known, l.size = make(map[place]bool), int64(size)
-	for _, e := range entries {
-		l.known[place{e.File, e.Ordinal}] = true
-	}
+	l.known, l.size = known, whole
 	return nil
 }
 
@@ -142,35 +139,46 @@ func (l *Ledger) ioError(op string, err error) error {
 
 // Read returns the records that a ledger lists, in the order in which they were left
 // out. A last line that was cut is not one of them.
-func Read(path string) ([]Entry, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, NewLedger(path).ioError("read", err)
-	}
-	entries, _, err := parse(path, data)
+func Read(path string) (entries []Entry, err error) {
+	_, _, err = NewLedger(path).each(func(e Entry) { entries = append(entries, e) })
 	return entries, err
 }
 
-// parse returns the records that a ledger lists and the size of its whole lines.
-func parse(path string, data []byte) (entries []Entry, size int, err error) {
-	size = bytes.LastIndexByte(data, '\n') + 1
-	if size == 0 && len(data) > 0 && data[0] != '{' {
-		return nil, 0, notLedger(path, 1, errors.New("it does not begin with an object of JSON"))
+// maxLine is the longest line that is read. A file with holes may be one line of any size.
+const maxLine = 1 << 20
+
+// each calls fn for the records that the file lists. It returns the size of the whole
+// lines and that of the file.
+func (l *Ledger) each(fn func(Entry)) (whole, all int64, err error) {
+	f, info, err := regular.OpenFile(l.path)
+	if err != nil {
+		return 0, 0, l.ioError("read", err)
 	}
-	data = data[:size]
-	for number := 1; len(data) > 0; number++ {
-		line, rest, _ := bytes.Cut(data, []byte("\n"))
-		data = rest
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, maxLine)
+	for number := 1; ; number++ {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case err == nil:
+		case err == io.EOF && number == 1 && len(line) > 0 && line[0] != '{':
+			return 0, 0, notLedger(l.path, 1, errors.New("it does not begin with an object of JSON"))
+		case err == io.EOF:
+			return whole, info.Size(), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			return 0, 0, notLedger(l.path, number, fmt.Errorf("the line has more than %d bytes", maxLine))
+		default:
+			return 0, 0, l.ioError("read", err)
+		}
 		e := Entry{Ordinal: -1, Offset: -1, Length: -1}
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, 0, notLedger(path, number, err)
+			return 0, 0, notLedger(l.path, number, err)
 		}
 		if e.File == "" || e.Ordinal < 0 || e.Offset < 0 || e.Length < 0 {
-			return nil, 0, notLedger(path, number, errors.New("file, ordinal, offset or length is missing"))
+			return 0, 0, notLedger(l.path, number, errors.New("file, ordinal, offset or length is missing"))
 		}
-		entries = append(entries, e)
+		fn(e)
+		whole += int64(len(line))
 	}
-	return entries, size, nil
 }
 
 func notLedger(path string, line int, cause error) error {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/internal/regular"
 	"millrace/internal/servingproto"
 	"millrace/serving"
 	"millrace/serving/batching"
@@ -99,7 +100,7 @@ func ReadTLS(path string) (*tls.Config, error) {
 
 // read reads a message in text form.
 func read(path string, m proto.Message) error {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path, regular.TextBytes)
 	if err != nil {
 		var at *fs.PathError
 		if errors.As(err, &at) {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,18 +46,13 @@ func cached(dir, data string) (string, error) {
 // read returns what an index file says. The error is fs.ErrNotExist if there is no
 // such file, and a *formatError if it is no index file.
 func read(path string, limit int64) (*contents, error) {
-	f, info, err := regular.Open(func() (fs.FileInfo, error) { return os.Stat(path) },
-		func() (*os.File, error) { return os.OpenFile(path, regular.Flags, 0) })
+	b, err := regular.ReadFile(path, limit)
+	var large *regular.LimitError
+	if errors.As(err, &large) {
+		return nil, malformed("%d bytes are more than the index of a file of this size has", large.Size)
+	}
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	if info.Size() > limit {
-		return nil, malformed("%d bytes are more than the index of a file of this size has", info.Size())
-	}
-	b := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, b); err != nil {
-		return nil, malformed("it changed while it was read")
 	}
 	return decode(b)
 }

@@ -1,0 +1,92 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// home is a package that alone may call some functions: it does what each caller would
+// have to remember.
+type home struct {
+	path   string   // of the package
+	calls  []string // of the standard library
+	why    string
+	others map[string]string // files that may call them too, and why
+}
+
+var homes = []home{
+	{
+		path: "internal/regular", calls: []string{"os.Open", "os.ReadFile", "zip.OpenReader", "elf.Open"},
+		why: "it would wait for the writer of a FIFO, and take memory for a file with holes: use regular.OpenFile or regular.ReadFile",
+		others: map[string]string{
+			"estimator/checkpoint/files.go": "syncs files that it has written, and their folder",
+			"loaders/writer/part.go":        "locks a folder",
+			"savedmodel/stage.go":           "locks a folder",
+			"internal/install/sys_linux.go": "locks a folder",
+			"internal/output/file.go":       "syncs a folder",
+			"internal/machine/machine.go":   "reads files of the kernel's",
+			"internal/machine/process.go":   "reads files of the kernel's",
+			"internal/convert/npz.go":       "opens an archive that it has looked at",
+			"internal/ops/_templates/go":    "is an example",
+			"bench":                         "reads files that it has written",
+			"examples":                      "is an example",
+			"internal/gen":                  "reads the sources of this repository",
+			"internal/mutate":               "reads the sources of this repository",
+			"internal/test":                 "serves tests",
+		},
+	},
+}
+
+// Functions that have a home are called there.
+func TestHomes(t *testing.T) {
+	for _, h := range homes {
+		used := map[string]bool{}
+		each(t, func(s *source) {
+			if s.test() || strings.HasPrefix(s.path, h.path+"/") {
+				return
+			}
+			for _, call := range calls(s, h.calls) {
+				if other := h.allows(s.path); other != "" {
+					used[other] = true
+				} else {
+					t.Errorf("%s: %s", call, h.why)
+				}
+			}
+		})
+		for other := range h.others {
+			if !used[other] {
+				t.Errorf("%s calls none of %v any more: remove it from the list", other, h.calls)
+			}
+		}
+	}
+}
+
+// allows returns the entry that allows a file the calls, "" if none does.
+func (h *home) allows(path string) string {
+	for other := range h.others {
+		if path == other || strings.HasPrefix(path, other+"/") {
+			return other
+		}
+	}
+	return ""
+}
+
+// calls returns the places in a file that name one of the functions.
+func calls(s *source, names []string) []string {
+	var found []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		pkg, ok := sel.X.(*ast.Ident)
+		if ok && slices.Contains(names, pkg.Name+"."+sel.Sel.Name) {
+			found = append(found, fmt.Sprintf("%s: %s.%s", s.at(sel.Pos()), pkg.Name, sel.Sel.Name))
+		}
+		return true
+	})
+	return found
+}
