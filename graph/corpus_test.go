@@ -37,12 +37,21 @@ type recordedCall struct {
 	Signature       string
 	Inputs, Outputs map[string]recorded
 	Fails           bool
+
+	tolerance float64 // relative, of floats
 }
 
 // unpackCorpus writes the models to a folder and returns their names.
 func unpackCorpus(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	f, err := os.Open("../testdata/savedmodels/models.tar.gz")
+	return unpackModels(t, dir, "../testdata/savedmodels/models.tar.gz", "*/*/values.json")
+}
+
+// unpackModels writes the models of an archive to a folder and returns the
+// names of those with a file that matches values.
+func unpackModels(t *testing.T, dir, archive, values string) (names []string) {
+	t.Helper()
+	f, err := os.Open(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +63,7 @@ func unpackCorpus(t *testing.T, dir string) (names []string) {
 	if err := os.CopyFS(dir, files); err != nil {
 		t.Fatal(err)
 	}
-	names, err = fs.Glob(files, "*/*/values.json")
+	names, err = fs.Glob(files, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +91,7 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, c := range calls {
+				c.tolerance = 1e-6 // releases may round the last bit differently
 				c.check(t, filepath.Join(dir, name))
 			}
 		})
@@ -141,7 +151,7 @@ func (c *recordedCall) check(t *testing.T, dir string) {
 		want, ok := c.Outputs[name]
 		if !ok {
 			t.Errorf("signature %s: TensorFlow gave no %s", c.Signature, name)
-		} else if !want.same(t, got) {
+		} else if !want.same(t, got, c.tolerance) {
 			t.Errorf("signature %s: %s is %v, want %v", c.Signature, name, got.Value(), want)
 		}
 		got.Close()
@@ -166,6 +176,18 @@ func (r recorded) tensor(t *testing.T) *tfbridge.Tensor {
 		flat = elements[bool](t, r.Values)
 	case "string":
 		flat = elements[string](t, r.Values)
+	case "bytes": // strings in base64
+		list := []string{}
+		for _, v := range elements[[]byte](t, r.Values) {
+			list = append(list, string(v))
+		}
+		flat = list
+	case "uint8":
+		list := []uint8{}
+		for _, v := range elements[uint](t, r.Values) { // a []uint8 is a string to encoding/json
+			list = append(list, uint8(v))
+		}
+		flat = list
 	default:
 		t.Fatalf("a tensor of %s", r.DType)
 	}
@@ -193,9 +215,9 @@ func elements[T any](t *testing.T, values []any) []T {
 	return list
 }
 
-// same reports whether a tensor is the recorded one. Releases may round the last
-// bit of a float differently.
-func (r recorded) same(t *testing.T, got *tfbridge.Tensor) bool {
+// same reports whether a tensor is the recorded one, up to a relative tolerance
+// of floats.
+func (r recorded) same(t *testing.T, got *tfbridge.Tensor, tolerance float64) bool {
 	t.Helper()
 	want := r.tensor(t)
 	defer want.Close()
@@ -224,7 +246,7 @@ func (r recorded) same(t *testing.T, got *tfbridge.Tensor) bool {
 		t.Fatal(err, other)
 	}
 	for i := range a {
-		if math.Abs(float64(a[i]-b[i])) > 1e-6*math.Abs(float64(b[i])) {
+		if math.Abs(float64(a[i]-b[i])) > tolerance*math.Abs(float64(b[i])) {
 			return false
 		}
 	}
