@@ -17,7 +17,7 @@ func (d *Dataset) Batch(n int64, drop bool) *Dataset {
 		d.scope.Const(n), d.scope.Const(drop)).batchOf(d, n, drop)
 }
 
-// batchOf gives d the structure of batches of another dataset's elements.
+// batchOf sets the structure of d to batches of another dataset's elements.
 func (d *Dataset) batchOf(elements *Dataset, n int64, drop bool) *Dataset {
 	if d.scope.Err() != nil || elements.structure == nil {
 		return d
@@ -50,12 +50,12 @@ func (d *Dataset) batched(n int64, drop bool, elements []graph.Spec) []graph.Spe
 
 // PaddedBatchOptions are the options of [Dataset.PaddedBatch].
 type PaddedBatchOptions struct {
-	Shapes [][]int64         // to pad each component to, -1: the longest of the batch; nil, or nil for a component: -1 in every dimension
-	Values []tfbridge.Output // scalars to pad each component with; nil, or one not set: 0 or ""
-	Drop   bool              // drop a last batch of fewer elements
-	Size   tfbridge.Output   // the size of batches, an int64 scalar of at most n, in place of n; may be not set
+	Shapes [][]int64         // padded shape of each component, -1: the longest in the batch; nil, or nil for a component: -1 in every dimension
+	Values []tfbridge.Output // padding value of each component, a scalar; nil, or an unset Output: 0 or ""
+	Drop   bool              // drop the last batch if it has fewer elements
+	Size   tfbridge.Output   // replaces n: the size of batches, an int64 scalar of at most n; optional
 
-	fill tfbridge.Output // what dimensions of -1 are padded to; not set: the longest
+	fill tfbridge.Output // padded size of dimensions of -1; unset: the longest
 }
 
 // PaddedBatch pads every n elements to one shape and stacks them. An element larger
@@ -108,8 +108,8 @@ func (o *PaddedBatchOptions) filled(s *graph.Scope, dims []int64) tfbridge.Outpu
 	return s.Op1("SelectV2", nil, unknown, o.fill, shape)
 }
 
-// padding returns the shape that component i is padded to. A shape that no element can
-// be padded to is a failure; TensorFlow would find it only with the first element.
+// padding returns the padded shape of component i. A shape that no element can have is a
+// failure of the scope; TensorFlow would report it only with the first element.
 func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 	have := d.specs[i].Shape
 	if shapes == nil || shapes[i] == nil {
@@ -132,15 +132,15 @@ func (d *Dataset) padding(i int, shapes [][]int64) []int64 {
 	return append([]int64{}, shapes[i]...)
 }
 
-// RaggedBatch stacks every n elements, whose shapes may differ: a tensor with
-// unknown dimensions becomes ragged, and ragged ones have one rank more. It
-// wraps RaggedTensorToVariant and BatchDatasetV2.
+// RaggedBatch stacks every n elements, whose shapes may differ: a tensor with unknown
+// dimensions becomes ragged, and a ragged tensor gets one more rank. It wraps
+// RaggedTensorToVariant and BatchDatasetV2.
 func (d *Dataset) RaggedBatch(n int64, drop bool) *Dataset {
 	d = d.orNone()
 	return d.ragged().Batch(n, drop)
 }
 
-// ragged returns d with tensors that have unknown dimensions as ragged ones.
+// ragged returns d with each tensor of unknown dimensions converted to a ragged one.
 func (d *Dataset) ragged() *Dataset {
 	if d.scope.Err() != nil {
 		return d
@@ -165,8 +165,8 @@ func (d *Dataset) ragged() *Dataset {
 	}, nil).as(after)
 }
 
-// raggedRank returns the rank that a tensor has as a ragged one, -1 if it stays
-// a tensor: the last of its dimensions that is unknown.
+// raggedRank returns the ragged rank of a tensor: the index of its last unknown dimension,
+// or -1 if it has none and stays a tensor.
 func (t *Structure) raggedRank() int {
 	rank := -1
 	if t.Kind != KindDense {
@@ -180,7 +180,7 @@ func (t *Structure) raggedRank() int {
 	return rank
 }
 
-// raggedFrom returns a tensor as the variant of a ragged one.
+// raggedFrom converts a tensor to the variant of a ragged tensor.
 func raggedFrom(s *graph.Scope, x tfbridge.Output, rank int) tfbridge.Output {
 	leaf := RaggedSpec(x.DataType(), tfbridge.Shape{}, rank)
 	if rank == 0 {
@@ -202,10 +202,10 @@ func raggedFrom(s *graph.Scope, x tfbridge.Output, rank int) tfbridge.Output {
 	return leaf.component(s, append(parts, flat), false)
 }
 
-// SparseBatch stacks every n elements, tensors that need not be equally large,
-// to sparse ones: shape is that of the largest, -1 in a dimension for the
-// largest of the batch. There must be one component. The last batch may have
-// fewer. It wraps DenseToSparseBatchDataset.
+// SparseBatch stacks every n elements, tensors that may differ in size, to sparse tensors.
+// shape is the largest shape of an element; -1 in a dimension means the largest in the
+// batch. d must have one component. The last batch may have fewer elements. It wraps
+// DenseToSparseBatchDataset.
 func (d *Dataset) SparseBatch(n int64, shape []int64) *Dataset {
 	d = d.orNone()
 	limit.Between(1, limit.WholeBatch).Check(d.scope, "Dataset.SparseBatch: size", n)
@@ -252,7 +252,7 @@ func mayHaveNoBytes(p graph.Spec) bool {
 	return p.DType.Size() > 0 && (err != nil || slices.Min(append(dims, 1)) < 1)
 }
 
-// slicesOf gives d the structure of slices of another dataset's elements.
+// slicesOf sets the structure of d to slices of another dataset's elements.
 func (d *Dataset) slicesOf(elements *Dataset) *Dataset {
 	if d.scope.Err() != nil || elements.structure == nil {
 		return d
@@ -264,8 +264,8 @@ func (d *Dataset) slicesOf(elements *Dataset) *Dataset {
 	return d.as(tree)
 }
 
-// likeness gives d the structure of another dataset's elements, with the shapes of its
-// own components. All parts are dense.
+// likeness sets the structure of d to the structure of another dataset's elements, with the
+// shapes of d's components. All parts are dense.
 func (d *Dataset) likeness(elements *Dataset) *Dataset {
 	if d.scope.Err() != nil || elements.structure == nil {
 		return d

@@ -28,14 +28,14 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Slices of no elements are slices, whether their shape says so or not.
+// Unbatch yields slices without elements, whether their size of zero is static or not.
 func TestUnbatchNothing(t *testing.T) {
 	s := newScope(t)
 	tests := []struct {
 		name  string
 		known bool
 		dims  []int64
-		want  int // slices of the five elements
+		want  int // number of slices of the five elements
 		op    string
 	}{
 		{"known", true, []int64{2, 0}, 10, "FlatMapDataset"},
@@ -69,7 +69,7 @@ func TestUnbatchNothing(t *testing.T) {
 	}
 }
 
-// ragged gives [], [1], [1 1], [1 1 1], and each length as a string.
+// ragged yields [], [1], [1 1], [1 1 1], each with its length as a string.
 func ragged(s *graph.Scope) *dataset.Dataset {
 	return dataset.Range(s, 0, 4, 1).Map("fill", func(s *graph.Scope, args outs) outs {
 		return outs{graph.Fill(s, graph.ExpandDims(s, args[0], 0), s.Const(float32(1))), graph.AsString(s, args[0])}

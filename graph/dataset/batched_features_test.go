@@ -16,7 +16,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// batchedExample is the Example number i of testdata/parity/batched_features.py.
+// batchedExample returns Example i of testdata/parity/batched_features.py.
 func batchedExample(i int64) string {
 	words, tags, steps := [][]byte{}, []int64{}, []float32{}
 	for k := range i % 3 {
@@ -64,7 +64,7 @@ func batchedFiles(t *testing.T) string {
 	return filepath.Join(dir, "*.tfrecord")
 }
 
-// The batches are Python's, the shuffled ones too.
+// The batches equal Python's, also when shuffled.
 func TestMakeBatchedFeaturesDataset(t *testing.T) {
 	recorded := recorded(t, "batched_features.json")
 	keyed := func(s *graph.Scope, filename tfbridge.Output) *dataset.Dataset {
@@ -114,8 +114,8 @@ func TestMakeBatchedFeaturesDataset(t *testing.T) {
 	}
 }
 
-// A batch whose size is known beforehand says so, as in Python. Autotune reads as many
-// files at a time as there are processors, and loses no record.
+// A batch size that is known in advance is static, as in Python. Autotune reads one file
+// per processor at a time, and loses no record.
 func TestBatchedFeaturesSizes(t *testing.T) {
 	pattern := batchedFiles(t)
 	f := &graph.ExampleFeatures{Dense: []graph.DenseFeature{{Key: "id", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}}

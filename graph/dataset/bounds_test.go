@@ -11,16 +11,16 @@ import (
 	"millrace/tfbridge"
 )
 
-// bounds is what a size may be, both ends included; a high of math.MaxInt64 is
-// no bound.
+// bounds are the smallest and the largest valid size; a high of math.MaxInt64 means no
+// upper bound.
 type bounds struct {
 	name      string
 	low, high int64
 	build     func(d *dataset.Dataset, n int64)
 }
 
-// sizes are the bounds of what takes a size. Their datasets have elements of one
-// int64.
+// sizes lists the bounds of each method that takes a size. The datasets have elements of
+// one int64.
 var sizes = []bounds{
 	{"Batch", 1, math.MaxInt32, func(d *dataset.Dataset, n int64) { d.Batch(n, false) }},
 	{"Batch that drops", 1, 1e8, func(d *dataset.Dataset, n int64) { d.Batch(n, true) }},
@@ -71,12 +71,12 @@ var sizes = []bounds{
 	{"IntraOpThreads", 0, 1000, func(d *dataset.Dataset, n int64) { d.WithOptions(&dataset.Options{IntraOpThreads: int32(n)}) }},
 }
 
-// to pads one component of one dimension to n.
+// to returns options that pad one component of one dimension to n.
 func to(n int64) *dataset.PaddedBatchOptions {
 	return &dataset.PaddedBatchOptions{Shapes: [][]int64{{n}}}
 }
 
-// texts has elements of one vector of strings.
+// texts returns a dataset with elements of one vector of strings.
 func texts(d *dataset.Dataset) *dataset.Dataset {
 	return d.Map("text", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{graph.ExpandDims(s, graph.AsString(s, args[0]), 0)}
@@ -91,8 +91,8 @@ func fixed(d *dataset.Dataset, n int64, o *dataset.FixedLengthRecordsOptions) {
 	dataset.FixedLengthRecords(d.Scope(), d.Scope().Const("x"), n, o)
 }
 
-// Every size may be as small and as large as its bounds, and no smaller or
-// larger.
+// Each method accepts the sizes at its bounds, and refuses the next smaller and larger
+// ones.
 func TestBounds(t *testing.T) {
 	for _, b := range sizes {
 		t.Run(b.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// An element as long as a boundary is the longest of the boundary's bucket.
+// An element as long as a boundary belongs to the bucket that ends there.
 func TestBucketBoundariesAreIncluded(t *testing.T) {
 	buckets := func() *dataset.Buckets {
 		return &dataset.Buckets{Length: size, Boundaries: []int64{2, 4}, Sizes: []int64{9, 9, 9}}
@@ -56,7 +56,7 @@ func TestBucketBoundariesAreIncluded(t *testing.T) {
 	}
 }
 
-// A length may be an int64, and the bucket of an empty element the first.
+// A length may be an int64, and an empty element belongs to the first bucket.
 func TestBucketsOfEmptyElements(t *testing.T) {
 	s := newScope(t)
 	length := func(s *graph.Scope, args outs) out { return graph.Cast(s, size(s, args), tfbridge.Int64) }

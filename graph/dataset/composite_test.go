@@ -20,8 +20,8 @@ type composite struct {
 	S graph.SparseTensor `tf:"s"`
 }
 
-// compositeElement returns element i. Some ragged rows are empty, and every second sparse
-// vector is.
+// compositeElement returns element i. Some ragged rows and every second sparse vector are
+// empty.
 func compositeElement(s *graph.Scope, i out) composite {
 	n := graph.FloorMod(s, i, s.Const(int64(3)))
 	one, odd := s.Const(int64(1)), graph.FloorMod(s, i, s.Const(int64(2)))
@@ -90,13 +90,13 @@ func halves(s *graph.Scope) []*dataset.Dataset {
 	return []*dataset.Dataset{composites(s, 3), composites(s, 6).Skip(3)}
 }
 
-// delayed returns d, each element one place later: the first takes the place of itself.
+// delayed returns d with each element one position later; the first element comes twice.
 func delayed(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset {
 	first := dataset.Bind[any](s, d.Spec(), d.Take(1).SingleElement())
 	return dataset.ScanOf(d, "delay", first, func(_ *graph.Scope, before, e any) (any, any) { return e, before })
 }
 
-// saveAndLoad returns the dataset of a directory to which another one was saved.
+// saveAndLoad saves a dataset to a directory and loads it again.
 func saveAndLoad(t *testing.T, d *dataset.Dataset) *dataset.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "saved")
@@ -106,15 +106,16 @@ func saveAndLoad(t *testing.T, d *dataset.Dataset) *dataset.Dataset {
 	return dataset.Load(d.Scope(), dir, nil)
 }
 
-// readBefore reads a dataset to its end once, so that what it returns comes from a cache.
+// readBefore reads a dataset to its end once, so that a cache is full when it is read
+// again.
 func readBefore(t *testing.T, d *dataset.Dataset) *dataset.Dataset {
 	t.Helper()
 	collect[any](t, d)
 	return d
 }
 
-// compositeCases are pipelines by the names that testdata/parity/composite.py gives to the
-// same ones in Python.
+// compositeCases are pipelines by the names of the same pipelines in
+// testdata/parity/composite.py.
 var compositeCases = map[string]func(t *testing.T, s *graph.Scope) *dataset.Dataset{
 	"from_tensors": func(_ *testing.T, s *graph.Scope) *dataset.Dataset {
 		return dataset.FromValue(s, compositeElement(s, s.Const(int64(4))))
@@ -278,7 +279,7 @@ var compositeCases = map[string]func(t *testing.T, s *graph.Scope) *dataset.Data
 	},
 }
 
-// compositeRefusals are what messages say where Python refuses, too.
+// compositeRefusals are parts of the messages of pipelines that Python refuses as well.
 var compositeRefusals = map[string]string{
 	"padded_batch":        "sparse and ragged parts need no padding, Batch takes them",
 	"sparse_batch":        "must be one tensor",
@@ -291,7 +292,7 @@ var compositeRefusals = map[string]string{
 	"pad_to_cardinality":  "its shape must be known",
 }
 
-// compositeBeyond are the elements of what Python refuses, and need not be refused.
+// compositeBeyond are the elements of pipelines that only Python refuses.
 var compositeBeyond = map[string]string{
 	"scan_state_ragged":   "[[[],[0]],[[],[0]],[[1],[2]],[[2,3],[4]],[[],[3]],[[4],[5]]]",
 	"reduce_state_ragged": "[[[5,6],[7]]]",

@@ -11,20 +11,20 @@ import (
 
 // CSVField is a column that [CSV] reads.
 type CSVField struct {
-	Name    string            // of the part of an element; all fields have one or none has
+	Name    string            // name of the field in an element; set for all fields or for none
 	DType   tfbridge.DataType // Float, Double, Int32, Int64 or String
-	Default any               // for fields that are empty or NA, a scalar as [tfbridge.NewTensor] takes it; nil: they are an error
+	Default any               // value of empty and NA fields, a scalar for [tfbridge.NewTensor]; nil: such a field is an error
 }
 
 // CSVOptions are the options of [CSV].
 type CSVOptions struct {
-	Header      bool    // leave out the first line of every file
+	Header      bool    // skip the first line of every file
 	Delimiter   string  // one character; default ","
-	NoQuotes    bool    // double quotes are like any other character
-	NA          string  // a text that means no value, like an empty field
-	Columns     []int64 // which columns the fields are, from 0, ascending; nil: all, in order
+	NoQuotes    bool    // treat double quotes as ordinary characters
+	NA          string  // text that marks a missing value, like an empty field
+	Columns     []int64 // column indices of the fields, from 0, ascending; nil: all, in order
 	Compression string  // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64   // to read at a time; default 256 KiB
+	BufferBytes int64   // bytes per read; default 256 KiB
 }
 
 // CSV returns the lines of files of comma-separated values. Each line is an element of
@@ -61,7 +61,7 @@ func CSV(s *graph.Scope, filenames tfbridge.Output, fields []CSVField, o *CSVOpt
 	return d.named(fields)
 }
 
-// check reports fields and columns that cannot be.
+// check reports invalid fields and columns.
 func (o *CSVOptions) check(fields []CSVField) error {
 	switch {
 	case len(fields) == 0:
@@ -94,7 +94,7 @@ func (o *CSVOptions) check(fields []CSVField) error {
 	return nil
 }
 
-// standIn returns the record_defaults input of a field. It is empty if the field is
+// standIn returns the record_defaults input of a field: an empty vector if the field is
 // required.
 func (f *CSVField) standIn(s *graph.Scope) tfbridge.Output {
 	if s.Err() != nil {
@@ -111,7 +111,7 @@ func (f *CSVField) standIn(s *graph.Scope) tfbridge.Output {
 	return graph.Reshape(s, value, s.Const([]int64{1}))
 }
 
-// named gives d's components, in the order of fields, the fields' names.
+// named names the components of d after fields, in their order.
 func (d *Dataset) named(fields []CSVField) *Dataset {
 	if d.scope.Err() != nil || fields[0].Name == "" {
 		return d

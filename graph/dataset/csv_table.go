@@ -19,28 +19,28 @@ import (
 // MakeCSVOptions are the options of [MakeCSVDataset]. Nil and the zero value mean the
 // defaults.
 type MakeCSVOptions struct {
-	Fields        []CSVField // of the columns, in their order; nil: as the files say, see [InferCSV]
+	Fields        []CSVField // one per column, in order; nil: inferred from the files, see [InferCSV]
 	Select        []string   // the columns to read, by name; nil: all
 	Label         string     // the column that is the second part of each element; "": elements have one part
-	Epochs        int64      // how often to read the files; 0: without end
+	Epochs        int64      // number of passes over the files; 0: endless
 	InOrder       bool       // do not shuffle files and rows
-	ShuffleBuffer int64      // rows to shuffle among; default 10000
-	Seed, Seed2   int64      // of shuffling, see [ShuffleOptions]
+	ShuffleBuffer int64      // size of the shuffle buffer in rows; default 10000
+	Seed, Seed2   int64      // seeds of the shuffle, see [ShuffleOptions]
 	ParallelReads int64      // files read at a time; default 1
-	SkipBadRows   bool       // leave out rows that do not fit instead of failing
+	SkipBadRows   bool       // skip rows that do not fit instead of failing
 
-	NoHeader    bool   // the files have no line of names; Fields is required
+	NoHeader    bool   // the files have no header line; Fields is required
 	Delimiter   string // one character; default ","
-	NoQuotes    bool   // double quotes are like any other character
-	NA          string // a text that means no value, like an empty field
+	NoQuotes    bool   // treat double quotes as ordinary characters
+	NA          string // text that marks a missing value, like an empty field
 	Compression string // "" none, "GZIP" or "ZLIB"; names and types are not inferred from "ZLIB"
 }
 
-// MakeCSVDataset returns batches of the rows of CSV files, as Python's make_csv_dataset
-// does: fields by the names of the columns, or with Label a tuple of the fields and the
-// label. patterns are names of files, or match some, as [filepath.Glob] has it; the
-// files are looked up now. Files and rows are shuffled, and the rows come without end,
-// unless the options say otherwise. The last batch of the last epoch may be smaller.
+// MakeCSVDataset returns batches of the rows of CSV files, like Python's make_csv_dataset:
+// fields by the names of the columns, or with Label a tuple of the fields and the label.
+// patterns are file names or patterns of [filepath.Glob]; MakeCSVDataset looks the files up
+// at once. By default files and rows are shuffled, and repeated endlessly. The last batch
+// of the last epoch may be smaller.
 //
 // It wraps CSVDatasetV2, ShuffleDatasetV3, RepeatDataset, BatchDatasetV2 and PrefetchDataset.
 func MakeCSVDataset(s *graph.Scope, patterns []string, batchSize int64, o *MakeCSVOptions) *Dataset {
@@ -80,8 +80,8 @@ func MakeCSVDataset(s *graph.Scope, patterns []string, batchSize int64, o *MakeC
 	return rows.Repeat(cmp.Or(o.Epochs, -1)).Batch(batchSize, o.Epochs == 0).labelled(o.Label).Prefetch(Autotune)
 }
 
-// parallelReads returns how many threads read n files at a time: none of their own for
-// one file. n may be [Autotune].
+// parallelReads returns the number of threads that read n files at a time: 0 for one file.
+// n may be [Autotune].
 func parallelReads(n int64) int64 {
 	if n == 0 || n == 1 {
 		return 0
@@ -151,13 +151,13 @@ func (d *Dataset) labelled(label string) *Dataset {
 	}, nil).as(TupleSpec(FieldsSpec(features), t.Parts[at]))
 }
 
-// inferredRows is how many rows InferCSV looks at.
+// inferredRows is the number of rows that InferCSV reads.
 const inferredRows = 100
 
-// InferCSV returns the fields of CSV files: their names are those of the first line, which
-// must be the same in all files. A field's type is the first of Int32, Int64, Float,
-// Double and String that has all its values in the first 100 rows, as in Python, but that
-// inf and nan are numbers. Values that are missing are 0 or "".
+// InferCSV returns the fields of CSV files: The first line has the names, and must be the
+// same in all files. A field's type is the first of Int32, Int64, Float, Double and String
+// that can represent all its values in the first 100 rows, as in Python, except that inf
+// and nan are numbers. Missing values become 0 or "".
 func InferCSV(files []string, o *MakeCSVOptions) ([]CSVField, error) {
 	if o == nil {
 		o = &MakeCSVOptions{}
@@ -199,7 +199,7 @@ func InferCSV(files []string, o *MakeCSVOptions) ([]CSVField, error) {
 	return fields, nil
 }
 
-// eachRow reads the line of names of a file and calls fn for up to n rows.
+// eachRow reads the header line of a file and calls fn for up to n rows.
 func (o *MakeCSVOptions) eachRow(file string, n int, fn func(row []string)) (header []string, err error) {
 	f, _, err := regular.OpenFile(file)
 	if err != nil {
@@ -237,7 +237,7 @@ func (o *MakeCSVOptions) eachRow(file string, n int, fn func(row []string)) (hea
 	return header, nil
 }
 
-// csvKinds are the types that a column may have, the narrowest first.
+// csvKinds are the possible types of a column, the narrowest first.
 var csvKinds = []struct {
 	dtype   tfbridge.DataType
 	missing any
@@ -250,8 +250,8 @@ var csvKinds = []struct {
 	{tfbridge.String, "", func(string) bool { return true }},
 }
 
-// widened returns the number, from 1, of the narrowest type that has the values so far
-// and text; 0 means that there was no value.
+// widened returns the index, from 1, of the narrowest type that can represent text and the
+// values before it; 0 means that there was no value.
 func widened(kind int, text, missing string) int {
 	if text == "" || text == missing {
 		return kind

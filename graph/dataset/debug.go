@@ -110,29 +110,29 @@ func WithDebugMode(s *graph.Scope, o *DebugOptions) *graph.Scope {
 
 type debugKey struct{}
 
-// debugMode is what the stages of one [WithDebugMode] share.
+// debugMode is the state that all stages of one [WithDebugMode] share.
 type debugMode struct {
 	element func(*DebugElement) error
 
 	mu   sync.Mutex
-	open []*debugStage // asked and not answered, the innermost last
+	open []*debugStage // stages that were asked and have not answered, the innermost last
 }
 
-// debugOf returns the debug mode of a scope, nil if there is none.
+// debugOf returns the debug mode of a scope, or nil.
 func debugOf(s *graph.Scope) *debugMode {
 	m, _ := s.Value(debugKey{}).(*debugMode)
 	return m
 }
 
-// debugStage is a stage with what happened to it.
+// debugStage is a stage and its history.
 type debugStage struct {
 	DebugStage
 	mode     *debugMode
-	call     uintptr // of the program: its program counter
+	call     uintptr // program counter of the user's call
 	produced int64
 }
 
-// stage returns the stage that is being made, nil outside of debug mode.
+// stage returns the stage under construction, or nil outside of debug mode.
 func (m *debugMode) stage() *debugStage {
 	if m == nil {
 		return nil
@@ -162,15 +162,16 @@ func userCall() (caller runtime.Frame, name string) {
 	}
 }
 
-// ask notes that a stage is asked for an element. What is open within it was given up.
+// ask records that a stage is asked for an element. Open stages inside of it were
+// abandoned.
 func (s *debugStage) ask() {
 	s.mode.mu.Lock()
 	defer s.mode.mu.Unlock()
 	s.mode.open = append(s.mode.without(s), s)
 }
 
-// answer notes that a stage has produced an element or ended, and returns how many it
-// produced before.
+// answer records that a stage has produced an element or ended, and returns the number of
+// elements before that.
 func (s *debugStage) answer(elements int64) int64 {
 	s.mode.mu.Lock()
 	defer s.mode.mu.Unlock()
@@ -179,7 +180,7 @@ func (s *debugStage) answer(elements int64) int64 {
 	return s.produced - elements
 }
 
-// without returns what is open outside of a stage.
+// without returns the open stages outside of a stage.
 func (m *debugMode) without(s *debugStage) []*debugStage {
 	if i := slices.Index(m.open, s); i >= 0 {
 		return m.open[:i]
@@ -187,7 +188,7 @@ func (m *debugMode) without(s *debugStage) []*debugStage {
 	return m.open
 }
 
-// blame adds to the error of a run which stage failed.
+// blame adds the failed stage to the error of a run.
 func (m *debugMode) blame(err error) error {
 	if m == nil || err == nil {
 		return err
@@ -202,19 +203,19 @@ func (m *debugMode) blame(err error) error {
 	return fmt.Errorf("%v, after %d elements: %w", failed, failed.produced, err)
 }
 
-// read returns the variant of d for an operation that reads its elements: in debug mode
-// that of a dataset with a tap.
+// read returns the variant of d for an operation that reads its elements. In debug mode it
+// is the variant of a dataset with a tap.
 func (d *Dataset) read() tfbridge.Output {
 	if d.stage == nil || d.scope.Err() != nil {
 		return d.variant
 	}
 	if call, _ := userCall(); call.PC == d.stage.call {
-		return d.variant // part of the same stage
+		return d.variant // d is part of the same stage
 	}
 	return d.stage.tap(d).variant
 }
 
-// untuned returns d without what TensorFlow does by itself to make it faster.
+// untuned returns d without TensorFlow's own optimizations.
 func (d *Dataset) untuned() *Dataset {
 	return d.WithOptions(&Options{NoAutotune: true, NoOptimization: true, Rewrites: Rewrites{
 		FilterFusion: Off, FilterParallelization: Off, InjectPrefetch: Off, MapAndBatchFusion: Off, MapAndFilterFusion: Off,
@@ -222,7 +223,7 @@ func (d *Dataset) untuned() *Dataset {
 	}})
 }
 
-// tap returns a dataset of the elements of d that tells of them; see above.
+// tap returns a dataset of the elements of d that reports each one; see above.
 func (s *debugStage) tap(d *Dataset) *Dataset {
 	plain := d.In(d.scope.WithValue(debugKey{}, nil))
 	plain.stage = nil
@@ -247,7 +248,7 @@ func (s *debugStage) tap(d *Dataset) *Dataset {
 	return produced.Concatenate(ended)
 }
 
-// callGo adds a call of Go without results.
+// callGo adds a call of a Go function without results.
 func (s *debugStage) callGo(scope *graph.Scope, name string, args []tfbridge.Output, fn func([]*tfbridge.Tensor) error) {
 	graph.GoFunction(scope, graph.GoFunc{Name: name, Fn: func(_ context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 		if len(args) == 0 {
@@ -257,7 +258,8 @@ func (s *debugStage) callGo(scope *graph.Scope, name string, args []tfbridge.Out
 	}}, args...)
 }
 
-// readable returns the tensors that components stand for, nil if Go cannot read them all.
+// readable returns the tensors that components represent, or nil if Go cannot read them
+// all.
 func readable(s *graph.Scope, t *Structure, components []tfbridge.Output) []tfbridge.Output {
 	tensors := t.expand(s, components)
 	for _, p := range graph.SpecsOf(tensors) {

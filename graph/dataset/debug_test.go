@@ -15,21 +15,22 @@ import (
 	"millrace/tfbridge"
 )
 
-// lineAfter returns the place of the line that many lines after the call.
+// lineAfter returns the position of the line that follows the call by after lines.
 func lineAfter(after int) string {
 	_, file, line, _ := runtime.Caller(1)
 	return fmt.Sprintf("%s:%d", filepath.Base(file), line+after)
 }
 
-// debugging returns a scope in debug mode and what its stages produce, as lines.
+// debugging returns a scope in debug mode, and a builder that collects one line per element
+// of a stage.
 func debugging(t *testing.T) (*graph.Scope, *strings.Builder) {
 	t.Helper()
 	var lines strings.Builder
 	return dataset.WithDebugMode(newScope(t), &dataset.DebugOptions{Element: dataset.PrintElements(&lines)}), &lines
 }
 
-// Each stage tells of each element, one after the other: nothing runs ahead, whatever the
-// program asks for, and a dataset in a function is a stage too.
+// Each stage reports each element, one after the other: nothing is prefetched, whatever the
+// program requests, and a dataset in a function is a stage as well.
 func TestDebugMode(t *testing.T) {
 	s, lines := debugging(t)
 	first := lineAfter(1)
@@ -83,8 +84,8 @@ B: [1] [9]
 	}
 }
 
-// An error names the stage that failed: not those above it, which hand the error on, and
-// not those below it, of which one has ended.
+// An error names the stage that failed, not the stages above it, which pass the error on,
+// nor the stages below it, one of which has ended.
 func TestDebugModeNamesTheStageThatFailed(t *testing.T) {
 	numbers := func(s *graph.Scope) *dataset.Dataset { return dataset.Range(s, 1, 4, 1) }
 	vectors := func(s *graph.Scope, args outs) outs {
@@ -131,7 +132,7 @@ func TestDebugModeNamesTheStageThatFailed(t *testing.T) {
 	}
 }
 
-// The elements are those that Python gives without debug mode.
+// The elements are the same as Python's without debug mode.
 func TestDebugModeChangesNoElement(t *testing.T) {
 	recorded := recorded(t, "dataset.json")
 	for name, build := range parity {

@@ -13,15 +13,14 @@ type filler interface {
 	fill(t *Structure, tensors []*tfbridge.Tensor) error
 }
 
-// Decode sets v to an element that [Dataset.All] gave: one of this structure,
-// as its tensors. A T is a struct whose fields are named by tags such as
-// `tf:"image"`, a map[string]V or a slice, or any of these within each other,
-// as for [Bind]. Its leaves are numbers, bools and strings, slices and arrays
-// of these as deep as the tensor has dimensions, *tfbridge.Tensor, which stays
-// the caller's as it was, [Sparse], [Ragged], also as slices of slices, or
-// any. A number may have a wider type in Go if that holds every value of the
-// tensor's: int or int64 for an int32, float64 for a float32. Everything but
-// *tfbridge.Tensor is a copy. An error names the field that does not fit.
+// Decode stores an element of [Dataset.All], given as its tensors, in v. t is the structure
+// of the element. A T is a struct whose fields are named by tags such as `tf:"image"`, a
+// map[string]V or a slice, or any nesting of these, as for [Bind]. Its leaves are numbers,
+// bools and strings, slices and arrays of these with one level per dimension,
+// *tfbridge.Tensor, [Sparse], [Ragged] (also as slices of slices), or any. A number may
+// have a wider type in Go that represents every value of the tensor's type: int or int64
+// for an int32, float64 for a float32. Everything but *tfbridge.Tensor is a copy; such a
+// tensor remains the caller's. An error names the field that does not fit.
 func Decode[T any](t *Structure, element []*tfbridge.Tensor, v *T) error {
 	if err := t.check(); err != nil {
 		return err
@@ -68,8 +67,8 @@ func decodeLeaf(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error
 	return errMisfit(v.Type(), t)
 }
 
-// natural sets an interface to a Sparse or Ragged of the type that its values
-// have in Go.
+// natural sets an interface to a Sparse or Ragged whose values have the Go type of the
+// tensor's elements.
 func natural(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error {
 	x := naturalOf(t)
 	if x == nil {
@@ -81,8 +80,7 @@ func natural(v reflect.Value, t *Structure, tensors []*tfbridge.Tensor) error {
 	return assign(v, reflect.ValueOf(x).Elem(), t)
 }
 
-// naturalOf returns a new Sparse or Ragged for values of a type, nil if there
-// is none.
+// naturalOf returns a new Sparse or Ragged for the values of t, or nil if t is dense.
 func naturalOf(t *Structure) filler {
 	switch t.Spec.DType {
 	case tfbridge.Float:
@@ -183,7 +181,7 @@ func scanValue(v reflect.Value, tensor *tfbridge.Tensor, t *Structure) error {
 	return set(v, reflect.ValueOf(value), t)
 }
 
-// set sets v to x, of a like type: see [hold].
+// set sets v to x, whose type must be compatible: see [hold].
 func set(v, x reflect.Value, t *Structure) error {
 	if hold(v, x) {
 		return nil

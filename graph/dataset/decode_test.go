@@ -20,7 +20,7 @@ func into[T any](t *dataset.Structure, x *tfbridge.Tensor) error {
 	return dataset.Decode(t, []*tfbridge.Tensor{x}, &v)
 }
 
-// holders are the types that a scalar may go into.
+// holders are the types that a scalar may be decoded to.
 var holders = []struct {
 	name   string
 	decode func(t *dataset.Structure, x *tfbridge.Tensor) error
@@ -32,8 +32,8 @@ var holders = []struct {
 	{"map", into[map[int]int64]}, {"struct", into[struct{ A int64 }]}, {"slice", into[[]int64]},
 }
 
-// A value goes into exactly those types that hold every value of its type. The
-// bits of a number of half precision are a uint16, but not the reverse.
+// A value can be decoded exactly to the types that represent every value of its type. A
+// half-precision number decodes to its bits, a uint16, but not the reverse.
 func TestTypesThatHold(t *testing.T) {
 	for _, tt := range []struct {
 		value any
@@ -76,8 +76,8 @@ func TestTypesThatHold(t *testing.T) {
 	}
 }
 
-// Pointers are made for what they point to, at leaves and above them; ragged
-// values keep their inner shape.
+// Decode allocates the targets of pointers, at leaves and above them. Ragged values keep
+// their inner shape.
 func TestDecodePointersAndInnerShapes(t *testing.T) {
 	type row struct {
 		ID     int64

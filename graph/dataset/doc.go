@@ -1,4 +1,4 @@
-// Package dataset is tf.data for Go. It builds datasets in a graph, of TensorFlow's own
+// Package dataset is tf.data for Go. It builds datasets in a graph from TensorFlow's
 // dataset operations, and TensorFlow runs them.
 //
 //	s := graph.NewScope()

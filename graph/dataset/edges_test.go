@@ -18,7 +18,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// anyOf decodes one part as what it is in Go. The tensors are closed after the test.
+// anyOf decodes one part to an any. The tensors are closed after the test.
 func anyOf(t *testing.T, part *dataset.Structure, tensors ...any) (v any, err error) {
 	t.Helper()
 	element := make([]*tfbridge.Tensor, len(tensors))
@@ -54,7 +54,7 @@ func partsAsAny[T any](t *testing.T, values ...T) {
 	}
 }
 
-// Sparse and ragged parts are what they are in Go where any is asked for.
+// Sparse and ragged parts decode to Sparse and Ragged when the target is any.
 func TestPartsAsAny(t *testing.T) {
 	partsAsAny[float32](t, 1, 2)
 	partsAsAny[float64](t, 1, 2)
@@ -85,7 +85,7 @@ func TestPartsAsAny(t *testing.T) {
 	}
 }
 
-// Rows of a ragged part cannot grow into each other.
+// Appending to a row of a ragged part does not overwrite the next row.
 func TestRaggedRowsAreApart(t *testing.T) {
 	x, err := tfbridge.NewTensor([]int32{1, 2, 3})
 	if err != nil {
@@ -108,7 +108,7 @@ func TestRaggedRowsAreApart(t *testing.T) {
 	}
 }
 
-// A sparse or ragged tensor is nothing without each of its parts.
+// A sparse or ragged tensor with an unset part is an error.
 func TestPartsThatAreNotSet(t *testing.T) {
 	s := newScope(t)
 	x := s.Const([]int64{0})
@@ -143,7 +143,7 @@ func TestPartsThatAreNotSet(t *testing.T) {
 	}
 }
 
-// The structure of what is made of no rows, or padded, is that of others.
+// A dataset made of no rows, or padded, has the same structure as others.
 func TestStructuresOfFewRows(t *testing.T) {
 	s := newScope(t)
 	if got := dataset.FromRows(s, [][]int64{}).Spec().String(); got != "int64[?]" {
@@ -185,8 +185,7 @@ func TestPushWaitsForRoom(t *testing.T) {
 	}
 }
 
-// Weights that are no weights are refused, each for its reason; a dataset of weight
-// 0 is never chosen.
+// Invalid weights are refused, each with its reason. A dataset of weight 0 is never chosen.
 func TestWeights(t *testing.T) {
 	s := newScope(t)
 	two := ranges(s, 0, 3, 10, 13)
@@ -227,8 +226,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// An iteration that fails beside files reads the names of the files and leaves no
-// tensor behind; names that are no constants are not looked at.
+// An iteration that fails reads the names of the pipeline's files, and leaks no tensor. It
+// ignores names that are not constants.
 func TestDamageBesideOtherFiles(t *testing.T) {
 	sound := writeRecords(t, "sound", "", "a", "b")
 	damaged := writeRecords(t, "damaged", "", "a", "b")
@@ -269,7 +268,7 @@ func TestDamageBesideOtherFiles(t *testing.T) {
 	noneLeft()
 }
 
-// Explain stops when it is told to, and says so.
+// Explain stops when its context is done, and returns that error.
 func TestExplainIsCanceled(t *testing.T) {
 	s := newScope(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,8 +14,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Wrong arguments are failures of the scope when the call is made, which name
-// the call.
+// Wrong arguments are failures of the scope at the time of the call. The failure names the
+// call.
 func TestWrongArguments(t *testing.T) {
 	ten := func(s *graph.Scope) *dataset.Dataset { return dataset.Range(s, 0, 10, 1) }
 	ragged := func(s *graph.Scope) *dataset.Dataset {
@@ -164,7 +164,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// A type that does not fit is an error with the element that it does not fit.
+// A type that does not fit is an error that describes the element.
 func TestDecodeMismatch(t *testing.T) {
 	s := newScope(t)
 	d := dataset.Range(s, 0, 3, 1)
@@ -219,7 +219,7 @@ func TestDecodeWidens(t *testing.T) {
 	}
 }
 
-// What does not fit is named by its field, and the type that would fit is named too.
+// An error of decoding names the field that does not fit and the type that would fit.
 func TestDecodeNamesTheField(t *testing.T) {
 	type inner struct {
 		Words []string `tf:"words"`

@@ -19,7 +19,7 @@ type reading struct {
 	At    int64      `tf:"at"`
 }
 
-// readings is live data: here it is made up.
+// readings stands for live data.
 func readings(yield func(reading, error) bool) {
 	for i := range 5 {
 		if !yield(reading{At: int64(i), Value: [2]float32{float32(i), 0.5}}, nil) {
@@ -87,7 +87,7 @@ func ExampleFromChan() {
 	// data
 }
 
-// Many goroutines may push to a feed; one that comes too late is told so.
+// Many goroutines may push to a feed. A push after the end returns an error.
 func ExampleFromFeed() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -111,7 +111,7 @@ func ExampleFromFeed() {
 	// [3]
 }
 
-// Tensors of any shape, whose type must be said in advance.
+// Elements may be tensors of any shape. Their type must be given in advance.
 func ExampleFromSeq_tensors() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -119,7 +119,7 @@ func ExampleFromSeq_tensors() {
 		for n := int64(1); n <= 2; n++ {
 			t, err := tfbridge.NewTensorFromSlice([]int64{n}, make([]float32, n))
 			more := yield(t, err)
-			t.Close() // it was copied
+			t.Close() // the element is a copy
 			if !more || err != nil {
 				return
 			}

@@ -15,7 +15,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// files writes files of such texts to a new directory.
+// files writes files with the given texts to a new directory.
 func files(texts map[string]string) (dir string) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -154,7 +154,7 @@ func ExampleSQL() {
 func ExampleRandom() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	// What Python's tf.data.Dataset.random(seed=5) gives.
+	// The elements of Python's tf.data.Dataset.random(seed=5).
 	show[int64](dataset.Random(s, &dataset.RandomOptions{Seed: dataset.DefaultSeed, Seed2: 5}).Take(2))
 	// Output:
 	// 3568415791
@@ -181,7 +181,7 @@ func ExampleCounter() {
 	// 25
 }
 
-// The state is two numbers; elements are those of Fibonacci below 20.
+// The state is two numbers. The elements are the Fibonacci numbers below 20.
 func ExampleGenerate() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

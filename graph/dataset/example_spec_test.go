@@ -66,7 +66,7 @@ func ExampleParsedOrder() {
 	// Output: [a b c]
 }
 
-// Iterators can also be run in a session of one's own, next to other things.
+// An iterator can also run in the caller's own session, together with other operations.
 func ExampleDataset_Iterator() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

@@ -28,7 +28,7 @@ func ExampleDataset_All() {
 	// [2 3] <nil>
 }
 
-// Saved datasets are those of Python's tf.data.Dataset.save.
+// Saved datasets have the format of Python's tf.data.Dataset.save.
 func ExampleDataset_Save() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
