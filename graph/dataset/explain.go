@@ -14,24 +14,24 @@ import (
 
 // ExplainOptions are the options of [Dataset.Explain]. Nil means the zero value.
 type ExplainOptions struct {
-	Elements int64 // to take in a pass that is measured; 0: none; -1: all, of a dataset that ends
+	Elements int64 // number of elements to read in a measured pass; 0: no pass; -1: all, for a dataset that ends
 	Session  *tfbridge.SessionOptions
-	Feeds    map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
+	Feeds    map[tfbridge.Output]*tfbridge.Tensor // values of the dataset's placeholders
 }
 
-// AllElements has [Dataset.Explain] measure a pass to the end.
+// AllElements makes [Dataset.Explain] measure a pass to the end.
 const AllElements = -1
 
-// Explain describes d: as it was built, and as TensorFlow runs it after its rewrites,
-// with the number of elements of each stage. With ExplainOptions.Elements it makes a
-// pass, and the stages have what they cost.
+// Explain describes d: as it was built, and as TensorFlow runs it after its rewrites, with
+// the number of elements of each stage. With ExplainOptions.Elements it makes a pass, and
+// each stage has its cost.
 //
-// The figures are those of tf.data's autotuner: a dataset with Options.NoAutotune has
-// none. Measuring makes the pass slower. A stage that is opened anew for each file or
-// epoch is looked at now and then, so the last of its elements may be missing.
+// The figures are those of tf.data's autotuner: a dataset with Options.NoAutotune has none.
+// Measuring makes the pass slower. A stage that is reopened for each file or epoch is
+// sampled, so its last elements may be missing.
 //
-// Explain runs in a session of its own and adds operations to the graph. Tensors that d
-// was made from become part of what is looked at: 2 GB of them are an error. It wraps
+// Explain runs in a separate session and adds operations to the graph. The constants of d
+// become part of the serialized dataset: 2 GB of them are an error. It wraps
 // DatasetToGraphV2, FinalizeDataset, DatasetCardinality and IteratorGetModelProto.
 func (d *Dataset) Explain(ctx context.Context, o *ExplainOptions) (*explain.Dataset, error) {
 	if ctx == nil {
@@ -80,8 +80,8 @@ func (d *Dataset) Explain(ctx context.Context, o *ExplainOptions) (*explain.Data
 	return e, nil
 }
 
-// ignoreExternalState serializes a dataset whose functions keep state, such as
-// variables: nobody is going to run it.
+// ignoreExternalState serializes a dataset whose functions keep state, such as variables.
+// That is safe, since the result is never run.
 const ignoreExternalState = 1
 
 // serialized returns the dataset's graph, a serialized GraphDef.
@@ -118,8 +118,9 @@ func fetchText(ctx context.Context, sess *tfbridge.Session, text tfbridge.Output
 	return []byte(s), err
 }
 
-// count sets the cardinalities of stages whose nodes are in a graph. One that cannot be
-// found out, such as that of a dataset with a table of another session, stays unknown.
+// count sets the cardinalities of the stages whose nodes are in a graph. A cardinality that
+// cannot be computed stays unknown, such as the one of a dataset with a table of another
+// session.
 func count(ctx context.Context, s *graph.Scope, root *explain.Stage) {
 	var counted []*explain.Stage
 	var counts []tfbridge.Output
@@ -147,18 +148,18 @@ func count(ctx context.Context, s *graph.Scope, root *explain.Stage) {
 	}
 }
 
-// measuredPass takes elements and looks at tf.data's model of the iterator now and then.
+// measuredPass reads elements and samples tf.data's model of the iterator.
 type measuredPass struct {
 	it      *Iterator
 	model   tfbridge.Output
 	session *tfbridge.Session
 	left    int64 // negative: all
 	taken   int64
-	time    time.Duration // without the looks
+	time    time.Duration // excludes the sampling
 	seen    explain.Model
 }
 
-// A pass looks after each of the first elements, and then not more often than this.
+// A pass samples after each of the first elements, and later at these intervals at most.
 const (
 	firstLooks   = 64
 	betweenLooks = 5 * time.Millisecond
@@ -199,7 +200,7 @@ func (p *measuredPass) run(ctx context.Context, feeds map[tfbridge.Output]*tfbri
 	return p.look(ctx)
 }
 
-// look adds what the model says now.
+// look adds a sample of the model.
 func (p *measuredPass) look(ctx context.Context) error {
 	model, err := fetchText(ctx, p.session, p.model, nil)
 	if errors.Is(err, tfbridge.NotFound) || errors.Is(err, tfbridge.FailedPrecondition) {

@@ -11,28 +11,27 @@ import (
 	"millrace/tfbridge"
 )
 
-// flattener takes a Go value apart into leaves, in a graph.
+// flattener splits a Go value into leaves, in a graph.
 type flattener struct {
 	s      *graph.Scope
 	leaves []leafValue
 }
 
-// leafValue is a leaf with its tensors.
+// leafValue is a leaf and its tensors.
 type leafValue struct {
 	spec  *Structure
 	parts []tfbridge.Output
 }
 
-// leafer is a Go value that stands for one leaf: [Sparse] and [Ragged].
+// leafer is a Go value that is one leaf: [Sparse] and [Ragged].
 type leafer interface {
 	leaf(s *graph.Scope) (leafValue, error)
 }
 
-// Flatten returns the components of a Go value in a graph, and their
-// structure. It is the reverse of [Bind], and takes what that gives; parts may
-// also be Go values, which become constants: what [tfbridge.NewTensor] takes,
-// *tfbridge.Tensor, [Sparse] and [Ragged]. A slice of structs, maps, slices
-// of any or outputs is a tuple, other slices are tensors.
+// Flatten returns the components of a Go value in a graph, and their structure. It is the
+// reverse of [Bind], and accepts Bind's results. Parts may also be Go values, which become
+// constants: values for [tfbridge.NewTensor], *tfbridge.Tensor, [Sparse] and [Ragged]. A
+// slice of structs, maps, slices of any or outputs is a tuple, other slices are tensors.
 //
 // A value that cannot be in an element is a failure of the scope. It wraps
 // SerializeSparse and RaggedTensorToVariant.
@@ -45,7 +44,7 @@ func Flatten(s *graph.Scope, value any) ([]tfbridge.Output, *Structure) {
 	return f.components(false), t
 }
 
-// value takes a value apart; the result is nil after a failure.
+// value splits a value; the result is nil after a failure.
 func (f *flattener) value(value any) *Structure {
 	if f.s.Err() != nil {
 		return nil
@@ -140,7 +139,7 @@ func (f *flattener) entries(v reflect.Value) (*Structure, error) {
 	return t, nil
 }
 
-// leaf returns the leaf that v is, if it is one.
+// leaf converts v to a leaf; the bool is false if v is not a leaf.
 func (f *flattener) leaf(v reflect.Value) (leafValue, bool, error) {
 	switch x := v.Interface().(type) {
 	case tfbridge.Output:
@@ -206,8 +205,8 @@ func (f *flattener) ragged(x RaggedOutput) (leafValue, bool, error) {
 	return leafValue{spec, append(slices.Clone(x.Splits), x.Values)}, true, nil
 }
 
-// failure is what is wrong with an output that is not set: that of the scope,
-// if it failed and that is why.
+// failure returns the error about an output that is not set: the scope's, if the scope
+// failed before.
 func (f *flattener) failure(text string) error {
 	if err := f.s.Err(); err != nil {
 		return err
@@ -215,8 +214,8 @@ func (f *flattener) failure(text string) error {
 	return millrace.Errorf(millrace.ErrModel, "%s", text)
 }
 
-// isTensor tells whether values of a type are tensors: numbers, bools, strings
-// and slices and arrays of these.
+// isTensor reports whether values of a type are tensors: numbers, bools, strings, and
+// slices and arrays of these.
 func isTensor(t reflect.Type) bool {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()

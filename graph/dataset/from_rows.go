@@ -9,12 +9,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// FromRows returns a dataset of Go values: structs whose fields are named by
-// tags such as `tf:"image"`, maps of one set of keys, slices, numbers, bools or
-// strings, or any of these within each other. A slice of numbers or strings is
-// a tensor; where its length differs from row to row that dimension is unknown,
-// and a slice of slices whose lengths differ is a ragged tensor. [Sparse] and
-// [Ragged] are of one rank in all rows. The rows become constants of the graph.
+// FromRows returns a dataset of Go values: structs whose fields are named by tags such as
+// `tf:"image"`, maps of one set of keys, slices, numbers, bools or strings, or any of these
+// within each other. A slice of numbers or strings is a tensor; where its length differs
+// from row to row that dimension is unknown, and a slice of slices whose lengths differ is
+// a ragged tensor. A [Sparse] or [Ragged] must have the same rank in all rows. The rows
+// become constants of the graph.
 //
 // It wraps TensorSliceDataset, and a map where lengths differ.
 func FromRows[T any](s *graph.Scope, rows []T) *Dataset {
@@ -36,7 +36,7 @@ func FromRows[T any](s *graph.Scope, rows []T) *Dataset {
 	return c.slices("FromRows", t).dense()
 }
 
-// columns makes leaves of rows of Go values.
+// columns converts rows of Go values to leaves.
 type columns struct{ flattener }
 
 // walk adds the leaves of rows of one type.
@@ -125,8 +125,7 @@ func (c *columns) maps(t reflect.Type, rows []reflect.Value) (*Structure, error)
 	return tree, nil
 }
 
-// tensors adds a leaf of tensors: dense if they are of one shape, otherwise
-// ragged.
+// tensors adds a leaf of tensors: dense if they have one shape, otherwise ragged.
 func (c *columns) tensors(t reflect.Type, rows []reflect.Value) (*Structure, error) {
 	depth := 0
 	for e := t; e.Kind() == reflect.Slice || e.Kind() == reflect.Array; e = e.Elem() {
@@ -180,7 +179,7 @@ func elemOf(t reflect.Type) reflect.Type {
 type raggedJoiner struct {
 	splits [][]int64
 	flat   reflect.Value
-	even   bool // all slices of one depth are of one length
+	even   bool // all slices at each depth have the same length
 }
 
 func (r *raggedJoiner) add(v reflect.Value, depth int) {

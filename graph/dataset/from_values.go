@@ -10,8 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// FromValue returns a dataset of one element, a Go value as [Flatten] takes
-// it. It wraps TensorDataset.
+// FromValue returns a dataset of one element, a Go value for [Flatten]. It wraps
+// TensorDataset.
 func FromValue(s *graph.Scope, value any) *Dataset {
 	components, t := Flatten(s, value)
 	if !someLeaves(s, "FromValue", t) {
@@ -22,11 +22,10 @@ func FromValue(s *graph.Scope, value any) *Dataset {
 		map[string]any{"output_shapes": graph.Shapes(specs)}, tfbridge.OutputList(components))).as(t)
 }
 
-// FromColumns returns a dataset of the slices of a Go value's parts along their
-// first dimension, which must be of one size: of a struct of slices, the
-// structs of their elements. Values are as for [Flatten]; of a [Sparse] the
-// slices are sparse, of a [Ragged] one dimension less ragged. It wraps
-// TensorSliceDataset.
+// FromColumns returns a dataset of the slices of a Go value's parts along their first
+// dimension, which must have the same size in all parts. A struct of slices becomes a
+// dataset of structs. Values are as for [Flatten]. The slices of a [Sparse] are sparse, and
+// the slices of a [Ragged] have one ragged dimension less. It wraps TensorSliceDataset.
 func FromColumns(s *graph.Scope, columns any) *Dataset {
 	f := &flattener{s: s}
 	t := f.value(columns)
@@ -53,7 +52,7 @@ func (f *flattener) slices(what string, t *Structure) *Dataset {
 	return d.as(rows)
 }
 
-// oneSize reports first dimensions that are known to differ.
+// oneSize reports an error if first dimensions are known to differ.
 func (f *flattener) oneSize() error {
 	size := int64(-1)
 	for i, leaf := range f.leaves {
@@ -69,7 +68,7 @@ func (f *flattener) oneSize() error {
 	return nil
 }
 
-// someLeaves reports a structure without components.
+// someLeaves reports an error for a structure without components.
 func someLeaves(s *graph.Scope, what string, t *Structure) bool {
 	if s.Err() == nil && len(t.Leaves()) == 0 {
 		s.UpdateErr(what, millrace.Errorf(millrace.ErrModel, "the value has no parts"))
@@ -77,8 +76,8 @@ func someLeaves(s *graph.Scope, what string, t *Structure) bool {
 	return s.Err() == nil
 }
 
-// dense returns d with the parts that are ragged of rank 0, which are tensors
-// in variants, as tensors.
+// dense returns d with the parts of ragged rank 0 converted to tensors. Such parts are
+// tensors inside of variants.
 func (d *Dataset) dense() *Dataset {
 	if d.scope.Err() != nil {
 		return d
@@ -114,7 +113,7 @@ func sortedKeys(v reflect.Value) []reflect.Value {
 	return keys
 }
 
-// joiner is a [Sparse] or [Ragged], which joins to one of a rank more.
+// joiner is a [Sparse] or [Ragged], which can be stacked.
 type joiner interface {
 	join(rows []reflect.Value) (leafer, error)
 }
@@ -140,7 +139,7 @@ func (c *columns) joined(t reflect.Type, rows []reflect.Value) (*Structure, erro
 	return &spec, nil
 }
 
-// commonSparse returns what the shapes of sparse rows have in common.
+// commonSparse returns the most specific shape that all sparse rows have.
 func commonSparse(rows []reflect.Value) (tfbridge.Shape, error) {
 	var both tfbridge.Shape
 	for i, row := range rows {
@@ -153,8 +152,7 @@ func commonSparse(rows []reflect.Value) (tfbridge.Shape, error) {
 	return prepended(int64(len(rows)), both), nil
 }
 
-// join returns rows as one sparse tensor of a rank more, as large as the
-// largest.
+// join stacks rows to a sparse tensor of one more rank, as large as the largest row.
 func (x Sparse[T]) join(rows []reflect.Value) (leafer, error) {
 	var all Sparse[T]
 	for i, row := range rows {
@@ -179,7 +177,7 @@ func (x Sparse[T]) join(rows []reflect.Value) (leafer, error) {
 	return all, nil
 }
 
-// join returns rows as one ragged tensor of a rank more.
+// join stacks rows to a ragged tensor of one more rank.
 func (x Ragged[T]) join(rows []reflect.Value) (leafer, error) {
 	if len(rows) == 0 {
 		return nil, errNoRank(x)
@@ -212,7 +210,7 @@ func (x Ragged[T]) join(rows []reflect.Value) (leafer, error) {
 	return all, nil
 }
 
-// errNoRank says that there are no rows of a sparse or ragged part.
+// errNoRank is the error about a sparse or ragged part without rows.
 func errNoRank(part any) error {
 	return millrace.Errorf(millrace.ErrModel, "no row tells the rank of a %T", part)
 }

@@ -21,29 +21,28 @@ type SeqOptions struct {
 	// Spec is the data type and shape of an element that is one tensor. It is
 	// required for *tfbridge.Tensor, and makes the shape of slices known.
 	Spec graph.Spec
-	// Fields are the data types and shapes of named parts. They are required
-	// for maps, and for struct fields of type *tfbridge.Tensor or any. Part b
-	// of part a is "a.b". The shape of a Sparse tells its rank, otherwise
-	// unknown. Of a Ragged, the last dimension of -1 is the last ragged one;
-	// default [-1, -1], rows of numbers or strings.
+	// Fields are the data types and shapes of named parts. They are required for maps, and
+	// for struct fields of type *tfbridge.Tensor or any. Part b of part a is "a.b". The
+	// shape of a Sparse defines its rank, which is otherwise unknown. In the shape of a
+	// Ragged, the last dimension of -1 is the last ragged one; default [-1, -1], rows of
+	// numbers or strings.
 	Fields map[string]graph.Spec
-	// Buffer is how many elements the sequence may be ahead of the dataset;
+	// Buffer is the number of elements that the sequence may be ahead of the dataset;
 	// default 1024. Prefetch and similar stages buffer further elements.
 	Buffer int
 	// MaxBytes limits the memory of those elements; default 256 MiB. An element
 	// larger than half of it is an error of class millrace.ErrLimit.
 	MaxBytes int64
-	// Batch, if not 0, is the size of batches that the elements become. It
-	// costs less than Dataset.Batch. The last batch may be smaller unless Drop
-	// is set. All elements must have one shape, and no sparse or ragged parts. The sequence is then at most
-	// two batches ahead.
+	// Batch, if not 0, batches the elements in this size. It costs less than Dataset.Batch.
+	// The last batch may be smaller unless Drop is set. All elements must have one shape,
+	// and no sparse or ragged parts. The sequence is then at most two batches ahead.
 	Batch int
 	Drop  bool
 	// Empty allows values without elements, such as an empty slice.
 	Empty bool
-	// Replayable says that the sequence yields the same elements whenever it is
-	// ranged over. Iterators can then be saved. A restored iterator skips the
-	// elements that were delivered, or [FromFunc] begins after them.
+	// Replayable declares that the sequence yields the same elements each time it is ranged
+	// over. Iterators can then be saved. A restored iterator skips the elements that were
+	// delivered, or [FromFunc] begins after them.
 	Replayable bool
 }
 
@@ -59,10 +58,9 @@ const (
 // part; the tag `tf:"name"` gives a field another name, and `tf:"-"` omits it. Elements are
 // copied.
 //
-// Every iterator ranges over the sequence again, in a goroutine of its own, which runs
-// ahead as far as SeqOptions allow. The loop ends, as by a break, when the iterator or its
-// session is closed. For a sequence that blocks, use [FromFunc], whose context is
-// cancelled.
+// Every iterator ranges over the sequence again, in its own goroutine, which prefetches as
+// far as SeqOptions allow. The loop ends, as by a break, when the iterator or its session
+// is closed. For a sequence that blocks, use [FromFunc], whose context is cancelled.
 //
 // An error of the sequence ends it. The reader of the dataset gets the error once, with the
 // source's name and the number of the element, and then the end of the data. The error

@@ -10,9 +10,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A [Sparse] or [Ragged] of a sequence crosses from Go to the graph as the tensors that it is
-// made of, each a part like any other. A map behind the source joins the tensors of each
-// element to the variant in which its component travels:
+// A [Sparse] or [Ragged] of a sequence crosses from Go to the graph as its tensors, each of
+// them a part. A map after the source joins the tensors of each element to the variant that
+// is its component:
 //
 //	Go element              chunk of elements             element of the dataset
 //	Sparse{Indices,    ->   indices [n, values, rank] ->  variant
@@ -21,9 +21,9 @@ import (
 //	Ragged{Splits,     ->   splits  [n, rows + 1]     ->  variant
 //	  Values, Inner}        values  [n, values]
 //
-// A chunk stacks its elements, so it ends where the number of values changes, as it does for
-// slices of other lengths. Variants made in Go would spare the map, but no C function makes a
-// tensor of a variant.
+// A chunk stacks its elements, so it ends where the number of values changes, as it does
+// for slices of other lengths. If Go could make variants, no map would be needed, but the C
+// API has no function for that.
 
 // isComposite reports whether a Go type is a [Sparse] or [Ragged].
 func isComposite(t reflect.Type) bool { return t.Implements(reflect.TypeFor[leafer]()) }
@@ -37,7 +37,7 @@ func isSparse(t reflect.Type) bool {
 // compositeSpec returns the structure of a [Sparse] or [Ragged].
 func compositeSpec(t reflect.Type, said graph.Spec) *Structure {
 	values, _ := t.FieldByName("Values")
-	dtype, _, _ := tfbridge.TypeSpec(values.Type) // compositeParts has the error
+	dtype, _, _ := tfbridge.TypeSpec(values.Type) // compositeParts reports the error
 	dims, err := said.Shape.ToSlice()
 	known := said.DType != 0 && err == nil
 	switch {
@@ -55,7 +55,7 @@ func compositeSpec(t reflect.Type, said graph.Spec) *Structure {
 	return RaggedSpec(dtype, tfbridge.MakeShape(dims...), rank)
 }
 
-// compositeParts returns the tensors that a [Sparse] or [Ragged] is made of.
+// compositeParts returns the tensors of a [Sparse] or [Ragged].
 func compositeParts(t reflect.Type, said graph.Spec) ([]elements.Component, error) {
 	field, _ := t.FieldByName("Values")
 	dtype, shape, err := tfbridge.TypeSpec(field.Type)
@@ -94,8 +94,8 @@ func fieldOf(name string) func(v reflect.Value) (reflect.Value, error) {
 	return func(v reflect.Value) (reflect.Value, error) { return v.FieldByName(name), nil }
 }
 
-// checked returns of, preceded by a check that the value is of a structure. Its errors are of
-// class millrace.ErrSchema.
+// checked returns of, preceded by a check that the value fits the structure. Its errors are
+// of class millrace.ErrSchema.
 func checked(t *Structure, of func(v reflect.Value) (reflect.Value, error)) func(v reflect.Value) (reflect.Value, error) {
 	return func(v reflect.Value) (reflect.Value, error) {
 		value := v.Interface().(interface {
@@ -134,8 +134,8 @@ func (x Ragged[T]) fits(t *Structure) bool {
 	return slices.Equal(x.Inner, want[t.RaggedRank+1:])
 }
 
-// joinParts returns d with the structure t: it joins the tensors that t's sparse and ragged
-// parts are made of.
+// joinParts returns d with the structure t: it joins the tensors of t's sparse and ragged
+// parts.
 func (d *Dataset) joinParts(t *Structure) *Dataset {
 	if d.scope.Err() != nil || t.onlyDense() {
 		return d.as(t)
@@ -152,8 +152,8 @@ func (d *Dataset) joinParts(t *Structure) *Dataset {
 	}, nil).as(t)
 }
 
-// reshaped returns the tensors of a leaf, as they come from Go, in their own shapes: indices
-// of no values do not have the rank of the others, and values of a ragged part are flat.
+// reshaped returns the tensors of a leaf in their final shapes. From Go, empty indices come
+// without the rank of the others, and the values of a ragged part are flat.
 func (t *Structure) reshaped(s *graph.Scope, parts []tfbridge.Output) []tfbridge.Output {
 	last := len(parts) - 1
 	switch t.Kind {

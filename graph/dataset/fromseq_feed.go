@@ -15,7 +15,7 @@ import (
 type Feed[T any] struct {
 	o      FeedOptions
 	room   chan struct{} // holds a value for every element
-	come   chan struct{} // a sign that there is an element, or the end
+	come   chan struct{} // signals that there is an element, or the end
 	closed chan struct{}
 
 	mu      sync.Mutex
@@ -27,7 +27,7 @@ type Feed[T any] struct {
 
 // FeedOptions are the options of [NewFeed].
 type FeedOptions struct {
-	Buffer     int  // how many elements may wait for the dataset; default 1024
+	Buffer     int  // number of elements buffered for the dataset; default 1024
 	DropOldest bool // when the feed is full, drop the oldest element instead of waiting
 }
 
@@ -100,7 +100,7 @@ func (f *Feed[T]) add(v T, full bool) error {
 	if full && len(f.queue) > 0 {
 		f.queue = f.queue[1:]
 		f.dropped++
-	} else if full { // it was taken meanwhile
+	} else if full { // the oldest element was taken meanwhile
 		f.room <- struct{}{}
 	}
 	f.queue = append(f.queue, v)
@@ -108,7 +108,7 @@ func (f *Feed[T]) add(v T, full bool) error {
 	return nil
 }
 
-// wake signals a reader to look again.
+// wake signals a reader to check again.
 func (f *Feed[T]) wake() {
 	select {
 	case f.come <- struct{}{}:
@@ -135,7 +135,7 @@ func (f *Feed[T]) CloseWithError(err error) error {
 	return nil
 }
 
-// Dropped returns how many elements were dropped.
+// Dropped returns the number of dropped elements.
 func (f *Feed[T]) Dropped() int64 {
 	if f == nil {
 		return 0
@@ -169,7 +169,7 @@ func (f *Feed[T]) pop(ctx context.Context) (v T, ok bool, err error) {
 		select {
 		case <-f.come:
 		case <-ctx.Done():
-			f.wake() // the sign may have been meant for another reader
+			f.wake() // another reader may need the signal
 			return v, false, nil
 		}
 	}

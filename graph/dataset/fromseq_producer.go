@@ -14,13 +14,13 @@ import (
 )
 
 // producer is a sequence that an iterator ranges over. Its goroutine collects elements in
-// rows. A call takes all elements that are there, or waits for some.
+// rows. A call takes all buffered elements, or waits for some.
 type producer struct {
 	src    *source
 	from   int64
 	ctx    context.Context
 	cancel context.CancelFunc
-	space  chan struct{} // a sign that rows were taken
+	space  chan struct{} // signals that rows were taken
 
 	mu      sync.Mutex
 	columns *elements.Columns
@@ -29,7 +29,7 @@ type producer struct {
 	given   int64 // elements before the rows
 	flush   bool  // the next element has another shape
 	done    bool  // no more will come
-	err     error // why, not yet told
+	err     error // why it is done; nil once reported
 	waiting *tfbridge.Call
 }
 
@@ -149,12 +149,12 @@ func (p *producer) finish(err error) {
 	}
 	p.done, p.err = true, err
 	if p.ctx.Err() != nil {
-		p.n = 0 // nobody wants them
+		p.n = 0 // no reader is left
 	}
 	p.wakeLocked()
 }
 
-// take answers a call with the elements that are there, now or when there are some.
+// take answers a call with the buffered elements, as soon as there are some.
 func (p *producer) take(c *tfbridge.Call) {
 	p.mu.Lock()
 	if p.waiting != nil {
@@ -186,7 +186,7 @@ func (p *producer) wakeLocked() {
 	if p.n == 0 || p.src.o.Drop && p.n < p.src.o.Batch {
 		err := p.err
 		if p.ctx.Err() == nil || !errors.Is(err, millrace.ErrCanceled) {
-			p.err = nil // told once
+			p.err = nil // reported once
 		}
 		p.mu.Unlock()
 		if err != nil {

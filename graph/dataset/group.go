@@ -8,12 +8,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// Grouping says how [Dataset.GroupByWindow] groups elements. Its functions may use outputs
-// of the graph around them, which are captured.
+// Grouping defines the groups of [Dataset.GroupByWindow]. Its functions may use outputs of
+// the graph around them, which are captured.
 type Grouping struct {
 	Key    func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output        // group of an element, an int64 scalar
 	Size   func(s *graph.Scope, key tfbridge.Output) tfbridge.Output           // elements in a window of a group, an int64 scalar, at least 1
-	Reduce func(s *graph.Scope, key tfbridge.Output, window *Dataset) *Dataset // what becomes of a window
+	Reduce func(s *graph.Scope, key tfbridge.Output, window *Dataset) *Dataset // dataset of the results for a window
 }
 
 // GroupByWindow collects elements by group. As soon as a group has a window of elements,
@@ -54,18 +54,17 @@ func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
 	return d.then("GroupByWindowDataset", after.specs, more, key.Inputs(), reduce.Inputs(), size.Inputs()).shapedAs(after)
 }
 
-// Reducer says how [Dataset.GroupByReducer] reduces the elements of a group.
-// Outputs of the graph around its functions may be used: they are captured.
+// Reducer defines how [Dataset.GroupByReducer] reduces the elements of a group. Its
+// functions may use outputs of the graph around them, which are captured.
 type Reducer struct {
 	Key    func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output    // group of an element, an int64 scalar
-	Init   func(s *graph.Scope, key tfbridge.Output) []tfbridge.Output     // the state that a group begins with
+	Init   func(s *graph.Scope, key tfbridge.Output) []tfbridge.Output     // initial state of a group
 	Reduce ReduceFunc                                                      // the next state
 	Result func(s *graph.Scope, state []tfbridge.Output) []tfbridge.Output // an element from the last state; nil: the state
 }
 
-// GroupByReducer reduces the elements of each group to one, and gives these at
-// the end of the data, in the order of the keys. It wraps
-// GroupByReducerDataset.
+// GroupByReducer reduces the elements of each group to one, and yields these at the end of
+// the data, in the order of the keys. It wraps GroupByReducerDataset.
 func (d *Dataset) GroupByReducer(name string, r *Reducer) *Dataset {
 	d = d.orNone()
 	const what = "Dataset.GroupByReducer"
@@ -114,14 +113,14 @@ func (d *Dataset) GroupByReducer(name string, r *Reducer) *Dataset {
 // so its [4, 7] is 3 and 6 here.
 type Buckets struct {
 	Length     func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output // the length of an element, a scalar of int32 or int64
-	Boundaries []int64                                                      // ascending: the greatest length of each bucket but the last, which has no end
-	Sizes      []int64                                                      // of the batches of each bucket, one more than Boundaries
+	Boundaries []int64                                                      // ascending: the greatest length of each bucket except the last, which is unbounded
+	Sizes      []int64                                                      // batch size of each bucket, one more than Boundaries
 
 	Shapes     [][]int64         // to pad each component to, see [PaddedBatchOptions]
 	Values     []tfbridge.Output // to pad each component with, see [PaddedBatchOptions]
 	ToBoundary bool              // pad unknown dimensions to the boundary of the bucket; elements longer than the last one are an error
 	NoPadding  bool              // Batch in place of PaddedBatch; sparse and ragged parts need it
-	Drop       bool              // leave out a last batch of each bucket of fewer elements
+	Drop       bool              // drop the last batch of each bucket if it has fewer elements
 
 	// Batch makes the batches of a bucket instead: window has the bucket's
 	// elements, at most size of them. The fields for padding and Drop must not
@@ -158,8 +157,7 @@ func (d *Dataset) BucketByLength(name string, b *Buckets) *Dataset {
 	})
 }
 
-// key returns the number of an element's bucket: how many boundaries are less
-// than its length.
+// key returns the index of an element's bucket: the number of boundaries below its length.
 func (b *Buckets) key(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 	length := b.Length(s, args)
 	if length.Op == nil {

@@ -13,7 +13,7 @@ import (
 // IterateOptions are the options of [Dataset.All].
 type IterateOptions struct {
 	Session *tfbridge.SessionOptions
-	Feeds   map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
+	Feeds   map[tfbridge.Output]*tfbridge.Tensor // values of the dataset's placeholders
 }
 
 // All yields the elements of d as lists of components. They are valid until the next
@@ -22,11 +22,10 @@ type IterateOptions struct {
 // An error comes last and once. Ranging again starts from the beginning. [Iterate] yields
 // Go values instead.
 //
-// All adds an iterator to the graph, once. Each loop runs it in a session of its own,
-// which costs some 30 ms, so that nothing of a loop outlives it. A program that goes over
-// small data often uses [Dataset.Repeat], or a [Dataset.Iterator] in its own session.
-// When ctx is done the loop waits for the step in flight, and yields an error of class
-// millrace.ErrCanceled.
+// All adds an iterator to the graph, once. Each loop runs it in a new session, which costs
+// some 30 ms, so that nothing of a loop outlives it. A program that goes over small data
+// often uses [Dataset.Repeat], or a [Dataset.Iterator] in its own session. When ctx is done
+// the loop waits for the step in flight, and yields an error of class millrace.ErrCanceled.
 func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbridge.Tensor, error] {
 	d = d.orNone()
 	if o == nil {
@@ -58,7 +57,7 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 	}
 	defer func() {
 		if late := sess.Close(); late != nil && err != nil {
-			err = fmt.Errorf("%w; %w", err, late) // Go functions that do not end
+			err = fmt.Errorf("%w; %w", err, late) // Go functions that have not returned
 		}
 	}()
 	// A canceled run would spoil the iterator; the session goes away anyway.
