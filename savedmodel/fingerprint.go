@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/internal/farmhash"
 	"millrace/internal/tfproto"
 )
 
@@ -36,7 +37,7 @@ func (r *reader) checkFingerprint(data []byte) (bool, error) {
 	if producer < 1 {
 		return false, nil // before TensorFlow 2.11 field 1 was of the graph alone
 	}
-	if fingerprint64(ordered(data, savedModelType())) != model && fingerprint64(data) != model {
+	if farmhash.Fingerprint64(ordered(data, savedModelType())) != model && farmhash.Fingerprint64(data) != model {
 		return false, r.mismatch(binaryName) // some versions of TensorFlow took the checksum of the file as it was
 	}
 	return true, r.checkIndexFingerprint(index)
@@ -68,7 +69,7 @@ func (r *reader) checkIndexFingerprint(want uint64) error {
 	if err != nil {
 		return err
 	}
-	if fingerprint64(b) != want {
+	if farmhash.Fingerprint64(b) != want {
 		return r.mismatch(indexName)
 	}
 	return nil
@@ -90,7 +91,7 @@ func Refingerprint(fingerprint, index []byte) ([]byte, error) {
 	}
 	var id [8]byte
 	rand.Read(id[:]) // never returns an error
-	def.CheckpointHash = fingerprint64(index)
+	def.CheckpointHash = farmhash.Fingerprint64(index)
 	def.Uuid = strconv.FormatUint(binary.LittleEndian.Uint64(id[:]), 10)
 	return proto.MarshalOptions{Deterministic: true}.Marshal(def)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/internal/farmhash"
 	"millrace/internal/tfproto"
 )
 
@@ -58,11 +59,11 @@ func TestFingerprintsThatCount(t *testing.T) {
 	dir := copyModel(t, "linear")
 	name := filepath.Join(dir, fingerprintName)
 	whole := readFile(t, filepath.Join(dir, binaryName))
-	index := fingerprint64(readFile(t, filepath.Join(dir, indexName)))
+	index := farmhash.Fingerprint64(readFile(t, filepath.Join(dir, indexName)))
 	write := func(model, index uint64, producer int32) {
 		writeFile(t, name, marshal(t, &tfproto.FingerprintDef{SavedModelChecksum: model, CheckpointHash: index, Version: &tfproto.VersionDef{Producer: producer}}))
 	}
-	sum, raw := fingerprint64(ordered(whole, savedModelType())), fingerprint64(whole)
+	sum, raw := farmhash.Fingerprint64(ordered(whole, savedModelType())), farmhash.Fingerprint64(whole)
 	for _, tt := range []struct {
 		model, index  uint64
 		producer      int32

@@ -1,4 +1,5 @@
-package savedmodel
+// Package farmhash computes the checksum with which TensorFlow writes fingerprint.pb.
+package farmhash
 
 import (
 	"encoding/binary"
@@ -12,9 +13,9 @@ const (
 	farmK2 = 0x9ae16a3b2f90404f
 )
 
-// fingerprint64 is FarmHash's Fingerprint64, with which TensorFlow writes the
+// Fingerprint64 is FarmHash's Fingerprint64, with which TensorFlow writes the
 // checksums in fingerprint.pb.
-func fingerprint64(s []byte) uint64 {
+func Fingerprint64(s []byte) uint64 {
 	switch n := len(s); {
 	case n <= 16:
 		return farmTo16(s)
