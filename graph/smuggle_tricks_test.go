@@ -20,8 +20,8 @@ type trick struct {
 	build    func(s *smuggled)
 }
 
-// tricks are all of them, by what they hide the operation in.
-var tricks = []trick{
+// hostTricks are those that use an operation which touches the host, by what they hide it in.
+var hostTricks = []trick{
 	// Where an operation can stand.
 	{"a signature reads a file", "", func(s *smuggled) { s.constant("f", s.at("secret")); s.node("r", "ReadFile", "f"); s.output("^r") }},
 	{"a signature writes a file, by a control input", "", func(s *smuggled) { s.node("w", "WriteFile", "x", "x"); s.output("^w") }},

@@ -62,6 +62,9 @@ func (w *canonicalWriter) message(b []byte, m *messageType) {
 	first := len(w.parts)
 	w.split(b, m)
 	parts := w.parts[first:]
+	if m.name == "NodeDef" && !w.orderOnly {
+		redirect(parts)
+	}
 	slices.SortStableFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.num, b.num), cmp.Compare(a.key.text, b.key.text), cmp.Compare(a.key.number, b.key.number))
 	})
@@ -89,6 +92,23 @@ func (w *canonicalWriter) split(b []byte, m *messageType) {
 			p.num = protowire.MaxValidNumber + 1 // after all that are known
 		}
 		w.parts = append(w.parts, p)
+	}
+}
+
+// redirect has a node print to stderr that would print to stdout, where the rows of a
+// program go that runs the model: a model must not forge one.
+func redirect(node []part) {
+	prints := func(p part) bool { return p.num == nodeOp && string(p.value.bytes) == printOp }
+	if !slices.ContainsFunc(node, prints) {
+		return
+	}
+	for i, p := range node {
+		name, value := mapEntry(p.value.bytes)
+		if where, _ := attrString(value); p.num == nodeAttr && name == printStream && where == "stdout" {
+			entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), name)
+			value = protowire.AppendString(protowire.AppendTag(nil, attrStringField, protowire.BytesType), "stderr")
+			node[i].value.bytes = protowire.AppendBytes(protowire.AppendTag(entry, 2, protowire.BytesType), value)
+		}
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 // another reader may take the other.
 func (j *judgement) checkTensors() error {
 	return eachMessage(j.m.graphDef, graphDefType(), func(b []byte, m *messageType) error {
+		if m.name == "AttrValue" {
+			return j.checkReference(b)
+		}
 		if m.name != "TensorProto" {
 			return nil
 		}
@@ -34,9 +37,14 @@ func (j *judgement) checkTensors() error {
 				if string(name.bytes) != tensorListType {
 					return j.r.unsafe("a constant of dtype variant that holds %s, which cannot be checked", quote(string(name.bytes)))
 				}
+				if what := checkTensorList(f.bytes); what != "" {
+					return j.r.unsafe("a constant of dtype variant that holds a list of tensors: %s", what)
+				}
 			}
 		}
 		switch {
+		case content && dtype.DataType(typ).Base() == dtype.Variant:
+			return j.r.unsafe("a constant of dtype variant that is written as content, which cannot be checked")
 		case dtype.DataType(typ).Base() == dtype.Resource:
 			return j.r.unsafe("a constant of dtype resource: it names what no operation of the graph holds")
 		case content && text:
@@ -46,10 +54,21 @@ func (j *judgement) checkTensors() error {
 	})
 }
 
-const (
-	variantType    = 1 // field of VariantTensorDataProto
-	tensorListType = "tensorflow::TensorList"
-)
+// checkReference refuses an attribute whose type is a reference. TensorFlow never writes
+// one: an operation's own declaration says which of its inputs are references. With one,
+// Identity would be a way to a variable that this package takes for a copy.
+func (j *judgement) checkReference(attr []byte) error {
+	types, _ := attrTypes(attr)
+	if t, ok := attrType(attr); ok {
+		types = append(types, t)
+	}
+	for _, t := range types {
+		if d := dtype.DataType(t); d.Base() != d {
+			return j.r.unsafe("an attribute of type %s: only operations declare references", d)
+		}
+	}
+	return nil
+}
 
 // checkPlaceholders refuses attributes whose value the caller of a function gives,
 // unless they are types, numbers or shapes. Otherwise it would not be known which

@@ -1,6 +1,10 @@
 package savedmodel
 
-import "slices"
+import (
+	"slices"
+
+	"millrace/savedmodel/effect"
+)
 
 // effects is what a node, or all nodes of a function, may do besides computing:
 // the functions that it calls, and its operations that the table does not simply
@@ -22,7 +26,8 @@ type suspect struct {
 	node   nodeDef
 	class  *opClass // nil: TensorFlow has no such operation
 	caller *function
-	named  bool // the node names the operation in the place of a function, and runs another one
+	why    string // the objection to it
+	named  bool   // the node names the operation in the place of a function, and runs another one
 }
 
 // direct describes an operation that calls functions: the attributes that name
@@ -43,7 +48,7 @@ var directCalls = map[string]direct{
 func (e *effects) add(m *metaGraph, allowed map[string]bool, n nodeDef, caller *function) {
 	if m.functions[n.op] != nil {
 		e.addCallee(m, allowed, n, call{callee: n.op, inputs: n.dataInputs(), caller: caller})
-	} else if class := opClasses()[n.op]; !allowed[n.op] && (class == nil || class.verdict != allow) {
+	} else if class := opClasses()[n.op]; !allowed[n.op] && !isFree(n.op, class) {
 		e.suspect = append(e.suspect, suspect{node: n, class: class, caller: caller})
 	}
 	for _, a := range n.attrs {
@@ -59,6 +64,12 @@ func (e *effects) add(m *metaGraph, allowed map[string]bool, n nodeDef, caller *
 			e.addCallee(m, allowed, n, c)
 		})
 	}
+}
+
+// isFree reports whether an operation may stand anywhere, whatever its inputs are.
+func isFree(op string, class *opClass) bool {
+	row, ok := effect.Of(op)
+	return ok && !row.Limited() && class != nil && class.verdict == allow
 }
 
 // directFunctions returns the functions that an attribute of the node names
@@ -93,7 +104,7 @@ func (n nodeDef) directFunctions(attr string, value []byte) []string {
 func (e *effects) addCallee(m *metaGraph, allowed map[string]bool, n nodeDef, c call) {
 	if m.functions[c.callee] != nil {
 		e.calls = append(e.calls, c)
-	} else if class := opClasses()[c.callee]; c.callee != "" && !allowed[c.callee] && (class == nil || class.verdict != allow) {
+	} else if class := opClasses()[c.callee]; c.callee != "" && !allowed[c.callee] && !isFree(c.callee, class) {
 		n.op = c.callee
 		e.suspect = append(e.suspect, suspect{node: n, class: class, caller: c.caller, named: true})
 	}

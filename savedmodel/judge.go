@@ -32,6 +32,7 @@ type judgement struct {
 	callers map[string][]call // by function
 	fed     map[string]bool   // tensors that a signature feeds
 	traced  map[argument]origin
+	held    map[*function]map[string]int // see holders
 
 	// The parts that run for signatures, at load, and to restore variables.
 	signatures, init, restore *reach
@@ -121,8 +122,13 @@ func (j *judgement) report() error {
 		switch {
 		case s.class == nil:
 			unknown = append(unknown, s)
-		case s.named || s.class.verdict == deny || !conditions[s.class.name](j, s):
+		case s.named || s.class.verdict == deny:
+			s.why = s.class.reason
 			unsafe = append(unsafe, s)
+		default:
+			if s.why = j.objection(s); s.why != "" {
+				unsafe = append(unsafe, s)
+			}
 		}
 	}
 	if len(unsafe) > 0 {
@@ -141,7 +147,7 @@ func (j *judgement) unsafe(found []suspect) error {
 	s := found[0]
 	who := j.whoReaches(s)
 	e := j.r.unsafe("operation %s (%s), %s, %s%s; if you trust the model, allow operations by name",
-		quote(s.node.op), s.place(), who, s.class.reason, others(found))
+		quote(s.node.op), s.place(), who, s.why, others(found))
 	if who.kind == rootSignature {
 		e.Signature = who.signature
 	}

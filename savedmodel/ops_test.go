@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"millrace/savedmodel/effect"
 )
 
 // opspec_gen.txt lists every operation of the runtime's library: none may be
@@ -39,6 +41,16 @@ func TestClassesHaveVerdicts(t *testing.T) {
 		}
 		if _, ok := conditions[c.name]; ok != (c.verdict == check) {
 			t.Errorf("class %s: verdict %s, but a condition: %v", c.name, c.verdict, ok)
+		}
+	}
+}
+
+// Every operation that a model may use has a row in the table of effects, and no other
+// has one.
+func TestEveryOperationHasEffects(t *testing.T) {
+	for op, c := range opClasses() {
+		if _, ok := effect.Of(op); ok != (c.verdict != deny) {
+			t.Errorf("%s is in class %s, %s: it has a row of effects: %v", op, c.name, c.verdict, ok)
 		}
 	}
 }

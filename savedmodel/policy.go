@@ -41,11 +41,18 @@ func (j *judgement) hasPlainModule(s suspect) bool {
 	return ok && isPlainModule([]byte(module))
 }
 
-// printsToLog allows printing to the places that every program prints to.
+// printOp prints to where the attribute printStream says.
+const (
+	printOp     = "PrintV2"
+	printStream = "output_stream"
+)
+
+// printsToLog allows printing to the places that every program prints to. What a model
+// prints to stdout goes to stderr: see redirect.
 func (j *judgement) printsToLog(s suspect) bool {
-	stream, ok := s.literal("output_stream", "stderr")
+	stream, ok := s.literal(printStream, "stderr")
 	switch stream {
-	case "stdout", "stderr", "log(info)", "log(warning)", "log(error)":
+	case "stderr", "log(info)", "log(warning)", "log(error)":
 		return ok
 	}
 	return false

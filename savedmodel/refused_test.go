@@ -20,6 +20,25 @@ func constantOf(name string, tensor *tfproto.TensorProto) *tfproto.NodeDef {
 	return with(n, "dtype", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tensor.GetDtype()}})
 }
 
+// listOf makes a list of tensors, with what TensorFlow's parser reads about it.
+func listOf(metadata string, tensors ...*tfproto.TensorProto) *tfproto.TensorProto {
+	return &tfproto.TensorProto{Dtype: tfproto.DataType_DT_VARIANT, VariantVal: []*tfproto.VariantTensorDataProto{
+		{TypeName: "tensorflow::TensorList", Metadata: []byte(metadata), Tensors: tensors}}}
+}
+
+// floatList makes a tensor of n floats.
+func floatList(n int64) *tfproto.TensorProto {
+	return &tfproto.TensorProto{Dtype: tfproto.DataType_DT_FLOAT, FloatVal: []float32{1},
+		TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: n}}}}
+}
+
+// attributedNode makes a node of x with one attribute.
+func attributedNode(op, name string, v *tfproto.AttrValue) *tfproto.NodeDef {
+	n := with(node("n", op), name, v)
+	n.Input = []string{"x"}
+	return n
+}
+
 // Graphs that cannot be judged, or hold what no operation of theirs made, are
 // refused with the place.
 func TestRefusedGraphs(t *testing.T) {
@@ -62,9 +81,23 @@ func TestRefusedGraphs(t *testing.T) {
 		{"a value whose dtype is left to callers", with(node("n", "NoOp"), leftOpen), nil, `node "c" ("Const") leaves its dtype to the callers of a function, and has a value of float32`},
 		{"a handle", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_FLOAT, ResourceHandleVal: []*tfproto.ResourceHandleProto{{Name: "v"}}})), nil, "a constant of dtype resource"},
 		{"a resource", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE})), nil, "a constant of dtype resource"},
-		{"a reference to a resource", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE_REF})), nil, "a constant of dtype resource"},
+		{"a reference to a resource", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_RESOURCE_REF})), nil, "an attribute of type resource_ref"},
 		{"a variant", with(constantOf("c", variant("dataset"))), nil, `a constant of dtype variant that holds "dataset"`},
-		{"a list of tensors", with(constantOf("c", variant("tensorflow::TensorList"))), nil, ""},
+		{"a list of tensors", with(constantOf("c", listOf("\x01\x01\x01\x05\x12\x02\x08\x02", floatList(2)))), nil, ""},
+		{"a list without a limit and a shape", with(constantOf("c", listOf("\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x01"))), nil, ""},
+		{"a list that says nothing", with(constantOf("c", listOf(""))), nil, "it does not say how many tensors it has"},
+		{"a list with too many elements", with(constantOf("c", listOf("\xff\xff\xff\xff\x7f\x01\x00"))), nil, "it does not say how many tensors it has"},
+		{"a list without order", with(constantOf("c", listOf("\x02\x01\x01\x01\x00"))), nil, "its elements have no order"},
+		{"a list without an element at an index", with(constantOf("c", listOf("\x01\x01\x01\x00"))), nil, "its elements have no order"},
+		{"a list of no known dtype", with(constantOf("c", listOf("\x00\x65\x00"))), nil, "it does not say what its elements are"},
+		{"a list without a dtype", with(constantOf("c", listOf("\x00"))), nil, "it does not say what its elements are"},
+		{"a list of another dtype", with(constantOf("c", listOf("\x00\x03\x00\x18\x01", floatList(2)))), nil, "a tensor in it has another dtype"},
+		{"a list of another shape", with(constantOf("c", listOf("\x00\x01\x00\x12\x02\x08\x03", floatList(2)))), nil, "a tensor in it has another dtype"},
+		{"a list with a damaged shape", with(constantOf("c", listOf("\x00\x01\x00\x12\x09"))), nil, "the shape of its elements is damaged"},
+		{"a list whose elements are too large", with(constantOf("c", listOf("\x00\x01\x00\x12\x06\x08\x80\x80\x80\x80\x10"))), nil, "a shape that no tensor has"},
+		{"a list whose shape has sizes and no rank", with(constantOf("c", listOf("\x00\x01\x00\x12\x02\x08\x02\x18\x01"))), nil, "a shape that no tensor has"},
+		{"a list written as content", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_VARIANT, TensorContent: []byte("x")})), nil, "written as content"},
+		{"a reference", with(attributedNode("Identity", "T", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_STRING_REF}})), nil, "only operations declare references"},
 		{"one content", with(constantOf("c", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING, TensorContent: []byte("b")})), nil, ""},
 		{"two contents", with(constantOf("c", strings2)), nil, two},
 		{"an attribute of the graph", with(&tfproto.NodeDef{Name: "n", Op: "NoOp", Attr: map[string]*tfproto.AttrValue{"A": placeholder("A")}}), nil, `node "n" leaves attribute "A" to a caller`},
