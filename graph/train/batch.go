@@ -12,39 +12,38 @@ import (
 // BatchOptions are the options of [Batch] and [BatchJoin]. Nil and the zero value mean
 // the defaults.
 type BatchOptions struct {
-	NumThreads int  // goroutines that run the enqueue operation; 0: 1. With more the order is open. [BatchJoin] has one for each of its Tensors.
-	Capacity   int  // of the queue; 0: 32
+	NumThreads int  // number of goroutines that run the enqueue operation; 0: 1. With more the order is undefined. [BatchJoin] has one per list of Tensors.
+	Capacity   int  // capacity of the queue; 0: 32
 	DynamicPad bool // pad the dimensions that differ within a batch, with zeros, false or empty strings
 	EnqueueOptions
 }
 
-// Batch gathers examples in a queue and returns batches of them: each tensor with one
-// more dimension in front, of size batchSize. It adds the [QueueRunner] that fills the
-// queue, and a summary of how full it is. With one thread the examples keep their
-// order. At the end of the data a run that fetches the batch fails with code
-// OutOfRange.
+// Batch collects examples in a queue and returns batches of them: each tensor has one more
+// leading dimension, of size batchSize. It adds the [QueueRunner] that fills the queue, and
+// a summary of the queue's fill level. With one thread the examples keep their order. At
+// the end of the data a run that fetches the batch fails with code OutOfRange.
 //
-// It wraps FIFOQueueV2, or PaddingFIFOQueueV2 with DynamicPad. Sparse tensors pass
+// It wraps FIFOQueueV2, or PaddingFIFOQueueV2 with DynamicPad. Sparse tensors pass through
 // the queue serialized, and come out with the batch as their first dimension.
 func Batch(s *graph.Scope, tensors Tensors, batchSize int, o *BatchOptions) Tensors {
 	return MaybeBatch(s, tensors, tfbridge.Output{}, batchSize, o)
 }
 
-// MaybeBatch is [Batch] that leaves examples out. KeepInput is a bool scalar or, with
-// EnqueueMany, a vector with one for each example. The zero Output keeps all.
+// MaybeBatch is [Batch] that skips examples. keepInput is a bool scalar or, with
+// EnqueueMany, a vector with one bool per example. The zero Output keeps all examples.
 func MaybeBatch(s *graph.Scope, tensors Tensors, keepInput tfbridge.Output, batchSize int, o *BatchOptions) Tensors {
 	b := batching{name: "batch", lists: []Tensors{tensors}, keep: keepInput, batchSize: batchSize}
 	return b.fifo(s, o)
 }
 
-// BatchJoin is [Batch] of several sources, such as several readers. The enqueue
-// operation of each runs in a goroutine of its own, so the order is open. The Tensors
-// must agree in data types and, unless DynamicPad is set, in shapes.
+// BatchJoin is [Batch] of several sources, such as several readers. The enqueue operation
+// of each source runs in its own goroutine, so the order is undefined. The Tensors must
+// agree in data types and, unless DynamicPad is set, in shapes.
 func BatchJoin(s *graph.Scope, tensorsList []Tensors, batchSize int, o *BatchOptions) Tensors {
 	return MaybeBatchJoin(s, tensorsList, tfbridge.Output{}, batchSize, o)
 }
 
-// MaybeBatchJoin is [BatchJoin] that leaves examples out, as [MaybeBatch] does.
+// MaybeBatchJoin is [BatchJoin] that skips examples, as [MaybeBatch] does.
 func MaybeBatchJoin(s *graph.Scope, tensorsList []Tensors, keepInput tfbridge.Output, batchSize int, o *BatchOptions) Tensors {
 	b := batching{name: "batch_join", lists: tensorsList, join: true, keep: keepInput, batchSize: batchSize}
 	return b.fifo(s, o)

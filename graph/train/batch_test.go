@@ -14,8 +14,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Of an open queue that shuffles a batch leaves MinAfterDequeue examples, so the first
-// batch comes when there are that many more. A closed queue gives all.
+// A batch leaves MinAfterDequeue examples in an open shuffling queue, so the first batch
+// needs that many more examples. A closed queue yields all.
 func TestShuffleBatchBuffer(t *testing.T) {
 	const least, size = 6, 4
 	s := graphtest.NewScope(t)
@@ -25,8 +25,8 @@ func TestShuffleBatchBuffer(t *testing.T) {
 	runner := train.QueueRunners(s)[0]
 	handle := runner.EnqueueOps()[0].Inputs()[0]
 	end := s.AddOperation(tfbridge.OpSpec{Type: "QueueCloseV2", Input: []tfbridge.Input{handle}})
-	// A dequeue that is interrupted loses the examples that it has taken, so the two
-	// cases have a session each.
+	// An interrupted dequeue loses the examples that it has taken, so each of the two cases
+	// has its own session.
 	start := func(examples int) *tfbridge.Session {
 		session := graphtest.NewSession(t, s, nil)
 		markStarted(t, session, s)
@@ -122,7 +122,7 @@ func TestReadersShareFiles(t *testing.T) {
 	}
 }
 
-// Wrong arguments are the scope's failure, with what to do.
+// A wrong argument is a failure of the scope, with a remedy.
 func TestArguments(t *testing.T) {
 	one := func(s *graph.Scope) train.Tensors { return dense(s.Const(int64(1))) }
 	open := func(s *graph.Scope) train.Tensors {
@@ -192,7 +192,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A failed scope makes every function do nothing.
+// With a failed scope every function does nothing.
 func TestFailedScope(t *testing.T) {
 	s := graphtest.NewScope(t)
 	first := fmt.Errorf("the first failure")
@@ -215,8 +215,8 @@ func TestFailedScope(t *testing.T) {
 	}
 }
 
-// The shapes of sources are merged: without padding each must be known from one of
-// them, with padding a dimension that one leaves open is padded.
+// The shapes of sources are merged. Without padding at least one source must define each
+// dimension. With padding, an undefined dimension is padded.
 func TestSourcesOfDifferentShapes(t *testing.T) {
 	s := graphtest.NewScope(t)
 	vector := func(n int64) tfbridge.Output { return s.Placeholder(tfbridge.Float, tfbridge.MakeShape(n)) }

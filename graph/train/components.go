@@ -8,39 +8,39 @@ import (
 	"millrace/tfbridge"
 )
 
-// Tensors are what a batching function takes and returns: one example, several, or a
+// Tensors are the arguments and results of batching functions: one example, several, or a
 // batch. A batch has the lists and the names of the examples.
 type Tensors struct {
 	Dense  []tfbridge.Output
 	Sparse []graph.SparseTensor
 
 	// Named and NamedSparse have tensors by name, such as the features of
-	// graph.ParseSingleExample. In the order of the names they follow those of Dense
-	// and Sparse: see [EnqueueOptions.Shapes].
+	// graph.ParseSingleExample. Sorted by name, they follow the tensors of Dense and
+	// Sparse: see [EnqueueOptions.Shapes].
 	Named       map[string]tfbridge.Output
 	NamedSparse map[string]graph.SparseTensor
 }
 
-// EnqueueOptions are the options that all batching functions have.
+// EnqueueOptions are the options common to all batching functions.
 type EnqueueOptions struct {
-	// EnqueueMany says that the first dimension of each tensor counts examples. There
-	// may be none, which leaves a record out, or several from one record.
+	// EnqueueMany declares that the first dimension of each tensor counts examples. A
+	// record may yield several examples, or none, which skips it.
 	EnqueueMany bool
-	// Shapes are those of the dense tensors of one example: first those of Dense, then
-	// those of Named in the order of their names. Nil: as far as TensorFlow infers
-	// them. Without DynamicPad they must be fully defined.
+	// Shapes are the shapes of the dense tensors of one example: first those in Dense, then
+	// those in Named, sorted by name. Nil: the shapes that TensorFlow infers. Without
+	// DynamicPad they must be fully defined.
 	Shapes []tfbridge.Shape
-	// AllowSmallerFinalBatch hands out the examples that are left at the end of the
-	// data. Default: fewer than a batch are dropped, as in Python.
+	// AllowSmallerFinalBatch returns the remaining examples at the end of the data as a
+	// smaller batch. By default they are dropped, as in Python.
 	AllowSmallerFinalBatch bool
-	SharedName             string // of the queue: see [queue.Options]
+	SharedName             string // shared name of the queue: see [queue.Options]
 }
 
 // batching is a batching function with its arguments.
 type batching struct {
 	name      string
 	lists     []Tensors
-	source    Tensors // the first of them, with its names
+	source    Tensors // the first list, with its names
 	join      bool
 	threads   int
 	keep      tfbridge.Output
@@ -49,7 +49,7 @@ type batching struct {
 	EnqueueOptions
 }
 
-// check returns what is wrong with the arguments that are not tensors.
+// check returns an error if an argument other than the tensors is invalid.
 func (b batching) check() error {
 	switch {
 	case b.batchSize < 0:
@@ -62,8 +62,8 @@ func (b batching) check() error {
 	return b.checkKeep()
 }
 
-// components returns what an element of the queue consists of: the dense tensors, then
-// the serialized sparse ones.
+// components returns the components of an element of the queue: the dense tensors, then the
+// serialized sparse ones.
 func (b batching) components() ([]graph.Spec, error) {
 	if len(b.lists) == 0 || len(b.lists[0].Dense)+len(b.lists[0].Sparse) == 0 {
 		return nil, millrace.Errorf(millrace.ErrModel, "there are no tensors")
@@ -89,7 +89,7 @@ func (b batching) components() ([]graph.Spec, error) {
 	return components, nil
 }
 
-// component returns what all lists have in common in dense tensor i.
+// component returns the most specific spec that dense tensor i has in all lists.
 func (b batching) component(i int) (graph.Spec, error) {
 	var c graph.Spec
 	for n, list := range b.lists {
@@ -125,7 +125,7 @@ func (b batching) component(i int) (graph.Spec, error) {
 	return c, nil
 }
 
-// example returns what a tensor is in one example.
+// example returns the spec of a tensor within one example.
 func (b batching) example(x tfbridge.Output) (graph.Spec, error) {
 	spec := graph.SpecOf(x)
 	if x.Op == nil {
@@ -141,7 +141,7 @@ func (b batching) example(x tfbridge.Output) (graph.Spec, error) {
 	return spec, nil
 }
 
-// lessSpecific returns what two compatible shapes have in common.
+// lessSpecific returns the most specific shape that accepts both of two compatible shapes.
 func lessSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	if a.NumDimensions() < 0 || b.NumDimensions() < 0 {
 		return tfbridge.Shape{}
@@ -153,7 +153,7 @@ func lessSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	return tfbridge.MakeShape(dims...)
 }
 
-// checkKeep returns what is wrong with what says which examples to keep.
+// checkKeep returns an error if keepInput is invalid.
 func (b batching) checkKeep() error {
 	if b.keep.Op == nil {
 		return nil
@@ -172,11 +172,11 @@ func (b batching) checkKeep() error {
 	return nil
 }
 
-// serializedSparse is a sparse tensor of one example as it passes a queue: its
-// indices, values and shape, each serialized.
+// serializedSparse is the spec of a sparse tensor of one example in a queue: its indices,
+// values and shape, each serialized.
 var serializedSparse = graph.Spec{DType: tfbridge.String, Shape: tfbridge.MakeShape(3)}
 
-// checkSparse returns what is wrong with sparse tensor i of the lists.
+// checkSparse returns an error if sparse tensor i of the lists is invalid.
 func (b batching) checkSparse(i int) error {
 	for _, list := range b.lists {
 		if i >= len(list.Sparse) || len(list.Sparse) != len(b.lists[0].Sparse) || len(list.Dense) != len(b.lists[0].Dense) {

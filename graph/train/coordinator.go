@@ -14,14 +14,14 @@ import (
 
 // # Stopping goroutines together
 //
-// The question. Several goroutines feed one consumer through queues. When one of
-// them fails, or the consumer has seen enough, all must end: also those that wait
-// inside TensorFlow at a queue that nobody will fill or empty any more. Then the
-// program must learn the first error, and that nothing is left running.
+// The question. Several goroutines feed one consumer through queues. When one of them
+// fails, or the consumer needs no more, all must end, including those that wait inside
+// TensorFlow at a queue that will never be filled or emptied again. Then the program must
+// get the first error, and be certain that nothing still runs.
 //
-// A context alone tells goroutines to stop, but a context does not say who is still
-// running. An errgroup waits for ever for a goroutine that ignores its context, and
-// ends the process when one panics. So Python's Coordinator is here once more:
+// A context stops goroutines, but cannot list those that still run. An errgroup waits
+// forever for a goroutine that ignores its context, and ends the process when one panics.
+// So this is Python's Coordinator in Go:
 //
 //	goroutines (Go)                    consumer
 //	---------------                    --------
@@ -34,12 +34,11 @@ import (
 //	   end, or are late    Join: waits for all; after the grace period
 //	                       it names those that are late
 //
-// The cause of the context is the only record of the first error. So nothing can
-// stop a coordinator without an error to tell, and no second error replaces the
-// first one.
+// The cause of the context is the only record of the first error. So nothing can stop a
+// coordinator without an error to report, and no second error replaces the first.
 
-// Coordinator stops a set of goroutines together, and tells how they ended. It may
-// be used by many goroutines at a time.
+// Coordinator stops a set of goroutines together, and reports how they ended. Many
+// goroutines may use it concurrently.
 //
 //	c := train.NewCoordinator(ctx, nil)
 //	c.Go("reader", func(ctx context.Context) error { ... })
@@ -56,18 +55,18 @@ type Coordinator struct {
 	grace  time.Duration
 
 	mu      sync.Mutex
-	running []*routine    // in the order in which they were started
-	idle    chan struct{} // closed when nothing is running; nil if nobody waits
+	running []*routine    // in the order of their start
+	idle    chan struct{} // closed when nothing runs; nil unless a goroutine waits for that
 	joined  bool
 }
 
 // CoordinatorOptions are the options of a coordinator. Nil and the zero value mean
 // the defaults.
 type CoordinatorOptions struct {
-	// StopGracePeriod is how long goroutines may take to end after a stop was
-	// requested. 0 means 2 minutes.
+	// StopGracePeriod is the time that goroutines have to end after a stop was requested. 0
+	// means 2 minutes.
 	StopGracePeriod time.Duration
-	// CleanStopErrors are errors that stop the goroutines without being a failure,
+	// CleanStopErrors are errors that stop the goroutines without counting as a failure,
 	// compared by errors.Is. Nil means tfbridge.OutOfRange, the end of the data.
 	CleanStopErrors []error
 }
@@ -78,14 +77,13 @@ const stopGracePeriod = 2 * time.Minute
 // routine is a goroutine that a coordinator waits for.
 type routine struct{ name string }
 
-// stopped is the cause of the context of a coordinator that was told to stop.
-type stopped struct{ err error } // nil: nothing has failed
+// stopped is the cause of a coordinator's context after RequestStop.
+type stopped struct{ err error } // nil for a clean stop
 
 func (stopped) Error() string { return "the coordinator was told to stop" }
 
-// NewCoordinator returns a coordinator that also stops when ctx is done. A
-// coordinator that is dropped without a stop leaves the context that it derives from
-// ctx in memory until ctx is done.
+// NewCoordinator returns a coordinator that also stops when ctx is done. A coordinator that
+// never stops keeps a context derived from ctx in memory until ctx is done.
 func NewCoordinator(ctx context.Context, o *CoordinatorOptions) *Coordinator {
 	if o == nil {
 		o = &CoordinatorOptions{}
@@ -107,9 +105,9 @@ func (c *Coordinator) Context() context.Context { return c.ctx }
 // ShouldStop reports whether a stop was requested.
 func (c *Coordinator) ShouldStop() bool { return c.ctx.Err() != nil }
 
-// RequestStop tells all goroutines to stop. The error of the first call is what
-// Join returns; nil, and the errors of CoordinatorOptions.CleanStopErrors, are no
-// failure. Later calls change nothing.
+// RequestStop stops all goroutines. Join returns the error of the first call. Nil and the
+// errors of CoordinatorOptions.CleanStopErrors request a clean stop. Later calls change
+// nothing.
 func (c *Coordinator) RequestStop(err error) {
 	for _, clean := range c.clean {
 		if errors.Is(err, clean) {
@@ -130,10 +128,10 @@ func (c *Coordinator) WaitForStop(ctx context.Context) bool {
 	}
 }
 
-// Go calls f in a goroutine that Join waits for. The context of f is done when a
-// stop was requested. An error of f requests a stop, and so does a panic, which
-// becomes an error of class millrace.ErrInternal. The name tells in errors which
-// goroutine it was. Go must not be called after Join has returned.
+// Go calls f in a goroutine that Join waits for. The context of f is done when a stop was
+// requested. An error of f requests a stop, and so does a panic, which becomes an error of
+// class millrace.ErrInternal. Errors name the goroutine by name. Go must not be called
+// after Join has returned.
 func (c *Coordinator) Go(name string, f func(ctx context.Context) error) {
 	r := &routine{name: name}
 	c.mu.Lock()
@@ -152,7 +150,7 @@ func (c *Coordinator) Go(name string, f func(ctx context.Context) error) {
 }
 
 // call calls f and requests a stop unless f returns nil. runtime.Goexit, which
-// testing.T.FailNow calls, is no return.
+// testing.T.FailNow calls, requests a stop as well.
 func (c *Coordinator) call(name string, f func(ctx context.Context) error) {
 	returned := false
 	defer func() {
@@ -169,7 +167,7 @@ func (c *Coordinator) call(name string, f func(ctx context.Context) error) {
 	}
 }
 
-// ended takes a goroutine off the list.
+// ended removes a goroutine from the list.
 func (c *Coordinator) ended(r *routine) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,14 +179,14 @@ func (c *Coordinator) ended(r *routine) {
 	}
 }
 
-// Join waits until all goroutines have ended, without requesting a stop. It returns
-// the error that was given to RequestStop; if the context of NewCoordinator was done
-// first, the error is of class millrace.ErrCanceled.
+// Join waits until all goroutines have ended, without requesting a stop. It returns the
+// error passed to RequestStop. If the context of NewCoordinator was done first, the error
+// is of class millrace.ErrCanceled.
 //
-// Goroutines have the grace period to end after a stop was requested. If some are
-// late, Join returns an error of class millrace.ErrModel that names them, beside the
-// first error. They go on running. A runner that waits at a queue of which no
-// [QueueRunner] knows ends when its session is closed.
+// Goroutines have the grace period to end after a stop was requested. If some are late,
+// Join returns an error of class millrace.ErrModel that names them, joined with the first
+// error. They continue to run. A runner that waits at a queue without a [QueueRunner] ends
+// when its session is closed.
 func (c *Coordinator) Join() error {
 	late := c.wait()
 	c.mu.Lock()
@@ -214,7 +212,7 @@ func (c *Coordinator) wait() error {
 	}
 	names := c.names()
 	if len(names) == 0 {
-		return nil // the last one ended just now
+		return nil // the last one has just ended
 	}
 	return millrace.Errorf(millrace.ErrModel, "still running %v after the stop: %s", c.grace, strings.Join(names, ", "))
 }
@@ -245,7 +243,7 @@ func (c *Coordinator) names() []string {
 	return names
 }
 
-// failure returns the error of the stop, nil if there was none.
+// failure returns the error of the stop, or nil.
 func (c *Coordinator) failure() error {
 	if c.ctx.Err() == nil {
 		return nil

@@ -17,13 +17,13 @@ import (
 
 var errFirst = errors.New("the first error")
 
-// untilStop is a goroutine that ends when it is told to.
+// untilStop runs until ctx is done.
 func untilStop(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// The first error stops everybody and is what Join returns.
+// The first error stops all goroutines, and Join returns it.
 func TestCoordinatorStopsAll(t *testing.T) {
 	tests := []struct {
 		name string
@@ -79,7 +79,7 @@ func TestCoordinatorJoinWaits(t *testing.T) {
 	})
 }
 
-// After the grace period Join names who is late, beside the first error.
+// After the grace period Join names the late goroutines, with the first error.
 func TestCoordinatorGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := train.NewCoordinator(t.Context(), &train.CoordinatorOptions{StopGracePeriod: 10 * time.Second})
@@ -102,7 +102,7 @@ func TestCoordinatorGracePeriod(t *testing.T) {
 	})
 }
 
-// The context of NewCoordinator stops everybody.
+// The context of NewCoordinator stops all goroutines.
 func TestCoordinatorContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -124,7 +124,7 @@ func TestCoordinatorContext(t *testing.T) {
 	})
 }
 
-// Errors that mean a clean stop can be chosen.
+// Options select the errors that mean a clean stop.
 func TestCoordinatorCleanStopErrors(t *testing.T) {
 	c := train.NewCoordinator(t.Context(), &train.CoordinatorOptions{CleanStopErrors: []error{errFirst}})
 	c.RequestStop(errFirst)
@@ -138,7 +138,7 @@ func TestCoordinatorCleanStopErrors(t *testing.T) {
 	}
 }
 
-// Of many errors at the same time Join returns one, always the same.
+// Of many concurrent errors Join returns one, and the same one each time.
 func TestCoordinatorManyErrors(t *testing.T) {
 	for range 100 {
 		c := train.NewCoordinator(t.Context(), nil)

@@ -1,6 +1,6 @@
-// Package train has the input pipelines of tf.compat.v1.train, built of queues:
-// producers of file names, batches that goroutines fill ahead of their consumer,
-// and the [Coordinator] that stops these goroutines together.
+// Package train has the input pipelines of tf.compat.v1.train, built of queues: producers
+// of file names, batches that goroutines prefetch for their consumer, and the [Coordinator]
+// that stops these goroutines together.
 //
 //	files := train.StringInputProducer(s, s.Const(paths), &train.ProducerOptions{NumEpochs: 1})
 //	_, line := reader.NewTextLine(s, nil).Read(s, files)

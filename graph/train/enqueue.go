@@ -6,8 +6,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// enqueue adds the operation that enqueues one list of tensors. Examples that are not
-// to be kept are removed before: enqueueing none is no failure, and waits for nobody.
+// enqueue adds the operation that enqueues one list of tensors. It removes skipped examples
+// first: enqueueing no example succeeds without waiting.
 func (b batching) enqueue(s *graph.Scope, q *queue.Queue, list Tensors) *tfbridge.Operation {
 	values := append([]tfbridge.Output(nil), list.Dense...)
 	for _, x := range list.Sparse {
@@ -32,7 +32,7 @@ func (b batching) enqueue(s *graph.Scope, q *queue.Queue, list Tensors) *tfbridg
 	return q.EnqueueMany(s, values...)
 }
 
-// keptRows returns the numbers of the rows that are to be kept.
+// keptRows returns the indices of the rows to keep.
 func (b batching) keptRows(s *graph.Scope, values []tfbridge.Output) tfbridge.Output {
 	flags, one := b.keep, s.Const([]int64{1})
 	switch {
@@ -45,7 +45,7 @@ func (b batching) keptRows(s *graph.Scope, values []tfbridge.Output) tfbridge.Ou
 	return graph.Reshape(s, graph.Where(s, flags), s.Const([]int64{-1}))
 }
 
-// serialize adds the operation that makes strings of a sparse tensor.
+// serialize adds the operation that serializes a sparse tensor to strings.
 func (b batching) serialize(s *graph.Scope, x graph.SparseTensor) tfbridge.Output {
 	opType := "SerializeSparse"
 	if b.EnqueueMany {
@@ -58,8 +58,8 @@ func (b batching) serialize(s *graph.Scope, x graph.SparseTensor) tfbridge.Outpu
 	return serialized
 }
 
-// deserialize adds the operation that makes one sparse tensor of those of a batch,
-// which look like x.
+// deserialize adds the operation that joins the serialized sparse tensors of a batch, which
+// have the type and rank of x.
 func deserialize(s *graph.Scope, serialized tfbridge.Output, x graph.SparseTensor) graph.SparseTensor {
 	out := s.Op("DeserializeManySparse", map[string]any{"dtype": x.Values.DataType()}, serialized)
 	if len(out) != 3 {

@@ -50,7 +50,7 @@ func ExampleBatch() {
 	// [e]
 }
 
-// A program that makes its own session does the steps of the guide by itself.
+// A program with its own session takes the steps of TensorFlow's guide itself.
 func ExampleStartQueueRunners() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

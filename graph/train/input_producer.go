@@ -13,20 +13,20 @@ import (
 // ProducerOptions are the options of all producers. Nil and the zero value mean the
 // defaults.
 type ProducerOptions struct {
-	NumEpochs   int64               // how often each row is produced before the end; 0: for ever
-	InOrder     bool                // produce the rows of an epoch in their order; default: shuffle them, anew in each epoch
-	Seed, Seed2 int64               // of the shuffle; both 0: another order in every session; Python's seed=n is [queue.DefaultSeed], n
+	NumEpochs   int64               // number of times that each row is produced; 0: unlimited
+	InOrder     bool                // keep the order of the rows; default: shuffle them differently in each epoch
+	Seed, Seed2 int64               // seeds of the shuffle; both 0: another order in every session; Python's seed=n is [queue.DefaultSeed], n
 	Capacity    int                 // of the queue; 0: 32
 	SharedName  string              // of the queue: see [queue.Options]
-	CancelOp    *tfbridge.Operation // of the runner: see [QueueRunnerOptions]
+	CancelOp    *tfbridge.Operation // cancel operation of the runner: see [QueueRunnerOptions]
 }
 
 // InputProducerOptions are the options of [InputProducer]. Nil and the zero value
 // mean the defaults.
 type InputProducerOptions struct {
 	ProducerOptions
-	ElementShape tfbridge.Shape // of a row, as far as the input's own shape leaves it open
-	SummaryName  string         // of the summary that tells how full the queue is; "": none
+	ElementShape tfbridge.Shape // shape of a row; completes the input's own shape
+	SummaryName  string         // name of the summary of the queue's fill level; "": no summary
 }
 
 // defaultCapacity is the capacity of the queues of this package.
@@ -35,14 +35,14 @@ const defaultCapacity = 32
 // capacity returns the capacity of the queue.
 func (o *ProducerOptions) capacity() int { return cmp.Or(o.Capacity, defaultCapacity) }
 
-// InputProducer returns a queue of the rows of a tensor, and adds the [QueueRunner]
-// that fills it. A run of the runner enqueues all rows of an epoch at once. The
-// counter of epochs is a variable: see [LimitEpochs].
+// InputProducer returns a queue of the rows of a tensor, and adds the [QueueRunner] that
+// fills it. A run of the runner enqueues all rows of an epoch at once. A variable counts
+// the epochs: see [LimitEpochs].
 func InputProducer(s *graph.Scope, input tfbridge.Output, o *InputProducerOptions) *queue.Queue {
 	return produce(s.SubScope("input_producer"), input, o)
 }
 
-// produce adds the operations of a producer to a scope of its own.
+// produce adds the operations of a producer to a sub-scope.
 func produce(s *graph.Scope, input tfbridge.Output, o *InputProducerOptions) *queue.Queue {
 	if o == nil {
 		o = &InputProducerOptions{}
@@ -71,7 +71,7 @@ func produce(s *graph.Scope, input tfbridge.Output, o *InputProducerOptions) *qu
 	return addRunner(s, q, []*tfbridge.Operation{q.EnqueueMany(s, input)}, o.CancelOp)
 }
 
-// rowSpec returns what a row of a tensor is.
+// rowSpec returns the spec of a row of a tensor.
 func rowSpec(input tfbridge.Output, given tfbridge.Shape) (graph.Spec, error) {
 	row := graph.SpecOf(input)
 	switch row.Shape.NumDimensions() {
@@ -92,7 +92,7 @@ func rowSpec(input tfbridge.Output, given tfbridge.Shape) (graph.Spec, error) {
 	return row, nil
 }
 
-// moreSpecific returns what two compatible shapes say together.
+// moreSpecific returns the shape that two compatible shapes define together.
 func moreSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	if a.NumDimensions() < 0 {
 		return b
@@ -107,9 +107,9 @@ func moreSpecific(a, b tfbridge.Shape) tfbridge.Shape {
 	return tfbridge.MakeShape(dims...)
 }
 
-// StringInputProducer returns a queue of strings, such as the names of files, and
-// adds the [QueueRunner] that fills it. The input is a vector of strings, which must
-// not be empty. A summary tells how full the queue is.
+// StringInputProducer returns a queue of strings, such as the names of files, and adds the
+// [QueueRunner] that fills it. The input is a vector of strings, which must not be empty. A
+// summary shows the queue's fill level.
 func StringInputProducer(s *graph.Scope, input tfbridge.Output, o *ProducerOptions) *queue.Queue {
 	if o == nil {
 		o = &ProducerOptions{}
@@ -138,7 +138,7 @@ func StringInputProducer(s *graph.Scope, input tfbridge.Output, o *ProducerOptio
 
 // RangeInputProducer returns a queue of the numbers from 0 to limit-1, and adds the
 // [QueueRunner] that fills it. The limit is a scalar int32, and so are the numbers. A
-// summary tells how full the queue is.
+// summary shows the queue's fill level.
 func RangeInputProducer(s *graph.Scope, limit tfbridge.Output, o *ProducerOptions) *queue.Queue {
 	if o == nil {
 		o = &ProducerOptions{}
@@ -150,10 +150,9 @@ func RangeInputProducer(s *graph.Scope, limit tfbridge.Output, o *ProducerOption
 	})
 }
 
-// SliceInputProducer returns one row of each tensor, the same row of all. All tensors
-// must have as many rows as the first. The rows of an epoch come shuffled unless
-// InOrder is set, so a plain [Batch] is what should follow. It adds the [QueueRunner]
-// of a [RangeInputProducer].
+// SliceInputProducer returns one row of each tensor, the same row of all. All tensors must
+// have as many rows as the first. The rows of an epoch come shuffled unless InOrder is set,
+// so batch them by a plain [Batch]. It adds the [QueueRunner] of a [RangeInputProducer].
 func SliceInputProducer(s *graph.Scope, tensors []tfbridge.Output, o *ProducerOptions) []tfbridge.Output {
 	s = s.SubScope("slice_input_producer")
 	if s.Err() != nil {
@@ -180,7 +179,7 @@ func SliceInputProducer(s *graph.Scope, tensors []tfbridge.Output, o *ProducerOp
 	return slices
 }
 
-// commonRows returns how many rows the tensors have, -1 if none tells.
+// commonRows returns the number of rows of the tensors, or -1 if it is unknown.
 func commonRows(tensors []tfbridge.Output) (int64, error) {
 	rows := int64(-1)
 	for i, t := range tensors {

@@ -6,8 +6,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// local is a variable of the session that no optimizer trains and no checkpoint
-// holds: what Python keeps in the collection local_variables.
+// local is a variable of the session that no optimizer trains and no checkpoint contains.
+// Python keeps such variables in the collection local_variables.
 type local struct {
 	handle tfbridge.Output
 	dtype  tfbridge.DataType
@@ -29,10 +29,10 @@ func (v local) read(s *graph.Scope) tfbridge.Output {
 	return s.Op1("ReadVariableOp", map[string]any{"dtype": v.dtype}, v.handle)
 }
 
-// MatchFilenamesOnce returns the paths of the files that match a pattern, or one of
-// several patterns: a sorted vector of strings. The pattern is a string, or a vector
-// of them, with the wildcards of Python's glob. Files are looked up once a session,
-// by the scope's initializers. Files that appear later are not seen.
+// MatchFilenamesOnce returns the paths of the files that match a pattern, or one of several
+// patterns: a sorted vector of strings. The pattern is a string, or a vector of them, with
+// the wildcards of Python's glob. The scope's initializers look the files up, once per
+// session. Files that appear later are not seen.
 //
 // It wraps MatchingFiles.
 func MatchFilenamesOnce(s *graph.Scope, pattern tfbridge.Output) tfbridge.Output {
@@ -40,9 +40,8 @@ func MatchFilenamesOnce(s *graph.Scope, pattern tfbridge.Output) tfbridge.Output
 	return newLocal(s, s.Op1("MatchingFiles", nil, pattern), tfbridge.MakeShape(-1)).read(s)
 }
 
-// LimitEpochs returns an output with the value of x that can be computed numEpochs
-// times in a session, and then fails with code OutOfRange. Its counter is a variable,
-// which the scope's initializers set to 0.
+// LimitEpochs returns the value of x for numEpochs runs of a session, and then fails with
+// code OutOfRange. Its counter is a variable, which the scope's initializers set to 0.
 //
 // It wraps ResourceCountUpTo.
 func LimitEpochs(s *graph.Scope, x tfbridge.Output, numEpochs int64) tfbridge.Output {

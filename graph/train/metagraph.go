@@ -18,23 +18,23 @@ import (
 	"millrace/tfbridge"
 )
 
-// The keys of collections, as in TensorFlow: the operation that initializes the local
-// variables, and these variables.
+// The keys of TensorFlow's collections: the operation that initializes the local variables,
+// and the variables.
 const (
 	localInitOp    = "local_init_op"
 	localVariables = "local_variables"
 )
 
-// ImportMetaGraph checks the graph of a MetaGraphDef in a file, as
-// tf.compat.v1.train.export_meta_graph writes it, and returns a scope of a new graph
-// with its operations. The caller closes the graph.
+// ImportMetaGraph checks the graph of a MetaGraphDef in a file of
+// tf.compat.v1.train.export_meta_graph, and returns a scope of a new graph with its
+// operations. The caller closes the graph.
 //
-// The scope has the collections that name operations or outputs of the graph: for
-// example "summaries", and "init_op", whose operation initializes the variables that
-// a checkpoint does not restore. The operation of "local_init_op" is an initializer of
-// the scope; without one the initializers of "local_variables" are. The QueueRunners of "queue_runners" are those of the scope, so that
-// [NewMonitoredSession] starts them. In another session a dequeue waits for ever if
-// they were not started, as in Python: the graph is Python's.
+// The scope has the collections that name operations or outputs of the graph: for example
+// "summaries", and "init_op", whose operation initializes the variables that a checkpoint
+// does not restore. The operation of "local_init_op" is an initializer of the scope;
+// without one the initializers of "local_variables" are. The QueueRunners of
+// "queue_runners" become the scope's, so that [NewMonitoredSession] starts them. In another
+// session a dequeue waits forever unless they were started, as in Python.
 //
 // A graph that reads files is refused unless Options.AllowOps names the operations,
 // such as "TFRecordReaderV2" or "MatchingFiles". Errors are those of
@@ -69,7 +69,7 @@ func ImportMetaGraph(file string, o *savedmodel.Options) (*graph.Scope, error) {
 	return s, nil
 }
 
-// addCollections adds to a scope what the collections of a MetaGraphDef name.
+// addCollections adds the contents of a MetaGraphDef's collections to a scope.
 func addCollections(s *graph.Scope, all map[string]*pb.CollectionDef) error {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		for _, name := range all[key].GetNodeList().GetValue() {
@@ -98,8 +98,8 @@ func addCollections(s *graph.Scope, all map[string]*pb.CollectionDef) error {
 	return s.Err()
 }
 
-// addInitializers adds the initializers of variables, each a serialized VariableDef, to
-// those of the scope.
+// addInitializers adds the initializers of variables to the scope. Each of defs is a
+// serialized VariableDef.
 func addInitializers(s *graph.Scope, defs [][]byte) error {
 	for _, def := range defs {
 		var v pb.VariableDef
@@ -119,8 +119,7 @@ func addInitializers(s *graph.Scope, defs [][]byte) error {
 	return nil
 }
 
-// named returns the output or the operation of a graph that a name such as "x:0" or
-// "x" means.
+// named returns the output or operation of a graph with a name such as "x:0" or "x".
 func named(g *tfbridge.Graph, name string) (any, error) {
 	opName, index, isOutput := strings.Cut(name, ":")
 	op := g.Operation(strings.TrimPrefix(opName, "^"))
@@ -146,7 +145,7 @@ const (
 	runnerClosedCodes = 5
 )
 
-// runnerOf returns the runner that a serialized QueueRunnerDef describes.
+// runnerOf decodes a serialized QueueRunnerDef.
 func runnerOf(g *tfbridge.Graph, def []byte) (*QueueRunner, error) {
 	r := &QueueRunner{running: map[*tfbridge.Session]bool{}, pool: true}
 	var problem error

@@ -18,14 +18,14 @@ import (
 	"millrace/tfbridge"
 )
 
-// linesMeta is a pipeline that Python wrote; make.py beside it says how.
+// linesMeta is a pipeline written by make.py in its folder.
 const linesMeta = "testdata/metagraph/lines.meta"
 
-// readFiles allows what the pipeline needs.
+// readFiles allows the operations of the pipeline.
 var readFiles = &savedmodel.Options{AllowOps: []string{"MatchingFiles", "TextLineReaderV2", "ReaderReadV2"}}
 
-// A pipeline that Python wrote runs: its local variables are initialized, its runners
-// started, and the data ends.
+// A pipeline from Python runs: its local variables are initialized, its runners start, and
+// the data ends.
 func TestImportMetaGraph(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"one": "a\nb\nc\n", "two": "d\ne"} {
@@ -75,7 +75,7 @@ func TestImportMetaGraph(t *testing.T) {
 	}
 }
 
-// rewrite changes the pipeline that Python wrote and returns the new file.
+// rewrite changes the pipeline from Python and returns the new file.
 func rewrite(t *testing.T, change func(m *pb.MetaGraphDef)) string {
 	t.Helper()
 	data, err := os.ReadFile(linesMeta)
@@ -98,7 +98,7 @@ func rewrite(t *testing.T, change func(m *pb.MetaGraphDef)) string {
 	return file
 }
 
-// Without a local_init_op the local variables have initializers of their own.
+// Without a local_init_op each local variable has its own initializer.
 func TestImportMetaGraphLocalVariables(t *testing.T) {
 	file := rewrite(t, func(m *pb.MetaGraphDef) { delete(m.CollectionDef, "local_init_op") })
 	s, err := train.ImportMetaGraph(file, readFiles)
@@ -111,14 +111,14 @@ func TestImportMetaGraphLocalVariables(t *testing.T) {
 	}
 }
 
-// A graph that reads files needs leave.
+// A graph that reads files is refused unless its operations are allowed.
 func TestImportMetaGraphRefused(t *testing.T) {
 	if _, err := train.ImportMetaGraph(linesMeta, nil); !errors.Is(err, millrace.ErrUnsafeModel) {
 		t.Errorf("got %v, want class ErrUnsafeModel", err)
 	}
 }
 
-// Whatever is wrong in a file is an error with its name.
+// A fault in a file is an error with the file's name.
 func TestImportMetaGraphFaults(t *testing.T) {
 	runner := func(fields ...string) []byte {
 		var def []byte

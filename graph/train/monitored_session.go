@@ -9,9 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// MonitoredSession is a session in which everything that a pipeline of queues needs
-// was done: the variables are initialized and the QueueRunners started. Many
-// goroutines may use it concurrently.
+// MonitoredSession is a session that is ready for a pipeline of queues: its variables are
+// initialized and its QueueRunners run. Many goroutines may use it concurrently.
 //
 //	m, err := train.NewMonitoredSession(ctx, s, nil)
 //	if err != nil {
@@ -32,7 +31,7 @@ type MonitoredSession struct {
 type MonitoredSessionOptions struct {
 	Session     *tfbridge.SessionOptions
 	Coordinator *CoordinatorOptions
-	Feeds       map[tfbridge.Output]*tfbridge.Tensor // for the initializers
+	Feeds       map[tfbridge.Output]*tfbridge.Tensor // feeds of the initializers
 }
 
 // NewMonitoredSession makes a session of the scope's graph, runs the initializers of
@@ -72,26 +71,25 @@ func (m *MonitoredSession) Coordinator() *Coordinator { return m.coordinator }
 // ShouldStop reports whether a stop was requested.
 func (m *MonitoredSession) ShouldStop() bool { return m.coordinator.ShouldStop() }
 
-// Run is [tfbridge.Session.RunContext], but for its error: if the run failed because
-// a runner did, the error is the runner's. The end of the data is an error with code
-// OutOfRange.
+// Run is [tfbridge.Session.RunContext], except that the error is the runner's if the run
+// failed because a runner did. The end of the data is an error with code OutOfRange.
 func (m *MonitoredSession) Run(ctx context.Context, feeds map[tfbridge.Output]*tfbridge.Tensor, fetches []tfbridge.Output, targets []*tfbridge.Operation) ([]*tfbridge.Tensor, error) {
 	out, err := m.session.RunContext(ctx, feeds, fetches, targets)
 	if err == nil {
 		return out, nil
 	}
-	// A runner that fails has told the coordinator before it closes its queue, so
-	// what it did to this run does not come first.
+	// A runner that fails reports to the coordinator before it closes its queue. So the
+	// coordinator has the cause before this run sees the effect.
 	if failure := m.coordinator.failure(); failure != nil {
 		return nil, failure
 	}
 	return nil, err
 }
 
-// Steps runs fetches and targets again and again, until the data ends or the
-// coordinator stops. A step is the values of the fetches, which are valid until the
-// next iteration. An error comes last and once, with a nil step. The end of the data
-// is no error.
+// Steps runs fetches and targets repeatedly, until the data ends or the coordinator stops.
+// A step is the values of the fetches, which are valid until the next iteration. An error
+// comes last and once, with a nil step. The end of the data ends the sequence without an
+// error.
 func (m *MonitoredSession) Steps(ctx context.Context, fetches []tfbridge.Output, targets []*tfbridge.Operation) iter.Seq2[[]*tfbridge.Tensor, error] {
 	return func(yield func([]*tfbridge.Tensor, error) bool) {
 		for !m.ShouldStop() {
@@ -113,8 +111,8 @@ func (m *MonitoredSession) Steps(ctx context.Context, fetches []tfbridge.Output,
 	}
 }
 
-// Close stops the runners, waits for them and closes the session. It returns the
-// first error of a runner, or names those that were late.
+// Close stops the runners, waits for them and closes the session. It returns the first
+// error of a runner, or an error that names late runners.
 func (m *MonitoredSession) Close() error {
 	m.coordinator.RequestStop(nil)
 	err := m.coordinator.Join()

@@ -29,7 +29,7 @@ func steps(t testing.TB, m *train.MonitoredSession, fetch tfbridge.Output) (batc
 	return batches, nil
 }
 
-// A session that does everything: variables, runners, the end of the data.
+// A session initializes variables, starts runners, and ends with the data.
 func TestMonitoredSession(t *testing.T) {
 	s := graphtest.NewScope(t)
 	p := &pipelines{s, writeParityFiles(t)}
@@ -52,8 +52,8 @@ func TestMonitoredSession(t *testing.T) {
 	}
 }
 
-// What a runner fails with is what the loop gets, and not the end of the data that the
-// failure makes of the queue.
+// The loop gets the error of a failed runner, and not the end of the data that the closed
+// queue reports.
 func TestMonitoredSessionFails(t *testing.T) {
 	s := graphtest.NewScope(t)
 	p := &pipelines{s, writeParityFiles(t)}
@@ -72,7 +72,7 @@ func TestMonitoredSessionFails(t *testing.T) {
 	}
 }
 
-// A context that ends stops the runners and the loop.
+// A cancelled context stops the runners and the loop.
 func TestMonitoredSessionCanceled(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, nil)
@@ -100,8 +100,7 @@ func TestMonitoredSessionCanceled(t *testing.T) {
 	}
 }
 
-// A wrong graph, and variables that cannot be initialized, are errors that leave
-// nothing behind.
+// A wrong graph and variables that cannot be initialized are errors, and leak nothing.
 func TestMonitoredSessionUnmade(t *testing.T) {
 	s := graphtest.NewScope(t)
 	train.StringInputProducer(s, s.Const([]string{}), nil)

@@ -7,8 +7,7 @@ import (
 	"millrace"
 )
 
-// flat returns the tensors as lists: those with names come last, in the order of the
-// names, as in Python.
+// flat returns the tensors as lists: named tensors come last, sorted by name, as in Python.
 func (t Tensors) flat() Tensors {
 	f := Tensors{Dense: slices.Clone(t.Dense), Sparse: slices.Clone(t.Sparse)}
 	for _, name := range slices.Sorted(maps.Keys(t.Named)) {
@@ -20,7 +19,7 @@ func (t Tensors) flat() Tensors {
 	return f
 }
 
-// named is the inverse of flat: it returns a batch of the lists with the names of t.
+// named is the inverse of flat: it returns a batch with the names of t.
 func (t Tensors) named(batch Tensors) Tensors {
 	dense, sparse := len(t.Dense), len(t.Sparse)
 	out := Tensors{Dense: batch.Dense[:dense:dense], Sparse: batch.Sparse[:sparse:sparse]}
@@ -29,8 +28,8 @@ func (t Tensors) named(batch Tensors) Tensors {
 	return out
 }
 
-// byName returns values in the order of the names of a map by these names, nil if
-// there are none.
+// byName returns values, sorted by the names of a map, by these names; nil if there are
+// none.
 func byName[T any](names map[string]T, values []T) map[string]T {
 	if len(names) == 0 {
 		return nil
@@ -43,8 +42,8 @@ func byName[T any](names map[string]T, values []T) map[string]T {
 	return out
 }
 
-// flatten makes lists of the named tensors of all sources, which must have the same
-// names.
+// flatten converts the named tensors of all sources to lists. The sources must have the
+// same names.
 func (b *batching) flatten() error {
 	if len(b.lists) == 0 {
 		return nil
@@ -64,7 +63,7 @@ func (b *batching) flatten() error {
 	return nil
 }
 
-// sameNames returns an error if two sources have tensors of different names.
+// sameNames returns an error if two sources have tensors with different names.
 func sameNames[T any](first, other map[string]T) error {
 	want, got := slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(other))
 	if !slices.Equal(want, got) {

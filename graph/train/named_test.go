@@ -11,13 +11,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// A batch has the names of its examples. Shapes are in the order of the names, behind
-// those of the tensors without a name.
+// A batch has the names of its examples. Shapes of named tensors are sorted by name, after
+// the shapes of tensors without a name.
 func TestNamedTensors(t *testing.T) {
 	s := graphtest.NewScope(t)
 	p := &pipelines{s, ""}
 	count := upTo(s, 5)
-	open := func(dims ...int64) tfbridge.Output { // zeros of a shape that only Shapes tells
+	open := func(dims ...int64) tfbridge.Output { // zeros whose shape only Shapes defines
 		return s.Op1("PlaceholderWithDefault", map[string]any{"shape": tfbridge.Shape{}}, s.Zeros(tfbridge.Float, dims...))
 	}
 	examples := train.Tensors{

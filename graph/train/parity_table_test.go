@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of testdata/parity")
 
-// parityTable is the table of what Python and Go give, as Markdown.
+// parityTable is a Markdown table of the results of Python and Go.
 type parityTable struct{ bytes.Buffer }
 
 func newParityTable() *parityTable {
@@ -46,12 +46,12 @@ func (p *parityTable) add(c parityCase, python, got recorded) {
 		codeName(python.End), codeName(got.End), codeName(python.Join), codeName(got.Join))
 }
 
-// codeName returns the name that TensorFlow's protocol has for a code.
+// codeName returns the name of a code in TensorFlow's protocol.
 func codeName(c tfbridge.Code) string {
 	return strings.ToUpper(strings.ReplaceAll(c.Error(), " ", "_"))
 }
 
-// check compares the table with the committed one. Lines have an order of their own.
+// check compares the table with the committed one. Lines are compared sorted.
 func (p *parityTable) check(t *testing.T) {
 	t.Helper()
 	const path = "testdata/parity/table.md"

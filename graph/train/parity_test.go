@@ -19,8 +19,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// recorded is what a case gives: the batches, the code at the end of the data, and
-// the code of the error that Join returns. testdata/parity/record.py writes it.
+// recorded is the result of a case: the batches, the code at the end of the data, and the
+// code of Join's error. testdata/parity/record.py writes it.
 type recorded struct {
 	Batches [][]string
 	End     tfbridge.Code
@@ -43,8 +43,8 @@ func (r recorded) sizes() []int {
 type parityCase struct {
 	name    string
 	build   func(p *pipelines) tfbridge.Output
-	inOrder bool // one goroutine makes the order certain
-	partial bool // how much comes before the error depends on time
+	inOrder bool // the order is defined: there is one goroutine
+	partial bool // the number of batches before the error depends on timing
 	bare    bool // the variables are not initialized
 }
 
