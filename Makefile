@@ -251,7 +251,7 @@ generate: runtime ## write the generated files again
 		go run ./internal/gen/protogen -from "$$wheel" -serving build/wheel/tensorflow_serving_api-*.whl -out internal
 	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/opgen -update
 	go test -count=1 ./loaders -run '^TestSchemaFiles$$' -update
-	go test -count=1 ./internal/gen/configdoc -update
+	go test -count=1 ./internal/gen/configdoc ./internal/gen/callables -update
 
 # FROM=DIR[:DIR] are the folders of the cases; testdata/README.md has more.
 .PHONY: cases

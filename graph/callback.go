@@ -82,6 +82,9 @@ func GoCall(s *Scope, f GoCallSpec, args ...tfbridge.Output) []tfbridge.Output {
 		Type: opType, Name: f.Name, Attrs: attrs,
 		Input: []tfbridge.Input{root.session(), tfbridge.OutputList(args)},
 	})
+	if op == nil {
+		return results
+	}
 	for i, o := range Outputs(op) {
 		results[i] = o
 		if f.Out[i].Shape.NumDimensions() >= 0 {

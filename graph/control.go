@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"millrace"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -45,35 +46,35 @@ type choice struct {
 // branching adds a Cond or Case.
 func branching(s *Scope, name string, index tfbridge.Output, branches []Branch) []tfbridge.Output {
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	if len(branches) == 0 {
 		s.fail(name, "there is no branch")
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	var drafts []*draft
 	for i, b := range branches {
 		if b == nil {
 			s.fail(name, "branch %d is nil", i)
-			return nil
+			return unbuilt.Outputs(unbuilt.Many)
 		}
 		d := s.draft(fmt.Sprintf("%s_branch%d", name, i), nil, nil, func(s *Scope, _, _ []tfbridge.Output) []tfbridge.Output { return b(s) })
 		defer d.close()
 		if s.Err() != nil {
-			return nil
+			return unbuilt.Outputs(unbuilt.Many)
 		}
 		drafts = append(drafts, d)
 	}
 	out, err := common(drafts)
 	if err != nil {
 		s.UpdateErr(name, err)
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	captures := union(drafts)
 	c, gradient, why := newChoice(name, drafts, captures, out)
 	inputs := append([]tfbridge.Output{index}, captures...)
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	if gradient == nil {
 		return s.without(c.add(s, inputs), why)
@@ -191,11 +192,11 @@ func MapDefun(s *Scope, name string, elems []tfbridge.Output, fn func(s *Scope, 
 		s.fail(fmt.Sprintf("MapDefun %q", name), "the function is nil")
 	}
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	f := s.Func(name, in, nil, func(s *Scope, args, _ []tfbridge.Output) []tfbridge.Output { return fn(s, args) })
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	return s.Op("MapDefun", map[string]any{"f": f.Attr(), "output_types": DTypes(f.Out), "output_shapes": Shapes(f.Out)},
 		tfbridge.OutputList(elems), f.Inputs())

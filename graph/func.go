@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -40,12 +41,12 @@ func (f *Func) Inputs() tfbridge.OutputList {
 // in the order of use. Operations without outputs, such as Assert, run whenever
 // the function runs, because its results wait for them.
 //
-// After a failure Out and Captures are nil. If the scope has already failed, Func
-// does not call the closure. If the closure panics, so does Func.
+// After a failure Captures is nil, and Out has 1024 zero Specs, for programs that index
+// it. If the scope has already failed, Func does not call the closure. If the closure panics, so does Func.
 //
 // It wraps TF_GraphToFunction and TF_GraphCopyFunction.
 func (s *Scope) Func(name string, in []Spec, captures []tfbridge.Output, fn Body) *Func {
-	f := &Func{In: in}
+	f := &Func{In: in, Out: unbuilt.Specs()}
 	if fn == nil {
 		s.fail(fmt.Sprintf("function %q", name), "the closure is nil")
 	}
@@ -211,7 +212,7 @@ func (s *Scope) AddFunctions(functions ...*tfbridge.Function) {
 func Call(s *Scope, f *Func, args ...tfbridge.Output) []tfbridge.Output {
 	if f == nil {
 		s.fail("call", "the function is nil")
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	return s.call(f, slices.Concat(args, f.Captures))
 }

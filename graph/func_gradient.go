@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -112,7 +113,7 @@ func (s *Scope) wrap(name string, inputs []tfbridge.Output, forward, backward fu
 	f := s.draft(name, in, nil, func(s *Scope, args, _ []tfbridge.Output) []tfbridge.Output { return forward(s, args) })
 	defer f.close()
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	out := SpecsOf(f.results)
 	g := s.draft(name+"_gradient", append(in[:len(in):len(in)], out...), nil, func(s *Scope, args, _ []tfbridge.Output) []tfbridge.Output {
@@ -120,17 +121,17 @@ func (s *Scope) wrap(name string, inputs []tfbridge.Output, forward, backward fu
 	})
 	defer g.close()
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(out))
 	}
 	gradient, err := g.function(name+"_gradient", g.args, g.results)
 	if err != nil {
 		s.UpdateErr(name, err)
-		return nil
+		return unbuilt.Outputs(len(out))
 	}
 	defer gradient.Close()
 	fname := f.defineWith(name, f.args, gradient)
 	if fname == "" {
-		return nil
+		return unbuilt.Outputs(len(out))
 	}
 	op := s.AddOperation(tfbridge.OpSpec{
 		Type:  callType(f.state != stateless),
@@ -156,13 +157,16 @@ func (s *Scope) constant(inputs []tfbridge.Output) []tfbridge.Output {
 
 // shaped sets the shapes of outputs for which TensorFlow does not infer them.
 func (s *Scope) shaped(outputs []tfbridge.Output, specs []Spec) []tfbridge.Output {
+	if s.Err() != nil {
+		return unbuilt.Outputs(len(specs))
+	}
 	for i, o := range outputs {
 		if specs[i].Shape.NumDimensions() < 0 {
 			continue
 		}
 		if err := s.graph.SetShape(o, specs[i].Shape); err != nil {
 			s.UpdateErr(o.String(), err)
-			return nil
+			break
 		}
 	}
 	return outputs

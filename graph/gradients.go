@@ -2,6 +2,7 @@ package graph
 
 import (
 	"millrace"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -22,19 +23,19 @@ import (
 func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbridge.Output {
 	const what = "Gradients"
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(x))
 	}
 	switch {
 	case len(s.controls) > 0:
 		s.fail(what, "the scope has control dependencies, which gradients cannot have")
-		return nil
+		return unbuilt.Outputs(len(x))
 	case s.device != "":
 		s.fail(what, "the scope has the device %q, which gradients cannot have", s.device)
-		return nil
+		return unbuilt.Outputs(len(x))
 	}
 	y, x, dx = s.locals(what, y), s.locals(what, x), s.locals(what, dx)
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(x))
 	}
 	err := s.derivable(y, x)
 	var grads []tfbridge.Output
@@ -43,7 +44,7 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 	}
 	if err != nil {
 		s.UpdateErr(what, err)
-		return nil
+		return unbuilt.Outputs(len(x))
 	}
 	return grads
 }
@@ -89,7 +90,7 @@ func (s *Scope) noDerivative(function string, why error) {
 // without records why the operation of outputs has no derivative, unless why is
 // nil because none is wanted. It returns the outputs.
 func (s *Scope) without(outputs []tfbridge.Output, why error) []tfbridge.Output {
-	if why != nil && len(outputs) > 0 {
+	if why != nil && s.Err() == nil && len(outputs) > 0 {
 		s.state.underivable.ops = with(s.state.underivable.ops, outputs[0].Op.Name(), why)
 	}
 	return outputs

@@ -3,6 +3,7 @@ package graph
 import (
 	"math"
 
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -21,11 +22,11 @@ func Pack(s *Scope, values []tfbridge.Output, axis int64) tfbridge.Output {
 }
 
 // Unpack adds an Unpack: the n slices of x along an axis. It returns n outputs
-// in any case, but none if n is negative or more than TensorFlow can count.
+// in any case, but 1024 if n is negative or more than TensorFlow can count.
 func Unpack(s *Scope, x tfbridge.Output, n int, axis int64) []tfbridge.Output {
 	if n < 0 || n > math.MaxUint16 {
 		s.fail("Unpack", "%d outputs; there may be from 0 to %d", n, math.MaxUint16)
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	outputs := make([]tfbridge.Output, n)
 	copy(outputs, s.Op("Unpack", map[string]any{"num": int64(n), "axis": axis}, x))

@@ -7,9 +7,7 @@ import (
 // ParseExampleV2 adds a ParseExampleV2: it parses a vector of serialized
 // Examples at once, so that every dense result has one more dimension in front.
 func ParseExampleV2(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
-	if err := f.Check(); err != nil {
-		s.UpdateErr("ParseExampleV2", err)
-	}
+	f = f.checked(s, "ParseExampleV2")
 	values, splits := f.RaggedTypes()
 	outputs := s.Op("ParseExampleV2", map[string]any{
 		"Tdense":             DTypes(f.DenseSpecs()),
@@ -26,9 +24,7 @@ func ParseExampleV2(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *P
 // ParseSingleExample adds a ParseSingleExample: it parses one serialized
 // Example. It knows no ragged features.
 func ParseSingleExample(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
-	if err := f.Check(); err != nil {
-		s.UpdateErr("ParseSingleExample", err)
-	}
+	f = f.checked(s, "ParseSingleExample")
 	if len(f.Ragged) > 0 {
 		s.fail("ParseSingleExample", "ragged features need ParseExampleV2")
 	}
@@ -41,6 +37,17 @@ func ParseSingleExample(s *Scope, serialized tfbridge.Output, f *ExampleFeatures
 		"sparse_types": f.SparseTypes(),
 	}, serialized, f.DenseDefaults(s))
 	return f.parsed(&taker{outputs})
+}
+
+// checked makes what is wrong with the features the scope's failure. It returns f, or no
+// features if f is nil.
+func (f *ExampleFeatures) checked(s *Scope, op string) *ExampleFeatures {
+	if f == nil {
+		s.fail(op, "the features are nil")
+		return &ExampleFeatures{}
+	}
+	s.UpdateErr(op, f.Check())
+	return f
 }
 
 // parsed sorts the outputs of a parsing operation, which come group by group.

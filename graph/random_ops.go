@@ -12,9 +12,6 @@ const philox = 1
 // in every process.
 func StatelessRandomUniform(s *Scope, shape, seed tfbridge.Output) tfbridge.Output {
 	key := s.Op("StatelessRandomGetKeyCounter", nil, seed)
-	if len(key) != 2 {
-		return tfbridge.Output{}
-	}
 	return s.Op1("StatelessRandomUniformV2", map[string]any{"dtype": tfbridge.Float}, shape, key[0], key[1], s.Const(int32(philox)))
 }
 
@@ -23,9 +20,6 @@ func StatelessRandomUniform(s *Scope, shape, seed tfbridge.Output) tfbridge.Outp
 // of two integers, gives the same numbers in every process.
 func StatelessRandomUniformInt(s *Scope, shape, seed, minval, maxval tfbridge.Output) tfbridge.Output {
 	key := s.Op("StatelessRandomGetKeyCounter", nil, seed)
-	if len(key) != 2 {
-		return tfbridge.Output{}
-	}
 	alg := s.Const(int32(philox))
 	return s.Op1("StatelessRandomUniformIntV2", nil, shape, key[0], key[1], alg, minval, maxval)
 }

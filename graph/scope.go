@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -302,11 +303,19 @@ func (s *Scope) Collection(key string) []any {
 	return slices.Clone(s.state.collections[key])
 }
 
-// Op adds an operation named after its type and returns its outputs, nil
-// after a failure.
+// Op adds an operation named after its type and returns its outputs. After a failure
+// it returns as many zero Outputs, or 1024 if neither the attributes nor the inputs say
+// how many there would be, so that a program may index them.
 func (s *Scope) Op(opType string, attrs map[string]any, inputs ...tfbridge.Input) []tfbridge.Output {
-	op := s.AddOperation(tfbridge.OpSpec{Type: opType, Attrs: attrs, Input: inputs})
-	return Outputs(op)
+	return s.all(tfbridge.OpSpec{Type: opType, Attrs: attrs, Input: inputs})
+}
+
+// all adds an operation and returns its outputs, as Op does.
+func (s *Scope) all(spec tfbridge.OpSpec) []tfbridge.Output {
+	if op := s.AddOperation(spec); op != nil {
+		return Outputs(op)
+	}
+	return unbuilt.OutputsOf(s.Graph(), spec)
 }
 
 // Op1 adds an operation named after its type and returns its first output,
@@ -325,10 +334,11 @@ func (s *Scope) one(spec tfbridge.OpSpec) tfbridge.Output {
 	return op.Output(0)
 }
 
-// Outputs returns all outputs of an operation, none if it is nil.
+// Outputs returns all outputs of an operation. For nil, which adding an operation gives
+// after a failure, it returns 1024 zero Outputs, as [Scope.Op] does.
 func Outputs(op *tfbridge.Operation) []tfbridge.Output {
 	if op == nil {
-		return nil
+		return unbuilt.Outputs(unbuilt.Many)
 	}
 	outputs := make([]tfbridge.Output, op.NumOutputs())
 	for i := range outputs {

@@ -158,8 +158,8 @@ func TestNothingHappensAfterAnError(t *testing.T) {
 		called = true
 		return nil
 	})
-	if called || f.Out != nil || len(graph.Call(s, f)) != 0 {
-		t.Errorf("Func after an error: called %t, out %v", called, f.Out)
+	if called || f.Name != "" || graph.Call(s, f)[0].Op != nil {
+		t.Errorf("Func after an error: called %t, named %q", called, f.Name)
 	}
 	if graph.Assert(s, zero, nil, nil) != nil || graph.NoOp(s, nil) != nil {
 		t.Error("operation after an error")

@@ -46,9 +46,7 @@ type ParsedSequence struct {
 // serialized SequenceExample. It knows no ragged features.
 func ParseSingleSequenceExample(s *Scope, serialized tfbridge.Output, f *SequenceFeatures) *ParsedSequence {
 	const op = "ParseSingleSequenceExample"
-	if err := f.check(); err != nil {
-		s.UpdateErr(op, err)
-	}
+	f = f.checked(s, op)
 	if len(f.Context.Ragged)+len(f.RaggedLists) > 0 {
 		s.fail(op, "ragged features need ParseSequenceExampleV2")
 	}
@@ -80,9 +78,7 @@ func ParseSingleSequenceExample(s *Scope, serialized tfbridge.Output, f *Sequenc
 // of the batch; Lengths has the true lengths.
 func ParseSequenceExampleV2(s *Scope, serialized tfbridge.Output, f *SequenceFeatures) *ParsedSequence {
 	const op = "ParseSequenceExampleV2"
-	if err := f.check(); err != nil {
-		s.UpdateErr(op, err)
-	}
+	f = f.checked(s, op)
 	allow := make([]bool, len(f.Lists))
 	for i, l := range f.Lists {
 		allow[i] = l.AllowMissing
@@ -124,6 +120,17 @@ func (f *SequenceFeatures) batchAttrs() map[string]any {
 		"feature_list_ragged_split_types": listSplits,
 		"feature_list_dense_shapes":       Shapes(f.listSpecs()),
 	}
+}
+
+// checked makes what is wrong with the features the scope's failure. It returns f, or no
+// features if f is nil.
+func (f *SequenceFeatures) checked(s *Scope, op string) *SequenceFeatures {
+	if f == nil {
+		s.fail(op, "the features are nil")
+		return &SequenceFeatures{}
+	}
+	s.UpdateErr(op, f.check())
+	return f
 }
 
 // check reports a key given twice, in the context or among the lists.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -66,7 +67,7 @@ type (
 func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbridge.Output) tfbridge.Output,
 	body func(s *Scope, vars []tfbridge.Output) []tfbridge.Output, o *WhileOptions) []tfbridge.Output {
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(initial))
 	}
 	if o == nil {
 		o = &WhileOptions{}
@@ -74,36 +75,36 @@ func While(s *Scope, initial []tfbridge.Output, cond func(s *Scope, vars []tfbri
 	switch {
 	case len(initial) == 0:
 		s.fail("while", "there are no variables")
-		return nil
+		return unbuilt.Outputs(len(initial))
 	case cond == nil || body == nil:
 		s.fail("while", "the condition or the body is nil")
-		return nil
+		return unbuilt.Outputs(len(initial))
 	case o.MaxIterations < 0 || o.ParallelIterations < 0:
 		s.fail("while", "MaxIterations is %d and ParallelIterations %d; neither may be negative", o.MaxIterations, o.ParallelIterations)
-		return nil
+		return unbuilt.Outputs(len(initial))
 	case o.MaxIterations > 0:
 		return limited(s, initial, cond, body, o)
 	}
 	in, ok := loopSpecs(s, initial, o)
 	if !ok {
-		return nil
+		return unbuilt.Outputs(len(initial))
 	}
 	c := s.draft("while_cond", in, nil, func(s *Scope, vars, _ []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{cond(s, vars)}
 	})
 	defer c.close()
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(initial))
 	}
 	b := s.draft("while_body", in, nil, func(s *Scope, vars, _ []tfbridge.Output) []tfbridge.Output { return body(s, vars) })
 	defer b.close()
 	if s.Err() != nil || !checkLoop(s, in, c, b) {
-		return nil
+		return unbuilt.Outputs(len(initial))
 	}
 	l := &loop{vars: in, parallel: o.ParallelIterations}
 	inputs := slices.Concat(initial, l.define(c, b))
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(initial))
 	}
 	if l.gradient == nil {
 		return s.without(l.add(s, inputs), l.why)
@@ -125,9 +126,6 @@ func limited(s *Scope, initial []tfbridge.Output, cond loopCond, body loopBody, 
 		func(s *Scope, vars []tfbridge.Output) []tfbridge.Output {
 			return append([]tfbridge.Output{Add(s, vars[0], s.Const(int64(1)))}, body(s, vars[1:])...)
 		}, &counted)
-	if len(outputs) == 0 {
-		return nil
-	}
 	return outputs[1:]
 }
 
@@ -241,9 +239,6 @@ func (l *loop) define(c, b *draft) []tfbridge.Output {
 // add adds the loop on the variables and captures, and returns the variables.
 func (l *loop) add(s *Scope, inputs []tfbridge.Output) []tfbridge.Output {
 	outputs := l.while(s, l.cond, l.body, l.all, inputs)
-	if s.Err() != nil {
-		return nil
-	}
 	return outputs[:len(l.vars)]
 }
 

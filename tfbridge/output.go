@@ -98,15 +98,11 @@ func (o Output) DataType() DataType {
 	return DataType(C.TF_OperationOutputType(o.c()))
 }
 
-// Shape returns the shape as far as TensorFlow can infer it. It panics on the
-// zero Output, which functions that build graphs return after a failure: an
-// unknown shape would hide that failure.
+// Shape returns the shape as far as TensorFlow can infer it. The zero Output, which
+// functions that build graphs return after a failure, has an unknown shape.
 //
 // It wraps TF_GraphGetTensorShape.
 func (o Output) Shape() Shape {
-	if o.Op == nil {
-		panic("tfbridge: the shape of no operation's output; if a scope gave it, see Scope.Err() for details")
-	}
 	if o.hold() != nil {
 		return Shape{}
 	}

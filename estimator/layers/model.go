@@ -154,8 +154,8 @@ func (b *built) train(n *Net, spec *Spec, outputs Tensors) error {
 		wanted = append(wanted, c.value.String())
 	}
 	opened := gradients.Open(s, &gradients.OpenOptions{Outputs: wanted})
-	if opened == nil {
-		return s.Err()
+	if err := s.Err(); err != nil {
+		return err
 	}
 	after := opened.Reads()
 	for i, name := range names {

@@ -111,8 +111,8 @@ func (b *builder) open() error {
 		tensors = append(tensors, b.o.Outputs[name])
 	}
 	b.opened = gradients.Open(b.s, &gradients.OpenOptions{Feeds: b.o.Feeds, Outputs: tensors})
-	if b.opened == nil {
-		return b.s.Err()
+	if err := b.s.Err(); err != nil {
+		return err
 	}
 	for i, name := range b.names {
 		b.step.Outputs[name] = b.opened.Outputs[i]

@@ -62,10 +62,14 @@ type TFBatchingQueueOptions struct {
 // NewTFBatchingQueue adds a queue of batches to a graph. The data queues must be
 // without a batch dimension.
 func NewTFBatchingQueue(s *graph.Scope, externData *ExternData, source *TFDataQueues, o *TFBatchingQueueOptions) *TFBatchingQueue {
-	q := &TFBatchingQueue{externData: externData, batching: o.Batching}
-	if err := o.check(); err != nil {
-		s.UpdateErr("TFBatchingQueue", err)
+	if o == nil {
+		o = &TFBatchingQueueOptions{}
 	}
+	q := &TFBatchingQueue{externData: externData, batching: o.Batching}
+	if source == nil {
+		s.UpdateErr("TFBatchingQueue", millrace.Errorf(millrace.ErrModel, "the data queues are nil"))
+	}
+	s.UpdateErr("TFBatchingQueue", o.check())
 	if s.Err() != nil {
 		return q
 	}

@@ -40,16 +40,7 @@ type TFChunkingQueueRunnerOptions struct {
 // sequences stay whole.
 func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeueOp func(s *graph.Scope) map[string]tfbridge.Output, o *TFChunkingQueueRunnerOptions) *TFChunkingQueueRunner {
 	r := &TFChunkingQueueRunner{}
-	if err := externData.check(); err != nil {
-		s.UpdateErr("TFChunkingQueueRunner", err)
-	} else if err := o.Chunking.check(externData); err != nil {
-		s.UpdateErr("TFChunkingQueueRunner", err)
-	}
-	if s.Err() != nil {
-		return r
-	}
-	if err := o.checkTarget(externData); err != nil {
-		s.UpdateErr("TFChunkingQueueRunner", err)
+	if s.UpdateErr("TFChunkingQueueRunner", o.checkAll(externData, makeDequeueOp)); s.Err() != nil {
 		return r
 	}
 	s = s.SubScope("chunking").WithDevice("/cpu:0")
@@ -73,6 +64,20 @@ func NewTFChunkingQueueRunner(s *graph.Scope, externData *ExternData, makeDequeu
 		r.ready = o.TargetQueue.ready(s.WithControlDependencies(r.cut))
 	}
 	return r
+}
+
+// checkAll returns what is wrong with the arguments of NewTFChunkingQueueRunner.
+func (o *TFChunkingQueueRunnerOptions) checkAll(e *ExternData, makeDequeueOp func(s *graph.Scope) map[string]tfbridge.Output) error {
+	if o == nil || o.TargetQueue == nil || makeDequeueOp == nil {
+		return millrace.Errorf(millrace.ErrModel, "the target queue, or the function that adds a dequeue, is nil")
+	}
+	if err := e.check(); err != nil {
+		return err
+	}
+	if err := o.Chunking.check(e); err != nil {
+		return err
+	}
+	return o.checkTarget(e)
 }
 
 // checkTarget returns an error if the components of the target queue do not fit.

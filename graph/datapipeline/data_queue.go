@@ -73,12 +73,8 @@ func NewDataQueue(s *graph.Scope, name string, capacity int, specs []graph.Spec,
 		o = &DataQueueOptions{}
 	}
 	q := &DataQueue{specs: specs, capacity: capacity, minAfterDequeue: o.MinAfterDequeue, driven: o.driven}
-	if s.Err() != nil {
-		return q
-	}
 	if o.MinAfterDequeue < 0 || capacity <= o.MinAfterDequeue {
 		s.UpdateErr(name, millrace.Errorf(millrace.ErrModel, "MinAfterDequeue is %d, must not be negative, and less than the capacity, which is %d", o.MinAfterDequeue, capacity))
-		return q
 	}
 	s = s.SubScope(name).WithDevice("/cpu:0")
 	components := slices.Clone(specs)
@@ -144,9 +140,6 @@ func effect(s *graph.Scope, pred tfbridge.Output, then, otherwise func(s *graph.
 		}
 	}
 	done := graph.Cond(s, pred, branch(then), branch(otherwise))
-	if s.Err() != nil {
-		return nil
-	}
 	return graph.NoOp(s, done[0].Op)
 }
 
@@ -174,9 +167,6 @@ func (q *DataQueue) putMany(s *graph.Scope, n tfbridge.Output, list []tfbridge.O
 		func(s *graph.Scope, at []tfbridge.Output) []tfbridge.Output {
 			return []tfbridge.Output{q.putPiece(s, list, at[0], n)}
 		}, &graph.WhileOptions{ParallelIterations: 1})
-	if s.Err() != nil {
-		return nil
-	}
 	return graph.NoOp(s, done[0].Op)
 }
 
@@ -224,14 +214,8 @@ func (q *DataQueue) end(s *graph.Scope) *tfbridge.Operation {
 // with size 0 in the dimensions that vary. It waits for an element or the end.
 func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 	token := q.tokens.Dequeue(s)
-	if s.Err() != nil {
-		return nil
-	}
 	values := graph.Cond(s, token[0], func(s *graph.Scope) []tfbridge.Output {
 		rest := q.tokens.DequeueMany(s, s.Const(int32(q.piece()-1)))
-		if s.Err() != nil {
-			return nil
-		}
 		s = s.WithControlDependencies(rest[0].Op)
 		zeros := make([]tfbridge.Output, len(q.specs))
 		for i, spec := range q.specs {
@@ -243,13 +227,10 @@ func (q *DataQueue) Dequeue(s *graph.Scope) map[string]tfbridge.Output {
 		}
 		return zeros
 	}, q.elements.Dequeue)
-	if s.Err() != nil {
-		return nil
-	}
 	byName := map[string]tfbridge.Output{EpochEnd: token[0]}
 	for i, spec := range q.specs {
-		if err := s.Graph().SetShape(values[i], spec.Shape); err != nil {
-			s.UpdateErr("dequeue", err)
+		if s.Err() == nil {
+			s.UpdateErr("dequeue", s.Graph().SetShape(values[i], spec.Shape))
 		}
 		byName[spec.Name] = values[i]
 	}
@@ -265,15 +246,9 @@ func (q *DataQueue) permit(s *graph.Scope, n tfbridge.Output) (elements, ended t
 		n = graph.Minimum(s, n, q.tokens.Size(s))
 	}
 	tokens := q.tokens.DequeueMany(s, n)
-	if s.Err() != nil {
-		return
-	}
 	ends := graph.Sum(s, graph.Cast(s, tokens[0], tfbridge.Int32), s.Const([]int32{0}))
 	ended = graph.Greater(s, ends, s.Const(int32(0)))
 	rest := q.tokens.DequeueMany(s, graph.Mul(s, graph.Cast(s, ended, tfbridge.Int32), graph.Sub(s, s.Const(int32(q.piece())), ends)))
-	if s.Err() != nil {
-		return
-	}
 	return graph.Sub(s.WithControlDependencies(rest[0].Op), n, ends), ended
 }
 

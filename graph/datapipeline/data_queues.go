@@ -50,12 +50,13 @@ func NewTFDataQueues(s *graph.Scope, externData *ExternData, o *TFDataQueuesOpti
 		o = &TFDataQueuesOptions{}
 	}
 	q := &TFDataQueues{}
-	if err := externData.check(); err != nil {
-		s.UpdateErr("TFDataQueues", err)
-		return q
+	err := externData.check()
+	if err == nil {
+		err = o.check(externData)
 	}
-	if err := o.check(externData); err != nil {
+	if err != nil {
 		s.UpdateErr("TFDataQueues", err)
+		q.TrainQueue, q.EvalQueue = NewDataQueue(s, "train_queue", 1, nil, nil), NewDataQueue(s, "eval_queue", 1, nil, nil)
 		return q
 	}
 	s = s.SubScope("data_queues").WithDevice("/cpu:0")
@@ -113,17 +114,12 @@ func (q *TFDataQueues) addQuestions(s *graph.Scope) {
 	answers := q.either(s, func(s *graph.Scope, q *DataQueue) []tfbridge.Output {
 		return []tfbridge.Output{q.haveMore(s), q.oneMore(s)}
 	})
-	if s.Err() == nil {
-		q.haveMore, q.oneMore = answers[0], answers[1]
-	}
+	q.haveMore, q.oneMore = answers[0], answers[1]
 }
 
 // MakeDequeueOp adds an operation that dequeues an element from the queue that
 // TrainFlag chooses; see [DataQueue.Dequeue].
 func (q *TFDataQueues) MakeDequeueOp(s *graph.Scope) map[string]tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
 	values := q.either(s, func(s *graph.Scope, from *DataQueue) []tfbridge.Output {
 		element := from.Dequeue(s)
 		list := []tfbridge.Output{element[EpochEnd]}
@@ -132,9 +128,6 @@ func (q *TFDataQueues) MakeDequeueOp(s *graph.Scope) map[string]tfbridge.Output 
 		}
 		return list
 	})
-	if s.Err() != nil {
-		return nil
-	}
 	byName := map[string]tfbridge.Output{EpochEnd: values[0]}
 	for i, spec := range q.specs {
 		byName[spec.Name] = values[1+i]

@@ -39,6 +39,9 @@ func FeedSource(dataset Dataset, externData *ExternData, o *FeedDictOptions) *So
 
 // Pipeline adds a provider to the graph of s.
 func (c *Source) Pipeline(_ context.Context, s *graph.Scope) (*steps.Pipeline, error) {
+	if c.New == nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "the function New of the source is nil")
+	}
 	provider, err := c.New(s)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ type CpuToDefaultDevStage struct {
 // for capacity batches.
 func NewCpuToDefaultDevStage(s *graph.Scope, externData *ExternData, input map[string]tfbridge.Output, capacity int) *CpuToDefaultDevStage {
 	c := &CpuToDefaultDevStage{externData: externData, names: slices.Sorted(maps.Keys(input)), capacity: capacity, ready: runs{ready: true}, data: map[string]tfbridge.Output{}}
-	if s.Err() != nil {
+	if s.UpdateErr("CpuToDefaultDevStage", externData.check()); s.Err() != nil {
 		return c
 	}
 	s = s.SubScope("stage")

@@ -127,7 +127,7 @@ func TestPaddedBatchMistakes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScope(t)
 			d := dataset.FromTensors(s, s.Const([][]int32{{1, 2}, {3, 4}})).PaddedBatch(2, tt.o)
-			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) || d.Specs() != nil {
+			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) || d.Variant().Op != nil {
 				t.Errorf("error\n got %v\nwant one with %q", err, tt.want)
 			}
 		})
@@ -196,7 +196,7 @@ func TestRebatch(t *testing.T) {
 	if diff := cmp.Diff([]any{[]int64{6}}, all(t, d.SkipOutput(s.Const(int64(2))))); diff != "" {
 		t.Errorf("skipped (-want +got)\n%s", diff)
 	}
-	if d := dataset.Range(s, 0, 7, 1).Rebatch(2, false); s.Err() == nil || d.Specs() != nil {
+	if d := dataset.Range(s, 0, 7, 1).Rebatch(2, false); s.Err() == nil || d.Variant().Op != nil {
 		t.Error("scalars were cut into batches")
 	}
 }

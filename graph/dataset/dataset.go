@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -56,18 +57,23 @@ func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) 
 	return &Dataset{scope: s, variant: variant, specs: element.Specs(), structure: element, stage: debugOf(s).stage()}
 }
 
-// Spec returns the structure of the elements: an empty tuple after a failure.
+// Spec returns the structure of the elements: after a failure, a tuple of tensors of
+// which nothing is known.
 func (d *Dataset) Spec() *Structure {
 	d = d.orNone()
 	if d.structure != nil {
 		return d.structure
 	}
-	return structureOf(d.specs)
+	return structureOf(d.Specs())
 }
 
-// Specs returns the types and shapes of the components, none after a failure.
+// Specs returns the types and shapes of the components. After a failure nobody knows
+// them, and there are 1024 zero Specs, for programs that index them.
 func (d *Dataset) Specs() []graph.Spec {
 	d = d.orNone()
+	if len(d.specs) == 0 && d.scope.Err() != nil {
+		return unbuilt.Specs()
+	}
 	return d.specs
 }
 

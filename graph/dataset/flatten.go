@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/internal/elements"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -33,13 +34,14 @@ type leafer interface {
 // constants: values for [tfbridge.NewTensor], *tfbridge.Tensor, [Sparse] and [Ragged]. A
 // slice of structs, maps, slices of any or outputs is a tuple, other slices are tensors.
 //
-// A value that cannot be in an element is a failure of the scope. It wraps
+// A value that cannot be in an element is a failure of the scope, which has the
+// components of [Dataset.Specs] of a failed dataset. It wraps
 // SerializeSparse and RaggedTensorToVariant.
 func Flatten(s *graph.Scope, value any) ([]tfbridge.Output, *Structure) {
 	f := &flattener{s: s}
 	t := f.value(value)
 	if t == nil {
-		return nil, TupleSpec()
+		return unbuilt.Outputs(unbuilt.Many), structureOf(unbuilt.Specs())
 	}
 	return f.components(false), t
 }

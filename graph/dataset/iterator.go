@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -42,8 +43,9 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	if debugOf(s) != nil {
 		d = d.untuned()
 	}
-	it := &Iterator{Next: make([]tfbridge.Output, len(d.specs)), scope: s, specs: d.specs}
+	it := &Iterator{scope: s, specs: d.Specs()}
 	if s.Err() != nil {
+		it.Next, it.Parts = unbuilt.Outputs(len(it.specs)), unbuilt.Outputs(unbuilt.Many)
 		return it
 	}
 	types, shapes := graph.DTypes(d.specs), graph.Shapes(d.specs)
@@ -56,8 +58,7 @@ func (d *Dataset) Iterator(name string) *Iterator {
 		Type: "MakeIterator", Input: []tfbridge.Input{d.read(), it.Resource},
 		ControlDependencies: s.Initializers(), // the dataset may read their tables from here on
 	})
-	copy(it.Next, s.Op("IteratorGetNext",
-		map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource))
+	it.Next = s.Op("IteratorGetNext", map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource)
 	it.Parts = d.Spec().expand(s, it.Next)
 	it.Destroy = s.AddOperation(tfbridge.OpSpec{
 		Type: "DestroyResourceOp", Input: []tfbridge.Input{it.Resource},
@@ -81,11 +82,9 @@ func (d *Dataset) iteratorName(s *graph.Scope) string {
 // should use Next: NextInline would hold a thread of TensorFlow's pool, which the dataset
 // may need.
 func (it *Iterator) NextInline() []tfbridge.Output {
-	components := make([]tfbridge.Output, len(it.specs))
-	copy(components, it.scope.Op("IteratorGetNextSync", map[string]any{
+	return it.scope.Op("IteratorGetNextSync", map[string]any{
 		"output_types": graph.DTypes(it.specs), "output_shapes": graph.Shapes(it.specs),
-	}, it.Resource))
-	return components
+	}, it.Resource)
 }
 
 // addState adds the operations that save and restore the iterator's state. The state is a
@@ -160,11 +159,7 @@ func OptionalOf(s *graph.Scope, components ...tfbridge.Output) *Optional {
 	if len(components) == 0 {
 		s.UpdateErr("OptionalOf", millrace.Errorf(millrace.ErrModel, "there are no components"))
 	}
-	o := &Optional{Variant: s.Op1("OptionalFromValue", nil, tfbridge.OutputList(components))}
-	if s.Err() == nil {
-		o.specs = graph.SpecsOf(components)
-	}
-	return o
+	return &Optional{Variant: s.Op1("OptionalFromValue", nil, tfbridge.OutputList(components)), specs: graph.SpecsOf(components)}
 }
 
 // NoOptional returns an optional without a value, of elements of these components. It
@@ -181,11 +176,9 @@ func (o *Optional) HasValue(s *graph.Scope) tfbridge.Output {
 // Value returns the components of the element. If there is none, fetching them fails with
 // code InvalidArgument. It wraps OptionalGetValue.
 func (o *Optional) Value(s *graph.Scope) []tfbridge.Output {
-	components := make([]tfbridge.Output, len(o.specs))
-	copy(components, s.Op("OptionalGetValue", map[string]any{
+	return s.Op("OptionalGetValue", map[string]any{
 		"output_types": graph.DTypes(o.specs), "output_shapes": graph.Shapes(o.specs),
-	}, o.Variant))
-	return components
+	}, o.Variant)
 }
 
 // StringHandle adds the iterator's handle, a scalar string to feed to what
@@ -200,7 +193,5 @@ func (it *Iterator) StringHandle() tfbridge.Output {
 // IteratorFromStringHandleV2.
 func NextOfHandle(s *graph.Scope, handle tfbridge.Output, specs ...graph.Spec) []tfbridge.Output {
 	of := attrs{"output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs)}
-	components := make([]tfbridge.Output, len(specs))
-	copy(components, s.Op("IteratorGetNext", of, s.Op1("IteratorFromStringHandleV2", of, handle)))
-	return components
+	return s.Op("IteratorGetNext", of, s.Op1("IteratorFromStringHandleV2", of, handle))
 }

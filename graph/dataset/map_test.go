@@ -185,8 +185,8 @@ func TestMistakesInFunctions(t *testing.T) {
 			d = dataset.Zip(s, d, d.PaddedBatch(2, nil)).Window(s.Const(int64(2)), nil).Cache("").Enumerate(0)
 			d = d.Interleave("f", nil, nil).Map("g", nil, nil).Filter("h", nil).Scan("i", nil, nil)
 			d = d.ParseExample(&graph.ExampleFeatures{}, nil).AssertCardinality(d.Cardinality())
-			if d.Specs() != nil {
-				t.Errorf("specs after an error: %v", d.Specs())
+			if d.Variant().Op != nil {
+				t.Errorf("a dataset after an error: %v", d.Variant())
 			}
 			if _, err := tryAll(t, d); err != s.Err() {
 				t.Errorf("All\n got %v\nwant %v", err, s.Err())

@@ -73,7 +73,7 @@ func TestConcatenateSpecs(t *testing.T) {
 	a := dataset.FromTensors(s, s.Const([][]int32{{1, 2}}), s.Const([]string{"x"}))
 	b := dataset.FromTensors(s, s.Const([][]int32{{1, 2, 3}}), s.Const("x"))
 	checkSpecs(t, a.Concatenate(b), "int32[1, ?]", "string[...]")
-	if c := a.Concatenate(dataset.Range(s, 0, 1, 1)); s.Err() == nil || c.Specs() != nil {
+	if c := a.Concatenate(dataset.Range(s, 0, 1, 1)); s.Err() == nil || c.Variant().Op != nil {
 		t.Error("datasets of one and of two components were concatenated")
 	}
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -35,19 +36,17 @@ func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) 
 		}
 		return next
 	})
-	results := make([]tfbridge.Output, len(initial))
 	if d.scope.Err() != nil {
-		return results
+		return unbuilt.Outputs(len(initial))
 	}
 	specs := make([]graph.Spec, len(states))
 	for i := range specs {
 		specs[i] = graph.Spec{DType: states[i].DType, Shape: mostSpecific(states[i].Shape, f.Out[i].Shape)}
 	}
-	copy(results, d.scope.Op("ReduceDataset", map[string]any{
+	return d.scope.Op("ReduceDataset", map[string]any{
 		"f": f.Attr(), "output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs),
 		"use_inter_op_parallelism": true,
-	}, d.read(), tfbridge.OutputList(initial), f.Inputs()))
-	return results
+	}, d.read(), tfbridge.OutputList(initial), f.Inputs())
 }
 
 // SingleElement returns the components of the only element as outputs of the graph. If d
@@ -55,14 +54,12 @@ func (d *Dataset) Reduce(name string, initial []tfbridge.Output, fn ReduceFunc) 
 // DatasetToSingleElement.
 func (d *Dataset) SingleElement() []tfbridge.Output {
 	d = d.orNone()
-	components := make([]tfbridge.Output, len(d.specs))
 	if d.scope.Err() != nil {
-		return components
+		return unbuilt.Outputs(len(d.specs))
 	}
-	copy(components, d.scope.Op("DatasetToSingleElement", map[string]any{
+	return d.scope.Op("DatasetToSingleElement", map[string]any{
 		"output_types": graph.DTypes(d.specs), "output_shapes": graph.Shapes(d.specs),
-	}, d.read()))
-	return components
+	}, d.read())
 }
 
 // At returns the components of element i, an int64 scalar, as outputs of the graph, without
@@ -71,14 +68,12 @@ func (d *Dataset) SingleElement() []tfbridge.Output {
 // GetElementAtIndex.
 func (d *Dataset) At(i tfbridge.Output) []tfbridge.Output {
 	d = d.orNone()
-	components := make([]tfbridge.Output, len(d.specs))
 	if d.scope.Err() != nil {
-		return components
+		return unbuilt.Outputs(len(d.specs))
 	}
-	copy(components, d.scope.Op("GetElementAtIndex", map[string]any{
+	return d.scope.Op("GetElementAtIndex", map[string]any{
 		"output_types": graph.DTypes(d.specs), "output_shapes": graph.Shapes(d.specs),
-	}, d.variant, i))
-	return components
+	}, d.variant, i)
 }
 
 // ScanFunc makes the next state and the components of an element from the

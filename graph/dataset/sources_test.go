@@ -103,7 +103,7 @@ func TestFromSlices(t *testing.T) {
 		t.Errorf("elements (-want +got)\n%s", diff)
 	}
 	checkSpecs(t, d, "int32[2]", "string[]")
-	if d := dataset.FromSlices(s, s.Const("scalar")); s.Err() == nil || d.Specs() != nil {
+	if d := dataset.FromSlices(s, s.Const("scalar")); s.Err() == nil || d.Variant().Op != nil {
 		t.Error("a scalar was sliced")
 	}
 }

@@ -3,6 +3,7 @@ package gradients
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -16,7 +17,7 @@ import (
 // no rule makes the scope fail; the error names it.
 func Add(s *graph.Scope, y, x, dy []tfbridge.Output) []tfbridge.Output {
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(x))
 	}
 	return newWalk(s, nil).gradients(y, x, dy)
 }
@@ -63,7 +64,7 @@ func newWalk(s *graph.Scope, loops map[string]*recorded) *walk {
 // gradients does what Add says.
 func (w *walk) gradients(y, x, dy []tfbridge.Output) []tfbridge.Output {
 	if w.pullAll(y, x, dy); w.scope.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(x))
 	}
 	dx := make([]tfbridge.Output, len(x))
 	for i, o := range x {

@@ -116,8 +116,9 @@ func TestOpenChange(t *testing.T) {
 	v := s.Op1("VarHandleOp", map[string]any{"dtype": tfbridge.Float, "shape": tfbridge.ScalarShape(), "shared_name": "v"})
 	change := s.AddOperation(tfbridge.OpSpec{Type: "AssignAddVariableOp", Name: "count", Input: []tfbridge.Input{v, s.Const(float32(1))}})
 	y := graph.Identity(s.WithControlDependencies(change), s.Const(float32(1)))
-	if opened := gradients.Open(s, &gradients.OpenOptions{Outputs: []string{y.Op.Name()}}); opened != nil {
-		t.Fatal("it was opened")
+	opened := gradients.Open(s, &gradients.OpenOptions{Outputs: []string{y.Op.Name()}})
+	if len(opened.Outputs) != 1 || opened.Outputs[0].Op != nil || opened.Variables != nil {
+		t.Errorf("got outputs %v of variables %v", opened.Outputs, opened.Variables)
 	}
 	if err := s.Err(); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), `count (AssignAddVariableOp)`) {
 		t.Errorf("got %v", err)

@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
@@ -54,11 +55,14 @@ type Opened struct {
 // original.
 //
 // An operation that changes a variable, or a loop of TensorFlow 1, is a failure that
-// names it. A failure is the scope's; Open then returns nil. What the functions do
+// names it. A failure is the scope's; then Outputs are zero Outputs and Variables nil. What the functions do
 // beside computing the outputs, such as checking an assertion, is left out.
 func Open(s *graph.Scope, o *OpenOptions) *Opened {
 	if s.Err() != nil {
-		return nil
+		return unopened(s, o)
+	}
+	if o == nil {
+		o = &OpenOptions{}
 	}
 	opened, err := open(s, o)
 	if err == nil {
@@ -66,9 +70,17 @@ func Open(s *graph.Scope, o *OpenOptions) *Opened {
 	}
 	if err != nil {
 		s.UpdateErr("a signature to be trained", err)
-		return nil
+		return unopened(s, o)
 	}
 	return opened
+}
+
+// unopened is what Open returns after a failure.
+func unopened(s *graph.Scope, o *OpenOptions) *Opened {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	return &Opened{scope: s, Outputs: unbuilt.Outputs(len(o.Outputs))}
 }
 
 func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
@@ -191,7 +203,7 @@ func shareSources(im *importer, nodes []*tfproto.NodeDef) {
 // variables.
 func (o *Opened) Gradients(y []tfbridge.Output, variables []Variable, dy []tfbridge.Output) []Gradient {
 	if o.scope.Err() != nil {
-		return nil
+		return make([]Gradient, len(variables))
 	}
 	w := newWalk(o.scope, o.loops)
 	w.lib = o.lib
@@ -204,9 +216,6 @@ func (o *Opened) Gradients(y []tfbridge.Output, variables []Variable, dy []tfbri
 	all := make([]Gradient, len(variables))
 	for i, v := range variables {
 		all[i] = w.gradient(v)
-	}
-	if o.scope.Err() != nil {
-		return nil
 	}
 	return all
 }

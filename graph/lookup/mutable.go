@@ -78,13 +78,7 @@ func (t *MutableHashTable) Size(s *graph.Scope) tfbridge.Output {
 //
 // It wraps LookupTableExportV2.
 func (t *MutableHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
-	if s.Err() != nil {
-		return keys, values
-	}
 	out := s.Op("LookupTableExportV2", map[string]any{"Tkeys": t.key, "Tvalues": t.defaultValue.DataType()}, t.resource)
-	if s.Err() != nil {
-		return keys, values
-	}
 	return out[0], out[1]
 }
 

@@ -41,5 +41,5 @@ func add(scope *Scope, typ string, attrs map[string]any, inputs ...tf.Input) res
 // one returns the next output, the zero Output after a failure.
 func (r results) one() tf.Output { return r.One() }
 
-// list returns the outputs of the next list, nil after a failure.
+// list returns the outputs of the next list, as many zero Outputs after a failure.
 func (r results) list(name string) []tf.Output { return r.List(name) }

@@ -2,6 +2,7 @@ package op_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,8 +44,8 @@ func TestErrorReachesAllScopes(t *testing.T) {
 	if o := op.Placeholder(sub, tf.Float); o != (tf.Output{}) || len(root.Graph().Operations()) != ops {
 		t.Errorf("after a failure %v was added", o)
 	}
-	if list := op.Split(sub, tf.Output{}, tf.Output{}, 2); list != nil {
-		t.Errorf("after a failure a list of %d", len(list))
+	if list := op.Split(sub, tf.Output{}, tf.Output{}, 2); !slices.Equal(list, make([]tf.Output, 2)) {
+		t.Errorf("after a failure the list %v, want two zero Outputs", list)
 	}
 }
 

@@ -5,6 +5,7 @@ package opimpl
 
 import (
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	tf "millrace/tfbridge"
 )
 
@@ -41,13 +42,15 @@ func Attrs[O ~struct {
 // Results hands out the outputs of an operation, in order.
 type Results struct {
 	scope *graph.Scope
+	spec  tf.OpSpec
 	op    *tf.Operation // nil after a failure
 	next  int
 }
 
 // Add adds an operation.
 func Add(scope *graph.Scope, typ string, attrs map[string]any, inputs ...tf.Input) *Results {
-	return &Results{scope: scope, op: scope.AddOperation(tf.OpSpec{Type: typ, Attrs: attrs, Input: inputs})}
+	spec := tf.OpSpec{Type: typ, Attrs: attrs, Input: inputs}
+	return &Results{scope: scope, spec: spec, op: scope.AddOperation(spec)}
 }
 
 // One returns the next output, the zero Output after a failure.
@@ -59,15 +62,16 @@ func (r *Results) One() tf.Output {
 	return r.op.Output(r.next - 1)
 }
 
-// List returns the outputs of the next list, nil after a failure.
+// List returns the outputs of the next list. After a failure it returns as many zero
+// Outputs, as [graph.Scope.Op] does.
 func (r *Results) List(name string) []tf.Output {
 	if r.op == nil {
-		return nil
+		return unbuilt.List(r.scope.Graph(), r.spec, name)
 	}
 	n, err := r.op.OutputListSize(name)
 	if err != nil {
 		r.scope.UpdateErr(r.op.Type(), err)
-		return nil
+		return unbuilt.List(r.scope.Graph(), r.spec, name)
 	}
 	outputs := make([]tf.Output, n)
 	for i := range outputs {

@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -115,8 +116,9 @@ func (b *Barrier) TakeMany(s *graph.Scope, n tfbridge.Output, o *TakeManyOptions
 	if o == nil {
 		o = &TakeManyOptions{}
 	}
+	none := Taken{Values: unbuilt.Outputs(len(b.components))}
 	if s.Err() != nil {
-		return Taken{}
+		return none
 	}
 	count, err := rowCount(n)
 	if err == nil {
@@ -124,13 +126,13 @@ func (b *Barrier) TakeMany(s *graph.Scope, n tfbridge.Output, o *TakeManyOptions
 	}
 	if err != nil {
 		b.fail(s, err)
-		return Taken{}
+		return none
 	}
 	out := s.Op("BarrierTakeMany", map[string]any{
 		"component_types": graph.DTypes(b.components), "allow_small_batch": o.AllowSmallBatch,
 	}, b.handle, b.limits.guard(s, b.String(), n, count))
-	if len(out) != 2+len(b.components) {
-		return Taken{}
+	if s.Err() != nil {
+		return none
 	}
 	if o.AllowSmallBatch {
 		count = -1

@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -54,16 +55,25 @@ func describe(i int, name string) string {
 // [Queue.Enqueue] and [Queue.EnqueueMany] take them. The map must have the names of
 // the components and no other.
 func (q *Queue) FromMap(s *graph.Scope, values map[string]tfbridge.Output) []tfbridge.Output {
+	return ordered(s, q.components, values, q.fail)
+}
+
+// ordered returns the values of a map in the order of the components, or makes what is
+// wrong with them the scope's failure by fail.
+func ordered(s *graph.Scope, components []graph.Spec, values map[string]tfbridge.Output, fail func(*graph.Scope, error)) []tfbridge.Output {
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(components))
 	}
-	list, err := fromMap(q.components, values)
-	q.fail(s, err)
+	list, err := fromMap(components, values)
+	if err != nil {
+		fail(s, err)
+		return unbuilt.Outputs(len(components))
+	}
 	return list
 }
 
-// ToMap returns the values of one dequeue by the names of the components. After a
-// failure, and for a queue whose components have no names, it returns nil.
+// ToMap returns the values of one dequeue by the names of the components. For a queue
+// whose components have no names, and for values of another number, it returns nil.
 func (q *Queue) ToMap(values []tfbridge.Output) map[string]tfbridge.Output {
 	return toMap(q.components, values)
 }

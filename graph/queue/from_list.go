@@ -17,6 +17,9 @@ import (
 func FromList(s *graph.Scope, index tfbridge.Output, queues []*Queue) *Queue {
 	const what = "FromList"
 	q := &Queue{name: what, opType: "one of several queues"}
+	if len(queues) > 0 && queues[0] != nil {
+		q.components = slices.Clone(queues[0].components)
+	}
 	if s.Err() != nil {
 		return q
 	}
@@ -25,7 +28,7 @@ func FromList(s *graph.Scope, index tfbridge.Output, queues []*Queue) *Queue {
 		return q
 	}
 	first := queues[0]
-	q.components, q.shaped = slices.Clone(first.components), first.shaped
+	q.shaped = first.shaped
 	q.limits = first.limits
 	handles := make([]tfbridge.Output, len(queues))
 	for i, other := range queues {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -95,7 +96,7 @@ func (a *MapStagingArea) Peek(s *graph.Scope, key tfbridge.Output) []tfbridge.Ou
 func (a *MapStagingArea) find(s *graph.Scope, key tfbridge.Output, opType string, take bool) []tfbridge.Output {
 	key, ok := a.scalar(s, "the key", key, tfbridge.Int64)
 	if !ok {
-		return nil
+		return unbuilt.Outputs(len(a.components))
 	}
 	alone := a.enter(s.WithControlDependencies(key.Op), func(s *graph.Scope) tfbridge.Output { return a.has(s, key) })
 	values := a.shaped(s, graph.Outputs(a.op(alone, opType, key, a.indices(alone))))
@@ -114,15 +115,12 @@ func (a *MapStagingArea) PopItem(s *graph.Scope) (key tfbridge.Output, values []
 	alone := a.enter(s, func(s *graph.Scope) tfbridge.Output { return graph.Greater(s, a.Size(s), s.Const(int32(0))) })
 	all := graph.Outputs(a.op(alone, "MapUnstageNoKey", a.indices(alone)))
 	if s.Err() != nil {
-		return
+		return key, unbuilt.Outputs(len(a.components))
 	}
 	s.UpdateErr(a.String(), s.Graph().SetShape(all[0], tfbridge.ScalarShape()))
 	a.shaped(s, all[1:])
 	gone := a.forget(alone, graph.Reshape(onHost(alone), all[0], s.Const([]int32{1})))
 	all = a.finish(alone, all, gone, a.bytes.subtract(alone, all[1:]))
-	if s.Err() != nil {
-		return
-	}
 	return all[0], all[1:]
 }
 
@@ -147,8 +145,5 @@ func (a *MapStagingArea) Clear(s *graph.Scope) *tfbridge.Operation {
 		return nil
 	}
 	all := onHost(s).Op("LookupTableExportV2", map[string]any{"Tkeys": tfbridge.Int64, "Tvalues": tfbridge.Int64}, a.keys)
-	if len(all) != 2 {
-		return nil
-	}
 	return a.monitor.reset(s, a.op(s, "MapClear"), a.forget(s, all[0]), a.bytes.clear(s))
 }

@@ -60,8 +60,5 @@ func (a *SparseConditionalAccumulator) TakeGrad(s *graph.Scope, n tfbridge.Outpu
 		return IndexedSlices{}
 	}
 	out := s.Op("SparseAccumulatorTakeGradient", map[string]any{"dtype": a.dtype}, a.handle, scalar(s, n))
-	if len(out) != 3 {
-		return IndexedSlices{}
-	}
 	return IndexedSlices{Indices: out[0], Values: out[1], DenseShape: out[2]}
 }

@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -89,12 +90,7 @@ func (a *staging) fail(s *graph.Scope, err error) { s.UpdateErr(a.String(), err)
 
 // FromMap is [Queue.FromMap] for the components of the area.
 func (a *staging) FromMap(s *graph.Scope, values map[string]tfbridge.Output) []tfbridge.Output {
-	if s.Err() != nil {
-		return nil
-	}
-	list, err := fromMap(a.components, values)
-	a.fail(s, err)
-	return list
+	return ordered(s, a.components, values, a.fail)
 }
 
 // ToMap is [Queue.ToMap] for the components of the area.
@@ -153,7 +149,7 @@ func (a *staging) prepare(s *graph.Scope, values []tfbridge.Output) (need tfbrid
 // It returns the values.
 func (a *staging) finish(s *graph.Scope, values []tfbridge.Output, done ...*tfbridge.Operation) []tfbridge.Output {
 	if s.Err() != nil {
-		return nil
+		return unbuilt.Outputs(len(values))
 	}
 	end := s.WithControlDependencies(a.monitor.leave(s.WithControlDependencies(values[0].Op), done...))
 	out := make([]tfbridge.Output, len(values))
@@ -166,12 +162,12 @@ func (a *staging) finish(s *graph.Scope, values []tfbridge.Output, done ...*tfbr
 // shaped sets the shapes of an element's components, which TensorFlow does not
 // infer.
 func (a *staging) shaped(s *graph.Scope, values []tfbridge.Output) []tfbridge.Output {
-	for i := range values {
+	for i, c := range a.components {
 		if s.Err() == nil {
-			s.UpdateErr(a.String(), s.Graph().SetShape(values[i], a.components[i].Shape))
+			s.UpdateErr(a.String(), s.Graph().SetShape(values[i], c.Shape))
 		}
 	}
-	return values
+	return values[:len(a.components)]
 }
 
 // Put adds an operation that adds an element, a value for each component in their
@@ -205,7 +201,7 @@ func (a *StagingArea) Get(s *graph.Scope) []tfbridge.Output {
 func (a *StagingArea) Peek(s *graph.Scope, index tfbridge.Output) []tfbridge.Output {
 	index, ok := a.scalar(s, "the index", index, tfbridge.Int32)
 	if !ok {
-		return nil
+		return unbuilt.Outputs(len(a.components))
 	}
 	notNegative := graph.GreaterEqual(s, index, s.Const(int32(0)))
 	message := s.Const(a.String() + ": the index is negative: ")

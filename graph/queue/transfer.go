@@ -3,6 +3,7 @@ package queue
 import (
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/tfbridge"
 )
 
@@ -67,20 +68,18 @@ func (q *Queue) DequeueUpTo(s *graph.Scope, n tfbridge.Output) []tfbridge.Output
 // dequeueRows adds an operation that dequeues stacked elements: exactly n, or fewer.
 func (q *Queue) dequeueRows(s *graph.Scope, opType string, n tfbridge.Output, exactly bool) []tfbridge.Output {
 	if s.Err() != nil {
-		return nil
-	}
-	if !q.shaped {
-		q.fail(s, millrace.Errorf(millrace.ErrModel, "%s needs components that have shapes", opType))
-		return nil
+		return unbuilt.Outputs(len(q.components))
 	}
 	count, err := rowCount(n)
+	switch {
+	case !q.shaped:
+		err = millrace.Errorf(millrace.ErrModel, "%s needs components that have shapes", opType)
+	case err == nil:
+		err = q.limits.check(count)
+	}
 	if err != nil {
 		q.fail(s, err)
-		return nil
-	}
-	if err := q.limits.check(count); err != nil {
-		q.fail(s, err)
-		return nil
+		return unbuilt.Outputs(len(q.components))
 	}
 	n = q.limits.guard(s, q.String(), n, count)
 	if !exactly {
@@ -102,11 +101,11 @@ func (q *Queue) dequeue(s *graph.Scope, opType string, specs []graph.Spec, n ...
 		inputs = append(inputs, o)
 	}
 	values := s.Op(opType, map[string]any{"component_types": graph.DTypes(specs)}, inputs...)
+	if s.Err() != nil {
+		return unbuilt.Outputs(len(specs))
+	}
 	for i, v := range values {
-		if err := s.Graph().SetShape(v, specs[i].Shape); err != nil {
-			q.fail(s, err)
-			return nil
-		}
+		q.fail(s, s.Graph().SetShape(v, specs[i].Shape))
 	}
 	return values
 }

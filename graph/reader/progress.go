@@ -25,10 +25,8 @@ func (r *Reader) ReadUpTo(s *graph.Scope, files *queue.Queue, n tfbridge.Output)
 	if r.opType == TFRecordOp {
 		opType = "MillraceReaderReadUpTo"
 	}
-	if kv := s.Op(opType, nil, r.handle, files.Handle(), scalar(s, n)); kv != nil {
-		return kv[0], kv[1]
-	}
-	return
+	kv := s.Op(opType, nil, r.handle, files.Handle(), scalar(s, n))
+	return kv[0], kv[1]
 }
 
 // NumRecordsProduced adds an operation that counts the records that were read, a

@@ -64,10 +64,8 @@ func (r *Reader) Read(s *graph.Scope, files *queue.Queue) (key, value tfbridge.O
 	if r.opType == TFRecordOp {
 		opType = "MillraceReaderRead"
 	}
-	if kv := s.Op(opType, nil, r.handle, files.Handle()); kv != nil {
-		return kv[0], kv[1]
-	}
-	return
+	kv := s.Op(opType, nil, r.handle, files.Handle())
+	return kv[0], kv[1]
 }
 
 // takes reports whether the reader can take file names from a queue. Otherwise it

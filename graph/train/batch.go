@@ -69,8 +69,11 @@ func (b batching) fifo(s *graph.Scope, o *BatchOptions) Tensors {
 
 // add adds a batching function with a queue that newQueue makes.
 func (b batching) add(s *graph.Scope, newQueue func(*graph.Scope, []graph.Spec) *queue.Queue) Tensors {
+	if len(b.lists) > 0 {
+		b.source = b.lists[0]
+	}
 	if s.Err() != nil {
-		return Tensors{}
+		return b.source.none()
 	}
 	err := b.flatten()
 	var components []graph.Spec
@@ -82,7 +85,7 @@ func (b batching) add(s *graph.Scope, newQueue func(*graph.Scope, []graph.Spec) 
 	}
 	if err != nil {
 		s.UpdateErr(b.name, err)
-		return Tensors{}
+		return b.source.none()
 	}
 	s = s.SubScope(b.name)
 	q := newQueue(s, components)
@@ -91,7 +94,7 @@ func (b batching) add(s *graph.Scope, newQueue func(*graph.Scope, []graph.Spec) 
 		ops = append(ops, b.enqueue(s, q, list))
 	}
 	if s.Err() != nil {
-		return Tensors{}
+		return b.source.none()
 	}
 	if b.threads > 1 {
 		ops = slices.Repeat(ops, b.threads)
@@ -101,9 +104,6 @@ func (b batching) add(s *graph.Scope, newQueue func(*graph.Scope, []graph.Spec) 
 
 // dequeue adds the operation that returns a batch.
 func (b batching) dequeue(s *graph.Scope, q *queue.Queue) Tensors {
-	if s.Err() != nil {
-		return Tensors{}
-	}
 	n := s.Const(int32(b.batchSize))
 	take := q.DequeueMany
 	if b.AllowSmallerFinalBatch {
@@ -111,7 +111,7 @@ func (b batching) dequeue(s *graph.Scope, q *queue.Queue) Tensors {
 	}
 	values := take(s, n)
 	if s.Err() != nil {
-		return Tensors{}
+		return b.source.none()
 	}
 	dense := len(b.lists[0].Dense)
 	batch := Tensors{Dense: values[:dense:dense]}

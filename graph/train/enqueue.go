@@ -19,9 +19,6 @@ func (b batching) enqueue(s *graph.Scope, q *queue.Queue, list Tensors) *tfbridg
 		}
 		return q.Enqueue(s, values...)
 	}
-	if s.Err() != nil {
-		return nil
-	}
 	kept := b.keptRows(s, values)
 	for i, x := range values {
 		if !b.EnqueueMany {
@@ -62,8 +59,5 @@ func (b batching) serialize(s *graph.Scope, x graph.SparseTensor) tfbridge.Outpu
 // have the type and rank of x.
 func deserialize(s *graph.Scope, serialized tfbridge.Output, x graph.SparseTensor) graph.SparseTensor {
 	out := s.Op("DeserializeManySparse", map[string]any{"dtype": x.Values.DataType()}, serialized)
-	if len(out) != 3 {
-		return graph.SparseTensor{}
-	}
 	return graph.SparseTensor{Indices: out[0], Values: out[1], Shape: out[2]}
 }

@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
 	"millrace/graph/queue"
 	"millrace/tfbridge"
 )
@@ -47,17 +48,11 @@ func produce(s *graph.Scope, input tfbridge.Output, o *InputProducerOptions) *qu
 	if o == nil {
 		o = &InputProducerOptions{}
 	}
-	if s.Err() != nil {
-		return nil
-	}
 	row, err := rowSpec(input, o.ElementShape)
 	if err == nil && o.NumEpochs < 0 {
 		err = millrace.Errorf(millrace.ErrModel, "the number of epochs is %d, must not be negative", o.NumEpochs)
 	}
-	if err != nil {
-		s.UpdateErr("input producer", err)
-		return nil
-	}
+	s.UpdateErr("input producer", err)
 	if !o.InOrder {
 		input = s.Op1("RandomShuffle", map[string]any{"seed": o.Seed, "seed2": o.Seed2}, input)
 	}
@@ -115,18 +110,13 @@ func StringInputProducer(s *graph.Scope, input tfbridge.Output, o *ProducerOptio
 		o = &ProducerOptions{}
 	}
 	s = s.SubScope("input_producer")
-	if s.Err() != nil {
-		return nil
-	}
 	const empty = "there are no strings to produce: no file matches, or the list is empty"
 	spec := graph.SpecOf(input)
 	if spec.DType != tfbridge.String {
 		s.UpdateErr("StringInputProducer", millrace.Errorf(millrace.ErrModel, "the input is %v, must be strings", spec))
-		return nil
 	}
 	if spec.Shape.NumDimensions() > 0 && spec.Shape.Dims()[0] == 0 {
 		s.UpdateErr("StringInputProducer", millrace.Errorf(millrace.ErrModel, empty))
-		return nil
 	}
 	some := graph.Greater(s, graph.Size(s, input), s.Const(int64(0)))
 	check := graph.Assert(s, some, []tfbridge.Output{s.Const(empty)}, nil)
@@ -155,22 +145,16 @@ func RangeInputProducer(s *graph.Scope, limit tfbridge.Output, o *ProducerOption
 // so batch them by a plain [Batch]. It adds the [QueueRunner] of a [RangeInputProducer].
 func SliceInputProducer(s *graph.Scope, tensors []tfbridge.Output, o *ProducerOptions) []tfbridge.Output {
 	s = s.SubScope("slice_input_producer")
-	if s.Err() != nil {
-		return nil
-	}
 	rows, err := commonRows(tensors)
 	if err != nil {
 		s.UpdateErr("SliceInputProducer", err)
-		return nil
+		return unbuilt.Outputs(len(tensors))
 	}
 	count := s.Const(int32(rows))
 	if rows < 0 {
 		count = graph.Subscript(s, s.Op1("Shape", nil, tensors[0]), graph.At(0))
 	}
 	q := RangeInputProducer(s, count, o)
-	if s.Err() != nil {
-		return nil
-	}
 	index := q.Dequeue(s)[0]
 	slices := make([]tfbridge.Output, len(tensors))
 	for i, t := range tensors {

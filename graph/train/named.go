@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/graph"
+	"millrace/graph/internal/unbuilt"
+	"millrace/tfbridge"
 )
 
 // flat returns the tensors as lists: named tensors come last, sorted by name, as in Python.
@@ -28,6 +31,23 @@ func (t Tensors) named(batch Tensors) Tensors {
 	return out
 }
 
+// none returns what stands for a batch after a failure: zero values in the places of t's
+// tensors. If t has none, it has zero Outputs all the same, for programs that index them.
+func (t Tensors) none() Tensors {
+	if len(t.Dense)+len(t.Sparse)+len(t.Named)+len(t.NamedSparse) == 0 {
+		return Tensors{Dense: unbuilt.Outputs(unbuilt.Many)}
+	}
+	return Tensors{
+		Dense: make([]tfbridge.Output, len(t.Dense)), Sparse: make([]graph.SparseTensor, len(t.Sparse)),
+		Named: zeros(t.Named), NamedSparse: zeros(t.NamedSparse),
+	}
+}
+
+// zeros returns a map with the same names and zero values, nil if there are none.
+func zeros[T any](names map[string]T) map[string]T {
+	return byName(names, make([]T, len(names)))
+}
+
 // byName returns values, sorted by the names of a map, by these names; nil if there are
 // none.
 func byName[T any](names map[string]T, values []T) map[string]T {
@@ -45,10 +65,6 @@ func byName[T any](names map[string]T, values []T) map[string]T {
 // flatten converts the named tensors of all sources to lists. The sources must have the
 // same names.
 func (b *batching) flatten() error {
-	if len(b.lists) == 0 {
-		return nil
-	}
-	b.source = b.lists[0]
 	flat := make([]Tensors, len(b.lists))
 	for i, list := range b.lists {
 		if err := sameNames(b.source.Named, list.Named); err != nil {

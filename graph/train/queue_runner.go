@@ -93,11 +93,11 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 		enqueueOps: slices.Clone(enqueueOps), closeOp: o.CloseOp, cancelOp: o.CancelOp, closed: slices.Clone(o.QueueClosedCodes),
 		running: map[*tfbridge.Session]bool{}, pool: o.InterOpPool,
 	}
-	if s.Err() != nil {
-		return r
+	s.UpdateErr("QueueRunner", checkRunner(q, enqueueOps))
+	if r.queue = q; q == nil {
+		r.queue = queue.NewFIFO(s, 1, nil, nil) // which adds nothing to a scope that failed
 	}
-	if err := checkRunner(q, enqueueOps); err != nil {
-		s.UpdateErr("QueueRunner", err)
+	if s.Err() != nil {
 		return r
 	}
 	r.pool = r.pool || repeated(enqueueOps) && readInThread(enqueueOps)
@@ -177,9 +177,6 @@ func AddQueueRunner(s *graph.Scope, r *QueueRunner) { s.AddToCollection(queueRun
 
 // addRunner adds a runner to the graph's, and returns the queue for its consumers.
 func addRunner(s *graph.Scope, q *queue.Queue, ops []*tfbridge.Operation, cancelOp *tfbridge.Operation) *queue.Queue {
-	if s.Err() != nil {
-		return nil
-	}
 	r := NewQueueRunner(s, q, ops, &QueueRunnerOptions{CancelOp: cancelOp})
 	AddQueueRunner(s, r)
 	return r.Queue()
