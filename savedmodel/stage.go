@@ -7,12 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/internal/scratch"
 )
 
 // TensorFlow opens a model's files by their paths, some time after the check. In
@@ -41,17 +38,11 @@ type Stage struct {
 	// Assets are the paths of the program's assets, in the same order.
 	Assets []string
 
-	dir   string
-	files []*os.File
-	clean runtime.Cleanup
+	dir    string
+	folder *scratch.Folder
+	files  []*os.File
+	clean  runtime.Cleanup
 }
-
-const (
-	stagePrefix = "millrace-model-"
-	// staleAfter is the age at which an unlocked folder counts as left behind.
-	// The owner of a younger one may not have locked it yet.
-	staleAfter = time.Minute
-)
 
 // Stage makes the files that the model's program reads ready. It makes a folder
 // only if the program reads files. Errors are of class ErrModel, ErrUnsafeModel or
@@ -85,24 +76,13 @@ func (m *Model) Stage() (*Stage, error) {
 
 // make makes the private folder.
 func (s *Stage) make() error {
-	var failed error
-	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
-		removeStale(parent)
-		dir, err := os.MkdirTemp(parent, stagePrefix)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		s.dir = dir
-		s.clean = runtime.AddCleanup(s, func(dir string) { os.RemoveAll(dir) }, dir)
-		lock, err := os.Open(dir)
-		if err == nil {
-			s.files = append(s.files, lock)
-			err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		}
+	folder, err := scratch.New()
+	if err != nil {
 		return s.failed(err)
 	}
-	return s.failed(failed)
+	s.dir, s.folder = folder.Path, folder
+	s.clean = runtime.AddCleanup(s, func(f *scratch.Folder) { f.Close() }, folder)
+	return nil
 }
 
 // failed returns the error for a private folder that cannot be made.
@@ -175,43 +155,10 @@ func (s *Stage) Close() error {
 		return nil
 	}
 	s.clean.Stop()
-	err := os.RemoveAll(s.dir)
+	err := s.folder.Close()
 	for _, f := range s.files {
 		err = errors.Join(err, f.Close())
 	}
 	s.dir, s.files = "", nil
 	return s.failed(err)
-}
-
-// removeStale removes folders of this user's that no process has locked.
-func removeStale(parent string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); e.IsDir() && strings.HasPrefix(e.Name(), stagePrefix) && err == nil && time.Since(info.ModTime()) > staleAfter {
-			removeUnlocked(filepath.Join(parent, e.Name()), info)
-		}
-	}
-}
-
-// removeUnlocked removes a folder if it is this user's and nobody holds its
-// lock.
-func removeUnlocked(dir string, info fs.FileInfo) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	var stat unix.Stat_t
-	if unix.Fstat(int(f.Fd()), &stat) != nil || int(stat.Uid) != os.Geteuid() {
-		return
-	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(now, info) {
-		return
-	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-		os.RemoveAll(dir)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/internal/scratch"
 )
 
 // staged reads a model and stages its files in a folder of the test's.
@@ -105,7 +106,7 @@ func TestStageElsewhere(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	dir := copyModel(t, "linear")
 	m, s := staged(t, dir)
-	if !strings.HasPrefix(s.Variables, "/dev/shm/"+stagePrefix) || filepath.Base(s.Variables) != "variables" {
+	if !strings.HasPrefix(s.Variables, "/dev/shm/"+scratch.Prefix) || filepath.Base(s.Variables) != "variables" {
 		t.Errorf("staged at %s", s.Variables)
 	}
 	own := s.dir
@@ -127,44 +128,6 @@ func TestStageElsewhere(t *testing.T) {
 	}
 }
 
-// What looks like a folder that was left and is none, stays: a file, a link.
-func TestStageKeepsWhatIsNoFolder(t *testing.T) {
-	temp, other := t.TempDir(), t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	old := time.Now().Add(-2 * staleAfter)
-	file, link := filepath.Join(temp, stagePrefix+"file"), filepath.Join(temp, stagePrefix+"link")
-	writeFile(t, file, nil)
-	if err := os.Symlink(other, link); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{file, other} {
-		if err := os.Chtimes(name, old, old); err != nil {
-			t.Fatal(err)
-		}
-	}
-	removeUnlocked(link, nil)
-	staged(t, filepath.Join(models, "linear"))
-	for _, name := range []string{file, link, other} {
-		if _, err := os.Lstat(name); err != nil {
-			t.Error(err)
-		}
-	}
-	// A folder that took the place of the one that was looked at.
-	info, err := os.Lstat(temp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if removeUnlocked(other, info); !isThere(other) {
-		t.Error("another folder is removed")
-	}
-	if info, err = os.Lstat(other); err != nil {
-		t.Fatal(err)
-	}
-	if removeUnlocked(other, info); isThere(other) {
-		t.Error("the folder is not removed")
-	}
-}
-
 func isThere(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
@@ -175,9 +138,9 @@ func isThere(name string) bool {
 func TestStageRemovesWhatIsLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	old := time.Now().Add(-2 * staleAfter)
+	old := time.Now().Add(-2 * scratch.StaleAfter)
 	_, used := staged(t, filepath.Join(models, "linear"))
-	left, fresh, other := filepath.Join(temp, stagePrefix+"left"), filepath.Join(temp, stagePrefix+"new"), filepath.Join(temp, "other")
+	left, fresh, other := filepath.Join(temp, scratch.Prefix+"left"), filepath.Join(temp, scratch.Prefix+"new"), filepath.Join(temp, "other")
 	for _, dir := range []string{left, fresh, other} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ var homes = []home{
 		others: map[string]string{
 			"estimator/checkpoint/files.go": "syncs files that it has written, and their folder",
 			"loaders/writer/part.go":        "locks a folder",
-			"savedmodel/stage.go":           "locks a folder",
+			"internal/scratch/scratch.go":   "locks a folder",
 			"internal/install/sys_linux.go": "locks a folder",
 			"internal/output/file.go":       "syncs a folder",
 			"internal/machine/machine.go":   "reads files of the kernel's",

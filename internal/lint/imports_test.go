@@ -18,7 +18,7 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype", "cgo"},
-	{"internal", "observe", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
+	{"internal", "observe", "sandbox", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest", "internal/test/failedscope"},
 	{"loaders/spec"},
@@ -198,8 +198,9 @@ func TestPlainImports(t *testing.T) {
 }
 
 // mayReadEnv are the places that environment variables are read: programs,
-// and where the runtime is found and its logging is set.
-var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "internal/install/pip.go", "internal/mutate/", "internal/test/testruntime/", "internal/test/soak/", "internal/test/soakrun/", "internal/gen/protogen/"}
+// where the runtime is found and its logging is set, and where the sandbox asks which
+// folders the dynamic linker and temporary files use.
+var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "sandbox/temp.go", "sandbox/system_linux.go", "internal/install/pip.go", "internal/mutate/", "internal/test/testruntime/", "internal/test/soak/", "internal/test/soakrun/", "internal/gen/protogen/"}
 
 func TestEnvironment(t *testing.T) {
 	readers := []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("}

@@ -21,6 +21,7 @@ func NewProgram() *Program {
 // ends the process with the exit code.
 func Main(p *Program, root *cobra.Command) {
 	EndCrashesBySignal()
+	p.process = true
 	// With SIGPIPE caught, a write to a closed standard output returns an error
 	// and does not kill the process half-way.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -27,6 +27,7 @@ import (
 
 	"millrace"
 	"millrace/internal/terminal"
+	"millrace/sandbox"
 	"millrace/tfbridge"
 )
 
@@ -36,6 +37,10 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	RuntimeDir     string // of --runtime; "": the default
 	Verbose        bool   // show TensorFlow's own log
+
+	sandbox sandboxFlags
+	temp    *sandbox.Temp // nil: none
+	process bool          // the command line is that of the process, which it may confine
 
 	unfinished atomic.Value // string: what is incomplete if the command stops now
 	grace      atomic.Int64 // how long the command may take to stop after a signal, in ns; 0: [Grace]
@@ -48,7 +53,8 @@ func (p *Program) AddFlags(root *cobra.Command) {
 	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.RuntimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
-	root.PersistentFlags().BoolVar(&p.Verbose, "verbose", false, "show TensorFlow's own log")
+	root.PersistentFlags().BoolVar(&p.Verbose, "verbose", false, "show TensorFlow's own log, and which sandbox is in force")
+	p.sandbox.add(root)
 }
 
 // SetUnfinished says what is incomplete if a signal stops the command now:

@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/loaders"
 	"millrace/observe"
+	"millrace/sandbox"
 )
 
 // QuarantineFlag is --quarantine. It also counts the bad records that the command
@@ -19,6 +22,8 @@ type QuarantineFlag struct {
 	Path string // as given; "": the default of the command
 
 	ledger string // where the records are listed; "": nowhere
+	skips  bool   // a plan leaves out bad records
+	made   bool   // Needs has made the ledger
 
 	mu   sync.Mutex
 	left map[leftOut]bool // true: the rest of the file, too
@@ -41,17 +46,41 @@ func (q *QuarantineFlag) Add(c *cobra.Command, byDefault string) {
 // nil are skipped.
 func (q *QuarantineFlag) Use(p *Program, byDefault string, plans ...*loaders.Plan) string {
 	q.ledger = cmp.Or(q.Path, byDefault)
-	skips := false
 	for _, plan := range plans {
 		if plan != nil {
 			plan.Quarantine = q.ledger
-			skips = skips || plan.BadRecords != nil
+			q.skips = q.skips || plan.BadRecords != nil
 		}
 	}
-	if q.Path != "" && !skips {
+	if q.Path != "" && !q.skips {
 		p.Warn(`--quarantine: no config has args.bad_records, so the first bad record ends the run and none is left out`)
 	}
 	return q.ledger
+}
+
+// Needs adds the ledger to what the command touches. The sandbox allows to write existing
+// files only, so Needs makes an empty one, which Tell removes if it stays empty.
+func (q *QuarantineFlag) Needs(needs *sandbox.Policy) {
+	if !q.skips || q.ledger == "" {
+		return
+	}
+	f, err := os.OpenFile(q.ledger, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		f.Close()
+		q.made = true
+	}
+	if _, err := os.Stat(q.ledger); err != nil {
+		return // the first record that is left out reports it
+	}
+	needs.Write = append(needs.Write, q.ledger)
+	needs.Rename = append(needs.Rename, filepath.Dir(q.ledger))
+}
+
+// removeUnused removes a ledger that Needs has made and that stayed empty.
+func (q *QuarantineFlag) removeUnused() {
+	if info, err := os.Stat(q.ledger); q.made && err == nil && info.Size() == 0 {
+		os.Remove(q.ledger)
+	}
 }
 
 // Listener returns a listener that counts the records that are left out. A record that
@@ -70,6 +99,7 @@ func (q *QuarantineFlag) Listener() *observe.Listener {
 // Tell says at the end of the command how many records were left out, and where they
 // are listed. It says nothing if there were none.
 func (q *QuarantineFlag) Tell(p *Program) {
+	q.removeUnused()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.left) == 0 {

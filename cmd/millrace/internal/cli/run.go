@@ -19,6 +19,7 @@ func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) i
 	return p.guard(func() int {
 		root.SetArgs(args)
 		err := root.ExecuteContext(ctx)
+		p.temp.Close()
 		return p.finish(ctx, err)
 	})
 }
@@ -56,6 +57,7 @@ func (p *Program) finish(ctx context.Context, err error) int {
 		return exitPipe
 	}
 	p.PrintProblems(err)
+	p.explainDenial(err)
 	code := exitCode(err)
 	if code == exitInternal {
 		fmt.Fprintln(p.Stderr, "internal error, please report")

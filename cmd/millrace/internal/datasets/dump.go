@@ -62,6 +62,11 @@ If epochs is null, the output has no end: limit it with -n.`,
 			}
 			quarantine.Use(p.Program, "", plan)
 			defer quarantine.Tell(p.Program)
+			needs := cli.LoaderNeeds(plan)
+			quarantine.Needs(needs)
+			if err := p.Confine(needs); err != nil {
+				return err
+			}
 			return p.dump(c.Context(), plan, &dumpOptions{
 				n: n, text: &text, provenance: &provenance,
 				run: loaders.RunOptions{Observe: quarantine.Listener(), Places: provenance.Given},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 	"millrace/internal/output"
 	"millrace/loaders"
 	"millrace/observe"
+	"millrace/sandbox"
 	"millrace/savedmodel"
 )
 
@@ -145,6 +147,9 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 	}
 	defer job.out.Close()
 	flags.quarantine.Use(p.Program, flags.ledger(), plan)
+	if err := p.Confine(job.needs()); err != nil {
+		return err
+	}
 	err = p.predictTo(ctx, job)
 	flags.quarantine.Tell(p.Program)
 	if err != nil || job.complete {
@@ -167,6 +172,27 @@ type prediction struct {
 
 	before   int64 // rows that an earlier process has written
 	complete bool  // it has written all of them
+}
+
+// needs returns what the rest of the prediction touches. The temporary file of an output
+// in one file is open already: it only gets its name. An output in .npz makes more
+// files beside itself.
+func (j *prediction) needs() *sandbox.Policy {
+	needs := cli.LoaderNeeds(j.plan)
+	needs.Read = append(needs.Read, j.flags.model.Path)
+	j.flags.quarantine.Needs(needs)
+	if j.flags.out == output.Stdout {
+		return needs
+	}
+	folder := filepath.Dir(j.flags.out)
+	switch {
+	case j.flags.parts > 0:
+		needs.Write = append(needs.Write, j.flags.out)
+	case strings.HasSuffix(j.flags.out, ".npz"):
+		needs.Write = append(needs.Write, folder)
+	}
+	needs.Rename = append(needs.Rename, folder)
+	return needs
 }
 
 // predictAhead is how many steps the model works ahead of writing.

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/loaders"
+	"millrace/loaders/spec"
+	"millrace/sandbox"
+	"millrace/tfbridge"
+	"millrace/tfrecord/index"
+)
+
+// sandboxFlags are the flags of the sandbox, which all commands have.
+type sandboxFlags struct {
+	mode        string
+	read, write []string
+}
+
+func (f *sandboxFlags) add(c *cobra.Command) {
+	s := c.PersistentFlags()
+	s.StringVar(&f.mode, "sandbox", string(sandbox.Auto), "have the kernel confine this process to the files and ports that the command names: `MODE` auto (as far as it can), require (or fail) or off")
+	s.StringArrayVar(&f.read, "sandbox-read", nil, "let the process read the file or folder `PATH`, too; may be repeated")
+	s.StringArrayVar(&f.write, "sandbox-write", nil, "let the process read and change the file or folder `PATH`, too; may be repeated")
+}
+
+// Confine has the kernel confine the process to what the command needs, and to what all
+// commands need: the runtime and the cache of index files. A command calls it once, when
+// it knows its files, and before it loads a model or reads data.
+func (p *Program) Confine(needs *sandbox.Policy) error {
+	mode, err := sandbox.ParseMode(p.sandbox.mode)
+	if err != nil {
+		return millrace.Errorf(millrace.ErrConfig, "--sandbox: %w", err)
+	}
+	if mode == sandbox.Off || !p.process {
+		p.verbosely("sandbox: off")
+		return nil
+	}
+	policy := *needs
+	policy.Read = append(append(policy.Read, p.sandbox.read...), p.runtimePaths()...)
+	policy.Write = append(policy.Write, p.sandbox.write...)
+	if policy.Temp, err = sandbox.NewTemp(); err != nil {
+		return err
+	}
+	p.temp = policy.Temp
+	protection, err := sandbox.Restrict(&policy, mode)
+	if err != nil {
+		return err
+	}
+	p.verbosely("sandbox: %s", protection)
+	return nil
+}
+
+// verbosely prints a remark with --verbose.
+func (p *Program) verbosely(format string, args ...any) {
+	if p.Verbose {
+		p.Note(format, args...)
+	}
+}
+
+// runtimePaths returns where the TensorFlow runtime is, and the library of operations that
+// may be beside the program.
+func (p *Program) runtimePaths() (paths []string) {
+	if dir, err := tfbridge.FindRuntime(p.RuntimeOptions()); err == nil {
+		paths = append(paths, dir)
+	}
+	if self, err := os.Executable(); err == nil {
+		beside, _ := filepath.Glob(filepath.Join(filepath.Dir(self), "libmillrace_*")) // the pattern is correct
+		paths = append(append(paths, self), beside...)
+	}
+	return paths
+}
+
+// explainDenial says that the sandbox may be why a file did not open.
+func (p *Program) explainDenial(err error) {
+	if _, confined := sandbox.InForce(); !confined {
+		return
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, tfbridge.PermissionDenied) {
+		p.Note("the sandbox of this process was set when it started; --sandbox-read PATH and --sandbox-write PATH add to it, --sandbox=off leaves it out (docs/sandbox.md)")
+	}
+}
+
+// LoaderNeeds returns what loaders of the plans touch. Plans that are nil are skipped. A
+// policy has one list of paths, so a command appends to it what it reads and writes itself.
+func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
+	needs := &sandbox.Policy{}
+	for _, plan := range plans {
+		if plan == nil {
+			continue
+		}
+		needs.Read = append(needs.Read, dataPaths(plan)...)
+		if plan.HasRemoteFiles() {
+			needs.Connect = true
+			needs.Read = append(needs.Read, credentials()...)
+		}
+		// Records that are read by their number need indexes, which a run makes.
+		if dir := index.CacheDir(); plan.Records != nil && dir != "" && os.MkdirAll(dir, 0o755) == nil {
+			needs.Write = append(needs.Write, dir)
+		}
+	}
+	return needs
+}
+
+// credentials returns where TensorFlow looks for those of Google's storage.
+func credentials() []string {
+	paths := []string{os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")}
+	if dir, err := os.UserConfigDir(); err == nil {
+		paths = append(paths, filepath.Join(dir, "gcloud"))
+	}
+	return paths
+}
+
+// dataPaths returns what a process reads of the plan of a loader: the config, the
+// manifest, the list, the dataset's folder or else each file and its index.
+func dataPaths(plan *loaders.Plan) []string {
+	paths := []string{plan.Path, plan.ListPath, index.CacheDir()}
+	manifests := []string{plan.ManifestPath}
+	for _, part := range plan.Mixture {
+		manifests = append(manifests, part.ManifestPath)
+	}
+	var folders []string
+	for _, path := range manifests {
+		if filepath.Base(path) == spec.ManifestName && plan.ListPath == "" {
+			path = filepath.Dir(path)
+			folders = append(folders, path+string(filepath.Separator))
+		}
+		paths = append(paths, path)
+	}
+	for _, f := range plan.Files {
+		within := func(folder string) bool { return strings.HasPrefix(f.Path, folder) }
+		if !f.Remote && (!slices.ContainsFunc(folders, within) || isLink(f.Path)) {
+			paths = append(paths, f.Path, f.Path+index.Suffix)
+		}
+	}
+	return paths
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
