@@ -172,7 +172,7 @@ func TestFirstInfiniteEndsTheRun(t *testing.T) {
 		maps.Copy(d.Args, order)
 		for _, isNative := range []bool{true, false} {
 			l := openBad(t, d, isNative, "")
-			if l.Plan().ChecksNatively() != isNative {
+			if l.Plan().Engine().ChecksNatively() != isNative {
 				t.Errorf("%v: native %v: the native operation checks: %v", order, isNative, !isNative)
 			}
 			var err error
@@ -207,7 +207,7 @@ func leavesOutTheSame(t *testing.T, d *fixture.Dataset, n int) {
 	t.Helper()
 	d.Save(t)
 	plan, problems := loaders.Check(d.Config(), nil)
-	if plan == nil || !plan.ChecksNatively() {
+	if plan == nil || !plan.Engine().ChecksNatively() {
 		t.Fatalf("the native operation does not leave out bad records: %v", problems)
 	}
 	var batches [2][]string

@@ -78,7 +78,7 @@ func TestChunksFromFilesAreTheGeneralOnes(t *testing.T) {
 				}
 				if !native {
 					p.NativeLibrary = ""
-				} else if !p.CutsFiles() {
+				} else if !p.Engine().CutsFiles() {
 					t.Skip("there is no library of operations")
 				}
 				l := openPlan(t, p)
@@ -135,7 +135,7 @@ func TestWhichChunksComeFromFiles(t *testing.T) {
 			continue
 		}
 		p.NativeLibrary = "there.so"
-		if got := p.CutsFiles(); got != tt.want {
+		if got := p.Engine().CutsFiles(); got != tt.want {
 			t.Errorf("%s: reads and cuts in one operation: %v, want %v", name, got, tt.want)
 		}
 	}
@@ -186,7 +186,7 @@ func TestChunksOfAFileThatChanges(t *testing.T) {
 			if p == nil {
 				t.Fatal(problems)
 			}
-			if !p.CutsFiles() {
+			if !p.Engine().CutsFiles() {
 				t.Skip("there is no library of operations")
 			}
 			path := d.Path("long.tfrecords")

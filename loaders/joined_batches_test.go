@@ -37,7 +37,7 @@ func joinedLoaders(t *testing.T) map[string]*loaders.Loader {
 		if plan.NativeLibrary == "" {
 			t.Skip("the native library is not built")
 		}
-		if n := plan.BatchesAtOnce(); n != 64 {
+		if n := plan.Engine().BatchesAtOnce(); n != 64 {
 			t.Fatalf("%s: %d batches at once", name, n)
 		}
 		all[name] = openPlan(t, plan)

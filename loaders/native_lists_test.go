@@ -214,7 +214,7 @@ func compareLists(t *testing.T, form listForm, n int) {
 			if seed%2 == 0 {
 				plan, _ = loaders.MeasurePadding(plan)
 			}
-			for _, r := range plan.Rewrites() {
+			for _, r := range plan.Engine().Rewrites() {
 				ways[fmt.Sprint(r.Name, " ", r.Applied)]++
 			}
 			general := *plan

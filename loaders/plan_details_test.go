@@ -32,8 +32,8 @@ func TestGroupSizes(t *testing.T) {
 		d.Manifest["features"].([]fixture.Object)[1]["shape"] = []int{size}
 		d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
 		plan, scan := planned(t, d)
-		if got := plan.GroupSize(scan); got != want || plan.RetryGroupSize() != 2 {
-			t.Errorf("tensors of %d floats: %d records at once, %d again; want %d and 2", size, got, plan.RetryGroupSize(), want)
+		if got := plan.Engine().GroupSize(scan); got != want || plan.Engine().RetryGroupSize() != 2 {
+			t.Errorf("tensors of %d floats: %d records at once, %d again; want %d and 2", size, got, plan.Engine().RetryGroupSize(), want)
 		}
 	}
 	d := fixture.New(t)
@@ -42,22 +42,22 @@ func TestGroupSizes(t *testing.T) {
 	})
 	d.WriteRecords(t, "a.tfrecords", long, long, fixture.Record(1))
 	plan, scan := planned(t, d)
-	if got := plan.GroupSize(scan); got != 4 { // 5 of 175 KiB on average are 1 MiB
+	if got := plan.Engine().GroupSize(scan); got != 4 { // 5 of 175 KiB on average are 1 MiB
 		t.Errorf("long records: %d at once", got)
 	}
 	windows := newSequence(t, "continuous_sequence", newSequenceData([][]int{{3, 4}, {2000}}))
 	windows.Args["min_window"], windows.Args["max_window"] = 2, 1000
 	plan, scan = planned(t, windows)
 	// The record of 2000 positions takes 32 KiB; a position of one number 1+8, of a pair 8 more.
-	if got, again := plan.GroupSize(scan), plan.RetryGroupSize(); got < 20 || got > 60 || again != 1 {
+	if got, again := plan.Engine().GroupSize(scan), plan.Engine().RetryGroupSize(); got < 20 || got > 60 || again != 1 {
 		t.Errorf("windows: %d records at once, %d again", got, again)
 	}
-	if got := plan.WindowsAtOnce(); got != (1<<20)/17/1000 {
+	if got := plan.Engine().WindowsAtOnce(); got != (1<<20)/17/1000 {
 		t.Errorf("%d windows at once", got)
 	}
 	windows.Args["max_window"] = 1 << 20
-	if plan, _ = planned(t, windows); plan.WindowsAtOnce() != 1 {
-		t.Errorf("%d large windows at once", plan.WindowsAtOnce())
+	if plan, _ = planned(t, windows); plan.Engine().WindowsAtOnce() != 1 {
+		t.Errorf("%d large windows at once", plan.Engine().WindowsAtOnce())
 	}
 }
 

@@ -53,7 +53,7 @@ func TestRewritesAndReasons(t *testing.T) {
 		for _, library := range []string{"", "library"} {
 			plan.NativeLibrary = library
 			fmt.Fprintf(&got, "%s, %q\n", name, library)
-			for _, r := range plan.Rewrites() {
+			for _, r := range plan.Engine().Rewrites() {
 				fmt.Fprintf(&got, "\t%v\t%s: %s\n", r.Applied, r.Name, r.Why)
 			}
 			scan, err := plan.Scan(t.Context())
@@ -61,7 +61,7 @@ func TestRewritesAndReasons(t *testing.T) {
 				t.Fatal(err)
 			}
 			rows, known := plan.Rows(scan)
-			fmt.Fprintf(&got, "\t%d records at once, %d again; %d examples, %v\n", plan.GroupSize(scan), plan.RetryGroupSize(), rows, known)
+			fmt.Fprintf(&got, "\t%d records at once, %d again; %d examples, %v\n", plan.Engine().GroupSize(scan), plan.Engine().RetryGroupSize(), rows, known)
 		}
 	}
 	const golden = "testdata/rewrites.txt"

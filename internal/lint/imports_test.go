@@ -21,7 +21,10 @@ var layers = [][]string{
 	{"internal", "observe", "sandbox", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest", "internal/test/failedscope"},
-	{"loaders/spec"},
+	{"loaders/spec", "loaders/scan"},
+	{"loaders/size"},
+	{"loaders/engine"},
+	{"loaders/stage"},
 	{"loaders/plan", "loaders/writer"},
 	{"loaders/build"},
 	{"loaders/run"},
@@ -103,7 +106,7 @@ func TestWithoutCgo(t *testing.T) {
 
 // noTensorFlow are the steps of a loader that run where there is no TensorFlow,
 // and what they must not import for it. Data types come from tfbridge.
-var noTensorFlow = []string{"loaders/chunks", "loaders/decl", "loaders/spec", "loaders/plan"}
+var noTensorFlow = []string{"loaders/chunks", "loaders/decl", "loaders/spec", "loaders/scan", "loaders/size", "loaders/engine", "loaders/stage", "loaders/plan"}
 
 // Checking and planning a loader build no graph and open no runtime.
 func TestPlansNeedNoTensorFlow(t *testing.T) {

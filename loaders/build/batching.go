@@ -21,7 +21,7 @@ func (b *builder) buckets(length func(*graph.Scope, []tfbridge.Output) tfbridge.
 // needs the position of each record, that is a last component of the batches.
 func (b *builder) bucketExamples(records *dataset.Dataset) *dataset.Dataset {
 	d := records
-	if b.plan.HoldsPositions() {
+	if b.plan.Engine().HoldsPositions() {
 		d = d.Enumerate(0).Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 			return append(b.parseRecord(s, args[1:]), b.position(s, args[0]))
 		}, b.mapOptions())
@@ -77,7 +77,7 @@ func (b *builder) paddedBatch(d *dataset.Dataset, size tfbridge.Output) *dataset
 		o.Shapes = append(o.Shapes, pad.Shape)
 		o.Values = append(o.Values, b.constant(d.Scope(), pad.Value, b.plan.Tensors[i].DType))
 	}
-	if b.plan.HoldsPositions() || b.plan.NumbersElements() {
+	if b.plan.Engine().HoldsPositions() || b.plan.Engine().NumbersElements() {
 		o.Shapes, o.Values = append(o.Shapes, []int64{}), append(o.Values, d.Scope().Const(int64(0)))
 	}
 	return d.PaddedBatch(b.plan.BatchSize, o)

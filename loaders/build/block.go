@@ -26,7 +26,7 @@ import (
 //	windows     |--w0--|--w1--|--w2--|--w3--|-w4|
 //	kept            of block 0: ^^  of block 1: ^^^
 //
-//  1. blocks reads records and parses as many at once as [plan.Plan.GroupSize]
+//  1. blocks reads records and parses as many at once as [engine.Choice.GroupSize]
 //     says. After the last record comes an empty block that is marked as the end.
 //  2. cutter.cut takes the blocks in order, as the function of a Scan. It joins a
 //     block to what is kept, and finds where the complete windows begin and end.

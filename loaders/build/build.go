@@ -42,7 +42,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	next := it.NextInline()
 	parts.Tensors = b.named(next)
 	parts.Rows = b.rows(next[0])
-	if p.HoldsPositions() || p.NumbersElements() {
+	if p.Engine().HoldsPositions() || p.Engine().NumbersElements() {
 		parts.Positions = next[len(next)-1]
 	}
 	if err := s.Err(); err != nil {
@@ -57,14 +57,14 @@ func (b *builder) dataset(l loader) *dataset.Dataset {
 	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
 	b.prefetch = b.scope.Placeholder(tfbridge.Int64, scalar)
-	if b.plan.HoldsPositions() {
+	if b.plan.Engine().HoldsPositions() {
 		b.held = b.scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
 	}
 	d := l.batches(b)
-	if !b.plan.Seeks() && !b.plan.Replays() {
+	if !b.plan.Engine().Seeks() && !b.plan.Engine().Replays() {
 		d = d.SkipOutput(b.skip)
 	}
-	if b.plan.RunPrefetches() {
+	if b.plan.Engine().RunPrefetches() {
 		d = d.PrefetchOutput(b.prefetch)
 	} else {
 		d = d.Prefetch(b.plan.Prefetch)

@@ -130,7 +130,7 @@ func (b *chunkBuilder) groupColumns(s *graph.Scope, group []tfbridge.Output) []t
 
 // places returns the places of a group's records, [records, 3].
 func (b *chunkBuilder) places(s *graph.Scope, group []tfbridge.Output) tfbridge.Output {
-	if !b.plan.OwnOperations() {
+	if !b.plan.Engine().Own {
 		return group[2]
 	}
 	n := int64(feed.PlaceBytes)

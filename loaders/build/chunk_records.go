@@ -14,7 +14,7 @@ import (
 // that order, and the record. Where Millrace's own operations decode records,
 // these carry their places; else the place comes third.
 func (b *chunkBuilder) orderedRecords(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
-	if !b.plan.ReadsNatively() || b.plan.ReadsByPlace() {
+	if !b.plan.Engine().ReadsNatively() || b.plan.Engine().ReadsByPlace() {
 		return b.fedSequences(s, epoch).Enumerate(0)
 	}
 	paths, counts := b.countedFiles()
@@ -46,7 +46,7 @@ func (b *chunkBuilder) fedSequences(s *graph.Scope, epoch tfbridge.Output) *data
 		{DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)},
 		{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1, feed.PlaceBytes/8)},
 	}
-	if b.plan.OwnOperations() {
+	if b.plan.Engine().Own {
 		results = results[:3]
 	}
 	initial := []tfbridge.Output{s.Const(int64(0)), s.Const(int64(0))}

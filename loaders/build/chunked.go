@@ -33,7 +33,7 @@ import (
 //     between.
 //
 // Where records are read as the files have them and their tensors are what they
-// store, a fifth way does all of this in one operation ([plan.Plan.CutsFiles]).
+// store, a fifth way does all of this in one operation ([engine.Choice.CutsFiles]).
 // Several threads read and check records, and every frame is copied once, from
 // what was read of the file to its batch. What the operation yields is the same.
 //
@@ -45,7 +45,7 @@ type chunked struct{}
 // batches builds the batches of all epochs.
 func (chunked) batches(shared *builder) *dataset.Dataset {
 	b := newChunkBuilder(shared)
-	if b.plan.Replays() {
+	if b.plan.Engine().Replays() {
 		return b.replayedEpochs(b.pass)
 	}
 	return b.epochs(b.pass)
@@ -70,7 +70,7 @@ func newChunkBuilder(b *builder) *chunkBuilder {
 
 // pass builds the batches of one epoch.
 func (b *chunkBuilder) pass(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
-	if b.plan.Native().Applied {
+	if b.plan.Engine().Native().Applied {
 		return b.nativeRows(s, epoch)
 	}
 	return b.plainRows(b.sequences(s, epoch), epoch)

@@ -36,7 +36,7 @@ func (b *chunkBuilder) nativeRows(s *graph.Scope, epoch tfbridge.Output) *datase
 // cutRecords cuts the records of an epoch. One operation reads, decodes and cuts
 // them if nothing comes in between.
 func (b *chunkBuilder) cutRecords(s *graph.Scope, epoch tfbridge.Output, o *native.ChunkOptions) *dataset.Dataset {
-	if !b.plan.CutsFiles() {
+	if !b.plan.Engine().CutsFiles() {
 		return native.Chunks(b.sequences(s, epoch), o)
 	}
 	features := b.plan.SortedFeatures()

@@ -46,7 +46,7 @@ func (b *builder) derive(s *graph.Scope, decoded []tfbridge.Output, lead []int64
 
 // decode turns a feature's stored values into its tensor.
 func (b *builder) decode(s *graph.Scope, f *spec.Feature, x tfbridge.Output, lead []int64) tfbridge.Output {
-	if f.Kind == spec.Raw && b.plan.OwnOperations() {
+	if f.Kind == spec.Raw && b.plan.Engine().Own {
 		return x
 	}
 	if f.Kind == spec.Raw {

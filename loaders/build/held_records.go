@@ -31,7 +31,7 @@ import (
 // firstPosition returns where the first record is that no bucket holds; unset where
 // records have no positions.
 func (b *builder) firstPosition() tfbridge.Output {
-	if !b.plan.HoldsPositions() {
+	if !b.plan.Engine().HoldsPositions() {
 		return tfbridge.Output{}
 	}
 	return b.skip

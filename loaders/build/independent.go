@@ -7,15 +7,15 @@ type independent struct{}
 
 // batches reads records, or batches of them, and makes the tensors.
 func (independent) batches(b *builder) *dataset.Dataset {
-	if b.plan.Native().Applied {
+	if b.plan.Engine().Native().Applied {
 		return b.nativeRecords()
 	}
 	d := b.records()
-	if b.plan.RaggedRows().Applied {
+	if b.plan.Engine().RaggedRows().Applied {
 		d = d.Batch(b.plan.BatchSize, b.dropRemainder())
 		return d.Map("parse", b.parseLists, b.mapOptions())
 	}
-	if b.plan.ParseBatches().Applied {
+	if b.plan.Engine().ParseBatches().Applied {
 		d = b.parseBatches(d.BatchOutput(b.group, false))
 		return d.Rebatch(b.plan.BatchSize, b.dropRemainder())
 	}

@@ -16,16 +16,16 @@ func (b *builder) nativeRecords() *dataset.Dataset {
 	if b.plan.HasLists() {
 		return b.nativeSequences()
 	}
-	if b.plan.ComputesOrder() {
+	if b.plan.Engine().ComputesOrder() {
 		if !b.ordersNatively() {
 			return b.nativeGroups(b.groupsByPlace())
 		}
 		return b.nativeBatches(native.OrderedExamples(b.scope, b.nativeOrder(), b.nativeFeatures(), b.orderedOptions()))
 	}
-	if b.plan.JudgesRecords() && !b.plan.JoinFiles().Applied && b.plan.Shuffle == nil {
+	if b.plan.Engine().JudgesRecords() && !b.plan.Engine().JoinFiles().Applied && b.plan.Shuffle == nil {
 		return b.nativeGroups(b.fedGroups())
 	}
-	if !b.plan.JoinFiles().Applied {
+	if !b.plan.Engine().JoinFiles().Applied {
 		return b.nativeBatches(native.Parse(b.records(), b.plan.BatchSize, b.nativeFeatures(), b.parseOptions()))
 	}
 	paths, counts := b.countedFiles()
@@ -58,7 +58,7 @@ func (b *builder) nativeOptions() *native.ExamplesOptions {
 		Compression: b.plan.Manifest.Compression.TensorFlow(), BufferBytes: b.plan.ReadBufferBytes,
 		Threads: max(b.plan.ParallelParses, 2), // the next file is inflated ahead in any case
 	}
-	if b.plan.JudgesRecords() {
+	if b.plan.Engine().JudgesRecords() {
 		o.Judge = b.source().Judge
 	}
 	return o
@@ -67,7 +67,7 @@ func (b *builder) nativeOptions() *native.ExamplesOptions {
 // joinedSize returns how many rows an element has where a run may take several
 // batches in one, and else no output.
 func (b *builder) joinedSize() tfbridge.Output {
-	if !b.plan.JoinsBatches() {
+	if !b.plan.Engine().JoinsBatches() {
 		return tfbridge.Output{}
 	}
 	return b.group
@@ -96,7 +96,7 @@ func (b *builder) nativeFeatures() []native.Feature {
 		feature := native.Feature{
 			Key: f.Name, Kind: kinds[f.Kind], DType: f.DType, Shape: f.TensorShape(),
 			Strings: f.Len, BigEndian: f.Endian == "big", List: f.VarLen, Optional: f.Optional,
-			Finite: f.Finite && b.plan.ChecksNatively(),
+			Finite: f.Finite && b.plan.Engine().ChecksNatively(),
 		}
 		if f.VarLen {
 			feature.Shape = f.Shape
@@ -108,7 +108,7 @@ func (b *builder) nativeFeatures() []native.Feature {
 
 // nativeBatches turns decoded batches into the plan's tensors.
 func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
-	if order, ok := b.plan.ParsingSuffices(true); ok {
+	if order, ok := b.plan.Engine().ParsingSuffices(true); ok {
 		b.order = order
 		return d
 	}
@@ -120,8 +120,8 @@ func (b *builder) nativeBatches(d *dataset.Dataset) *dataset.Dataset {
 // needNative checks that the library that the plan was made with is there, or
 // that the plan does without one.
 func needNative(p *plan.Plan) error {
-	if !p.OwnOperations() {
-		return p.RefuseRemote()
+	if !p.Engine().Own {
+		return p.Engine().RefuseRemote()
 	}
 	path, err := native.Library()
 	if err == nil && path == "" {

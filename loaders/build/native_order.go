@@ -33,7 +33,7 @@ func (b *builder) nativeOrder() *native.Order {
 		o.Shuffling, o.Mixed = "buffer", shuffle.Elements
 		o.FilesBuffer, o.FilesAtOnce = shuffle.Filenames, shuffle.MixFiles
 	}
-	if b.plan.Seeks() {
+	if b.plan.Engine().Seeks() {
 		o.Start = b.skip
 	}
 	return o
@@ -42,7 +42,7 @@ func (b *builder) nativeOrder() *native.Order {
 // orderedOptions returns how the native operations batch the records of an order.
 func (b *builder) orderedOptions() *native.OrderedOptions {
 	o := &native.OrderedOptions{BatchSize: b.plan.BatchSize, Size: b.joinedSize(), Drop: b.dropRemainder()}
-	if b.plan.JudgesRecords() {
+	if b.plan.Engine().JudgesRecords() {
 		o.Judge = b.source().JudgeByPlace
 	}
 	return o
@@ -52,11 +52,11 @@ func (b *builder) orderedOptions() *native.OrderedOptions {
 // not Go. Of a file that ends, for its index, before a damaged header they know another
 // size than it has, and would refuse it.
 func (b *builder) ordersNatively() bool {
-	if b.plan.ReadsNatively() {
+	if b.plan.Engine().ReadsNatively() {
 		return true
 	}
 	cut := func(x *tfrecord.Index) bool { return x.Rest != nil }
-	return b.plan.ChecksNatively() && !slices.ContainsFunc(b.scan.Indexes, cut)
+	return b.plan.Engine().ChecksNatively() && !slices.ContainsFunc(b.scan.Indexes, cut)
 }
 
 // recordLengths returns the data bytes of all records. A call of Go makes the vector

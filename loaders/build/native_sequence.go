@@ -13,7 +13,7 @@ import (
 // nativeSequences decodes batches of records with lists with the native
 // operations.
 func (b *builder) nativeSequences() *dataset.Dataset {
-	tensors := b.plan.NativeTensors()
+	tensors := b.plan.Engine().NativeTensors()
 	q := b.nativeSequence(b.nativeColumns())
 	if tensors {
 		q = b.nativeSequence(b.nativeComponents())
@@ -22,9 +22,9 @@ func (b *builder) nativeSequences() *dataset.Dataset {
 	switch {
 	case b.plan.Bucket != nil:
 		d = native.BucketSequences(b.records(), q, b.nativeBuckets())
-	case b.plan.ComputesOrder() && b.ordersNatively():
+	case b.plan.Engine().ComputesOrder() && b.ordersNatively():
 		d = native.OrderedSequences(b.scope, b.nativeOrder(), q, b.orderedOptions())
-	case b.plan.JoinFiles().Applied:
+	case b.plan.Engine().JoinFiles().Applied:
 		paths, counts := b.countedFiles()
 		d = native.Sequences(b.scope, b.scope.Const(paths), b.scope.Const(counts), q, b.nativeOptions())
 	default:
@@ -42,7 +42,7 @@ func (b *builder) nativeBuckets() *native.BucketOptions {
 	return &native.BucketOptions{
 		Of:         slices.Index(b.plan.SortedFeatures(), b.plan.FeatureOf(bucket.Tensor)),
 		Boundaries: bucket.Boundaries, Sizes: bucket.Sizes, Drop: b.dropRemainder(),
-		Positions: b.plan.HoldsPositions(), Held: b.held, Next: b.firstPosition(),
+		Positions: b.plan.Engine().HoldsPositions(), Held: b.held, Next: b.firstPosition(),
 		DecodeOptions: b.placedFiles(b.scope),
 	}
 }

@@ -13,7 +13,7 @@ import (
 // nativeWindowBatches builds the sequence loaders up to their batches with
 // windows that the native operation cuts.
 func (b *windowBuilder) nativeWindowBatches() *dataset.Dataset {
-	equal, joined := b.plan.EqualWindows(), b.plan.JoinsWindows()
+	equal, joined := b.plan.Engine().EqualWindows(), b.plan.Engine().JoinsWindows()
 	if b.plan.Shuffle != nil {
 		d := b.windowEpochs()
 		switch {
@@ -89,7 +89,7 @@ func (b *windowBuilder) windowVariants(s *graph.Scope, args []tfbridge.Output) [
 // asTensors puts the features of decoded elements in the order of the plan's
 // tensors.
 func (b *windowBuilder) asTensors(d *dataset.Dataset) *dataset.Dataset {
-	order, _ := b.plan.ParsedOrder(true)
+	order, _ := b.plan.Engine().ParsedOrder(true)
 	if slices.IsSorted(order) && len(order) == len(b.plan.Features) {
 		return d
 	}
@@ -106,9 +106,9 @@ func (b *windowBuilder) asTensors(d *dataset.Dataset) *dataset.Dataset {
 func (b *windowBuilder) nativeFileWindows(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.Output) *dataset.Dataset {
 	o := b.nativeWindowOptions()
 	o.Epochs, o.FirstEpoch, o.FirstFile = 1, epoch, file[2]
-	joined := b.plan.JoinsWindows()
+	joined := b.plan.Engine().JoinsWindows()
 	if joined {
-		o.BatchSize, o.Joined = b.plan.WindowsAtOnce(), true
+		o.BatchSize, o.Joined = b.plan.Engine().WindowsAtOnce(), true
 	}
 	d := native.Windows(s, graph.ExpandDims(s, file[0], 0), graph.ExpandDims(s, file[1], 0), b.nativeFeatures(), o)
 	if !joined {

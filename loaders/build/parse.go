@@ -9,7 +9,7 @@ import (
 
 // parseBatches parses batches of serialized Examples.
 func (b *builder) parseBatches(d *dataset.Dataset) *dataset.Dataset {
-	if order, ok := b.plan.ParsingSuffices(false); ok {
+	if order, ok := b.plan.Engine().ParsingSuffices(false); ok {
 		b.order = order
 		return d.ParseExample(b.exampleFeatures(), &dataset.ParseExampleOptions{
 			Parallel: b.plan.ParallelParses,
@@ -39,7 +39,7 @@ func (b *builder) exampleFeatures() *graph.ExampleFeatures {
 
 // parseRecord parses one serialized record.
 func (b *builder) parseRecord(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-	if b.plan.OwnOperations() || !b.plan.Manifest.AllowVarLen {
+	if b.plan.Engine().Own || !b.plan.Manifest.AllowVarLen {
 		return b.finish(s, b.oneRow(s, args[0]), nil)
 	}
 	parsed := graph.ParseSingleSequenceExample(s, args[0], b.sequenceFeatures())

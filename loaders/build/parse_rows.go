@@ -39,7 +39,7 @@ func (b *builder) parseLists(s *graph.Scope, args []tfbridge.Output) []tfbridge.
 // storedRows parses records to what they store.
 func (b *builder) storedRows(s *graph.Scope, serialized tfbridge.Output) []column {
 	switch {
-	case b.plan.OwnOperations():
+	case b.plan.Engine().Own:
 		return b.nativeRows(s, serialized)
 	case !b.plan.Manifest.AllowVarLen:
 		parsed := graph.ParseExampleV2(s, serialized, b.exampleFeatures())

@@ -20,17 +20,17 @@ type Parts struct {
 	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
 	// Positions is an int64 vector, where the records of the batch are in the plan's
-	// order; unset unless [plan.Plan.HoldsPositions]. Where [plan.Plan.Replays] it is the
+	// order; unset unless [engine.Choice.HoldsPositions]. Where [engine.Choice.Replays] it is the
 	// number of the batch, or of each of its rows: see [ReplayPlace].
 	Positions tfbridge.Output
 
 	Model tfbridge.Output // string scalar: a serialized ModelProto; unset without Plan.TimeStages
 
 	// What the iterator's Init operation is fed with, int64 scalars.
-	Group    tfbridge.Output // records parsed at once, or rows of an element where [plan.Plan.JoinsBatches]
-	Skip     tfbridge.Output // elements left out at the start, or records where [plan.Plan.Seeks]; the first number where [plan.Plan.Replays]
-	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [plan.Plan.HoldsPositions]
-	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [plan.Plan.RunPrefetches]
+	Group    tfbridge.Output // records parsed at once, or rows of an element where [engine.Choice.JoinsBatches]
+	Skip     tfbridge.Output // elements left out at the start, or records where [engine.Choice.Seeks]; the first number where [engine.Choice.Replays]
+	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [engine.Choice.HoldsPositions]
+	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [engine.Choice.RunPrefetches]
 
 	// Probe is an iterator over one record or window of the first epoch. It is
 	// set for an endless loader that may give nothing, and nil otherwise.

@@ -18,8 +18,8 @@ func TestEnginesAgreeOnRandomWindows(t *testing.T) {
 		kind, features, args := randomWindows(r)
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			d := newExamples(t, kind, features, args, 7, 2, 0, 3)
-			if p := checked(t, d, true); !p.Native().Applied {
-				t.Fatalf("%v: not native: %s", args, p.Native().Why)
+			if p := checked(t, d, true); !p.Engine().Native().Applied {
+				t.Fatalf("%v: not native: %s", args, p.Engine().Native().Why)
 			}
 			if agree(t, d); t.Failed() {
 				t.Logf("%s %v %v", kind, features, args)

@@ -13,7 +13,7 @@ import (
 // Millrace's own operations read records, they carry their places. Else Go reads them
 // by their places and checks them, as [feed.Source.Files] does.
 func (b *builder) recordsByPlace() *dataset.Dataset {
-	if b.plan.ReadsNatively() {
+	if b.plan.Engine().ReadsNatively() {
 		return native.OrderedRecords(b.scope, b.nativeOrder())
 	}
 	return b.vectorsByPlace(b.scope.Const(int64(0))).Unbatch()
@@ -24,14 +24,14 @@ func (b *builder) recordsByPlace() *dataset.Dataset {
 func (b *builder) groupsByPlace() *dataset.Dataset { return b.vectorsByPlace(b.group) }
 
 // vectorsByPlace yields vectors of so many records, an int64 scalar, but for the last
-// one; for 0 of as many as fit the read buffer. A plan that [plan.Plan.Seeks] begins
+// one; for 0 of as many as fit the read buffer. A plan that [engine.Choice.Seeks] begins
 // at record b.skip: no record before it is read.
 func (b *builder) vectorsByPlace(records tfbridge.Output) *dataset.Dataset {
 	s := b.scope
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	results := []graph.Spec{scalar, scalar, {DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}}
 	begin := s.Const(int64(0))
-	if b.plan.Seeks() {
+	if b.plan.Engine().Seeks() {
 		begin = b.skip
 	}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)

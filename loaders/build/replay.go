@@ -63,7 +63,7 @@ func (b *builder) replayFrom() (epoch, place tfbridge.Output) {
 
 // numbered has a function of elements leave the numbers behind them alone.
 func (b *builder) numbered(fn func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output) func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-	if !b.plan.NumbersElements() {
+	if !b.plan.Engine().NumbersElements() {
 		return fn
 	}
 	return func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {

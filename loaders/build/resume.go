@@ -27,7 +27,7 @@ import (
 //	resumed    files ── names shuffled ── numbers mixed ── shuffled ── skipped ── read ── records
 //
 // A state is the position alone, as where records are read by their place. See
-// [plan.Plan.Seeks].
+// [engine.Choice.Seeks].
 
 // epochsFrom builds all epochs from example b.skip on. resumed builds what is left of an
 // epoch behind so many of its examples, which are more than none.
@@ -103,7 +103,7 @@ func (b *windowBuilder) resumedWindows(s *graph.Scope, epoch, behind tfbridge.Ou
 	d := b.readNumbers(numbers, "read_window_numbers", b.source().WindowNumbers(), stringVector, int64Vectors, int64Vectors)
 	shuffled := b.plan
 	defer func() { b.plan, b.stored = shuffled, false }()
-	b.stored = b.plan.Native().Applied && b.plan.EqualWindows()
+	b.stored = b.plan.Engine().Native().Applied && b.plan.Engine().EqualWindows()
 	b.plan = b.plan.InFileOrder() // the windows of a group are no neighbours
 	return d.Map("windows", b.placedWindows, inline).Unbatch()
 }

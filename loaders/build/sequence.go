@@ -29,7 +29,7 @@ type windowBuilder struct {
 // batch: a function call for each window would take longer than all the rest.
 func (q sequence) batches(shared *builder) *dataset.Dataset {
 	b := &windowBuilder{builder: shared, unit: q.unit}
-	if b.plan.Native().Applied {
+	if b.plan.Engine().Native().Applied {
 		return b.nativeWindowBatches()
 	}
 	d := b.windows()
@@ -44,7 +44,7 @@ func (q sequence) batches(shared *builder) *dataset.Dataset {
 	} else {
 		d = d.Rebatch(b.plan.BatchSize, b.dropRemainder())
 	}
-	if b.plan.EqualWindows() {
+	if b.plan.Engine().EqualWindows() {
 		return d
 	}
 	return d.Map("assemble", b.numbered(b.assembleRagged), inline)
@@ -63,9 +63,9 @@ func (b *windowBuilder) windows() *dataset.Dataset {
 // seeks.
 func (b *windowBuilder) windowEpochs() *dataset.Dataset {
 	switch {
-	case b.plan.Seeks():
+	case b.plan.Engine().Seeks():
 		return b.epochsFrom(b.windowPass, b.resumedWindows)
-	case b.plan.Replays():
+	case b.plan.Engine().Replays():
 		return b.replayedEpochs(b.windowPass)
 	}
 	return b.epochs(b.windowPass)
@@ -74,7 +74,7 @@ func (b *windowBuilder) windowEpochs() *dataset.Dataset {
 // fileWindows builds the windows of one file, given its name, number of
 // records and ordinal: one by one if they are shuffled later, else in groups.
 func (b *windowBuilder) fileWindows(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.Output) *dataset.Dataset {
-	if b.plan.Native().Applied {
+	if b.plan.Engine().Native().Applied {
 		return b.nativeFileWindows(s, epoch, file)
 	}
 	d := b.blocks(s, file)
@@ -103,7 +103,7 @@ func (b *windowBuilder) groups(d *dataset.Dataset) *dataset.Dataset {
 	// Windows that overlap are copied, so that a block of them may be many
 	// times the block: only so many at a time.
 	return d.FlatMap("windows", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
-		ends := dataset.FromSlices(s, args[0], args[1]).Batch(b.plan.WindowsAtOnce(), false)
+		ends := dataset.FromSlices(s, args[0], args[1]).Batch(b.plan.Engine().WindowsAtOnce(), false)
 		return ends.Map("group", func(s *graph.Scope, ends []tfbridge.Output) []tfbridge.Output {
 			return b.windowRows(s, ends[0], ends[1], args[windowEnds:])
 		}, inline)

@@ -10,7 +10,7 @@ import (
 // records builds the stream of serialized records of all epochs: file names,
 // their shuffle, the interleave of the files and the shuffle of the records.
 func (b *builder) records() *dataset.Dataset {
-	if b.plan.HoldsPositions() {
+	if b.plan.Engine().HoldsPositions() {
 		return b.recordsBehindHeld()
 	}
 	switch {
@@ -18,9 +18,9 @@ func (b *builder) records() *dataset.Dataset {
 		return b.recordsByPlace()
 	case b.plan.Shuffle == nil:
 		return b.joined(b.scope).Repeat(b.repeats())
-	case b.plan.Seeks():
+	case b.plan.Engine().Seeks():
 		return b.epochsFrom(b.shuffledPass, b.resumedRecords)
-	case b.plan.Replays():
+	case b.plan.Engine().Replays():
 		return b.replayedRecords()
 	}
 	return b.epochs(b.shuffledPass)
@@ -29,7 +29,7 @@ func (b *builder) records() *dataset.Dataset {
 // joined reads one file after another. Our own operation holds each file to the
 // number of its records, and so does [builder.readFile].
 func (b *builder) joined(s *graph.Scope) *dataset.Dataset {
-	if !b.plan.ReadsNatively() && !b.plan.ChecksNatively() {
+	if !b.plan.Engine().ReadsNatively() && !b.plan.Engine().ChecksNatively() {
 		return b.files(s).FlatMap("read_file", b.readFile)
 	}
 	paths, counts := b.countedFiles()
@@ -48,7 +48,7 @@ func (b *builder) shuffledPass(s *graph.Scope, epoch tfbridge.Output) *dataset.D
 // operations do not read them Go does, and their number is asserted.
 func (b *builder) readFile(s *graph.Scope, file []tfbridge.Output) *dataset.Dataset {
 	name, count, ordinal := file[0], file[1], file[2]
-	if b.plan.ReadsNatively() || b.plan.ChecksNatively() {
+	if b.plan.Engine().ReadsNatively() || b.plan.Engine().ChecksNatively() {
 		return native.Records(s, name, count, b.placedOptions(ordinal))
 	}
 	d := b.fedRecords(s, ordinal)
@@ -68,7 +68,7 @@ func (b *builder) placedOptions(first tfbridge.Output) *native.RecordsOptions {
 		Placed:      true,
 		FirstFile:   first,
 	}
-	if b.plan.ChecksNatively() {
+	if b.plan.Engine().ChecksNatively() {
 		o.Judge, o.Good = b.source().Judge, b.goodRecords()
 	}
 	return o
@@ -108,7 +108,7 @@ func (b *builder) placedFiles(s *graph.Scope) native.DecodeOptions {
 }
 
 func (b *builder) interleaveOptions() *dataset.InterleaveOptions {
-	files, buffered := b.plan.ParallelFiles(b.scan)
+	files, buffered := b.plan.Engine().ParallelFiles(b.scan)
 	o := &dataset.InterleaveOptions{
 		CycleLength: 1,
 		BlockLength: 1,

@@ -14,17 +14,17 @@ func (b *windowBuilder) windowRows(s *graph.Scope, begins, ends tfbridge.Output,
 	var rows []tfbridge.Output
 	for i, f := range b.plan.SortedFeatures() {
 		from, to := w.row(s, i, begins), w.row(s, i, ends)
-		if b.plan.EqualWindows() {
+		if b.plan.Engine().EqualWindows() {
 			rows = append(rows, b.equalRows(s, f, tensors[i], from, to))
 			continue
 		}
 		c := b.raggedRows(s, tensors[i], from, to)
 		rows = append(rows, graph.RaggedTensorToVariant(s, c.asRagged()))
 	}
-	if b.plan.EqualWindows() && b.stored {
+	if b.plan.Engine().EqualWindows() && b.stored {
 		return rows
 	}
-	if b.plan.EqualWindows() {
+	if b.plan.Engine().EqualWindows() {
 		return b.derive(s, rows, []int64{-1})
 	}
 	for _, m := range b.plan.RecordMeasures() {

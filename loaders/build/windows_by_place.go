@@ -27,14 +27,14 @@ import (
 // A record that two windows of a call share is read twice.
 
 // windowsByPlace yields groups of windows in the order of the plan. A plan that
-// [plan.Plan.Seeks] begins at window b.skip.
+// [engine.Choice.Seeks] begins at window b.skip.
 func (b *windowBuilder) windowsByPlace() *dataset.Dataset {
 	s := b.scope
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	vector := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)}
 	results := []graph.Spec{scalar, scalar, {DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}, vector, vector}
 	begin := s.Const(int64(0))
-	if b.plan.Seeks() {
+	if b.plan.Engine().Seeks() {
 		begin = b.skip
 	}
 	d := dataset.Range(s, 0, math.MaxInt64, 1)

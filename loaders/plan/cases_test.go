@@ -59,7 +59,7 @@ func planned(t *testing.T, dir, library string) *plan.Plan {
 
 // rewrites tells what the optimiser decides, a line for each rewrite.
 func rewrites(p *plan.Plan) (text string) {
-	for _, r := range p.Rewrites() {
+	for _, r := range p.Engine().Rewrites() {
 		text += fmt.Sprintf("\t%v\t%s: %s\n", r.Applied, r.Name, r.Why)
 	}
 	return text
@@ -74,18 +74,18 @@ func decisions(t *testing.T, p *plan.Plan) string {
 	}
 	var b strings.Builder
 	rows, known := p.Rows(scan)
-	fmt.Fprintf(&b, "\t%d records at once, %d again; %d rows, %v\n", p.GroupSize(scan), p.RetryGroupSize(), rows, known)
-	decoded, direct := p.ParsedOrder(true)
-	raw, suffices := p.ParsingSuffices(false)
-	fmt.Fprintf(&b, "\ttensors of features %d, %v; by TensorFlow's parser %d, %v; natively %v\n", decoded, direct, raw, suffices, p.NativeTensors())
+	fmt.Fprintf(&b, "\t%d records at once, %d again; %d rows, %v\n", p.Engine().GroupSize(scan), p.Engine().RetryGroupSize(), rows, known)
+	decoded, direct := p.Engine().ParsedOrder(true)
+	raw, suffices := p.Engine().ParsingSuffices(false)
+	fmt.Fprintf(&b, "\ttensors of features %d, %v; by TensorFlow's parser %d, %v; natively %v\n", decoded, direct, raw, suffices, p.Engine().NativeTensors())
 	switch {
 	case p.Window != nil:
-		fmt.Fprintf(&b, "\t%d windows at once, equal ones: %v\n", p.WindowsAtOnce(), p.EqualWindows())
+		fmt.Fprintf(&b, "\t%d windows at once, equal ones: %v\n", p.Engine().WindowsAtOnce(), p.Engine().EqualWindows())
 		short, err := p.ShortFiles(t.Context(), scan)
 		fmt.Fprintf(&b, "\t%d files too short, %v; %v\n", len(short), err, p.CheckFileLengths(t.Context(), scan))
 	case p.Chunks != nil:
 		frames, known := p.FramesOf()
-		fmt.Fprintf(&b, "\tby place: %v; %d frames, %v; lengths %d; rows: %v\n", p.ReadsByPlace(), frames, known, scan.Lengths, p.CheckRows(t.Context(), scan))
+		fmt.Fprintf(&b, "\tby place: %v; %d frames, %v; lengths %d; rows: %v\n", p.Engine().ReadsByPlace(), frames, known, scan.Lengths, p.CheckRows(t.Context(), scan))
 		for epoch := range int64(3) {
 			begin, end := p.EpochPart(scan, epoch)
 			fmt.Fprintf(&b, "\tepoch %d: sequences %d to %d of order %d\n", epoch, begin, end, p.OrderPeriod(epoch))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"millrace"
 	"millrace/internal/figures"
@@ -12,67 +11,6 @@ import (
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
-
-// ReadsByPlace reports whether records are read by their place in the files, and not
-// one file after the other.
-func (p *Plan) ReadsByPlace() bool {
-	k := p.Chunks
-	if p.Records != nil {
-		return true
-	}
-	if k == nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
-		return false
-	}
-	return !k.Order.IsDefault() || k.Partition > 1
-}
-
-// CutsFiles reports whether the operation of Millrace's own that cuts sequences
-// reads and decodes them as well: where they come as plain local files have them,
-// and nothing is done to them before they are cut.
-func (p *Plan) CutsFiles() bool {
-	k := p.Chunks
-	if k == nil || p.Records != nil || !p.ReadsNatively() || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() ||
-		!k.Order.IsDefault() || k.Partition > 1 || k.ShuffleSeqs > 1 || len(p.Secondaries)+len(p.Steps) > 0 {
-		return false
-	}
-	for _, f := range p.Features {
-		if f.Kind != spec.Raw && f.DType != f.StoredType() {
-			return false // a cast comes in between
-		}
-	}
-	for _, o := range k.Outputs {
-		if o.Kind == spec.SeqIdx || o.Kind == spec.SeqTag && k.TagFeature == nil {
-			return false // made of places
-		}
-	}
-	return !slices.ContainsFunc(p.Measures, p.measuresRecords) && !p.padsFrames()
-}
-
-// measuresRecords reports whether a measure is known before rows are cut.
-func (p *Plan) measuresRecords(m spec.Measure) bool {
-	isSequence := func(s spec.Sequence) bool { return s.Tensor == m.Tensor }
-	f := p.FeatureOf(m.Tensor)
-	framed := f != nil && f.VarLen || slices.ContainsFunc(p.Chunks.Sequences, isSequence)
-	return m.Kind != spec.ElementCount && (m.Axis != 0 || !framed)
-}
-
-// padsFrames reports whether padding makes frames larger, or tensors without
-// frames.
-func (p *Plan) padsFrames() bool {
-	for i, pad := range p.Padding {
-		t := p.Tensors[i]
-		for axis, n := range t.Shape {
-			isSequence := func(s spec.Sequence) bool { return s.Tensor == t.Name }
-			if f := p.FeatureOf(t.Name); axis == 0 && (f != nil && f.VarLen || slices.ContainsFunc(p.Chunks.Sequences, isSequence)) {
-				continue // frames
-			}
-			if n < 0 || pad.Shape[axis] > n {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // FramesOf returns how many frames a record's sequence has, if that is known
 // before the data are read: those of the default input behind the steps.

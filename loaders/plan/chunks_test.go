@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/machine"
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
@@ -79,22 +78,6 @@ func TestRowsOfChunks(t *testing.T) {
 	}
 }
 
-// Sums and products of sizes end at the largest number.
-func TestSizesDoNotOverflow(t *testing.T) {
-	const most = machine.Unlimited - 1
-	for _, tt := range []struct{ a, b, sum, product int64 }{
-		{0, 0, 0, 0}, {2, 3, 5, 6}, {most, 0, most, 0}, {0, most, most, 0}, {most, 1, machine.Unlimited, most}, {most, most, most, most},
-		{most / 2, 2, most/2 + 2, most / 2 * 2}, {2, most / 2, most/2 + 2, most / 2 * 2}, {most/2 + 1, 2, most/2 + 3, most}, {1 << 40, 1 << 40, 1 << 41, most},
-	} {
-		if sum := add(tt.a, tt.b); sum != tt.sum && tt.sum != machine.Unlimited {
-			t.Errorf("%d and %d are %d, want %d", tt.a, tt.b, sum, tt.sum)
-		}
-		if product := multiply(tt.a, tt.b); product != tt.product {
-			t.Errorf("%d times %d is %d, want %d", tt.a, tt.b, product, tt.product)
-		}
-	}
-}
-
 // How much of a tensor is padding is known of known shapes, and measured of others
 // under names that no tensor has.
 func TestShareOfPadding(t *testing.T) {
@@ -152,17 +135,17 @@ func TestGroupsByBytes(t *testing.T) {
 		{windows, nil, 8},
 	} {
 		p := New(tt.spec, nil)
-		if got := p.GroupSize(&Scan{Indexes: []*tfrecord.Index{tt.index}}); got != tt.want {
+		if got := p.Engine().GroupSize(&Scan{Indexes: []*tfrecord.Index{tt.index}}); got != tt.want {
 			t.Errorf("%+v: %d records at once, want %d", tt.index, got, tt.want)
 		}
 	}
 	two := &Scan{Indexes: []*tfrecord.Index{{Records: 2, MaxRecord: 9, DataBytes: 5}, {Records: 3, MaxRecord: 4, DataBytes: 7}, nil}}
-	if two.bytes() != 12 || two.largest() != -1 || two.Count(1) != 3 || two.Count(2) != -1 {
-		t.Errorf("%d bytes, the largest %d, %d and %d records", two.bytes(), two.largest(), two.Count(1), two.Count(2))
+	if two.Bytes() != 12 || two.Largest() != -1 || two.Count(1) != 3 || two.Count(2) != -1 {
+		t.Errorf("%d bytes, the largest %d, %d and %d records", two.Bytes(), two.Largest(), two.Count(1), two.Count(2))
 	}
 	two.Indexes = two.Indexes[:2]
-	if n, known := two.Records(); n != 5 || !known || two.largest() != 9 {
-		t.Errorf("%d records, %v, the largest %d", n, known, two.largest())
+	if n, known := two.Records(); n != 5 || !known || two.Largest() != 9 {
+		t.Errorf("%d records, %v, the largest %d", n, known, two.Largest())
 	}
 }
 

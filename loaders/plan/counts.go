@@ -44,7 +44,7 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	if err := p.measureMixture(scan); err != nil {
 		return nil, err
 	}
-	c := &Counts{AllRecords: all, Bytes: scan.bytes(), Batches: -1}
+	c := &Counts{AllRecords: all, Bytes: scan.Bytes(), Batches: -1}
 	c.Records, _ = p.EpochRecords(scan)
 	if p.Window != nil && p.Records != nil {
 		start, end := p.recordRange(all)

@@ -220,13 +220,13 @@ func TestPlanOfRemoteFiles(t *testing.T) {
 	w := newDataset(t, "continuous_sequence", false, []fixture.Object{feature("k", "float32", "float", 4)}, fixture.Object{"min_window": 3, "max_window": 3, "epochs": 2})
 	listed(t, w, "gs://bucket/a.tfrecords")
 	p = checked(t, w, "library")
-	if scan, err = p.Scan(t.Context()); err != nil || p.GroupSize(scan) != 8 || p.CheckFileLengths(t.Context(), scan) != nil {
-		t.Errorf("windows: %v, %d records at once", err, p.GroupSize(scan))
+	if scan, err = p.Scan(t.Context()); err != nil || p.Engine().GroupSize(scan) != 8 || p.CheckFileLengths(t.Context(), scan) != nil {
+		t.Errorf("windows: %v, %d records at once", err, p.Engine().GroupSize(scan))
 	}
 	if short, err := p.ShortFiles(t.Context(), scan); len(short) > 0 || err != nil {
 		t.Errorf("too short: %v, %v", short, err)
 	}
-	if native := p.Native(); native.Applied || !strings.Contains(native.Why, "remote") {
+	if native := p.Engine().Native(); native.Applied || !strings.Contains(native.Why, "remote") {
 		t.Errorf("windows of remote files: %+v", native)
 	}
 }

@@ -30,7 +30,7 @@ func (p *Plan) ConfigDigest() (string, error) {
 
 // identified returns the explanation of the plan with what identifies it for states.
 func (p *Plan) identified() *Explanation {
-	if p.Seeks() || p.Replays() {
+	if p.Engine().Seeks() || p.Engine().Replays() {
 		p = p.forPosition()
 	}
 	if p.BadRecords != nil { // how many may be left out changes no batch

@@ -8,6 +8,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/loaders/decl"
 	"millrace/loaders/diag"
+	"millrace/loaders/engine"
 	"millrace/loaders/permutation"
 	"millrace/loaders/spec"
 )
@@ -25,12 +26,12 @@ type Explanation struct {
 
 	Mixture []spec.MixturePart `json:"mixture,omitempty"` // the datasets, where there are several; the manifest is that of the first
 
-	Files     []ExplainedFile `json:"files"`
-	Seed      int64           `json:"seed"`
-	SeedGiven bool            `json:"seed_given"` // false: drawn for this plan
-	Stages    []Stage         `json:"stages"`
-	Rewrites  []Rewrite       `json:"rewrites"`
-	Warnings  diag.List       `json:"warnings"`
+	Files     []ExplainedFile  `json:"files"`
+	Seed      int64            `json:"seed"`
+	SeedGiven bool             `json:"seed_given"` // false: drawn for this plan
+	Stages    []Stage          `json:"stages"`
+	Rewrites  []engine.Rewrite `json:"rewrites"`
+	Warnings  diag.List        `json:"warnings"`
 }
 
 // ExplainedFile is a data file of an [Explanation].
@@ -67,7 +68,7 @@ func (p *Plan) Explanation() *Explanation {
 		Config: p.Path, Type: p.Type, Manifest: p.ManifestPath, SHA256: p.Manifest.SHA256,
 		Records: "Example", Compression: p.Manifest.Compression.String(), List: p.ListPath,
 		Mixture: p.Mixture, Seed: p.Seed, SeedGiven: p.SeedGiven,
-		Files: []ExplainedFile{}, Rewrites: p.Rewrites(), Warnings: append(diag.List{}, p.Warnings...),
+		Files: []ExplainedFile{}, Rewrites: p.Engine().Rewrites(), Warnings: append(diag.List{}, p.Warnings...),
 	}
 	if p.Manifest.AllowVarLen {
 		e.Records = "SequenceExample"
@@ -185,11 +186,11 @@ func (s *staging) readByPlace() string {
 // check describes how records are checked before they are parsed.
 func (s *staging) check() {
 	p := s.plan
-	if !p.JudgesRecords() {
+	if !p.Engine().JudgesRecords() {
 		return
 	}
 	what := "every record"
-	if p.ChecksNatively() {
+	if p.Engine().ChecksNatively() {
 		what = "records that the native operation cannot decode for sure"
 	}
 	switch {

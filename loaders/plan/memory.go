@@ -1,13 +1,10 @@
 package plan
 
 import (
-	"slices"
-
 	"millrace"
-	"millrace/dtype"
 	"millrace/internal/figures"
 	"millrace/internal/machine"
-	"millrace/loaders/spec"
+	"millrace/loaders/size"
 )
 
 // A config of a few lines can ask for more memory than there is: constants and
@@ -56,11 +53,11 @@ func (p *Plan) memory(scan *Scan) memoryNeed {
 	}
 	constants := p.constantBytes()
 	for i := range p.Tensors {
-		bytes := multiply(p.tensorBytes(i), need.rows)
-		need.bytes = add(need.bytes, multiply(bytes, need.batches))
-		constant := multiply(constants[p.Tensors[i].Name], need.rows)
+		bytes := size.Multiply(size.Tensor(p.Spec, i), need.rows)
+		need.bytes = size.Add(need.bytes, size.Multiply(bytes, need.batches))
+		constant := size.Multiply(constants[p.Tensors[i].Name], need.rows)
 		if constant > bytes { // it is sliced after it was made
-			need.bytes, bytes = add(need.bytes, constant), constant
+			need.bytes, bytes = size.Add(need.bytes, constant), constant
 		}
 		if bytes >= need.most {
 			need.largest, need.most = p.Tensors[i].Name, bytes
@@ -75,55 +72,8 @@ func (p *Plan) constantBytes() map[string]int64 {
 	bytes := map[string]int64{}
 	for _, c := range p.Secondaries {
 		if c.ShapeFrom == "" {
-			bytes[c.To] = sizeOf(c.DType, c.Shape)
+			bytes[c.To] = size.Of(c.DType, c.Shape)
 		}
 	}
 	return bytes
-}
-
-// tensorBytes returns the bytes of tensor i in an example, as far as its size is
-// known.
-func (p *Plan) tensorBytes(i int) int64 {
-	t := p.Tensors[i]
-	shape := t.Shape
-	if p.Padding != nil {
-		shape = spec.PaddedShape(shape, p.Padding[i].Shape)
-	}
-	return sizeOf(t.DType, shape)
-}
-
-// exampleBytes returns the bytes of an example, as far as they are known.
-func (p *Plan) exampleBytes() (n int64) {
-	for i := range p.Tensors {
-		n = add(n, p.tensorBytes(i))
-	}
-	return n
-}
-
-// sizeOf returns the bytes of a tensor, and 0 if a dimension is not known.
-func sizeOf(d dtype.DataType, shape []int64) int64 {
-	if slices.ContainsFunc(shape, func(n int64) bool { return n < 0 }) {
-		return 0
-	}
-	bytes, ok := spec.ByteSize(d, 1, shape)
-	if !ok {
-		return machine.Unlimited - 1
-	}
-	return bytes
-}
-
-// add and multiply give the largest number instead of an overflow. Their
-// arguments are not negative.
-func add(a, b int64) int64 {
-	if sum := a + b; sum >= 0 {
-		return sum
-	}
-	return machine.Unlimited - 1
-}
-
-func multiply(a, b int64) int64 {
-	if a > 0 && b > (machine.Unlimited-1)/a {
-		return machine.Unlimited - 1
-	}
-	return a * b
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "millrace/loaders/spec"
+import (
+	"millrace/loaders/engine"
+	"millrace/loaders/spec"
+)
 
 // Plan is a checked loader config with the decisions how to run it. Each
 // decision is a method, which computes it from the fields alone: the same fields
@@ -49,6 +52,11 @@ func New(s *spec.Spec, o *Options) *Plan {
 		o = &Options{}
 	}
 	return &Plan{Spec: s, CheckRecords: o.CheckRecords, Quarantine: o.Quarantine, NativeLibrary: o.NativeLibrary}
+}
+
+// Engine returns what decides which engine runs the plan's stages.
+func (p *Plan) Engine() engine.Choice {
+	return engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages}
 }
 
 // clone returns a copy whose fields can be changed.

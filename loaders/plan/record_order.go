@@ -3,14 +3,12 @@ package plan
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 
 	"millrace"
 	"millrace/loaders/chunks"
 	"millrace/loaders/permutation"
 	"millrace/loaders/spec"
-	"millrace/tfrecord"
 )
 
 // Order says which record comes when, or which window, where records are read by their
@@ -39,7 +37,7 @@ func (p *Plan) NewOrder(scan *Scan) *Order {
 	}
 	size := o.spec.Parts[0].Records
 	if p.Mixture != nil {
-		size = scan.mixtureSize
+		size = scan.MixtureSize
 	}
 	begin, behind := chunks.Part(size, p.Records.Shards, p.Records.Shard)
 	o.spec.Begin, o.spec.Size = begin, behind-begin
@@ -58,7 +56,7 @@ const (
 // config alone, because it decides about the order.
 func (p *Plan) blockSize(scan *Scan) int64 {
 	records, _ := scan.Records()
-	average := max(scan.bytes()/max(records, 1), 1)
+	average := max(scan.Bytes()/max(records, 1), 1)
 	if p.Window != nil {
 		average *= max(p.Window.Min/p.RecordUnits(), 1)
 	}
@@ -139,7 +137,7 @@ func (p *Plan) measureMixture(scan *Scan) error {
 	if expected > maxMixture {
 		return p.mixtureError(0, "an epoch would have about %.3g examples, at most %d are possible; give the datasets weights that fit their sizes", expected, maxMixture)
 	}
-	scan.mixtureSize = spec.MixtureSize(p.Records.UntilAll)
+	scan.MixtureSize = spec.MixtureSize(p.Records.UntilAll)
 	return nil
 }
 
@@ -189,75 +187,7 @@ func (p *Plan) checkRange(scan *Scan) error {
 	return e
 }
 
-// Seeks reports whether a run can begin at any position without reading the records
-// before it. Its state is the position alone, and with buckets the positions of the
-// records that they hold: see [Plan.HoldsPositions].
-func (p *Plan) Seeks() bool {
-	switch {
-	case p.Chunks != nil:
-		return false
-	case p.Bucket != nil:
-		return p.HoldsPositions()
-	}
-	return p.Records != nil || p.seeksInBuffers()
-}
-
-// HoldsPositions reports whether the records that buckets hold have positions by which
-// they can be read again.
-func (p *Plan) HoldsPositions() bool {
-	if p.Bucket == nil || p.Window != nil || p.Sloppy || p.BadRecords != nil {
-		return false
-	}
-	return p.Records != nil || p.Manifest.Compression == tfrecord.None && !p.HasRemoteFiles()
-}
-
-// seeksInBuffers reports whether the examples of a plan that shuffles in buffers have
-// numbers by which they can be read: then the numbers before a position are shuffled
-// again, and not the examples.
-func (p *Plan) seeksInBuffers() bool {
-	if p.Shuffle == nil || p.Sloppy || p.BadRecords != nil || p.Manifest.Compression != tfrecord.None || p.HasRemoteFiles() {
-		return false
-	}
-	if p.Window == nil {
-		return true
-	}
-	isList := func(f *spec.Feature) bool { return f.VarLen }
-	return p.Window.Min == p.Window.Max && (p.Window.Unit == spec.Records || !slices.ContainsFunc(p.Features, isList))
-}
-
-// Replays reports whether a run that goes on from a state reads the epoch of the state from
-// its begin, and leaves out what was delivered: where the state would hold buffers
-// otherwise, and nothing has a number by which it could be read. Its state is the epoch, and how
-// many elements of it were delivered: batches of chunks, windows, or records.
-func (p *Plan) Replays() bool {
-	if p.Chunks != nil {
-		return p.Chunks.ShuffleChunks > 1 || !p.CutsFiles()
-	}
-	if p.Shuffle == nil || p.Bucket != nil || p.Sloppy || p.Seeks() {
-		return false
-	}
-	return p.Window != nil || !p.HasRemoteFiles()
-}
-
-// NumbersElements reports whether the elements of a plan that [Plan.Replays] carry their
-// numbers. Records do not: each epoch has as many good ones as all files together, which
-// the scan has counted, so that the rows that were delivered tell the epoch.
-func (p *Plan) NumbersElements() bool { return p.Replays() && (p.Chunks != nil || p.Window != nil) }
-
-// ComputesBuffers reports whether the native operation computes the order in which
-// shuffle buffers give the records, and reads these by their place.
-func (p *Plan) ComputesBuffers() bool {
-	if p.Shuffle == nil || p.Window != nil || p.Bucket != nil || !p.Seeks() {
-		return false
-	}
-	return p.ReadsNatively() || p.ChecksNatively()
-}
-
-// ComputesOrder reports whether records come in an order that is computed before any of
-// them is read.
-func (p *Plan) ComputesOrder() bool { return p.Records != nil || p.ComputesBuffers() }
-
-// InFileOrder returns a plan that reads the examples of a plan that [Plan.Seeks] by their
+// InFileOrder returns a plan that reads the examples of a plan that [engine.Choice.Seeks] by their
 // place, as the files have them.
 func (p *Plan) InFileOrder() *Plan {
 	q := p.clone()
@@ -266,7 +196,7 @@ func (p *Plan) InFileOrder() *Plan {
 }
 
 // EpochExamples returns the number of examples in each epoch of a plan that
-// [Plan.Seeks].
+// [engine.Choice.Seeks].
 func (p *Plan) EpochExamples(scan *Scan) int64 {
 	if p.Records == nil {
 		p = p.InFileOrder()

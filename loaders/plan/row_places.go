@@ -31,7 +31,7 @@ func (p *Plan) hidesPlaces() (key, why string) {
 		return "sloppy_interleave", "the order depends on the speed of the files; set it to false"
 	case p.Bucket != nil && p.BadRecords != nil:
 		return "bad_records", "which records are in a bucket depends on those that are left out; leave the key out"
-	case p.Bucket != nil && !p.HoldsPositions():
+	case p.Bucket != nil && !p.Engine().HoldsPositions():
 		return "bucket_by_length", "what buckets hold has no positions where it is windows, or records of compressed files; leave the key out, or read a feature that names the record"
 	case p.Shuffle != nil && p.BadRecords != nil:
 		return "bad_records", `what the buffers mix depends on the records that are left out; use "shuffle_mode": "exact" or "block"`

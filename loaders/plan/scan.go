@@ -5,9 +5,13 @@ import (
 
 	"millrace"
 	"millrace/internal/machine"
+	"millrace/loaders/scan"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
+
+// Scan is what a look at every data file found. [Plan.Scan] makes it.
+type Scan = scan.Scan
 
 // Scan looks at all local files: only at the record headers of plain files, at
 // the whole stream of compressed ones, and at all records if [Plan.CheckRecords]
@@ -15,7 +19,7 @@ import (
 // that instead. The first fault, by file order, is the error. So is a plan whose batches
 // need more memory than there is.
 func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
-	if err := p.RefuseRemote(); err != nil {
+	if err := p.Engine().RefuseRemote(); err != nil {
 		return nil, err
 	}
 	var local []string
@@ -28,7 +32,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	found, err := index.Scan(ctx, local, &index.Options{
 		ReaderOptions: tfrecord.ReaderOptions{Compression: p.Manifest.Compression},
 		CacheDir:      index.CacheDir(),
-		Layout:        p.ReadsByPlace() || p.Seeks() || p.Replays() || p.BadRecords != nil || p.DigestRecords,
+		Layout:        p.Engine().ReadsByPlace() || p.Engine().Seeks() || p.Engine().Replays() || p.BadRecords != nil || p.DigestRecords,
 		Write:         p.Records != nil,
 		SkipRest:      p.BadRecords != nil,
 		Warn:          func(err error) { scan.Warnings = append(scan.Warnings, err) },

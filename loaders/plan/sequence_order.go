@@ -28,7 +28,7 @@ func (p *Plan) orderedSequences(scan *Scan) int64 {
 	case p.Records == nil:
 		return records
 	case p.Mixture != nil:
-		return scan.mixtureSize
+		return scan.MixtureSize
 	}
 	first, end := p.recordRange(records)
 	return end - first
@@ -73,7 +73,7 @@ func (p *Plan) mixedSequences(scan *Scan, epoch int64) []int64 {
 	spec := p.NewOrder(scan).Spec()
 	orders := make([][]int64, len(spec.Parts))
 	taken := make([]int64, len(spec.Parts))
-	places := make([]int64, scan.mixtureSize)
+	places := make([]int64, scan.MixtureSize)
 	for at := range places {
 		i := spec.Draw(int64(at))
 		part := spec.Parts[i]

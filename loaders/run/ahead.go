@@ -3,7 +3,7 @@ package run
 import "millrace/graph/steps"
 
 // What a run that only reads does by itself, in place of tf.data: see
-// [plan.Plan.JoinsBatches].
+// [engine.Choice.JoinsBatches].
 
 // readsOnly reports whether the steps of a run take batches ahead of the loop and do
 // nothing else.
@@ -17,7 +17,7 @@ func (pl *Pipeline) ahead(o *steps.Options) *steps.Options {
 	if o == nil {
 		o = &steps.Options{}
 	}
-	if !pl.Plan.RunPrefetches() || !readsOnly(o) {
+	if !pl.Plan.Engine().RunPrefetches() || !readsOnly(o) {
 		return o
 	}
 	run := *o
@@ -28,7 +28,7 @@ func (pl *Pipeline) ahead(o *steps.Options) *steps.Options {
 // prefetched returns how many elements tf.data prepares ahead in a run: all that the
 // plan says, unless the run's own steps are as far ahead.
 func (pl *Pipeline) prefetched(o *steps.Options) int64 {
-	if pl.Plan.RunPrefetches() && readsOnly(o) && int64(o.Ahead) > pl.Plan.Prefetch {
+	if pl.Plan.Engine().RunPrefetches() && readsOnly(o) && int64(o.Ahead) > pl.Plan.Prefetch {
 		return 0
 	}
 	return pl.Plan.Prefetch

@@ -13,7 +13,7 @@ func (pl *Pipeline) wantedRows() (rows int64, known bool) {
 	if pl.Quarantine == nil {
 		return pl.Plan.Rows(pl.Scan)
 	}
-	if pl.Plan.ReadsByPlace() {
+	if pl.Plan.Engine().ReadsByPlace() {
 		return 0, false
 	}
 	return pl.Plan.RowsWithout(pl.Scan, pl.Quarantine.Counted(pl.Scan.Count))

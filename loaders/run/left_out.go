@@ -74,7 +74,7 @@ func (pl *Pipeline) beginLeavingOut(o *steps.Options, header *stateHeader) error
 	if err := pl.Quarantine.Begin(places, listenTo(o)); err != nil {
 		return err
 	}
-	if !pl.Plan.ReadsByPlace() {
+	if !pl.Plan.Engine().ReadsByPlace() {
 		return nil // who reads a file to its end finds what is wrong with it
 	}
 	for i, index := range pl.Scan.Indexes {

@@ -122,10 +122,10 @@ func (p *pass) start(group, skip int64) error {
 // state that is to be saved, nor beyond the run's last step.
 func (p *pass) groupSize(begin int64) int64 {
 	plan := p.pipe.Plan
-	if !plan.JoinsBatches() {
+	if !plan.Engine().JoinsBatches() {
 		return p.pipe.GroupSize
 	}
-	n := plan.BatchesAtOnce()
+	n := plan.Engine().BatchesAtOnce()
 	if p.pipe.prefetched(p.o) > 0 || p.o.Steps > 0 {
 		n = 1 // what tf.data holds may be restored by a run that takes single batches
 	}
@@ -170,9 +170,9 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 	}
 	p.retrying = true
 	switch {
-	case p.pipe.Plan.Seeks():
+	case p.pipe.Plan.Engine().Seeks():
 		return p.start(p.pipe.retryGroupSize, p.reached())
-	case p.pipe.Plan.Replays():
+	case p.pipe.Plan.Engine().Replays():
 		return p.start(p.pipe.retryGroupSize, p.replayNumber())
 	}
 	return p.start(p.pipe.retryGroupSize, p.batches)

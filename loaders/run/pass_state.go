@@ -14,14 +14,14 @@ import (
 
 // SaveState takes the state after the batches so far.
 func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
-	if p.pipe.Plan.Seeks() {
+	if p.pipe.Plan.Engine().Seeks() {
 		header, holding := p.position(), p.held.encode()
 		return func() ([]byte, error) {
 			header.Position.Data = p.pipe.dataDigest()
 			return p.pipe.encodeState(header, holding)
 		}, nil
 	}
-	if p.pipe.Plan.Replays() {
+	if p.pipe.Plan.Engine().Replays() {
 		header := p.replayed()
 		return func() ([]byte, error) {
 			header.Position.Data = p.pipe.dataDigest()
@@ -75,14 +75,14 @@ func (p *pass) leftOut() leftOut {
 
 // restoreState sets the iterator to the position of a saved state.
 func (p *pass) restoreState(header *stateHeader, state []byte) error {
-	if p.pipe.Plan.Seeks() {
+	if p.pipe.Plan.Engine().Seeks() {
 		return p.seek(header, state)
 	}
-	if p.pipe.Plan.Replays() {
+	if p.pipe.Plan.Engine().Replays() {
 		return p.replay(header)
 	}
 	group := header.Group
-	if p.pipe.Plan.JoinsBatches() {
+	if p.pipe.Plan.Engine().JoinsBatches() {
 		group = p.pipe.retryGroupSize
 		if header.Skip == 0 {
 			group = p.groupSize(header.Batches)

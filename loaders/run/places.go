@@ -66,7 +66,7 @@ func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
 			return nil, err
 		}
 		l.rows = bucketed
-	case pl.Quarantine != nil && !pl.Plan.Seeks():
+	case pl.Quarantine != nil && !pl.Plan.Engine().Seeks():
 		l.rows = rowsOfFiles{pl.Quarantine.InFileOrder(l.order.Before())}
 	default:
 		l.rows = &rowsInOrder{passed: pl.Passed, begin: begin, last: -1}

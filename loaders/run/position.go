@@ -96,7 +96,7 @@ func (p *pass) replayed() *stateHeader {
 // known to be good or not yet read: the division gives epoch 0 then, too.
 func (p *pass) replayNumber() int64 {
 	plan := p.pipe.Plan
-	if plan.NumbersElements() {
+	if plan.Engine().NumbersElements() {
 		return p.number
 	}
 	size, _ := p.pipe.Scan.Records()

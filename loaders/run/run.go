@@ -12,14 +12,14 @@ import (
 
 // NewPipeline returns a pipeline that runs operations that [build.Build] made.
 func NewPipeline(parts *build.Parts) *Pipeline {
-	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.GroupSize(parts.Scan), retryGroupSize: parts.Plan.RetryGroupSize()}
+	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.Engine().GroupSize(parts.Scan), retryGroupSize: parts.Plan.Engine().RetryGroupSize()}
 	pl.digest = sync.OnceValues(parts.Plan.Digest)
 	pl.dataDigest = sync.OnceValue(parts.Scan.Digest)
-	if parts.Plan.Seeks() {
+	if parts.Plan.Engine().Seeks() {
 		pl.epochExamples = parts.Plan.EpochExamples(parts.Scan)
 	}
 	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Positions: parts.Positions, Open: pl.open}
-	if parts.Plan.JoinsBatches() {
+	if parts.Plan.Engine().JoinsBatches() {
 		input.BatchRows = parts.Plan.BatchSize
 	}
 	pl.steps = steps.New(input)
@@ -31,7 +31,7 @@ func (pl *Pipeline) Steps() *steps.Pipeline { return pl.steps }
 
 // Run yields the batches of a pipeline from the start or a saved state, by one
 // session run per batch, or for several small ones. Where the plan says so
-// ([plan.Plan.RunPrefetches]), the run makes as many ahead as the plan prefetches. See
+// ([engine.Choice.RunPrefetches]), the run makes as many ahead as the plan prefetches. See
 // [steps.Pipeline.Run].
 //
 // Only one Run of a pipeline may be ranged over at a time; a second one yields
@@ -57,7 +57,7 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	}
 	fed := []tfbridge.Output{pl.Group, pl.Skip, pl.Prefetch}
 	p := &pass{pipe: pl, session: sess, o: o, empty: empty}
-	if pl.Plan.HoldsPositions() {
+	if pl.Plan.Engine().HoldsPositions() {
 		fed, p.held = append(fed, pl.Held), newHeld(0, nil)
 	}
 	if p.init, err = sess.Prepare(fed, nil, []*tfbridge.Operation{pl.Iterator.Init}); err != nil {

@@ -106,7 +106,7 @@ func (pl *Pipeline) decodeState(saved []byte) (*stateHeader, []byte, error) {
 		return nil, nil, stateError(p, "the saved state belongs to another loader config, manifest or list of files")
 	case header.Seed != p.Seed:
 		return nil, nil, stateError(p, "the state was saved with seed %d, but the plan has seed %d; set args.seed", header.Seed, p.Seed)
-	case header.Runtime != tfbridge.Version() && (!p.Seeks() || p.Shuffle != nil):
+	case header.Runtime != tfbridge.Version() && (!p.Engine().Seeks() || p.Shuffle != nil):
 		return nil, nil, stateError(p, "the state was saved with TensorFlow %s, but this is TensorFlow %s", header.Runtime, tfbridge.Version())
 	}
 	return header, state, nil

@@ -63,7 +63,7 @@ func (f fileFeed) open(ctx context.Context, file int, skip int64) (*fedFile, *tf
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fedFile{Reader: newReader(f.Plan, d, f.Scan.Indexes[file], file, f.Left), placed: f.Plan.OwnOperations(), read: skip}
+	r := &fedFile{Reader: newReader(f.Plan, d, f.Scan.Indexes[file], file, f.Left), placed: f.Plan.Engine().Own, read: skip}
 	if err := r.skipTo(ctx, skip); err != nil {
 		r.close()
 		return nil, nil, err

@@ -93,7 +93,7 @@ func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, erro
 func (f *recordFeed) reader(order *plan.Order) *recordReader {
 	return &recordReader{
 		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
-		placed: f.Plan.OwnOperations(), check: f.Plan.NewCheck(),
+		placed: f.Plan.Engine().Own, check: f.Plan.NewCheck(),
 	}
 }
 

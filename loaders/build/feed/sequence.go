@@ -55,7 +55,7 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 // open returns a reader of an epoch behind so many of its records, and the
 // token that closes it.
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
-	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Plan.OwnOperations(), files: map[int]*quarantine.Reader{}}
+	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Plan.Engine().Own, files: map[int]*quarantine.Reader{}}
 	r.begin, r.end = f.Plan.EpochPart(f.Scan, epoch)
 	r.first, r.order = f.Plan.FirstSequence(), f.orderOf(epoch)
 	token, err := tfbridge.NewToken(r, r.close)

@@ -39,7 +39,7 @@ import (
 // delivered. The error has the record's place.
 //
 // Where Millrace's own operations decode the records and Go has to check them first
-// ([plan.Plan.JudgesRecords]), they come the same way, and carry their places.
+// ([engine.Choice.JudgesRecords]), they come the same way, and carry their places.
 
 // Source is where records come from. What it returns may be called by many iterators at
 // the same time.

@@ -18,7 +18,7 @@ func (p *Pipeline) Check(records []string) (doubt, err error) {
 	judge := p.Plan.NewJudge()
 	for i, r := range records {
 		record := []byte(r)
-		if !p.Plan.OwnOperations() {
+		if !p.Plan.Engine().Own {
 			if err := judge.Check(record); err != nil {
 				return nil, exampleError(i, err)
 			}

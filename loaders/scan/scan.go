@@ -1,4 +1,6 @@
-package plan
+// Package scan holds what a look at the data files of a config found. It needs no
+// TensorFlow.
+package scan
 
 import (
 	"crypto/sha256"
@@ -17,7 +19,7 @@ type Scan struct {
 	// a chunked_sequence orders sequences by them; else nil.
 	Lengths []int32
 
-	mixtureSize int64 // examples of an epoch of a mixture
+	MixtureSize int64 // examples of an epoch of a mixture
 
 	Warnings []error // index files that are not used, though they are there
 }
@@ -34,8 +36,8 @@ func (s *Scan) Records() (n int64, known bool) {
 	return n, true
 }
 
-// bytes returns the size of all counted records.
-func (s *Scan) bytes() (n int64) {
+// Bytes returns the size of all counted records.
+func (s *Scan) Bytes() (n int64) {
 	for _, index := range s.Indexes {
 		if index != nil {
 			n += index.DataBytes
@@ -52,8 +54,8 @@ func (s *Scan) Count(file int) int64 {
 	return -1
 }
 
-// largest returns the size of the largest record, -1 if not all were counted.
-func (s *Scan) largest() (n int64) {
+// Largest returns the size of the largest record, -1 if not all were counted.
+func (s *Scan) Largest() (n int64) {
 	for _, index := range s.Indexes {
 		if index == nil {
 			return -1

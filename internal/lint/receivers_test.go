@@ -1,0 +1,183 @@
+package lint
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+	"testing"
+)
+
+/*
+How large a type may be
+
+Files and functions have budgets, so size moves to where no budget is: into receivers. A
+type with a hundred methods in thirty files is a package without borders: each method may
+use every field, and no reader can tell which of them it needs.
+*/
+
+// The budgets of a type that users do not hold.
+const (
+	maxMethods     = 30
+	maxMethodFiles = 6
+)
+
+// receiver is what a type has: its methods, and the files that declare them.
+type receiver struct {
+	methods, exported int
+	files             map[string]bool
+}
+
+// large are the types above a budget, with as many methods and files as they have. The
+// numbers may only fall. A type within its budget leaves the list.
+var large = map[string]struct{ methods, files int }{
+	"cmd/millrace/internal/datasets.program": {25, 11},
+	"graph/gradients.call":                   {48, 12},
+	"internal/mutate.workshop":               {26, 9},
+	"loaders/build.builder":                  {108, 21},
+	"loaders/build.chunkBuilder":             {38, 6},
+	"loaders/build/feed.Source":              {11, 7},
+	"loaders/plan.Plan":                      {91, 23},
+	"loaders/spec.checker":                   {92, 23},
+	"savedmodel.judgement":                   {34, 8},
+	"savedmodel.metaGraph":                   {12, 7},
+	"savedmodel.reader":                      {44, 16},
+}
+
+// users are the types that users hold: what one of them can do is listed in one place of
+// the documentation. Of a plan see [TestPlan].
+var users = map[string]bool{
+	"estimator/layers.Net": true, "graph.Scope": true, "graph.Tensor": true, "graph/dataset.Dataset": true,
+	"graph/dataset.Structure": true, "graph/image.Image": true, "loaders/run.Pipeline": true,
+	"tfbridge.Graph": true, "tfbridge.Session": true,
+}
+
+func TestReceivers(t *testing.T) {
+	types := receivers(t)
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		if users[name] {
+			continue
+		}
+		r, ceiling := types[name], large[name]
+		if _, known := large[name]; known && r.methods <= maxMethods && len(r.files) <= maxMethodFiles {
+			t.Errorf("%s has %d methods in %d files: take it off the list of large types", name, r.methods, len(r.files))
+		}
+		if r.methods > max(maxMethods, ceiling.methods) || len(r.files) > max(maxMethodFiles, ceiling.files) {
+			t.Errorf("%s has %d methods in %d files, at most %d in %d are allowed: make a type of some", name,
+				r.methods, len(r.files), max(maxMethods, ceiling.methods), max(maxMethodFiles, ceiling.files))
+		}
+		if r.methods < ceiling.methods || len(r.files) < ceiling.files {
+			t.Errorf("%s has %d methods in %d files, the list of large types allows %d in %d: write down the smaller numbers",
+				name, r.methods, len(r.files), ceiling.methods, ceiling.files)
+		}
+	}
+}
+
+// The budgets of a plan, which users hold too, and their ceilings today, which may only
+// fall: how many exported methods it has, and how many of its members package build reads.
+const (
+	planExported, planExportedToday = 20, 45
+	planRead, planReadToday         = 12, 47
+)
+
+func TestPlan(t *testing.T) {
+	read := map[string]bool{}
+	each(t, func(s *source) {
+		if s.dir() == "loaders/build" && !s.test() {
+			planMembers(s, read)
+		}
+	})
+	for _, b := range []struct {
+		what             string
+		n, budget, today int
+	}{
+		{"exported methods", receivers(t)["loaders/plan.Plan"].exported, planExported, planExportedToday},
+		{"members that loaders/build reads", len(read), planRead, planReadToday},
+	} {
+		switch {
+		case b.n > max(b.budget, b.today):
+			t.Errorf("a plan has %d %s, at most %d are allowed: %v", b.n, b.what, max(b.budget, b.today), slices.Sorted(maps.Keys(read)))
+		case b.n < b.today:
+			t.Errorf("a plan has %d %s, this test allows %d: write down the smaller number", b.n, b.what, b.today)
+		}
+	}
+}
+
+// planMembers adds the names of the fields and methods that a file reads of a plan: of
+// what is called plan or Plan, and of parameters that are plans.
+func planMembers(s *source, read map[string]bool) {
+	for _, d := range s.file.Decls {
+		plans := map[string]bool{"plan": s.file.Name.Name != "plan" && !importNames(s)["plan"]}
+		if f, ok := d.(*ast.FuncDecl); ok {
+			for _, field := range f.Type.Params.List {
+				star, ok := field.Type.(*ast.StarExpr)
+				if !ok {
+					continue
+				}
+				if sel, ok := star.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "Plan" {
+					for _, n := range field.Names {
+						plans[n.Name] = true
+					}
+				}
+			}
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			switch x := sel.X.(type) {
+			case *ast.SelectorExpr:
+				if x.Sel.Name == "plan" || x.Sel.Name == "Plan" {
+					read[sel.Sel.Name] = true
+				}
+			case *ast.Ident:
+				if plans[x.Name] {
+					read[sel.Sel.Name] = true
+				}
+			}
+			return true
+		})
+	}
+}
+
+// receivers returns all types with methods.
+func receivers(t *testing.T) map[string]*receiver {
+	types := map[string]*receiver{}
+	each(t, func(s *source) {
+		if s.test() || s.generated {
+			return
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil {
+				continue
+			}
+			name := s.dir() + "." + receiverName(f.Recv.List[0].Type)
+			if types[name] == nil {
+				types[name] = &receiver{files: map[string]bool{}}
+			}
+			r := types[name]
+			r.methods++
+			r.files[s.path] = true
+			if f.Name.IsExported() {
+				r.exported++
+			}
+		}
+	})
+	return types
+}
+
+// receiverName returns the name of a receiver's type.
+func receiverName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiverName(e.X)
+	case *ast.IndexExpr:
+		return receiverName(e.X)
+	case *ast.IndexListExpr:
+		return receiverName(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}

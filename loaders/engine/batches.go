@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"slices"
+
+	"millrace/dtype"
+	"millrace/loaders/scan"
+	"millrace/loaders/size"
+	"millrace/loaders/spec"
+)
+
+// # Several batches a run
+//
+// What does a batch cost before anything is in it? 12 to 15 us: tf.data's prefetch
+// thread hands it to the thread of the session's run, and that one to the caller's
+// goroutine. Both wake somebody who sleeps, and somebody who wakes up costs several
+// microseconds of the system's time. A batch of 32 windows of 100 floats is made in 3.
+//
+// So a run that only reads, with no model behind it, goes another way:
+//
+//	usual    native operation ── prefetch ── run of the session ── channel ── loop
+//	                 tf.data's thread     |       producer's       | caller's
+//
+//	here     native operation ── run of the session ── channel ── cut ── loop
+//	                     producer's                |       caller's
+//
+//  1. The producer is ahead of the loop by as many batches as the config prefetches, so
+//     that tf.data's prefetch stage need not be: it is told to hold nothing (RunPrefetches).
+//  2. The native operation makes several small batches in one element, one behind the
+//     other, and the loop cuts them without copying (JoinsBatches). An element costs
+//     what a batch did.
+//
+// The batches are the same, and so are their states: an element ends wherever a state
+// is to be saved. After a failure that a record may have caused, the data is read once
+// more with one batch an element, so that the good batches before it are delivered.
+
+const (
+	joinedBytes   = 1 << 20 // of an element; what it takes to hand one over is little beside making it
+	joinedBatches = 64      // what a loop notices of more is little, and a batch that is kept holds all of them
+	// mostAhead bounds the steps that a run makes ahead: their number is memory, too.
+	mostAhead = 1000
+)
+
+// JoinsBatches reports whether an element of the dataset may be several batches: where
+// one native operation reads files and makes the batches, all rows are numbers of one
+// known shape, and only the last batch may be smaller.
+func (c Choice) JoinsBatches() bool {
+	switch {
+	case !c.RunPrefetches() || c.BatchRows() >= 0 || c.Chunks != nil || c.HasLists() || c.Padding != nil:
+		return false
+	case c.Window == nil && !c.JoinFiles().Applied && !batchesInOrder(c), c.Window != nil && !c.EqualWindows():
+		return false
+	}
+	for _, t := range c.Tensors {
+		if t.DType == dtype.String || slices.ContainsFunc(t.Shape, func(n int64) bool { return n < 1 }) {
+			return false
+		}
+	}
+	return true
+}
+
+// BatchesAtOnce returns how many batches a run that only reads takes in one element.
+func (c Choice) BatchesAtOnce() int64 {
+	if !c.JoinsBatches() {
+		return 1
+	}
+	return min(max(joinedBytes/max(size.Multiply(size.Example(c.Spec), c.BatchSize), 1), 1), joinedBatches)
+}
+
+// RunPrefetches reports whether a run that only reads makes its batches ahead by itself,
+// and leaves nothing to tf.data's prefetch stage: where a native operation reads the
+// files and has threads of its own, or makes several batches at once.
+func (c Choice) RunPrefetches() bool {
+	if c.Prefetch < 1 || c.Prefetch > mostAhead || c.Timed || (c.Shuffle != nil || c.Records != nil) && !batchesInOrder(c) || c.JudgesRecords() || !c.Native().Applied {
+		return false
+	}
+	return c.Chunks == nil || c.CutsFiles()
+}
+
+// batchesInOrder reports whether one native operation makes batches of records in a computed
+// order.
+func batchesInOrder(c Choice) bool {
+	return c.ComputesOrder() && c.Native().Applied && c.Window == nil && c.Chunks == nil && c.Bucket == nil && !c.HasLists()
+}
+
+// A batch costs tf.data a fixed time whatever is in it (waking threads,
+// calling functions), so records are parsed several batches at a time and cut
+// into batches afterwards, which copies nothing. Measured in
+// docs/performance.md; more than eight batches gain nothing.
+const (
+	mostBatches = 8
+	groupBytes  = 1 << 20 // of serialized records or of their tensors, so that large ones stay few
+)
+
+// GroupSize returns how many records are parsed at once: whole batches.
+func (c Choice) GroupSize(found *scan.Scan) int64 {
+	if c.JoinsBatches() {
+		return c.BatchSize // a run decides on more: see BatchesAtOnce
+	}
+	if c.Window != nil || c.Chunks != nil {
+		return blockRecords(found)
+	}
+	if !c.decide(groupBatches).Applied {
+		return c.BatchSize
+	}
+	records, _ := found.Records()
+	average := max(found.Bytes()/max(records, 1), size.Example(c.Spec), 1)
+	batches := groupBytes / average / c.BatchSize
+	return c.BatchSize * min(max(batches, 1), mostBatches)
+}
+
+// RetryGroupSize returns how many records are parsed at once after a failure, so
+// that the batches before the bad record are found. It is the smallest size that
+// gives the same batches.
+func (c Choice) RetryGroupSize() int64 {
+	if c.JoinsBatches() {
+		return c.BatchSize
+	}
+	if c.Window != nil || c.Chunks != nil {
+		return 1
+	}
+	return c.BatchSize
+}
+
+// blockLimit bounds how many records are parsed at once; groupBytes does as
+// well.
+const (
+	blockLimit       = 1024
+	remoteBlockLimit = 8 // of unknown size
+)
+
+// blockRecords returns how many records make a block of a file. TensorFlow parses
+// the lists of a block to a tensor that is padded to the longest, so the size of
+// the largest record counts.
+func blockRecords(found *scan.Scan) int64 {
+	largest := found.Largest()
+	if largest < 0 {
+		return remoteBlockLimit
+	}
+	return min(max(groupBytes/max(largest, 1), 1), blockLimit)
+}
+
+// WindowsAtOnce returns how many overlapping windows are copied at once.
+func (c Choice) WindowsAtOnce() int64 {
+	position := int64(1)
+	for _, f := range c.Features {
+		n, _ := spec.ByteSize(f.DType, 1, f.TensorShape()[1:])
+		position += n
+	}
+	return max(groupBytes/position/c.Window.Max, 1)
+}
+
+// handedOver is how many bytes an element must have for tf.data to gain by reading several
+// files at the same time: a smaller one is read in less time than threads take to hand it
+// over, 10 us and more.
+const handedOver = 16 << 10
+
+// manyBuffered is how many short elements of each file tf.data buffers where threads have to
+// hand them over: they wake each other less often.
+const manyBuffered = 64
+
+// ParallelFiles returns how many of the files that are mixed tf.data reads at the same
+// time, 0 if one thread reads them in turns, and how many elements of each it buffers. The
+// order of the records is the same, unless sloppy_interleave gives it up.
+func (c Choice) ParallelFiles(found *scan.Scan) (files, buffered int64) {
+	records, known := found.Records()
+	element := found.Bytes() / max(records, 1)
+	if c.Window != nil {
+		element = size.Example(c.Spec)
+	}
+	short := c.Own && known && element < handedOver
+	switch {
+	case !c.Sloppy && (c.ParallelReads == 1 || short):
+		return 0, 0
+	case short:
+		return c.ParallelReads, max(c.InterleaveOut, manyBuffered)
+	}
+	return c.ParallelReads, c.InterleaveOut
+}

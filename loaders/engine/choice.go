@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"millrace"
+	"millrace/internal/oplibrary"
+	"millrace/loaders/spec"
+)
+
+// Choice is a checked config with what decides which engine runs its stages. Each
+// decision is a method, which computes it from the fields alone. A Choice is read-only
+// and may be shared between goroutines.
+type Choice struct {
+	*spec.Spec
+
+	// Own says that the library of Millrace's own dataset operations is there. They read
+	// and decode the records of every such plan: none of TensorFlow's operations sees the
+	// bytes of a file. What [Choice.Native] decides is whether they make whole batches, too,
+	// or what comes between the files and the batches is left to tf.data. Without the
+	// library Go reads the files, and TensorFlow parses the records that Go has found safe
+	// to parse.
+	Own bool
+
+	Timed bool // TensorFlow measures how long each dataset works
+}
+
+// RefuseRemote returns an error for a plan with remote files and without
+// Millrace's own operations. Go does not read such files, so TensorFlow would see
+// bytes that nobody has checked.
+func (c Choice) RefuseRemote() error {
+	if c.Own {
+		return nil
+	}
+	for _, f := range c.Files {
+		if f.Remote {
+			e := millrace.Errorf(millrace.ErrRuntime, "a remote file is read by Millrace's own operations only, and their library is not built for this runtime; "+
+				"build it (%s), or copy the file to a disk of this machine", oplibrary.Remedy)
+			e.Loader, e.File = c.Path, spec.PrintablePath(f.Path)
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"slices"
+
+	"millrace/loaders/spec"
+	"millrace/tfrecord"
+)
+
+// Seeks reports whether a run can begin at any position without reading the records
+// before it. Its state is the position alone, and with buckets the positions of the
+// records that they hold: see [Choice.HoldsPositions].
+func (c Choice) Seeks() bool {
+	switch {
+	case c.Chunks != nil:
+		return false
+	case c.Bucket != nil:
+		return c.HoldsPositions()
+	}
+	return c.Records != nil || seeksInBuffers(c)
+}
+
+// HoldsPositions reports whether the records that buckets hold have positions by which
+// they can be read again.
+func (c Choice) HoldsPositions() bool {
+	if c.Bucket == nil || c.Window != nil || c.Sloppy || c.BadRecords != nil {
+		return false
+	}
+	return c.Records != nil || c.Manifest.Compression == tfrecord.None && !c.HasRemoteFiles()
+}
+
+// seeksInBuffers reports whether the examples of a plan that shuffles in buffers have
+// numbers by which they can be read: then the numbers before a position are shuffled
+// again, and not the examples.
+func seeksInBuffers(c Choice) bool {
+	if c.Shuffle == nil || c.Sloppy || c.BadRecords != nil || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() {
+		return false
+	}
+	if c.Window == nil {
+		return true
+	}
+	isList := func(f *spec.Feature) bool { return f.VarLen }
+	return c.Window.Min == c.Window.Max && (c.Window.Unit == spec.Records || !slices.ContainsFunc(c.Features, isList))
+}
+
+// Replays reports whether a run that goes on from a state reads the epoch of the state from
+// its begin, and leaves out what was delivered: where the state would hold buffers
+// otherwise, and nothing has a number by which it could be read. Its state is the epoch, and how
+// many elements of it were delivered: batches of chunks, windows, or records.
+func (c Choice) Replays() bool {
+	if c.Chunks != nil {
+		return c.Chunks.ShuffleChunks > 1 || !c.CutsFiles()
+	}
+	if c.Shuffle == nil || c.Bucket != nil || c.Sloppy || c.Seeks() {
+		return false
+	}
+	return c.Window != nil || !c.HasRemoteFiles()
+}
+
+// NumbersElements reports whether the elements of a plan that [Choice.Replays] carry their
+// numbers. Records do not: each epoch has as many good ones as all files together, which
+// the scan has counted, so that the rows that were delivered tell the epoch.
+func (c Choice) NumbersElements() bool { return c.Replays() && (c.Chunks != nil || c.Window != nil) }
+
+// ComputesBuffers reports whether the native operation computes the order in which
+// shuffle buffers give the records, and reads these by their place.
+func (c Choice) ComputesBuffers() bool {
+	if c.Shuffle == nil || c.Window != nil || c.Bucket != nil || !c.Seeks() {
+		return false
+	}
+	return c.ReadsNatively() || c.ChecksNatively()
+}
+
+// ComputesOrder reports whether records come in an order that is computed before any of
+// them is read.
+func (c Choice) ComputesOrder() bool { return c.Records != nil || c.ComputesBuffers() }

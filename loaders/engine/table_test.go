@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"testing"
+
+	"millrace/loaders/spec"
+)
+
+// Every plan has a decision, with a reason: the last rule of each rewrite matches all plans.
+func TestTableIsTotal(t *testing.T) {
+	for _, r := range []rewrite{native, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, staticPad} {
+		if last := r.rules[len(r.rules)-1]; last.stage != "" || last.when != nil {
+			t.Errorf("the last rule of %s is only for some plans", r.name)
+		}
+		for i, l := range r.rules {
+			if l.why == "" {
+				t.Errorf("rule %d of %s has no reason", i, r.name)
+			}
+		}
+	}
+}
+
+// A rule about a stage leaves plans without it alone, and the first rule that matches decides.
+func TestFirstRuleDecides(t *testing.T) {
+	r := rewrite{name: "r", rules: []rule{
+		{stage: windows, why: "of windows"}, {when: lists, applied: true, why: "LISTS"}, {when: lists, why: "too late"}, {why: "else"},
+	}}
+	list, window := &spec.Feature{VarLen: true}, &spec.Window{}
+	for _, tt := range []struct {
+		s    spec.Spec
+		want Rewrite
+	}{
+		{spec.Spec{Manifest: &spec.Manifest{}}, Rewrite{"r", false, "else"}},
+		{spec.Spec{Manifest: &spec.Manifest{}, Features: []*spec.Feature{list}}, Rewrite{"r", true, "features of variable length"}},
+		{spec.Spec{Manifest: &spec.Manifest{AllowVarLen: true}}, Rewrite{"r", true, "feature lists"}},
+		{spec.Spec{Manifest: &spec.Manifest{AllowVarLen: true}, Window: window}, Rewrite{"r", false, "of windows"}},
+	} {
+		if got := (Choice{Spec: &tt.s}).decide(r); got != tt.want {
+			t.Errorf("decide(%+v)\n got %+v\nwant %+v", tt.s, got, tt.want)
+		}
+	}
+}
