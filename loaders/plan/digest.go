@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage"
 )
 
 // Digest identifies a plan for states, whatever its seed and wherever its files
@@ -21,7 +22,7 @@ func (p *Plan) Digest() (string, error) { return p.identified().digest() }
 func (p *Plan) ConfigDigest() (string, error) {
 	e := p.identified()
 	e.SHA256 = ""
-	e.Stages = slices.DeleteFunc(e.Stages, func(s Stage) bool { return s.Name == filesStage })
+	e.Stages = slices.DeleteFunc(e.Stages, func(s Stage) bool { return s.Name == stage.FilesName })
 	for i := range e.Files {
 		e.Files[i].Bytes = 0
 	}

@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/internal/figures"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage"
 )
 
 // maxShown is how many files a printed plan names.
@@ -66,7 +67,7 @@ func (e *Explanation) writeStages(b *strings.Builder) {
 	for _, s := range e.Stages {
 		fmt.Fprintf(w, "  %s\t%s\n", s.Name, millrace.Quote(s.What))
 		for _, t := range s.Tensors {
-			fmt.Fprintf(w, "  \t  %s\t%s\t%s%s\n", millrace.Quote(t.Name), t.DType, unknownMarked(t.Shape), s.padding(t))
+			fmt.Fprintf(w, "  \t  %s\t%s\t%s%s\n", millrace.Quote(t.Name), t.DType, unknownMarked(t.Shape), padding(s, t))
 		}
 	}
 	w.Flush()
@@ -86,9 +87,9 @@ func (e *Explanation) writeRewrites(b *strings.Builder) {
 }
 
 // padding says how much of a tensor the stage makes padding.
-func (s *Stage) padding(t StageTensor) string {
+func padding(s Stage, t stage.Tensor) string {
 	switch {
-	case s.Name != paddedBatch || len(t.Shape) == 1: // a scalar of each example
+	case s.Name != stage.PaddedBatchName || len(t.Shape) == 1: // a scalar of each example
 		return ""
 	case t.Padding != nil:
 		return fmt.Sprintf("\t%.0f%% padding", 100**t.Padding)

@@ -4,22 +4,9 @@ import (
 	"slices"
 
 	"millrace/loaders/spec"
+	"millrace/loaders/stage"
 	"millrace/tfbridge"
 )
-
-// padShare returns how much of tensor i is padding, if its size is known
-// before the data is read.
-func (p *Plan) padShare(i int) (share float64, known bool) {
-	shape := p.Tensors[i].Shape
-	if slices.Contains(shape, -1) {
-		return 0, false
-	}
-	whole := spec.NumElements(spec.PaddedShape(shape, p.Padding[i].Shape))
-	if whole == 0 {
-		return 0, true
-	}
-	return 1 - float64(spec.NumElements(shape))/float64(whole), true
-}
 
 // countElements adds a tensor that tells the number of elements of another,
 // and returns its name.
@@ -56,7 +43,7 @@ func (p *Plan) MeasurePadding() (*Plan, []PaddedTensor) {
 		}
 		t := PaddedTensor{Name: p.Tensors[i].Name}
 		var known bool
-		if t.Share, known = p.padShare(i); !known {
+		if t.Share, known = stage.PadShare(p.Tensors[i], p.Padding[i]); !known {
 			t.Counter = q.countElements(t.Name)
 		}
 		tensors = append(tensors, t)

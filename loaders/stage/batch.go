@@ -1,0 +1,110 @@
+package stage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"millrace/internal/figures"
+	"millrace/loaders/engine"
+	"millrace/loaders/spec"
+)
+
+// Batch joins examples to batches.
+type Batch struct {
+	Size     int64 // examples
+	Drop     bool  // a rest at the end is dropped
+	Endless  bool  // there is no end
+	Bucketed bool  // the examples of a batch are of one bucket
+	Elements bool  // the size of a batch depends on its bucket
+	Padded
+}
+
+// Budget joins rows to batches of a limited number of frames.
+type Budget struct {
+	Frames    int64    // of each sequence, padding included
+	MaxSeqs   int64    // rows; 0 = any number
+	Sequences []string // that are counted
+	Padded
+}
+
+// Padded is what comes out of a batch.
+type Padded struct {
+	Rows    int64             // of every batch; -1 = they may differ
+	Tensors []spec.TensorSpec // of an example
+	Padding []spec.Pad        // nil = none; else one entry for each of Tensors
+}
+
+func batch(c engine.Choice) []Stage {
+	padded := Padded{c.BatchRows(), c.Tensors, c.Padding}
+	if c.Chunks == nil {
+		elements := c.Bucket != nil && c.Bucket.Elements > 0
+		return []Stage{Batch{c.BatchSize, c.DropRemainder, c.Epochs == 0, c.Bucket != nil, elements, padded}}
+	}
+	b := Budget{Frames: c.BatchSize, MaxSeqs: c.Chunks.MaxSeqs, Padded: padded}
+	for _, q := range c.Chunks.Sequences {
+		b.Sequences = append(b.Sequences, q.Tensor)
+	}
+	return []Stage{b}
+}
+
+// Explain says how many examples a batch has.
+func (b Batch) Explain() Explained {
+	what := figures.Plural(b.Size, "example", "examples")
+	if b.Elements {
+		what = "up to " + what
+	}
+	switch {
+	case b.Endless:
+	case b.Drop && b.Bucketed:
+		what += ", a rest of each bucket is dropped"
+	case b.Drop:
+		what += ", a rest is dropped"
+	case b.Bucketed:
+		what += ", the last of each bucket may have fewer"
+	default:
+		what += ", the last may have fewer"
+	}
+	return b.explain(what)
+}
+
+// Explain says how many frames a batch has.
+func (b Budget) Explain() Explained {
+	what := fmt.Sprintf("rows of up to %s of each of %s", figures.Plural(b.Frames, "frame", "frames"), strings.Join(b.Sequences, ", "))
+	if b.MaxSeqs > 0 {
+		what += ", at most " + figures.Plural(b.MaxSeqs, "row", "rows")
+	}
+	return b.explain(what + ", padding included; an epoch's end ends its last batch")
+}
+
+// explain adds the tensors of a batch.
+func (p Padded) explain(what string) Explained {
+	x := Explained{Name: "batch", What: what, Tensors: tensorsOf(p.Tensors...)}
+	if p.Padding != nil {
+		x.Name = PaddedBatchName
+	}
+	for i, t := range p.Tensors {
+		shape := t.Shape
+		if p.Padding != nil {
+			shape = spec.PaddedShape(shape, p.Padding[i].Shape)
+			if share, known := PadShare(t, p.Padding[i]); known && len(t.Shape) > 0 {
+				x.Tensors[i].Padding = &share
+			}
+		}
+		x.Tensors[i].Shape = append([]int64{p.Rows}, shape...)
+	}
+	return x
+}
+
+// PadShare returns how much of a padded tensor is padding, if its size is known
+// before the data is read.
+func PadShare(t spec.TensorSpec, pad spec.Pad) (share float64, known bool) {
+	if slices.Contains(t.Shape, -1) {
+		return 0, false
+	}
+	whole := spec.NumElements(spec.PaddedShape(t.Shape, pad.Shape))
+	if whole == 0 {
+		return 0, true
+	}
+	return 1 - float64(spec.NumElements(t.Shape))/float64(whole), true
+}

@@ -1,0 +1,31 @@
+package stage
+
+import (
+	"fmt"
+
+	"millrace/internal/figures"
+	"millrace/loaders/chunks"
+	"millrace/loaders/engine"
+)
+
+// Order puts the sequences of a chunked_sequence in order.
+type Order struct {
+	chunks.Order
+	Parts int64 // an epoch takes one of so many
+}
+
+func order(c engine.Choice) []Stage {
+	if c.Chunks == nil {
+		return nil
+	}
+	return []Stage{Order{c.Chunks.Order, c.Chunks.Partition}}
+}
+
+// Explain says in which order sequences come.
+func (o Order) Explain() Explained {
+	what := o.String() + " order of sequences"
+	if o.Parts > 1 {
+		what += fmt.Sprintf(", an epoch takes one of %s parts", figures.Count(o.Parts))
+	}
+	return Explained{Name: "order", What: what}
+}
