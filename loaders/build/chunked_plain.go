@@ -8,6 +8,7 @@ import (
 	"millrace/loaders/build/feed"
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 )
 
@@ -116,14 +117,14 @@ func (b *chunkBuilder) cutRows(_ context.Context, args []*tfbridge.Tensor) ([]*t
 	record, begins, ends := []int64{}, []int64{}, []int64{}
 	for i := 0; i < len(lengths); i += n {
 		all := lengths[i : i+n]
-		if err := b.plan.CheckAligned(all); err != nil {
+		if err := check.Aligned(b.plan.Spec, all); err != nil {
 			return nil, err
 		}
 		for row := range k.Cut.Rows(all[0]) {
 			record = append(record, int64(i/n))
 			for q, length := range all {
 				begin, end := k.Cut.Row(row, length)
-				if err := b.plan.CheckRowFits(q, end-begin); err != nil {
+				if err := check.RowFits(b.plan.Spec, q, end-begin); err != nil {
 					return nil, err
 				}
 				begins, ends = append(begins, begin), append(ends, end)

@@ -24,7 +24,7 @@ func (b *builder) parseBatches(d *dataset.Dataset) *dataset.Dataset {
 
 // exampleFeatures asks for the requested features, each once. Those of one size
 // are required. A VarLen feature that a record lacks is empty to TensorFlow;
-// [plan.Judge] refuses such a record where the feature is not optional.
+// [check.Judge] refuses such a record where the feature is not optional.
 func (b *builder) exampleFeatures() *graph.ExampleFeatures {
 	features := &graph.ExampleFeatures{}
 	for _, f := range b.plan.SortedFeatures() {

@@ -11,7 +11,7 @@ import (
 // JudgesRecords reports whether Go reads the records and checks each one, before an
 // operation sees it: where bad records are left out, or some that can be decoded are
 // bad. Both engines leave out the same records: those that TensorFlow must not parse, and
-// those that [Choice.CheckRecord] finds bad.
+// those that package check finds bad.
 func (c Choice) JudgesRecords() bool { return c.BadRecords != nil || refusesDecodable(c) }
 
 // refusesDecodable reports whether the config calls records bad that can be decoded.

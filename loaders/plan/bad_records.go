@@ -4,27 +4,6 @@ import (
 	"millrace/loaders/quarantine"
 )
 
-// NewCheck returns what says why a record must not reach the operations, nil if they
-// survive any record and may judge it. The error has no place. Only one goroutine at
-// a time may call it.
-func (p *Plan) NewCheck() func(record []byte) error {
-	switch {
-	case p.Engine().Own && !p.Engine().JudgesRecords():
-		return nil
-	case p.Engine().Own && p.BadRecords == nil:
-		return p.CheckRecord
-	case !p.Engine().JudgesRecords():
-		return p.NewJudge().Check
-	}
-	judge := p.NewJudge()
-	return func(record []byte) error {
-		if err := judge.Check(record); err != nil {
-			return err
-		}
-		return p.CheckRecord(record)
-	}
-}
-
 // NewQuarantine returns the list of the records that a run leaves out, nil if the
 // first bad record ends it.
 func (p *Plan) NewQuarantine(scan *Scan) *quarantine.List {

@@ -3,12 +3,12 @@ package plan
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"millrace"
 	"millrace/internal/figures"
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfrecord"
 )
 
@@ -82,7 +82,7 @@ func (p *Plan) eachLength(ctx context.Context, scan *Scan, visit func(sequence, 
 			var err error
 			if !first.From.VarLen {
 				frames = first.From.TensorShape()[0]
-			} else if frames, err = p.listLength(record.Data, first.From); err != nil {
+			} else if frames, err = check.ListLength(p.Spec, record.Data, first.From); err != nil {
 				return false, err
 			}
 			more = visit(before+record.Ordinal, p.stepped(first.To, frames))
@@ -154,60 +154,4 @@ func (p *Plan) chunkRows(scan *Scan) (rows int64, known bool) {
 	}
 	begin, _ := chunks.Part(n, parts, p.Epochs%parts)
 	return (p.Epochs/parts*n + begin) * p.Chunks.Cut.Rows(frames), true
-}
-
-// checkRows checks the sequences of one record: that aligned ones have one
-// length, and that no row is longer than its fixed size.
-func (p *Plan) checkRows(tensors map[string][]int64) error {
-	k := p.Chunks
-	var lengths []int64
-	for _, s := range k.Sequences {
-		lengths = append(lengths, tensors[s.Tensor][0])
-	}
-	if err := p.CheckAligned(lengths); err != nil {
-		return err
-	}
-	others := maps.Clone(tensors)
-	for i, s := range k.Sequences {
-		if k.Cut.Rows(lengths[i]) > 0 {
-			_, end := k.Cut.Row(0, lengths[i]) // no later row is longer
-			if err := p.CheckRowFits(i, end); err != nil {
-				return err
-			}
-		}
-		delete(others, s.Tensor)
-	}
-	return p.checkPadded(others)
-}
-
-// CheckAligned checks the lengths of a record's sequences, in the order of
-// [spec.Chunks.Sequences]. The error has no place.
-func (p *Plan) CheckAligned(lengths []int64) error {
-	k := p.Chunks
-	for i, s := range k.Sequences {
-		if !k.Aligned || lengths[i] == lengths[0] {
-			continue
-		}
-		e := millrace.Errorf(millrace.ErrSchema, "the sequences %s and %s have %d and %s; aligned sequences have one length",
-			millrace.Quote(k.Sequences[0].Tensor), millrace.Quote(s.Tensor), lengths[0], figures.Plural(lengths[i], "frame", "frames"))
-		e.Tensor = s.Tensor
-		return e
-	}
-	return nil
-}
-
-// CheckRowFits checks a row of so many frames of sequence i, without context,
-// against the size that rows are padded to. The error has no place.
-func (p *Plan) CheckRowFits(i int, frames int64) error {
-	s := p.Chunks.Sequences[i]
-	frames += s.Left + s.Right
-	for _, pad := range p.Padding {
-		if pad.Tensor != s.Tensor || pad.Shape[0] < 0 || frames <= pad.Shape[0] {
-			continue
-		}
-		e := millrace.Errorf(millrace.ErrSchema, "a row of %s is larger than its padding, %d; pad to more, or to -1", figures.Plural(frames, "frame", "frames"), pad.Shape[0])
-		e.Tensor = s.Tensor
-		return e
-	}
-	return nil
 }

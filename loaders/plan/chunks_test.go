@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -25,7 +26,7 @@ func TestRowsFit(t *testing.T) {
 		frames   int64
 		fits     bool
 	}{{0, 3, true}, {0, 4, false}, {1, 4, true}, {1, 5, false}, {2, 99, true}} {
-		if err := p.CheckRowFits(tt.sequence, tt.frames); (err == nil) != tt.fits {
+		if err := check.RowFits(p.Spec, tt.sequence, tt.frames); (err == nil) != tt.fits {
 			t.Errorf("%d frames of sequence %d: %v", tt.frames, tt.sequence, err)
 		}
 	}
@@ -35,7 +36,7 @@ func TestRowsFit(t *testing.T) {
 		fits    bool
 	}{{true, []int64{3, 3, 3}, true}, {true, []int64{3, 3, 2}, false}, {true, []int64{4, 3, 4}, false}, {false, []int64{1, 2, 3}, true}} {
 		p.Chunks.Aligned = tt.aligned
-		if err := p.CheckAligned(tt.lengths); (err == nil) != tt.fits {
+		if err := check.Aligned(p.Spec, tt.lengths); (err == nil) != tt.fits {
 			t.Errorf("lengths %d: %v", tt.lengths, err)
 		}
 	}

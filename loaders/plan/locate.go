@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"millrace"
+	"millrace/loaders/stage/check"
 	"millrace/tfrecord"
 )
 
@@ -24,7 +25,7 @@ func (p *Plan) FindBadRecord(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return millrace.Canceled(ctx, "")
 			}
-			return p.CheckRecord(r.Data)
+			return check.Record(p.Spec, r.Data)
 		})
 		if err != nil {
 			return p.blame(err)
@@ -50,7 +51,7 @@ func (p *Plan) Reread(ctx context.Context, place *millrace.Error) error {
 			if place.Record < 0 || r.Ordinal < place.Record {
 				return nil
 			}
-			if err := p.CheckRecord(r.Data); err != nil {
+			if err := check.Record(p.Spec, r.Data); err != nil {
 				return err
 			}
 			return errNothing

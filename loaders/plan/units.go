@@ -9,6 +9,7 @@ import (
 	"millrace/loaders/diag"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfrecord"
 )
 
@@ -43,7 +44,7 @@ func (p *Plan) positions(data []byte, f *spec.Feature) (int64, error) {
 	if !f.VarLen {
 		return f.TensorShape()[0], nil
 	}
-	return p.listLength(data, f)
+	return check.ListLength(p.Spec, data, f)
 }
 
 // eachRecord calls a function with the records of file i, in their order, until it
@@ -56,7 +57,7 @@ func (p *Plan) eachRecord(ctx context.Context, scan *Scan, i int, visit func(tfr
 	defer d.Close()
 	r := &quarantine.Reader{Reader: d, Index: scan.Indexes[i], LeaveOut: p.leaveOut()}
 	if p.BadRecords != nil {
-		r.Check = p.CheckRecord
+		r.Check = func(record []byte) error { return check.Record(p.Spec, record) }
 	}
 	for more := true; more; {
 		if ctx.Err() != nil {
@@ -72,19 +73,6 @@ func (p *Plan) eachRecord(ctx context.Context, scan *Scan, i int, visit func(tfr
 		}
 	}
 	return nil
-}
-
-// listLength returns how many elements a VarLen feature has in a record.
-func (p *Plan) listLength(data []byte, f *spec.Feature) (int64, error) {
-	features, err := p.features(data)
-	if err != nil {
-		return 0, err
-	}
-	stored, err := features.stored(f)
-	if err == nil {
-		return features.shape(f, stored)[0], nil
-	}
-	return 0, inFeature(err, f, features.hint(f))
 }
 
 // CheckFileLengths returns an error if every file is too short for a window. It

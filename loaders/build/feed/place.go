@@ -9,6 +9,7 @@ import (
 	"millrace"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -93,7 +94,7 @@ func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, erro
 func (f *recordFeed) reader(order *plan.Order) *recordReader {
 	return &recordReader{
 		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
-		placed: f.Plan.Engine().Own, check: f.Plan.NewCheck(),
+		placed: f.Plan.Engine().Own, check: check.New(f.Plan.Engine()),
 	}
 }
 

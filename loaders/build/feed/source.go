@@ -6,6 +6,7 @@ import (
 
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -20,10 +21,10 @@ import (
 // files would do, but takes as much disk as the data.
 //
 // The answer. TensorFlow opens no data file. Go reads each record once, checks
-// its length and checksums, judges it with [plan.Judge], and hands over the bytes
+// its length and checksums, judges it with [check.Judge], and hands over the bytes
 // that it judged:
 //
-//	file ── tfrecord.Reader ── plan.Judge ── copy in a tensor ── ParseExampleV2
+//	file ── tfrecord.Reader ── check.Judge ── copy in a tensor ── ParseExampleV2
 //
 //	Range ── Scan(call of Go) ── TakeWhile(not empty) ── Unbatch ── records
 //
@@ -77,7 +78,7 @@ func appendPlace(data []byte, place [3]int64) []byte {
 
 // newReader returns what reads the good records of a file.
 func newReader(p *plan.Plan, d *tfrecord.Reader, index *tfrecord.Index, file int, left *quarantine.List) *quarantine.Reader {
-	r := &quarantine.Reader{Reader: d, Index: index, FileNumber: file, Check: p.NewCheck()}
+	r := &quarantine.Reader{Reader: d, Index: index, FileNumber: file, Check: check.New(p.Engine())}
 	if left != nil {
 		r.LeaveOut = left.LeaveOut
 	}

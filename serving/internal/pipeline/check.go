@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"millrace"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 )
 
@@ -15,7 +16,7 @@ import (
 // runs, but in no batch with others, which it would fail; if it fails, the doubt says
 // why better than TensorFlow does.
 func (p *Pipeline) Check(records []string) (doubt, err error) {
-	judge := p.Plan.NewJudge()
+	judge := check.NewJudge(p.Plan.Spec)
 	for i, r := range records {
 		record := []byte(r)
 		if !p.Plan.Engine().Own {
@@ -24,7 +25,7 @@ func (p *Pipeline) Check(records []string) (doubt, err error) {
 			}
 		}
 		if doubt == nil {
-			if err := p.Plan.CheckRecord(record); err != nil {
+			if err := check.Record(p.Plan.Spec, record); err != nil {
 				doubt = exampleError(i, err)
 			}
 		}

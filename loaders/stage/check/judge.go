@@ -1,4 +1,4 @@
-package plan
+package check
 
 import (
 	"errors"
@@ -12,16 +12,16 @@ import (
 // which survive any record, are not built: see [example.Judge]. Only one goroutine at
 // a time may use it.
 type Judge struct {
-	plan    *Plan
+	spec    *spec.Spec
 	parse   bool // Go parses every record: see refuseVariable
 	records *example.Judge
 }
 
 // NewJudge returns a Judge of the plan's records.
-func (p *Plan) NewJudge() *Judge {
-	j := &Judge{plan: p, parse: p.variableExamples()}
-	request := example.Request{Sequence: p.Manifest.AllowVarLen, Whole: j.parse}
-	for _, f := range p.Features {
+func NewJudge(s *spec.Spec) *Judge {
+	j := &Judge{spec: s, parse: variableExamples(s)}
+	request := example.Request{Sequence: s.Manifest.AllowVarLen, Whole: j.parse}
+	for _, f := range s.Features {
 		floats := int64(example.AnyNumber)
 		if !f.VarLen {
 			floats = spec.NumElements(f.StoredShape())
@@ -41,7 +41,7 @@ func (j *Judge) Check(record []byte) error {
 	if !j.parse {
 		return nil
 	}
-	for _, f := range j.plan.Features {
+	for _, f := range j.spec.Features {
 		if !f.VarLen {
 			continue
 		}
@@ -58,7 +58,7 @@ func (j *Judge) describe(err error) error {
 	if !errors.As(err, &e) || e.Class != millrace.ErrSchema {
 		return err
 	}
-	for _, f := range j.plan.Features {
+	for _, f := range j.spec.Features {
 		if f.Name != e.Feature {
 			continue
 		}

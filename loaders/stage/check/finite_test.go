@@ -1,4 +1,4 @@
-package plan_test
+package check_test
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 )
@@ -32,7 +32,7 @@ func TestCheckFinite(t *testing.T) {
 		for _, finite := range []bool{true, false} {
 			f := &spec.Feature{Name: "x", DType: tt.dtype, Kind: spec.Float, Shape: []int64{2}, Finite: finite}
 			s := &spec.Spec{Manifest: &spec.Manifest{}, Features: []*spec.Feature{f}, Primaries: []spec.Primary{{From: f, To: "x"}}}
-			err := plan.New(s, nil).CheckRecord(record)
+			err := check.Record(s, record)
 			var e *millrace.Error
 			if good := err == nil; good != (tt.good || !finite) {
 				t.Errorf("%v of %v, finite %v: %v", tt.value, tt.dtype, finite, err)
@@ -64,7 +64,7 @@ func TestCheckFiniteOfBytes(t *testing.T) {
 		record := example.Marshal([]example.Named{{Name: "x", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(tt.bytes)}}}})
 		f := &spec.Feature{Name: "x", DType: tt.dtype, Kind: spec.Raw, Endian: tt.endian, Shape: []int64{2}, Finite: true}
 		s := &spec.Spec{Manifest: &spec.Manifest{}, Features: []*spec.Feature{f}, Primaries: []spec.Primary{{From: f, To: "x"}}}
-		err := plan.New(s, nil).CheckRecord(record)
+		err := check.Record(s, record)
 		var e *millrace.Error
 		switch {
 		case tt.bad == "" && err != nil:

@@ -1,4 +1,4 @@
-package plan_test
+package check_test
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"millrace/internal/test/corrupt"
-	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 )
@@ -19,9 +19,9 @@ var (
 	three  = &spec.Feature{Name: "vals", DType: tfbridge.Float, Kind: spec.Float, Shape: []int64{3}}
 )
 
-func judge(sequence bool, features ...*spec.Feature) *plan.Judge {
+func judge(sequence bool, features ...*spec.Feature) *check.Judge {
 	s := &spec.Spec{Manifest: &spec.Manifest{AllowVarLen: sequence}, Features: features}
-	return plan.New(s, nil).NewJudge()
+	return check.NewJudge(s)
 }
 
 // hugeList returns a SequenceExample with a feature list "other", in which a
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 	spoiled := slices.Concat([]byte("\x0a\x21\x0a\x1f\x0a\x04vals\x12\x17\x12\x15"), bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), 4), []byte{0xff})
 	tests := []struct {
 		name     string
-		judge    *plan.Judge
+		judge    *check.Judge
 		record   []byte
 		accepted bool
 	}{

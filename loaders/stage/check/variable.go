@@ -1,4 +1,4 @@
-package plan
+package check
 
 import (
 	"millrace"
@@ -13,7 +13,7 @@ import (
 // neither. In front of TensorFlow's parser, Go parses each record in full.
 
 // variableExamples reports whether records are Examples with VarLen features.
-func (p *Plan) variableExamples() bool { return !p.Manifest.AllowVarLen && p.HasLists() }
+func variableExamples(s *spec.Spec) bool { return !s.Manifest.AllowVarLen && s.HasLists() }
 
 // refuseVariable returns an error if TensorFlow must not parse a VarLen feature
 // of an Example.

@@ -1,4 +1,4 @@
-package plan
+package check
 
 import (
 	"fmt"
@@ -9,26 +9,26 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// CheckRecord reports why a record cannot become an element: a missing
+// Record reports why a record cannot become an element: a missing
 // feature, another kind of list, another number of values, a value that a
 // checked cast would lose, an index or a padding that its shape does not
-// allow, a key that comes twice where that is an error. The error has the feature or the tensor but no place. CheckRecord is
-// stricter than the loader, see [Plan.CheckRecords].
-func (p *Plan) CheckRecord(data []byte) error {
-	if len(data) == 0 && (p.AllowEmptyRecords == nil || !*p.AllowEmptyRecords) {
+// allow, a key that comes twice where that is an error. The error has the feature or the tensor but no place. Record is
+// stricter than the loader, see plan.Plan.CheckRecords.
+func Record(s *spec.Spec, data []byte) error {
+	if len(data) == 0 && (s.AllowEmptyRecords == nil || !*s.AllowEmptyRecords) {
 		return millrace.Errorf(millrace.ErrSchema, "an empty record (0 bytes): it holds no features")
 	}
-	features, err := p.features(data)
+	features, err := featuresOf(s, data)
 	if err != nil {
 		return err
 	}
-	if p.RefuseDuplicates {
+	if s.RefuseDuplicates {
 		if err := features.checkDuplicates(); err != nil {
 			return err
 		}
 	}
-	shapes := make(map[*spec.Feature][]int64, len(p.Features))
-	for _, f := range p.Features {
+	shapes := make(map[*spec.Feature][]int64, len(s.Features))
+	for _, f := range s.Features {
 		stored, err := features.stored(f)
 		if err == nil {
 			shapes[f], err = features.checkLists(f, stored)
@@ -37,7 +37,20 @@ func (p *Plan) CheckRecord(data []byte) error {
 			return inFeature(err, f, features.hint(f))
 		}
 	}
-	return p.checkShapes(shapes)
+	return checkShapes(s, shapes)
+}
+
+// ListLength returns how many elements a VarLen feature has in a record.
+func ListLength(s *spec.Spec, data []byte, f *spec.Feature) (int64, error) {
+	features, err := featuresOf(s, data)
+	if err != nil {
+		return 0, err
+	}
+	stored, err := features.stored(f)
+	if err == nil {
+		return features.shape(f, stored)[0], nil
+	}
+	return 0, inFeature(err, f, features.hint(f))
 }
 
 // inFeature names the feature in an error.
@@ -58,8 +71,8 @@ type recordFeatures struct {
 	sequence *example.SequenceExample // nil for an Example
 }
 
-func (p *Plan) features(data []byte) (*recordFeatures, error) {
-	if !p.Manifest.AllowVarLen {
+func featuresOf(s *spec.Spec, data []byte) (*recordFeatures, error) {
+	if !s.Manifest.AllowVarLen {
 		features, err := example.Parse(data)
 		return &recordFeatures{data: data, features: features}, err
 	}
@@ -261,38 +274,38 @@ func checkRaw(f *spec.Feature, raw example.Raw) error {
 
 // checkShapes follows the shapes of one record through secondaries, steps and
 // padding.
-func (p *Plan) checkShapes(shapes map[*spec.Feature][]int64) error {
-	switch w := p.Window; {
+func checkShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
+	switch w := s.Window; {
 	case w == nil:
 	case w.Unit == spec.Positions:
-		return p.checkLengths(shapes)
+		return checkLengths(s, shapes)
 	default:
 		return nil // later stages see windows, not records
 	}
-	tensors, err := p.tensorShapes(shapes)
+	tensors, err := tensorShapes(s, shapes)
 	if err != nil {
 		return err
 	}
-	if p.Chunks != nil {
-		return p.checkRows(tensors)
+	if s.Chunks != nil {
+		return checkRows(s, tensors)
 	}
-	return p.checkPadded(tensors)
+	return checkPadded(s, tensors)
 }
 
 // tensorShapes returns the shapes of a record's tensors behind the processing
 // steps.
-func (p *Plan) tensorShapes(shapes map[*spec.Feature][]int64) (map[string][]int64, error) {
-	tensors := make(map[string][]int64, len(p.Tensors))
-	for _, primary := range p.Primaries {
+func tensorShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) (map[string][]int64, error) {
+	tensors := make(map[string][]int64, len(s.Tensors))
+	for _, primary := range s.Primaries {
 		tensors[primary.To] = shapes[primary.From]
 	}
-	for _, c := range p.Secondaries {
+	for _, c := range s.Secondaries {
 		tensors[c.To] = c.Shape
 		if c.ShapeFrom != "" {
 			tensors[c.To] = tensors[c.ShapeFrom]
 		}
 	}
-	for i, step := range p.Steps {
+	for i, step := range s.Steps {
 		shape, err := sliceShape(&step, tensors[step.Tensor])
 		if err != nil {
 			err.Key, err.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Tensor
@@ -304,9 +317,9 @@ func (p *Plan) tensorShapes(shapes map[*spec.Feature][]int64) (map[string][]int6
 }
 
 // checkLengths checks that the features of a record have as many positions.
-func (p *Plan) checkLengths(shapes map[*spec.Feature][]int64) error {
-	first := p.Features[0]
-	for _, f := range p.Features[1:] {
+func checkLengths(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
+	first := s.Features[0]
+	for _, f := range s.Features[1:] {
 		if shapes[f][0] == shapes[first][0] {
 			continue
 		}
@@ -338,8 +351,8 @@ func sliceShape(s *spec.Slice, shape []int64) ([]int64, *millrace.Error) {
 }
 
 // checkPadded checks that tensors are no larger than what they are padded to.
-func (p *Plan) checkPadded(tensors map[string][]int64) error {
-	for _, pad := range p.Padding {
+func checkPadded(s *spec.Spec, tensors map[string][]int64) error {
+	for _, pad := range s.Padding {
 		shape := tensors[pad.Tensor]
 		for axis, n := range shape {
 			if to := pad.Shape[axis]; to >= 0 && n > to {
