@@ -170,7 +170,7 @@ func TestModelsNeverParseKillers(t *testing.T) {
 					records, at = records[1:], 0
 				}
 				err := parse(t, m, in, fetches, records...)
-				var refused *tfbridge.RefusedExample
+				var refused *tfbridge.RefusedBytes
 				if !errors.As(err, &refused) || refused.Element != at || !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(refused.Parser, "Parse") {
 					t.Errorf("%s: got %v", name, err)
 				}
@@ -184,7 +184,7 @@ func TestModelsNeverParseKillers(t *testing.T) {
 			if err := parse(t, m, in, fetches, odd); err != nil && !sequence {
 				t.Errorf("an odd record: %v", err)
 			}
-			var refused *tfbridge.RefusedExample
+			var refused *tfbridge.RefusedBytes
 			if err := parse(t, m, in, fetches, []byte("\x0a\xff")); err == nil || !sequence && errors.As(err, &refused) {
 				t.Errorf("a cut record, which TensorFlow finds itself: %v", err)
 			}

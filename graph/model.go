@@ -280,7 +280,7 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 //
 // Serialized Examples that would end the process in TensorFlow's parsers are refused
 // before the model parses them, with an error of class ErrCorrupt or ErrSchema that
-// names the input and the element; errors.As finds a [tfbridge.RefusedExample].
+// names the input and the element; errors.As finds a [tfbridge.RefusedBytes].
 func (m *Model) Call(ctx context.Context, key string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -369,7 +369,7 @@ func (m *Model) Close() error {
 // with the input that the Example came in. Other errors pass through, as does that of
 // an Example that the graph computed.
 func refusedInput(key string, inputs map[string]*tfbridge.Tensor, err error) error {
-	var refused *tfbridge.RefusedExample
+	var refused *tfbridge.RefusedBytes
 	if !errors.As(err, &refused) {
 		return err
 	}

@@ -113,7 +113,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *tfbridge.Ses
 // describes, with a judge of serialized Examples before each operation that parses
 // them.
 func importGraph(def []byte, o *tfbridge.SessionOptions) (*tfbridge.Session, error) {
-	def, err := judge.Insert(def)
+	def, err := judge.Insert(def, 0)
 	if err != nil {
 		return nil, err
 	}

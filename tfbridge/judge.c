@@ -94,9 +94,7 @@ static void judge_compute(void *kernel, TF_OpKernelContext *ctx) {
   TF_DeleteStatus(st);
 }
 
-TF_Status *mr_register_judge(void) {
-  const char *name = "MillraceJudgeExamples";
-  TF_Status *st = TF_NewStatus();
+static void register_op(const char *name, TF_Status *st) {
   TF_OpDefinitionBuilder *b = TF_NewOpDefinitionBuilder(name);
   TF_OpDefinitionBuilderAddAttr(b, "judge: string");
   TF_OpDefinitionBuilderAddAttr(b, "N: int >= 0");
@@ -108,6 +106,12 @@ TF_Status *mr_register_judge(void) {
   if (TF_GetCode(st) == 0) {
     TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", judge_create, judge_compute, judge_delete), st);
   }
+}
+
+TF_Status *mr_register_judge(void) {
+  TF_Status *st = TF_NewStatus();
+  register_op("MillraceJudgeExamples", st);
+  if (TF_GetCode(st) == 0) register_op("MillraceCheckBytes", st);
   if (TF_GetCode(st) != 0) return st;
   TF_DeleteStatus(st);
   return NULL;

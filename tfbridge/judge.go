@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/internal/bytecheck"
 	"millrace/tfrecord/example"
 )
 
@@ -18,7 +19,8 @@ import (
 //
 // The question. A model that takes serialized Examples hands the bytes of a
 // request to TensorFlow's parsers, and some records end the process there; package
-// example says which. Where can they be stopped?
+// example says which. The same holds for serialized tensors, images and compressed
+// bytes, as package bytecheck says. Where can they be stopped?
 //
 //   - Not at the inputs of a signature. Bytes may be decoded, split or joined in the
 //     graph before they are parsed, or be read from a file.
@@ -30,6 +32,8 @@ import (
 //	serialized ──> MillraceJudgeExamples ──> ParseExampleV2
 //	keys ───────────────^
 //
+//	serialized ──> MillraceCheckBytes ──> ParseTensor
+//
 // It passes on the records as they are, in the memory that they are in, or fails the
 // run with INVALID_ARGUMENT. Package graph/internal/judge puts it into models. The
 // kernel calls Go, so that there is one judge, and none to build.
@@ -38,10 +42,16 @@ import (
 // keys -> records.
 const OpJudge = "MillraceJudgeExamples"
 
-// JudgeSpec describes what an operation of type [OpJudge] stands in front of.
+// OpCheckBytes is the type of the operation that checks other bytes: strings ->
+// strings. It has the kernel and the attributes of [OpJudge].
+const OpCheckBytes = "MillraceCheckBytes"
+
+// JudgeSpec describes what an operation of type [OpJudge] or [OpCheckBytes] stands in
+// front of.
 type JudgeSpec struct {
 	Parser  string          // the name of the operation that parses
 	Request example.Request // the keys of its features come from the inputs "keys"
+	Bytes   *bytecheck.Spec `json:",omitempty"` // of OpCheckBytes
 }
 
 // Attr returns the attribute "judge" of the operation.
@@ -53,11 +63,11 @@ func (s JudgeSpec) Attr() []byte {
 	return text
 }
 
-// RefusedExample is why a run failed: a parser of TensorFlow's must not see a
-// record. errors.As finds it in the error of the run.
-type RefusedExample struct {
+// RefusedBytes is why a run failed: an operation of TensorFlow's must not parse an
+// Example or other bytes. errors.As finds it in the error of the run.
+type RefusedBytes struct {
 	Parser  string // the name of the operation that parses
-	Element int64  // the number of the record among those to parse
+	Element int64  // the index of the element among those to parse
 	Err     error  // why
 
 	size int
@@ -65,24 +75,24 @@ type RefusedExample struct {
 }
 
 // Error returns place and reason.
-func (e *RefusedExample) Error() string {
+func (e *RefusedBytes) Error() string {
 	return fmt.Sprintf("element %d of what operation %s parses: %v", e.Element, millrace.Quote(e.Parser), e.Err)
 }
 
 // Unwrap returns the reason.
-func (e *RefusedExample) Unwrap() error { return e.Err }
+func (e *RefusedBytes) Unwrap() error { return e.Err }
 
-// IsRecord reports whether a record is the one that was refused.
-func (e *RefusedExample) IsRecord(record string) bool {
+// IsRecord reports whether a record is the element that was refused.
+func (e *RefusedBytes) IsRecord(record string) bool {
 	return len(record) == e.size && maphash.String(hashSeed, record) == e.hash
 }
 
-// hashSeed is that of RefusedExample, which does not keep foreign bytes: errors are
+// hashSeed is that of RefusedBytes, which does not keep foreign bytes: errors are
 // remembered for a while.
 var hashSeed = maphash.MakeSeed()
 
-// registerJudge registers the operation. Open calls it. Without it no graph that has
-// the operation can be made.
+// registerJudge registers the operations. Open calls it. Without it no graph that has
+// one of them can be made.
 func registerJudge() error {
 	if st := C.mr_register_judge(); st != nil {
 		defer C.TF_DeleteStatus(st)
@@ -144,21 +154,51 @@ func mrJudge(id C.int64_t, records *C.mr_view, n C.int64_t, keys *C.mr_view, nke
 
 // check judges records.
 func (k *kernelJudge) check(records, keys []C.mr_view) error {
+	if k.spec.Bytes != nil {
+		return k.checkBytes(records)
+	}
 	j := k.free.Get().(*example.Judge)
 	defer k.free.Put(j)
 	if err := k.setKeys(j, keys); err != nil {
 		return err
 	}
 	for i, v := range records {
-		record := unsafe.Slice((*byte)(unsafe.Pointer(v.data)), int(v.len))
+		record := viewOf(v)
 		if err := j.Check(record); err != nil {
-			return &RefusedExample{
-				Parser: k.spec.Parser, Element: int64(i), Err: err,
-				size: len(record), hash: maphash.Bytes(hashSeed, record),
-			}
+			return k.refused(i, record, err)
 		}
 	}
 	return nil
+}
+
+// checkBytes checks bytes that are not Examples.
+func (k *kernelJudge) checkBytes(elements []C.mr_view) error {
+	all := make([][]byte, len(elements))
+	for i, v := range elements {
+		all[i] = viewOf(v)
+	}
+	at, err := k.spec.Bytes.Check(all)
+	if err == nil {
+		return nil
+	}
+	var element []byte
+	if at < len(all) {
+		element = all[at]
+	}
+	return k.refused(at, element, err)
+}
+
+// refused returns the error of a run over an element that must not be parsed.
+func (k *kernelJudge) refused(at int, element []byte, err error) error {
+	return &RefusedBytes{
+		Parser: k.spec.Parser, Element: int64(at), Err: err,
+		size: len(element), hash: maphash.Bytes(hashSeed, element),
+	}
+}
+
+// viewOf returns the bytes of an element, which are TensorFlow's memory.
+func viewOf(v C.mr_view) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v.data)), int(v.len))
 }
 
 // setKeys tells a judge the keys of the features, which are TensorFlow's memory.

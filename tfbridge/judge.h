@@ -1,4 +1,4 @@
-// The operation that judges serialized Examples; judge.go says why.
+// The operations that check what a graph parses; judge.go says why.
 #ifndef MILLRACE_JUDGE_H_
 #define MILLRACE_JUDGE_H_
 
@@ -12,7 +12,7 @@ typedef struct mr_view {
   size_t len;
 } mr_view;
 
-// mr_register_judge registers the operation and its kernel. It returns NULL or the
+// mr_register_judge registers the operations and their kernel. It returns NULL or the
 // failure, for the caller to free.
 TF_Status *mr_register_judge(void);
 

@@ -553,9 +553,84 @@ def regressor(path):
     save(m, path, serving_default=classify, regress=regress)
 
 
+def payloads(path):
+    """Turns bytes of a request into tensors: with parse_tensor in a map_fn, in a
+    dataset and alone, and with what else parses or inflates bytes."""
+    m = tf.Module()
+    one, many = spec([], tf.string, "x"), spec([None], tf.string, "x")
+
+    def signature(s):
+        return tf.function(input_signature=[s])
+
+    def sum_of(b):
+        return tf.reduce_sum(tf.io.parse_tensor(b, tf.float32))
+
+    @signature(many)
+    def serve(x):
+        return {"y": tf.map_fn(sum_of, x, fn_output_signature=tf.float32)}
+
+    @signature(one)
+    def single(x):
+        return {"y": tf.io.parse_tensor(x, tf.float32)}
+
+    @signature(one)
+    def texts(x):
+        return {"y": tf.io.parse_tensor(x, tf.string)}
+
+    @signature(many)
+    def dataset(x):
+        total = tf.data.Dataset.from_tensor_slices(x).map(sum_of, num_parallel_calls=2).reduce(0.0, lambda a, b: a + b)
+        return {"y": total}
+
+    @signature(spec([3], tf.string, "x"))
+    def sparse(x):
+        indices, values, shape = tf.raw_ops.DeserializeSparse(serialized_sparse=x, dtype=tf.float32)
+        return {"indices": indices, "values": values, "shape": shape}
+
+    @signature(spec([None, 3], tf.string, "x"))
+    def sparse_rows(x):
+        s = tf.io.deserialize_many_sparse(x, tf.float32)
+        return {"indices": s.indices, "values": s.values, "shape": s.dense_shape}
+
+    @signature(one)
+    def image(x):
+        return {"shape": tf.shape(tf.io.decode_image(x))}
+
+    @signature(one)
+    def image_float(x):
+        return {"shape": tf.shape(tf.io.decode_image(x, dtype=tf.float32))}
+
+    @signature(one)
+    def image_crop(x):
+        return {"shape": tf.shape(tf.io.decode_and_crop_jpeg(x, [0, 0, 1, 1]))}
+
+    @signature(many)
+    def inflate(x):
+        return {"size": tf.strings.length(tf.io.decode_compressed(x, "ZLIB"))}
+
+    @signature(many)
+    def gunzip(x):
+        return {"size": tf.strings.length(tf.io.decode_compressed(x, "GZIP"))}
+
+    @signature(many)
+    def zstd(x):
+        return {"size": tf.strings.length(tf.raw_ops.DecodeCompressed(bytes=x, compression_type="ZSTD"))}
+
+    @signature(one)
+    def sound(x):
+        return {"shape": tf.shape(tf.audio.decode_wav(x)[0])}
+
+    @signature(many)
+    def json(x):
+        return {"y": tf.io.decode_json_example(x)}
+
+    save(m, path, serving_default=serve, single=single, texts=texts, dataset=dataset, sparse=sparse, sparse_rows=sparse_rows,
+         image=image, image_float=image_float, image_crop=image_crop, inflate=inflate, gunzip=gunzip, zstd=zstd, sound=sound, json=json)
+
+
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
-          keras_export, examples, tables, regressor]
+          keras_export, examples, tables, regressor, payloads]
 
 
 def main(names):

@@ -1,9 +1,9 @@
-// Package judge puts an operation that judges serialized Examples before each
-// operation of a GraphDef that parses them, so that no record that would end the
-// process reaches TensorFlow's parsers:
+// Package judge puts an operation that judges bytes before each operation of a
+// GraphDef that parses them: serialized Examples, tensors, images and compressed
+// bytes. So nothing that would end the process reaches TensorFlow's parsers:
 //
-//	def, err := judge.Insert(def) // what is imported
-//	judge.Remove(g)               // what is written for others
+//	def, err := judge.Insert(def, 0) // what is imported
+//	judge.Remove(g)                  // what is written for others
 //
-// Package tfbridge has the operation, package example the rule.
+// Package tfbridge has the operations, packages example and bytecheck the rules.
 package judge

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +23,8 @@ const (
 const argumentName, resultName = "serialized", "judged"
 
 // Insert returns a serialized GraphDef with a judge before each parser, or def
-// itself if there is none.
-func Insert(def []byte) ([]byte, error) {
+// itself if there is none. The limit is that of [bytecheck.Spec].
+func Insert(def []byte, limit int64) ([]byte, error) {
 	if !mayParse(def) {
 		return def, nil
 	}
@@ -33,7 +32,7 @@ func Insert(def []byte) ([]byte, error) {
 	if err := proto.Unmarshal(def, g); err != nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "not a GraphDef: %w", err)
 	}
-	in := &inserter{graph: g}
+	in := &inserter{graph: g, limit: limit}
 	g.Node = in.body(g.GetNode(), nil)
 	for _, f := range g.GetLibrary().GetFunction() {
 		f.NodeDef = in.body(f.GetNodeDef(), f.GetSignature())
@@ -47,19 +46,10 @@ func Insert(def []byte) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(g)
 }
 
-// mayParse reports whether the name of a parser is in a GraphDef.
-func mayParse(def []byte) bool {
-	for name := range parsers {
-		if bytes.Contains(def, []byte(name)) {
-			return true
-		}
-	}
-	return false
-}
-
 // inserter adds judges to a graph.
 type inserter struct {
 	graph *tfproto.GraphDef
+	limit int64
 	made  []*tfproto.FunctionDef // for datasets
 }
 
@@ -74,14 +64,18 @@ func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*t
 		names[n.GetName()] = true
 	}
 	for _, n := range slices.Clone(nodes) {
-		p, ok := parsers[n.GetOp()]
-		if !ok || len(n.GetInput()) == 0 || strings.HasPrefix(n.GetInput()[0], "^") {
+		if len(n.GetInput()) == 0 || strings.HasPrefix(n.GetInput()[0], "^") {
 			continue // TensorFlow refuses a parser without inputs
 		}
+		p, parses := parsers[n.GetOp()]
 		j := &judged{parser: p, node: n, function: function, names: names}
-		if p.dataset {
+		switch {
+		case takesBytes(n):
+			nodes = append(nodes, j.checkBytes(in.limit))
+		case !parses:
+		case p.dataset:
 			nodes = append(nodes, in.mapper(j))
-		} else {
+		default:
 			nodes = append(nodes, j.nodes()...)
 		}
 	}

@@ -35,7 +35,7 @@ func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
 	keys := map[string]bool{}
 	for _, n := range nodes {
 		switch {
-		case n.GetOp() == tfbridge.OpJudge:
+		case n.GetOp() == tfbridge.OpJudge || n.GetOp() == tfbridge.OpCheckBytes:
 			judged[n.GetName()] = n.GetInput()[0]
 			for _, in := range n.GetInput()[1:] {
 				node, _, _ := strings.Cut(in, ":")

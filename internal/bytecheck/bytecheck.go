@@ -1,0 +1,69 @@
+package bytecheck
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"strconv"
+
+	"millrace"
+	"millrace/dtype"
+)
+
+// DefaultLimit is how many bytes a tensor may have beyond those that it was made
+// from: a repeated value of a TensorProto.
+const DefaultLimit = 1 << 26
+
+// Spec describes an operation that reads bytes.
+type Spec struct {
+	Op    string         // its type
+	DType dtype.DataType // of the tensor that it makes; 0: nobody knows
+	Limit int64          // see DefaultLimit; 0: that
+}
+
+// limit returns the limit in force.
+func (s Spec) limit() int64 { return cmp.Or(s.Limit, DefaultLimit) }
+
+// Checked reports whether there is a check for a type of operation.
+func Checked(op string) bool { return checks[op] != nil }
+
+// Operations returns the types of operations that have a check.
+func Operations() iter.Seq[string] { return maps.Keys(checks) }
+
+// checks are the checks by type of operation. A check returns the index of the
+// element that it refuses.
+var checks = map[string]func(s Spec, elements [][]byte) (int, error){
+	"ParseTensor":           Spec.tensors,
+	"DeserializeSparse":     Spec.sparse,
+	"DeserializeManySparse": Spec.sparse,
+}
+
+// Check returns an error if the operation must not see its input, and the index of
+// the element to blame. The error's code is that of an invalid argument.
+func (s Spec) Check(elements [][]byte) (int, error) {
+	check := checks[s.Op]
+	if check == nil {
+		return 0, millrace.Errorf(millrace.ErrInternal, "there is no check for operations %s", strconv.Quote(s.Op))
+	}
+	return check(s, elements)
+}
+
+// tensors checks TensorProtos.
+func (s Spec) tensors(elements [][]byte) (int, error) {
+	for i, b := range elements {
+		if err := s.tensor(b, s.DType, &header{}); err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
+}
+
+// invalidArgument is TensorFlow's code.
+const invalidArgument = 3
+
+// refused returns why bytes are refused.
+func refused(class millrace.Class, format string, args ...any) error {
+	e := millrace.Errorf(class, format, args...)
+	e.Code = invalidArgument
+	return e
+}

@@ -1,0 +1,30 @@
+// Package bytecheck checks bytes that an operation of TensorFlow's turns into tensors,
+// before TensorFlow reads them.
+//
+//	spec := bytecheck.Spec{Op: "ParseTensor", DType: dtype.Float}
+//	at, err := spec.Check(elements) // nil: TensorFlow may read them
+//
+// # What the checks are for
+//
+// The question. A model may take bytes from a request and give them to an operation
+// that believes what they claim. TensorFlow 2.21 then ends the process, or takes
+// memory without bound:
+//
+//   - a TensorProto of dtype variant is built before ParseTensor compares its dtype
+//     with the one that it was asked for, and metadata that lies ends the process;
+//   - a TensorProto of 20 bytes may claim 2^40 elements: the last value repeats;
+//   - a sparse tensor whose indices have another dtype than int64 fails a CHECK;
+//   - the header of an image claims a size, and the memory is taken before a pixel
+//     was seen;
+//   - compressed bytes may grow to a thousand times their length.
+//
+// A check reads the claims alone, in bounded memory, and compares them with the bytes
+// that are there. It refuses what is proven to do harm, and leaves other faults to
+// TensorFlow: so nothing that TensorFlow reads well is refused.
+//
+// A reader that is stricter than TensorFlow's would refuse sound bytes, and one that
+// reads them differently would prove nothing. So the reader of protobuf here follows
+// the C++ parser: it drops the bits of a tag above 32, takes the last of two values,
+// joins the dimensions of two shapes, and passes over fields that it does not know.
+// What neither reads, TensorFlow would refuse too.
+package bytecheck
