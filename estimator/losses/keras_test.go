@@ -96,3 +96,37 @@ func near(t *testing.T, what string, got, want []float32) {
 		}
 	}
 }
+
+// Losses of predictions in half precision are computed in it, so the constants of a loss
+// must be, too. The values have to be those of float32, as far as the type can hold them.
+func TestHalfPrecision(t *testing.T) {
+	value := func(t *testing.T, l losses.Loss, dt tfbridge.DataType) float64 {
+		s := graph.NewScope()
+		defer s.Graph().Close()
+		predictions := graph.Cast(s, s.Const([][]float32{{0.25, 0.75}, {0.5, 3}}), dt)
+		if l.Probabilities {
+			predictions = graph.Cast(s, s.Const([][]float32{{0.25, 0.75}, {0.5, 0.5}}), dt)
+		}
+		loss := l.Add(s, losses.Values{Labels: s.Const([][]float32{{0, 1}, {1, 0}}), Predictions: predictions})
+		if err := s.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if got := loss.DataType(); got != dt {
+			t.Errorf("the loss is %v, want %v", got, dt)
+		}
+		return float64(run(t, s, graph.Cast(s, loss, tfbridge.Float))[0])
+	}
+	for _, l := range []losses.Loss{
+		{Type: losses.Huber, Delta: 0.5}, {Type: losses.SigmoidCrossEntropy}, {Type: losses.SigmoidCrossEntropy, Probabilities: true},
+		{Type: losses.SoftmaxCrossEntropy, Probabilities: true}, {Type: losses.MeanSquaredError},
+	} {
+		for _, dt := range []tfbridge.DataType{tfbridge.Half, tfbridge.Bfloat16} {
+			t.Run(fmt.Sprint(&l, " ", dt), func(t *testing.T) {
+				got, want := value(t, l, dt), value(t, l, tfbridge.Float)
+				if math.Abs(got-want) > 0.02*want {
+					t.Errorf("got %v, in float32 it is %v", got, want)
+				}
+			})
+		}
+	}
+}

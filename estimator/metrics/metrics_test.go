@@ -117,3 +117,20 @@ func TestRefusedBatches(t *testing.T) {
 		t.Errorf("an unknown metric: %v", err)
 	}
 }
+
+// A label to which the prediction gives no probability at all counts with 1e-7, and one
+// that is certain with 1-1e-7, as with Keras: no batch makes the mean infinite.
+func TestPerplexityOfExtremes(t *testing.T) {
+	for label, want := range map[float64]float64{0: 1e7, 1: 1 / (1 - 1e-7)} {
+		m, err := metrics.New(&metrics.Spec{Type: metrics.Perplexity, Probabilities: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Add(&metrics.Batch{Labels: whole(shape{1}, label), Predictions: floats(shape{1, 2}, 0, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Result().Number; math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("label %v: got %v, want %v", label, got, want)
+		}
+	}
+}

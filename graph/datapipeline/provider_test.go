@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -257,6 +258,72 @@ func TestShuffle(t *testing.T) {
 			if diff := cmp.Diff(slices.Sorted(slices.Values(ordered)), mixed); diff != "" {
 				t.Errorf("%d %T: (-ordered +shuffled)\n%s", i, r.DataProvider, diff)
 			}
+		}
+	}
+}
+
+// Outside of training a row is a whole sequence, unless ChunkEval is set. In training it is
+// a chunk.
+func TestEvaluationTakesWholeSequences(t *testing.T) {
+	chunking := datapipeline.Chunking{Size: 2}
+	for _, tt := range []struct {
+		chunkEval, train bool
+		want             string
+	}{
+		{false, false, "[5 3]"}, {true, false, "[2 2 1 2 1]"}, {false, true, "[2 2 1 2 1]"},
+	} {
+		s := graphtest.NewScope(t)
+		o := &datapipeline.Options{Chunking: chunking, Batching: datapipeline.Batching{BatchSize: 1000}, ChunkEval: tt.chunkEval}
+		for _, r := range newReaders(t, s, providers(t, s, speech, o)...) {
+			var sizes []int32
+			for _, b := range r.all(t, recording("train", 5, 3), datapipeline.Epoch{Train: tt.train}) {
+				sizes = append(sizes, b[datapipeline.Size("data", 0)].([]int32)...)
+			}
+			if got := fmt.Sprint(sizes); got != tt.want {
+				t.Errorf("%T, ChunkEval %t, training %t: rows of %s frames, want %s", r.DataProvider, tt.chunkEval, tt.train, got, tt.want)
+			}
+		}
+	}
+}
+
+// While there is no room for a batch, the driver waits in Go, and no run of it waits in
+// TensorFlow. A run that waited would put its batch into the queue as soon as somebody
+// takes one; the driver goes on only when the staging area has taken one.
+func TestDriverWaitsForRoom(t *testing.T) {
+	for _, train := range []bool{true, false} { // batches of blocks, and of other rows
+		s := graphtest.NewScope(t)
+		o := frameByFrame
+		o.Capacity = 1
+		p, err := datapipeline.NewQueueDataProvider(s, speech, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := []tfbridge.Output{datapipeline.Batches(p)[datapipeline.SeqIdx]}
+		r := newReader(t, s, p)
+		r.start(t, recording("train", slices.Repeat([]int{3}, 30)...), datapipeline.Epoch{Train: train})
+		for staged, queued := 0, 0; staged < 2 || queued < 1; {
+			if staged, err = datapipeline.StagingSize(p, r.session); err == nil {
+				queued, err = datapipeline.BatchQueueSize(p, r.session)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		take, err := r.session.PrepareRun(nil, taken, nil, &tfbridge.RunOptions{Timeout: 200 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []error{nil, tfbridge.DeadlineExceeded} {
+			values, err := take.Run(t.Context(), nil)
+			if !errors.Is(err, want) {
+				t.Errorf("training %t: batch %d past the staging area: %v, want %v", train, i, err, want)
+			}
+			for _, v := range values {
+				v.Close()
+			}
+		}
+		if err := p.StopThreads(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -3,12 +3,15 @@ package train_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"millrace"
 	"millrace/graph"
+	"millrace/graph/queue"
 	"millrace/graph/train"
 	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
@@ -235,5 +238,116 @@ func TestSourcesOfDifferentShapes(t *testing.T) {
 	}
 	if q := train.QueueRunners(s)[0].Queue(); q == nil || q.Components()[0].DType != tfbridge.Float {
 		t.Errorf("the queue is %v", q)
+	}
+}
+
+// The order of a ShuffleBatch follows from its seeds.
+func TestShuffleBatchSeeds(t *testing.T) {
+	order := func(seed, seed2 int64) string {
+		s := graphtest.NewScope(t)
+		o := &train.ShuffleBatchOptions{MinAfterDequeue: 30, Capacity: 60, Seed: seed, Seed2: seed2}
+		batch := train.ShuffleBatch(s, dense(upTo(s, 30)), 30, o).Dense[0]
+		m, err := train.NewMonitoredSession(t.Context(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		// All 30 examples are in the queue before the first is drawn: fewer than
+		// MinAfterDequeue and a batch are drawn only from the closed queue.
+		for step, err := range m.Steps(bound(t), []tfbridge.Output{batch}, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(step[0].Value())
+		}
+		t.Fatal("there was no batch")
+		return ""
+	}
+	first := order(queue.DefaultSeed, 7)
+	if again := order(queue.DefaultSeed, 7); again != first {
+		t.Errorf("one seed gave the orders %s and %s", first, again)
+	}
+	for _, seeds := range [][2]int64{{queue.DefaultSeed, 8}, {queue.DefaultSeed + 1, 7}} {
+		if other := order(seeds[0], seeds[1]); other == first {
+			t.Errorf("the seeds %v gave the order of others: %s", seeds, other)
+		}
+	}
+	if plain := fmt.Sprint(numbers(30)); first == plain {
+		t.Errorf("nothing was shuffled: %s", first)
+	}
+}
+
+// numbers returns the numbers below n.
+func numbers(n int64) []int64 {
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	return list
+}
+
+// A join takes the examples of all its sources.
+func TestJoinsTakeAllSources(t *testing.T) {
+	for name, join := range map[string]func(s *graph.Scope, sources []train.Tensors) train.Tensors{
+		"BatchJoin": func(s *graph.Scope, sources []train.Tensors) train.Tensors {
+			return train.BatchJoin(s, sources, 1, nil)
+		},
+		"ShuffleBatchJoin": func(s *graph.Scope, sources []train.Tensors) train.Tensors {
+			return train.ShuffleBatchJoin(s, sources, 1, &train.ShuffleBatchOptions{MinAfterDequeue: 3})
+		},
+	} {
+		s := graphtest.NewScope(t)
+		var sources []train.Tensors
+		for i := range 3 {
+			sources = append(sources, dense(upTo(s, 4), s.Const(int64(i))))
+		}
+		batch := join(s, sources)
+		m, err := train.NewMonitoredSession(t.Context(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		examples := map[int64]int{}
+		for step, err := range m.Steps(bound(t), batch.Dense, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			examples[step[1].Value().([]int64)[0]]++
+		}
+		if want := map[int64]int{0: 4, 1: 4, 2: 4}; !maps.Equal(examples, want) {
+			t.Errorf("%s: examples by source %v, want %v", name, examples, want)
+		}
+	}
+}
+
+// With more readers than files, one reader has each file to itself, so its records keep
+// their order, and the readers without a file lose and repeat nothing.
+func TestMoreReadersThanFiles(t *testing.T) {
+	s := graphtest.NewScope(t)
+	p := &pipelines{s, writeParityFiles(t)}
+	files := train.StringInputProducer(s, s.Const(p.paths("a", "b")), &train.ProducerOptions{NumEpochs: 1})
+	var all []train.Tensors
+	for _, record := range p.readersOf(files, 5) {
+		all = append(all, dense(record))
+	}
+	batch := train.BatchJoin(s, all, 1, nil)
+	m, err := train.NewMonitoredSession(t.Context(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	records := map[byte][]string{}
+	for step, err := range m.Steps(bound(t), batch.Dense, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := step[0].Value().([]string)[0]
+		records[record[0]] = append(records[record[0]], record)
+	}
+	for _, file := range []byte("ab") {
+		want := slices.Compact(slices.Sorted(slices.Values(records[file])))
+		if !slices.Equal(records[file], want) || len(want) < 3 {
+			t.Errorf("file %c: records %q, want %q", file, records[file], want)
+		}
 	}
 }

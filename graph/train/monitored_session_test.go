@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/graph"
 	"millrace/graph/queue"
 	"millrace/graph/reader"
 	"millrace/graph/train"
@@ -114,14 +115,16 @@ func TestMonitoredSessionUnmade(t *testing.T) {
 	}
 }
 
-// Files that appear after the pattern was matched are not seen.
+// Files that appear after the pattern was matched are not seen. The names of a few epochs
+// are enqueued before the file appears, those of the last epochs certainly later.
 func TestMatchFilenamesOnceKeeps(t *testing.T) {
+	const epochs = 20
 	s := graphtest.NewScope(t)
 	folder := t.TempDir()
 	for _, name := range []string{"b", "a"} {
 		writeRecords(t, filepath.Join(folder, name), []byte(name))
 	}
-	files := train.StringInputProducer(s, train.MatchFilenamesOnce(s, s.Const([]string{filepath.Join(folder, "*")})), &train.ProducerOptions{NumEpochs: 3, InOrder: true, Capacity: 1})
+	files := train.StringInputProducer(s, train.MatchFilenamesOnce(s, s.Const([]string{filepath.Join(folder, "*")})), &train.ProducerOptions{NumEpochs: epochs, InOrder: true, Capacity: 1})
 	_, value := reader.NewTFRecord(s, &reader.TFRecordOptions{TensorFlow: true}).Read(s, files)
 	batch := train.Batch(s, dense(value), 2, &train.BatchOptions{Capacity: 2}).Dense[0]
 	m, err := train.NewMonitoredSession(t.Context(), s, nil)
@@ -142,10 +145,28 @@ func TestMatchFilenamesOnceKeeps(t *testing.T) {
 		}
 		n++
 	}
-	if n != 3 {
-		t.Errorf("%d epochs, want 3", n)
+	if n != epochs {
+		t.Errorf("%d epochs, want %d", n, epochs)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "aa")); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The files are looked up by the initializers, and not by each run that needs them.
+func TestMatchFilenamesOnceLooksUpOnce(t *testing.T) {
+	s := graphtest.NewScope(t)
+	folder := t.TempDir()
+	write := func(name string) { writeRecords(t, filepath.Join(folder, name), []byte(name)) }
+	write("a")
+	files := train.MatchFilenamesOnce(s, s.Const(filepath.Join(folder, "*")))
+	later := graph.Identity(s, files)
+	session := graphtest.NewSession(t, s, graphtest.Unoptimized(t)) // TensorFlow may compute a constant once for several runs
+	for i, output := range []tfbridge.Output{files, files, later} {
+		got, err := fetch(t, session, output)
+		if want := fmt.Sprint([]string{filepath.Join(folder, "a")}); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("run %d: %v, %v, want %s", i, got, err, want)
+		}
+		write("late")
 	}
 }

@@ -500,3 +500,35 @@ func hammer(t *testing.T, b *Batcher, model *graph.Model, rows [][]float32, leav
 		t.Errorf("%v: got %s, want %s", rows, g, w)
 	}
 }
+
+// Requests that come before the first goroutine has taken its batch do not start another
+// one: it would find nothing, or run what could have been in the same batch.
+func TestBurstStartsOneGoroutine(t *testing.T) {
+	m := gated()
+	s := NewScheduler(4)
+	b := newBatcher(t, m, Options{Scheduler: s})
+	s.mu.Lock()
+	s.began = true // as from the start of a goroutine to its first batch
+	s.busy = 1
+	s.mu.Unlock()
+	var got []<-chan answer
+	for range 3 {
+		got = append(got, ask(t.Context(), b, []float32{1}))
+	}
+	waitFor(b, len(got))
+	s.mu.Lock()
+	if s.busy != 1 {
+		t.Errorf("%d goroutines run batches, want the 1 that has begun", s.busy)
+	}
+	s.mu.Unlock()
+	close(m.gate)
+	go s.work()
+	for i, c := range got {
+		if a := <-c; a.err != nil {
+			t.Errorf("request %d: %v", i, a.err)
+		}
+	}
+	if rows := m.batches(); !slices.Equal(rows, []int64{3}) {
+		t.Errorf("batches of %v rows, want one of 3", rows)
+	}
+}

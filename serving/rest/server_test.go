@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -313,6 +314,23 @@ func TestFailuresKept(t *testing.T) {
 	} {
 		if got := h.failureOf(tt.err); got.status != tt.status || string(got.body) != `{"error":"`+tt.body+"\"}\n" || got.code != serving.CodeOf(tt.err) {
 			t.Errorf("%v: got %+v, %s", tt.err, got, got.body)
+		}
+	}
+}
+
+// A panic while a request is answered is that request's error, and goes to the log with
+// its path and its stack.
+func TestPanicIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	h := NewHandler(nil, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}) // no server: a nil dereference
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/v1/models/m:predict", strings.NewReader("{}")))
+	if w.Code != 500 || !strings.Contains(w.Body.String(), "the request made the server panic") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	for _, want := range []string{"level=ERROR msg=panic", "path=/v1/models/m:predict", "nil pointer dereference", "handler.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, &log)
 		}
 	}
 }

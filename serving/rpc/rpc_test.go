@@ -3,13 +3,16 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -293,5 +296,31 @@ func TestMutualTLS(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 		client.Close()
+	}
+}
+
+// OnRequest gets the model, the method and the code of each request, for metrics.
+func TestOnRequest(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	conn := start(t, &Options{OnRequest: func(r Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprint(r.Model, " ", r.Method, " ", r.Code))
+	}}, "constant", "examples")
+	send := func(method string, q, a proto.Message) {
+		_ = conn.Invoke(t.Context(), "/tensorflow.serving.PredictionService/"+method, q, a) // other tests look at the answers
+	}
+	task := &servingproto.InferenceTask{ModelSpec: spec("examples", "classify"), MethodName: "tensorflow/serving/classify"}
+	send("Predict", &servingproto.PredictRequest{ModelSpec: spec("constant", ""), Inputs: map[string]*tfproto.TensorProto{"x": floats(1)}}, &servingproto.PredictResponse{})
+	send("Predict", &servingproto.PredictRequest{ModelSpec: spec("nowhere", "")}, &servingproto.PredictResponse{})
+	send("Classify", &servingproto.ClassificationRequest{ModelSpec: spec("examples", "classify"), Input: examples(1)}, &servingproto.ClassificationResponse{})
+	send("MultiInference", &servingproto.MultiInferenceRequest{Tasks: []*servingproto.InferenceTask{task}, Input: examples(1)}, &servingproto.MultiInferenceResponse{})
+	send("MultiInference", &servingproto.MultiInferenceRequest{}, &servingproto.MultiInferenceResponse{})
+	mu.Lock()
+	defer mu.Unlock()
+	want := []string{"constant Predict ok", "nowhere Predict not found", "examples Classify ok", "examples MultiInference ok", " MultiInference invalid argument"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got)\n%s", diff)
 	}
 }
