@@ -22,6 +22,7 @@ var hostile = []struct {
 	{"variant in a dataset", "dataset", corrupt.LyingVariant(), millrace.ErrSchema},
 	{"a repeated float", "single", corrupt.Tensor(&tfproto.TensorProto{Dtype: tfproto.DataType_DT_FLOAT, FloatVal: []float32{1}}, 1<<40), millrace.ErrLimit},
 	{"a repeated string", "texts", corrupt.Tensor(&tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING, StringVal: [][]byte{make([]byte, 1<<20)}}, 1<<20), millrace.ErrLimit},
+	{"a BMP from the top", "image_float", corrupt.TopDownBMP(), millrace.ErrSchema},
 	{"another dtype", "single", corrupt.Ints([]int64{1}, 1), millrace.ErrSchema},
 }
 
@@ -42,6 +43,11 @@ func TestModelsParseNoHostileBytes(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+	if image, err := m.Call(t.Context(), "image", map[string]any{"x": corrupt.TopDownBMP()}); err != nil {
+		t.Errorf("a BMP from the top as uint8: %v", err)
+	} else {
+		image["shape"].Close()
 	}
 	got, err := m.Call(t.Context(), "", map[string]any{"x": [][]byte{corrupt.Floats(1, 2), corrupt.Floats(4)}})
 	if err != nil {

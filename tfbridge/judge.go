@@ -19,8 +19,8 @@ import (
 //
 // The question. A model that takes serialized Examples hands the bytes of a
 // request to TensorFlow's parsers, and some records end the process there; package
-// example says which. The same holds for serialized tensors, images and compressed
-// bytes, as package bytecheck says. Where can they be stopped?
+// example says which. The same holds for serialized tensors and images,
+// as package bytecheck says. Where can they be stopped?
 //
 //   - Not at the inputs of a signature. Bytes may be decoded, split or joined in the
 //     graph before they are parsed, or be read from a file.

@@ -36,6 +36,7 @@ var checks = map[string]func(s Spec, elements [][]byte) (int, error){
 	"ParseTensor":           Spec.tensors,
 	"DeserializeSparse":     Spec.sparse,
 	"DeserializeManySparse": Spec.sparse,
+	"DecodeImage":           Spec.images,
 }
 
 // Check returns an error if the operation must not see its input, and the index of

@@ -14,9 +14,8 @@
 //     with the one that it was asked for, and metadata that lies ends the process;
 //   - a TensorProto of 20 bytes may claim 2^40 elements: the last value repeats;
 //   - a sparse tensor whose indices have another dtype than int64 fails a CHECK;
-//   - the header of an image claims a size, and the memory is taken before a pixel
-//     was seen;
-//   - compressed bytes may grow to a thousand times their length.
+//   - a BMP of negative height, decoded to another dtype than uint8, allocates a
+//     buffer of negative size.
 //
 // A check reads the claims alone, in bounded memory, and compares them with the bytes
 // that are there. It refuses what is proven to do harm, and leaves other faults to

@@ -15,6 +15,7 @@ var dtypeAttrs = map[string]string{
 	"ParseTensor":           "out_type",
 	"DeserializeSparse":     "dtype",
 	"DeserializeManySparse": "dtype",
+	"DecodeImage":           "dtype",
 }
 
 // takesBytes reports whether a node turns bytes into tensors and has a check.

@@ -1,6 +1,6 @@
 // Package judge puts an operation that judges bytes before each operation of a
-// GraphDef that parses them: serialized Examples, tensors, images and compressed
-// bytes. So nothing that would end the process reaches TensorFlow's parsers:
+// GraphDef that parses them: serialized Examples, tensors and
+// images. So nothing that would end the process reaches TensorFlow's parsers:
 //
 //	def, err := judge.Insert(def, 0) // what is imported
 //	judge.Remove(g)                  // what is written for others
