@@ -22,7 +22,7 @@ func (f Folder) ExportModel(o *ExportOptions) (*Exported, error) {
 	if o == nil {
 		o = &ExportOptions{}
 	}
-	record, err := f.readRecord()
+	record, err := f.Record()
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ type Record struct {
 }
 
 // readRecord reads run.json; nil if there is none.
-func (f Folder) readRecord() (*Record, error) {
+func (f Folder) Record() (*Record, error) {
 	name := f.Config()
 	text, err := regular.ReadFile(name, regular.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -53,7 +53,7 @@ func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 		return nil, nil, problems
 	}
 	r.Run = checked
-	before, err := r.folder.readRecord()
+	before, err := r.folder.Record()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -68,6 +68,7 @@ func Examine(ctx context.Context, o *Options) iter.Seq[Finding] {
 		if dir, ok := e.files(); ok && !e.stopped && e.hashes(dir) && !e.stopped {
 			e.opens(ctx, dir)
 		}
+		e.sandbox()
 		e.descriptors()
 		e.memory()
 	}

@@ -45,7 +45,8 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	}
 	policy := *needs
 	policy.Read = append(append(policy.Read, p.sandbox.read...), p.runtimePaths()...)
-	policy.Write = append(policy.Write, p.sandbox.write...)
+	policy.Write = append(slices.DeleteFunc(policy.Write, missing), p.sandbox.write...)
+	policy.Rename = slices.DeleteFunc(policy.Rename, missing)
 	if policy.Temp, err = sandbox.NewTemp(); err != nil {
 		return err
 	}
@@ -56,6 +57,13 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	}
 	p.verbosely("sandbox: %s", protection)
 	return nil
+}
+
+// missing reports whether a path does not exist. A command says better than the sandbox what
+// a folder is missing for, when it comes to write there.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // verbosely prints a remark with --verbose.
@@ -141,6 +149,21 @@ func dataPaths(plan *loaders.Plan) []string {
 		}
 	}
 	return paths
+}
+
+// Folders returns the paths and, if they are folders, the symbolic links below them, which
+// may lead outside.
+func Folders(paths ...string) []string {
+	all := slices.Clone(paths)
+	for _, path := range paths {
+		filepath.WalkDir(path+string(filepath.Separator), func(name string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type()&fs.ModeSymlink != 0 {
+				all = append(all, name)
+			}
+			return nil // what cannot be listed cannot be read either
+		})
+	}
+	return all
 }
 
 func isLink(path string) bool {

@@ -90,10 +90,18 @@ func (p *program) runBench(ctx context.Context, config string, flags *benchFlags
 		if err != nil {
 			return nil, err
 		}
+		if err := p.Confine(cli.LoaderNeeds(plan)); err != nil {
+			return nil, err
+		}
 		return p.benchLoader(ctx, plan, flags.batches)
 	}
 	checked, plan, err := p.CheckWithModel(config, &flags.config, &flags.model, nil)
 	if err != nil {
+		return nil, err
+	}
+	needs := cli.LoaderNeeds(plan)
+	needs.Read = append(needs.Read, flags.model.Path)
+	if err := p.Confine(needs); err != nil {
 		return nil, err
 	}
 	return p.benchModel(ctx, plan, checked, flags)

@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/convert"
 	"millrace/internal/figures"
+	"millrace/sandbox"
 	"millrace/tfrecord"
 )
 
@@ -118,6 +120,10 @@ func (p *program) convert(ctx context.Context, inputs []string, flags *convertFl
 		}
 		m.Add(now - done)
 		done = now
+	}
+	needs := &sandbox.Policy{Read: append(cli.Folders(inputs...), flags.Manifest), Write: []string{filepath.Dir(filepath.Clean(flags.out))}}
+	if err := p.Confine(needs); err != nil {
+		return err
 	}
 	p.SetUnfinished(millrace.Quote(flags.out) + " is not written; the same command goes on after the last whole shard")
 	report, err := convert.Run(ctx, inputs, flags.out, &flags.Options)

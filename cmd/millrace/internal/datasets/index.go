@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +10,8 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/figures"
 	"millrace/internal/inspect"
+	"millrace/sandbox"
+	"millrace/tfrecord/index"
 )
 
 func (p *program) indexCommand() *cobra.Command {
@@ -32,6 +35,13 @@ index exits with code 3.`,
 		Args: cli.Exactly("DATASET_DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			warn := func(err error) { p.Warn("%v", err) }
+			needs := &sandbox.Policy{Read: cli.Folders(args[0]), Write: []string{args[0]}}
+			if dir := index.CacheDir(); dir != "" && os.MkdirAll(dir, 0o755) == nil {
+				needs.Write = append(needs.Write, dir)
+			}
+			if err := p.Confine(needs); err != nil {
+				return err
+			}
 			report, err := inspect.Index(c.Context(), args[0], &inspect.IndexOptions{Rebuild: rebuild, Warn: warn})
 			if err != nil {
 				return err

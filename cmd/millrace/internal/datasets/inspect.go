@@ -2,12 +2,15 @@ package datasets
 
 import (
 	"github.com/spf13/cobra"
+	"path/filepath"
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/inspect"
 	"millrace/internal/output"
+	"millrace/sandbox"
 	"millrace/savedmodel"
+	"millrace/tfrecord/index"
 )
 
 // inspectFlags are the flags of inspect.
@@ -75,6 +78,9 @@ func (p *program) inspectModel(c *cobra.Command, dir string, flags *inspectFlags
 			return cli.Usagef(c, "--%s: %s is a model, not a dataset", name, millrace.Quote(dir))
 		}
 	}
+	if err := p.Confine(&sandbox.Policy{Read: []string{dir}}); err != nil {
+		return err
+	}
 	report, err := inspect.Model(dir, &inspect.ModelOptions{Tags: flags.tags})
 	if err != nil {
 		return err
@@ -93,6 +99,13 @@ func (p *program) inspectModel(c *cobra.Command, dir string, flags *inspectFlags
 func (p *program) inspect(c *cobra.Command, dir string, flags *inspectFlags) error {
 	if flags.sample < 0 {
 		return cli.Usagef(c, "--sample %d: must not be negative", flags.sample)
+	}
+	needs := &sandbox.Policy{Read: append(cli.Folders(dir), index.CacheDir())}
+	if flags.manifest != "" {
+		needs.Write = append(needs.Write, filepath.Dir(flags.manifest))
+	}
+	if err := p.Confine(needs); err != nil {
+		return err
 	}
 	report, err := inspect.Dataset(c.Context(), dir, &inspect.Options{Sample: flags.sample})
 	if err != nil {

@@ -2,10 +2,12 @@ package datasets
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"millrace"
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator/checkpoint"
 	"millrace/internal/terminal"
 	"millrace/loaders"
@@ -37,6 +39,13 @@ func (f *graphFlags) check() error {
 
 // explain prints the dataset of a plan, and writes its picture.
 func (p *program) explain(ctx context.Context, plan *loaders.Plan, f *graphFlags, asJSON bool) error {
+	needs := cli.LoaderNeeds(plan)
+	if f.picture != "" {
+		needs.Write = append(needs.Write, filepath.Dir(f.picture))
+	}
+	if err := p.Confine(needs); err != nil {
+		return err
+	}
 	scan, err := p.Prepare(ctx, plan)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/internal/output"
 	"millrace/loaders/quarantine"
+	"millrace/sandbox"
 )
 
 func (p *program) quarantineCommand() *cobra.Command {
@@ -66,6 +67,9 @@ func (p *program) extract(ledger, path string, overwrite bool) error {
 	}
 	inputs, err := outside(path, ledger, entries)
 	if err != nil {
+		return err
+	}
+	if err := p.Confine(&sandbox.Policy{Read: inputs, Write: []string{filepath.Dir(path)}}); err != nil {
 		return err
 	}
 	var records int64

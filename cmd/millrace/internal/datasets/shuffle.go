@@ -65,6 +65,9 @@ func (p *program) shuffle(ctx context.Context, config string, flags *shuffleFlag
 	if err != nil {
 		return err
 	}
+	if err := p.Confine(cli.LoaderNeeds(plan)); err != nil {
+		return err
+	}
 	report, err := mixing.Measure(ctx, plan, p.RuntimeOptions())
 	if err != nil {
 		return err

@@ -71,6 +71,11 @@ func (p *program) evaluate(ctx context.Context, config string, flags *evaluateFl
 		return err
 	}
 	p.PrintProblems(problems)
+	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
+	needs.Read = append(needs.Read, append(checkpointPaths(flags.checkpoint), r.ModelDir, r.Path, flags.dir)...)
+	if err := p.Confine(needs); err != nil {
+		return err
+	}
 	return r.Evaluate(ctx, &run.EvaluateOptions{
 		Checkpoint: flags.checkpoint, Watch: flags.watch,
 		Note: func(text string) { p.Note("%s", text) },

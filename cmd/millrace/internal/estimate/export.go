@@ -1,13 +1,37 @@
 package estimate
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator/run"
+	"millrace/sandbox"
 	"millrace/tfbridge"
 )
+
+// confineExport confines the process to the run, the model that was trained, the
+// checkpoint, and the folder that the export gets its place in.
+func (p *program) confineExport(folder run.Folder, o *run.ExportOptions) error {
+	record, err := folder.Record()
+	if err != nil {
+		return err
+	}
+	needs := &sandbox.Policy{Read: append(checkpointPaths(o.Checkpoint), string(folder))}
+	if record != nil { // or else the export reports what is missing
+		needs.Read = append(needs.Read, record.Model)
+	}
+	parent := filepath.Dir(cmp.Or(o.Out, folder.Export()))
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return millrace.Errorf(millrace.ErrIO, "make the folder of the export: %w", err)
+	}
+	needs.Write = append(needs.Write, parent)
+	return p.Confine(needs)
+}
 
 func (p *program) exportCommand() *cobra.Command {
 	var o run.ExportOptions
@@ -22,6 +46,9 @@ load it as they load the original. An older export is replaced in one step.`,
 		Args: cli.Exactly("RUN_DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := tfbridge.Open(p.RuntimeOptions()); err != nil {
+				return err
+			}
+			if err := p.confineExport(run.Folder(args[0]), &o); err != nil {
 				return err
 			}
 			done, err := run.Folder(args[0]).ExportModel(&o)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/run"
 	"millrace/internal/report"
+	"millrace/sandbox"
 )
 
 func (p *program) reportCommand() *cobra.Command {
@@ -40,6 +42,9 @@ may be going on.`,
 
 // report makes the page of the runs.
 func (p *program) report(dirs []string, out string, asJSON bool) error {
+	if err := p.Confine(&sandbox.Policy{Read: dirs, Write: []string{filepath.Dir(out)}}); err != nil {
+		return err
+	}
 	var runs []*report.Run
 	for _, dir := range dirs {
 		r, err := report.Read(strings.TrimSuffix(dir, "/"))

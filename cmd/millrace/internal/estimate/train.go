@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator"
 	"millrace/estimator/run"
@@ -100,6 +102,9 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	told := &reporter{p: p, quiet: flags.json, steps: func() int64 { return lastStep(cmp.Or(flags.steps, r.TrainOptions().Steps), r.ExpectedSteps()) }}
 	defer told.stop()
 	flags.quarantine.Use(p.Program, run.Folder(flags.dir).Quarantine(), r.TrainPlan, r.EvaluatePlan)
+	if err := p.confineTraining(r, flags); err != nil {
+		return err
+	}
 	o := &run.TrainOptions{
 		Steps: flags.steps, Init: flags.init, AllowChanged: flags.changed, Histograms: flags.histograms,
 		Profile: flags.profile.steps, Hooks: told.hooks(),
@@ -125,6 +130,30 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	}
 	return p.Printf("step %d, ended by %s, %s, %s steps/s, %s examples/s\n", summary.Step, summary.Reason(),
 		seconds(summary.Seconds), figures.Number(summary.StepsPerSecond), figures.Number(summary.ExamplesPerSecond))
+}
+
+// confineTraining confines the process to what the training touches: the data, the model, a
+// checkpoint to begin with, and the folder of the run, which it makes.
+func (p *program) confineTraining(r *run.Run, flags *trainFlags) error {
+	if err := os.MkdirAll(flags.dir, 0o777); err != nil {
+		return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
+	}
+	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
+	needs.Read = append(needs.Read, append(checkpointPaths(flags.init), r.ModelDir, r.Path)...)
+	needs.Write = append(needs.Write, flags.dir)
+	if flags.quarantine.Path != "" {
+		flags.quarantine.Needs(needs)
+	}
+	return p.Confine(needs)
+}
+
+// checkpointPaths returns what a process reads of a checkpoint: a folder, or that of the
+// files which begin with a prefix.
+func checkpointPaths(name string) []string {
+	if name == "" || name == run.Latest || name == run.Best {
+		return nil
+	}
+	return []string{name, filepath.Dir(name)}
 }
 
 // lastStep returns the step that a training ends with, given the one of its config and

@@ -102,6 +102,11 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	if s.metrics, err = metrics.New(s.registry, s.serves); err != nil {
 		return err
 	}
+	needs := flags.needs(configs, options.Loaders)
+	needs.Connect = s.tracer != nil
+	if err := p.Confine(needs); err != nil {
+		return err
+	}
 	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.registry.MustRegister(s.loggedRequests()...)
 	options.Logger, options.OnBatch = s.log, s.metrics.Batch
@@ -111,17 +116,17 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	defer func() { err = errors.Join(err, s.models.Close()) }()
 	spreadProcessors() // batching has counted them
 	if err := s.listen(); err != nil {
-		return errors.Join(err, s.drain())
+		return errors.Join(err, s.finish())
 	}
 	if flags.configFile != "" && flags.configPoll > 0 {
 		go s.reread(ctx)
 	}
 	select {
 	case err := <-s.ended:
-		return errors.Join(err, s.drain())
+		return errors.Join(err, s.finish())
 	case <-ctx.Done():
 		s.log.Info("draining", slog.String("cause", context.Cause(ctx).Error()))
-		return s.drain()
+		return s.finish()
 	}
 }
 
@@ -225,8 +230,8 @@ func (s *modelServer) reread(ctx context.Context) {
 	}
 }
 
-// drain refuses new requests and waits until those in flight are answered.
-func (s *modelServer) drain() error {
+// finish refuses new requests and waits until those in flight are answered.
+func (s *modelServer) finish() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.flags.drain)
 	defer cancel()
 	stopped := make(chan struct{})

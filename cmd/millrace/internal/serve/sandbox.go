@@ -1,0 +1,64 @@
+package serve
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+
+	"millrace/loaders"
+	"millrace/sandbox"
+	"millrace/serving"
+)
+
+// needs returns what a server touches: the folders of the models, in which new versions
+// may appear, and the ports. Other files that flags name have been read by now.
+func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loaders.Plan) *sandbox.Policy {
+	needs := &sandbox.Policy{}
+	for _, m := range models {
+		needs.Read = append(needs.Read, versions(m.BasePath)...)
+	}
+	for _, plan := range plans {
+		needs.Read = append(needs.Read, plan.Path, plan.ManifestPath)
+	}
+	if f.configFile != "" && f.configPoll > 0 { // who replaces the file makes another
+		needs.Read = append(needs.Read, filepath.Dir(f.configFile))
+	}
+	if f.logging.FilenamePrefix != "" {
+		needs.Write = append(needs.Write, filepath.Dir(f.logging.FilenamePrefix))
+	}
+	for _, port := range []int{f.port, f.restPort} {
+		if port != 0 {
+			needs.Listen = append(needs.Listen, uint16(max(port, 0)))
+		}
+	}
+	f.resolveHost()
+	return needs
+}
+
+// versions returns a model's folder and the links in it. A folder that is not there yet may
+// be made while the server runs: then it is the one above.
+func versions(base string) []string {
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return []string{base, filepath.Dir(base)}
+	}
+	paths := []string{base}
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink != 0 {
+			paths = append(paths, filepath.Join(base, e.Name()))
+		}
+	}
+	return paths
+}
+
+// resolveHost replaces the name of the host by its address: name servers cannot be
+// asked from within the sandbox. What cannot be resolved is reported when the port is
+// opened.
+func (f *serveFlags) resolveHost() {
+	if a, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, "0")); err == nil && f.host != "" {
+		f.host = a.IP.String()
+		if a.Zone != "" {
+			f.host += "%" + a.Zone
+		}
+	}
+}
