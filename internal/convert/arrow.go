@@ -61,6 +61,22 @@ func columnOfType(t arrow.DataType) (Column, error) {
 	return Column{}, fmt.Errorf("the type %v has no place in a record; cast it, or make its fields columns of their own", t)
 }
 
+// columnsOfSchema returns the columns that the fields become.
+func columnsOfSchema(path string, schema *arrow.Schema) (columns []Column, err error) {
+	known := make(map[string]bool)
+	for _, f := range schema.Fields() {
+		c, err := columnOfArrow(f)
+		if err != nil {
+			return nil, dataError(path, "column %s: %w", millrace.QuoteData([]byte(f.Name)), err)
+		}
+		if known[c.Name] {
+			return nil, dataError(path, "two columns are called %s", millrace.QuoteData([]byte(c.Name)))
+		}
+		columns, known[c.Name] = append(columns, c), true
+	}
+	return columns, nil
+}
+
 // counted are batches of a file that says how many rows it has, and how many values each
 // column lacks.
 type counted interface {
@@ -73,16 +89,12 @@ type counted interface {
 // surveyBatches finds the shapes of lists and missing values. It reads all batches, unless
 // the file says all there is to know.
 func surveyBatches(ctx context.Context, path string, in batches) (*survey, error) {
-	s, flat := &survey{}, true
+	columns, err := columnsOfSchema(path, in.schema())
+	if err != nil {
+		return nil, err
+	}
+	s, flat := &survey{columns: columns}, true
 	for _, f := range in.schema().Fields() {
-		c, err := columnOfArrow(f)
-		if err != nil {
-			return nil, dataError(path, "column %s: %w", millrace.QuoteData([]byte(f.Name)), err)
-		}
-		if slices.ContainsFunc(s.columns, func(o Column) bool { return o.Name == c.Name }) {
-			return nil, dataError(path, "two columns are called %s", millrace.QuoteData([]byte(c.Name)))
-		}
-		s.columns = append(s.columns, c)
 		if _, list := f.Type.(arrow.ListLikeType); list || f.Type.ID() == arrow.NULL {
 			flat = false
 		}
@@ -111,6 +123,7 @@ func surveyBatches(ctx context.Context, path string, in batches) (*survey, error
 			}
 		}
 		s.rows += batch.NumRows()
+		batch.Release()
 	}
 }
 
@@ -150,6 +163,9 @@ func shapeOf(a arrow.Array, row int) ([]int64, error) {
 		return []int64{}, nil
 	}
 	start, end := list.ValueOffsets(row)
+	if err := new(values).room(end-start, example.Int64); err != nil {
+		return nil, err
+	}
 	shape := []int64{end - start}
 	if _, nested := list.ListValues().(array.ListLike); !nested {
 		return shape, nil
@@ -213,6 +229,10 @@ type arrowBlock struct {
 
 func (b *arrowBlock) rows() int       { return int(b.batch.NumRows()) }
 func (b *arrowBlock) row(i int) int64 { return b.first + int64(i) }
+func (b *arrowBlock) size() int64     { return bytesOf(b.batch) }
+
+// free gives the memory back.
+func (b *arrowBlock) free() { b.batch.Release() }
 
 func (b *arrowBlock) read(v *values, column, row int) error {
 	read := b.readers[column]
@@ -275,6 +295,9 @@ func (v *values) arrow(a arrow.Array, row int, c *Column) error {
 		return v.arrow(a.Dictionary(), a.GetValueIndex(row), c)
 	case array.ListLike:
 		start, end := a.ValueOffsets(row)
+		if err := v.room(end-start, kindOf(c.Stored)); err != nil {
+			return err
+		}
 		for i := start; i < end; i++ {
 			if err := v.arrow(a.ListValues(), int(i), c); err != nil {
 				return err
@@ -346,18 +369,6 @@ func (v *values) bytes(a arrow.Array, row int, c *Column) error {
 		return fmt.Errorf("the type %v has no place in a record", a.DataType())
 	}
 	return nil
-}
-
-// integer adds an integer to a column of numbers.
-func (v *values) integer(x int64, c *Column) error {
-	switch c.Stored {
-	case spec.Int:
-		v.ints = append(v.ints, x)
-		return nil
-	case spec.Float:
-		return v.float(float64(x))
-	}
-	return fmt.Errorf("the number %d does not fit %s", x, c.DType)
 }
 
 // real adds a number to a column of numbers.

@@ -2,13 +2,13 @@ package convert
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
@@ -53,10 +53,14 @@ func damaged(path, format string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := err.(*millrace.Error); ok {
+	if e, ok := err.(*millrace.Error); ok && e.File != "" {
 		return err
 	}
-	e := millrace.Errorf(millrace.ErrCorrupt, "the file cannot be read as %s: %w", format, err)
+	class := millrace.ErrCorrupt
+	if errors.Is(err, millrace.ErrLimit) {
+		class = millrace.ErrLimit
+	}
+	e := millrace.Errorf(class, "the file cannot be read as %s: %w", format, err)
 	e.File = path
 	return e
 }
@@ -65,7 +69,11 @@ func damaged(path, format string, err error) error {
 // that they read.
 func recovered(path, format string, err *error) {
 	if r := recover(); r != nil {
-		*err = damaged(path, format, fmt.Errorf("%v", r))
+		cause, ok := r.(error)
+		if !ok {
+			cause = fmt.Errorf("%v", r)
+		}
+		*err = damaged(path, format, cause)
 	}
 }
 
@@ -89,26 +97,49 @@ const batchRows = 4096
 type parquetBatches struct {
 	path    string
 	file    *file.Reader
+	memory  limitedMemory
 	records pqarrow.RecordReader
 }
 
-func openParquet(path string) (batches, error) {
-	if _, err := os.Stat(path); err != nil {
+func openParquet(path string) (in batches, err error) {
+	f, info, err := regular.OpenFile(path)
+	if err != nil {
 		return nil, ioError(path, err)
 	}
-	f, err := file.OpenParquetFile(path, false, file.WithReadProps(parquet.NewReaderProperties(memory.DefaultAllocator)))
+	p := &parquetBatches{path: path}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	defer recovered(path, "Parquet", &err)
+	if err := checkFooter(f, info.Size()); err != nil {
+		return nil, damaged(path, "Parquet", err)
+	}
+	p.file, err = file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(&p.memory)))
+	if err == nil {
+		err = errors.Join(checkChunks(p.file.MetaData(), info.Size()), checkParquetSchema(p.file.MetaData()))
+	}
 	if err != nil {
 		return nil, damaged(path, "Parquet", err)
 	}
-	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{BatchSize: batchRows}, memory.DefaultAllocator)
-	if err == nil {
-		var records pqarrow.RecordReader
-		if records, err = r.GetRecordReader(context.Background(), nil, nil); err == nil {
-			return &parquetBatches{path, f, records}, nil
-		}
+	r, err := pqarrow.NewFileReader(p.file, pqarrow.ArrowReadProperties{BatchSize: batchRows}, &p.memory)
+	if err != nil {
+		return nil, damaged(path, "Parquet", err)
 	}
-	f.Close()
-	return nil, damaged(path, "Parquet", err)
+	// Structures are refused before the library makes readers of their fields, which it
+	// does in goroutines where nobody could recover a panic.
+	schema, err := r.Schema()
+	if err != nil {
+		return nil, damaged(path, "Parquet", err)
+	}
+	if _, err := columnsOfSchema(path, schema); err != nil {
+		return nil, err
+	}
+	if p.records, err = r.GetRecordReader(context.Background(), nil, nil); err != nil {
+		return nil, damaged(path, "Parquet", err)
+	}
+	return p, nil
 }
 
 // counts adds up what the row groups say. Columns of lists have several columns in the file,
@@ -141,6 +172,7 @@ func (p *parquetBatches) schema() *arrow.Schema { return p.records.Schema() }
 
 func (p *parquetBatches) next() (batch arrow.RecordBatch, err error) {
 	defer recovered(p.path, "Parquet", &err)
+	p.memory.begin()
 	batch, err = p.records.Read()
 	if err != nil && err != io.EOF {
 		return nil, damaged(p.path, "Parquet", err)
@@ -161,28 +193,39 @@ func (p *parquetBatches) Close() error {
 type ipcBatches struct {
 	path   string
 	file   *os.File
+	memory limitedMemory
 	random *ipc.FileReader // of a file
 	stream *ipc.Reader     // of a stream
 	at     int
 }
 
-func openIPC(path string) (batches, error) {
-	f, _, err := regular.OpenFile(path)
+func openIPC(path string) (in batches, err error) {
+	f, info, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}
 	p := &ipcBatches{path: path, file: f}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	defer recovered(path, "Arrow", &err)
 	magic := make([]byte, 6)
 	io.ReadFull(f, magic)
+	isStream := string(magic) != "ARROW1"
+	if err := checkIPCSchema(f, info.Size(), isStream); err != nil {
+		return nil, damaged(path, "Arrow", err)
+	}
+	options := []ipc.Option{ipc.WithAllocator(&p.memory), ipc.WithMetadataSizeLimit(maxArrowHeader), ipc.WithBodySizeLimit(max(1, min(info.Size(), maxArrowBytes)))}
 	if _, err = f.Seek(0, io.SeekStart); err == nil {
-		if string(magic) == "ARROW1" {
-			p.random, err = ipc.NewFileReader(f)
+		if isStream {
+			p.stream, err = ipc.NewReader(f, options...)
 		} else {
-			p.stream, err = ipc.NewReader(f)
+			p.random, err = ipc.NewFileReader(f, options...)
 		}
 	}
 	if err != nil {
-		f.Close()
 		return nil, damaged(path, "Arrow", err)
 	}
 	return p, nil
@@ -197,6 +240,7 @@ func (p *ipcBatches) schema() *arrow.Schema {
 
 func (p *ipcBatches) next() (batch arrow.RecordBatch, err error) {
 	defer recovered(p.path, "Arrow", &err)
+	p.memory.begin()
 	switch {
 	case p.random == nil:
 		batch, err = p.stream.Read()
@@ -212,8 +256,28 @@ func (p *ipcBatches) next() (batch arrow.RecordBatch, err error) {
 	if err != nil {
 		return nil, damaged(p.path, "Arrow", err)
 	}
+	if err := checkRows(batch); err != nil {
+		return nil, damaged(p.path, "Arrow", err)
+	}
 	batch.Retain()
 	return batch, nil
+}
+
+// checkRows returns an error for a batch with many rows and no values, which a file of any
+// size may claim to have.
+func checkRows(batch arrow.RecordBatch) error {
+	if rows := batch.NumRows(); rows < 0 || rows > 1<<16 && rows/8 > bytesOf(batch) {
+		return limitError("a batch of %d rows whose columns have %d bytes", rows, bytesOf(batch))
+	}
+	return nil
+}
+
+// bytesOf returns the size of a batch.
+func bytesOf(batch arrow.RecordBatch) (n int64) {
+	for _, column := range batch.Columns() {
+		n += int64(min(column.Data().SizeInBytes(), maxArrowBytes))
+	}
+	return n
 }
 
 func (p *ipcBatches) Close() error {

@@ -26,6 +26,7 @@ type Options struct {
 	ShardBytes  int64  // see [writer.Options]
 	Compression tfrecord.Compression
 	Workers     int // rows converted at once; 0: one for each processor
+	Choices         // what becomes of values that a record cannot hold
 
 	Note     func(string)            // takes remarks for the user; nil: nobody
 	Progress func(done, total int64) // is told of rows; total is that of all inputs; nil: nobody
@@ -37,6 +38,7 @@ type Report struct {
 	Inputs  []Input  `json:"inputs"`
 	Columns []string `json:"columns"`
 	Classes []string `json:"classes,omitempty"` // of images and sounds: the label is the place in this list, from 0
+	Choices *Choices `json:"choices,omitempty"` // nil: no value was changed
 	Rows    int64    `json:"rows"`
 	Shards  []Shard  `json:"shards"`
 	Resumed int64    `json:"-"` // rows that an earlier run had converted
@@ -161,6 +163,9 @@ func (c *conversion) survey(ctx context.Context) ([]Column, error) {
 	for i := range c.inputs {
 		in := &c.inputs[i]
 		s, err := c.format.survey(ctx, in.Path)
+		if err == nil {
+			err = checkColumns(in.Path, s.columns)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +242,7 @@ func (c *conversion) identity() (string, error) {
 			inputs[i].Path = full
 		}
 	}
-	b, err := json.Marshal([]any{1, inputs, c.manifest, c.Shards, c.ShardBytes, c.Compression})
+	b, err := json.Marshal([]any{1, inputs, c.manifest, c.Shards, c.ShardBytes, c.Compression, c.Choices})
 	return fmt.Sprintf("convert %x", sha256.Sum256(b)), err
 }
 
@@ -258,7 +263,10 @@ func (c *conversion) write(ctx context.Context) (*Report, error) {
 	defer w.Close()
 	report := &Report{Format: c.format.name, Rows: c.rows, Inputs: c.inputs, Classes: c.classes, Resumed: w.Records()}
 	c.done = w.Records()
-	e := &encoder{format: c.format, inputs: c.inputs, columns: c.columns, skip: c.done, workers: c.Workers}
+	if c.Choices != (Choices{}) {
+		report.Choices = &c.Choices
+	}
+	e := &encoder{format: c.format, inputs: c.inputs, columns: c.columns, choices: c.Choices, skip: c.done, workers: c.Workers}
 	if err := e.run(ctx, func(record []byte) error { return c.add(w, record) }); err != nil {
 		return nil, err
 	}

@@ -66,13 +66,13 @@ func readCSV(path string, comma byte) (*csvFile, error) {
 	return f, nil
 }
 
-// byteOrderMark begins some files in UTF-8.
-var byteOrderMark = []byte("\xef\xbb\xbf")
-
 // readNames reads the first line.
 func (f *csvFile) readNames() error {
 	if err := f.fill(max(f.piece, len(byteOrderMark))); err != nil {
 		return err
+	}
+	if problem := textProblem(f.data); problem != "" {
+		return dataError(f.path, "%s", problem)
 	}
 	f.data = bytes.TrimPrefix(f.data, byteOrderMark)
 	b := &csvBlock{}
@@ -81,16 +81,19 @@ func (f *csvFile) readNames() error {
 	} else if err != nil {
 		return err
 	}
-	for i := range b.width {
-		f.names = append(f.names, string(b.cell(0, i)))
+	if b.width > maxColumns {
+		return tooManyColumns(f.path)
 	}
-	for i, name := range f.names {
+	known := make(map[string]bool, b.width)
+	for i := range b.width {
+		name := string(b.cell(0, i))
 		switch {
 		case name == "":
 			return dataError(f.path, "line 1: column %d has no name", i+1)
-		case slices.Index(f.names, name) < i:
+		case known[name]:
 			return dataError(f.path, "line 1: two columns are called %s", millrace.QuoteData([]byte(name)))
 		}
+		f.names, known[name] = append(f.names, name), true
 	}
 	f.row = 0
 	return nil
@@ -153,8 +156,11 @@ func (f *csvFile) cutRows(b *csvBlock, most int) error {
 			if b.count > 0 {
 				break
 			}
-			if len(f.data) > math.MaxInt32 {
-				return dataError(f.path, "line %d: the row has more than 2 GiB", f.line)
+			if len(f.data) > maxLine {
+				return lineError(f.path, f.line, "; is a quote not closed?")
+			}
+			if f.cut.open > max(b.width, 1) && (b.width > 0 || f.cut.open > maxColumns) {
+				return f.tooWide()
 			}
 			if err := f.fill(2 * max(len(f.data), f.piece)); err != nil {
 				return err
@@ -177,9 +183,17 @@ func (f *csvFile) cutRows(b *csvBlock, most int) error {
 	return nil
 }
 
+// tooWide is the error of a row that has too many cells, whatever follows.
+func (f *csvFile) tooWide() error {
+	if len(f.names) == 0 {
+		return tooManyColumns(f.path)
+	}
+	return dataError(f.path, "line %d has more than the %d columns of the first line", f.line, len(f.names))
+}
+
 // fault says what is wrong with the row that the data begin with.
 func (f *csvFile) fault(data []byte) error {
-	r := csv.NewReader(io.MultiReader(bytes.NewReader(data), f.file))
+	r := csv.NewReader(io.MultiReader(bytes.NewReader(data), io.LimitReader(f.file, csvBytes)))
 	r.Comma, r.FieldsPerRecord = rune(f.cut.comma), len(f.names)
 	cells, err := r.Read()
 	var bad *csv.ParseError
@@ -328,7 +342,7 @@ func surveyCSV(ctx context.Context, path string, comma byte) (*survey, error) {
 	defer f.file.Close()
 	s := &survey{columns: make([]Column, len(f.names))}
 	all := csvKinds{kinds: make([]int, len(f.names)), empty: make([]bool, len(f.names))}
-	err = inOrder(ctx, runtime.GOMAXPROCS(0), func(submit func(func() csvKinds) error) error {
+	err = inOrder(ctx, runtime.GOMAXPROCS(0), func(submit func(int64, func() csvKinds) error) error {
 		for {
 			b, err := f.next()
 			if err == io.EOF {
@@ -337,7 +351,7 @@ func surveyCSV(ctx context.Context, path string, comma byte) (*survey, error) {
 			if err != nil {
 				return err
 			}
-			if err := submit(func() csvKinds { return kindsOf(b) }); err != nil {
+			if err := submit(b.size(), func() csvKinds { return kindsOf(b) }); err != nil {
 				return err
 			}
 		}
@@ -406,6 +420,7 @@ type csvRows struct {
 
 func (b *csvBlock) rows() int       { return b.count }
 func (b *csvBlock) row(i int) int64 { return b.first + int64(i) }
+func (b *csvBlock) size() int64     { return int64(cap(b.data) + 8*cap(b.cells)) }
 
 // free gives the memory back.
 func (b *csvRows) free() { b.of.free(b.csvBlock) }
@@ -437,30 +452,9 @@ func (b *csvRows) read(v *values, column, row int) error {
 		if x, ok := shortFloat(cell); ok {
 			return v.float(x)
 		}
+		if x, ok := shortInt(cell); ok {
+			return v.integer(x, &b.of.columns[column])
+		}
 	}
 	return v.parse(string(cell), &b.of.columns[column])
-}
-
-// parse adds the value that a text stands for.
-func (v *values) parse(text string, c *Column) error {
-	switch c.Stored {
-	case spec.Int:
-		x, err := strconv.ParseInt(text, 10, 64)
-		if errors.Is(err, strconv.ErrRange) {
-			return textError(text, c.Stored, errors.New("does not fit 64 bits; declare the column as float or string in a --manifest"))
-		}
-		if err != nil {
-			return textError(text, c.Stored, nil)
-		}
-		v.ints = append(v.ints, x)
-	case spec.Float:
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return textError(text, c.Stored, nil)
-		}
-		return v.float(x)
-	default:
-		v.texts = append(v.texts, []byte(text))
-	}
-	return nil
 }

@@ -35,6 +35,7 @@ type rowCutter struct {
 	comma   byte
 	commas  uint64 // eight of them
 	lines   int    // line ends in the last row that was cut
+	open    int    // cells that a row has so far whose end is not in the data
 	doubled []int  // cells of this row with doubled quotes or line ends of two bytes
 }
 
@@ -82,6 +83,7 @@ func (c *rowCutter) cut(data []byte, from int, last bool, cells []cell) ([]cell,
 			i = next
 			continue
 		case rowOpen, rowFault:
+			c.open = len(cells) - first
 			return cells[:first], from, status
 		}
 		if quotes {

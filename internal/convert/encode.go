@@ -13,6 +13,8 @@ type encoded struct {
 	bytes []byte
 	ends  []int // where each record ends
 	err   error
+
+	rest func(*encoded) // makes the next records of the block, once these are written; nil: there are none
 }
 
 // encoder makes the records of all inputs.
@@ -20,6 +22,7 @@ type encoder struct {
 	format  *format
 	inputs  []Input
 	columns []Column
+	choices Choices
 	limits  []limits // of the columns
 	skip    int64    // leading rows that are not wanted
 	workers int
@@ -34,22 +37,26 @@ func (e *encoder) run(ctx context.Context, write func(record []byte) error) erro
 	for i := range e.columns {
 		e.limits = append(e.limits, limitsOf(&e.columns[i]))
 	}
-	read := func(submit func(func() *encoded) error) error { return e.read(submit) }
-	return inOrder(ctx, e.workers, read, func(out *encoded) error {
+	return inOrder(ctx, e.workers, e.read, func(out *encoded) error {
 		defer e.spare.Put(out)
-		start := 0
-		for _, end := range out.ends {
-			if err := write(out.bytes[start:end]); err != nil {
-				return err
+		for {
+			start := 0
+			for _, end := range out.ends {
+				if err := write(out.bytes[start:end]); err != nil {
+					return err
+				}
+				start = end
 			}
-			start = end
+			if out.rest == nil {
+				return out.err
+			}
+			out.rest(out)
 		}
-		return out.err
 	})
 }
 
 // read reads the blocks of all inputs.
-func (e *encoder) read(submit func(func() *encoded) error) error {
+func (e *encoder) read(submit func(size int64, work func() *encoded) error) error {
 	skip := e.skip
 	for _, in := range e.inputs {
 		if skip >= in.Rows {
@@ -65,7 +72,7 @@ func (e *encoder) read(submit func(func() *encoded) error) error {
 }
 
 // readFile reads the blocks of a file.
-func (e *encoder) readFile(in Input, skip int64, submit func(func() *encoded) error) error {
+func (e *encoder) readFile(in Input, skip int64, submit func(size int64, work func() *encoded) error) error {
 	src, err := e.format.open(in.Path, e.columns)
 	if err != nil {
 		return err
@@ -87,7 +94,7 @@ func (e *encoder) readFile(in Input, skip int64, submit func(func() *encoded) er
 		}
 		from := int(skip) // rows before are not wanted
 		skip = 0
-		if err := submit(func() *encoded { return e.encode(in.Path, b, from) }); err != nil {
+		if err := submit(b.size(), func() *encoded { return e.encode(in.Path, b, from) }); err != nil {
 			return err
 		}
 	}
@@ -98,40 +105,58 @@ func (e *encoder) readFile(in Input, skip int64, submit func(func() *encoded) er
 }
 
 // encode makes the records of a block, from a row on.
-func (e *encoder) encode(path string, b block, from int) (out *encoded) {
-	if out, _ = e.spare.Get().(*encoded); out == nil {
+func (e *encoder) encode(path string, b block, from int) *encoded {
+	out, _ := e.spare.Get().(*encoded)
+	if out == nil {
 		out = &encoded{}
 	}
-	out.bytes, out.ends, out.err = out.bytes[:0], out.ends[:0], nil
+	e.encodeSome(out, path, b, from)
+	return out
+}
+
+// encodeSome makes the records of a block, from a row on, as many as may wait for the
+// writer. The others are the rest.
+func (e *encoder) encodeSome(out *encoded, path string, b block, row int) {
+	out.bytes, out.ends, out.err, out.rest = out.bytes[:0], out.ends[:0], nil, nil
+	defer func() {
+		if f, ok := b.(freeBlock); ok && out.rest == nil {
+			f.free()
+		}
+	}()
 	defer recovered(path, e.format.name, &out.err)
-	if f, ok := b.(freeBlock); ok {
-		defer f.free()
-	}
 	if b, ok := b.(recordBlock); ok {
-		for row := from; row < b.rows(); row++ {
+		for ; row < b.rows(); row++ {
 			out.add(b.record(row))
 		}
-		return out
+		return
 	}
-	var v values
+	v := values{Choices: e.choices}
 	var record example.Builder
-	for row := from; row < b.rows(); row++ {
+	for ; row < b.rows(); row++ {
+		if len(out.bytes) > encodedBytes {
+			out.rest = func(out *encoded) { e.encodeSome(out, path, b, row) }
+			return
+		}
 		record.Reset()
+		size := int64(0)
 		for c := range e.columns {
 			v.reset()
 			err := b.read(&v, c, row)
 			if err == nil {
 				err = v.fit(&e.columns[c], &e.limits[c])
 			}
+			if err == nil {
+				size += v.size()
+				err = checkRecord(size)
+			}
 			if err != nil {
 				out.err = cellError(path, b.row(row), e.columns[c].Name, err)
-				return out
+				return
 			}
 			v.append(&record, &e.columns[c], &e.limits[c])
 		}
 		out.add(record.Record())
 	}
-	return out
 }
 
 // add adds a record.

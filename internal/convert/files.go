@@ -17,12 +17,15 @@ type fileKind struct {
 	// survey returns the columns of what is in a file, from its header.
 	survey func(path string) ([]Column, error)
 
-	// open reads a file.
+	// open reads a file of at most maxRecord bytes.
 	open func(path string) (content, error)
 }
 
-// content gives v the values of a column of what is in a file.
-type content func(v *values, c *Column) error
+// content is what is in a file.
+type content struct {
+	bytes int64 // that it takes in memory
+	read  func(v *values, c *Column) error
+}
 
 // The columns that each file has beside its content. The label is the place of the
 // class in the order of names.
@@ -99,6 +102,7 @@ type fileBlock struct {
 
 func (b *fileBlock) rows() int     { return 1 }
 func (b *fileBlock) row(int) int64 { return 1 }
+func (b *fileBlock) size() int64   { return b.content.bytes }
 
 func (b *fileBlock) read(v *values, column, _ int) error {
 	c := &b.columns[column]
@@ -111,7 +115,7 @@ func (b *fileBlock) read(v *values, column, _ int) error {
 	case filePath:
 		v.texts = append(v.texts, []byte(b.path))
 	default:
-		return b.content(v, c)
+		return b.content.read(v, c)
 	}
 	return nil
 }

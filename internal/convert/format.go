@@ -2,6 +2,7 @@ package convert
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,6 +47,9 @@ type source interface {
 // block is a number of rows. Several goroutines may read different blocks.
 type block interface {
 	rows() int
+
+	// size returns about how many bytes the block takes in memory.
+	size() int64
 
 	// row returns the number of a row in its file, for messages: from 1, or the line.
 	row(i int) int64
@@ -174,6 +178,9 @@ func inputError(path, format string, args ...any) error {
 // dataError is a mistake in an input.
 func dataError(path, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrSchema, format, args...)
+	if errors.Is(e.Err, millrace.ErrLimit) {
+		e.Class = millrace.ErrLimit
+	}
 	e.File = path
 	return e
 }

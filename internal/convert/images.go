@@ -21,11 +21,14 @@ const imageBytes = "image"
 
 // surveyImage reads the header of an image.
 func surveyImage(path string) ([]Column, error) {
-	f, _, err := regular.OpenFile(path)
+	f, info, err := regular.OpenFile(path)
 	if err != nil {
 		return nil, ioError(path, err)
 	}
 	defer f.Close()
+	if err := checkRecord(info.Size()); err != nil {
+		return nil, dataError(path, "%w", err)
+	}
 	if _, _, err := image.DecodeConfig(f); err != nil {
 		return nil, damaged(path, "an image", err)
 	}
@@ -33,16 +36,16 @@ func surveyImage(path string) ([]Column, error) {
 }
 
 func openImage(path string) (content, error) {
-	bytes, err := regular.ReadFile(path, regular.TextBytes)
+	bytes, err := regular.ReadFile(path, maxRecord)
 	if err != nil {
-		return nil, ioError(path, err)
+		return content{}, ioError(path, err)
 	}
-	return func(v *values, c *Column) error {
+	return content{int64(len(bytes)), func(v *values, c *Column) error {
 		if c.Name != imageBytes {
 			v.missing = true
 			return nil
 		}
 		v.texts = append(v.texts, bytes)
 		return nil
-	}, nil
+	}}, nil
 }

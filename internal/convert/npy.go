@@ -116,8 +116,11 @@ func (a *npyArray) checkSize() error {
 }
 
 // rowBytes returns the size of a row.
-func (a *npyArray) rowBytes() int64 {
-	n := int64(a.size)
+func (a *npyArray) rowBytes() int64 { return int64(a.size) * a.elements() }
+
+// elements returns the number of elements of a row.
+func (a *npyArray) elements() int64 {
+	n := int64(1)
 	for _, d := range a.shape[1:] {
 		n *= d
 	}

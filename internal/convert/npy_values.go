@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/float16"
@@ -87,7 +88,11 @@ func (v *values) npyText(b []byte, a *npyArray, c *Column) error {
 	if a.kind == 'U' {
 		text = nil
 		for ; len(b) >= 4; b = b[4:] {
-			text = utf8.AppendRune(text, rune(a.order.Uint32(b)))
+			r := a.order.Uint32(b)
+			if (r > unicode.MaxRune || !utf8.ValidRune(rune(r))) && v.InvalidUTF8 != ReplaceInvalid {
+				return fmt.Errorf("the character %#x is not one of Unicode; correct it, or choose --invalid-utf8=replace", r)
+			}
+			text = utf8.AppendRune(text, rune(r))
 		}
 	}
 	text = bytes.TrimRight(text, "\x00")

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/tfrecord"
+	"millrace/internal/regular"
 )
 
 // npzFormat is the format of archives of NumPy arrays. Row i has element i of each
@@ -29,21 +29,26 @@ type member struct {
 // archive is an open file.
 type archive struct {
 	path    string
-	zip     *zip.ReadCloser
+	file    *os.File
 	members []*member
 	rows    int64
 }
 
 // openArchive reads the headers of all arrays.
 func openArchive(path string) (a *archive, err error) {
-	if _, err := os.Stat(path); err != nil {
+	file, info, err := regular.OpenFile(path)
+	if err != nil {
 		return nil, ioError(path, err)
 	}
-	z, err := zip.OpenReader(path)
+	z, err := zip.NewReader(file, info.Size())
+	if err == nil && len(z.File) > maxMembers {
+		err = limitError("more than %d arrays in an archive", maxMembers)
+	}
 	if err != nil {
+		file.Close()
 		return nil, damaged(path, "NumPy", err)
 	}
-	a = &archive{path: path, zip: z}
+	a = &archive{path: path, file: file}
 	for _, f := range z.File {
 		if err := a.add(f); err != nil {
 			a.Close()
@@ -54,8 +59,47 @@ func openArchive(path string) (a *archive, err error) {
 		a.Close()
 		return nil, dataError(path, "the archive has no array")
 	}
+	if err := a.checkSizes(); err != nil {
+		a.Close()
+		return nil, err
+	}
 	return a, nil
 }
+
+// Limits of an archive. An array of Fortran's order is kept whole.
+const (
+	maxMembers = 4096
+	maxFortran = 1 << 30 // bytes of all arrays in Fortran's order
+)
+
+// checkSizes returns an error if the rows have no bytes, so that there may be any number,
+// or if arrays would take too much memory.
+func (a *archive) checkSizes() error {
+	row, whole := int64(0), int64(0)
+	for _, m := range a.members {
+		if m.kind == 'O' {
+			return nil // refused later, with a better reason
+		}
+		row += m.rowBytes()
+		if m.spread() {
+			whole += a.rows * m.rowBytes()
+		}
+		if whole > maxFortran {
+			return dataError(a.path, "%w", limitError("arrays in Fortran's order of %d bytes; no more than %d are kept. Save them with numpy.ascontiguousarray", whole, int64(maxFortran)))
+		}
+	}
+	if row == 0 && a.rows > 0 {
+		return dataError(a.path, "it has %d rows without a value", a.rows)
+	}
+	if row > maxRecord {
+		return dataError(a.path, "%w", limitError("the arrays of a row have %d bytes; no more than %d are read", row, int64(maxRecord)))
+	}
+	return nil
+}
+
+// spread reports whether the rows are spread over all of an array: its first index
+// changes fastest.
+func (m *member) spread() bool { return m.fortran && len(m.shape) > 1 }
 
 // fail names an array.
 func (a *archive) fail(name string, err error) error {
@@ -84,8 +128,8 @@ func (a *archive) add(f *zip.File) error {
 		return a.fail(name, errors.New("two arrays have this name"))
 	case len(a.members) > 1 && m.shape[0] != a.rows:
 		return a.fail(name, fmt.Errorf("it has %d rows, and the array %s has %d", m.shape[0], millrace.QuoteData([]byte(a.members[0].name)), a.rows))
-	case m.rowBytes() > tfrecord.MaxLayoutRecord:
-		return a.fail(name, fmt.Errorf("a row of %d bytes is too large for a record", m.rowBytes()))
+	case m.rowBytes() > maxRecord:
+		return a.fail(name, limitError("a row of %d bytes is too large for a record", m.rowBytes()))
 	}
 	a.rows = m.shape[0]
 	if got, want := int64(f.UncompressedSize64), m.header+a.rows*m.rowBytes(); got != want && m.kind != 'O' {
@@ -98,7 +142,7 @@ func (a *archive) Close() error {
 	for _, m := range a.members {
 		m.in.Close()
 	}
-	return a.zip.Close()
+	return a.file.Close()
 }
 
 // surveyNPZ reads the headers of the arrays, which say all.
@@ -182,17 +226,14 @@ func (s *npzSource) broken(m *member, err error) error {
 // spread over all of it, so all of it is kept.
 func (m *member) read(first, n int64) ([]byte, error) {
 	size := m.rowBytes()
-	if !m.fortran || len(m.shape) == 1 {
+	if !m.spread() {
 		b := make([]byte, n*size)
 		_, err := io.ReadFull(m.in, b)
 		return b, err
 	}
 	if m.all == nil {
-		all, err := io.ReadAll(io.LimitReader(m.in, m.shape[0]*size))
-		if err == nil && int64(len(all)) < m.shape[0]*size {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
+		all := make([]byte, m.shape[0]*size)
+		if _, err := io.ReadFull(m.in, all); err != nil {
 			return nil, err
 		}
 		m.all = all
@@ -227,6 +268,13 @@ type npzBlock struct {
 func (b *npzBlock) rows() int       { return b.count }
 func (b *npzBlock) row(i int) int64 { return b.first + int64(i) + 1 }
 
+func (b *npzBlock) size() (n int64) {
+	for _, data := range b.data {
+		n += int64(len(data))
+	}
+	return n
+}
+
 func (b *npzBlock) read(v *values, column, row int) error {
 	at := b.at[column]
 	if at < 0 {
@@ -234,6 +282,9 @@ func (b *npzBlock) read(v *values, column, row int) error {
 		return nil
 	}
 	m := b.members[at]
+	if err := v.room(m.elements(), kindOf(b.columns[column].Stored)); err != nil {
+		return err
+	}
 	size := int(m.rowBytes())
 	return v.npy(b.data[at][row*size:(row+1)*size], m.npyArray, &b.columns[column])
 }

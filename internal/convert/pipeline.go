@@ -4,24 +4,35 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"millrace"
 )
 
+// waitingBytes is the budget of what was read and is not written yet. It is more than
+// usual blocks take.
+const waitingBytes = 128 << 20
+
 // inOrder has workers do what read submits, and gives the results to take in the order of
-// their submission, by one goroutine.
-func inOrder[R any](ctx context.Context, workers int, read func(submit func(work func() R) error) error, take func(R) error) error {
+// their submission, by one goroutine. Submissions wait while those before take too much
+// memory.
+func inOrder[R any](ctx context.Context, workers int, read func(submit func(size int64, work func() R) error) error, take func(R) error) error {
 	type task struct {
 		work func() R
+		size int64
 		done chan R
 	}
+	budget := semaphore.NewWeighted(waitingBytes)
 	g, ctx := errgroup.WithContext(ctx)
 	tasks, order := make(chan *task), make(chan *task, 2*workers)
 	g.Go(func() error {
 		defer close(tasks)
 		defer close(order)
-		return read(func(work func() R) error {
-			t := &task{work, make(chan R, 1)}
+		return read(func(size int64, work func() R) error {
+			t := &task{work, min(size, waitingBytes), make(chan R, 1)}
+			if budget.Acquire(ctx, t.size) != nil {
+				return millrace.Canceled(ctx, "conversion")
+			}
 			for _, to := range []chan<- *task{order, tasks} {
 				select {
 				case to <- t:
@@ -47,6 +58,7 @@ func inOrder[R any](ctx context.Context, workers int, read func(submit func(work
 				if err := take(r); err != nil {
 					return err
 				}
+				budget.Release(t.size)
 			case <-ctx.Done():
 				return millrace.Canceled(ctx, "conversion")
 			}

@@ -167,6 +167,7 @@ type recordsBlock struct {
 
 func (b *recordsBlock) rows() int       { return len(b.ends) }
 func (b *recordsBlock) row(i int) int64 { return b.first + int64(i) }
+func (b *recordsBlock) size() int64     { return int64(cap(b.bytes)) }
 
 // read is not called: the rows are records.
 func (b *recordsBlock) read(v *values, _, _ int) error {

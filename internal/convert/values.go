@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -11,6 +12,8 @@ import (
 
 // values are those of one column in one row, in the list of the column's kind.
 type values struct {
+	Choices
+
 	ints    []int64
 	floats  []float32
 	texts   [][]byte
@@ -19,16 +22,6 @@ type values struct {
 
 func (v *values) reset() {
 	v.ints, v.floats, v.texts, v.missing = v.ints[:0], v.floats[:0], v.texts[:0], false
-}
-
-// float adds a number that is stored as 32 bits. It returns an error if those cannot
-// hold it.
-func (v *values) float(x float64) error {
-	if math.Abs(x) > math.MaxFloat32 && !math.IsInf(x, 0) {
-		return fmt.Errorf("%v does not fit a float32, which is what a record stores", x)
-	}
-	v.floats = append(v.floats, float32(x))
-	return nil
 }
 
 // count returns the number of values.
@@ -40,6 +33,31 @@ func (v *values) count(kind example.Kind) int64 {
 		return int64(len(v.floats))
 	}
 	return int64(len(v.texts))
+}
+
+// room returns an error if n more values would take too much memory.
+func (v *values) room(n int64, kind example.Kind) error {
+	unit := int64(stringSize)
+	switch kind {
+	case example.Int64:
+		unit = intSize
+	case example.Float:
+		unit = floatSize
+	}
+	if n < 0 || n > maxValueBytes/unit-v.count(kind) {
+		return limitError("more than %d values in one row; split the row", maxValueBytes/unit)
+	}
+	return nil
+}
+
+// size returns at least the bytes that the values take in a record. It is computed before
+// the record is made: texts may share their memory.
+func (v *values) size() int64 {
+	n := int64(len(v.ints) + 4*len(v.floats))
+	for _, text := range v.texts {
+		n += int64(len(text)) + 2
+	}
+	return n
 }
 
 // ranges are the integers that a type holds; other types hold all of 64 bits.
@@ -116,7 +134,11 @@ func (v *values) append(b *example.Builder, c *Column, l *limits) {
 
 // cellError places an error at a row and a column of a file.
 func cellError(path string, row int64, column string, cause error) error {
-	e := millrace.Errorf(millrace.ErrSchema, "row %d, column %s: %w", row, millrace.QuoteData([]byte(column)), cause)
+	class := millrace.ErrSchema
+	if errors.Is(cause, millrace.ErrLimit) {
+		class = millrace.ErrLimit
+	}
+	e := millrace.Errorf(class, "row %d, column %s: %w", row, millrace.QuoteData([]byte(column)), cause)
 	e.File = path
 	return e
 }

@@ -48,6 +48,9 @@ type wavHeader struct {
 	data                int64 // where the samples begin
 }
 
+// maxWAVChunks is how many chunks are looked at: a file with holes may have any number.
+const maxWAVChunks = 1 << 16
+
 // sampleBytes returns the size of a sample.
 func (h *wavHeader) sampleBytes() int64 { return int64(h.bits) / 8 }
 
@@ -68,18 +71,18 @@ func surveyWAV(path string) ([]Column, error) {
 func openWAV(path string) (content, error) {
 	f, _, err := regular.OpenFile(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return content{}, ioError(path, err)
 	}
 	defer f.Close()
 	h, err := readWAV(path, f)
 	if err != nil {
-		return nil, err
+		return content{}, err
 	}
 	samples := make([]byte, h.frames*int64(h.channels)*h.sampleBytes())
 	if _, err := f.ReadAt(samples, h.data); err != nil {
-		return nil, ioError(path, err)
+		return content{}, ioError(path, err)
 	}
-	return func(v *values, c *Column) error {
+	return content{int64(len(samples)), func(v *values, c *Column) error {
 		switch c.Name {
 		case wavAudio:
 			return v.samples(samples, h, c)
@@ -88,7 +91,7 @@ func openWAV(path string) (content, error) {
 		}
 		v.missing = true
 		return nil
-	}, nil
+	}}, nil
 }
 
 // readWAV reads the chunks up to the samples, and checks that all samples are there.
@@ -102,7 +105,10 @@ func readWAV(path string, f *os.File) (*wavHeader, error) {
 		return nil, damaged(path, "WAV", errors.New("it does not begin with RIFF and WAVE"))
 	}
 	var h *wavHeader
-	for at := int64(len(riff)); ; {
+	for at, chunks := int64(len(riff)), 0; ; chunks++ {
+		if chunks == maxWAVChunks {
+			return nil, damaged(path, "WAV", fmt.Errorf("the samples do not come within %d chunks", maxWAVChunks))
+		}
 		var chunk [8]byte
 		if _, err := f.ReadAt(chunk[:], at); err != nil {
 			return nil, wavTruncated(path, "the samples (chunk data) are missing")
@@ -125,6 +131,9 @@ func readWAV(path string, f *os.File) (*wavHeader, error) {
 				return nil, wavTruncated(path, fmt.Sprintf("the header promises %d bytes of samples, and %d are there", size, info.Size()-at))
 			}
 			h.data, h.frames = at, size/(int64(h.channels)*h.sampleBytes())
+			if err := checkRecord(floatSize * h.frames * int64(h.channels)); err != nil {
+				return nil, dataError(path, "%w", err)
+			}
 			return h, nil
 		}
 		at += size + size%2 // chunks begin at even offsets

@@ -29,7 +29,6 @@ var homes = []home{
 			"internal/output/file.go":       "syncs a folder",
 			"internal/machine/machine.go":   "reads files of the kernel's",
 			"internal/machine/process.go":   "reads files of the kernel's",
-			"internal/convert/npz.go":       "opens an archive that it has looked at",
 			"internal/ops/_templates/go":    "is an example",
 			"bench":                         "reads files that it has written",
 			"examples":                      "is an example",

@@ -39,6 +39,10 @@ which shard. All inputs have one format, by the ending of their names:
 ` + convertFormats + `A list of varying length has a shape that begins with -1. So has a column that
 lacks values; rows without one lack the feature. Floats are stored as 32 bits.
 
+No value changes in silence: one that a record cannot hold, and a key that an
+object has twice, are errors with row, column and value. --invalid-utf8,
+--overflow and --inexact-integers choose otherwise, and convert.json says so.
+
 With --manifest the records are as that manifest says, and a value that does not
 fit is an error. Columns that it does not name are left out.
 
@@ -68,6 +72,9 @@ goes on after the last whole shard.`,
 	f.Int64Var(&flags.ShardBytes, "shard-bytes", 0, "end a shard before it has more than `B` bytes, uncompressed (default 268435456)")
 	f.StringVar(&flags.compression, "compression", "", "compress the shards: `gzip` or zlib")
 	f.IntVar(&flags.Workers, "workers", 0, "convert `N` blocks of rows at once (default one for each processor)")
+	f.StringVar(&flags.InvalidUTF8, "invalid-utf8", "error", "text that is not UTF-8 is an `error`, or replace: U+FFFD takes its place")
+	f.StringVar(&flags.Overflow, "overflow", "error", "a number that a float32 cannot hold is an `error`, or infinity")
+	f.StringVar(&flags.InexactIntegers, "inexact-integers", "error", "an integer beside fractions that a float32 cannot hold is an `error`, or round")
 	f.BoolVar(&flags.json, "json", false, "print convert.json at the end")
 	return c
 }
@@ -104,6 +111,28 @@ func (f *convertFlags) check(c *cobra.Command) error {
 		return cli.Usagef(c, "--workers must be at least 1, got %d", f.Workers)
 	case changed("compression") && f.Compression != tfrecord.GZIP && f.Compression != tfrecord.ZLIB:
 		return cli.Usagef(c, "--compression %q: must be gzip or zlib", f.compression)
+	}
+	return f.choose(c)
+}
+
+// choose reads the choices. An error, the default, is the empty one.
+func (f *convertFlags) choose(c *cobra.Command) error {
+	for _, choice := range []struct {
+		flag  string
+		value *string
+		other string
+	}{
+		{"invalid-utf8", &f.InvalidUTF8, convert.ReplaceInvalid},
+		{"overflow", &f.Overflow, convert.ToInfinity},
+		{"inexact-integers", &f.InexactIntegers, convert.RoundIntegers},
+	} {
+		switch *choice.value {
+		case "error":
+			*choice.value = ""
+		case choice.other:
+		default:
+			return cli.Usagef(c, "--%s %q: must be error or %s", choice.flag, *choice.value, choice.other)
+		}
 	}
 	return nil
 }
