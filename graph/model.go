@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"millrace"
@@ -71,6 +72,9 @@ type Model struct {
 	checked *savedmodel.Model    // nil for a GraphDef
 	stage   *savedmodel.Stage    // nil for a GraphDef
 	closed  atomic.Bool
+
+	once     sync.Once
+	closeErr error // of Close
 }
 
 // LoadModel checks and loads the SavedModel in dir. The values of variables are
@@ -356,13 +360,26 @@ func (m *Model) check() error {
 	return nil
 }
 
-// Close frees session and graph. It is idempotent.
+// Abandoned returns the runs that TensorFlow has not ended though nobody waits for
+// them; see [tfbridge.Session.Abandoned].
+func (m *Model) Abandoned() []tfbridge.AbandonedRun {
+	if m.check() != nil {
+		return nil
+	}
+	return m.session.Abandoned()
+}
+
+// Close frees session and graph. It is idempotent: concurrent and later calls wait for
+// the first one, and return its error.
 func (m *Model) Close() error {
 	if m == nil || m.session == nil {
 		return nil
 	}
-	m.closed.Store(true)
-	return errors.Join(m.session.Close(), m.graph.Close(), m.stage.Close())
+	m.once.Do(func() {
+		m.closed.Store(true)
+		m.closeErr = errors.Join(m.session.Close(), m.graph.Close(), m.stage.Close())
+	})
+	return m.closeErr
 }
 
 // refusedInput returns the error of a call that failed over a serialized Example,

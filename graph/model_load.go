@@ -111,7 +111,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *tfbridge.Ses
 
 // importGraph returns a session on a new graph that holds what a GraphDef
 // describes, with a judge of serialized Examples before each operation that parses
-// them.
+// them. If the graph may loop, the session has threads with which to interrupt loops.
 func importGraph(def []byte, o *tfbridge.SessionOptions) (*tfbridge.Session, error) {
 	def, err := judge.Insert(def, 0)
 	if err != nil {
@@ -123,6 +123,11 @@ func importGraph(def []byte, o *tfbridge.SessionOptions) (*tfbridge.Session, err
 			g.Close()
 			return nil, err
 		}
+	}
+	if o.InterOpThreads >= 0 && g.MayLoop() {
+		withPool := *o
+		withPool.LoopPool = true
+		o = &withPool
 	}
 	session, err := tfbridge.NewSession(g, o)
 	if err != nil {

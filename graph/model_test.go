@@ -329,3 +329,17 @@ func writeGraph(t *testing.T, s *graph.Scope) string {
 	}
 	return file
 }
+
+// Goroutines that close a model at the same time each wait until it is closed.
+func TestCloseByMany(t *testing.T) {
+	m := load(t, "vocab", nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := m.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}

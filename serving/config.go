@@ -69,6 +69,11 @@ type Options struct {
 	// millrace.ErrOverloaded. 0: any number.
 	MaxConcurrentRequests int
 
+	// StuckRunTimeout is how long a run may go on after its requests are answered
+	// before the server is not ready: see [Server.Ready]. 0: 1 min. Negative: such runs
+	// are only logged.
+	StuckRunTimeout time.Duration
+
 	// Model are the options with which models are checked and loaded.
 	Model *graph.ModelOptions
 	// Loaders are loaders by the name of a model. For each signature of the model that
@@ -113,6 +118,7 @@ func (o *Options) complete() Options {
 	c.MaxNumLoadRetries = max(cmp.Or(c.MaxNumLoadRetries, 5), 0)
 	c.LoadRetryInterval = cmp.Or(c.LoadRetryInterval, time.Minute)
 	c.NumLoadThreads = max(c.NumLoadThreads, 1)
+	c.StuckRunTimeout = cmp.Or(c.StuckRunTimeout, time.Minute)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Batching != nil {
 		shared := *c.Batching

@@ -26,6 +26,9 @@ type Server struct {
 
 	logged atomic.Bool // logs has one: requests take no lock to find out
 	closed bool
+
+	unready     bool               // a run is stuck for too long
+	onReadiness []func(ready bool) // are told of unready
 }
 
 // model is a model and what there is of it.

@@ -22,6 +22,7 @@ func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error
 	if err := s.replace(ctx, configs, 0); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.work.Go(s.watchStuck)
 	if s.options.FileSystemPollWait > 0 {
 		s.work.Go(s.poll)
 	}

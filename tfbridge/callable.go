@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"millrace"
 )
@@ -22,10 +23,12 @@ type Callable struct {
 	pooled  []byte  // options, but for the calling thread
 	guards  *guards // makes runs interruptible; nil: they are not
 
-	anyShape  bool // accept values of another shape than the feed's
-	traced    bool // the options ask for metadata
-	unlimited bool // runs acquire no slot
-	inline    bool // the options ask for the calling thread
+	anyShape  bool          // accept values of another shape than the feed's
+	traced    bool          // the options ask for metadata
+	unlimited bool          // runs acquire no slot
+	inline    bool          // the options ask for the calling thread
+	deadline  bool          // TensorFlow gets the deadline of a run's context
+	timeout   time.Duration // of the options; 0 for none
 }
 
 // Inline makes runs of c execute their operations in the calling thread instead
@@ -124,7 +127,8 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 // When ctx is done Run returns an error of class millrace.ErrCanceled, and the
 // session stays usable. If the run was prepared with RunOptions.Interrupt,
 // TensorFlow stops it, and Run waits up to a second for that; otherwise Run returns
-// at once, the run goes on in the background and its results are freed. A context
+// at once, the run goes on in the background and its results are freed, and
+// [Session.Abandoned] lists it meanwhile. A context
 // that can be done costs a goroutine; one that cannot, such as
 // context.Background, costs nothing.
 //
@@ -212,7 +216,18 @@ func (c *Callable) runCancelable(ctx context.Context, values []*Tensor, execute 
 		g.release(false)
 		return nil, err
 	}
-	return runAsync(ctx, func() ([]*Tensor, error) { return execute(r) }, g)
+	r.setTimeout(ctx)
+	return runAsync(ctx, r, execute, g)
+}
+
+// endWithContext makes TensorFlow stop runs of c when their context is done, at no
+// cost to those that end by themselves: guards are only for runs that may loop or
+// wait. A run that reads an iterator is stopped too, and spoils it.
+func (c *Callable) endWithContext(gs *guards) {
+	c.deadline = true
+	if h := gs.findHazards(); h.loops || h.waits {
+		c.guards = gs
+	}
 }
 
 // checkValues compares values with their feeds. TensorFlow would report a

@@ -56,13 +56,22 @@ import (
 //     before the guard is used again. The queue has room for two elements, one
 //     from each side, so neither side ever waits.
 //
-// The guard's dequeue must begin before a loop of the run does, or nothing ever
-// takes the "true": a loop keeps its thread until the run is cancelled. In the
-// calling thread TensorFlow may begin either first. So a run whose kernels may
-// loop computes in TensorFlow's pool, also if it asked for the calling thread, and
-// a machine with one processor gets a pool of two threads (session_options.go). As
-// many loops at once as the pool has threads may still keep the guards of all of
-// them from beginning; only Close ends those that nothing else ends.
+// The guard's dequeue must begin, or nothing ever takes the "true": a loop keeps
+// its thread until the run is cancelled. In the calling thread TensorFlow may begin
+// either first. So a run that may loop computes in TensorFlow's pool, also if it
+// asked for the calling thread, and a machine with one processor gets a pool of two
+// threads (session_options.go). As many loops at once as the pool has threads still
+// keep the guards of all of them from beginning. Two things help:
+//
+//   - SessionOptions.LoopPool gives such runs a pool with more threads than there
+//     are runs at a time. Models that may loop have it.
+//   - The deadline of the run's context goes into RunOptions.timeout_in_ms (run.go).
+//     The thread that waits there is the caller's, and needs none of the pool. In the
+//     calling thread, which computes, nobody waits, and the timeout stops nothing.
+//
+// Without either, a loop ends when Close ends it. In some graphs the dequeue does not
+// begin beside a loop although threads are idle: of 100 endless requests to
+// testdata/models/countdown whose clients left, 61 went on. Their deadline ended them.
 //
 // "abort" and the removal run in the calling thread and acquire no slot of the
 // limiter: all slots may be taken by runs that wait to be interrupted.
@@ -169,8 +178,8 @@ type guards struct {
 	decide    sync.Once
 	automatic bool // see wanted
 
-	findLoops sync.Once
-	loops     bool // see mayLoop
+	find    sync.Once
+	hazards hazards // see findHazards
 }
 
 // newGuards returns the guards for runs of fetches and targets. The same
@@ -223,10 +232,22 @@ func (gs *guards) guard(c *Callable) (*guarded, error) {
 	out := &guarded{g: g, all: gs, call: *c}
 	out.call.guards = nil
 	out.call.targets = append(slices.Clone(c.targets), g.assert.c, enqueue.c)
-	if c.inline && gs.mayLoop() {
-		out.call.options = c.pooled
+	if gs.findHazards().loops {
+		out.call.options = gs.s.loopOptions(c)
 	}
 	return out, nil
+}
+
+// loopOptions returns the options of c for a run that may compute a loop.
+func (s *Session) loopOptions(c *Callable) []byte {
+	options := c.options
+	if c.inline {
+		options = c.pooled
+	}
+	if s.loopPool {
+		options = appendVarint(slices.Clone(options), runInterOpPool, loopPoolIndex)
+	}
+	return options
 }
 
 // enqueueOp returns the operation that enqueues false when the run has

@@ -9,6 +9,10 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"millrace/internal/wire"
 )
 
 // waitingTypes are parts of the names of operation types that may wait for
@@ -19,26 +23,77 @@ var waitingTypes = []string{"Queue", "Barrier", "Stage", "Stack", "Reader", "Acc
 // iterator. Interrupting such a run spoils the iterator for good.
 const iteratorTypes = "Iterator"
 
-// loopTypes are the operation types that compute a loop in their kernel.
-var loopTypes = []string{"While", "StatelessWhile", "For"}
+// loopTypes are the operation types that repeat something as often as the data
+// say, and loopParts are parts of the names of others.
+var (
+	loopTypes = []string{"While", "StatelessWhile", "For", "LoopCond"}
+	loopParts = []string{"Dataset", "Iterator"}
+)
 
-// callsFunctions are parts of the names of operation types that call functions,
-// in which there may be loops.
-var callsFunctions = []string{"Call", "If", "Case"}
+// blockingParts are parts of the names of operation types that wait for another
+// run, or for a Go function.
+var blockingParts = []string{"Queue", "Barrier", "Stage", "Accumulator", "Reader", "MillraceGo"}
 
-// mayLoop reports whether a kernel of the runs may compute a loop.
-func (gs *guards) mayLoop() bool {
-	gs.findLoops.Do(func() {
-		for op := range gs.operations() {
-			typ := op.Type()
-			if slices.Contains(loopTypes, typ) || containsAny(typ, callsFunctions) && gs.s.g.functionsMayContain(loopTypes...) {
-				gs.loops = true
-				return
-			}
-		}
-	})
-	return gs.loops
+// hazards say what may keep a run from ending.
+type hazards struct {
+	loops bool // it may compute for ever
+	waits bool // it may wait for ever
 }
+
+// add adds the hazards of an operation type.
+func (h *hazards) add(typ string) {
+	h.loops = h.loops || slices.Contains(loopTypes, typ) || containsAny(typ, loopParts)
+	h.waits = h.waits || containsAny(typ, blockingParts)
+}
+
+// findHazards returns what may keep the runs from ending. A graph's functions
+// count for all of its runs.
+func (gs *guards) findHazards() hazards {
+	gs.find.Do(func() {
+		for op := range gs.operations() {
+			gs.hazards.add(op.Type())
+		}
+		gs.hazards.addFunctions(gs.s.g)
+	})
+	return gs.hazards
+}
+
+// MayLoop reports whether a run of the graph may compute a loop, in its
+// operations or its functions.
+func (g *Graph) MayLoop() bool {
+	var h hazards
+	for _, op := range g.Operations() {
+		h.add(op.Type())
+	}
+	h.addFunctions(g)
+	return h.loops
+}
+
+// addFunctions adds the hazards of the functions of a graph. A function that cannot
+// be read may loop.
+func (h *hazards) addFunctions(g *Graph) {
+	all, err := g.Functions()
+	h.loops = h.loops || err != nil
+	for _, f := range all {
+		def, err := f.Def()
+		f.Close()
+		ok := wire.Each(def, func(num protowire.Number, node []byte, _ uint64) bool {
+			return num != functionNode || wire.Each(node, func(num protowire.Number, v []byte, _ uint64) bool {
+				if num == nodeOp {
+					h.add(string(v))
+				}
+				return true
+			})
+		})
+		h.loops = h.loops || err != nil || !ok
+	}
+}
+
+// The field used of FunctionDef, and that of NodeDef.
+const (
+	functionNode = 3
+	nodeOp       = 2
+)
 
 // wanted reports whether to guard a run whose caller left RunOptions.Interrupt
 // unset. It does if the run may never end by itself and certainly reads no

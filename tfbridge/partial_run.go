@@ -112,7 +112,7 @@ func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, f
 	if ctx.Done() == nil {
 		return p.run(r)
 	}
-	return runAsync(ctx, func() ([]*Tensor, error) { return p.run(r) }, nil)
+	return runAsync(ctx, r, p.run, nil)
 }
 
 // check refuses feeds, fetches and targets that NewPartialRun was not given.

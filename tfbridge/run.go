@@ -5,7 +5,9 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"runtime"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -19,6 +21,9 @@ type run struct {
 	values []*Tensor
 	ptrs   []*C.TF_Tensor // of the values, then of the results
 	slot   limiter        // the limiter that gave it a slot
+
+	options   []byte    // those of c, with a timeout; nil: those of c
+	abandoned time.Time // when its caller went on without it; the session's list guards it
 
 	next, previous *run // in the session's list of runs in flight
 }
@@ -51,6 +56,23 @@ func (c *Callable) begin(values []*Tensor) (*run, error) {
 	return r, nil
 }
 
+// longestTimeout is the longest time after which TensorFlow is asked to stop a run.
+const longestTimeout = 365 * 24 * time.Hour
+
+// setTimeout gives TensorFlow the deadline of the run's context, if the run was
+// prepared so. A timeout that was prepared holds if it is shorter.
+func (r *run) setTimeout(ctx context.Context) {
+	deadline, ok := ctx.Deadline()
+	if !ok || !r.c.deadline {
+		return
+	}
+	left := max(time.Until(deadline), time.Millisecond)
+	if left > longestTimeout || r.c.timeout > 0 && r.c.timeout <= left {
+		return
+	}
+	r.options = appendVarint(slices.Clone(r.c.options), runTimeout, uint64(milliseconds(left)))
+}
+
 // end releases the references.
 func (r *run) end() {
 	for _, t := range r.values {
@@ -66,9 +88,12 @@ func (r *run) end() {
 // If metadata is not nil it receives what TensorFlow recorded.
 func (r *run) execute(out []*Tensor, metadata *C.TF_Buffer) error {
 	defer r.end()
-	c, n := r.c, len(r.values)
+	c, n, options := r.c, len(r.values), r.c.options
+	if r.options != nil {
+		options = r.options
+	}
 	defer runtime.KeepAlive(c)
-	st := C.mr_run(c.s.h.p, unsafe.Pointer(unsafe.SliceData(c.options)), C.size_t(len(c.options)),
+	st := C.mr_run(c.s.h.p, unsafe.Pointer(unsafe.SliceData(options)), C.size_t(len(options)),
 		unsafe.SliceData(c.in), unsafe.SliceData(r.ptrs), C.int(n),
 		unsafe.SliceData(c.out), unsafe.SliceData(r.ptrs[n:]), C.int(len(c.out)),
 		unsafe.SliceData(c.targets), C.int(len(c.targets)), metadata)
@@ -103,7 +128,7 @@ type result struct {
 // may need longer.
 const interruptGrace = time.Second
 
-// runAsync calls run in a goroutine and waits until it returns or ctx is done.
+// runAsync calls execute in a goroutine and waits until it returns or ctx is done.
 // Then it interrupts the run, if there is a guard, and waits until it has ended:
 // a dequeue that is still waiting would take the next element, which nobody would
 // ever see. A run that takes longer than interruptGrace, and one without a guard, is
@@ -111,7 +136,7 @@ const interruptGrace = time.Second
 //
 //	caller                           goroutine
 //	------                           ---------
-//	wait for finished or ctx.Done    run()
+//	wait for finished or ctx.Done    execute(r)
 //	   | ctx is done                    |
 //	   v                                |
 //	g.interrupt()                       v
@@ -122,12 +147,12 @@ const interruptGrace = time.Second
 //	   |
 //	   v
 //	return ErrCanceled
-func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([]*Tensor, error) {
+func runAsync(ctx context.Context, r *run, execute func(*run) ([]*Tensor, error), g *guarded) ([]*Tensor, error) {
 	finished, abandoned := make(chan result), make(chan struct{})
 	interrupted := false // written before the caller receives or closes abandoned
 	go func() {
 		var res result
-		res.out, res.err = run()
+		res.out, res.err = execute(r)
 		select {
 		case finished <- res:
 		case <-abandoned:
@@ -137,7 +162,7 @@ func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([
 	}()
 	select {
 	case res := <-finished:
-		return res.out, res.err
+		return res.out, errLate(ctx, r, res.err, g)
 	case <-ctx.Done():
 	}
 	select {
@@ -159,8 +184,27 @@ func runAsync(ctx context.Context, run func() ([]*Tensor, error), g *guarded) ([
 		case <-timer.C:
 		}
 	}
+	list := &r.c.s.inFlight
+	list.abandon(r)
 	close(abandoned)
 	return nil, millrace.Canceled(ctx, g.describe())
+}
+
+// errLate returns the error of a run that ended before its context did. If
+// TensorFlow stopped it at the context's deadline, that is the error of the context.
+func errLate(ctx context.Context, r *run, err error, g *guarded) error {
+	if err == nil || r.options == nil || !errors.Is(err, DeadlineExceeded) {
+		return err
+	}
+	if deadline, _ := ctx.Deadline(); time.Now().Before(deadline) {
+		return err
+	}
+	e := millrace.Errorf(millrace.ErrCanceled, "%w", context.DeadlineExceeded)
+	e.Code = int(DeadlineExceeded)
+	if where := g.describe(); where != "" {
+		e.Msg = where + " canceled: " + e.Msg
+	}
+	return e
 }
 
 // runLoop makes the run n times in a loop in C. Benchmarks compare with it.

@@ -23,9 +23,11 @@ type RunOptions struct {
 	//
 	// It adds a few operations to the graph, whose names begin with
 	// "millrace_guard", and costs some microseconds a run. A run that may compute a
-	// loop uses TensorFlow's inter-op pool, whatever Inline says. In a session whose
-	// InterOpThreads is 1 or -1 an endless loop cannot be interrupted, and neither
-	// can as many endless loops at once as the pool has threads; Close ends them.
+	// loop uses TensorFlow's inter-op pool, whatever Inline says. At the deadline of
+	// the context any number of endless loops ends. Before it, a cancellation does not
+	// reach the loops if they take all threads of the pool, or if InterOpThreads is 1 or
+	// -1: see SessionOptions.LoopPool. With InterOpThreads -1 the deadline does not
+	// reach them either, only Close.
 	Interrupt bool
 	// Timeout makes TensorFlow stop the run after this time. The run fails with
 	// an error of class millrace.ErrCanceled and code DeadlineExceeded. It is
@@ -109,7 +111,9 @@ func (s *Session) PrepareRun(feeds, fetches []Output, targets []*Operation, o *R
 	}
 	c.unlimited = o.Unlimited
 	c.traced = o.Trace != NoTrace || o.PartitionGraphs
+	c.timeout = o.Timeout
 	if o.Interrupt {
+		c.deadline = true
 		c.guards = s.newGuards(fetches, targets)
 	}
 	return c, nil

@@ -144,7 +144,7 @@ func (p *plan) wantsGuard(s *Session, fetches []Output, targets []*Operation) bo
 		gs := s.newGuards(fetches, targets)
 		p.useGuard = gs.wanted()
 		p.guarded = p.plain
-		p.guarded.guards = gs
+		p.guarded.guards, p.guarded.deadline = gs, true
 	})
 	return p.useGuard
 }

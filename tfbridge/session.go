@@ -24,6 +24,7 @@ type Session struct {
 
 	inFlight     runList       // runs that hold a reference
 	closeTimeout time.Duration // how long Close waits for them
+	loopPool     bool          // see SessionOptions.LoopPool
 	blocked      error         // of the first Close, about runs that have not ended
 
 	guards  guardPool // operations that interrupt runs
@@ -60,6 +61,7 @@ func adoptSession(p *C.TF_Session, g *Graph, o *SessionOptions) *Session {
 	if o != nil && o.CloseTimeout > 0 {
 		s.closeTimeout = o.CloseTimeout
 	}
+	s.loopPool = o != nil && o.LoopPool
 	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
 		calls.stop()    // otherwise a run that waits for a Go function would go on
 		closeSession(p) // TF_DeleteSession alone does not cancel runs

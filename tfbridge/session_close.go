@@ -156,6 +156,42 @@ func (l *runList) wait(timeout time.Duration) bool {
 	}
 }
 
+// AbandonedRun is a run that TensorFlow has not ended though its context is done.
+type AbandonedRun struct {
+	Since    time.Time // when its caller went on without it
+	Computes string    // the names of its fetches and targets
+}
+
+// Abandoned returns the runs whose callers have gone on without them. Each holds a
+// thread and its values until TensorFlow ends it.
+func (s *Session) Abandoned() []AbandonedRun {
+	if s == nil || !s.h.hold() {
+		return nil
+	}
+	defer s.h.release()
+	return s.inFlight.abandonedRuns()
+}
+
+// abandon notes that nobody waits for a run any more.
+func (l *runList) abandon(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.abandoned = time.Now()
+}
+
+// abandonedRuns lists the runs that nobody waits for. The caller holds a reference
+// to the session.
+func (l *runList) abandonedRuns() (all []AbandonedRun) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := l.first; r != nil; r = r.next {
+		if !r.abandoned.IsZero() {
+			all = append(all, AbandonedRun{Since: r.abandoned, Computes: r.c.describe()})
+		}
+	}
+	return all
+}
+
 // describe returns an error that names what the runs in flight compute, nil if
 // there are none. The caller holds a reference to the session, which keeps the
 // operations.

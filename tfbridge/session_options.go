@@ -35,6 +35,12 @@ type SessionOptions struct {
 	IntraOpThreads, InterOpThreads int
 	// OwnThreads gives the session its own pool of InterOpThreads threads.
 	OwnThreads bool
+	// LoopPool gives runs that can be interrupted, and that may compute a loop, a pool
+	// of threads that all such sessions share. In a pool of few threads, endless loops
+	// keep each other from being interrupted; this one has room for as many loops as
+	// there may be runs by default, 64. The session's other runs have a pool of their
+	// own, as with OwnThreads. InterOpThreads must not be -1.
+	LoopPool bool
 
 	// GPUGrowth allocates GPU memory as it is needed. Without it TensorFlow
 	// allocates nearly all of it at once.
@@ -67,6 +73,14 @@ type SessionOptions struct {
 	CloseTimeout time.Duration
 }
 
+// loopThreads is how many threads the pool for loops has, and loopPoolIndex its
+// index among the session's pools. A loop takes one thread, and its guard needs
+// another for a moment.
+const (
+	loopThreads   = defaultBlocking + 8
+	loopPoolIndex = 1
+)
+
 // JITLevel is how eagerly XLA compiles.
 type JITLevel int
 
@@ -89,6 +103,10 @@ const (
 	configOwnThreads  = 9
 	configGraph       = 10
 	configTimeout     = 11
+	configPools       = 12
+
+	poolThreads = 1
+	poolName    = 2
 
 	deviceCountKey   = 1
 	deviceCountValue = 2
@@ -121,6 +139,9 @@ func (o *SessionOptions) check() error {
 		}
 		seen[n] = true
 	}
+	if o.LoopPool && o.InterOpThreads < 0 {
+		return millrace.Errorf(millrace.ErrConfig, "a session with a pool for loops whose operations run in the calling thread")
+	}
 	if o.JIT < JITOff || o.JIT > JITEager {
 		return millrace.Errorf(millrace.ErrConfig, "a session with JIT level %d", o.JIT)
 	}
@@ -148,6 +169,11 @@ func (o *SessionOptions) config() []byte {
 	number(configSoft, flag(o.SoftPlacement))
 	number(configLog, flag(o.LogPlacement))
 	number(configTimeout, milliseconds(o.Timeout))
+	if o.LoopPool {
+		b = appendBytes(b, configPools, nil) // number 0, the default: a pool of its own
+		loops := appendVarint(nil, poolThreads, loopThreads)
+		b = appendBytes(b, configPools, appendBytes(loops, poolName, []byte("millrace_loops")))
+	}
 	if gpu := o.gpu(); len(gpu) > 0 {
 		b = appendBytes(b, configGPU, gpu)
 	}

@@ -26,7 +26,9 @@ type preparedSignature struct {
 
 // Run runs a signature by its key: inputs by name, outputs by name. outputs names
 // those to compute; none stands for all that can be fetched. The caller closes
-// the results. [Callable.Run] says what happens when ctx is done.
+// the results. When ctx is done, Run returns an error of class millrace.ErrCanceled,
+// and TensorFlow stops a run that may loop or wait; see RunOptions.Interrupt. An
+// iterator of the model that such a run reads is spoiled.
 //
 // A sparse, ragged or composite tensor goes in and comes out as its components,
 // each under a name of its own; package savedmodel/sigdef lists the names.
@@ -118,6 +120,7 @@ func (m *SavedModel) prepare(key string, outputs []string) (*preparedSignature, 
 		if m.Inline {
 			p.call.Inline()
 		}
+		p.call.endWithContext(m.Session.newGuards(fetches, nil))
 	}
 	m.prepared.Store(prepared, p)
 	return p, nil

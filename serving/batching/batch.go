@@ -39,6 +39,33 @@ func newBatch(q *queue, waited time.Duration) *batch {
 	return b
 }
 
+// runContext is the context of a batch's run, with the latest deadline of its requests.
+// It needs no timer: a request leaves at its deadline, and with the last one the batch
+// is canceled.
+type runContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline returns when the batch is canceled at the latest, if every request has a
+// deadline.
+func (c runContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+
+// runContext returns the context for the model.
+func (b *batch) runContext() context.Context {
+	c := runContext{Context: b.ctx}
+	for _, p := range b.parts {
+		d := p.request.deadline
+		if d.IsZero() {
+			return b.ctx
+		}
+		if d.After(c.deadline) {
+			c.deadline = d
+		}
+	}
+	return c
+}
+
 // add adds the next rows of a request.
 func (b *batch) add(r *request, rows int64) {
 	p := &r.room.first
@@ -132,7 +159,7 @@ func (b *batch) call(inputs []*tfbridge.Tensor) (outputs []*tfbridge.Tensor, err
 		}
 	}()
 	b.called = time.Now()
-	outputs, err = b.queue.signature.call(b.ctx, inputs)
+	outputs, err = b.queue.signature.call(b.runContext(), inputs)
 	b.returned = time.Now()
 	return outputs, err
 }

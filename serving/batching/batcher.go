@@ -75,6 +75,7 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 
 // await has a request computed. If it returns nil, the caller ends the request.
 func (b *Batcher) await(ctx context.Context, r *request) error {
+	r.deadline, _ = ctx.Deadline()
 	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
 		return err
 	}

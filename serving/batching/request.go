@@ -16,6 +16,7 @@ type request struct {
 	rows     int64
 	key      []byte // equal for requests that can be joined
 	enqueued time.Time
+	deadline time.Time     // of its context; zero: none
 	done     chan struct{} // gets its only value when results or err are complete
 
 	group   *group // nil: does not wait

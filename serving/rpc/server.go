@@ -38,6 +38,9 @@ type Options struct {
 	// SerializeAsTensorContent answers with numbers in the field tensor_content,
 	// which is faster, and which not every client reads.
 	SerializeAsTensorContent bool
+	// MaxTime is the longest time for a request, whatever deadline its client gives it,
+	// or if it gives none. 0: 5 min. Negative: as long as the client waits.
+	MaxTime time.Duration
 	// OnRequest is told of each request when it is answered. Nil: nobody is.
 	OnRequest func(Request)
 	// Tracer makes a span of each request. Nil: none.
@@ -75,6 +78,7 @@ func NewServer(models *serving.Server, o *Options) *Server {
 	}
 	s.options.MaxRecvMsgBytes = cmp.Or(s.options.MaxRecvMsgBytes, 256<<20)
 	s.options.MaxTensorBytes = cmp.Or(s.options.MaxTensorBytes, 1<<30)
+	s.options.MaxTime = cmp.Or(s.options.MaxTime, 5*time.Minute)
 	s.options.Logger = cmp.Or(s.options.Logger, slog.Default())
 	settings := []grpc.ServerOption{grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes)}
 	if s.options.TLS != nil {
@@ -85,6 +89,13 @@ func NewServer(models *serving.Server, o *Options) *Server {
 		server.RegisterService(desc, nil)
 	}
 	grpc_health_v1.RegisterHealthServer(server, server.health)
+	models.OnReadiness(func(ready bool) {
+		state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		if ready {
+			state = grpc_health_v1.HealthCheckResponse_SERVING
+		}
+		server.health.SetServingStatus("", state)
+	})
 	return server
 }
 
@@ -105,6 +116,11 @@ func (s *services) inference() inference.Options {
 func unary[Q, A any](s *services, service, name string, model func(*Q) string, call func(context.Context, *Q) (*A, error)) grpc.MethodDesc {
 	answer := func(ctx context.Context, q any) (any, error) {
 		began := time.Now()
+		if s.options.MaxTime > 0 {
+			limited, cancel := context.WithTimeout(ctx, s.options.MaxTime)
+			defer cancel()
+			ctx = limited
+		}
 		ctx, span := tracing.Begin(ctx, s.options.Tracer, incoming(ctx), name)
 		a, err := protected(ctx, s, name, func() (*A, error) { return call(ctx, q.(*Q)) })
 		code := serving.CodeOf(err)

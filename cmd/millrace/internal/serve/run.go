@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -109,6 +111,9 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	}
 	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.registry.MustRegister(s.loggedRequests()...)
+	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "millrace", Subsystem: "serving", Name: "stuck_runs", Help: "Runs that TensorFlow has not ended although their requests were answered.",
+	}, s.stuckRuns))
 	options.Logger, options.OnBatch = s.log, s.metrics.Batch
 	if s.models, err = serving.New(ctx, configs, options); err != nil {
 		return err
@@ -154,13 +159,21 @@ func (s *modelServer) loggedRequests() []prometheus.Collector {
 	}
 }
 
+// stuckRuns returns how many runs are stuck.
+func (s *modelServer) stuckRuns() float64 {
+	if s.models == nil {
+		return 0
+	}
+	return float64(len(s.models.StuckRuns()))
+}
+
 // serves reports whether there is a model of this name.
 func (s *modelServer) serves(name string) bool { return s.models != nil && s.models.Serves(name) }
 
 // listen begins to answer requests.
 func (s *modelServer) listen() error {
 	if s.flags.port != 0 {
-		o := &rpc.Options{Logger: s.log, TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
+		o := &rpc.Options{Logger: s.log, MaxTime: cmp.Or(s.flags.grpcTime, -1), TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		}}
 		l, err := s.open("grpc", "port", s.flags.port)
@@ -200,6 +213,7 @@ func (s *modelServer) webOptions() *restapi.ServerOptions {
 	mux.Handle("/", page.NewHandler(s.models))
 	figures := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 	mux.Handle("GET /metrics", figures)
+	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /monitoring/prometheus/metrics", figures) // TensorFlow Serving's path
 	return &restapi.ServerOptions{Other: mux, Options: restapi.Options{
 		Timeout:      time.Duration(s.flags.restTimeout) * time.Millisecond,
@@ -208,6 +222,15 @@ func (s *modelServer) webOptions() *restapi.ServerOptions {
 			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		},
 	}}
+}
+
+// ready answers 200 if the server can answer requests, 503 with the reason otherwise.
+func (s *modelServer) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.models.Ready(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
 }
 
 // reread reads the config file of models again and again.

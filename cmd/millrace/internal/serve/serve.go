@@ -36,6 +36,8 @@ type serveFlags struct {
 	tensorBytes  bool // enable_serialization_as_tensor_content
 	maxBody      int64
 	maxRequests  int
+	grpcTime     time.Duration
+	stuckTime    time.Duration
 	drain        time.Duration
 	jsonLog      bool
 	otlp         string // endpoint
@@ -112,6 +114,8 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.BoolVar(&f.cors, "rest_api_enable_cors_support", false, "answer requests of pages from other sites")
 	s.Int64Var(&f.maxBody, "max-body", 64<<20, "longest body of a HTTP request in bytes")
 	s.IntVar(&f.maxRequests, "max-requests", 0, "refuse more than `N` requests at a time (0: any number)")
+	s.DurationVar(&f.grpcTime, "grpc-max-time", 5*time.Minute, "longest `TIME` for a gRPC request, also if its client gives it no deadline (0: as long as the client waits)")
+	s.DurationVar(&f.stuckTime, "stuck-run-timeout", time.Minute, "not ready when a run goes on for this `TIME` after its requests were answered (0: never)")
 	s.StringVar(&f.name, "model_name", "default", "name of the model in --model_base_path")
 	s.StringVar(&f.base, "model_base_path", "", "serve the model in this `DIR`")
 	s.StringVar(&f.configFile, "model_config_file", "", "`FILE` with a ModelServerConfig: models, version policies, labels")
@@ -173,6 +177,12 @@ func (f *serveFlags) check(c *cobra.Command) error {
 		return cli.Usagef(c, "--max-body %d: want a number of bytes", f.maxBody)
 	case f.restTimeout < 1:
 		return cli.Usagef(c, "--rest_api_timeout_in_ms %d: want a number of milliseconds", f.restTimeout)
+	case f.grpcTime < 0:
+		return cli.Usagef(c, "--grpc-max-time %v: want a time such as 5m, or 0 for no limit", f.grpcTime)
+	case f.stuckTime < 0:
+		return cli.Usagef(c, "--stuck-run-timeout %v: want a time such as 1m, or 0 for never", f.stuckTime)
+	case f.inter < 0:
+		return cli.Usagef(c, "--tensorflow_inter_op_parallelism %d: want a number of operations, or 0 for TensorFlow's choice", f.inter)
 	case f.drain < 0:
 		return cli.Usagef(c, "--drain %v: want a time such as 30s", f.drain)
 	}
@@ -211,6 +221,9 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 	}
 	if f.logging.FilenamePrefix != "" {
 		o.Logging = &f.logging
+	}
+	if o.StuckRunTimeout = f.stuckTime; f.stuckTime == 0 {
+		o.StuckRunTimeout = -1
 	}
 	if f.tags != "" {
 		o.Model.Tags = strings.Split(f.tags, ",")

@@ -1,0 +1,130 @@
+package serving
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"time"
+
+	"millrace"
+	"millrace/tfbridge"
+)
+
+// A run that TensorFlow has not ended although its requests have been answered holds a
+// thread, memory and one of the places for runs. Nothing can end it: the deadline was
+// in its options, and it was canceled. A kernel that computes for very long does that.
+// The server can only say so, and let whoever watches over it start it again.
+
+// StuckRun is a run of a version that has not ended although nobody waits for it.
+type StuckRun struct {
+	Model   string
+	Version int64
+	tfbridge.AbandonedRun
+}
+
+// stuckGrace is how long a run may go on unnoticed after its requests have gone.
+const stuckGrace = time.Second
+
+// watchStuckInterval is the time between two looks for stuck runs.
+const watchStuckInterval = time.Second
+
+// StuckRuns returns the runs that have not ended a second after nobody waited for them
+// any more, the oldest first.
+func (s *Server) StuckRuns() []StuckRun {
+	var versions []*Version
+	s.mu.Lock()
+	for _, m := range s.models {
+		for _, v := range m.versions {
+			if v.state == Available || v.state == Unloading {
+				versions = append(versions, v)
+			}
+		}
+	}
+	s.mu.Unlock()
+	var stuck []StuckRun
+	for _, v := range versions {
+		for _, r := range v.model.Abandoned() {
+			if time.Since(r.Since) > stuckGrace {
+				stuck = append(stuck, StuckRun{v.Name, v.Number, r})
+			}
+		}
+	}
+	slices.SortFunc(stuck, func(a, b StuckRun) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Computes, b.Computes))
+	})
+	return stuck
+}
+
+// Ready returns nil if the server can answer requests. It returns an error of class
+// millrace.ErrClosed after [Server.Close], and one of class millrace.ErrOverloaded
+// while a run is stuck for longer than [Options.StuckRunTimeout].
+func (s *Server) Ready() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return millrace.Errorf(millrace.ErrClosed, "the server is closing")
+	}
+	return s.checkStuck(s.StuckRuns())
+}
+
+// checkStuck returns an error if one of the runs, the oldest first, is stuck for too
+// long.
+func (s *Server) checkStuck(stuck []StuckRun) error {
+	most := s.options.StuckRunTimeout
+	if len(stuck) == 0 || most < 0 || time.Since(stuck[0].Since) < most {
+		return nil
+	}
+	r := stuck[0]
+	return millrace.Errorf(millrace.ErrOverloaded, "TensorFlow has not ended a run of model %q, version %d, %v after its requests were answered (%d such runs); start the server again",
+		r.Model, r.Version, time.Since(r.Since).Round(time.Second), len(stuck))
+}
+
+// OnReadiness has f called with whether the server is ready: now, and when that
+// changes, until it closes.
+func (s *Server) OnReadiness(f func(ready bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onReadiness = append(s.onReadiness, f)
+	f(!s.unready)
+}
+
+// watchStuck logs the runs that are stuck, and tells who asked of readiness, until the
+// server closes.
+func (s *Server) watchStuck() {
+	ticker := time.NewTicker(watchStuckInterval)
+	defer ticker.Stop()
+	logged := map[StuckRun]bool{}
+	for {
+		select {
+		case <-ticker.C:
+			logged = s.lookForStuck(logged)
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// lookForStuck logs the runs that are stuck and not logged yet. It returns those that
+// are stuck.
+func (s *Server) lookForStuck(logged map[StuckRun]bool) map[StuckRun]bool {
+	stuck := s.StuckRuns()
+	now := make(map[StuckRun]bool, len(stuck))
+	for _, r := range stuck {
+		now[r] = true
+		if !logged[r] {
+			s.options.Logger.Warn("stuck run", slog.String("model", r.Model), slog.Int64("version", r.Version),
+				slog.String("computes", r.Computes), slog.Duration("since", time.Since(r.Since).Round(time.Millisecond)))
+		}
+	}
+	unready := s.checkStuck(stuck) != nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if unready != s.unready {
+		s.unready = unready
+		for _, f := range s.onReadiness {
+			f(!unready)
+		}
+	}
+	return now
+}
