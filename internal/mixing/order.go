@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/loaders"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -29,7 +30,7 @@ func epochOrder(ctx context.Context, plan *loaders.Plan, scan *loaders.Scan, run
 // computedOrder returns the order of a plan that reads records by their place.
 func computedOrder(ctx context.Context, plan *loaders.Plan, scan *loaders.Scan) ([]int64, error) {
 	starts := fileStarts(plan, scan)
-	computed := plan.NewOrder(scan)
+	computed := order.New(plan.Spec, scan)
 	order := make([]int64, computed.EpochRecords())
 	for i := range order {
 		if i%contextEvery == 0 && ctx.Err() != nil {

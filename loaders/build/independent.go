@@ -1,6 +1,9 @@
 package build
 
-import "millrace/graph/dataset"
+import (
+	"millrace/graph/dataset"
+	"millrace/loaders/stage/order"
+)
 
 // independent builds loaders whose examples are records.
 type independent struct{}
@@ -27,7 +30,7 @@ func (independent) batches(b *builder) *dataset.Dataset {
 
 // place is for rows that are records.
 func (independent) place(b *builder) func(first, rows int64) string {
-	return func(first, rows int64) string { return b.plan.Place(b.scan, first, rows) }
+	return func(first, rows int64) string { return order.Place(b.plan.Spec, b.scan, first, rows) }
 }
 
 // probe reads files one after the other, since shuffling nothing takes for

@@ -21,7 +21,7 @@ type loader interface {
 
 // placer is a loader that may know which records a batch is made of.
 type placer interface {
-	// place returns what [plan.Plan.Place] does.
+	// place returns what [order.Place] does.
 	place(b *builder) func(first, rows int64) string
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset/native"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -18,7 +19,7 @@ func (b *builder) nativeOrder() *native.Order {
 	if shuffle != nil {
 		inOrder = inOrder.InFileOrder()
 	}
-	order := inOrder.NewOrder(b.scan).Spec()
+	order := order.New(inOrder.Spec, b.scan).Spec()
 	paths, counts := b.countedFiles()
 	o := &native.Order{
 		Filenames: s.Const(paths), Counts: s.Const(int64Vector(counts)), Lengths: b.recordLengths(s),

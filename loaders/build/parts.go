@@ -36,7 +36,7 @@ type Parts struct {
 	// set for an endless loader that may give nothing, and nil otherwise.
 	Probe *dataset.Iterator
 
-	// Place says which records rows are; see [plan.Plan.Place]. Nil: rows are no records.
+	// Place says which records rows are; see [order.Place]. Nil: rows are no records.
 	Place func(first, rows int64) string
 
 	// Quarantine is the list of the records that are left out, nil if the first bad record

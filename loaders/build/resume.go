@@ -5,6 +5,7 @@ import (
 	"millrace/graph/dataset"
 	"millrace/loaders/build/feed"
 	"millrace/loaders/plan"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -46,13 +47,13 @@ func (b *builder) epochsFrom(pass func(s *graph.Scope, epoch tfbridge.Output) *d
 
 // epochSize returns how many examples an epoch has, and 1 for none.
 func (b *builder) epochSize(s *graph.Scope) tfbridge.Output {
-	return s.Const(max(b.plan.EpochExamples(b.scan), 1))
+	return s.Const(max(order.EpochExamples(b.plan.Spec, b.scan), 1))
 }
 
 // shuffledNumbers yields the numbers of the examples of an epoch, in its order, behind so
 // many of them.
 func (b *builder) shuffledNumbers(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
-	before := b.plan.InFileOrder().NewOrder(b.scan).Before()
+	before := order.New(order.InFile(b.plan.Spec), b.scan).Before()
 	files := dataset.FromSlices(s, s.Const(before[:len(before)-1]), s.Const(before[1:]))
 	o := b.interleaveOptions()
 	o.Parallel = 0
@@ -76,7 +77,7 @@ type Numbers struct {
 const numbersAtOnce = 1024
 
 // NewNumbers adds the numbers of a plan's examples to a graph. The plan must be one that
-// [plan.Plan.CheckPlaces] accepts.
+// [order.CheckPlaces] accepts.
 func NewNumbers(g *tfbridge.Graph, p *plan.Plan, scan *plan.Scan) (*Numbers, error) {
 	b := &builder{plan: p, scan: scan, scope: graph.NewScopeWithGraph(g)}
 	b.skip = b.scope.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
@@ -98,7 +99,7 @@ func (b *builder) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) 
 
 // resumedWindows is [windowBuilder.windowPass] behind so many windows.
 func (b *windowBuilder) resumedWindows(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
-	atOnce := graph.Maximum(s, graph.FloorDiv(s, b.group, s.Const(b.plan.WindowRecords())), s.Const(int64(1)))
+	atOnce := graph.Maximum(s, graph.FloorDiv(s, b.group, s.Const(order.WindowRecords(b.plan.Spec))), s.Const(int64(1)))
 	numbers := b.shuffledNumbers(s, epoch, behind).BatchOutput(atOnce, false)
 	d := b.readNumbers(numbers, "read_window_numbers", b.source().WindowNumbers(), stringVector, int64Vectors, int64Vectors)
 	shuffled := b.plan

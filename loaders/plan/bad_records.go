@@ -2,6 +2,7 @@ package plan
 
 import (
 	"millrace/loaders/quarantine"
+	"millrace/loaders/stage/order"
 )
 
 // NewQuarantine returns the list of the records that a run leaves out, nil if the
@@ -16,7 +17,7 @@ func (p *Plan) NewQuarantine(scan *Scan) *quarantine.List {
 	}
 	records, _ := scan.Records() // known: the files are local
 	limit, asked := p.BadRecords.Limit(records), p.BadRecords.Text
-	if n, _ := p.EpochRecords(scan); p.Epochs == 0 && limit >= n {
+	if n, _ := order.EpochRecords(p.Spec, scan); p.Epochs == 0 && limit >= n {
 		limit, asked = max(n-1, 0), "there are no more records, and with epochs null the loader would look for a good one for ever"
 	}
 	return quarantine.NewList(limit, asked, ledger)

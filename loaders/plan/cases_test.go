@@ -13,6 +13,7 @@ import (
 	"millrace/internal/test/cases"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/order"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 
@@ -87,11 +88,11 @@ func decisions(t *testing.T, p *plan.Plan) string {
 		frames, known := p.FramesOf()
 		fmt.Fprintf(&b, "\tby place: %v; %d frames, %v; lengths %d; rows: %v\n", p.Engine().ReadsByPlace(), frames, known, scan.Lengths, p.CheckRows(t.Context(), scan))
 		for epoch := range int64(3) {
-			begin, end := p.EpochPart(scan, epoch)
-			fmt.Fprintf(&b, "\tepoch %d: sequences %d to %d of order %d\n", epoch, begin, end, p.OrderPeriod(epoch))
+			begin, end := order.EpochPart(p.Spec, scan, epoch)
+			fmt.Fprintf(&b, "\tepoch %d: sequences %d to %d of order %d\n", epoch, begin, end, order.Period(p.Spec, epoch))
 		}
 	default:
-		fmt.Fprintf(&b, "\tplace of row 1 and the next two: %q\n", p.Place(scan, 1, 3))
+		fmt.Fprintf(&b, "\tplace of row 1 and the next two: %q\n", order.Place(p.Spec, scan, 1, 3))
 	}
 	_, padded := p.MeasurePadding()
 	for _, q := range padded {

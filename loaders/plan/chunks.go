@@ -9,6 +9,7 @@ import (
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/order"
 	"millrace/tfrecord"
 )
 
@@ -144,12 +145,12 @@ func (p *Plan) chunkRows(scan *Scan) (rows int64, known bool) {
 		return 0, false
 	}
 	parts := p.Chunks.Partition
-	n := p.orderedSequences(scan)
+	n := order.Sequences(p.Spec, scan)
 	if p.Records != nil && p.Records.Shards > 1 {
 		if parts > 1 {
 			return 0, false // the shards of the parts differ in size
 		}
-		begin, end := p.EpochPart(scan, 0)
+		begin, end := order.EpochPart(p.Spec, scan, 0)
 		n = end - begin
 	}
 	begin, _ := chunks.Part(n, parts, p.Epochs%parts)

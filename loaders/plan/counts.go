@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 
+	"millrace/loaders/stage/order"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -41,13 +42,13 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	if !known {
 		return nil, nil
 	}
-	if err := p.measureMixture(scan); err != nil {
+	if err := order.MeasureMixture(p.Spec, scan); err != nil {
 		return nil, err
 	}
 	c := &Counts{AllRecords: all, Bytes: scan.Bytes(), Batches: -1}
-	c.Records, _ = p.EpochRecords(scan)
+	c.Records, _ = order.EpochRecords(p.Spec, scan)
 	if p.Window != nil && p.Records != nil {
-		start, end := p.recordRange(all)
+		start, end := order.Range(p.Spec, all)
 		c.Records = end - start
 	}
 	once := p.clone()

@@ -14,6 +14,7 @@ import (
 	"millrace/loaders/diag"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/order"
 	"millrace/tfrecord/example"
 )
 
@@ -208,8 +209,8 @@ func TestPlanOfRemoteFiles(t *testing.T) {
 	if n, known := scan.Records(); n != 0 || known {
 		t.Errorf("%d records, %v", n, known)
 	}
-	if rows, known := p.Rows(scan); rows != 0 || known || scan.Count(0) != 5 || scan.Count(1) != -1 || p.Place(scan, 0, 1) != "" {
-		t.Errorf("%d rows, %v; %d and %d records, %q", rows, known, scan.Count(0), scan.Count(1), p.Place(scan, 0, 1))
+	if rows, known := p.Rows(scan); rows != 0 || known || scan.Count(0) != 5 || scan.Count(1) != -1 || order.Place(p.Spec, scan, 0, 1) != "" {
+		t.Errorf("%d rows, %v; %d and %d records, %q", rows, known, scan.Count(0), scan.Count(1), order.Place(p.Spec, scan, 0, 1))
 	}
 	if text := p.Explain(); !strings.Contains(strings.Join(strings.Fields(text), " "), "gs://bucket/b.tfrecords remote") || !strings.Contains(text, "2 files") {
 		t.Errorf("got\n%s", text)

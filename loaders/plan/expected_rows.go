@@ -1,6 +1,9 @@
 package plan
 
-import "millrace/loaders/permutation"
+import (
+	"millrace/loaders/permutation"
+	"millrace/loaders/stage/order"
+)
 
 // ExpectedRows returns how many rows a whole run gives, and whether that can be said, where
 // so many records of the files are known to be bad and left out. It is for people who
@@ -16,10 +19,10 @@ func (p *Plan) ExpectedRows(scan *Scan, leftOut int64) (rows int64, known bool) 
 	if _, counted := scan.Records(); !counted || p.Epochs == 0 || p.Bucket != nil {
 		return 0, false
 	}
-	if _, hidden := p.hidesWindows(); hidden != "" {
+	if _, hidden := order.HidesWindows(p.Spec); hidden != "" {
 		return 0, false
 	}
-	rows = p.RowOrder(scan).EpochRecords() * p.Epochs
+	rows = order.OfRows(p.Spec, scan).EpochRecords() * p.Epochs
 	if p.DropRemainder {
 		rows -= rows % p.BatchSize
 	}

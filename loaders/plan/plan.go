@@ -3,6 +3,7 @@ package plan
 import (
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/order"
 )
 
 // Plan is a checked loader config with the decisions how to run it. Each
@@ -84,5 +85,13 @@ func (p *Plan) OfRequests() *Plan {
 	q := p.clone()
 	q.Files, q.Shuffle, q.Records, q.Bucket = nil, nil, nil, nil
 	q.DropRemainder, q.Epochs = false, 1
+	return q
+}
+
+// InFileOrder returns a plan that reads the examples of a plan that [engine.Choice.Seeks]
+// by their place, as the files have them.
+func (p *Plan) InFileOrder() *Plan {
+	q := p.clone()
+	q.Spec = order.InFile(p.Spec)
 	return q
 }

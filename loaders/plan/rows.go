@@ -1,5 +1,7 @@
 package plan
 
+import "millrace/loaders/stage/order"
+
 // Rows returns how many examples a whole run delivers, and whether that is
 // known before the data is read: not of an endless run, of windows that are not read by their place, or where
 // each bucket drops a remainder of its own.
@@ -13,7 +15,7 @@ func (p *Plan) RowsWithout(scan *Scan, leftOut int64) (rows int64, known bool) {
 	if p.Chunks != nil {
 		return p.chunkRows(scan)
 	}
-	records, known := p.EpochRecords(scan)
+	records, known := order.EpochRecords(p.Spec, scan)
 	if !known || p.Epochs == 0 || p.Window != nil && p.Records == nil {
 		return 0, false
 	}

@@ -6,6 +6,7 @@ import (
 	"millrace"
 	"millrace/internal/machine"
 	"millrace/loaders/scan"
+	"millrace/loaders/stage/order"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -53,13 +54,13 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 			return nil, err
 		}
 	}
-	if err := p.checkRange(scan); err != nil {
+	if err := order.CheckRange(p.Spec, scan); err != nil {
 		return nil, err
 	}
-	if err := p.measureMixture(scan); err != nil {
+	if err := order.MeasureMixture(p.Spec, scan); err != nil {
 		return nil, err
 	}
-	if total, ok := p.EpochRecords(scan); ok && total == 0 && p.Epochs == 0 {
+	if total, ok := order.EpochRecords(p.Spec, scan); ok && total == 0 && p.Epochs == 0 {
 		return nil, p.NoRecords()
 	}
 	if err := p.checkMemory(scan, machine.AvailableMemory()); err != nil {

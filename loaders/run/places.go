@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"millrace/graph/steps"
-	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/order"
 )
 
 // # Which record is a row?
@@ -24,7 +24,7 @@ import (
 //
 //	row         counts the rows that the run delivers, through all epochs
 //	position    counts the records that the run reads: the same, and those left out
-//	place       file and number of the record at that position: see [plan.Order]
+//	place       file and number of the record at that position: see [order.Order]
 //
 //	row          0   1       2   3
 //	position     0   1   2   3   4        record 2 is bad and left out
@@ -38,7 +38,7 @@ import (
 // places tells which records the rows of a pass are.
 type places struct {
 	files []spec.DataFile
-	order *plan.Order
+	order *order.Order
 	rows  rowPositions
 }
 
@@ -52,7 +52,7 @@ type rowPositions interface {
 // newPlaces returns the places of the rows of a pass that began at a position, and whose
 // next row is the given one. h is what buckets hold there, nil without buckets.
 func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
-	l := &places{files: pl.Plan.Files, order: pl.Plan.RowOrder(pl.Scan)}
+	l := &places{files: pl.Plan.Files, order: order.OfRows(pl.Plan.Spec, pl.Scan)}
 	switch {
 	case pl.Plan.Shuffle != nil && h == nil:
 		shuffled, err := newShuffledRows(pl, row)

@@ -7,6 +7,7 @@ import (
 
 	"millrace/graph/steps"
 	"millrace/loaders/build"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -16,7 +17,7 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 	pl.digest = sync.OnceValues(parts.Plan.Digest)
 	pl.dataDigest = sync.OnceValue(parts.Scan.Digest)
 	if parts.Plan.Engine().Seeks() {
-		pl.epochExamples = parts.Plan.EpochExamples(parts.Scan)
+		pl.epochExamples = order.EpochExamples(parts.Plan.Spec, parts.Scan)
 	}
 	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Positions: parts.Positions, Open: pl.open}
 	if parts.Plan.Engine().JoinsBatches() {
@@ -47,7 +48,7 @@ func (pl *Pipeline) Wait(ctx context.Context) error { return pl.steps.Wait(ctx) 
 // open starts a pass over the data.
 func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.Options) (steps.Pass, error) {
 	if o.Places {
-		if err := pl.Plan.CheckPlaces(); err != nil {
+		if err := order.CheckPlaces(pl.Plan.Engine()); err != nil {
 			return nil, err
 		}
 	}

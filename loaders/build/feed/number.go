@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"millrace"
-	"millrace/loaders/plan"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -17,7 +17,7 @@ func (s *Source) Numbers() Func { return (&recordFeed{s.strict()}).numbered((*re
 // arguments are the token and the positions; else it is as what Numbers returns.
 func (s *Source) Positions() Func {
 	f := &recordFeed{s.strict()}
-	return f.numberedIn(func() *plan.Order { return f.Plan.NewOrder(f.Scan) }, (*recordReader).recordsOf)
+	return f.numberedIn(func() *order.Order { return order.New(f.Plan.Spec, f.Scan) }, (*recordReader).recordsOf)
 }
 
 // WindowNumbers returns what hands over the records of the windows with some numbers, and where
@@ -28,21 +28,21 @@ func (s *Source) WindowNumbers() Func {
 
 // numbered returns a function that reads the examples with some numbers.
 func (f *recordFeed) numbered(read readFunc) Func {
-	return f.numberedIn(func() *plan.Order { return f.Plan.InFileOrder().NewOrder(f.Scan) }, read)
+	return f.numberedIn(func() *order.Order { return order.New(order.InFile(f.Plan.Spec), f.Scan) }, read)
 }
 
 // readFunc reads the examples with some numbers in the order of a reader.
 type readFunc = func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)
 
 // numberedIn is numbered in another order than that of the files.
-func (f *recordFeed) numberedIn(order func() *plan.Order, read readFunc) Func {
+func (f *recordFeed) numberedIn(order func() *order.Order, read readFunc) Func {
 	return func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 		return f.readNumbers(ctx, args, order, read)
 	}
 }
 
 // readNumbers answers a call for the examples with some numbers.
-func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, order func() *plan.Order, read readFunc) ([]*tfbridge.Tensor, error) {
+func (f *recordFeed) readNumbers(ctx context.Context, args []*tfbridge.Tensor, order func() *order.Order, read readFunc) ([]*tfbridge.Tensor, error) {
 	numbers, err := tfbridge.View[int64](args[1])
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 	"syscall"
 
 	"millrace"
-	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -81,7 +81,7 @@ func vectorOf(position int64, records [][]byte) ([]*tfbridge.Tensor, error) {
 
 // open returns a reader from a position on, and the token that closes it.
 func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, error) {
-	r := f.reader(f.Plan.NewOrder(f.Scan))
+	r := f.reader(order.New(f.Plan.Spec, f.Scan))
 	r.position, r.end = position, math.MaxInt64
 	if f.Plan.Epochs > 0 {
 		r.end = f.Plan.Epochs * r.order.EpochRecords()
@@ -91,7 +91,7 @@ func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, erro
 }
 
 // reader returns a reader of examples with an order.
-func (f *recordFeed) reader(order *plan.Order) *recordReader {
+func (f *recordFeed) reader(order *order.Order) *recordReader {
 	return &recordReader{
 		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
 		placed: f.Plan.Engine().Own, check: check.New(f.Plan.Engine()),
@@ -104,7 +104,7 @@ const maxPlacedFiles = 256
 // recordReader reads records by their places. Only one call at a time uses it.
 type recordReader struct {
 	*recordFeed
-	order    *plan.Order
+	order    *order.Order
 	position int64 // of the next record
 	end      int64
 	placed   bool               // records carry their places

@@ -8,6 +8,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/quarantine"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -56,8 +57,8 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 // token that closes it.
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
 	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Plan.Engine().Own, files: map[int]*quarantine.Reader{}}
-	r.begin, r.end = f.Plan.EpochPart(f.Scan, epoch)
-	r.first, r.order = f.Plan.FirstSequence(), f.orderOf(epoch)
+	r.begin, r.end = order.EpochPart(f.Plan.Spec, f.Scan, epoch)
+	r.first, r.order = order.FirstSequence(f.Plan.Spec), f.orderOf(epoch)
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
 }
@@ -70,8 +71,8 @@ func (f *sequenceFeed) orderOf(epoch int64) []int64 {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if period := f.Plan.OrderPeriod(epoch); f.period != period+1 {
-		f.order = f.Plan.SequenceOrder(f.Scan, period)
+	if period := order.Period(f.Plan.Spec, epoch); f.period != period+1 {
+		f.order = order.OfSequences(f.Plan.Spec, f.Scan, period)
 		f.period = period + 1
 	}
 	return f.order

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"millrace"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -85,7 +86,7 @@ func (w *windowRecords) add(ctx context.Context, r *recordReader, position int64
 		w.data = append(w.data, record)
 	}
 	w.begins, w.ends = append(w.begins, w.units+at.Begin), append(w.ends, w.units+at.End)
-	w.units += at.Records * r.Plan.RecordUnits()
+	w.units += at.Records * order.RecordUnits(r.Plan.Spec)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"millrace/dtype"
 	"millrace/internal/output"
 	"millrace/loaders"
+	"millrace/loaders/stage/order"
 )
 
 // The columns of --provenance. Messages and ledgers of bad records name records in the
@@ -47,7 +48,7 @@ func (f *ProvenanceFlag) Check(plan *loaders.Plan, tensors []dtype.TensorSpec, h
 			return e
 		}
 	}
-	if err := plan.CheckPlaces(); err != nil {
+	if err := order.CheckPlaces(plan.Engine()); err != nil {
 		return err
 	}
 	f.paths = make(map[string]string, len(plan.Files))

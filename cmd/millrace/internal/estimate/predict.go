@@ -16,6 +16,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/internal/output"
 	"millrace/loaders"
+	"millrace/loaders/stage/order"
 	"millrace/observe"
 	"millrace/sandbox"
 	"millrace/savedmodel"
@@ -255,7 +256,7 @@ func (j *prediction) write(ctx context.Context, model *estimator.Model, source *
 // counts returns what the output was made of.
 func (j *prediction) counts(scan *loaders.Scan, source *loaders.Source) output.Counts {
 	c := output.Counts{Records: -1, Epochs: j.plan.Epochs, LeftOut: source.LeftOut()}
-	if records, known := j.plan.EpochRecords(scan); known {
+	if records, known := order.EpochRecords(j.plan.Spec, scan); known {
 		c.Records = records
 	}
 	return c

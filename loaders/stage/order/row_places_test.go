@@ -1,10 +1,11 @@
-package plan
+package order
 
 import (
 	"errors"
 	"testing"
 
 	"millrace"
+	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
@@ -40,7 +41,7 @@ func TestCheckPlaces(t *testing.T) {
 		{"windows, bad records", spec.Spec{Window: window(spec.Records, 2), BadRecords: &spec.BadRecords{}}, "args.bad_records"},
 	}
 	for _, tt := range tests {
-		err := (&Plan{Spec: &tt.spec}).CheckPlaces()
+		err := CheckPlaces(engine.Choice{Spec: &tt.spec})
 		var e *millrace.Error
 		switch {
 		case tt.key == "":

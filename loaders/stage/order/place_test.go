@@ -1,8 +1,9 @@
-package plan
+package order
 
 import (
 	"testing"
 
+	"millrace/loaders/scan"
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
@@ -11,7 +12,7 @@ import (
 // where their order is that of the files.
 func TestPlace(t *testing.T) {
 	files := []spec.DataFile{{Path: "/a"}, {Path: "/none"}, {Path: "/b"}}
-	scan := &Scan{Indexes: []*tfrecord.Index{{Records: 5}, {}, {Records: 3}}}
+	found := &scan.Scan{Indexes: []*tfrecord.Index{{Records: 5}, {}, {Records: 3}}}
 	tests := []struct {
 		name        string
 		spec        spec.Spec
@@ -28,12 +29,12 @@ func TestPlace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.spec.Files = files
-		p := &Plan{Spec: &tt.spec}
-		if got := p.Place(scan, tt.first, tt.rows); got != tt.want {
+
+		if got := Place(&tt.spec, found, tt.first, tt.rows); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		scan := &Scan{Indexes: []*tfrecord.Index{nil, nil, nil}}
-		if got := p.Place(scan, tt.first, tt.rows); got != "" {
+		found := &scan.Scan{Indexes: []*tfrecord.Index{nil, nil, nil}}
+		if got := Place(&tt.spec, found, tt.first, tt.rows); got != "" {
 			t.Errorf("%s of files that were not counted: %q", tt.name, got)
 		}
 	}

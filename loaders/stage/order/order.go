@@ -1,4 +1,10 @@
-package plan
+// Package order says which record of a config comes when, and which window or sequence: as
+// the files have them, shuffled exactly, drawn from a mixture, or by length. It also says
+// which records the rows of a run are. It needs no TensorFlow.
+//
+//	o := order.New(s, found)
+//	file, record := o.At(0)
+package order
 
 import (
 	"fmt"
@@ -8,6 +14,7 @@ import (
 	"millrace"
 	"millrace/loaders/chunks"
 	"millrace/loaders/permutation"
+	"millrace/loaders/scan"
 	"millrace/loaders/spec"
 )
 
@@ -19,27 +26,27 @@ type Order struct {
 	starts []int64 // for each file how many examples are in the files before it, and in all
 	order  *permutation.Order
 
-	plan    *Plan
+	config  *spec.Spec
 	records []int64 // as starts, of records
 }
 
-// NewOrder returns the order of a plan with [spec.RecordOrder] and a scan of it.
-func (p *Plan) NewOrder(scan *Scan) *Order {
-	n := len(p.Files) + 1
-	o := &Order{plan: p, starts: make([]int64, 1, n), records: make([]int64, 1, n)}
-	for i := range p.Files {
-		o.starts = append(o.starts, o.starts[i]+p.examplesOf(scan, i, o.records[i]))
-		o.records = append(o.records, o.records[i]+scan.Count(i))
+// New returns the order of a plan with [spec.RecordOrder] and a scan of it.
+func New(s *spec.Spec, found *scan.Scan) *Order {
+	n := len(s.Files) + 1
+	o := &Order{config: s, starts: make([]int64, 1, n), records: make([]int64, 1, n)}
+	for i := range s.Files {
+		o.starts = append(o.starts, o.starts[i]+examplesOf(s, found, i, o.records[i]))
+		o.records = append(o.records, o.records[i]+found.Count(i))
 	}
 	o.spec = permutation.Spec{
-		Shuffling: p.Records.Shuffling, Seed: p.Seed, Mixed: max(p.Records.Mixed, 1),
-		Block: p.blockSize(scan), Parts: p.orderParts(o.starts),
+		Shuffling: s.Records.Shuffling, Seed: s.Seed, Mixed: max(s.Records.Mixed, 1),
+		Block: blockSize(s, found), Parts: orderParts(s, o.starts),
 	}
 	size := o.spec.Parts[0].Records
-	if p.Mixture != nil {
-		size = scan.MixtureSize
+	if s.Mixture != nil {
+		size = found.MixtureSize
 	}
-	begin, behind := chunks.Part(size, p.Records.Shards, p.Records.Shard)
+	begin, behind := chunks.Part(size, s.Records.Shards, s.Records.Shard)
 	o.spec.Begin, o.spec.Size = begin, behind-begin
 	o.order = permutation.NewOrder(&o.spec)
 	return o
@@ -54,13 +61,13 @@ const (
 
 // blockSize returns how many examples make a block. It depends on the data and the
 // config alone, because it decides about the order.
-func (p *Plan) blockSize(scan *Scan) int64 {
-	records, _ := scan.Records()
-	average := max(scan.Bytes()/max(records, 1), 1)
-	if p.Window != nil {
-		average *= max(p.Window.Min/p.RecordUnits(), 1)
+func blockSize(s *spec.Spec, found *scan.Scan) int64 {
+	records, _ := found.Records()
+	average := max(found.Bytes()/max(records, 1), 1)
+	if s.Window != nil {
+		average *= max(s.Window.Min/RecordUnits(s), 1)
 	}
-	return max(min(blockBytes/average, p.Records.Mixed/mixedBlocks), 1)
+	return max(min(blockBytes/average, s.Records.Mixed/mixedBlocks), 1)
 }
 
 // Spec returns the order of the records of all files, which the operations of
@@ -82,20 +89,20 @@ func (o *Order) At(position int64) (file int, record int64) {
 }
 
 // orderParts returns the records of the range, or those of each dataset of a mixture.
-func (p *Plan) orderParts(starts []int64) []permutation.Part {
-	first, end := int64(0), starts[len(p.Files)]
-	if p.Window == nil {
-		first, end = p.recordRange(end)
+func orderParts(s *spec.Spec, starts []int64) []permutation.Part {
+	first, end := int64(0), starts[len(s.Files)]
+	if s.Window == nil {
+		first, end = Range(s, end)
 	}
-	if p.Mixture == nil {
+	if s.Mixture == nil {
 		return []permutation.Part{{First: first, Records: end - first}}
 	}
 	var parts []permutation.Part
 	total, sum, file := 0.0, 0.0, 0
-	for _, m := range p.Mixture {
+	for _, m := range s.Mixture {
 		total += m.Weight
 	}
-	for _, m := range p.Mixture {
+	for _, m := range s.Mixture {
 		sum += m.Weight
 		part := permutation.Part{First: starts[file], Threshold: math.MaxInt64}
 		if share := sum / total; share < 1 {
@@ -112,45 +119,45 @@ func (p *Plan) orderParts(starts []int64) []permutation.Part {
 // the loader opens: a dataset with next to no weight would never be read to its end.
 const maxMixture = 1 << 30
 
-// measureMixture finds out how many examples an epoch of a mixture has. The scan must
+// MeasureMixture finds out how many examples an epoch of a mixture has. The scan must
 // have counted all files.
-func (p *Plan) measureMixture(scan *Scan) error {
-	if p.Mixture == nil {
+func MeasureMixture(s *spec.Spec, found *scan.Scan) error {
+	if s.Mixture == nil {
 		return nil
 	}
-	spec := p.NewOrder(scan).Spec()
+	spec := New(s, found).Spec()
 	total, expected := 0.0, 0.0
-	for _, m := range p.Mixture {
+	for _, m := range s.Mixture {
 		total += m.Weight
 	}
 	for i, part := range spec.Parts {
-		m := p.Mixture[i]
+		m := s.Mixture[i]
 		if part.Records == 0 {
-			return p.mixtureError(i, "the dataset of %s holds no records to draw from", millrace.Quote(m.ManifestPath))
+			return mixtureError(s, i, "the dataset of %s holds no records to draw from", millrace.Quote(m.ManifestPath))
 		}
-		if n := float64(part.Records) * total / m.Weight; p.Records.UntilAll {
+		if n := float64(part.Records) * total / m.Weight; s.Records.UntilAll {
 			expected = max(expected, n)
 		} else if expected == 0 || n < expected {
 			expected = n
 		}
 	}
 	if expected > maxMixture {
-		return p.mixtureError(0, "an epoch would have about %.3g examples, at most %d are possible; give the datasets weights that fit their sizes", expected, maxMixture)
+		return mixtureError(s, 0, "an epoch would have about %.3g examples, at most %d are possible; give the datasets weights that fit their sizes", expected, maxMixture)
 	}
-	scan.MixtureSize = spec.MixtureSize(p.Records.UntilAll)
+	found.MixtureSize = spec.MixtureSize(s.Records.UntilAll)
 	return nil
 }
 
 // mixtureError is an error about an entry of a mixture.
-func (p *Plan) mixtureError(entry int, format string, args ...any) error {
+func mixtureError(s *spec.Spec, entry int, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrConfig, format, args...)
-	e.Loader, e.Key = p.Path, fmt.Sprintf("args.mixture[%d]", entry)
+	e.Loader, e.Key = s.Path, fmt.Sprintf("args.mixture[%d]", entry)
 	return e
 }
 
-// recordRange returns which of so many records the plan reads.
-func (p *Plan) recordRange(records int64) (start, end int64) {
-	start, end = p.Records.Start, p.Records.End
+// Range returns which of so many records the plan reads.
+func Range(s *spec.Spec, records int64) (start, end int64) {
+	start, end = s.Records.Start, s.Records.End
 	if end < 0 {
 		end = max(start, records)
 	}
@@ -160,26 +167,26 @@ func (p *Plan) recordRange(records int64) (start, end int64) {
 // EpochRecords returns the number of records of one pass, or where they are read by
 // their place of examples, and whether every file was
 // counted.
-func (p *Plan) EpochRecords(scan *Scan) (n int64, known bool) {
-	records, known := scan.Records()
-	if !known || p.Records == nil {
+func EpochRecords(s *spec.Spec, found *scan.Scan) (n int64, known bool) {
+	records, known := found.Records()
+	if !known || s.Records == nil {
 		return records, known
 	}
-	return p.NewOrder(scan).EpochRecords(), true
+	return New(s, found).EpochRecords(), true
 }
 
-// checkRange returns an error if the config's range has records that are not there.
-func (p *Plan) checkRange(scan *Scan) error {
-	records, known := scan.Records()
-	if p.Records == nil || !known {
+// CheckRange returns an error if the config's range has records that are not there.
+func CheckRange(s *spec.Spec, found *scan.Scan) error {
+	records, known := found.Records()
+	if s.Records == nil || !known {
 		return nil
 	}
-	start, end := p.recordRange(records)
+	start, end := Range(s, records)
 	if end <= records {
 		return nil
 	}
 	e := millrace.Errorf(millrace.ErrConfig, "ends at record %d, but the data files hold only %d", end, records)
-	e.Loader, e.Key = p.Path, "args.range.end"
+	e.Loader, e.Key = s.Path, "args.range.end"
 	if start > records {
 		e.Msg = millrace.Errorf(millrace.ErrConfig, "starts at record %d, but the data files hold only %d", start, records).Msg
 		e.Key = "args.range.start"
@@ -187,19 +194,19 @@ func (p *Plan) checkRange(scan *Scan) error {
 	return e
 }
 
-// InFileOrder returns a plan that reads the examples of a plan that [engine.Choice.Seeks] by their
-// place, as the files have them.
-func (p *Plan) InFileOrder() *Plan {
-	q := p.clone()
+// InFile returns a config that reads the examples of one that [engine.Choice.Seeks] by
+// their place, as the files have them.
+func InFile(s *spec.Spec) *spec.Spec {
+	q := *s
 	q.Records, q.Shuffle = &spec.RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1}, nil
-	return q
+	return &q
 }
 
-// EpochExamples returns the number of examples in each epoch of a plan that
+// EpochExamples returns the number of examples in each epoch of a config that
 // [engine.Choice.Seeks].
-func (p *Plan) EpochExamples(scan *Scan) int64 {
-	if p.Records == nil {
-		p = p.InFileOrder()
+func EpochExamples(s *spec.Spec, found *scan.Scan) int64 {
+	if s.Records == nil {
+		s = InFile(s)
 	}
-	return p.NewOrder(scan).EpochRecords()
+	return New(s, found).EpochRecords()
 }

@@ -1,73 +1,76 @@
-package plan
+package order
 
 import (
 	"slices"
 
 	"millrace"
+	"millrace/loaders/engine"
+	"millrace/loaders/scan"
 	"millrace/loaders/spec"
 )
 
 // CheckPlaces returns an error if nobody can say which record each row of a run is. It is
 // of class millrace.ErrConfig, and names the key of the config and what to do.
-func (p *Plan) CheckPlaces() error {
-	key, why := p.hidesPlaces()
+func CheckPlaces(c engine.Choice) error {
+	key, why := hidesPlaces(c)
 	if why == "" {
 		return nil
 	}
 	e := millrace.Errorf(millrace.ErrConfig, "the places of rows are not known: %s", why)
-	e.Loader, e.Key = p.Path, "args."+key
+	e.Loader, e.Key = c.Path, "args."+key
 	return e
 }
 
 // hidesPlaces returns why the places of rows are not known, and the key of the config that
 // is to be changed. why is "" where they are known.
-func (p *Plan) hidesPlaces() (key, why string) {
+func hidesPlaces(c engine.Choice) (key, why string) {
 	switch {
-	case p.HasRemoteFiles():
+	case c.HasRemoteFiles():
 		return "dataset", "the records of remote files are not counted; copy the files to a disk of this machine"
-	case p.Chunks != nil:
+	case c.Chunks != nil:
 		return "with_seq_tag", `rows are chunks of records; "with_seq_tag": true and "with_chunk_start": true give each row's place as tensors`
-	case p.Sloppy:
+	case c.Sloppy:
 		return "sloppy_interleave", "the order depends on the speed of the files; set it to false"
-	case p.Bucket != nil && p.BadRecords != nil:
+	case c.Bucket != nil && c.BadRecords != nil:
 		return "bad_records", "which records are in a bucket depends on those that are left out; leave the key out"
-	case p.Bucket != nil && !p.Engine().HoldsPositions():
+	case c.Bucket != nil && !c.HoldsPositions():
 		return "bucket_by_length", "what buckets hold has no positions where it is windows, or records of compressed files; leave the key out, or read a feature that names the record"
-	case p.Shuffle != nil && p.BadRecords != nil:
+	case c.Shuffle != nil && c.BadRecords != nil:
 		return "bad_records", `what the buffers mix depends on the records that are left out; use "shuffle_mode": "exact" or "block"`
-	case p.Window != nil:
-		return p.hidesWindows()
+	case c.Window != nil:
+		return HidesWindows(c.Spec)
 	}
 	return "", ""
 }
 
-// hidesWindows is hidesPlaces of a plan that cuts windows.
-func (p *Plan) hidesWindows() (key, why string) {
+// HidesWindows returns why the places of windows are not known, and the key of the config
+// that is to be changed. why is "" where they are known.
+func HidesWindows(s *spec.Spec) (key, why string) {
 	isList := func(f *spec.Feature) bool { return f.VarLen }
 	switch {
-	case p.Window.Min != p.Window.Max:
+	case s.Window.Min != s.Window.Max:
 		return "min_window", "windows have sizes that are drawn at random; set min_window to max_window"
-	case p.BadRecords != nil:
+	case s.BadRecords != nil:
 		return "bad_records", "windows go on behind a bad record that is left out; leave the key out"
-	case p.Window.Unit == spec.Positions && slices.ContainsFunc(p.Features, isList):
+	case s.Window.Unit == spec.Positions && slices.ContainsFunc(s.Features, isList):
 		return "primary_features", "where windows begin depends on the lengths of the records; read a feature that names the record"
 	}
 	return "", ""
 }
 
-// RowOrder returns the order of the rows of a plan that [Plan.CheckPlaces] accepts, in
+// OfRows returns the order of the rows of a plan that [CheckPlaces] accepts, in
 // which bad records that are left out count as well.
-func (p *Plan) RowOrder(scan *Scan) *Order {
-	if p.Records == nil {
-		p = p.InFileOrder()
+func OfRows(s *spec.Spec, found *scan.Scan) *Order {
+	if s.Records == nil {
+		s = InFile(s)
 	}
-	return p.NewOrder(scan)
+	return New(s, found)
 }
 
 // RecordAt returns the file and the ordinal in it of the record at a position, or of the
 // first record of the window there.
 func (o *Order) RecordAt(position int64) (file int, record int64) {
-	if o.plan.Window == nil {
+	if o.config.Window == nil {
 		return o.At(position)
 	}
 	file, at := o.WindowAt(position)

@@ -1,9 +1,10 @@
-package plan
+package order
 
 import (
 	"fmt"
 	"strings"
 
+	"millrace/loaders/scan"
 	"millrace/loaders/spec"
 )
 
@@ -14,15 +15,15 @@ const maxPlaces = 4
 // numbers of records, which begin with 0. The first row of a run is number 0. The
 // rows of the plan must be records, and not windows of them. Place returns "" where
 // rows are shuffled, put into buckets or read by their place, and where a file's records were not counted.
-func (p *Plan) Place(scan *Scan, first, rows int64) string {
-	records, known := scan.Records()
-	if !known || records == 0 || p.Shuffle != nil || p.Records != nil || p.Bucket != nil {
+func Place(s *spec.Spec, found *scan.Scan, first, rows int64) string {
+	records, known := found.Records()
+	if !known || records == 0 || s.Shuffle != nil || s.Records != nil || s.Bucket != nil {
 		return ""
 	}
 	var places []string
 	first %= records // the same files are read again in each epoch
-	for file := 0; rows > 0; file = (file + 1) % len(p.Files) {
-		n := scan.Count(file)
+	for file := 0; rows > 0; file = (file + 1) % len(s.Files) {
+		n := found.Count(file)
 		if first >= n {
 			first -= n
 			continue
@@ -31,7 +32,7 @@ func (p *Plan) Place(scan *Scan, first, rows int64) string {
 		if len(places) == maxPlaces {
 			return strings.Join(places, ", ") + " and more files"
 		}
-		places = append(places, fmt.Sprintf("%s records %d to %d", spec.PrintablePath(p.Files[file].Path), first, first+here-1))
+		places = append(places, fmt.Sprintf("%s records %d to %d", spec.PrintablePath(s.Files[file].Path), first, first+here-1))
 		first, rows = 0, rows-here
 	}
 	return strings.Join(places, ", ")
