@@ -33,8 +33,8 @@ AheadSource::~AheadSource() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Start starts the thread. If the system refuses one, the caller goes on
-// reading by itself.
+// Start starts the thread. If the system refuses one, the caller continues to
+// read by itself.
 void AheadSource::Start() {
   if (thread_.joinable()) return;
   try {
@@ -73,7 +73,7 @@ bool AheadSource::Fill(Block* block, Fault* fault) {
   return true;
 }
 
-// Enough reports whether a caller that waits for blocks should go on.
+// Enough reports whether a caller that waits for blocks should continue.
 bool AheadSource::Enough() const { return ended_ || blocks_.size() >= kEnough; }
 
 // Loop reads blocks until the end, a fault or the destructor.

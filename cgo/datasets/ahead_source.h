@@ -16,22 +16,21 @@
 
 namespace millrace {
 
-// AheadSource reads another source on a thread of its own, ahead of Read. It is
-// for compressed files: inflating a record takes several times as long as
-// checking and decoding it, and both can go on at the same time.
+// AheadSource prefetches another source on a separate thread. It is for
+// compressed files: inflating a record takes several times as long as checking
+// and decoding it, and both can run at the same time.
 //
 //	thread  inflate 1 | inflate 2 | inflate 3 | inflate 4 | ...
 //	caller              decode 1    | decode 2  | decode 3  | ...
 //
-// The bytes travel in blocks. The thread stops when it is so many bytes ahead
-// as it may be, and goes on when half of them are taken. A caller that finds no
-// block waits until there are several: to wake a thread can take the system as
-// long as a tenth of a block takes to inflate, and did when each block woke
-// one.
+// The bytes travel in blocks. The thread stops when its limit of bytes is
+// prefetched, and continues when half of them are taken. A caller that finds no
+// block waits until there are several: waking a thread can take the system a
+// tenth of the time to inflate a block, and did when each block woke one.
 //
-// A fault comes behind the bytes before it, as it does without a thread. The
-// caller reads the first bytes itself: a small file is not worth a thread. Not
-// for several threads beside its own.
+// A fault comes after all preceding bytes, as without a thread. The caller
+// reads the first bytes itself: a small file is not worth a thread. Only one
+// thread may use it.
 class AheadSource : public ByteSource {
  public:
   explicit AheadSource(std::unique_ptr<ByteSource> source);
@@ -56,14 +55,15 @@ class AheadSource : public ByteSource {
   bool NextBlock(Fault* fault);
   bool Enough() const;
 
-  const std::unique_ptr<ByteSource> source_;  // of thread_ once there is one
+  const std::unique_ptr<ByteSource>
+      source_;        // used by thread_ alone once it runs
   size_t own_ = 0;    // bytes that the caller has read by itself
-  Block block_;       // that Read takes from
+  Block block_;       // the block that Read takes from
   size_t taken_ = 0;  // bytes of it
   std::thread thread_;
 
   std::mutex mu_;
-  std::condition_variable room_;   // for another block
+  std::condition_variable room_;   // signals room for another block
   std::condition_variable ready_;  // a block, or the end
   // Guarded by mu_:
   std::deque<Block> blocks_;
@@ -73,7 +73,7 @@ class AheadSource : public ByteSource {
   bool full_ = false;     // the thread waits for room
   bool waiting_ = false;  // Read waits for blocks
   bool closing_ = false;
-  Fault fault_;  // that ended it; kNone: the end of the source
+  Fault fault_;  // why reading ended; kNone: the end of the source
 };
 
 }  // namespace millrace

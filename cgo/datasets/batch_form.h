@@ -42,7 +42,7 @@ class BatchForm {
     return sequence_ ? sequence_->shapes() : batch_.shapes();
   }
 
-  // NewBatcher returns what makes the batches; it refers to the form.
+  // NewBatcher returns a batcher of this form, which refers to the form.
   std::unique_ptr<Batcher> NewBatcher() const {
     if (!sequence_) return std::make_unique<ExampleBatcher>(batch_);
     return std::make_unique<SequenceBatcher>(batch_, *sequence_);

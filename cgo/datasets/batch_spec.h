@@ -258,7 +258,8 @@ class BatchSpec {
   tensorflow::DataTypeVector types_;
   std::vector<tensorflow::PartialTensorShape> shapes_;
   std::vector<FeatureSpec> features_;
-  std::vector<std::vector<int64_t>> dims_;  // of one row of each feature
+  std::vector<std::vector<int64_t>>
+      dims_;  // dimensions of one row, per feature
 };
 
 // FirstRows returns the first rows of a batch that did not become full.

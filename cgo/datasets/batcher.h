@@ -27,8 +27,8 @@ class Batcher {
   // it is finished, which saves a copy.
   virtual void KeepRecords() {}
 
-  // Begin begins a batch of up to so many records. What is left of the one
-  // before is dropped.
+  // Begin begins a batch of up to `rows` records. The rest of the previous
+  // batch is dropped.
   virtual absl::Status Begin(tensorflow::Allocator* allocator,
                              int64_t rows) = 0;
 
@@ -41,8 +41,8 @@ class Batcher {
   // Decode is Add of a record that may be longer than it is padded to.
   virtual bool Decode(std::string_view record, int64_t row, Fault* fault) = 0;
 
-  // WithinPadding reports whether the record that was just decoded is no longer
-  // than it is padded to.
+  // WithinPadding reports whether the record just decoded is at most as long as
+  // its padding.
   virtual bool WithinPadding(Fault*) const { return true; }
 
   // IsUsual reports whether a record has the usual form (usual_form.h) of those
@@ -91,7 +91,7 @@ class ExampleBatcher : public Batcher {
   ExampleDecoder decoder_;
   std::vector<tensorflow::Tensor> batch_;
   std::vector<Destination> destinations_;
-  int64_t rows_ = 0;  // that batch_ has room for
+  int64_t rows_ = 0;  // number of rows that batch_ has room for
 };
 
 }  // namespace millrace

@@ -18,20 +18,20 @@
 
 namespace millrace {
 
-// BatchesAhead makes the batches of a list of plain local files, each of the
-// same number of records. One thread finds the records of a batch; several
-// threads check and decode those of several batches, straight into their
+// BatchesAhead prefetches the batches of a list of plain local files, each with
+// the same number of records. One thread finds the records of a batch. Several
+// threads check and decode the records of several batches, straight into their
 // tensors.
 //
-// Only what is as it should be takes this way. A batch that is not (a checksum,
-// a value, a number of records, too few of them at the end) is left to the
-// caller, who reads its records one by one and can say what is wrong. Not for
-// several threads.
+// Only sound batches take this path. A batch with a fault (a checksum, a value,
+// a number of records, too few of them at the end) is left to the caller, who
+// reads its records one by one and can describe the fault. Only one thread may
+// use it.
 class BatchesAhead {
  public:
   struct Options {
     int64_t rows = 0;     // of a batch
-    int64_t threads = 1;  // with the calling one
+    int64_t threads = 1;  // number of threads, including the caller's
     std::function<std::unique_ptr<Batcher>()> make_batcher;
     bool usual_form = false;  // leave other records to the caller
   };
@@ -40,11 +40,11 @@ class BatchesAhead {
   BatchesAhead(const FileList& files, Options options);
 
   // Next returns the next batch and where it ends. It returns false for a batch
-  // that is left to the caller, who then tells where to go on.
+  // that is left to the caller, who then calls Seek.
   bool Next(tensorflow::Allocator* allocator,
             std::vector<tensorflow::Tensor>* out, WalkPosition* behind);
 
-  // Seek has Next go on at a position.
+  // Seek makes Next continue at a position.
   void Seek(const WalkPosition& at);
 
  private:

@@ -21,8 +21,8 @@ class BlockPool {
   explicit BlockPool(RecordBlock::MakeSlot make)
       : make_(std::move(make)), spares_(std::make_shared<Spares>()) {}
 
-  // Take returns a block that comes back when nobody holds it. If the pool is
-  // no more then, the block is freed.
+  // Take returns a block that returns to the pool with its last reference. If
+  // the pool is gone by then, the block is freed.
   std::shared_ptr<RecordBlock> Take();
 
  private:

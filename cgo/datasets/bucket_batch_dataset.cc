@@ -1,17 +1,17 @@
 // MillraceBucketBatchDataset decodes the records with lists of another dataset,
 // and batches those whose lists are of similar length.
 //
-// A record is decoded when it comes, into the batch of its bucket, so that a
-// bad one fails behind the same batches as with tf.data's operations. A record
-// that is longer than its padding fails when the batch is taken, as there. The
-// length of one list tells which bucket a record belongs to. It is measured
-// first: a decoder of that feature alone passes over all others.
+// A record is decoded when it arrives, into the batch of its bucket, so that a
+// bad one fails after the same batches as with tf.data's operations. A record
+// that is longer than its padding fails when the batch is taken, as in tf.data.
+// The length of one list determines the bucket of a record. It is measured
+// first, by a decoder that skips all other features.
 //
 //	record ── measure ── bucket 1 | 3 of 8 rows decoded |
 //	                     bucket 2 | 8 of 8              | ── batch
 //	                     bucket 3 | none: no memory     |
 //
-// A saved state has the records that the buckets hold, as they were read.
+// A saved state has the buffered records as they were read.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -51,12 +51,14 @@ constexpr int64_t kCancelEvery = 64;  // records
 // form.
 struct Args {
   std::vector<int64_t> boundaries;  // the greatest length of each bucket
-  std::vector<int64_t> sizes;       // of batches, of one bucket more
+  std::vector<int64_t>
+      sizes;  // batch size of each bucket, one more than boundaries
   bool drop_remainder = false;
   std::vector<int64_t> held;  // positions of the first elements
-  int64_t next = 0;           // of the element behind them
+  int64_t next = 0;           // position of the element after them
   int64_t length_of = 0;      // the list whose length counts
-  bool positions = false;     // whether batches have those of their records
+  bool positions =
+      false;  // whether batches have the positions of their records
   RecordOrigin origin;
 
   // Position returns where an element of the input is in an order of records.
@@ -174,7 +176,7 @@ class BucketBatchDataset::Iterator
       s = absl::ResourceExhaustedError("no memory for a batch");
     }
     if (!s.ok()) {
-      // The record that failed is gone. To go on behind it would lose it
+      // The record that failed is gone. Continuing after it would lose it
       // silently.
       failed_ = s;
       out->clear();
@@ -232,7 +234,7 @@ class BucketBatchDataset::Iterator
     std::unique_ptr<Batcher> batcher;  // nullptr: there are none
     std::vector<Tensor> records;       // as they were read
     std::vector<int64_t> elements;     // their numbers in the input
-    absl::Status too_long;             // for their padding
+    absl::Status too_long;  // error for records longer than their padding
 
     int64_t rows() const { return static_cast<int64_t>(records.size()); }
   };
@@ -373,8 +375,9 @@ class BucketBatchDataset::Iterator
   const std::unique_ptr<RowDecoder> measure_ ABSL_PT_GUARDED_BY(mu_);
   std::vector<Bucket> buckets_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<Batcher>> idle_ ABSL_GUARDED_BY(mu_);
-  int64_t elements_ ABSL_GUARDED_BY(mu_) = 0;  // of the input so far
-  bool ended_ ABSL_GUARDED_BY(mu_) = false;    // the input
+  int64_t elements_ ABSL_GUARDED_BY(mu_) =
+      0;  // number of elements taken from the input
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;  // the input
   absl::Status failed_ ABSL_GUARDED_BY(mu_);
 };
 

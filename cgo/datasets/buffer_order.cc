@@ -44,7 +44,8 @@ ShuffleBuffer::ShuffleBuffer(int64_t size, int64_t most, int64_t seed,
       buffer_(static_cast<size_t>(std::max<int64_t>(std::min(size, most), 1))) {
 }
 
-// Tell tells of the next piece of a file, or of two if it has just been opened.
+// Tell announces the next piece of a file, or two if the file has just been
+// opened.
 void FileCycle::Tell(Range* file) const {
   const int64_t begin = file->told;
   while (file->told < file->end && file->told - file->next <= piece_) {

@@ -14,29 +14,28 @@ namespace millrace {
 // # How records are shuffled in buffers
 //
 // The question: where records are shuffled in a buffer, each of them passes
-// three datasets of tf.data, ParallelInterleaveDataset, ShuffleDataset and that
-// which parses it. That took 16 microseconds, and to read and decode a short
-// record takes a tenth of one.
+// three datasets of tf.data: ParallelInterleaveDataset, ShuffleDataset and the
+// one that parses it. That took 16 microseconds, while reading and decoding a
+// short record takes a tenth of a microsecond.
 //
-// What was tried: InterleaveDataset, in which no thread hands records to
-// another one. It took 2.5 microseconds.
+// What was tried: InterleaveDataset, which passes no records between threads.
+// It took 2.5 microseconds.
 //
-// The answer: what tf.data draws depends on the seed and on how many records
-// there are, and not on what is in them. So only their numbers are shuffled,
-// here, as tf.data would do it, in 30 nanoseconds each. The records are read by
-// their places, as in every other computed order:
+// The answer: tf.data's draws depend on the seed and the number of records, and
+// not on their contents. So only record indices are shuffled here, exactly as
+// tf.data would shuffle the records, in 30 nanoseconds each. The records are
+// read by their positions, as in every other computed order:
 //
 //	files    ShuffleBuffer ─> FileCycle ─> ShuffleBuffer ─> the next number
 //	         of the files     in turns     of the records
 //
-// The order is that of tf.data, with which graph/dataset/native compares it,
-// and so are the batches, which package loaders compares.
+// The order equals tf.data's: graph/dataset/native compares the orders, and
+// package loaders the batches.
 //
-// tf.data reads each file from its begin to its end, which a disk does well,
-// and keeps what it has read in its buffer. This buffer has no records in it.
-// So whoever reads them is told which ones come into the buffer next
-// (Announce), and has the system read these pieces of the files into its page
-// cache.
+// tf.data reads each file from start to end, which suits a disk, and keeps the
+// records in its buffer. This buffer contains no records. So their reader is
+// informed of the records that enter the buffer next (Announce), and makes the
+// system read these pieces of the files into its page cache.
 
 // Philox is the generator of random numbers that tf.data draws with,
 // Philox4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3).
@@ -104,11 +103,11 @@ class ShuffleBuffer {
 // the next file has it.
 class FileCycle {
  public:
-  // Coming is told of records before they are given.
+  // Coming is called for records before they are returned.
   using Coming = std::function<void(int64_t begin, int64_t end)>;
 
-  // `coming` is told of `piece` records of a file at a time, so many before
-  // they are given, or as early as possible. It may be empty.
+  // `coming` is called for `piece` records of a file at a time, that number of
+  // records before they are returned, or as early as possible. It may be empty.
   FileCycle(int64_t files_at_once, int64_t piece, const Coming* coming)
       : files_at_once_(static_cast<size_t>(files_at_once)),
         piece_(piece),
@@ -151,7 +150,7 @@ class FileCycle {
     bool closed = false;
   };
 
-  // Open gives the turn behind the last one to another file, or else to the
+  // Open gives the turn after the last one to another file, or else to the
   // first one again. It returns false if there is none.
   template <typename Source>
   bool Open(Source&& source) {
@@ -175,16 +174,16 @@ class FileCycle {
   const size_t files_at_once_;
   const int64_t piece_;
   const Coming& coming_;
-  std::vector<Range> open_;  // of each turn
+  std::vector<Range> open_;  // the range of each turn
   size_t turn_ = 0;
   bool ended_ = false;  // no file is left to open
 };
 
 // BufferSizes say how records are shuffled.
 struct BufferSizes {
-  int64_t files = 1;          // of the buffer that file names are shuffled in
-  int64_t files_at_once = 1;  // that are read in turns
-  int64_t records = 1;        // of the buffer that records are shuffled in
+  int64_t files = 1;          // size of the buffer that shuffles file names
+  int64_t files_at_once = 1;  // number of files read in turns
+  int64_t records = 1;        // size of the buffer that shuffles records
 };
 
 // BufferOrder is the order of records that are shuffled in buffers. It is quick
@@ -196,8 +195,8 @@ class BufferOrder {
   BufferOrder(const BufferSizes& sizes, int64_t seed,
               const std::vector<int64_t>& counts);
 
-  // Announce has At tell of the records that it will give, `piece` records of a
-  // file at a time. It must be called before At.
+  // Announce makes At announce the records that it will return, `piece` records
+  // of a file at a time. It must be called before At.
   void Announce(int64_t piece, FileCycle::Coming coming) {
     piece_ = piece;
     coming_ = std::move(coming);
@@ -219,7 +218,7 @@ class BufferOrder {
 
   const BufferSizes sizes_;
   const int64_t seed_;
-  std::vector<int64_t> starts_;  // of each file, and in all
+  std::vector<int64_t> starts_;  // first record of each file, and the total
   int64_t piece_ = 0;
   FileCycle::Coming coming_;
   int64_t epoch_ = -1;

@@ -26,8 +26,8 @@ TEST(Philox, GivesTheKnownNumbers) {
   }
 }
 
-// The numbers are those of tf.data's datasets: graph/dataset/native compares
-// many more with them.
+// The expected numbers come from tf.data's datasets: graph/dataset/native
+// compares many more.
 TEST(BufferOrder, IsThatOfTensorFlow) {
   BufferOrder order({3, 2, 4}, -7, {3, 0, 5, 1, 4});
   EXPECT_EQ(Take(&order, 0, 0, 13),
@@ -67,7 +67,9 @@ TEST(BufferOrder, AnnouncesRecords) {
   });
   for (int64_t i = 0; i < 19; ++i) {
     const int64_t n = order.At(0, i);
-    const int64_t last = n < 10 ? 9 : n < 12 ? 11 : 18;  // of its file
+    const int64_t last = n < 10   ? 9
+                         : n < 12 ? 11
+                                  : 18;  // last record of the file of n
     for (int64_t k = n; k <= std::min(n + kPiece, last); ++k) {
       EXPECT_TRUE(told[static_cast<size_t>(k)]) << i << ": " << k;
     }

@@ -110,7 +110,8 @@ class Frames {
     fill_ = static_cast<const char*>(column.fill.data());
   }
 
-  // Add adds a row of so many frames, those behind its own made up.
+  // Add adds a row of `frames` frames. Frames after the end of the record are
+  // padding.
   void Add(const ChunkRow& row, size_t column, int64_t frames) {
     const Layout l = LayOut(column_, row, column);
     MakeUp(l.before);

@@ -17,10 +17,10 @@ namespace millrace {
 
 // ChunkValues is what the records of a group have of one column.
 struct ChunkValues {
-  const char* data = nullptr;                  // of numbers, not aligned
-  const tensorflow::tstring* texts = nullptr;  // of strings
-  const int64_t* splits = nullptr;  // of a ragged column: where records begin
-  int64_t frames = 0;               // of each record of another column
+  const char* data = nullptr;                  // bytes of numbers, not aligned
+  const tensorflow::tstring* texts = nullptr;  // values of a column of strings
+  const int64_t* splits = nullptr;  // start of each record in a ragged column
+  int64_t frames = 0;               // frames per record in any other column
   absl::InlinedVector<int64_t, 4> frame;  // the shape of a frame
 };
 
@@ -47,7 +47,7 @@ class ChunkGroup {
   virtual RecordPlace place(int64_t record) const = 0;
 
  protected:
-  std::vector<ChunkValues> values_;  // of each column
+  std::vector<ChunkValues> values_;  // values per column
   int64_t records_ = 0;
 };
 

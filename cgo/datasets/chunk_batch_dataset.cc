@@ -1,7 +1,7 @@
 // MillraceChunkBatchDataset cuts the sequences of another dataset into rows and
 // batches the rows by a budget of frames (chunk_cutter.h). The state of the
-// iterator is that of its input, the group whose rows it walks, and the next
-// row of it.
+// iterator is the state of its input, the current group, and the next row of
+// that group.
 #include <memory>
 #include <string>
 #include <utility>
@@ -90,8 +90,8 @@ class ChunkBatchDataset::Iterator
       s = absl::ResourceExhaustedError("no memory for a batch of rows");
     }
     if (!s.ok()) {
-      // The rows that were taken for the batch are gone. To go on behind them
-      // would lose them silently.
+      // The rows taken for the batch are gone. Continuing after them would lose
+      // them silently.
       failed_ = s;
       out->clear();
     }

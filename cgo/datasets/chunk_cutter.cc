@@ -62,7 +62,8 @@ absl::Status ChunkCutter::Find(GroupSource* source, ChunkRow* row, bool* end) {
       continue;
     }
     *end = next_.ended;
-    // The row is 0, or where Seek has the first record of the next group go on.
+    // The row is 0, or the row of the next group's first record that Seek
+    // selected.
     next_ = Cursor{nullptr, 0, next_.row, *end};
     if (*end) return absl::OkStatus();
     TF_RETURN_IF_ERROR(source->NextGroup(&next_.group));

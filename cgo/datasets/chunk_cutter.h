@@ -53,9 +53,11 @@ class ChunkCutter {
 
   // Cursor is which row is next.
   struct Cursor {
-    std::shared_ptr<const ChunkGroup> group;  // none: that of the source
-    int64_t record = 0;                       // in the group
-    int64_t row = 0;     // of the record, or of the first one of the next group
+    std::shared_ptr<const ChunkGroup>
+        group;           // nullptr: the source's current group
+    int64_t record = 0;  // index of the record in the group
+    int64_t row =
+        0;  // row of the record, or of the first record of the next group
     bool ended = false;  // the source has no more
   };
   const Cursor& cursor() const { return next_; }

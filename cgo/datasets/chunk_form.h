@@ -30,9 +30,9 @@ class ChunkForm {
   Budget NewBudget() const;
 
   // AddNode adds the node of a dataset to the builder of a graph. `inputs` are
-  // those of the op but for the values to pad with, which come last; `rules`
-  // tells which of them is the form's. `attrs` are those that the dataset has
-  // beside the form's.
+  // the inputs of the op without the padding values, which come last; `rules`
+  // is the index of the form's input. `attrs` are the dataset's attributes
+  // without the form's.
   template <typename Builder, typename Dataset>
   absl::Status AddNode(
       Builder* b, const Dataset* dataset, std::vector<tensorflow::Node*> inputs,

@@ -69,7 +69,7 @@ class ChunkRecordsDataset : public TypedDataset {
   const RecordSpec records_;
   const ChunkForm form_;
   const Args args_;
-  const std::shared_ptr<BlockPool> pool_;  // of all iterators
+  const std::shared_ptr<BlockPool> pool_;  // shared by all iterators
 };
 
 // Position is the state of an iterator: the record whose rows are next, and the

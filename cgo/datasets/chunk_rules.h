@@ -14,13 +14,14 @@ namespace millrace {
 // ChunkRules says how a sequence is cut into rows.
 struct ChunkRules {
   int64_t size = 0;  // frames of a chunk; 0: a row is a whole sequence
-  int64_t step = 0;  // frames from the start of a chunk to that of the next
+  int64_t step =
+      0;  // frames from the start of one chunk to the start of the next
   bool keep_tail = true;  // chunks shorter than `size` are rows
 
   bool whole() const { return size == 0; }
 
-  // HasRow reports whether row k of a sequence of so many frames exists. The
-  // rows from 0 up to the first that does not exist are all rows.
+  // HasRow reports whether row k of a sequence of `length` frames exists. The
+  // existing rows are consecutive and start at 0.
   bool HasRow(int64_t k, int64_t length) const {
     if (whole()) return k == 0;
     const int64_t least = keep_tail ? 1 : size;
@@ -35,8 +36,8 @@ struct ChunkRules {
   }
 };
 
-// Budget tells when a batch is full: for every sequence, the longest row times
-// the number of rows is at most `frames`. The first row always fits.
+// Budget limits a batch: for every sequence, the longest row times the number
+// of rows is at most `frames`. The first row always fits.
 class Budget {
  public:
   // `fixed` is for each sequence the size that its rows are padded to, -1 for

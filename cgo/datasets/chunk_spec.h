@@ -62,7 +62,7 @@ class ChunkSpec {
   absl::Status WithFills(tensorflow::OpKernelContext* ctx,
                          ChunkSpec* spec) const;
 
-  // CheckInput reports a dataset whose elements are no groups.
+  // CheckInput returns an error for a dataset whose elements are not groups.
   absl::Status CheckInput(const tensorflow::DataTypeVector& types) const;
 
   const std::vector<Column>& columns() const { return columns_; }

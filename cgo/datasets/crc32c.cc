@@ -53,10 +53,10 @@ uint64_t Load64(const uint8_t* p) {
 
 // The instruction takes three cycles for eight bytes, but one can start in
 // each. So three lanes are computed at a time. To join them, the checksums of
-// the first two are multiplied by what the words behind them would make of
-// them: the instruction itself reduces the product, which has 64 bits.
+// the first two are multiplied by the power of x that the following words
+// amount to. The instruction itself reduces the product, which has 64 bits.
 constexpr size_t kWord = 8;
-constexpr size_t kMostWords = 128;  // of a lane
+constexpr size_t kMostWords = 128;  // largest length of a lane
 constexpr size_t kLeastWords = 3;   // where joining takes no longer
 
 // Times returns a product of polynomials, all reflected.
@@ -69,11 +69,11 @@ uint32_t Times(uint32_t a, uint32_t b) {
   return product;
 }
 
-// Factors are what a checksum is multiplied by to have so many words behind it.
+// Factors are the factors of a checksum, by the number of words that follow it.
 using Factors = std::array<uint32_t, 2 * kMostWords + 1>;
 
-// MakeFactors leaves out 33 powers of x: the instruction multiplies by 32 of
-// them, and the product of two reflected factors of 32 bits lacks one.
+// MakeFactors omits 33 powers of x: the instruction multiplies by 32 of them,
+// and the product of two reflected factors of 32 bits lacks one.
 Factors MakeFactors() {
   constexpr uint32_t kOne = uint32_t{1} << 31;
   uint32_t word = kOne, less = kOne;  // x to the power of 64, and of 31
@@ -93,7 +93,7 @@ __attribute__((target("sse4.2,pclmul"))) inline uint64_t Product(
       _mm_cvtsi64_si128(static_cast<long long>(factor)), 0)));
 }
 
-// Lanes takes three lanes of so many words.
+// Lanes extends the checksum by three lanes of `words` words.
 __attribute__((target("sse4.2,pclmul"))) inline uint64_t Lanes(uint64_t crc,
                                                                const uint8_t* p,
                                                                size_t words) {

@@ -11,7 +11,7 @@ namespace millrace {
 // where there is one.
 uint32_t Crc32c(const void* data, size_t n);
 
-// ExtendCrc32c returns the CRC-32C of what `crc` is that of and n more bytes.
+// ExtendCrc32c extends `crc`, the CRC-32C of some bytes, by n more bytes.
 uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t n);
 
 // ExtendCrc32cPortable is ExtendCrc32c without the instruction.

@@ -10,8 +10,8 @@ namespace millrace {
 // CanFoldCrc32c reports whether this processor can run FoldCrc32c.
 bool CanFoldCrc32c();
 
-// FoldCrc32c extends a CRC, not inverted, by as much of the data as it takes at
-// a time and moves *data and *n behind it: fewer than 256 bytes are left.
+// FoldCrc32c extends a CRC, not inverted, by all whole blocks of 256 bytes, and
+// moves *data and *n past them.
 uint32_t FoldCrc32c(uint32_t crc, const uint8_t** data, size_t* n);
 
 }  // namespace millrace

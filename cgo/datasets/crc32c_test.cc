@@ -13,7 +13,7 @@ uint32_t Portable(const std::string& s) {
   return ExtendCrc32cPortable(0, s.data(), s.size());
 }
 
-// The values are those of RFC 3720, appendix B.4.
+// The values stand in RFC 3720, appendix B.4.
 TEST(Crc32c, GivesThePublishedValues) {
   std::string rising, falling;
   for (int i = 0; i < 32; ++i) {

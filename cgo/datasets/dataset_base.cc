@@ -6,7 +6,7 @@ using namespace tensorflow;  // NOLINT
 
 namespace {
 
-constexpr const char* kFormats[] = {"", "GZIP", "ZLIB"};  // by Format
+constexpr const char* kFormats[] = {"", "GZIP", "ZLIB"};  // indexed by Format
 
 }  // namespace
 

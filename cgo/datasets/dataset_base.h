@@ -1,6 +1,5 @@
-// What our dataset ops have in common: how a dataset describes itself, what
-// reads files, and how an iterator is saved, restored and kept whole when it
-// fails.
+// The common parts of our dataset ops: the description of a dataset, the
+// reading of files, and saving, restoring and failing of iterators.
 #ifndef MILLRACE_CGO_DATASETS_DATASET_BASE_H_
 #define MILLRACE_CGO_DATASETS_DATASET_BASE_H_
 
@@ -147,9 +146,9 @@ class InputDataset : public TypedDataset {
   const tensorflow::data::DatasetBase* const input_;
 };
 
-// FileIterator is an iterator of which the whole state is where in its files
-// it goes on: Position is a struct of int64s. An element is whole or was not
-// begun: asked again after a failure, it fails again.
+// FileIterator is an iterator whose whole state is a position in its files:
+// Position is a struct of int64s. An element is whole or was not begun: after a
+// failure, the next call fails again.
 template <typename Dataset, typename Position>
 class FileIterator : public tensorflow::data::DatasetIterator<Dataset> {
  public:
@@ -212,8 +211,8 @@ class FileIterator : public tensorflow::data::DatasetIterator<Dataset> {
                                bool* end_of_sequence)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
 
-  // Tell returns where to go on, Seek goes there, and Fits reports whether a
-  // position can be one of this dataset.
+  // Tell returns the next position, Seek moves to a position, and Fits reports
+  // whether a position is valid in this dataset.
   virtual Position Tell() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
   virtual void Seek(const Position& at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
   virtual bool Fits(const Position& at) const

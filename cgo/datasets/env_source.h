@@ -6,9 +6,9 @@
 
 namespace millrace {
 
-// Opener returns what opens files of a format: local ones by ourselves, those
-// of another scheme than file:// through TensorFlow's file systems. Compressed
-// ones are inflated ahead.
+// Opener returns a function that opens files of a format: local files directly,
+// and files of any scheme but file:// through TensorFlow's file systems.
+// Compressed files are inflated on a separate thread.
 OpenSource Opener(Format format);
 
 }  // namespace millrace

@@ -1,12 +1,11 @@
 // MillraceExampleBatchDataset reads files of Examples one after the other and
 // yields batches: read, check, decode and fill in one go. Batches of plain
-// local files are made ahead, and what is not as it should be is read once
-// more, one record after the other, to say what is wrong.
-// MillraceSequenceBatchDataset does it with records that have lists.
-// MillraceJudgedExampleBatchDataset and MillraceJudgedSequenceBatchDataset
-// leave bad records out: what they cannot decode, or only as TensorFlow reads
-// what is no protobuf, they ask a function of the graph about. All other
-// records cost nothing.
+// local files are prefetched. A faulty batch is read once more, one record
+// after the other, to describe the fault. MillraceSequenceBatchDataset reads
+// records with lists. MillraceJudgedExampleBatchDataset and
+// MillraceJudgedSequenceBatchDataset skip bad records: a function of the graph
+// decides about records that they cannot decode, or that only TensorFlow's
+// lenient parser accepts. All other records cost nothing extra.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -183,7 +182,7 @@ class ExampleBatchDataset::Iterator
     return row > 0 ? Drain(ctx) : absl::OkStatus();
   }
 
-  // AddNext adds the next record as a row, unless it is left out.
+  // AddNext adds the next record as a row, unless it is skipped.
   absl::Status AddNext(data::IteratorContext* ctx, int64_t row, int64_t rows,
                        bool* added, bool* end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -247,7 +246,8 @@ class ExampleBatchDataset::Iterator
   }
 
   RecordWalk walk_ ABSL_GUARDED_BY(mu_);
-  bool walking_ ABSL_GUARDED_BY(mu_) = true;    // walk_ is where to go on
+  bool walking_ ABSL_GUARDED_BY(mu_) =
+      true;  // whether walk_ has the next position
   WalkPosition position_ ABSL_GUARDED_BY(mu_);  // where, if it is not
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::unique_ptr<BatchesAhead> ahead_ ABSL_PT_GUARDED_BY(mu_);

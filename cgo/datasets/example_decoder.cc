@@ -143,7 +143,7 @@ bool NoMemory(const FeatureSpec& f, Fault* fault) {
                            "no memory for its values");
 }
 
-// JoinNumbers adds the numbers of a list to those of the records before.
+// JoinNumbers appends the numbers of a list to the numbers of earlier records.
 int64_t JoinNumbers(const FeatureSpec& f, std::string_view value, Joined* to,
                     Fault* fault) {
   const int64_t room = Room(value, f.kind);
@@ -321,7 +321,7 @@ bool ExampleDecoder::Value(size_t feature, const Destination& to, int64_t row,
                            f.values);
 }
 
-// Rows adds the elements of a list to those of the records before.
+// Rows appends the elements of a list to the elements of earlier records.
 bool ExampleDecoder::Rows(size_t feature, Fault* fault) {
   const FeatureSpec& f = features_[feature];
   const std::string_view value = found_[feature];

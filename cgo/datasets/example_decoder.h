@@ -59,7 +59,7 @@ class ExampleDecoder final : public RowDecoder {
   std::vector<std::string_view> found_;  // the value of each feature
   bool in_place_ = false;
   bool keep_records_ = false;
-  std::vector<Joined> lists_;  // of each feature; empty for those of one size
+  std::vector<Joined> lists_;  // per feature; empty for features of fixed size
 };
 
 }  // namespace millrace

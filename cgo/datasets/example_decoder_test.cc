@@ -29,8 +29,7 @@ FeatureSpec RawSpec(const std::string& key, int64_t values, int64_t bytes,
   return f;
 }
 
-// One decodes records of one feature. The memory it decodes to is no larger
-// than it must be.
+// One decodes records of one feature, into memory of exactly the needed size.
 class One {
  public:
   explicit One(const FeatureSpec& f) : spec_(f), decoder_({f}) {

@@ -15,17 +15,16 @@ namespace millrace {
 // ExampleLayouts remembers layouts of records: where in the record each
 // feature's value is.
 //
-// What a parser makes of a record follows from its tags, lengths and keys, and
-// from how long it is; the values do not matter, but for the first byte of
-// each, which says what kind of list it is. Records of one writer mostly agree
-// in all of that. So a record whose other bytes are those of one before has its
-// values where that one had them, and a few bytes are compared in place of
-// parsing:
+// The parse of a record depends on its tags, lengths, keys and size. The values
+// do not matter, except for the first byte of each, which is the kind of list.
+// Records of one writer mostly agree in all of these. So a record that equals
+// an earlier one in all other bytes has its values at the same offsets, and
+// comparing a few bytes replaces parsing:
 //
 //	record   |tags, lengths, key|kind| values    |tags, ... |kind| values |
 //	compared |=======================|           |===============|
 //
-// Not for several threads.
+// Only one thread may use it.
 class ExampleLayouts {
  public:
   // Find sets the value of each feature as a parser would, if a record like
@@ -50,8 +49,8 @@ class ExampleLayouts {
   // Begin begins a record that has to be parsed.
   void Begin() { values_.clear(); }
 
-  // Value tells of a value that is not empty, of a feature that is asked for or
-  // not. Values come in the order of the record.
+  // Value records a value that is not empty, of a requested feature or another.
+  // Values come in the order of the record.
   void Value(std::string_view record, std::string_view value) {
     values_.push_back(Within(record, value));
   }
@@ -97,9 +96,9 @@ class ExampleLayouts {
   };
 
   struct Layout {
-    size_t size = 0;             // of the record; 0: nothing is remembered
+    size_t size = 0;             // size of the record; 0: empty slot
     std::vector<Span> compared;  // parts of the record
-    std::string bytes;           // of these parts
+    std::string bytes;           // bytes of these parts
     std::vector<Span> found;     // the value of each feature
 
     bool Matches(std::string_view record) const {
@@ -125,8 +124,9 @@ class ExampleLayouts {
             static_cast<uint32_t>(value.size())};
   }
 
-  std::array<Layout, 8> layouts_;  // by the last digits of the record's size
-  std::vector<Span> values_;       // of the record that is parsed
+  std::array<Layout, 8>
+      layouts_;               // indexed by the low bits of the record's size
+  std::vector<Span> values_;  // values of the record being parsed
   int credit_ = kCredit;
   int rest_ = 0;
 };

@@ -22,11 +22,11 @@ enum class Cause {
   kPermissionDenied,
   kUnknown,            // the system refused
   kTooLarge,           // a record claims more than the cap
-  kResourceExhausted,  // there is no memory
+  kResourceExhausted,  // out of memory
   kCancelled,
 };
 
-constexpr size_t kMaxPath = 512;  // of a path in a message
+constexpr size_t kMaxPath = 512;  // longest path in a message
 
 // Quote returns data in quotes for a message, escaped and at most `limit`
 // bytes of it.
@@ -108,7 +108,7 @@ struct Fault {
   }
 
  private:
-  static constexpr size_t kMaxKey = 256;  // of a key in a message
+  static constexpr size_t kMaxKey = 256;  // longest key in a message
 
   void Format(Cause c, const char* format, va_list args) {
     char buffer[512];

@@ -22,19 +22,19 @@ enum class Kind {
 };
 
 // FeatureSpec is a feature to decode, of exactly `values` values. A list has
-// any number of elements of so many values: a feature list of a
+// any number of elements with `values` values each: a feature list of a
 // SequenceExample, or a feature of an Example.
 struct FeatureSpec {
   std::string key;
   Kind kind = Kind::kInt64;
   int64_t values = 1;     // stored in a record, or in an element of a list
-  int64_t raw_bytes = 0;  // of each byte string of a raw feature
-  int swap_bytes = 1;     // of each number of a raw feature to reverse
+  int64_t raw_bytes = 0;  // size of each byte string of a raw feature
+  int swap_bytes = 1;     // bytes per number to reverse in a raw feature
   bool is_list = false;
   bool is_optional = false;  // a list of Examples that is empty where missing
 
-  // Where values have to be finite, the bytes of a number and those of its bits
-  // that all are set if it is NaN or infinite; 0 where any value will do.
+  // Where values must be finite, the size of a number and its exponent bits,
+  // which are all set in NaN and infinities; 0 where any value is allowed.
   int float_bytes = 0;
   uint64_t infinite_bits = 0;
 };

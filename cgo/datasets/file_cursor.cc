@@ -25,7 +25,7 @@ bool FileCursor::Open() {
   }
 }
 
-// NextFile goes on behind the end of a file.
+// NextFile continues after the end of a file.
 bool FileCursor::NextFile() {
   Fault ignored;
   if ((count() >= 0 && count() != at_.ordinal) || !file_->CheckEnd(&ignored)) {

@@ -20,15 +20,15 @@ class FileCursor {
   // Seek goes to a position.
   void Seek(const WalkPosition& at);
 
-  // Open opens the file of the position, and goes on to the next file, or to
-  // the first one of the next epoch, where one ends as it should. It returns
-  // false at the end, and where something is wrong.
+  // Open opens the file of the position. At the proper end of a file it moves
+  // to the next file, or to the first one of the next epoch. It returns false
+  // at the end, and at a fault.
   bool Open();
 
   // at returns the position; only Open may change its file.
   const WalkPosition& at() const { return at_; }
 
-  // GoTo goes on at a position in the open file.
+  // GoTo continues at a position in the open file.
   void GoTo(const WalkPosition& at) { at_ = at; }
 
   // file returns the open file.

@@ -28,23 +28,23 @@ class FileSource : public ByteSource {
   int64_t left() const override { return size_ - at_; }
   bool CheckEnd(Fault* fault) override;
 
-  // ReadParts fills all of n parts from an offset on. It leaves where Read goes
-  // on as it is. Several threads may call it.
+  // ReadParts fills all n parts from an offset on. It does not move the
+  // position of Read. Several threads may call it.
   bool ReadParts(struct iovec* parts, size_t n, int64_t offset) const;
 
-  // AdviseRandom tells the system that reads jump.
+  // AdviseRandom advises the system that reads are random.
   void AdviseRandom() const;
 
   // AdviseSoon has the system read a part of the file ahead.
   void AdviseSoon(int64_t offset, int64_t bytes) const;
 
-  // SeekTo has Read go on at an offset within the file.
+  // SeekTo makes Read continue at an offset within the file.
   void SeekTo(int64_t offset) { at_ = offset; }
 
   // size returns how many bytes the file had when it was opened.
   int64_t size() const { return size_; }
 
-  // at is where Read goes on.
+  // at returns the position of the next Read.
   int64_t at() const { return at_; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 // What is inflated of the files ahead is memory. The larger the share of a file
 // is, the longer its thread has something to do.
-constexpr size_t kMostAhead = 64 << 20;  // of all files
+constexpr size_t kMostAhead = 64 << 20;  // bytes prefetched over all files
 constexpr size_t kMostOfAFile = 16 << 20;
 
 size_t AheadFiles(int64_t files) {
@@ -39,8 +39,8 @@ std::unique_ptr<ByteSource> FilesAhead::Open(int64_t file, bool more,
   return source;
 }
 
-// OpenNext opens the files behind one. What keeps it from opening one is told
-// when it is that file's turn.
+// OpenNext opens the files after one. A failure to open a file is reported when
+// it is that file's turn.
 void FilesAhead::OpenNext(int64_t file, bool more) {
   const auto files = static_cast<int64_t>(names_.size());
   if (!ahead_.empty()) {

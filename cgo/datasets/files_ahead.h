@@ -15,15 +15,15 @@
 namespace millrace {
 
 // FilesAhead opens the files of a list one after the other. While one is read
-// it has those that come next read ahead, each by a thread of its own, because
-// one processor inflates a file more slowly than another one decodes it:
+// it prefetches the next ones, each on a separate thread, because one processor
+// inflates a file more slowly than another decodes it:
 //
 //	file 0  inflate ............ |
 //	file 1  inflate ............ | waits: so many bytes are enough
 //	caller  decode file 0 ...... | decode file 1 ......
 //
-// Sources that cannot read ahead are only opened when it is their turn. Not for
-// several threads.
+// Sources that cannot prefetch are only opened when it is their turn. Only one
+// thread may use it.
 class FilesAhead {
  public:
   // `names` must outlive it. `files` counts those that are read at the same

@@ -77,10 +77,10 @@ TEST_F(FilesAheadReader, OpensTheNextFile) {
   EXPECT_EQ(Opened(&files, 0, true), "ab");
   EXPECT_TRUE(ahead_);
   EXPECT_EQ(Opened(&files, 1, true), "c");
-  EXPECT_EQ(Opened(&files, 2, true), "a");  // of the next epoch
+  EXPECT_EQ(Opened(&files, 2, true), "a");  // the file of the next epoch
   EXPECT_EQ(Opened(&files, 0), "b");
   EXPECT_EQ(Opened(&files, 1), "c");
-  EXPECT_EQ(Opened(&files, 2), "");  // nothing comes behind it
+  EXPECT_EQ(Opened(&files, 2), "");  // there is no further file
 }
 
 TEST_F(FilesAheadReader, GoesOnAnywhere) {
@@ -92,7 +92,7 @@ TEST_F(FilesAheadReader, GoesOnAnywhere) {
   EXPECT_EQ(Opened(&files, 0), "ab");
 }
 
-// What is wrong with a file is told when it is that file's turn.
+// A fault of a file is reported when it is that file's turn.
 TEST_F(FilesAheadReader, FailsAtTheFile) {
   FilesAhead files = Files(2);
   missing_ = "b";

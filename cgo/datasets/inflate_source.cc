@@ -17,9 +17,9 @@ constexpr int kZlibBits = 15;
 constexpr int kGzipBits = 15 + 16;
 
 // InflateSource inflates a zlib stream, or the members of a gzip file one after
-// the other. zlib checks their checksums and sizes. Bytes behind the stream
-// that are no further member are a fault. A fault comes behind all bytes before
-// it, however many are read at a time.
+// the other. zlib checks their checksums and sizes. Bytes after the stream that
+// are not another member are a fault. A fault comes after all preceding bytes,
+// whatever the size of the reads.
 class InflateSource : public ByteSource {
  public:
   InflateSource(std::unique_ptr<ByteSource> compressed, Format format)

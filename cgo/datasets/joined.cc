@@ -9,10 +9,10 @@
 namespace millrace {
 namespace {
 
-// CopyElements copies n elements of so many bytes each, which begin `stride`
+// CopyElements copies n elements of `bytes` bytes each, which begin `stride`
 // bytes apart. Most elements are short, and a call of memcpy takes as long as
-// the copy of one: what is not long is copied here, 16 bytes at a time, the
-// last ones once more if need be.
+// the copy of one. So short elements are copied here, 16 bytes at a time, where
+// the last copy may overlap the one before.
 void CopyElements(const char* from, size_t n, size_t bytes, size_t stride,
                   char* to) {
   constexpr size_t kStep = 16, kLong = 1024;
@@ -33,7 +33,7 @@ void CopyElements(const char* from, size_t n, size_t bytes, size_t stride,
 
 }  // namespace
 
-// Reserve makes room for so many bytes in all.
+// Reserve makes room for `bytes` bytes in total.
 bool Joined::Reserve(size_t bytes) {
   if (bytes <= capacity_ && data_ != nullptr) return true;
   const size_t grown = std::max(2 * capacity_, std::max<size_t>(bytes, 1024));

@@ -21,18 +21,18 @@ class Joined {
     splits_.assign(1, 0);
   }
 
-  // splits tells how many elements come before each record, and in all.
+  // splits returns the number of elements before each record, and the total.
   const std::vector<int64_t>& splits() const { return splits_; }
 
   // data is the numbers, or the bytes of all strings. It is not for lists that
   // ReferEach has left elsewhere.
   const char* data() const { return there_ != nullptr ? there_ : data_.get(); }
-  size_t size() const { return size_; }  // in bytes
+  size_t size() const { return size_; }  // size in bytes
 
-  // texts tells where in data each string ends.
+  // texts returns the end of each string in data.
   const std::vector<size_t>& texts() const { return texts_; }
 
-  // Add makes room for n more bytes; nullptr if there is no memory.
+  // Add makes room for n more bytes; nullptr if memory is exhausted.
   char* Add(size_t n);
 
   // Drop takes back the last n bytes.
@@ -46,9 +46,10 @@ class Joined {
   }
 
   // ReferEach makes n elements of `bytes` each, which begin `stride` bytes
-  // apart, those of the next record. It returns false where the elements of an
-  // earlier one were added: all of them are elsewhere, or none. They must stay
-  // there until Clear, or until Add, which copies them.
+  // apart, the elements of the next record, without copying. It returns false
+  // if the elements of an earlier record were copied: either all are referred
+  // to, or none. They must stay valid until Clear, or until Add, which copies
+  // them.
   bool ReferEach(const char* first, int64_t n, size_t bytes, size_t stride) {
     if (elsewhere_.size() + 1 != splits_.size()) return false;
     if (bytes_ != bytes) {
@@ -60,14 +61,15 @@ class Joined {
     return true;
   }
 
-  // Copy copies the elements of a record, of so many bytes each.
+  // Copy copies the elements of a record, of `bytes` bytes each.
   void Copy(size_t record, size_t bytes, char* to) const;
 
   // AddText adds a string.
   bool AddText(std::string_view text);
 
-  // Cut keeps the first so many records; `element` is the bytes of an element
-  // of numbers, and `texts` the strings of an element of strings, else 0.
+  // Cut keeps the first `records` records; `element` is the size in bytes of an
+  // element of numbers, and `texts` the number of strings in an element of
+  // strings, else 0.
   void Cut(size_t records, size_t element, size_t texts) {
     if (splits_.size() > records + 1) splits_.resize(records + 1);
     if (elsewhere_.size() > records) elsewhere_.resize(records);
@@ -94,8 +96,9 @@ class Joined {
   const char* there_ = nullptr;  // instead of data_, if set
   size_t capacity_ = 0;
   size_t size_ = 0;
-  std::vector<Elements> elsewhere_;  // of each record, or empty
-  size_t bytes_ = 0;                 // of an element that is elsewhere
+  std::vector<Elements>
+      elsewhere_;     // elements referred to, per record, or empty
+  size_t bytes_ = 0;  // size of an element referred to
   std::vector<size_t> texts_;
   std::vector<int64_t> splits_ = {0};
 };

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// Elements of every size are copied whole, and nothing behind them is touched.
+// Elements of every size are copied whole, and no byte after them changes.
 TEST(Joined, CopiesElementsThatAreElsewhere) {
   std::mt19937 random(1);
   for (size_t bytes = 1; bytes < 1100; bytes += bytes < 80 ? 1 : 37) {

@@ -63,7 +63,8 @@ class KeptFiles {
 
   const RecordTable& table_;
   std::vector<std::once_flag> once_;
-  std::vector<char> read_;  // of each file; bits of a vector<bool> share bytes
+  std::vector<char>
+      read_;  // per file; not a vector<bool>, whose bits share bytes
   std::vector<int64_t> begins_;
   LargeMemory memory_;
 };

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-constexpr size_t kMaxKey = 256;  // of a key in a message
+constexpr size_t kMaxKey = 256;  // longest key in a message
 
 // KeyMap finds features by key. Records mostly have the same keys in the same
 // order, which is tried first. Not for several threads.
@@ -50,7 +50,7 @@ class KeyMap {
 
   std::unordered_map<std::string_view, int> by_key_;
   std::vector<Seen> order_;  // the keys of the last record
-  size_t position_ = 0;      // in order_
+  size_t position_ = 0;      // index in order_
 };
 
 }  // namespace millrace

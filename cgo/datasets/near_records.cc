@@ -19,10 +19,10 @@ constexpr int64_t kNear = 8 << 10;
 constexpr int64_t kPiece = 256 << 10;
 
 constexpr int64_t kFrame = kHeader + kFooter;
-constexpr int kDigitBits = 11;  // of a pass of sorting
+constexpr int kDigitBits = 11;  // bits per pass of the radix sort
 
-// Intact reports whether the bytes between header and footer are a record of
-// so many bytes.
+// Intact reports whether the bytes between header and footer are a sound record
+// of the given length.
 bool Intact(const char* header, const char* data, uint32_t length,
             const char* footer) {
   return LoadLittle<uint64_t>(header) == length &&

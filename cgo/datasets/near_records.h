@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// IsIntact reports whether data that lies between its header and its footer is
-// a record of so many bytes.
+// IsIntact reports whether data between its header and its footer is a sound
+// record of the given length.
 bool IsIntact(const char* data, uint32_t length);
 
 // NearRecords reads some records of a table in the order of their places.
@@ -48,7 +48,8 @@ class NearRecords {
   NearRecords(const RecordTable& table, FileCache* files)
       : table_(table), files_(*files) {}
 
-  // Sort asks for records by their numbers, of which it keeps the memory.
+  // Sort requests records by their indices, and takes over the memory of the
+  // list.
   void Sort(std::vector<uint64_t>* numbers);
 
   // size returns how many records are asked for.
@@ -61,8 +62,8 @@ class NearRecords {
   };
   const std::vector<Place>& places() const { return places_; }
 
-  // Read reads some of the records, by their place. Several threads may call it
-  // for different ones. It leaves out what is not as it should be.
+  // Read reads some of the records, by their location. Several threads may call
+  // it for different records. It skips faulty records.
   void Read(size_t begin, size_t end, Visitor* visitor) const;
 
  private:

@@ -150,9 +150,9 @@ class OrderedBatchDataset::Iterator
     }
     bool passed = false;
     TF_RETURN_IF_ERROR(Walk(ctx, out, end_of_sequence, &passed));
-    // Batches ahead begin anew behind a record that is left out. So the records
-    // that were read with it come first, and where there are many bad ones no
-    // batch is made ahead.
+    // Prefetching of batches starts again after a skipped record. So the
+    // records that were read with it come first, and among many bad records no
+    // batch is prefetched.
     walking_ = judge_.there() &&
                (passed || reader_->buffered() >= dataset()->args_.batch_size);
     if (!walking_) ahead_->Seek(reader_->position());
@@ -160,8 +160,8 @@ class OrderedBatchDataset::Iterator
   }
 
  private:
-  // Walk makes the next element of records that are read one by one, and tells
-  // whether it has passed over a bad one.
+  // Walk makes the next element from records read one by one, and reports
+  // whether it has skipped a bad one.
   absl::Status Walk(data::IteratorContext* ctx, std::vector<Tensor>* out,
                     bool* end_of_sequence, bool* passed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -191,7 +191,7 @@ class OrderedBatchDataset::Iterator
     return batcher_->Finish(ctx->allocator({}), row, out);
   }
 
-  // AddNext adds the next record as a row, unless it is left out.
+  // AddNext adds the next record as a row, unless it is skipped.
   absl::Status AddNext(data::IteratorContext* ctx, int64_t row, bool* added,
                        bool* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     std::string_view record;

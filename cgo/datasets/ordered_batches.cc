@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kFirstBytes = 256 << 10;
 constexpr int64_t kMostBytes = 8 << 20;
 
-constexpr size_t kOpenFiles = 128;       // that stay open
-constexpr int64_t kSoonBytes = 1 << 20;  // of a file, read ahead at a time
+constexpr size_t kOpenFiles = 128;       // number of files that stay open
+constexpr int64_t kSoonBytes = 1 << 20;  // bytes of a file prefetched at a time
 constexpr size_t kAhead = 2;             // horizons, where they are small
 
 }  // namespace

@@ -31,9 +31,9 @@ namespace millrace {
 class OrderedBatches {
  public:
   struct Options {
-    int64_t end = 0;      // the position behind the last record
-    int64_t rows = 0;     // of a batch
-    int64_t threads = 1;  // with the calling one
+    int64_t end = 0;      // the position after the last record
+    int64_t rows = 0;     // rows per batch
+    int64_t threads = 1;  // number of threads, including the caller's
     std::function<std::unique_ptr<Batcher>()> make_batcher;
     bool usual_form = false;  // leave other records to the caller
   };
@@ -43,13 +43,13 @@ class OrderedBatches {
   OrderedBatches(const RecordTable& table, KeptFiles* kept, OrderSpec order,
                  Options options);
 
-  // Next returns the next batch. It returns false for one that is left to the
-  // caller, who then tells where to go on.
+  // Next returns the next batch. It returns false for a batch that is left to
+  // the caller, who then calls Seek.
   bool Next(tensorflow::Allocator* allocator,
             std::vector<tensorflow::Tensor>* out);
 
-  // Seek has Next go on at a position. Where that is behind the batch that was
-  // left to the caller, it costs nothing.
+  // Seek makes Next continue at a position. Right after the batch that was left
+  // to the caller, it costs nothing.
   void Seek(int64_t position);
 
  private:
@@ -66,13 +66,13 @@ class OrderedBatches {
 
   // Of the thread that finds.
   RecordOrder order_;
-  int64_t found_ = 0;  // the position behind the last horizon
-  int64_t bytes_;      // of the next horizon
+  int64_t found_ = 0;  // the position after the last horizon
+  int64_t bytes_;      // size of the next horizon
 
   // Of the calling thread.
   std::shared_ptr<Horizon> current_;
   size_t taken_ = 0;      // batches of it
-  int64_t position_ = 0;  // of the next batch
+  int64_t position_ = 0;  // position of the next batch
 
   std::mutex mu_;
   std::vector<std::shared_ptr<Horizon>> spares_;  // guarded by mu_

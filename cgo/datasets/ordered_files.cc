@@ -23,7 +23,7 @@ constexpr char kBegin[] = "begin";
 constexpr char kSize[] = "size";
 constexpr char kThreads[] = "threads";
 constexpr int64_t kMaxThreads = 1000;
-constexpr int64_t kPartNumbers = 3;  // of a row of parts
+constexpr int64_t kPartNumbers = 3;  // numbers per part
 
 constexpr const char* kShufflings[] = {"none", "exact", "block", "buffer"};
 

@@ -62,8 +62,8 @@ class OrderedFiles {
                                            end(), rules_.threads);
   }
 
-  // NewBatches returns what makes batches of so many records, of the usual form
-  // alone if that is asked for. It refers to the files.
+  // NewBatches returns a maker of batches of `rows` records, restricted to
+  // records of the usual form on request. It refers to the files.
   std::unique_ptr<OrderedBatches> NewBatches(
       int64_t rows, bool usual_form,
       std::function<std::unique_ptr<Batcher>()> make_batcher) const {
@@ -77,7 +77,7 @@ class OrderedFiles {
   int64_t start() const { return start_; }
   bool endless() const { return rules_.epochs < 0; }
 
-  // end returns the position behind the last record.
+  // end returns the position after the last record.
   int64_t end() const;
 
   // records returns how many records come, or that they have no end.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kTask = 256;  // records that a thread takes at a time
 
-// So many records ahead their data is called for, up to so many bytes of it.
+// Distance of the prefetching of record data, in records and in bytes.
 constexpr size_t kCallAhead = 6;
 constexpr size_t kCallBytes = 512;
 constexpr size_t kLine = 64;  // bytes that come from memory at once

@@ -16,15 +16,15 @@
 
 namespace millrace {
 
-// OrderedHorizon holds some records in the order in which they were added.
-// Those of kept files lie there. Others are read in the order of their places
-// (near_records.h):
+// OrderedHorizon has some records in the order in which they were added.
+// Records of kept files stay there. Others are read in the order of their
+// locations (near_records.h):
 //
 //	order       7   2   9   3   8
 //	file      ..[2 3]....[7 8 9].....     two calls
 //	memory     |7 |2 |9 |3 |8 |
 //
-// What is not as it should be is left out. Not for several threads.
+// Faulty records are skipped. Only one thread may use it.
 class OrderedHorizon : private NearRecords::Visitor {
  public:
   // The table and the files must outlive the horizon. `kept` may be nullptr.
@@ -44,8 +44,8 @@ class OrderedHorizon : private NearRecords::Visitor {
     bytes_ += table_.length(number);
   }
 
-  // Full reports whether a horizon of so many bytes is large enough, or holds
-  // as many records as it may.
+  // Full reports whether the horizon has reached a size in bytes, or the
+  // largest number of records.
   bool Full(int64_t bytes) const {
     return bytes_ >= bytes || added() >= kMostRecords;
   }
@@ -54,17 +54,17 @@ class OrderedHorizon : private NearRecords::Visitor {
   size_t added() const { return numbers_.size(); }
   int64_t bytes() const { return bytes_; }
 
-  // Read reads them. Without workers it uses this thread alone. It returns
-  // false if there is no memory for them.
+  // Read reads the records. Without workers it uses the caller's thread alone.
+  // It returns false if memory is exhausted.
   bool Read(WorkerPool* workers);
 
-  // size returns how many records were read, or left out.
+  // size returns the number of records, skipped ones included.
   size_t size() const { return slots_.size(); }
 
   // at returns the place of a record.
   const RecordTable::Entry& at(size_t i) const { return slots_[i].at; }
 
-  // Record returns the data of a record, or false if it was left out.
+  // Record returns the data of a record, or false if it was skipped.
   bool Record(size_t i, std::string_view* record) const;
 
   static constexpr size_t kMostRecords = 32 << 10;
@@ -73,7 +73,7 @@ class OrderedHorizon : private NearRecords::Visitor {
   struct Slot {
     RecordTable::Entry at;
     char* room = nullptr;
-    const char* data = nullptr;  // nullptr if it was left out
+    const char* data = nullptr;  // nullptr if it was skipped
   };
 
   bool Lay();

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kFirstBytes = 256 << 10;
 constexpr int64_t kMostBytes = 8 << 20;
 
-constexpr size_t kOpenFiles = 256;  // that stay open
+constexpr size_t kOpenFiles = 256;  // number of files that stay open
 constexpr size_t kAloneBuffer = 64 << 10;
 
 }  // namespace
@@ -56,7 +56,7 @@ bool OrderedReader::Fill(Fault* fault) {
                     horizon_.bytes());
 }
 
-// ReadAlone reads a record by itself, and tells what is wrong with it.
+// ReadAlone reads a single record, and describes its fault.
 bool OrderedReader::ReadAlone(const RecordTable::Entry& at,
                               std::string_view* record, Fault* fault) {
   const std::string& path = table_.names()[at.file];

@@ -20,30 +20,29 @@ namespace millrace {
 
 // OrderedReader reads records in an order.
 //
-// To read one record after the other was 10 times as slow as to read a file
-// from its begin to its end. So records are read a horizon at a time: the order
-// says which records the next positions have, as far as the horizon reaches,
-// and several threads read them (ordered_horizon.h). Next gives them in their
-// order.
+// Reading one record after the other was 10 times as slow as reading a file
+// from start to end. So records are read one horizon at a time: the order
+// defines the records of the next positions, up to the horizon, and several
+// threads read them (ordered_horizon.h). Next returns them in their order.
 //
-// Only what is as it should be takes this way. A record that is not is read
-// again by itself, by a RecordReader, when it is its turn. So its fault comes
-// behind the records before it, and is that of reading in order. Not for
-// several threads.
+// Only sound records take this path. A faulty record is read again, alone, by a
+// RecordReader, when it is its turn. So its fault comes after the preceding
+// records, and equals the fault of reading in order. Only one thread may use
+// it.
 class OrderedReader {
  public:
   // The table must outlive the reader, and so must the kept files, which may be
-  // nullptr. `end` is the position behind the last record.
+  // nullptr. `end` is the position after the last record.
   OrderedReader(const RecordTable& table, KeptFiles* kept, OrderSpec order,
                 int64_t end, int64_t threads);
 
   // Next returns the next record, which is valid until the call after it, and
-  // its place, or that there is none. The place is that of a faulty record,
-  // too; its file is -1 if no record is at fault.
+  // its place, or that there is none. After a fault it is the location of the
+  // faulty record; its file is -1 if no record is at fault.
   bool Next(std::string_view* record, RecordPlace* place, bool* end,
             Fault* fault);
 
-  // Pass goes on behind a record whose fault Next told.
+  // Pass continues after a record whose fault Next reported.
   void Pass() {
     ++taken_;
     ++position_;
@@ -58,7 +57,7 @@ class OrderedReader {
   int64_t position() const { return position_; }
   int64_t end() const { return end_; }
 
-  // Seek has Next go on at a position.
+  // Seek makes Next continue at a position.
   void Seek(int64_t position);
 
  private:
@@ -76,7 +75,7 @@ class OrderedReader {
 
   int64_t position_ = 0;
   size_t taken_ = 0;  // records of the horizon
-  int64_t bytes_;     // of the next horizon
+  int64_t bytes_;     // size of the next horizon
 };
 
 }  // namespace millrace

@@ -94,8 +94,8 @@ TEST_P(OrderedReaderTest, GivesTheOrder) {
   }
 }
 
-// A fault comes behind the records before it, again and again, and other
-// records are read whatever is wrong with their neighbours.
+// A fault comes after the preceding records, on each call, and other records
+// are read despite faulty neighbours.
 TEST_P(OrderedReaderTest, NamesABadRecord) {
   const int64_t bad = 11, at = Offset(bad);
   struct {
@@ -126,7 +126,7 @@ TEST_P(OrderedReaderTest, NamesABadRecord) {
   }
 }
 
-// An index that is not that of the file never gives wrong data.
+// An index of another file never yields wrong data.
 TEST_P(OrderedReaderTest, RefusesAnotherFile) {
   std::string_view record;
   RecordPlace place;

@@ -89,8 +89,8 @@ class ParseBatchDataset::Iterator
     if (ended_) return absl::OkStatus();
     const absl::Status s = Batch(ctx, out, end_of_sequence);
     if (!s.ok()) {
-      // The records that were taken for the batch are gone. To go on behind
-      // them would lose them silently.
+      // The records taken for the batch are gone. Continuing after them would
+      // lose them silently.
       failed_ = s;
       out->clear();
     }
@@ -145,7 +145,7 @@ class ParseBatchDataset::Iterator
   std::unique_ptr<data::IteratorBase> input_ ABSL_GUARDED_BY(mu_);
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::vector<Tensor> element_ ABSL_GUARDED_BY(mu_);
-  int64_t ordinal_ ABSL_GUARDED_BY(mu_) = 0;  // of the next element
+  int64_t ordinal_ ABSL_GUARDED_BY(mu_) = 0;  // number of the next element
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status failed_ ABSL_GUARDED_BY(mu_);
 };

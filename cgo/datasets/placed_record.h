@@ -56,7 +56,8 @@ class RecordOrigin {
     return true;
   }
 
-  // Describe adds the place to a fault, or that of an element if there is none.
+  // Describe adds the location of the record to a fault, or the number of the
+  // element if the record has none.
   void Describe(const RecordPlace& place, int64_t element, Fault* fault) const {
     if (!placed_) {
       fault->text = "element " + std::to_string(element) + ": " + fault->text;

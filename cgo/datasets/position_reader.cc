@@ -101,8 +101,9 @@ void PositionReader::Learn(std::string_view record) {
   run_ = 0;
 }
 
-// DecodeRun decodes up to n of the next records and returns how many: those of
-// the layout of the last ones. It tries few at first, and more while they are.
+// DecodeRun decodes up to n of the next records, as long as they have the
+// layout of the last one, and returns their number. It tries few at first, and
+// more while they match.
 int64_t PositionReader::DecodeRun(int64_t n, char* to) {
   n = std::min({n, run_, count_ - reader_.ordinal()});
   if (n <= 0 ||

@@ -15,15 +15,15 @@
 
 namespace millrace {
 
-// PositionReader gives ranges of the positions of one file in the order of
-// their begins. What a later range may need again is kept, no more: memory is
-// bounded by a range and a record. Where a record lies within one range it is
-// decoded to where it belongs, without a copy. Not for several threads, but it
-// may have some of its own.
+// PositionReader returns ranges of the positions of one file, ordered by their
+// start. It keeps only the positions that a later range may need: memory is
+// bounded by a range and a record. A record within one range is decoded
+// straight to its destination. Only one thread may use it, but it may start
+// threads itself.
 class PositionReader {
  public:
-  // `positions` is how many each record has; features are numbers. Records that
-  // lie within one range are read by up to so many threads.
+  // `positions` is the number of positions per record; features are numbers. Up
+  // to `threads` threads read the records within one range.
   PositionReader(std::vector<FeatureSpec> features,
                  std::vector<int64_t> row_bytes, int64_t positions,
                  size_t buffer_bytes, int64_t threads,
@@ -64,18 +64,18 @@ class PositionReader {
   void Drop(int64_t before);
 
   ExampleDecoder decoder_;
-  const std::vector<int64_t> row_bytes_;  // of one position of each feature
+  const std::vector<int64_t> row_bytes_;  // bytes per position, by feature
   const int64_t positions_;
   RecordReader reader_;
   std::string path_;
   WorkerPool workers_;
-  Layout layout_;    // of the last record; no values: of no use
+  Layout layout_;    // layout of the last record; useless without values
   int64_t run_ = 0;  // records to expect to be of that layout
   int64_t count_ = 0;
   int64_t first_ = 0;                      // record: the first of those kept
-  std::deque<int64_t> offsets_;            // of the records kept
+  std::deque<int64_t> offsets_;            // offsets of the kept records
   std::vector<std::vector<char>> kept_;    // their values, of each feature
-  std::vector<Destination> destinations_;  // of one record
+  std::vector<Destination> destinations_;  // destinations of one record
 };
 
 }  // namespace millrace

@@ -150,8 +150,8 @@ TEST(PositionReader, NamesTheRecordThatCannotBeDecoded) {
       << r.fault.text;
 }
 
-// Records large enough for a read of their own go from the file to their place
-// in runs, which several threads read.
+// Large records go straight from the file to their destination in runs, which
+// several threads read.
 
 constexpr int kLarge = 20;  // records of three positions
 constexpr int kRow = 4096;  // floats of a position

@@ -81,11 +81,11 @@ class ReadAhead {
   std::vector<std::thread> workers_;
 
   std::mutex mu_;
-  std::condition_variable room_;      // for workers
-  std::condition_variable progress_;  // for the caller
+  std::condition_variable room_;      // signals room to workers
+  std::condition_variable progress_;  // signals progress to the caller
   // Guarded by mu_:
   std::deque<Ahead> queue_;
-  size_t bytes_ahead_ = 0;  // of the queue
+  size_t bytes_ahead_ = 0;  // bytes in the queue
   bool finding_ = false;    // a thread finds a piece
   size_t loading_ = 0;      // pieces
   bool stopped_ = false;    // there is nothing to find

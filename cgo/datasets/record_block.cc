@@ -30,7 +30,7 @@ WalkPosition RecordSlot::behind() const {
   return next;
 }
 
-// Reserve makes room for so many bytes, and keeps the first ones.
+// Reserve makes room for `bytes` bytes, and keeps the existing ones.
 bool RecordBlock::Reserve(size_t bytes, size_t kept) {
   if (capacity_ >= bytes) return true;
   bytes = (bytes + kStride - 1) / kStride * kStride;

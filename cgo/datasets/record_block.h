@@ -44,7 +44,7 @@ class RecordSlot {
   friend class RecordBlock;
 
   WalkPosition at_;
-  size_t begin_ = 0;   // of the record in the block's bytes
+  size_t begin_ = 0;   // offset of the record in the block's bytes
   size_t length_ = 0;  // of the record
   bool intact_ = false;
   Fault fault_;
@@ -96,12 +96,13 @@ class RecordBlock : public ReadAhead::Piece {
   bool ReadTo(size_t end);
 
   const MakeSlot make_;
-  std::shared_ptr<const FileSource> file_;  // of a block that is not loaded
-  int64_t offset_ = 0;                      // of its bytes in the file
+  std::shared_ptr<const FileSource>
+      file_;            // file of a block that is not loaded
+  int64_t offset_ = 0;  // offset of its bytes in the file
   std::unique_ptr<char[]> data_;
   size_t capacity_ = 0;
   size_t read_ = 0;   // bytes that were read
-  size_t bytes_ = 0;  // of the records
+  size_t bytes_ = 0;  // size of the records
   std::vector<std::unique_ptr<RecordSlot>> slots_;
   size_t size_ = 0;  // slots that hold a record
 };

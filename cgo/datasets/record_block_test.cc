@@ -26,8 +26,8 @@ class SizeSlot : public RecordSlot {
   size_t size_ = 0;
 };
 
-constexpr size_t kSize = 100;           // of a record
-constexpr size_t kStored = kSize + 16;  // in the file
+constexpr size_t kSize = 100;           // bytes of a record
+constexpr size_t kStored = kSize + 16;  // bytes of a record in the file
 
 class RecordBlockTest : public ::testing::Test {
  protected:
@@ -127,7 +127,7 @@ TEST(BlockPoolTest, UsesBlocksAgain) {
   a = nullptr;
   EXPECT_EQ(pool->Take().get(), first);
   pool = nullptr;
-  b = nullptr;  // freed, as there is no pool
+  b = nullptr;  // frees the block, since the pool is gone
 }
 
 }  // namespace

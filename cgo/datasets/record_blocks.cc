@@ -37,7 +37,7 @@ void RecordBlocks::Seek(const WalkPosition& at) {
   position_ = at;
 }
 
-// Restart forgets what was read ahead, and has reading go on at a position.
+// Restart drops the prefetched blocks, and continues at a position.
 void RecordBlocks::Restart(const WalkPosition& at) {
   block_ = nullptr;
   taken_ = 0;
@@ -60,7 +60,7 @@ bool RecordBlocks::Find(RecordBlock* block) {
   return true;
 }
 
-// Walk reads the next record by itself, and tells what is wrong with it.
+// Walk reads the next record alone, and describes its fault.
 bool RecordBlocks::Walk(std::shared_ptr<const RecordSlot>* record, bool* end,
                         Fault* fault) {
   walk_.Seek(position_);

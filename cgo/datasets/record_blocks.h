@@ -19,17 +19,16 @@ namespace millrace {
 //
 // The bytes of a record are worth reading on several threads: the system copies
 // them out of its cache, their checksum is computed, and they are decoded. And
-// they are worth reading ahead: whoever takes the records copies them once
-// more, which keeps one processor busy and left the others idle when a block
-// was only read after the one before was taken.
+// they are worth prefetching: the consumer copies the records once more, which
+// keeps one processor busy. When a block was only read after the one before was
+// taken, the others were idle.
 //
 // So ReadAhead keeps blocks ready.
 //
-// Only what is as it should be takes this way. What is not (a checksum, a
-// length, a number of records, the end of the last file) is left to a
-// RecordWalk from that record on, which says what is wrong. So faults are the
-// same as with one thread, and come behind the same records. Not for several
-// threads.
+// Only sound records take this path. From a fault on (a checksum, a length, a
+// number of records, the end of the last file) a RecordWalk reads the records
+// and describes the fault. So faults are the same as with one thread, and come
+// after the same records. Only one thread may use it.
 class RecordBlocks {
  public:
   // `files` must outlive the reader. `threads` counts the calling one. Other
@@ -46,7 +45,7 @@ class RecordBlocks {
   // position returns where the next record is.
   const WalkPosition& position() const { return position_; }
 
-  // Seek has Next go on at a position.
+  // Seek makes Next continue at a position.
   void Seek(const WalkPosition& at);
 
   // Fits reports whether a position is one of this list of files.
@@ -63,7 +62,7 @@ class RecordBlocks {
   // Of the calling thread.
   WalkPosition position_;
   std::shared_ptr<const RecordBlock> block_;  // whose records are next
-  size_t taken_ = 0;                          // of them
+  size_t taken_ = 0;                          // number of records taken
   RecordWalk walk_;
 
   // Of the thread that finds a block.

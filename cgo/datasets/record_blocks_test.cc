@@ -35,7 +35,7 @@ class RecordBlocksTest : public ::testing::TestWithParam<int64_t> {
     return std::make_unique<RecordBlocks>(files_, 0, GetParam(), pool_);
   }
 
-  // Read returns up to n records, and what came behind them.
+  // Read returns up to n records, and the end or the fault after them.
   std::string Read(RecordBlocks* reader, int n = 1000) {
     std::string all;
     for (int i = 0; i < n; ++i) {
@@ -122,7 +122,7 @@ TEST_P(RecordBlocksTest, ReadsRecordsLargerThanABlock) {
   EXPECT_EQ(All(), large + " a1 " + large + " b0  end");
 }
 
-// What is wrong comes behind the records before it, and again when asked again.
+// A fault comes after the preceding records, and again on each later call.
 TEST_P(RecordBlocksTest, NamesADamagedRecord) {
   std::string bytes = Frame("a0") + Frame("a1");
   bytes[bytes.size() - 5] ^= 1;

@@ -56,7 +56,8 @@ class RecordRow {
   // the lists have may refer to the record.
   bool Decode(std::string_view record, Fault* fault);
 
-  // fixed returns a feature that is no list, and list one that is one.
+  // fixed returns the spec of a feature of fixed size, and list the spec of a
+  // list.
   const tensorflow::Tensor& fixed(size_t feature) const {
     return fixed_[feature];
   }
@@ -65,7 +66,8 @@ class RecordRow {
  private:
   const RecordForm& form_;
   const std::unique_ptr<RowDecoder> decoder_;
-  std::vector<tensorflow::Tensor> fixed_;  // of each feature; lists are empty
+  std::vector<tensorflow::Tensor>
+      fixed_;  // one tensor per feature; empty for lists
   std::vector<Destination> destinations_;
 };
 

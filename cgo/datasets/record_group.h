@@ -41,9 +41,9 @@ class RecordSpec {
   std::vector<int64_t> features_;  // of each column
 };
 
-// RecordGroup is a group of one record. Floats of an Example stay where the
-// file was read to; only what is stored in another form than that of memory is
-// decoded to memory of its own.
+// RecordGroup is a group of one record. Floats of an Example stay in the buffer
+// of the file. Only values whose stored form differs from their form in memory
+// are decoded to separate memory.
 class RecordGroup : public ChunkGroup, public RecordSlot {
  public:
   // The specs must outlive the group.

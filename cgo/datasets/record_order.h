@@ -32,8 +32,8 @@ struct OrderSpec {
   int64_t block = 1;             // records of a block
   int64_t mixed = 1;             // records that are mixed with each other
   std::vector<OrderPart> parts;  // at least one, none empty
-  int64_t begin = 0;             // of the shard in each epoch's order
-  int64_t size = 0;              // of the shard, at least 1
+  int64_t begin = 0;  // first position of the shard in each epoch's order
+  int64_t size = 0;   // size of the shard, at least 1
 
   // Of kBuffer, which is of all records of the files, in one part.
   BufferSizes buffers;
@@ -53,11 +53,11 @@ class PartOrder {
 
   const Shuffling shuffling_;
   const int64_t seed_, block_, mixed_, records_;
-  int64_t pass_ = -1;  // of the pass that order_ is of
-  Permutation order_;  // of the records, or of the blocks
+  int64_t pass_ = -1;  // the pass of order_
+  Permutation order_;  // permutation of the records, or of the blocks
   int64_t short_at_ =
       0;                 // where the last block comes, which may be a short one
-  int64_t window_ = -1;  // that mix_ is of
+  int64_t window_ = -1;  // the window of mix_
   Permutation mix_;
 };
 
@@ -70,14 +70,14 @@ class RecordOrder {
 
   const OrderSpec& spec() const { return spec_; }
 
-  // At returns the number of the record at a position among those of all files.
+  // At returns the index, over all files, of the record at a position.
   int64_t At(int64_t position);
 
   // buffers returns the order of kBuffer, nullptr of another one.
   BufferOrder* buffers() { return buffers_ ? &*buffers_ : nullptr; }
 
-  // WindowEnd returns a position behind the given one up to which it is worth
-  // reading at once: where the records that are mixed with each other end.
+  // WindowEnd returns a later position up to which reading at once pays off:
+  // the end of the records that are mixed with each other.
   int64_t WindowEnd(int64_t position) const;
 
  private:
@@ -86,10 +86,10 @@ class RecordOrder {
   const OrderSpec spec_;
   std::optional<BufferOrder> buffers_;
   std::vector<PartOrder> parts_;
-  int64_t epoch_ = -1;          // of the draws
+  int64_t epoch_ = -1;          // epoch of the draws
   int64_t drawn_ = 0;           // draws of the epoch that taken_ counts
   size_t last_ = 0;             // the part drawn last
-  std::vector<int64_t> taken_;  // of each part
+  std::vector<int64_t> taken_;  // number of records taken, per part
 };
 
 }  // namespace millrace

@@ -17,7 +17,7 @@ Numbers Take(RecordOrder* order, int64_t from, int64_t n) {
   return all;
 }
 
-// The numbers are those of loaders/permutation/permutation_test.go.
+// loaders/permutation/permutation_test.go has the same numbers.
 TEST(Permutation, IsThatOfGo) {
   const auto take = [](int64_t n, int64_t seed, int64_t epoch) {
     const Permutation p(n, {seed, epoch});
@@ -39,7 +39,7 @@ TEST(Permutation, FindsItsNumbers) {
   }
 }
 
-// The numbers are those of loaders/permutation/order_test.go.
+// loaders/permutation/order_test.go has the same numbers.
 TEST(RecordOrder, IsThatOfGo) {
   OrderSpec blocks;
   blocks.shuffling = Shuffling::kBlock;

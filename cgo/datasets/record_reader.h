@@ -29,7 +29,7 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  // Open opens a file to go on at a record's offset and ordinal.
+  // Open opens a file at a record's offset and ordinal.
   bool Open(const std::string& path, int64_t offset, int64_t ordinal,
             Fault* fault);
 
@@ -43,9 +43,9 @@ class RecordReader {
   // Next returns the next record, which is valid until the call after it.
   Outcome Next(std::string_view* record, Fault* fault);
 
-  // NextRun is ReadRun of the next records, up to n of them. It returns 0 for
-  // what is no uncompressed local file. Next reads the record behind the run,
-  // and tells what is wrong with it if anything is.
+  // NextRun is ReadRun for up to n of the next records. It returns 0 unless the
+  // file is local and uncompressed. Next reads the record after the run, and
+  // describes its fault if it has one.
   int64_t NextRun(const Layout& layout, int64_t n, char* to,
                   WorkerPool* workers);
 

@@ -27,7 +27,7 @@ bool Matches(const char* data, size_t n, const char* checksum) {
 
 }  // namespace
 
-// Reserve makes room for so many bytes, and keeps what was read.
+// Reserve makes room for `bytes` bytes, and keeps the bytes already read.
 bool RecordRows::Reserve(size_t bytes) {
   if (capacity_ >= bytes) return true;
   bytes = (bytes + bytes / 4 + kStride - 1) / kStride * kStride;
@@ -39,8 +39,8 @@ bool RecordRows::Reserve(size_t bytes) {
   return true;
 }
 
-// ReadTo reads the file on until there are so many bytes behind the records
-// that were found, which end at an offset.
+// ReadTo continues to read the file until `bytes` bytes follow the records that
+// were found, which end at an offset.
 bool RecordRows::ReadTo(const FileCursor& cursor, int64_t offset,
                         size_t bytes) {
   if (read_ - end_ >= bytes) return true;

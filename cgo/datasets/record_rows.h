@@ -16,9 +16,9 @@ namespace millrace {
 // files and epochs may be among them. Not for several threads.
 class RecordRows {
  public:
-  // Find reads the next n records from a cursor on, and looks at their headers.
-  // It returns false if there are fewer, or if something is not as it should
-  // be. The cursor is behind the records then, or anywhere.
+  // Find reads the next n records from a cursor on, and checks their headers.
+  // It returns false if there are fewer, or at a fault. Afterwards the cursor
+  // is after the records, or undefined after false.
   bool Find(FileCursor* cursor, size_t n);
 
   // size returns how many records there are.
@@ -40,7 +40,7 @@ class RecordRows {
 
  private:
   struct Record {
-    size_t begin;  // in data_
+    size_t begin;  // offset in data_
     size_t length;
   };
 
@@ -52,7 +52,7 @@ class RecordRows {
   WalkPosition behind_;
   std::unique_ptr<char[]> data_;
   size_t capacity_ = 0;
-  size_t end_ = 0;   // of the records that were found
+  size_t end_ = 0;   // end of the records that were found
   size_t read_ = 0;  // bytes that were read
   size_t mean_ = 0;  // bytes of a record of the last Find
   std::vector<Record> records_;

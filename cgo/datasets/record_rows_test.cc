@@ -87,7 +87,7 @@ TEST_F(RecordRowsTest, ReadsRecordsOfAllSizes) {
   FileCursor cursor(files_);
   EXPECT_EQ(Read(&cursor, 5), "a0 " + large + " a2 " + larger + " " + "b1 ");
   cursor.Seek(WalkPosition());
-  EXPECT_EQ(Read(&cursor, 1), "a0 ");  // with more read ahead than needed
+  EXPECT_EQ(Read(&cursor, 1), "a0 ");  // prefetches more than needed
   EXPECT_EQ(Read(&cursor, 1), large + " ");
 }
 

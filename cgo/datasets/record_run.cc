@@ -19,8 +19,8 @@ namespace {
 constexpr size_t kSliceBytes = 128 << 10;
 constexpr size_t kSlice = 8;  // records
 
-// Matches reports whether a record, given by its header, its values and what is
-// behind them, is of a layout and its checksums are right.
+// Matches reports whether a record, given by its header, its values and the
+// bytes after them, has a layout and correct checksums.
 bool Matches(const Layout& layout, const char* header, const char* values,
              const char* after) {
   const char* const before = header + kHeader;
@@ -46,7 +46,7 @@ size_t ReadSlice(const FileSource& file, const Layout& layout, int64_t offset,
   std::unique_ptr<char[]> around(new (std::nothrow) char[n * (lead + past)]);
   if (around == nullptr) return 0;
   for (size_t i = 0; i < n; ++i) {
-    // What follows the values of one record and precedes those of the next is
+    // The bytes between the values of one record and the values of the next are
     // one part.
     char* const gap = around.get() + i * (lead + past);
     parts[2 * i] = i == 0 ? iovec{gap, lead} : iovec{gap - past, past + lead};

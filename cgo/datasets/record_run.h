@@ -21,10 +21,9 @@ struct Layout {
   size_t size() const { return before.size() + values + after.size(); }
 };
 
-// ReadRun reads up to n records from an offset of a file on, those that are of
-// a layout, so that their values go from the file to `to` at once, one behind
-// the other, shared out over a pool of workers. It returns how many there were.
-// The file has n such records at least by its size.
+// ReadRun reads up to n records of one layout from an offset of a file on,
+// straight into `to`, one after the other, shared among a pool of workers. It
+// returns their number. The file must be large enough for n such records.
 int64_t ReadRun(const FileSource& file, const Layout& layout, int64_t offset,
                 int64_t n, char* to, WorkerPool* pool);
 

@@ -22,8 +22,8 @@ class RecordTable {
   struct Entry {
     int64_t file = 0;
     int64_t ordinal = 0;
-    int64_t offset = 0;   // of the header
-    uint32_t length = 0;  // of the data
+    int64_t offset = 0;   // offset of the header
+    uint32_t length = 0;  // length of the data
   };
 
   // `counts` are the records of each file, none negative, and `lengths` those
