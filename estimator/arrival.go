@@ -8,14 +8,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// How long does a step wait for its input? Input and model are one run of one
-// graph, so from outside only the whole can be timed. An operation behind the
-// gate tells the time at which the batch is there. It is a function of Go's:
-// TensorFlow's own operation Timestamp is refused where operations must be
-// deterministic.
+// How long does a step wait for its input? Input and model are one run of one graph, so
+// from outside only the whole can be timed. An operation after the gate returns the arrival
+// time of the batch. It calls a Go function: TensorFlow's operation Timestamp is refused
+// where operations must be deterministic.
 
-// arrivalName is the output of a pipeline that tells when the batch arrived, in
-// nanoseconds from a moment of the process.
+// arrivalName is the output of a pipeline with the arrival time of the batch, in
+// nanoseconds since a fixed moment of the process.
 const arrivalName = "millrace/arrival"
 
 // epoch is that moment.

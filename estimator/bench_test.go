@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// A step of a model without arithmetic of its own: what a step costs besides.
+// A step of a model without arithmetic measures the overhead of a step.
 func BenchmarkStep(b *testing.B) {
 	m, err := estimator.LoadModel(modelDir("constant"), nil)
 	if err != nil {

@@ -107,7 +107,7 @@ func (w *stateWalk) functionChanges(name string) bool {
 	if changes, known := w.effects[name]; known {
 		return changes
 	}
-	w.effects[name] = false // for a recursive function, the rest of its body decides
+	w.effects[name] = false // assume no effect during recursion: the rest of the body decides
 	w.effects[name] = slices.ContainsFunc(f.GetNodeDef(), w.changes)
 	return w.effects[name]
 }

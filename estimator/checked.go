@@ -22,7 +22,7 @@ const DefaultSignature = graph.DefaultSignature
 // zero value mean the defaults.
 type ModelOptions struct {
 	Signatures []string // keys of the signatures to run; the first is the default; nil: DefaultSignature
-	Tags       []string // tags of the meta graph, exactly these; nil: "serve", or those of a model's only one
+	Tags       []string // exact tags of the meta graph; nil: "serve", or the tags of the only meta graph
 	AllowOps   []string // operations to allow although they touch the host
 	Unchecked  bool     // load a model that the policy refuses: DANGEROUS, see savedmodel.Options
 	SHA256     string   // expected hash of saved_model.pb, in hexadecimal; "": any
@@ -94,8 +94,8 @@ func (m *CheckedModel) Saved() *savedmodel.Model { return m.saved }
 func (m *CheckedModel) Load() (*Model, error) { return m.LoadContext(context.Background()) }
 
 // LoadContext is Load that returns when ctx is done, with an error of class
-// millrace.ErrCanceled. What TensorFlow cannot stop goes on in the background,
-// and then the model is closed.
+// millrace.ErrCanceled. A load that TensorFlow cannot stop finishes in the background, and
+// its model is closed.
 func (m *CheckedModel) LoadContext(ctx context.Context) (*Model, error) {
 	start := time.Now()
 	loaded, err := graph.LoadCheckedContext(ctx, m.saved, m.options.graph(m.session()))

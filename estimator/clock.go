@@ -4,7 +4,7 @@ import "time"
 
 // clock adds up the time that steps take.
 type clock struct {
-	began  time.Duration // of the current step, since epoch
+	began  time.Duration // start of the current step, since epoch
 	marked Progress      // since the last mark
 	total  Progress      // since the start
 }

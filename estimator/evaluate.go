@@ -30,8 +30,9 @@ type EvaluateOptions struct {
 	Loss      string   // a scalar output to average over the batches, weighted by their rows; "": "loss"; ignored if there is none
 	Metrics   []Metric // besides
 
-	// Objective is that of the training: its loss is computed where the signature
-	// has no output "loss" but the predictions, and the source the labels. Nil: none.
+	// Objective is the objective of the training, or nil. If the signature has no output
+	// "loss", its loss is computed from the signature's predictions and the source's
+	// labels.
 	Objective *Objective
 
 	Steps int64 // the evaluation ends after this many batches; 0: with the data
@@ -39,7 +40,7 @@ type EvaluateOptions struct {
 
 // Evaluation is what an evaluation found.
 type Evaluation struct {
-	Names    []string // of the metrics, in order; "loss" comes first if there is one
+	Names    []string // names of the metrics, in order; "loss" comes first if there is one
 	Values   map[string]metrics.Value
 	Steps    int64
 	Examples int64
@@ -142,7 +143,7 @@ func (e *Evaluator) newMetrics() ([]metrics.Metric, error) {
 	return list, nil
 }
 
-// Run evaluates. Only one run of an evaluator may go on at a time.
+// Run evaluates. Only one run of an evaluator is allowed at a time.
 func (e *Evaluator) Run(ctx context.Context) (*Evaluation, error) {
 	list, err := e.newMetrics()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An evaluation averages over examples, not batches: the last batch is smaller. Its
-// loss and its metrics are those of the predictions.
+// An evaluation averages over examples, not batches: the last batch is smaller. Its loss
+// and its metrics follow from the predictions.
 func TestEvaluate(t *testing.T) {
 	m := loadClassifier(t)
 	data := source(t, fixture.Points(t, 1, nil)) // 8, 8 and 4 examples
@@ -76,8 +76,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Where the signature has no loss, that of the objective is computed from the
-// predictions, the labels and the weights, if they are there.
+// Without a loss in the signature, the objective's loss is computed from the predictions,
+// the labels and optional weights.
 func TestEvaluateObjective(t *testing.T) {
 	m := loadLinear(t)
 	p, err := m.Join(t.Context(), plane(1), &estimator.JoinOptions{Keep: []string{"label"}})

@@ -35,8 +35,8 @@ func ExampleLoadModel() {
 	// gives probabilities float32 [?, 10]
 }
 
-// Predict runs a model over a loader, in one graph. The labels are no input of
-// the model; they are kept beside its outputs.
+// Predict runs a model over a loader, in one graph. The model does not take the labels;
+// they are kept with its outputs.
 func ExampleModel_Predict() {
 	model, err := estimator.LoadModel("../examples/digits/model", nil)
 	if err != nil {

@@ -94,9 +94,9 @@ func (p *graphPass) Next(context.Context) ([]*tfbridge.Tensor, error) { return n
 // Taken saves nothing.
 func (p *graphPass) Taken(int64) ([]byte, error) { return nil, nil }
 
-// Failed tells the end of the data from a failure. A closed session ends its
-// iterators with the same status code as the end of the data, so Failed also
-// fetches a constant, which fails only if the session is closed.
+// Failed distinguishes the end of the data from a failure. A closed session ends its
+// iterators with the same status code as the end of the data, so Failed also fetches a
+// constant, which fails only if the session is closed.
 func (p *graphPass) Failed(_ context.Context, err error) error {
 	if !errors.Is(err, tfbridge.OutOfRange) {
 		return fmt.Errorf("read the source: %w", err)

@@ -21,9 +21,9 @@ import (
 // The specs declare the names, data types and shapes of the tensors; a
 // dimension of -1 may vary.
 //
-// Each run ranges over batches from the beginning, in a goroutine of its own
-// and ahead of the model. A sequence that waits should stop when the run's
-// context is done. Its position cannot be saved.
+// Each run ranges over batches from the beginning, in its own goroutine, which prefetches
+// for the model. A sequence that waits should stop when the run's context is done. Its
+// position cannot be saved.
 //
 // The values are copied into tensors. For data in files, a dataset of
 // [millrace/graph/dataset] is faster.

@@ -11,7 +11,7 @@ import (
 // the training with that error, as a failed step does: the last checkpoint
 // stays.
 type Hooks struct {
-	Restored   func(step int64) error // the training is about to go on after step; 0: to begin
+	Restored   func(step int64) error // the training is about to continue after step; 0: to begin
 	BeforeStep func(step int64) error // step is about to be made; the first one is 1
 	AfterStep  func(*Step) error      // a step was made
 	Logged     func(*Progress) error  // TrainOptions.LogEvery steps were made
@@ -27,7 +27,7 @@ type Step struct {
 	Scalars map[string]float64    // the scalar outputs of the signature, the loss among them
 	Batch   *Batch                // the signature's outputs; valid until the hook returns
 	Total   Progress              // what this call of Train did so far, without Step, Loss and Scalars
-	Trace   *tfbridge.RunMetadata // of the steps of TrainOptions.Profile; nil for others
+	Trace   *tfbridge.RunMetadata // metadata of a step in TrainOptions.Profile; nil for other steps
 
 	training *training
 }
@@ -40,24 +40,24 @@ type Progress struct {
 	Steps     int64
 	Examples  int64
 	Duration  time.Duration // without evaluations
-	InputWait time.Duration // of Duration, waiting for the input pipeline
+	InputWait time.Duration // part of Duration spent waiting for the input pipeline
 }
 
 // Saved is a checkpoint that was written.
 type Saved struct {
 	Step     int64
-	Prefix   string        // of its files
-	Bytes    int64         // of its tensors
+	Prefix   string        // path prefix of its files
+	Bytes    int64         // size of its tensors
 	Held     time.Duration // how long the next step had to wait: for the checkpoint before, where the disk is slow, and for the snapshot
 	Duration time.Duration // until the files were on the disk
-	Best     bool          // by the evaluation at this step
+	Best     bool          // whether the evaluation at this step is the best
 }
 
 // Evaluated is an evaluation that has ended.
 type Evaluated struct {
 	*Evaluation
 	Step int64
-	Best bool // by TrainOptions.Best
+	Best bool // whether it is the best by TrainOptions.Best
 }
 
 // StepsPerSecond returns the rate of the steps, 0 where no time passed.

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Rates of no time are 0, and a share is no more than the whole.
+// A rate over no time is 0, and a share is at most 1.
 func TestProgressRates(t *testing.T) {
 	for _, tt := range []struct {
 		p    estimator.Progress

@@ -38,12 +38,12 @@ type JoinOptions struct {
 type Pipeline struct {
 	model     *Model
 	signature *savedmodel.Signature
-	outputs   []savedmodel.Tensor // that a step computes
+	outputs   []savedmodel.Tensor // outputs that a step computes
 	input     *steps.Pipeline
 	gate      *steps.Gate
 	fetch     []steps.NamedOutput
 	changes   bool            // a step changes variables
-	step      *trainstep.Step // of an Objective; nil without one
+	step      *trainstep.Step // training step of an Objective; nil without one
 }
 
 // Join adds a source to the model's graph and joins a signature to it: it

@@ -41,7 +41,7 @@ type Model struct {
 	access    *checkpoint.Values // reads and sets the variables; nil: not needed yet; guarded by building
 
 	opened time.Time
-	closed atomic.Bool // Close has told the listener
+	closed atomic.Bool // whether Close has notified the listener
 }
 
 // LoadModel checks and loads the SavedModel in dir: [ReadModel], then

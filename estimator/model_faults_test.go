@@ -65,8 +65,8 @@ func lastError(t *testing.T, m *estimator.Model, p *loaders.Plan) (rows int64, l
 	return rows, last
 }
 
-// What a model does at a step is said with its signature and node, the batches
-// before it are delivered, and the model goes on working (E26, E27).
+// The error of a model's step names signature and node. The batches before it are
+// delivered, and the model remains usable (E26, E27).
 func TestStepFails(t *testing.T) {
 	first := load(t, "constant", "")
 	if _, err := lastError(t, first, scalarPlan(t, first, 1)); err != nil {

@@ -46,8 +46,7 @@ func TestModelOptions(t *testing.T) {
 	}
 }
 
-// A model tells where it came from and how long it was open. A listener need not
-// hear everything.
+// A model reports its folder and how long it was open. A listener may leave events unset.
 func TestModelTellsOfItsLife(t *testing.T) {
 	var opened []observe.Opened
 	var closed []observe.Closed
@@ -71,8 +70,8 @@ func TestModelTellsOfItsLife(t *testing.T) {
 	}
 }
 
-// A signature that the model was not loaded for is refused by name, wherever it
-// is asked for. The names of the others are those of the model's file.
+// A signature that was not loaded is refused by name in every call. The errors list the
+// signatures of the model's file.
 func TestSignaturesOfModel(t *testing.T) {
 	m := load(t, "linear", "")
 	ask := map[string]func() error{

@@ -146,7 +146,7 @@ func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Opti
 
 // variableName is what a variable is called.
 type variableName struct {
-	path   string                     // in checkpoints, without what all have; "": it is in none
+	path   string                     // name in checkpoints, without the common suffix; "": it is not in checkpoints
 	object *savedmodel.VariableObject // nil: Python knew nothing of it
 }
 
@@ -198,7 +198,7 @@ func (n variableName) wanted(v gradients.Variable, patterns []string) bool {
 
 // matches is path.Match where * and ? also match a slash.
 func matches(pattern, name string) bool {
-	const other = "\x00" // in no name
+	const other = "\x00" // a character that no name contains
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", other), strings.ReplaceAll(name, "/", other))
 	return ok && err == nil
 }
@@ -219,7 +219,7 @@ func (p *Pipeline) addLoss(s *graph.Scope, o *Objective) error {
 	at := named(predictions)
 	labels, ok := p.input.Tensor(o.Labels)
 	if at < 0 || !ok {
-		return nil // another signature evaluates, or there are no labels: nothing to compute
+		return nil // another signature evaluates, or there are no labels: no loss to compute
 	}
 	values := losses.Values{Predictions: p.fetch[at].Output, Labels: labels.Output}
 	if o.Weights != "" {

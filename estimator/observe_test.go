@@ -10,8 +10,7 @@ import (
 	"millrace/observe"
 )
 
-// A model tells of its steps and of what the loop waits for: the first step at
-// least.
+// A model reports its steps and the waits of the loop: at least the first.
 func TestListenerHearsOfSteps(t *testing.T) {
 	var mu sync.Mutex
 	var said []string
@@ -45,7 +44,7 @@ func TestListenerHearsOfSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // closing again is no event
+	for range 2 { // a second Close reports nothing
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func TestWaitingForTheGraph(t *testing.T) {
 	m, _ := linearCopy(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m.building <- struct{}{} // a join goes on
+	m.building <- struct{}{} // a join is in progress
 	source := sourceFunc(nil)
 	for what, wait := range map[string]func() error{
 		"Join":       func() error { _, err := m.Join(ctx, source, nil); return err },

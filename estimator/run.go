@@ -24,8 +24,8 @@ type RunOptions struct {
 	SaveEvery int64  // interval, in steps, at which [Batch.State] holds the position in the source; 0: never
 	State     []byte // the position to continue from; nil: the start of the source
 
-	// Places has [Batch.Places] tell which record of the source each row is. The run ends
-	// with an error at once if the source does not know.
+	// Places makes [Batch.Places] return the record of each row. The run ends with an error
+	// at once if the source cannot provide it.
 	Places bool
 
 	// Trace says which steps to trace, counted from 1 in this run; [Batch.Trace]

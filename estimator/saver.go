@@ -6,9 +6,9 @@ import (
 	"millrace/estimator/checkpoint"
 )
 
-// saver writes snapshots in a goroutine of its own, one at a time. If a
-// snapshot is due while the one before it is still being written, the training
-// waits: so at most two sets of values are in memory.
+// saver writes snapshots in its own goroutine, one at a time. If a snapshot is due while
+// the one before it is still being written, the training waits: so at most two sets of
+// values are in memory.
 type saver struct {
 	store   *checkpoint.Store
 	pending *pendingSave // nil: nothing is being written
@@ -23,7 +23,7 @@ type pendingSave struct {
 // newSaver returns a saver for a store.
 func newSaver(store *checkpoint.Store) *saver { return &saver{store: store} }
 
-// start writes a snapshot, of which it takes possession. Nothing may be pending.
+// start writes a snapshot and takes ownership of it. No other snapshot may be pending.
 func (s *saver) start(shot *snapshot, saved *Saved, keep checkpoint.Keep) {
 	p := &pendingSave{done: make(chan error, 1), saved: saved}
 	s.pending = p

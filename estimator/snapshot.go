@@ -23,7 +23,7 @@ import (
 // snapshot is one moment of a training. It is used once: content takes possession
 // of all that it holds.
 type snapshot struct {
-	specs     []dtype.TensorSpec // of the content
+	specs     []dtype.TensorSpec // specs of the tensors
 	info      checkpoint.Info
 	variables []*tfbridge.Tensor
 	position  func() ([]byte, error) // encodes the position; nil: there is none

@@ -67,7 +67,7 @@ func valueBatches(yield func(map[string]any, error) bool) {
 	}
 }
 
-// queue gives inputs from a queue of TensorFlow's, filled anew for each run.
+// queue returns inputs from a TensorFlow queue that is filled again for each run.
 func queue(s *graph.Scope) *estimator.Outputs {
 	types := []tfbridge.DataType{tfbridge.Float, tfbridge.Int64}
 	q := s.Op1("FIFOQueueV2", map[string]any{"component_types": types, "shared_name": s.Prefix() + "queue"})
@@ -98,7 +98,7 @@ func TestSources(t *testing.T) {
 			}
 			rounds := 2
 			if name == "outputs" {
-				rounds = 1 // of a queue that stays closed
+				rounds = 1 // a closed queue stays closed
 			}
 			for range rounds {
 				got := collect(t, pipe.Run(t.Context(), nil))
@@ -204,8 +204,7 @@ func TestSourceWithTable(t *testing.T) {
 	}
 }
 
-// What is wrong with a source is said before or while it is read, and the
-// model goes on working.
+// A faulty source is an error before or during the run, and the model remains usable.
 func TestSourceFaults(t *testing.T) {
 	m := load(t, "constant", "")
 	vector := map[string]graph.Spec{"x": {DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1)}}
@@ -254,8 +253,8 @@ func TestSourceFaults(t *testing.T) {
 	want(t, []float32{1, 3}, predict[float32](t, m, scalarPlan(t, m, 0, 1), "y"))
 }
 
-// A position that cannot be saved is refused, and not left out. So are the places of rows
-// that are no records.
+// A position that cannot be saved is an error, not omitted. So are the places of rows that
+// do not come from records.
 func TestSourceWithoutState(t *testing.T) {
 	m := load(t, "linear", "")
 	for name, source := range sources(t, m) {

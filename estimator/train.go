@@ -11,7 +11,7 @@ import (
 // TrainOptions says what [Train] trains and what it writes. Nil and the zero
 // value train the signature "train" until the data ends.
 type TrainOptions struct {
-	Signature string // that changes the variables; "": "train", or with an Objective the default one of the model
+	Signature string // signature that changes the variables; "": "train", or with an Objective the model's default one
 	Loss      string // a scalar output of the signature; "": "loss"
 
 	// Objective trains a signature that changes no variable by itself; nil: the
@@ -22,18 +22,18 @@ type TrainOptions struct {
 	LogEvery int64 // steps from one Hooks.Logged to the next; 0: 50
 
 	CheckpointEvery int64 // steps from one checkpoint to the next; 0: 500
-	Keep            int64 // so many of the newest checkpoints stay; 0: 5
+	Keep            int64 // number of newest checkpoints to keep; 0: 5
 
-	// SaveTimeout is how long a checkpoint may hold up the steps because threads of
-	// the input wait for data; its position can be taken only when they have it.
-	// Then the checkpoint is left out, with a note. 0: 30 seconds.
+	// SaveTimeout limits the time that a checkpoint may delay the steps. The position in
+	// the data can be saved only when no thread of the input waits for data. After
+	// SaveTimeout the checkpoint is skipped, with a note. 0: 30 seconds.
 	SaveTimeout time.Duration
 
 	Init string // a checkpoint to take the variables from where dir has none yet: a prefix of files, or a folder
 
 	Evaluate      *EvaluateOptions // how to evaluate between steps; nil: not at all
 	EvaluateEvery int64            // steps from one evaluation to the next; 0: 500
-	Best          *Best            // by which metric a checkpoint is the best one, which stays; nil: none does
+	Best          *Best            // metric that selects the best checkpoint, which is kept; nil: none
 	Stop          *Stop            // when to stop early; nil: never
 
 	// Job says what the training is of, by name: digests of the data and of
@@ -70,7 +70,7 @@ type Best struct {
 type Stop struct {
 	Best
 	Patience int64   // evaluations in a row that may be no better than the best one
-	MinDelta float64 // by how much an evaluation must be better to count
+	MinDelta float64 // smallest improvement that counts
 }
 
 // Why a training ended.
@@ -84,21 +84,20 @@ const (
 // TrainResult is what a training came to.
 type TrainResult struct {
 	Step       int64       // the last step, counted from the very beginning
-	Loss       float64     // of the last step that this call made; NaN if it made none
+	Loss       float64     // loss of the last step of this call; NaN without steps
 	Evaluation *Evaluation // the last one; nil if there was none
 	Reason     string      // EndedBySteps and so on
-	Steps      int64       // that this call made
-	Examples   int64       // in them
+	Steps      int64       // number of steps of this call
+	Examples   int64       // number of examples in them
 	Duration   time.Duration
-	InputWait  time.Duration // of Duration, waiting for the input pipeline
+	InputWait  time.Duration // part of Duration spent waiting for the input pipeline
 }
 
-// Train trains a signature of a model on the data of a source: a step is one
-// run of the session, which takes a batch and changes the variables. Between
-// steps it writes checkpoints to the folder dir, in TensorFlow's format. If dir
-// holds a checkpoint, Train goes on from it; the result is then the same, bit
-// by bit, as that of a training that was never interrupted, where the source
-// can save its position (a loader can) and the steps are deterministic.
+// Train trains a signature of a model on the data of a source: a step is one run of the
+// session, which takes a batch and changes the variables. Between steps it writes
+// checkpoints to the folder dir, in TensorFlow's format. If dir has a checkpoint, Train
+// continues from it. The result is then bit by bit the same as without interruption, if the
+// source can save its position (a loader can) and the steps are deterministic.
 //
 // When ctx ends, Train finishes the step, writes a checkpoint and returns a
 // result with reason EndedByContext and an error of class ErrCanceled. If a step

@@ -95,8 +95,8 @@ func TestTrainStopsEarly(t *testing.T) {
 	}
 }
 
-// A training over all of its data has ended, until the data are others. One over
-// so many steps has ended until there are to be more.
+// A training over all of its data has ended until the data change. A training with a number
+// of steps has ended until that number grows.
 func TestTrainThatHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	var notes []string
@@ -214,8 +214,8 @@ func TestObjectiveWithoutInputs(t *testing.T) {
 	}
 }
 
-// A signature none of whose outputs can be fetched is refused when the model is
-// read; one such output beside another is left out.
+// A signature without any output that can be fetched is refused when the model is read.
+// Such an output among others is skipped.
 func TestOutputsThatCannotBeFetched(t *testing.T) {
 	build := func(more bool) string {
 		var handle tfbridge.Output
@@ -243,7 +243,7 @@ func TestOutputsThatCannotBeFetched(t *testing.T) {
 	}
 }
 
-// A training goes on with the loss, the optimizer and the signature that it began
+// A training must continue with the loss, the optimizer and the signature that it began
 // with.
 func TestTrainWithAnotherObjective(t *testing.T) {
 	dir := t.TempDir()
@@ -261,8 +261,8 @@ func TestTrainWithAnotherObjective(t *testing.T) {
 	}
 }
 
-// Restore sets the variables to those of a checkpoint, of a file's prefix or of
-// the newest in a folder. What is none, or another model's, leaves them alone.
+// Restore sets the variables from a checkpoint, given by a prefix or as the newest in a
+// folder. With an invalid checkpoint, or another model's, they keep their values.
 func TestRestore(t *testing.T) {
 	m := loadLinear(t)
 	p, err := m.Join(t.Context(), plane(1), nil)
@@ -324,7 +324,7 @@ func TestTrainWithoutALoss(t *testing.T) {
 	}
 }
 
-// Examples count in the loss as the weights say: those of weight 0 not at all.
+// The loss weights each example: weight 0 excludes it.
 func TestObjectiveWithWeights(t *testing.T) {
 	weighted := estimator.FromDataset(func(s *graph.Scope) *dataset.Dataset {
 		x := s.Const([][]float32{{1, 2, 3}, {4, 5, 6}})

@@ -19,8 +19,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A training that writes checkpoints, shows its variables, goes on and fails to
-// write leaves no handle.
+// A training that writes checkpoints, shows its variables, is resumed and fails to write
+// leaks no handle.
 func TestTrainLeavesNoHandle(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	dir := t.TempDir()
@@ -56,8 +56,8 @@ func TestTrainLeavesNoHandle(t *testing.T) {
 	}
 }
 
-// A checkpoint keeps the metrics of an evaluation at its own step, and of no
-// other, also after a training went on.
+// A checkpoint keeps the metrics of an evaluation at exactly its step, also after a resumed
+// training.
 func TestMetricsInCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	for _, steps := range []int64{2, 6} {
@@ -85,8 +85,8 @@ func TestMetricsInCheckpoints(t *testing.T) {
 	}
 }
 
-// A training that cannot go on says which checkpoint it would go on from: other
-// variables are trained, or what the checkpoint says of the training is damaged.
+// A training that cannot be resumed names the checkpoint: other variables are trained, or
+// the checkpoint's record of the training is damaged.
 func TestTrainThatCannotGoOn(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	dir := t.TempDir()

@@ -58,8 +58,8 @@ func (t *training) beforeStep() error {
 	return nil
 }
 
-// afterStep does what comes after a step, and sets the reason when it was the
-// last one.
+// afterStep logs, evaluates and saves after a step as the options require, and sets the
+// reason after the last step.
 func (t *training) afterStep(ctx context.Context, batch *Batch) error {
 	t.step++
 	t.state.Examples += batch.Rows()
@@ -133,7 +133,7 @@ func scalar(t *tfbridge.Tensor) (float64, bool) {
 	return 0, false
 }
 
-// log tells of the steps since the last time.
+// log reports the steps since the last call.
 func (t *training) log(s *Step) error {
 	h := t.o.Hooks.Logged
 	if h == nil || t.step%t.o.LogEvery != 0 {

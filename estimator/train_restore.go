@@ -11,9 +11,8 @@ import (
 	"millrace/estimator/checkpoint"
 )
 
-// restore sets the variables, the step and the position to those of the newest
-// checkpoint. Where there is none, the variables come from TrainOptions.Init,
-// or stay as the model has them.
+// restore sets the variables, the step and the position from the newest checkpoint. Without
+// one, the variables come from TrainOptions.Init, or keep the model's values.
 func (t *training) restore() error {
 	c, skipped, err := checkpoint.Newest(t.store.Dir())
 	if err != nil {
@@ -83,13 +82,13 @@ func (t *training) initialize() error {
 	if err != nil {
 		return err
 	}
-	return t.model.RestoreChecked(c) // the slots of an optimizer begin anew
+	return t.model.RestoreChecked(c) // the slots of an optimizer keep their initial values
 }
 
-// Restore sets the model's variables to those of a checkpoint: one of Millrace's
-// or of Python's tf.train.Checkpoint. The path is the prefix of its files, or a
-// folder, whose newest checkpoint is meant. The checkpoint must have all of the
-// model's variables. Steps of the model wait meanwhile.
+// Restore sets the model's variables from a checkpoint, written by Millrace or by Python's
+// tf.train.Checkpoint. path is the prefix of its files, or a folder, whose newest
+// checkpoint is used. The checkpoint must have all of the model's variables. Steps of the
+// model wait meanwhile.
 func (m *Model) Restore(path string) error {
 	prefix, err := checkpoint.Resolve(path)
 	if err != nil {
@@ -111,7 +110,7 @@ func (m *Model) RestoreChecked(c *checkpoint.Checkpoint) error {
 	return m.restore(values, c)
 }
 
-// restore sets the variables to those of a checkpoint that was checked.
+// restore sets the variables from a checked checkpoint.
 func (m *Model) restore(values *checkpoint.Values, c *checkpoint.Checkpoint) error {
 	specs := values.Specs()
 	if err := c.Match(specs); err != nil {

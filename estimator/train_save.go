@@ -16,8 +16,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// save takes a snapshot behind the step of a batch and has it written. The
-// batch may be nil at the end of the data, where there is no position.
+// save takes a snapshot after the step of a batch and starts writing it. The batch may be
+// nil at the end of the data, where there is no position.
 func (t *training) save(ctx context.Context, batch *Batch, best bool) error {
 	began := time.Now()
 	if err := t.reportSaved(t.saver.wait()); err != nil {
@@ -91,7 +91,7 @@ func (t *training) job() map[string]string {
 	return job
 }
 
-// reportSaved tells of a checkpoint that was written.
+// reportSaved reports a checkpoint that was written.
 func (t *training) reportSaved(s *Saved, err error) error {
 	if err != nil || s == nil {
 		return err
@@ -113,7 +113,7 @@ func (t *training) finish(ctx context.Context) error {
 	return t.reportSaved(t.saver.wait())
 }
 
-// note tells a person something.
+// note passes a text for a person to the hooks.
 func (t *training) note(text string) {
 	if h := t.o.Hooks.Note; h != nil {
 		h(text)

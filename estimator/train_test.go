@@ -107,9 +107,9 @@ func value(ctx context.Context, p *estimator.Pipeline, name string) (v int64, la
 	return v, last
 }
 
-// Signatures of one model share its variables. A step that changes them is made
-// when the loop asks for it and not earlier, and the end of the data is no
-// step, so that an evaluation between two steps sees those that the loop saw.
+// Signatures of one model share its variables. A step that changes them runs when the loop
+// asks for it and not earlier, and the end of the data does not count as a step. So an
+// evaluation between two steps sees the variables that the loop saw.
 func TestSignaturesShareVariables(t *testing.T) {
 	m := loadTrained(t, 5)
 	for range 2 {
@@ -174,8 +174,8 @@ func TestStepsThatChangeVariablesRunAlone(t *testing.T) {
 	readers.Wait()
 }
 
-// A second loop over a pipeline is refused while the first goes on; two
-// pipelines of one model run at the same time.
+// A second loop over a pipeline is refused while the first runs; two pipelines of one model
+// run at the same time.
 func TestPipelinesAtOnce(t *testing.T) {
 	m := load(t, "constant", "")
 	join := func() *estimator.Pipeline {

@@ -42,19 +42,19 @@ type training struct {
 
 	step     int64
 	state    trainState
-	position []byte // in the data, to go on from; nil: the start
+	position []byte // position in the data to continue from; nil: the start
 	result   TrainResult
 	clock    clock
 }
 
 // trainState is what a checkpoint keeps of a training beside the variables.
 type trainState struct {
-	Examples  int64              `json:"examples"`             // in all steps
+	Examples  int64              `json:"examples"`             // number of examples in all steps
 	Saves     int64              `json:"saves"`                // checkpoints so far
 	DataEnded bool               `json:"data_ended,omitempty"` // the source ended; there is no position
-	Best      *bestState         `json:"best,omitempty"`       // by TrainOptions.Best
-	Stop      *bestState         `json:"stop,omitempty"`       // by TrainOptions.Stop
-	Metrics   map[string]float64 `json:"metrics,omitempty"`    // of the evaluation at this step, the finite ones
+	Best      *bestState         `json:"best,omitempty"`       // best evaluation by TrainOptions.Best
+	Stop      *bestState         `json:"stop,omitempty"`       // best evaluation by TrainOptions.Stop
+	Metrics   map[string]float64 `json:"metrics,omitempty"`    // finite metrics of the evaluation at this step
 }
 
 // prepare checks the options, joins the pipelines and opens the folder.
@@ -81,7 +81,7 @@ func (t *training) prepare(ctx context.Context, train, evaluate Source) (err err
 	return t.prepareValues(ctx)
 }
 
-// prepareValues finds the variables, and makes ready what reads and sets them.
+// prepareValues finds the variables, and prepares the operations that read and set them.
 func (t *training) prepareValues(ctx context.Context) (err error) {
 	if t.values, err = t.model.valuesWith(ctx, t.pipe.Slots()); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (t *training) close() {
 	}
 }
 
-// values returns what reads and sets the model's variables. It makes it at the
-// first call.
+// values returns the reader and writer of the model's variables, which the first call
+// makes.
 func (m *Model) values(ctx context.Context) (*checkpoint.Values, error) {
 	if err := m.lockGraph(ctx); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func TestTrainOnOddRecords(t *testing.T) {
 	}
 }
 
-// A second training in a folder is refused while the first goes on (F18).
+// A second training in a folder is refused while the first runs (F18).
 func TestTrainTwiceAtOnce(t *testing.T) {
 	d, dir := fixture.Points(t, 2, fixture.Shuffled()), t.TempDir()
 	o := &estimator.TrainOptions{Steps: 2}
@@ -162,7 +162,7 @@ func TestTrainWhereACheckpointCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A training under other settings goes on, with a note of what may differ (F12).
+// A training under other settings is resumed, with a note of possible differences (F12).
 func TestTrainUnderOtherSettings(t *testing.T) {
 	d, dir := fixture.Points(t, 2, fixture.Shuffled()), t.TempDir()
 	var notes []string
@@ -202,7 +202,7 @@ func TestTrainWaitsForTheCheckpointBefore(t *testing.T) {
 	}
 }
 
-// A checkpoint whose input waits for data is left out, and the training goes on (F22).
+// A checkpoint whose input waits for data is skipped, and the training continues (F22).
 func TestTrainWhoseInputWaits(t *testing.T) {
 	m := loadClassifier(t)
 	var notes []string

@@ -68,7 +68,8 @@ func TestBestEvaluation(t *testing.T) {
 	}
 }
 
-// A training stops early when so many evaluations were no better, one at least.
+// A training stops early after the given number of evaluations without improvement, at
+// least one.
 func TestPatience(t *testing.T) {
 	for _, tt := range []struct {
 		stop  *Stop
@@ -137,7 +138,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Scalars of every type of number tell their value; other tensors do not.
+// scalar returns the value of a scalar of any number type, and fails for other tensors.
 func TestScalars(t *testing.T) {
 	for _, tt := range []struct {
 		value any
@@ -308,8 +309,8 @@ func TestFunctionsThatChangeState(t *testing.T) {
 	}
 }
 
-// The components of a dataset's elements have the names of the call, or those of the
-// fields. What no model can be fed by is refused, with its name.
+// The components of a dataset's elements get the names of the call, or of the fields. A
+// component that no model can take is refused by name.
 func TestComponentNames(t *testing.T) {
 	scalar := dataset.DenseSpec(tfbridge.Float, tfbridge.ScalarShape())
 	fields := dataset.FieldsSpec(map[string]*dataset.Structure{"y": scalar, "x": scalar})

@@ -7,7 +7,7 @@ const histogramBuckets = 30
 
 // Histogram counts values by ranges.
 type Histogram struct {
-	Buckets []Bucket // in rising order, without gaps; none where no value was finite
+	Buckets []Bucket // ascending, without gaps; empty if no value was finite
 	NaNs    int64    // values that are not finite; they are in no bucket
 }
 

@@ -22,9 +22,9 @@ const fileVersion = "brain.Event:2"
 
 // Options says how to begin an event file. Nil means the defaults.
 type Options struct {
-	// Step is the step that a run goes on after. TensorBoard then forgets the
-	// events of later steps in older files of the folder: they come again. 0 means
-	// that the run begins.
+	// Step is the step that a run continues after. TensorBoard then drops the events of
+	// later steps in older files of the folder: these steps run again. 0 means that the run
+	// begins.
 	Step int64
 }
 

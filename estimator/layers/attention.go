@@ -12,7 +12,7 @@ import (
 // defaults.
 type AttentionOptions struct {
 	Name    string // "": multi_head_attention, multi_head_attention_1, ...
-	KeySize int64  // of a head, Keras's key_dim; 0: the size of query's features divided by the number of heads
+	KeySize int64  // size of a head, Keras's key_dim; 0: the size of query's features divided by the number of heads
 	Causal  bool   // a position attends to itself and those before it only
 
 	// Lengths is how many positions of each example's value are not padding, an

@@ -28,9 +28,9 @@ type BidirectionalOptions struct {
 	Lengths         tfbridge.Output // likewise
 }
 
-// Bidirectional is keras.layers.Bidirectional: one recurrent layer goes over the steps
-// from the first to the last, another one from the last to the first. The result has
-// the shape of that of the layer; with MergeConcat, its last dimension is twice as large.
+// Bidirectional is keras.layers.Bidirectional: one recurrent layer runs over the steps from
+// first to last, another one from last to first. The result has the shape of the layer's
+// result; with MergeConcat, its last dimension is twice as large.
 func Bidirectional(n *Net, x tfbridge.Output, layer Recurrent, units int64, o *BidirectionalOptions) tfbridge.Output {
 	if o == nil {
 		o = &BidirectionalOptions{}

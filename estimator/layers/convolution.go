@@ -14,7 +14,7 @@ type ConvOptions struct {
 	Strides           []int64     // a number for each dimension of the filters; nil: 1
 	Dilation          []int64     // likewise; nil: 1
 	Same              bool        // padding "same"; false: "valid"
-	Causal            bool        // of Conv1D: padding "causal", so that no step sees a later one
+	Causal            bool        // for Conv1D: padding "causal", so that no step sees a later one
 	Activation        Activation  // nil: none
 	NoBias            bool        // there is no bias
 	KernelInitializer Initializer // nil: GlorotUniform
@@ -55,9 +55,9 @@ func Conv2D(n *Net, x tfbridge.Output, filters int64, size []int64, o *ConvOptio
 	return n.finish(name, n.convolve(x, kernel, &c.ConvOptions), filters, &c.ConvOptions)
 }
 
-// Conv2DTranspose is keras.layers.Conv2DTranspose on images of shape [batch, height,
-// width, channels]: with strides, the result is that much larger. size is the height
-// and the width of the filters. There is no dilation.
+// Conv2DTranspose is keras.layers.Conv2DTranspose on images of shape [batch, height, width,
+// channels]: strides enlarge the result by their factors. size is the height and the width
+// of the filters. There is no dilation.
 func Conv2DTranspose(n *Net, x tfbridge.Output, filters int64, size []int64, o *ConvOptions) tfbridge.Output {
 	name, c := n.convolution("conv2d_transpose", size, o)
 	if slices.Max(c.Dilation) > 1 {
@@ -82,7 +82,7 @@ func Conv2DTranspose(n *Net, x tfbridge.Output, filters int64, size []int64, o *
 	return n.finish(name, n.enlarged(y, x, filters, c), filters, &c.ConvOptions)
 }
 
-// enlarged tells TensorFlow the shape of a transposed convolution.
+// enlarged sets the static shape of a transposed convolution.
 func (n *Net) enlarged(y, x tfbridge.Output, filters int64, c *convolution) tfbridge.Output {
 	if n.Err() != nil {
 		return y
@@ -124,7 +124,7 @@ func (n *Net) convolution(kind string, size []int64, o *ConvOptions) (string, *c
 	return name, c
 }
 
-// sizes returns strides, a dilation or a window of so many dimensions, ones if it is nil.
+// sizes returns strides, a dilation or a window for n dimensions, ones if it is nil.
 func (n *Net) sizes(name string, sizes []int64, dimensions int) []int64 {
 	if sizes == nil {
 		return slices.Repeat([]int64{1}, dimensions)

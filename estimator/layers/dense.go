@@ -45,7 +45,7 @@ func (n *Net) product(x, kernel tfbridge.Output, units int64) tfbridge.Output {
 	return n.shaped(y, x, units)
 }
 
-// shaped tells TensorFlow that y has the shape of x but for the last dimension.
+// shaped sets the static shape of y to the shape of x except for the last dimension.
 func (n *Net) shaped(y, x tfbridge.Output, units int64) tfbridge.Output {
 	dims := graph.SpecOf(x).Shape.Dims()
 	if n.Err() != nil || len(dims) == 0 {

@@ -11,12 +11,12 @@ import (
 type DepthwiseOptions struct {
 	Name                 string      // "": depthwise_conv2d, separable_conv2d, depthwise_conv2d_1, ...
 	Multiplier           int64       // filters for each channel, Keras's depth_multiplier; 0: 1
-	Stride               int64       // of both dimensions; 0: 1
+	Stride               int64       // stride in both dimensions; 0: 1
 	Same                 bool        // padding "same"; false: "valid"
 	Activation           Activation  // nil: none
 	NoBias               bool        // there is no bias
-	KernelInitializer    Initializer // of the filters of the channels; nil: GlorotUniform
-	PointwiseInitializer Initializer // of SeparableConv2D; nil: GlorotUniform
+	KernelInitializer    Initializer // initializer of the filters of the channels; nil: GlorotUniform
+	PointwiseInitializer Initializer // for SeparableConv2D; nil: GlorotUniform
 	BiasInitializer      Initializer // nil: Zeros
 }
 

@@ -12,9 +12,9 @@ type EmbeddingOptions struct {
 	Initializer Initializer // nil: RandomUniform
 }
 
-// Embedding is keras.layers.Embedding: a row of a matrix for each index in x, an int32
-// or int64 tensor of any shape. A step of training with SGD or Adagrad takes as long
-// for many rows as for few: it reads and changes those of the batch only.
+// Embedding is keras.layers.Embedding: a row of a matrix for each index in x, an int32 or
+// int64 tensor of any shape. The time of a training step with SGD or Adagrad does not
+// depend on the number of rows: the step reads and changes only the rows of the batch.
 func Embedding(n *Net, x tfbridge.Output, rows, size int64, o *EmbeddingOptions) tfbridge.Output {
 	if o == nil {
 		o = &EmbeddingOptions{}
@@ -30,10 +30,9 @@ func Embedding(n *Net, x tfbridge.Output, rows, size int64, o *EmbeddingOptions)
 	return n.f("ResourceGather", map[string]any{"dtype": v.DType}, v.handle, x)
 }
 
-// Dropout is keras.layers.Dropout: in mode Train, it sets a share of the elements to
-// 0, and divides the others by what is left. Which elements depends on the model's
-// seed and the number of the step, so a run that goes on from a checkpoint draws the
-// same.
+// Dropout is keras.layers.Dropout: in mode Train, it sets a share of the elements to 0, and
+// divides the others by the remaining share. The choice depends on the model's seed and the
+// number of the step, so a run resumed from a checkpoint draws the same.
 func Dropout(n *Net, x tfbridge.Output, rate float64) tfbridge.Output {
 	layer := n.names["dropout"]
 	n.names["dropout"]++

@@ -16,7 +16,7 @@ type Model struct {
 	Features []TensorSpec // inputs of all signatures; a first dimension of -1 is the batch
 	Labels   []TensorSpec // further inputs of the signatures train and evaluate
 	Function Function     // builds the model
-	Seed     int64        // of initial values and dropout
+	Seed     int64        // seed of initial values and dropout
 
 	// Modes are the modes that the saved model is for; none: all. A model for Predict
 	// alone needs neither loss nor optimizer: a run config or an estimator.Objective

@@ -33,7 +33,7 @@ type Net struct {
 
 	store   *store
 	names   map[string]int // how many layers of each type there are
-	changes []change       // of variables that are not trained
+	changes []change       // updates of variables that are not trained
 	step    tfbridge.Output
 }
 
@@ -52,8 +52,8 @@ type Variable struct {
 
 	handle  tfbridge.Output
 	initial tfbridge.Output
-	assign  *tfbridge.Operation // of the initial value
-	read    tfbridge.Output     // for Python, which asks for such an operation
+	assign  *tfbridge.Operation // assigns the initial value
+	read    tfbridge.Output     // read operation that Python's loader requires
 }
 
 // store holds the variables of all modes.

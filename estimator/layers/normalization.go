@@ -9,7 +9,7 @@ import (
 // mean Keras's defaults.
 type NormalizationOptions struct {
 	Name     string  // "": batch_normalization, layer_normalization, ... with a number
-	Momentum float64 // of the moving averages of BatchNormalization; 0: 0.99
+	Momentum float64 // momentum of the moving averages of BatchNormalization; 0: 0.99
 	Epsilon  float64 // added to the variance; 0: 0.001
 }
 

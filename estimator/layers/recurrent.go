@@ -16,7 +16,7 @@ type RecurrentOptions struct {
 	// the state stays as it is, as with a mask in Keras. The zero Output means all.
 	Lengths tfbridge.Output
 
-	direction *direction // of Bidirectional; nil: forward
+	direction *direction // direction within Bidirectional; nil: forward
 }
 
 // LSTM is keras.layers.LSTM over x of shape [batch, steps, features]. The result has
@@ -122,9 +122,8 @@ func (n *Net) recurrent(kind string, x tfbridge.Output, units int64, o *Recurren
 	return r
 }
 
-// run adds the loop over the steps. inputs is what the cell takes of the input, of
-// shape [batch, steps, size]. cell computes the new states, the first of which is the
-// output.
+// run adds the loop over the steps. inputs are the cell's inputs, of shape [batch, steps,
+// size]. cell computes the new states, the first of which is the output.
 //
 // The loop reads and writes its steps through lists of tensors. Each iteration takes
 // an element and sets one, so nothing is copied.

@@ -88,7 +88,7 @@ func (b *built) write(dir string, saver *saver, session *tfbridge.Session) error
 	return nil
 }
 
-// umask is what the permissions of a folder of a model leave out.
+// umask are the permission bits that a model's folder lacks.
 const umask = 0o022
 
 // ioError is an error about the model's folder.

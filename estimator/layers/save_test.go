@@ -152,7 +152,7 @@ func TestSaveErrors(t *testing.T) {
 	}
 }
 
-// A training that goes on from a checkpoint goes on from the values of its variables.
+// A training resumed from a checkpoint starts with the values of its variables.
 func TestTrainGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")

@@ -43,7 +43,7 @@ const (
 type Loss struct {
 	Type          Type
 	Probabilities bool    // predictions of a cross entropy are probabilities; false: logits
-	Delta         float64 // of Huber: where it goes from a parabola to a line; 0: 1
+	Delta         float64 // for Huber: the error at which the parabola becomes a line; 0: 1
 	Reduction     Reduction
 }
 

@@ -15,10 +15,10 @@ type Type string
 const (
 	Accuracy          Type = "accuracy"            // share of predictions that are the label: integers, or the class with the highest score
 	TopK              Type = "top_k"               // share of labels among the K classes with the highest scores
-	Precision         Type = "precision"           // of predictions above Threshold, the share whose label is not 0
-	Recall            Type = "recall"              // of labels that are not 0, the share whose prediction is above Threshold
+	Precision         Type = "precision"           // share of predictions above Threshold whose label is not 0
+	Recall            Type = "recall"              // share of labels other than 0 whose prediction is above Threshold
 	AUC               Type = "auc"                 // area under the ROC curve, by 200 thresholds
-	Mean              Type = "mean"                // of the predictions
+	Mean              Type = "mean"                // mean of the predictions
 	MeanSquaredError  Type = "mean_squared_error"  // mean of (label - prediction)²
 	MeanAbsoluteError Type = "mean_absolute_error" // mean of |label - prediction|
 	Perplexity        Type = "perplexity"          // exp of the mean cross entropy of the labels
@@ -33,8 +33,8 @@ var Types = []Type{
 // Spec says what a metric computes.
 type Spec struct {
 	Type          Type
-	K             int64   // of TopK; 0: 5
-	Threshold     float64 // of Precision and Recall; 0: 0.5
+	K             int64   // for TopK; 0: 5
+	Threshold     float64 // for Precision and Recall; 0: 0.5
 	Probabilities bool    // the predictions of Perplexity are probabilities and not logits
 }
 
@@ -45,7 +45,7 @@ func (t Type) NeedsLabels() bool { return t != Mean }
 type Batch struct {
 	Labels      *Array // nil for a metric that needs none
 	Predictions *Array
-	Weights     *Array // of the labels, or of their first dimensions; nil: 1 for all
+	Weights     *Array // weights of the labels, or of their first dimensions; nil: 1 for all
 }
 
 // Metric is a metric being computed. It is not safe for concurrent use.
@@ -61,7 +61,7 @@ type Metric interface {
 // Value is the value of a metric.
 type Value struct {
 	Number float64
-	Matrix [][]float64 // of ConfusionMatrix, whose Number is NaN; nil for others
+	Matrix [][]float64 // result of ConfusionMatrix, whose Number is NaN; nil for others
 }
 
 // MarshalJSON writes a number or a matrix. JSON has no NaN and no infinity, so

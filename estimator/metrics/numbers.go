@@ -93,7 +93,7 @@ const numThresholds = 200
 // auc counts positives and negatives between thresholds.
 type auc struct {
 	thresholds          []float64
-	positives, negative []float64 // by how many thresholds the prediction is above
+	positives, negative []float64 // by the number of thresholds below the prediction
 }
 
 func newAUC() *auc {

@@ -26,7 +26,7 @@ func NewAdam() *Adam {
 	return &Adam{Common: Common{LearningRate: Constant(0.001)}, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
 }
 
-// NewAdamW returns Keras's defaults for AdamW: those of Adam, and the weight decay
+// NewAdamW returns Keras's defaults for AdamW: Adam's defaults with a weight decay of
 // 0.004.
 func NewAdamW() *Adam {
 	o := NewAdam()

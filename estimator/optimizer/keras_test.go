@@ -154,9 +154,9 @@ func kerasNumber(name string) string {
 	return name
 }
 
-// near compares values. TensorFlow's training operations compute 1 - beta_2 from
-// beta_2 as a float, Keras from 0.999 itself: that is a difference of 1.3e-5 of
-// Adam's velocity, and half of that of its step.
+// near compares values. TensorFlow's training operations compute 1 - beta_2 from beta_2 as
+// a float, Keras from 0.999 itself: that changes Adam's velocity by a relative 1.3e-5, and
+// its step by half of it.
 func near(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	if len(got) != len(want) {

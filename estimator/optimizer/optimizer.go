@@ -40,7 +40,7 @@ type slotKind struct {
 // Variable is a resource variable.
 type Variable struct {
 	Name   string          // without ":0"
-	Handle tfbridge.Output // of a VarHandleOp
+	Handle tfbridge.Output // handle of the variable, from a VarHandleOp
 	DType  tfbridge.DataType
 	Shape  tfbridge.Shape // fully defined
 }
@@ -48,7 +48,7 @@ type Variable struct {
 // Gradient is a variable and the derivative of the loss with respect to it.
 type Gradient struct {
 	Variable Variable
-	Value    tfbridge.Output // of the variable's data type and shape; with Indices, rows of it
+	Value    tfbridge.Output // gradient, of the variable's data type and shape; with Indices, of its rows
 
 	// Indices is a vector of int32 or int64 that names the row of the variable for each
 	// row of Value. Other rows have no derivative. It is TensorFlow's IndexedSlices.
@@ -69,7 +69,7 @@ type Slot struct {
 type Update struct {
 	Op           *tfbridge.Operation // updates all variables, then adds 1 to the step
 	Initialize   *tfbridge.Operation // sets all slots to their initial values
-	Slots        []Slot              // in the order of the gradients
+	Slots        []Slot              // slots in the order of the gradients
 	LearningRate tfbridge.Output     // a float scalar: the rate of this step
 	Norm         tfbridge.Output     // a float scalar: the global norm of the gradients, before they are clipped
 }

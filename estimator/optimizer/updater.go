@@ -9,8 +9,8 @@ import (
 
 // updater adds the operations of one update step.
 type updater struct {
-	s     *graph.Scope // for what changes nothing
-	after *graph.Scope // for what changes variables
+	s     *graph.Scope // scope of operations that only compute
+	after *graph.Scope // scope of operations that change variables
 	rate  tfbridge.Output
 	step  tfbridge.Output // a float scalar: the number of this step, from 1
 }
@@ -62,10 +62,10 @@ func (u *updater) clip(gradients []Gradient, norm tfbridge.Output, limit float64
 // state is what an update rule works on.
 type state struct {
 	Variable
-	gradient tfbridge.Output // of the variable's shape; with indices, rows of it
+	gradient tfbridge.Output // gradient, of the variable's shape; with indices, of its rows
 	indices  tfbridge.Output // unset: the gradient is whole
-	rate     tfbridge.Output // of the variable's data type
-	slots    []Slot          // in the order of the optimizer's slots
+	rate     tfbridge.Output // learning rate, of the variable's data type
+	slots    []Slot          // slots in the optimizer's order
 }
 
 // state makes the slots of a variable.

@@ -11,7 +11,7 @@ import (
 // Names of checkpoints for [Folder.Checkpoint].
 const (
 	Latest = "latest" // the newest
-	Best   = "best"   // by checkpoints.best of the config
+	Best   = "best"   // the best checkpoint by checkpoints.best of the config
 )
 
 // Checkpoint finds a checkpoint of a run and checks that it is whole. The name is

@@ -1,5 +1,4 @@
-// Package run carries out run configs in a folder, which holds all that a run
-// leaves:
+// Package run carries out run configs in a folder, which has all results of the run:
 //
 //	RUN_DIR/run.json       the run config with its defaults, and what it ran on
 //	RUN_DIR/checkpoints/   in TensorFlow's format

@@ -11,7 +11,7 @@ import (
 	"millrace/loaders"
 )
 
-// EvaluateOptions holds what [Run.Evaluate] can be told. Nil means the defaults.
+// EvaluateOptions are the options of [Run.Evaluate]. Nil means the defaults.
 type EvaluateOptions struct {
 	Checkpoint string // see [Folder.Checkpoint]; "": Latest
 
@@ -102,9 +102,9 @@ func (w *watcher) watch(ctx context.Context) error {
 	}
 }
 
-// newer returns the oldest checkpoint that is newer than the last one, at the
-// first call the newest; nil if there is none. One that is removed or still
-// being written while it is read is left out.
+// newer returns the oldest checkpoint that is newer than the last one, or the newest at the
+// first call; nil if there is none. It skips a checkpoint that disappears or is incomplete
+// while it is read.
 func (w *watcher) newer() (*checkpoint.Checkpoint, error) {
 	dir := w.run.folder.Checkpoints()
 	steps, err := checkpoint.Steps(dir)

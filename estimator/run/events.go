@@ -12,7 +12,7 @@ import (
 // events/evaluate, two runs whose values of one name it draws in one chart.
 type eventFiles struct {
 	folder   Folder
-	step     int64          // the run goes on after it
+	step     int64          // the step that the run continues after
 	train    *events.Writer // nil before the first value
 	evaluate *events.Writer
 }

@@ -4,7 +4,7 @@ import (
 	"millrace/estimator/export"
 )
 
-// ExportOptions holds what [Folder.ExportModel] can be told. Nil means the defaults.
+// ExportOptions are the options of [Folder.ExportModel]. Nil means the defaults.
 type ExportOptions struct {
 	Checkpoint string // see [Folder.Checkpoint]; "": the best, or the newest where none is the best
 	Out        string // the folder to write; "": RUN_DIR/export

@@ -41,7 +41,7 @@ func (f Folder) Log() string { return filepath.Join(string(f), logName) }
 // Report returns the path of the report.
 func (f Folder) Report() string { return filepath.Join(string(f), reportName) }
 
-// Quarantine returns the path of the list of the bad records that were left out.
+// Quarantine returns the path of the list of skipped bad records.
 func (f Folder) Quarantine() string { return filepath.Join(string(f), quarantineName) }
 
 // Export returns the folder of the exported model.
@@ -49,10 +49,10 @@ func (f Folder) Export() string { return filepath.Join(string(f), exportName) }
 
 // Record is what run.json holds.
 type Record struct {
-	Config   *spec.Config      `json:"config"`   // with the defaults filled in
-	Path     string            `json:"path"`     // of the run config, absolute
+	Config   *spec.Config      `json:"config"`   // config with the defaults filled in
+	Path     string            `json:"path"`     // absolute path of the run config
 	Model    string            `json:"model"`    // the model's folder, absolute
-	Seed     int64             `json:"seed"`     // of the training data
+	Seed     int64             `json:"seed"`     // seed of the training data
 	Job      map[string]string `json:"job"`      // digests; see checkpoint.Info
 	Settings map[string]string `json:"settings"` // versions and modes
 }
@@ -88,7 +88,7 @@ type Finish struct {
 	Reason string `json:"reason"` // see estimator.TrainResult
 }
 
-// Finished returns how the run ended, nil if it may go on.
+// Finished returns how the run ended, or nil if it may continue.
 func (f Folder) Finished() (*Finish, error) {
 	name := filepath.Join(string(f), finishedName)
 	text, err := regular.ReadFile(name, regular.TextBytes)
@@ -105,7 +105,7 @@ func (f Folder) Finished() (*Finish, error) {
 	return end, nil
 }
 
-// reopen says that the run may go on.
+// reopen marks the run as unfinished.
 func (f Folder) reopen() error {
 	err := os.Remove(filepath.Join(string(f), finishedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

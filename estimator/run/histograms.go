@@ -6,8 +6,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// histograms writes how the values of variables and gradients are spread, every so
-// many steps.
+// histograms writes histograms of variables and gradients at an interval of steps.
 func (w *watch) histograms(s *estimator.Step) error {
 	if w.histogramsEvery == 0 || s.Step%w.histogramsEvery != 0 {
 		return nil

@@ -18,9 +18,9 @@ const inputName = "input.json"
 // Input is what input.json holds: the stages of the training's input pipeline.
 type Input struct {
 	Stages []plan.Stage `json:"stages"`          // as the plan has them
-	Times  []StageTime  `json:"times,omitempty"` // of the datasets that TensorFlow makes of the stages; nil: not measured
+	Times  []StageTime  `json:"times,omitempty"` // times of the TensorFlow datasets of the stages; nil: not measured
 
-	Batches int64 `json:"batches,omitempty"` // for which Times were measured, at most
+	Batches int64 `json:"batches,omitempty"` // largest number of batches measured for Times
 }
 
 // StageTime is what a dataset did; see loaders/run.StageTime.

@@ -27,8 +27,8 @@ type logLine struct {
 	Step int64 `json:"step"`
 }
 
-// openLog opens the log of a run that goes on after a step. Lines of later steps,
-// which a killed run has left, are removed: these steps come again.
+// openLog opens the log of a run that continues after a step. It removes lines of later
+// steps, which a killed run left: these steps run again.
 func openLog(f Folder, step int64) (*log, error) {
 	kept, err := linesUntil(f.Log(), step)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Options holds what [Open] can be told. Nil means the defaults.
+// Options are the options of [Open]. Nil means the defaults.
 type Options struct {
 	Runtime  *tfbridge.RuntimeOptions
 	Session  *tfbridge.SessionOptions
@@ -26,12 +26,12 @@ type Run struct {
 	folder Folder
 	o      Options
 
-	source *loaders.Source // of the training that is going on; nil before
+	source *loaders.Source // source of the current training; nil before
 }
 
-// ExpectedSteps returns how many steps the data of the training are enough for, 0 if that is
-// not known before they end. Bad records that are left out make it fewer. The hooks of a
-// training may call it.
+// ExpectedSteps returns the number of steps that the training data suffice for, or 0 if it
+// is unknown in advance. Skipped bad records reduce it. The hooks of a training may call
+// it.
 func (r *Run) ExpectedSteps() int64 {
 	if r.source == nil {
 		return 0
@@ -40,9 +40,9 @@ func (r *Run) ExpectedSteps() int64 {
 	return r.TrainPlan.ExpectedBatches(rows)
 }
 
-// Open checks a run config for a run in dir, which need not exist. A run without
-// a seed of its own takes the one that was drawn when it began. The error of a
-// config with problems is a [diag.List] of all of them.
+// Open checks a run config for a run in dir, which need not exist. A run without a seed
+// uses the one drawn at its beginning. The error of a config with problems is a [diag.List]
+// of all of them.
 func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 	r := &Run{folder: Folder(dir)}
 	if o != nil {

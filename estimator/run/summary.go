@@ -8,8 +8,8 @@ import (
 // Summary is what a run came to. Its JSON form is part of the interface.
 type Summary struct {
 	Step              int64                    `json:"step"`
-	Loss              *metrics.Value           `json:"loss"`    // of the last step; null if none was made
-	Metrics           map[string]metrics.Value `json:"metrics"` // of the last evaluation
+	Loss              *metrics.Value           `json:"loss"`    // loss of the last step; null without steps
+	Metrics           map[string]metrics.Value `json:"metrics"` // metrics of the last evaluation
 	StepsPerSecond    float64                  `json:"steps_per_s"`
 	ExamplesPerSecond float64                  `json:"examples_per_s"`
 	InputWait         float64                  `json:"input_wait"` // share of the time of the steps

@@ -10,7 +10,7 @@ import (
 	"millrace/loaders"
 )
 
-// TrainOptions holds what [Run.Train] can be told beside the config. Nil means
+// TrainOptions are the options of [Run.Train] that are not part of the config. Nil means
 // the defaults.
 type TrainOptions struct {
 	Steps        int64                // instead of the config's train.steps; 0: the config's
@@ -21,8 +21,8 @@ type TrainOptions struct {
 	Hooks        estimator.Hooks
 }
 
-// Train trains, or goes on with the training of the folder. See
-// [estimator.TrainAndEvaluate] for what happens when ctx ends.
+// Train trains, or resumes the training of the folder. See [estimator.TrainAndEvaluate] for
+// what happens when ctx ends.
 func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if o == nil {
 		o = &TrainOptions{}
@@ -83,11 +83,11 @@ func (r *Run) sources(ctx context.Context) (*sources, error) {
 	return s, nil
 }
 
-// watch writes what a training tells into the folder, and tells it on.
+// watch writes the events of a training into the folder, and passes them on.
 type watch struct {
 	run    *Run
 	model  *estimator.Model
-	scan   *loaders.Scan // of the training's data
+	scan   *loaders.Scan // scan of the training data
 	hooks  estimator.Hooks
 	log    *log
 	events *eventFiles

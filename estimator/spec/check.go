@@ -17,7 +17,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Options holds what [Check] can be told. Nil means the defaults.
+// Options are the options of [Check]. Nil means the defaults.
 type Options struct {
 	Seed    *int64 // instead of the config's; nil: the config's, the loader's, or a fresh one
 	Runtime *tfbridge.RuntimeOptions

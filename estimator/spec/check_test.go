@@ -34,7 +34,7 @@ func check(t *testing.T, config string) (*spec.Run, string) {
 	return run, strings.ReplaceAll(problems.Error(), d.Dir+"/", "")
 }
 
-// The defaults of a run config, and of what it leaves out.
+// The defaults of a run config, and of its missing parts.
 func TestDefaults(t *testing.T) {
 	run, problems := check(t, `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, "train": {"loader": "loader.json"},
 		"evaluate": {"loader": "loader.json"}}`)

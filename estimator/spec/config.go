@@ -16,7 +16,7 @@ type Config struct {
 	Seed        *int64            `json:"seed" decl:"null" doc:"The seed of all random choices, in place of the one of the training loader. Without either a fresh one is drawn, and kept in RUN_DIR/run.json."`
 }
 
-// ModelConfig says which signature of which model does what.
+// ModelConfig selects the model and its signatures.
 type ModelConfig struct {
 	decl.Object
 	SavedModel string          `json:"saved_model" decl:"required,nonempty" doc:"The folder of a SavedModel. A relative path starts at the run config's folder."`

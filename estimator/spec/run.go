@@ -9,7 +9,7 @@ import (
 
 // Run is a run config that was checked, with its model and its loaders.
 type Run struct {
-	Path         string // of the run config
+	Path         string // path of the run config
 	Config       *Config
 	Model        *estimator.CheckedModel
 	ModelDir     string

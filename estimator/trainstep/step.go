@@ -40,10 +40,10 @@ type Options struct {
 
 // Step is a step of training.
 type Step struct {
-	Outputs   map[string]tfbridge.Output // of the signature, before the update
+	Outputs   map[string]tfbridge.Output // outputs of the signature, before the update
 	Loss      tfbridge.Output            // a scalar, before the update
-	Variables []gradients.Variable       // that are trained
-	Gradients []tfbridge.Output          // of the loss with respect to them, of their shapes
+	Variables []gradients.Variable       // the trained variables
+	Gradients []tfbridge.Output          // gradients of the loss with respect to Variables, of their shapes
 	Update    *optimizer.Update          // its Op changes the variables, after everything above
 	Count     optimizer.Variable         // an int64 scalar: the number of updates so far
 	Reset     *tfbridge.Operation        // sets Count to 0 and all slots to their initial values
@@ -81,7 +81,7 @@ type builder struct {
 	names       []string // of the outputs
 	predictions string
 	opened      *gradients.Opened
-	gradients   []gradients.Gradient // of the step's variables
+	gradients   []gradients.Gradient // gradients with respect to the step's variables
 	step        *Step
 }
 

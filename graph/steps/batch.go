@@ -63,7 +63,7 @@ func (b *Batch) Place() string {
 
 // RecordPlace says which record a row is.
 type RecordPlace struct {
-	File   string // as the input was told its name
+	File   string // the file's name as the input received it
 	Record int64  // number of the record in the file, from 0; of a window the first record
 }
 
@@ -82,10 +82,9 @@ var ErrNoPosition = errors.New("the position in this source cannot be saved")
 // while another goroutine calls encode for the bytes. Encode must be called
 // once: it frees what was taken.
 //
-// When ctx ends, SaveState returns an error of class millrace.ErrCanceled. An
-// input whose threads wait for data can only be saved when they have it. Other
-// errors are of class millrace.ErrCheckpoint; errors.Is tells [ErrNoPosition]
-// from the rest.
+// When ctx ends, SaveState returns an error of class millrace.ErrCanceled. An input whose
+// threads wait for data can only be saved when they have it. Other errors are of class
+// millrace.ErrCheckpoint; errors.Is distinguishes [ErrNoPosition] from the others.
 func (b *Batch) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
 	if b.save == nil {
 		return nil, millrace.Errorf(millrace.ErrCheckpoint, "%w", ErrNoPosition)

@@ -14,24 +14,23 @@ import (
 // words: TensorFlow changes them, and records and models put their own words
 // into them.
 //
-// Reading the data once more would tell, but takes as long as the run took so
-// far, and live data cannot be read again. So the graph itself keeps count. A
-// gate stands between the two:
+// Reading the data once more would show it, but takes as long as the run took so far, and
+// live data cannot be read again. So the graph itself keeps count. A gate stands between
+// the two:
 //
 //	input ──► tensors ──┬──────────────► Identity ──► model ──► fetches
 //	                    └┄┄► count += 1 ┄┄┘                 (┄┄ control edge)
 //
-// The model's operations wait for the count, and the count waits for the
-// tensors. After a failed step the count is read: if it went up, the batch had
-// arrived and what stands behind the gate failed; otherwise the input did. An
-// operation that depends on no tensor of the batch is not behind the gate: its
-// failure may count as the input's.
+// The model's operations wait for the count, and the count waits for the tensors. After a
+// failed step the count is read. If it went up, the batch had arrived and the model failed;
+// otherwise the input failed. An operation that depends on no tensor of the batch does not
+// wait for the gate: its failure may count as the input's.
 
-// Gate tells a failure of an input from a failure of what is joined to it.
+// Gate distinguishes a failure of an input from a failure of the model joined to it.
 // [NewGate] makes one. One run at a time may use it.
 type Gate struct {
-	// Tensors are the input's tensors behind the gate, in the same order. What
-	// is joined to the input takes these.
+	// Tensors are the input's tensors after the gate, in the same order. The model takes
+	// these.
 	Tensors []NamedOutput
 
 	reset *tfbridge.Operation

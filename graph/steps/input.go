@@ -29,9 +29,9 @@ type Input struct {
 	// Output: there are none.
 	Positions tfbridge.Output
 
-	// BatchRows is how many rows a batch has, where the input may give several
-	// batches in one run of the session, one behind the other; the last one of all
-	// may have fewer. Its tensors are numbers. 0: each run gives one batch.
+	// BatchRows is the number of rows of a batch, for an input that may return several
+	// batches in one run of the session, one after the other; the very last may have fewer.
+	// All its tensors must be numbers. 0: each run returns one batch.
 	BatchRows int64
 
 	// Placeholders are fed with what [Pass.Next] returns. Nil: the input reads
@@ -51,8 +51,8 @@ type Pass interface {
 	// the next call. An input without placeholders returns nil, nil.
 	Next(ctx context.Context) ([]*tfbridge.Tensor, error)
 
-	// Taken counts a batch that a step gave. It returns the state of the input
-	// behind the batch where the options ask for it, else nil.
+	// Taken counts a batch of a step. It returns the state of the input after the batch if
+	// the options request it, else nil.
 	Taken(rows int64) (state []byte, err error)
 
 	// Failed judges the error of a step in which the input failed: nil means
@@ -66,8 +66,8 @@ type Pass interface {
 
 // Positioner is a [Pass] of an input with [Input.Positions].
 type Positioner interface {
-	// TakenAt tells where the rows are that [Pass.Taken] is told of next. The pass must
-	// not keep the slice.
+	// TakenAt passes the places of the rows of the next [Pass.Taken]. The pass must not
+	// keep the slice.
 	TakenAt(positions []int64) error
 }
 
@@ -87,8 +87,8 @@ type Locator interface {
 
 // Saver is a [Pass] whose position can be saved between any two batches.
 type Saver interface {
-	// SaveState takes the state of the input behind the batches taken so far.
-	// The input may go on when it returns. Encode then makes the bytes of that
-	// state, in any goroutine. It is called once.
+	// SaveState takes the state of the input after the batches taken so far. The input may
+	// continue when it returns. Encode then makes the bytes of that state, in any
+	// goroutine. It is called once.
 	SaveState(ctx context.Context) (encode func() ([]byte, error), err error)
 }

@@ -6,8 +6,8 @@ import (
 	"millrace/observe"
 )
 
-// observer tells a listener of one run. Without a listener it reads no clock
-// and allocates nothing.
+// observer reports the events of one run to a listener. Without a listener it reads no
+// clock and allocates nothing.
 type observer struct {
 	*observe.Listener
 	source, signature string
@@ -34,10 +34,10 @@ func (w *observer) stepStarts() (start time.Time) {
 type given struct {
 	step, rows int64
 	start      time.Time // of the run
-	of, before int64     // batches of the run, and those of them before this one
+	of, before int64     // expected batches of the run, and batches before this one
 }
 
-// gave tells of a batch.
+// gave reports a batch.
 func (w *observer) gave(b given) {
 	if w.Batch != nil {
 		took := time.Since(b.start) / time.Duration(b.of) // as if they came one by one
@@ -48,7 +48,7 @@ func (w *observer) gave(b given) {
 	}
 }
 
-// again tells that a step is made again.
+// again reports that a step is repeated.
 func (w *observer) again(step int64, err error) {
 	if w.Retry != nil {
 		w.Retry(observe.Retry{Source: w.source, Signature: w.signature, Step: step, Err: err})
@@ -64,7 +64,7 @@ func (w *observer) waitStarts() (start time.Time) {
 	return start
 }
 
-// waited tells that the consumer has waited for a batch.
+// waited reports that the consumer has waited for a batch.
 func (w *observer) waited(step int64, start time.Time) {
 	if w.Stall != nil {
 		w.Stall(observe.Stall{Source: w.source, Signature: w.signature, Step: step, Duration: time.Since(start)})

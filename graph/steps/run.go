@@ -9,15 +9,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// Run yields what the steps give, from the start of the data or from a saved
-// state, by one session run a step. The session is one of the graph that the
-// pipeline stands in. An error comes last and once, with a nil batch; when ctx
-// ends it is of class millrace.ErrCanceled and comes at once. Ranging again
-// starts anew.
+// Run yields the results of the steps, from the start of the data or from a saved state,
+// with one session run per step. The session must belong to the pipeline's graph. An error
+// comes last and once, with a nil batch; when ctx ends it is of class millrace.ErrCanceled
+// and comes at once. Ranging again starts from the beginning.
 //
-// Only one run of a pipeline may be ranged over at a time: a second one yields
-// an error of class millrace.ErrClosed. Runs of different pipelines in one
-// session may go on at the same time.
+// Only one run of a pipeline may be ranged over at a time: a second one yields an error of
+// class millrace.ErrClosed. Different pipelines of one session may run at the same time.
 func (p *Pipeline) Run(ctx context.Context, sess *tfbridge.Session, o *Options) iter.Seq2[*Batch, error] {
 	if o == nil {
 		o = &Options{}
@@ -57,7 +55,7 @@ func (r *run) consume(ctx context.Context, yield func(*Batch, error) bool) {
 	}
 }
 
-// yield yields the batches of a step's result. It reports whether the loop goes on.
+// yield yields the batches of a step's result. It reports whether the loop continues.
 func (r *run) yield(b *Batch, yield func(*Batch, error) bool) bool {
 	batches, err := r.cut(b)
 	if err != nil {

@@ -17,15 +17,15 @@ type run struct {
 	sess *tfbridge.Session
 	o    *Options
 
-	names  []string // of the fetches
+	names  []string // names of the fetches
 	call   *tfbridge.Callable
 	traced *tfbridge.Callable // call, for the steps to trace; nil: none
-	rowsOf int                // the fetch that tells the rows of a batch
+	rowsOf int                // index of the fetch whose first dimension is the rows of a batch
 	pass   Pass
 	steps  int64 // made
 
 	observe  *observer
-	received int64 // by the consumer
+	received int64 // number of batches that the consumer received
 
 	results chan result
 	asked   chan struct{} // the consumer waits for a step; nil: steps are made ahead
@@ -72,9 +72,9 @@ func (r *run) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the session run of a step. Every tensor of the batch tells the
-// batch's rows. A step that fetches none of them fetches one more tensor, or
-// else it would not take a batch.
+// prepare makes the session run of a step. Every tensor of the batch has the number of
+// rows. A step that fetches none of them fetches one in addition, or else it would not take
+// a batch.
 func (r *run) prepare() error {
 	in := &r.pipe.input
 	fetch := r.o.Fetch
@@ -190,7 +190,7 @@ func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error)
 	return b, nil
 }
 
-// position tells the pass where the rows of a batch are, given what was fetched.
+// position passes the places of a batch's rows to the pass, given the fetched tensors.
 func (r *run) position(tensors []*tfbridge.Tensor) error {
 	p, ok := r.pass.(Positioner)
 	if r.pipe.input.Positions.Op == nil || !ok {
@@ -205,8 +205,8 @@ func (r *run) position(tensors []*tfbridge.Tensor) error {
 	return p.TakenAt(rows)
 }
 
-// take counts what a step gave, batch by batch, and tells the listener. The state of
-// the last batch is that of the step.
+// take counts the results of a step, batch by batch, and reports them to the listener. The
+// state of the last batch is the state of the step.
 func (r *run) take(b *Batch, start time.Time) (err error) {
 	n := r.batchesOf(b)
 	for i := range n {
