@@ -101,7 +101,7 @@ func TestHarmlessTricks(t *testing.T) {
 	base := t.TempDir()
 	var dirs []string
 	for i, trick := range tricks {
-		if trick.harmless != "" {
+		if trick.harmless != "" && trick.harmless != returnsError {
 			dirs = append(dirs, layTrick(t, base, i).dir)
 		}
 	}
@@ -118,6 +118,27 @@ func TestHarmlessTricks(t *testing.T) {
 	control.write()
 	if seen := watch(t, base, "ReadFile", []string{control.dir}); len(seen) == 0 {
 		t.Error("the watch does not see a file that is read")
+	}
+}
+
+// TestFailingTricks loads and runs the tricks for which TensorFlow returns an error.
+// The process lives on.
+func TestFailingTricks(t *testing.T) {
+	base := t.TempDir()
+	for i, trick := range tricks {
+		if trick.harmless != returnsError {
+			continue
+		}
+		s := layTrick(t, base, i)
+		m, err := graph.LoadModel(s.dir, nil)
+		if err == nil {
+			_, err = m.Call(t.Context(), "", map[string]any{"x": "value"})
+			m.Close()
+		}
+		if err == nil {
+			t.Errorf("%s: no error", trick.what)
+		}
+		onlyHost(t, s.host)
 	}
 }
 

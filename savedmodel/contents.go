@@ -175,3 +175,150 @@ func (j *judgement) checkMerge(n nodeDef) error {
 	}
 	return nil
 }
+
+// Some kernels take whatever amount they get. A million threads stop the machine. A
+// buffer of more elements than memory ends the process, because the kernel reserves
+// it and nobody catches the exception. What is checked here is what a model says; an
+// amount that a request gives, such as the size of a TensorArray, is not.
+
+// amounts are attributes with the largest value that a model may ask for.
+var amounts = map[string]map[string]int64{
+	"AsString":                            {"precision": 1 << 12, "width": 1 << 12},
+	"AudioSpectrogram":                    {"window_size": 1 << 24, "stride": 1 << 30},
+	"Batch":                               {"num_batch_threads": 1 << 10},
+	"BatchFunction":                       {"num_batch_threads": 1 << 10},
+	"LearnedUnigramCandidateSampler":      {"range_max": 1 << 24},
+	"ThreadUnsafeUnigramCandidateSampler": {"range_max": 1 << 24},
+}
+
+// maxReserved is the largest number of elements that a dataset may reserve.
+const maxReserved = 1 << 24
+
+// reserved are inputs that say how many elements a dataset reserves. They have to be
+// constants, scalars of at most maxReserved.
+var reserved = map[string]int{
+	"DenseToSparseBatchDataset": 1, "ExperimentalDenseToSparseBatchDataset": 1,
+	"SlidingWindowDataset": 1, "ExperimentalSlidingWindowDataset": 1,
+	"ShuffleDataset": 1, "ShuffleDatasetV2": 1, "ShuffleDatasetV3": 1, "ShuffleAndRepeatDataset": 1, "ShuffleAndRepeatDatasetV2": 1,
+}
+
+// interleaves are the operations whose cycle length follows the arguments of their
+// function, which is as long as the attribute Targuments.
+var interleaves = map[string]bool{"InterleaveDataset": true, "ParallelInterleaveDataset": true, "ParallelInterleaveDatasetV2": true,
+	"ParallelInterleaveDatasetV3": true, "ParallelInterleaveDatasetV4": true, "LegacyParallelInterleaveDatasetV2": true,
+	"ExperimentalParallelInterleaveDataset": true}
+
+// memoryAttrs are private attributes by which TensorFlow's own rewrites have a node
+// share memory. A kernel that does not find that memory ends the process.
+var memoryAttrs = []string{"_scoped_allocator", "_forward_input"}
+
+// amountCheck checks the amounts that a judged graph states.
+type amountCheck struct{ *judgement }
+
+// check refuses a node that asks for more than its kernel survives; fn is the
+// function that it is in, nil for the main graph.
+func (j amountCheck) check(fn *function, n nodeDef) error {
+	for _, name := range memoryAttrs {
+		if n.attr(name) != nil {
+			return j.r.unsafe("node %s (%s) has the attribute %s, which only TensorFlow itself sets", quote(n.name), quote(n.op), name)
+		}
+	}
+	for name, most := range amounts[n.op] {
+		v := n.attr(name)
+		if _, left := attrField(v, attrPlaceholderField); left {
+			return j.r.limit("node %s (%s): attribute %s is left to the caller of a function; the model has to give it as a number",
+				quote(n.name), quote(n.op), quote(name))
+		}
+		if value, ok := attrInt(v); ok && value > most {
+			return j.r.limit("node %s (%s): attribute %s is %d, at most %d is allowed", quote(n.name), quote(n.op), quote(name), value, most)
+		}
+	}
+	if err := j.checkWindow(n); err != nil {
+		return err
+	}
+	input, ok := reserved[n.op]
+	if interleaves[n.op] {
+		arguments, known := attrTypes(n.attr("Targuments"))
+		if input, ok = 1+len(arguments), true; !known {
+			return j.r.limit("node %s (%s): the attribute Targuments is not a list of types", quote(n.name), quote(n.op))
+		}
+	}
+	if in := n.dataInputs(); ok && (input >= len(in) || !j.isAmount(fn, in[input])) {
+		return j.r.limit("node %s (%s): input %d is not a constant of at most %d, and the dataset reserves that many elements",
+			quote(n.name), quote(n.op), input, maxReserved)
+	}
+	if n.op == "SparseCrossHashed" && !j.crossesWithScalars(fn, n) {
+		return j.r.limit("node %s (%s): the number of buckets is not a constant scalar", quote(n.name), quote(n.op))
+	}
+	return nil
+}
+
+// checkWindow refuses a convolution or a pool whose strides are not one for each
+// dimension of an image or a volume. Gradients read the missing ones.
+func (j amountCheck) checkWindow(n nodeDef) error {
+	if n.op == "Conv" || !strings.Contains(n.op, "Conv2") && !strings.Contains(n.op, "Conv3D") {
+		return nil
+	}
+	list, ok := attrField(n.attr("strides"), attrListField)
+	count := 0
+	for f := range fieldsOf(list.bytes) {
+		count += len(f.numbersIn())
+	}
+	if ok && count != 4 && count != 5 {
+		return j.r.limit("node %s (%s): the attribute strides has %d numbers, not 4 or 5", quote(n.name), quote(n.op), count)
+	}
+	return nil
+}
+
+// crossesWithScalars reports whether the number of buckets of SparseCrossHashed, the
+// third input from the end, is a scalar.
+func (j amountCheck) crossesWithScalars(fn *function, n nodeDef) bool {
+	in := n.dataInputs()
+	if len(in) < 3 {
+		return false
+	}
+	shape, _, ok := j.constantOf(fn, in[len(in)-3])
+	return ok && len(shape) == 0
+}
+
+// isAmount reports whether an input is a constant scalar of at most maxReserved.
+func (j amountCheck) isAmount(fn *function, input string) bool {
+	shape, values, ok := j.constantOf(fn, input)
+	return ok && len(shape) == 0 && len(values) <= 1 && (len(values) == 0 || int64(values[0]) <= maxReserved)
+}
+
+// tensorLongs is the field of TensorProto with numbers of int64.
+const tensorLongs = protowire.Number(10)
+
+// constantOf returns the dimensions of a constant of int64 that is an input, and its
+// values; ok is false for everything else.
+func (j amountCheck) constantOf(fn *function, input string) (shape []wireField, values []uint64, ok bool) {
+	if fn == nil && j.fed[parseRef(input).String()] {
+		return nil, nil, false
+	}
+	n, _, ok := j.producer(fn, input)
+	value, has := attrField(n.attr("value"), attrTensorField)
+	if !ok || n.op != "Const" || !has {
+		return nil, nil, false
+	}
+	for f := range fieldsOf(value.bytes) {
+		switch f.num {
+		case tensorShape:
+			for d := range fieldsOf(f.bytes) {
+				shape = append(shape, d)
+			}
+		case tensorLongs:
+			values = append(values, f.numbersIn()...)
+		case tensorContent:
+			if len(f.bytes) != 8 {
+				return nil, nil, false
+			}
+			var v uint64
+			for i, b := range f.bytes {
+				v |= uint64(b) << (8 * i)
+			}
+			values = append(values, v)
+		}
+	}
+	return shape, values, true
+}

@@ -79,6 +79,9 @@ func (j *judgement) collect() error {
 		if err := j.checkNode(n); err != nil {
 			return err
 		}
+		if err := (amountCheck{j}).check(nil, n); err != nil {
+			return err
+		}
 		var e effects
 		e.add(j.m, j.r.allowed, n, nil)
 		j.take(&e)
@@ -86,7 +89,11 @@ func (j *judgement) collect() error {
 	for _, name := range sortedKeys(j.m.functions) {
 		fn := j.m.functions[name]
 		for _, b := range fn.nodes {
-			if err := j.checkNode(parseNode(b)); err != nil {
+			n := parseNode(b)
+			if err := j.checkNode(n); err != nil {
+				return err
+			}
+			if err := (amountCheck{j}).check(fn, n); err != nil {
 				return err
 			}
 		}

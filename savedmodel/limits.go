@@ -11,6 +11,7 @@ const (
 	maxMessageDepth  = 100       // of nested messages, TensorFlow's own limit
 	maxMapKeys       = 1 << 20   // of the maps around one place in a protobuf
 	maxFunctionDepth = 256       // of functions that call functions
+	maxFunctionCalls = 1 << 20   // of one function, in the functions that it calls too
 	maxKeyBytes      = 1 << 16   // of a variable's name
 	maxShards        = 1 << 16   // of a variables bundle
 	maxVisits        = 16 << 20  // of nodes, for all signatures together

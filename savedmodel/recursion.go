@@ -4,10 +4,13 @@ import "slices"
 
 // checkCalls refuses functions that call themselves, directly or not, and
 // functions that nest too deep. TensorFlow follows them until its stack overflows.
+// It also refuses functions whose calls multiply: TensorFlow copies each callee into
+// each caller, so that forty functions that call the next one twice never load.
 func (r *reader) checkCalls(m *metaGraph) error {
+	copies := make(map[string]int, len(m.functions))
 	depth := make(map[string]int, len(m.functions)) // 0: not seen, -1: being walked
 	for _, name := range sortedKeys(m.functions) {
-		if err := r.measure(m, name, depth); err != nil {
+		if err := r.measure(m, name, depth, copies); err != nil {
 			return err
 		}
 	}
@@ -21,9 +24,9 @@ type frame struct {
 	next  int
 }
 
-// measure finds how deep the functions below name nest. It keeps its own stack,
-// which a hostile model cannot exhaust.
-func (r *reader) measure(m *metaGraph, name string, depth map[string]int) error {
+// measure finds how deep the functions below name nest, and how many calls they make
+// in all. It keeps its own stack, which a hostile model cannot exhaust.
+func (r *reader) measure(m *metaGraph, name string, depth, copies map[string]int) error {
 	var stack []frame
 	enter := func(name string) error {
 		e, err := r.effectsOf(m, m.functions[name])
@@ -42,11 +45,15 @@ func (r *reader) measure(m *metaGraph, name string, depth map[string]int) error 
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
 		if top.next == len(top.calls) {
-			deepest := 0
+			deepest, all := 0, 0
 			for _, c := range top.calls {
 				deepest = max(deepest, depth[c.callee])
+				all = min(all+1+copies[c.callee], maxFunctionCalls+1)
 			}
-			depth[top.name] = deepest + 1
+			depth[top.name], copies[top.name] = deepest+1, all
+			if all > maxFunctionCalls {
+				return r.limit("function %s makes more than %d calls, with the calls of the functions that it calls", quote(top.name), maxFunctionCalls)
+			}
 			if deepest+1 > maxFunctionDepth {
 				return r.limit("functions call each other more than %d deep, below %s", maxFunctionDepth, quote(top.name))
 			}

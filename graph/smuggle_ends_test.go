@@ -1,0 +1,209 @@
+package graph_test
+
+import (
+	"fmt"
+	"math"
+
+	"millrace/internal/tfproto"
+)
+
+// given makes tensors of float32 of some shapes, which only a run knows, the
+// inputs of a node.
+func given(shapes ...dims) func(s *smuggled) []string {
+	return func(s *smuggled) (names []string) {
+		for i, d := range shapes {
+			n := int64(1)
+			for _, k := range d {
+				n *= k
+			}
+			name := fmt.Sprint("given", i)
+			s.floats(name+"_value", d, make([]float32, n)...)
+			s.hidden(name, name+"_value", f32)
+			names = append(names, name)
+		}
+		return names
+	}
+}
+
+// of makes a dataset of one string the first input of a node, and numbers of
+// int64 the others.
+func of(numbers ...int64) func(s *smuggled) []string {
+	return func(s *smuggled) []string {
+		s.op("data", "TensorDataset", in("x"), "Toutput_types", types1, "output_shapes", list{{}})
+		names := in("data")
+		for i, n := range numbers {
+			name := fmt.Sprint("number", i)
+			s.longs(name, dims{}, n)
+			names = append(names, name)
+		}
+		return names
+	}
+}
+
+// dataset makes a trick of a dataset that the signature reads.
+func dataset(what, op string, numbers []int64, attrs ...any) trick {
+	return trick{what, "", func(s *smuggled) { s.reads("evil", op, of(numbers...)(s), attrs...) }}
+}
+
+const huge = math.MaxInt64 / 4
+
+var endTricks = []trick{
+	{"a private attribute has a node forward the buffer of a constant", "", func(s *smuggled) {
+		s.floats("f", dims{2}, 1, 2)
+		s.hidden("h", "f", f32)
+		s.op("evil", "Sqrt", in("h"), "T", f32, "_forward_input", ints{0, 0})
+		s.run("evil", f32)
+	}},
+	{"a private attribute has a node allocate where there is nothing", "", func(s *smuggled) {
+		s.floats("f", dims{2}, 1, 2)
+		s.hidden("h", "f", f32)
+		s.op("evil", "Sqrt", in("h"), "T", f32, "_scoped_allocator", ints{0, 77})
+		s.run("evil", f32)
+	}},
+	{"a call asks for an optimizer of datasets without its parameters", "a call's options name no optimizer that runs", func(s *smuggled) {
+		s.function("f", []string{"a"}, opNode("i", "Identity", in("a"), "T", str)).Ret["out"] = "i:output:0"
+		// graph_options.rewrite_options.custom_optimizers.name
+		name := "tf_auto_shard"
+		custom := string([]byte{0x0a, byte(len(name))}) + name
+		rewrite := string([]byte{0xc2, 0x0c, byte(len(custom))}) + custom + "\x88\x02\x01"
+		graph := string([]byte{0x52, byte(len(rewrite))}) + rewrite
+		s.graph().Node = append(s.graph().Node, attr(call1("c", "f", "x"), "config_proto", stringAttr(string([]byte{0x52, byte(len(graph))})+graph)))
+		s.output("^c")
+	}},
+	{"a dataset asks for an optimization without its parameters", "TensorFlow leaves it out", func(s *smuggled) {
+		s.constant("none")
+		s.graph().Node = append(s.graph().Node, listNode("rewrites", "auto_shard"))
+		s.reads("evil", "OptimizeDatasetV2", append(of()(s), "rewrites", "none", "none"), "optimization_configs", strs{"auto_shard:num_workers:x"})
+	}},
+	{"a dataset is rewritten by an optimization without its parameters", returnsError, func(s *smuggled) {
+		s.constant("rewrite", "slack")
+		s.reads("evil", "RewriteDataset", append(of()(s), "rewrite"))
+	}},
+	{"a dataset names its optimizations, one without its parameters", returnsError, func(s *smuggled) {
+		s.constant("rewrite")
+		s.graph().Node = append(s.graph().Node, listNode("rewrites", "slack"))
+		s.reads("evil", "OptimizeDataset", append(of()(s), "rewrites"))
+	}},
+	{"a call returns more than its function", returnsError, func(s *smuggled) {
+		s.function("same", []string{"a"})
+		s.op("evil", "StatefulPartitionedCall", in("x"), "Tin", types1, "Tout", []tfproto.DataType{str, str}, "f", fn("same"))
+		s.run("evil:1", str)
+	}},
+	{"a call returns less than its function", returnsError, func(s *smuggled) {
+		s.function("same", []string{"a"}).Attr = map[string]*tfproto.AttrValue{"_noinline": attrOf(true)}
+		s.op("evil", "StatefulPartitionedCall", in("x"), "Tin", types1, "Tout", []tfproto.DataType{}, "f", fn("same"))
+		s.output("^evil")
+	}},
+	{"a branch returns less than its functions", returnsError, func(s *smuggled) {
+		s.function("same", []string{"a"})
+		s.op("evil", "If", in("x", "x"), "Tcond", str, "Tin", types1, "Tout", []tfproto.DataType{}, "then_branch", fn("same"), "else_branch", fn("same"))
+		s.output("^evil")
+	}},
+	{"a call passes a number for a string", returnsError, func(s *smuggled) {
+		s.function("f", []string{"a"}, opNode("l", "StringUpper", in("a"))).Attr = map[string]*tfproto.AttrValue{"_noinline": attrOf(true)}
+		s.numbers("n", dims{}, 1)
+		s.op("evil", "StatefulPartitionedCall", in("n"), "Tin", []tfproto.DataType{i32}, "Tout", types1, "f", fn("f"))
+		s.output("^evil")
+	}},
+	failing("a pool's strides do not fit into 32 bits", "MaxPool", f32, given(dims{1, 4, 4, 1}), "T", f32, "ksize", ints{1, 2, 2, 1}, "strides", ints{1, 1 << 40, 2, 1}, "padding", "SAME"),
+	failing("a convolution's strides do not fit into 32 bits", "Conv2D", f32, given(dims{1, 4, 4, 1}, dims{1, 1, 1, 1}), "T", f32, "strides", ints{1, 1 << 40, 1, 1}, "padding", "SAME"),
+	refused("a convolution has one stride", "Conv2DBackpropInput", f32, func(s *smuggled) []string {
+		s.numbers("sizes", dims{4}, 1, 4, 4, 1)
+		return append(in("sizes"), given(dims{1, 1, 1, 1}, dims{1, 4, 4, 1})(s)...)
+	}, "T", f32, "strides", ints{1}, "padding", "SAME"),
+	refused("a spectrogram's window does not fit into memory", "AudioSpectrogram", f32, given(dims{4, 1}), "window_size", math.MaxInt32, "stride", 7),
+	refused("a number is written with two billion digits", "AsString", str, given(dims{1}), "T", f32, "precision", math.MaxInt32),
+	failing("the ranges of a quantized tensor are not numbers", "Dequantize", f32, func(s *smuggled) []string {
+		s.op("bytes", "Const", nil, "dtype", tfproto.DataType_DT_QUINT8, "value", &tfproto.TensorProto{Dtype: tfproto.DataType_DT_QUINT8, TensorShape: attrOf(dims{2}).GetShape(), IntVal: []int32{1, 2}})
+		return append(in("bytes"), given(dims{3}, dims{3})(s)...)
+	}, "T", tfproto.DataType_DT_QUINT8),
+	refused("a sampler counts below zero", "ThreadUnsafeUnigramCandidateSampler", 0, func(s *smuggled) []string { s.longs("c", dims{1, 1}, 0); return in("c") },
+		"num_true", 1, "num_sampled", 1, "unique", true, "range_max", huge),
+	refused("a batch has a million threads", "BatchFunction", str, func(s *smuggled) []string {
+		s.function("batched", []string{"a"})
+		s.graph().Node = append(s.graph().Node, listNode("words", "w"))
+		return in("words")
+	}, "f", fn("batched"), "num_batch_threads", 1<<20, "max_batch_size", 4, "batch_timeout_micros", 1, "Tin", types1, "Tcaptured", []tfproto.DataType{}, "Tout", types1),
+	failing("a pool has a million threads", "ThreadPoolHandle", 0, nil, "num_threads", 1<<20, "display_name", "p"),
+	{"an item of a list has a place for each dimension", returnsError, func(s *smuggled) {
+		s.numbers("shape", dims{0})
+		s.numbers("two", dims{2}, 0, 0)
+		s.op("many", "PlaceholderWithDefault", in("two"), "dtype", i32, "shape", dims(nil))
+		s.op("lists", "EmptyTensorList", in("shape", "many"), "element_dtype", f32, "shape_type", i32)
+		s.op("evil", "TensorListGetItem", in("lists", "many", "shape"), "element_dtype", f32)
+		s.run("evil", f32)
+	}},
+	{"an update of a scattered tensor has too few dimensions", returnsError, func(s *smuggled) {
+		s.longs("at", dims{2, 1}, 0, 1)
+		s.op("places", "PlaceholderWithDefault", in("at"), "dtype", i64, "shape", dims(nil))
+		s.op("evil", "TensorScatterAdd", append(given(dims{4, 4})(s), "places", "given0"), "T", f32, "Tindices", i64)
+		s.run("evil", f32)
+	}},
+	{"a hash of crosses has several seeds", "", func(s *smuggled) {
+		s.longs("n", dims{3}, 3, 3, 3)
+		s.op("many", "PlaceholderWithDefault", in("n"), "dtype", i64, "shape", dims(nil))
+		s.op("yes", "Const", nil, "dtype", boolean, "value", &tfproto.TensorProto{Dtype: boolean, TensorShape: &tfproto.TensorShapeProto{}, BoolVal: []bool{true}})
+		s.op("evil", "SparseCrossHashed", in("many", "yes", "many"), "N", 0, "sparse_types", []tfproto.DataType{}, "dense_types", []tfproto.DataType{})
+		s.run("evil", i64)
+	}},
+	{"a dataset's window is larger than memory", "it grows with the elements", func(s *smuggled) {
+		s.op("no", "Const", nil, "dtype", boolean, "value", &tfproto.TensorProto{Dtype: boolean, TensorShape: &tfproto.TensorShapeProto{}, BoolVal: []bool{false}})
+		s.op("window", "WindowDataset", append(of(huge, 1, 1)(s), "no"), "output_types", types1, "output_shapes", list{{}})
+		s.op("evil", "DatasetToSingleElement", in("window"), "output_types", []tfproto.DataType{variant}, "output_shapes", list{nil})
+		s.output("^evil")
+	}},
+	{"a sparse batch is larger than memory", "", func(s *smuggled) {
+		s.longs("row", dims{1}, 1)
+		s.op("lists", "ExpandDims", in("x", "axis"), "T", str)
+		s.numbers("axis", dims{}, 0)
+		s.op("batch_data", "TensorDataset", in("lists"), "Toutput_types", types1, "output_shapes", list{{1}})
+		s.longs("size", dims{}, huge)
+		s.op("batch", "DenseToSparseBatchDataset", in("batch_data", "size", "row"), "output_types", types1, "output_shapes", list{{-1, 1}})
+		s.op("evil", "DatasetToSingleElement", in("batch"), "output_types", []tfproto.DataType{variant}, "output_shapes", list{nil})
+		s.output("^evil")
+	}},
+	dataset("a sliding window is larger than memory", "SlidingWindowDataset", []int64{huge, 1, 1}),
+	dataset("a shuffle's buffer is larger than memory", "ShuffleDataset", []int64{huge, 1, 1}),
+	{"a batch is larger than memory", "it grows with the elements", dataset("", "BatchDataset", []int64{huge}).build},
+	failed(dataset("a pool of a dataset has a million threads", "PrivateThreadPoolDataset", []int64{1 << 20})),
+	{"a dataset interleaves more datasets than memory", "", func(s *smuggled) {
+		f := s.function("f", []string{"a"}, opNode("d", "TensorDataset", in("a"), "Toutput_types", types1, "output_shapes", list{{}}))
+		f.Signature.OutputArg[0].Type, f.Ret["out"] = variant, "d:handle:0"
+		s.reads("evil", "InterleaveDataset", of(huge, 1)(s), "f", fn("f"), "Targuments", []tfproto.DataType{})
+	}},
+	{"functions call each other in a chain of many thousands", "", func(s *smuggled) {
+		s.function("f0", []string{"a"})
+		for i := range 20000 {
+			s.function(fmt.Sprint("f", i+1), []string{"a"}, call1("c", fmt.Sprint("f", i), "a")).Ret["out"] = "c:output:0"
+		}
+		s.graph().Node = append(s.graph().Node, call1("c", "f20000", "x"))
+		s.output("^c")
+	}},
+	{"each of forty functions calls the next twice", "", func(s *smuggled) {
+		s.function("f0", []string{"a"})
+		for i := range 40 {
+			below := fmt.Sprint("f", i)
+			s.function(fmt.Sprint("f", i+1), []string{"a"}, call1("c", below, "a"), call1("d", below, "c:output:0")).Ret["out"] = "d:output:0"
+		}
+		s.graph().Node = append(s.graph().Node, call1("c", "f40", "x"))
+		s.output("^c")
+	}},
+	{"a constant of one value has the shape of a petabyte", returnsError, func(s *smuggled) {
+		s.floats("c", dims{1 << 48}, 1)
+		s.run("c", f32)
+	}},
+	{"the device of a node is another machine", returnsError, func(s *smuggled) {
+		s.op("evil", "Identity", in("x"), "T", str)
+		s.graph().Node[len(s.graph().Node)-1].Device = "/job:worker/task:7/device:CPU:0"
+		s.output("^evil")
+	}},
+	{"a node's inputs make a circle", returnsError, func(s *smuggled) {
+		s.op("a", "Identity", in("b"), "T", str)
+		s.op("b", "Identity", in("a"), "T", str)
+		s.output("^b")
+	}},
+	{"a copy is sent to a debugger's file", "no debugger is there", func(s *smuggled) {
+		s.op("evil", "CopyHost", in("x"), "T", str, "tensor_name", "x:0", "debug_ops_spec", strs{"DebugIdentity;file://" + s.at("written") + ";0"})
+		s.run("evil", str)
+	}},
+}
