@@ -3,6 +3,8 @@ package savedmodel
 import (
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"millrace/dtype"
 )
 

@@ -65,13 +65,12 @@ func (s *Server) Ready() error {
 	if closed {
 		return millrace.Errorf(millrace.ErrClosed, "the server is closing")
 	}
-	return s.checkStuck(s.StuckRuns())
+	return checkStuck(s.StuckRuns(), s.options.StuckRunTimeout)
 }
 
-// checkStuck returns an error if one of the runs, the oldest first, is stuck for too
-// long.
-func (s *Server) checkStuck(stuck []StuckRun) error {
-	most := s.options.StuckRunTimeout
+// checkStuck returns an error if the first of the runs, which is the oldest, is stuck
+// for most or longer. A negative most allows any time.
+func checkStuck(stuck []StuckRun, most time.Duration) error {
 	if len(stuck) == 0 || most < 0 || time.Since(stuck[0].Since) < most {
 		return nil
 	}
@@ -89,8 +88,8 @@ func (s *Server) OnReadiness(f func(ready bool)) {
 	f(!s.unready)
 }
 
-// watchStuck logs the runs that are stuck, and tells who asked of readiness, until the
-// server closes.
+// watchStuck logs stuck runs, and calls the functions of OnReadiness, until the server
+// closes.
 func (s *Server) watchStuck() {
 	ticker := time.NewTicker(watchStuckInterval)
 	defer ticker.Stop()
@@ -117,7 +116,7 @@ func (s *Server) lookForStuck(logged map[StuckRun]bool) map[StuckRun]bool {
 				slog.String("computes", r.Computes), slog.Duration("since", time.Since(r.Since).Round(time.Millisecond)))
 		}
 	}
-	unready := s.checkStuck(stuck) != nil
+	unready := checkStuck(stuck, s.options.StuckRunTimeout) != nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if unready != s.unready {

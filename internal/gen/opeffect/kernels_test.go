@@ -79,8 +79,8 @@ var always = strings.Fields(`InplaceUpdate InplaceAdd InplaceSub Empty DeepCopy 
 // TestKernels runs each operation that takes numbers and strings, and looks. A row that
 // says nothing of sharing a buffer, or of writing to one, is wrong if the kernel does so.
 // Not run are operations that take handles, references or functions, those that wait,
-// and those for whose inputs the probe makes no right shape: their rows were read from
-// the sources alone.
+// and those for whose inputs the probe makes no right shape: their rows rest on
+// the registrations and on reading some of the sources.
 func TestKernels(t *testing.T) {
 	ops := allowedOps(t)
 	var names []string
