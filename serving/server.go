@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -32,12 +33,46 @@ func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error
 // ReplaceConfig serves other models than before. What is in both configurations
 // stays; what is only in the old one is unloaded. It waits as [New] does. After an
 // error the new configuration stays, as far as it can be served, except for one of
-// class millrace.ErrConfig, which leaves the old one.
+// class millrace.ErrConfig, which leaves the old one. That is also the error for a
+// new base path without versions: a mistyped path must not end the models that are
+// served.
 func (s *Server) ReplaceConfig(ctx context.Context, configs []ModelConfig) error {
+	served := map[string]string{}
+	s.mu.Lock()
+	for name, m := range s.models {
+		if !m.removed {
+			served[name] = m.config.BasePath
+		}
+	}
+	s.mu.Unlock()
+	if err := checkNewPaths(configs, served); err != nil {
+		return err
+	}
 	return s.replace(ctx, configs, s.options.MaxNumLoadRetries)
 }
 
-// replace is ReplaceConfig with a number of retries.
+// checkNewPaths returns an error for a model whose base path is not the one served,
+// and has no versions to serve.
+func checkNewPaths(configs []ModelConfig, served map[string]string) error {
+	for _, c := range configs {
+		if served[c.Name] == c.BasePath {
+			continue
+		}
+		folders, err := c.aspired()
+		if err == nil && len(folders) > 0 {
+			continue
+		}
+		if err == nil {
+			err = fmt.Errorf("%s has no versions to serve", c.BasePath)
+		}
+		e := millrace.Errorf(millrace.ErrConfig, "model %q: %w; the server keeps its configuration", c.Name, err)
+		e.Code = int(tfbridge.NotFound)
+		return e
+	}
+	return nil
+}
+
+// replace is ReplaceConfig with a number of retries, and waits for paths to appear.
 func (s *Server) replace(ctx context.Context, configs []ModelConfig, retries int) error {
 	if err := checkConfigs(configs); err != nil {
 		return err

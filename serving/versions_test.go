@@ -261,6 +261,21 @@ func TestReplaceConfig(t *testing.T) {
 	}
 }
 
+// A configuration with a wrong base path is refused at once, and the models before it
+// stay.
+func TestReplaceConfigWithWrongPath(t *testing.T) {
+	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{})
+	for name, path := range map[string]string{"missing": testdata + "missing", "empty": t.TempDir()} {
+		err := s.ReplaceConfig(t.Context(), []ModelConfig{{Name: "m", BasePath: path}})
+		if !errors.Is(err, millrace.ErrConfig) || CodeOf(err) != tfbridge.NotFound {
+			t.Errorf("a base path that is %s: %v", name, err)
+		}
+	}
+	if _, y, err := predict(t, s, ModelSpec{}, 1); y != 3 || err != nil {
+		t.Errorf("after refused configurations: %v, %v", y, err)
+	}
+}
+
 func TestNewFails(t *testing.T) {
 	testruntime.Need(t)
 	empty, broken := t.TempDir(), t.TempDir()

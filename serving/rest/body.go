@@ -16,7 +16,11 @@ const firstRead = 1 << 20
 // is sent.
 func (c *call) text() ([]byte, error) {
 	from, length := c.body()
-	if most := c.options.MaxBodyBytes; length < 0 || length > most {
+	most := c.options.MaxBodyBytes
+	if length > most { // refused by its header, before any of it is read
+		return nil, invalid("the body of %d bytes: %w", length, &http.MaxBytesError{Limit: most})
+	}
+	if length < 0 {
 		from = http.MaxBytesReader(nil, io.NopCloser(from), most)
 	}
 	switch encoding := c.header("Content-Encoding"); strings.ToLower(encoding) {
@@ -26,7 +30,7 @@ func (c *call) text() ([]byte, error) {
 		if err != nil {
 			return nil, invalid("the body is not gzip: %w", err)
 		}
-		from = http.MaxBytesReader(nil, inflated, c.options.MaxBodyBytes)
+		from = http.MaxBytesReader(nil, inflated, most)
 	default:
 		return nil, invalid("Content-Encoding %q is not supported, gzip is", encoding)
 	}

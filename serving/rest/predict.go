@@ -230,6 +230,9 @@ func (r *request) parse(text []byte, keys ...string) (*request, error) {
 		_, err := s.skip()
 		return err
 	})
+	if err == nil && (s.peek() != 0 || s.at < len(text)) {
+		err = s.errorf("the body continues after its document with %s", s.shown())
+	}
 	return r, err
 }
 

@@ -227,6 +227,8 @@ func TestRefusals(t *testing.T) {
 		{"the wrong shape", predict, `{"instances": [[1, 2]]}`, 400, "shape"},
 		{"deep", predict, `{"instances": ` + strings.Repeat("[", 400) + strings.Repeat("]", 400) + `}`, 400, "deeper than 300"},
 		{"too long", predict, `{"instances": [` + strings.Repeat(" ", 2000) + `]}`, 413, "too large"},
+		{"a second document", predict, `{"instances": [[1, 2, 3]]} {"instances": [[4, 5, 6]]}`, 400, "continues after its document"},
+		{"a byte after the document", predict, "{\"instances\": [[1, 2, 3]]}\x00", 400, "continues after its document"},
 		{"a control character", predict, "{\"instances\": [\"\x01\"]}", 400, "control character"},
 		{"a string without an end", predict, `{"instances": ["`, 400, "no end"},
 		{"another escape", predict, `{"instances": ["\x"]}`, 400, "offset"},
