@@ -166,6 +166,20 @@ func Folders(paths ...string) []string {
 	return all
 }
 
+// Expected returns a path to read that another process may still have to make: the path
+// itself if it exists, or else the first folder above it that does, except the root.
+func Expected(path string) string {
+	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if !missing(at) {
+			return at
+		}
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return "."
+}
+
 func isLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0

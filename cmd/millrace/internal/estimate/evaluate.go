@@ -72,7 +72,7 @@ func (p *program) evaluate(ctx context.Context, config string, flags *evaluateFl
 	}
 	p.PrintProblems(problems)
 	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
-	needs.Read = append(needs.Read, append(checkpointPaths(flags.checkpoint), r.ModelDir, r.Path, flags.dir)...)
+	needs.Read = append(needs.Read, append(checkpointPaths(flags.checkpoint), r.ModelDir, r.Path, cli.Expected(flags.dir))...)
 	if err := p.Confine(needs); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/loaders"
 	"millrace/sandbox"
 	"millrace/serving"
@@ -36,11 +37,11 @@ func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loade
 }
 
 // versions returns a model's folder and the links in it. A folder that is not there yet may
-// be made while the server runs: then it is the one above.
+// be made while the server runs: then it is the first one above that exists.
 func versions(base string) []string {
 	entries, err := os.ReadDir(base)
 	if err != nil {
-		return []string{base, filepath.Dir(base)}
+		return []string{cli.Expected(base)}
 	}
 	paths := []string{base}
 	for _, e := range entries {
