@@ -126,7 +126,6 @@ func TestAnswers(t *testing.T) {
 		{"floats", "constant:predict", `{"instances": [1e10, -0.05, 1E-9, 16777216]}`, `{"predictions":[2e+10,0.9,1.0,3.3554432e+07]}`},
 		{"whole numbers", "loop:predict", `{"instances": [3, 0]}`, `{"predictions":[15,0]}`},
 		{"a scalar by column", "countdown:predict", `{"inputs": 3}`, `{"outputs":3}`},
-		{"what follows the document", "constant:predict", `{"inputs": [1]} {`, `{"outputs":[3.0]}`},
 		{"classify", "examples:classify", `{"signature_name": "classify", "examples": [{"x": 1.5}, {"x": [2.0]}]}`, `{"results":[[["x",1.5],["double",3.0]],[["x",2.0],["double",4.0]]]}`},
 		{"classify without classes", "examples:classify", `{"signature_name": "scores_only", "examples": [{"x": 1.5}]}`, `{"results":[[["",1.5],["",3.0]]]}`},
 		{"regress", "examples:regress", `{"signature_name": "regress", "examples": [{"x": 1.5, "other": "text", "flag": true}, {"x": NaN}]}`, `{"results":[3.0,NaN]}`},
