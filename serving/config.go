@@ -68,6 +68,11 @@ type Options struct {
 	// requests together. More is refused with an error of class
 	// millrace.ErrOverloaded. 0: any number.
 	MaxConcurrentRequests int
+	// RequestMemory is how many bytes of memory all requests together may take for their
+	// bodies, tensors and answers. More is refused with an error whose code is
+	// ResourceExhausted; see [millrace/serving/budget]. 0: a quarter of the machine's memory
+	// or of what its control groups allow. Negative: any number.
+	RequestMemory int64
 
 	// StuckRunTimeout is how long a run may go on after its requests are answered
 	// before the server is not ready: see [Server.Ready]. 0: 1 min. Negative: such runs

@@ -6,11 +6,15 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"millrace/serving/budget"
 	"millrace/serving/requestlog"
 )
 
 // Server keeps models ready. Many goroutines may use it. [Server.Close] ends it.
 type Server struct {
+	// Memory is what the requests of all interfaces may take in memory together.
+	Memory *budget.Budget
+
 	options Options
 	loading chan struct{} // has room for the versions that may load at a time
 	ctx     context.Context

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/serving/budget"
 	"millrace/serving/requestlog"
 	"millrace/tfbridge"
 )
@@ -18,6 +19,7 @@ import (
 // classes of [graph.LoadModel]. When ctx is done, New gives up.
 func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error) {
 	s := &Server{options: o.complete(), models: map[string]*model{}, logs: map[LoggingConfig]*requestlog.Log{}, changed: make(chan struct{})}
+	s.Memory = budget.New(s.options.RequestMemory)
 	s.loading = make(chan struct{}, s.options.NumLoadThreads)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if err := s.replace(ctx, configs, 0); err != nil {

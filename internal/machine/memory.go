@@ -25,6 +25,16 @@ func AvailableMemory() Memory {
 	return least
 }
 
+// MaxMemory returns the memory of the machine, or what the process's control groups
+// allow if that is less. It returns Unlimited if neither is known.
+func MaxMemory() int64 {
+	n, ok := status("/proc/meminfo", "MemTotal")
+	if !ok {
+		n = Unlimited
+	}
+	return min(n, containerMemory("/proc/self/cgroup", "/sys/fs/cgroup"))
+}
+
 // AddressSpace returns how many bytes of address space ulimit -v leaves the
 // process. It returns Unlimited if there is no such limit.
 func AddressSpace() int64 {

@@ -8,6 +8,7 @@ import (
 	"millrace/internal/servingproto"
 	"millrace/loaders"
 	"millrace/serving"
+	"millrace/serving/budget"
 	"millrace/serving/internal/inference"
 	"millrace/tfrecord/example"
 )
@@ -98,7 +99,7 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	records, err := r.records(v.Loader(r.key()))
+	records, err := r.records(v.Loader(r.key()), &c.lease)
 	if err != nil {
 		v.Release()
 		return nil, nil, nil, err
@@ -108,7 +109,13 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 
 // records returns the serialized Examples of a request, as the manifest of a loader
 // says or, if there is none, as their values do.
-func (r *request) records(plan *loaders.Plan) ([]string, error) {
+//
+// Each record has the features that all share, so a short body can make large ones: the
+// lease grows with each record.
+func (r *request) records(plan *loaders.Plan, lease *budget.Lease) ([]string, error) {
+	if err := lease.Grow(featureBytes(r.text)); err != nil {
+		return nil, err
+	}
 	s := r.found.of("examples")
 	if s.peek() != '[' {
 		return nil, s.errorf("Expecting 'examples' value to be an list/array")
@@ -124,7 +131,9 @@ func (r *request) records(plan *loaders.Plan) ([]string, error) {
 	n, err := s.list(func(int) error {
 		all, err := parseFeatures(s, plan)
 		if err == nil {
-			records = append(records, all.over(shared).marshal(plan))
+			record := all.over(shared).marshal(plan)
+			records = append(records, record)
+			err = lease.Grow(recordBytes(record))
 		}
 		return err
 	})

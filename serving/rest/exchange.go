@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
+
+	"millrace/serving/budget"
 )
 
 // exchange is a request and the way back to its client. [Server] has one of fasthttp
@@ -36,6 +38,9 @@ type answer struct {
 	body   []byte
 	gzip   bool // the body is compressed
 	cors   bool // pages of other sites may read it
+	retry  bool // the client may try again soon
+
+	lease *budget.Lease // of the request: ends with it
 }
 
 // Headers of answers.
@@ -45,6 +50,7 @@ const (
 	allowOrigin  = "*"
 	allowMethods = "POST, GET"
 	allowHeaders = "Content-Type"
+	retryAfter   = "1" // in seconds
 )
 
 // netExchange is an exchange of net/http.
@@ -62,8 +68,10 @@ func (x *netExchange) carrier() propagation.TextMapCarrier {
 	return propagation.HeaderCarrier(x.request.Header)
 }
 
-// limit leaves the connection to net/http, which cancels the request's own context.
-func (*netExchange) limit(ctx context.Context, began time.Time, timeout time.Duration) (context.Context, func()) {
+// limit leaves the connection to net/http, which cancels the request's own context. A body
+// gets the time that Server gives it, if the connection knows deadlines.
+func (x *netExchange) limit(ctx context.Context, began time.Time, timeout time.Duration) (context.Context, func()) {
+	_ = http.NewResponseController(x.writer).SetReadDeadline(began.Add(2 * timeout))
 	return context.WithDeadline(ctx, began.Add(timeout))
 }
 
@@ -79,6 +87,9 @@ func (x *netExchange) send(a *answer) error {
 		h.Set("Access-Control-Allow-Origin", allowOrigin)
 		h.Set("Access-Control-Allow-Methods", allowMethods)
 		h.Set("Access-Control-Allow-Headers", allowHeaders)
+	}
+	if a.retry {
+		h.Set("Retry-After", retryAfter)
 	}
 	x.writer.WriteHeader(a.status)
 	_, err := x.writer.Write(a.body)

@@ -66,13 +66,20 @@ func (x *fastExchange) send(a *answer) error {
 		h.Set("Access-Control-Allow-Methods", allowMethods)
 		h.Set("Access-Control-Allow-Headers", allowHeaders)
 	}
+	if a.retry {
+		h.Set("Retry-After", retryAfter)
+	}
 	if len(a.body) <= mostCopied {
 		x.Response.SetBody(a.body)
 	} else {
 		x.Response.SetBodyRaw(slices.Clone(a.body))
+		x.SetUserValue(leaseKey{}, a.lease.Split(int64(len(a.body)))) // fasthttp closes it when the answer is sent, or cannot be
 	}
 	return nil // fasthttp sends it when the handler has returned
 }
+
+// leaseKey is the key of the lease of an answer.
+type leaseKey struct{}
 
 // fastCarrier hands the headers of a request to tracing.
 type fastCarrier struct{ header *fasthttp.RequestHeader }

@@ -18,6 +18,7 @@ import (
 
 	"millrace"
 	"millrace/serving"
+	"millrace/serving/budget"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
 )
@@ -83,6 +84,7 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 		ctx, span = tracing.Begin(ctx, h.options.Tracer, x.carrier(), "HTTP "+x.method())
 	}
 	call := &call{handler: h, exchange: x, ctx: ctx, began: began, scratch: h.getScratch()}
+	defer call.lease.Close()
 	body, err := call.answer()
 	code := call.reply(body, err)
 	h.putScratch(call.scratch)
@@ -103,6 +105,7 @@ type call struct {
 	spec    serving.ModelSpec
 	does    string // "predict" and so on; see [Request]
 	scratch *scratch
+	lease   budget.Lease // of what the request takes in memory
 }
 
 // endSpan ends the span of the request.
@@ -121,6 +124,7 @@ func (c *call) answer() (body []byte, err error) {
 			err = millrace.Errorf(millrace.ErrInternal, "the request made the server panic")
 		}
 	}()
+	c.lease = c.server.Memory.Lease()
 	if c.options.EnableCORS && c.method() == http.MethodOptions {
 		return nil, nil
 	}
@@ -215,7 +219,7 @@ func (c *call) reply(body []byte, err error) tfbridge.Code {
 	if r.status == http.StatusInternalServerError {
 		c.options.Logger.ErrorContext(c.ctx, c.does, slog.String("model", c.spec.Name), slog.String("error", err.Error()))
 	}
-	if err := c.respond(r.status, r.body); err != nil {
+	if err := c.respond(r.status, r.body, r.retry); err != nil {
 		c.options.Logger.Debug("reply", slog.String("error", err.Error())) // the client has closed the connection
 	}
 	return r.code
@@ -227,6 +231,7 @@ type failure struct {
 	code   tfbridge.Code
 	status int
 	body   []byte
+	retry  bool // the client may try again soon
 }
 
 // failureOf returns the answer to an error. Of an overloaded server nearly all errors are the
@@ -237,7 +242,7 @@ func (h *handler) failureOf(err error) failure {
 	if last := h.refused.Load(); overloaded && last != nil && last.err == err {
 		return *last
 	}
-	r := failure{err: err, code: serving.CodeOf(err), status: statusOf(err), body: appendError(nil, err)}
+	r := failure{err: err, code: serving.CodeOf(err), status: statusOf(err), body: appendError(nil, err), retry: errors.Is(err, millrace.ErrOverloaded)}
 	if overloaded {
 		h.refused.Store(&r)
 	}

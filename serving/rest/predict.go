@@ -41,6 +41,9 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.lease.Grow(tensorBytes(text, infos)); err != nil {
+		return nil, err
+	}
 	inputs, err := r.inputs(infos, c.scratch)
 	if err != nil {
 		return nil, cmp.Or(r.syntax(), err)
@@ -82,7 +85,14 @@ func (c *call) predictTensors(ctx context.Context, r *request, v *serving.Versio
 
 // answerOf returns the outputs in the format that the request has.
 func (c *call) answerOf(r *request, outputs []batching.Output) (answer []byte, err error) {
-	if r.found.of("instances") != nil {
+	expected := answerBytes(outputs)
+	if err := c.lease.Grow(expected); err != nil {
+		return nil, err
+	}
+	defer func() { // what the encoding took, once more for the way to the client
+		err = cmp.Or(err, c.lease.Grow(2*int64(cap(answer))-expected))
+	}()
+	if r.found.of("inputs") == nil {
 		answer, err = appendRows(c.scratch.answer[:0], c.scratch, outputs)
 	} else {
 		answer, err = appendColumns(c.scratch.answer[:0], c.scratch, outputs)
@@ -112,7 +122,7 @@ func (c *call) predictExamples(ctx context.Context, r *request, v *serving.Versi
 	if plan == nil {
 		return nil, invalid(`signature %s has no loader, which "examples" need; give "instances" or "inputs"`, millrace.Quote(r.key()))
 	}
-	records, err := r.records(plan)
+	records, err := r.records(plan, &c.lease)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +136,7 @@ func (c *call) predictExamples(ctx context.Context, r *request, v *serving.Versi
 		return nil, err
 	}
 	defer closeAll(outputs)
-	return appendRows(nil, c.scratch, outputsOf(outputs))
+	return c.answerOf(r, outputsOf(outputs))
 }
 
 // run runs the signature that the request names, and logs the request. The caller

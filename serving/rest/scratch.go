@@ -1,14 +1,12 @@
 package rest
 
 import (
-	"bytes"
-
 	"millrace/tfbridge"
 )
 
 // scratch is memory that requests use one after the other.
 type scratch struct {
-	text    bytes.Buffer // the body of the request
+	text    []byte // the body of the request
 	request request
 	input   builder // of the first input
 	numbers []byte  // its elements
@@ -34,10 +32,9 @@ func (h *handler) getScratch() *scratch {
 // putScratch keeps memory for another request, unless a request has made it large.
 // Nothing may refer to it any more.
 func (h *handler) putScratch(s *scratch) {
-	if s.text.Cap() > mostKept || cap(s.numbers) > mostKept || cap(s.answer) > mostKept {
+	if cap(s.text) > mostKept || cap(s.numbers) > mostKept || cap(s.answer) > mostKept {
 		return
 	}
-	s.text.Reset()
 	clear(s.writers) // they see tensors
 	h.scratch.Put(s)
 }

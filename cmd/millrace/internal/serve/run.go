@@ -23,6 +23,7 @@ import (
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/serving"
+	"millrace/serving/budget"
 	"millrace/serving/configfile"
 	"millrace/serving/metrics"
 	"millrace/serving/page"
@@ -114,6 +115,7 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "millrace", Subsystem: "serving", Name: "stuck_runs", Help: "Runs that TensorFlow has not ended although their requests were answered.",
 	}, s.stuckRuns))
+	s.registry.MustRegister(s.requestMemory()...)
 	options.Logger, options.OnBatch = s.log, s.metrics.Batch
 	if s.models, err = serving.New(ctx, configs, options); err != nil {
 		return err
@@ -156,6 +158,27 @@ func (s *modelServer) loggedRequests() []prometheus.Collector {
 	return []prometheus.Collector{
 		count("logged_requests_total", "Requests written to the request log.", func(written, _ int64) int64 { return written }),
 		count("dropped_log_requests_total", "Sampled requests that the request log had no room for, or could not write.", func(_, dropped int64) int64 { return dropped }),
+	}
+}
+
+// requestMemory returns the metrics of the memory of requests.
+func (s *modelServer) requestMemory() []prometheus.Collector {
+	value := func(of func(*budget.Budget) int64) func() float64 {
+		return func() float64 {
+			if s.models == nil {
+				return 0
+			}
+			return float64(of(s.models.Memory))
+		}
+	}
+	gauge := func(name, help string, of func(*budget.Budget) int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "millrace", Subsystem: "serving", Name: name, Help: help}, value(of))
+	}
+	return []prometheus.Collector{
+		gauge("request_memory_bytes", "Memory that the requests in flight take.", (*budget.Budget).InUse),
+		gauge("request_memory_limit_bytes", "Memory that requests may take together.", (*budget.Budget).Limit),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "millrace", Subsystem: "serving", Name: "request_memory_refusals_total",
+			Help: "Requests that were refused for the memory that they would take."}, value((*budget.Budget).Refused)),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"millrace/graph"
 	"millrace/serving"
 	"millrace/serving/batching"
+	"millrace/serving/budget"
 	"millrace/serving/configfile"
 	"millrace/tfbridge"
 )
@@ -36,6 +37,7 @@ type serveFlags struct {
 	tensorBytes  bool // enable_serialization_as_tensor_content
 	maxBody      int64
 	maxRequests  int
+	memory       int64
 	grpcTime     time.Duration
 	stuckTime    time.Duration
 	drain        time.Duration
@@ -114,6 +116,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.BoolVar(&f.cors, "rest_api_enable_cors_support", false, "answer requests of pages from other sites")
 	s.Int64Var(&f.maxBody, "max-body", 64<<20, "longest body of a HTTP request in bytes")
 	s.IntVar(&f.maxRequests, "max-requests", 0, "refuse more than `N` requests at a time (0: any number)")
+	s.Int64Var(&f.memory, "request-memory", 0, "refuse requests that take more than `BYTES` of memory together (0: a quarter of what the machine has or the container allows, -1: any number)")
 	s.DurationVar(&f.grpcTime, "grpc-max-time", 5*time.Minute, "longest `TIME` for a gRPC request, also if its client gives it no deadline (0: as long as the client waits)")
 	s.DurationVar(&f.stuckTime, "stuck-run-timeout", time.Minute, "not ready when a run goes on for this `TIME` after its requests were answered (0: never)")
 	s.StringVar(&f.name, "model_name", "default", "name of the model in --model_base_path")
@@ -173,6 +176,8 @@ func (f *serveFlags) check(c *cobra.Command) error {
 		return cli.Usagef(c, "--request-log-rate %v: want a share from 0 to 1, 0.01 for one request of a hundred", rate)
 	case f.maxRequests < 0:
 		return cli.Usagef(c, "--max-requests %d: want a number of requests, or 0 for any number", f.maxRequests)
+	case f.memory < -1:
+		return cli.Usagef(c, "--request-memory %d: want a number of bytes, 0 for a quarter of the memory, or -1 for any number", f.memory)
 	case f.maxBody < 1:
 		return cli.Usagef(c, "--max-body %d: want a number of bytes", f.maxBody)
 	case f.restTimeout < 1:
@@ -218,6 +223,9 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 			AllowOps: f.allow, Unchecked: f.unchecked, Runtime: p.RuntimeOptions(),
 			Session: &tfbridge.SessionOptions{SoftPlacement: true, IntraOpThreads: f.intra, InterOpThreads: f.inter},
 		},
+	}
+	if o.RequestMemory = f.memory; f.memory == 0 {
+		o.RequestMemory = budget.DefaultLimit() // within the sandbox it cannot be found out
 	}
 	if f.logging.FilenamePrefix != "" {
 		o.Logging = &f.logging
