@@ -2,17 +2,15 @@ package rest
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
-)
 
-// A body gets firstRead bytes of memory before more of it has come, or firstUnknown if its
-// length is not known. What a client claims is no reason to allocate it.
-const firstRead, firstUnknown = 1 << 20, 4 << 10
+	"millrace/serving"
+	"millrace/tfbridge"
+)
 
 // text returns the body of the request, decompressed. It is valid until the answer
 // is sent.
@@ -39,47 +37,12 @@ func (c *call) text() ([]byte, error) {
 	default:
 		return nil, invalid("Content-Encoding %q is not supported, gzip is", encoding)
 	}
-	if err := c.readText(from, length); err != nil {
-		return nil, err
+	text, err := c.lease.ReadAll(c.scratch.text, from, length)
+	c.scratch.text = text
+	if refused := serving.CodeOf(err) == tfbridge.ResourceExhausted; err != nil && !refused {
+		err = invalid("the body: %w", err)
 	}
-	return c.scratch.text, nil
-}
-
-// readText reads a body into the memory of the request. The lease grows before the
-// memory does, so a body is refused when it no longer fits, however short it was when
-// compressed. A negative length is not known.
-func (c *call) readText(from io.Reader, length int64) (err error) {
-	text, held := c.scratch.text[:0], int64(0) // memory from an earlier request costs nothing until it is used
-	defer func() { c.scratch.text = text }()
-	for {
-		if len(text) == cap(text) {
-			size := int64(max(2*cap(text), firstUnknown))
-			if length >= 0 { // with a byte more, reading finds the end
-				size = min(max(int64(2*cap(text)), firstRead), length+1)
-				size = max(size, int64(cap(text))+1)
-			}
-			if err := c.lease.Grow(size); err != nil {
-				return err
-			}
-			text = append(make([]byte, 0, size), text...)
-			c.lease.Shrink(held)
-			held = size
-		}
-		n, err := from.Read(text[len(text):min(cap(text), len(text)+firstRead)])
-		text = text[:len(text)+n]
-		if more := int64(len(text)) - held; more > 0 {
-			if err := c.lease.Grow(more); err != nil {
-				return err
-			}
-			held += more
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return invalid("the body: %w", err)
-		}
-	}
+	return text, err
 }
 
 // minCompressed is how long an answer is at least that is compressed.

@@ -119,21 +119,21 @@ func TestRequestMemoryHalfSent(t *testing.T) {
 	defer other.Close()
 	for _, at := range []string{web.URL, other.URL} {
 		var conns []net.Conn
-		for range 7 {
+		for range 5 {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			conns = append(conns, conn)
 			fmt.Fprintf(conn, "POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 1048575\r\n\r\n")
-			if _, err := conn.Write(make([]byte, 500_000)); err != nil {
+			if _, err := conn.Write(make([]byte, 600_000)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for s.Memory.InUse() < 7<<20 {
+		for s.Memory.InUse() < 5<<20 {
 			runtime.Gosched()
 		}
-		if a, text := post(t, at, "Content-Length: 1000000\r\n", make([]byte, 10_000)); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "1" {
+		if a, text := post(t, at, "Content-Length: 3000000\r\n", make([]byte, 10_000)); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "1" {
 			t.Errorf("one more: %d %v %s", a.StatusCode, a.Header, text)
 		}
 		const short = `{"instances": [1]}`

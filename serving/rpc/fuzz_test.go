@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -35,11 +37,11 @@ func FuzzBodies(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { s.Close() })
-	models := &services{models: s, options: Options{MaxTensorBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)}}
-	var methods []grpc.MethodDesc
+	models := newServices(s, &Options{MaxTensorBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
+	var methods []grpc.StreamDesc
 	for _, service := range models.descriptions() {
-		for _, m := range service.Methods {
-			if m.MethodName != "HandleReloadConfigRequest" { // it reads whatever folder a client names
+		for _, m := range service.Streams {
+			if m.StreamName != "HandleReloadConfigRequest" { // it reads whatever folder a client names
 				methods = append(methods, m)
 			}
 		}
@@ -53,14 +55,46 @@ func FuzzBodies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method byte, body []byte) {
 		m := methods[int(method)%len(methods)]
-		decode := func(q any) error { return proto.Unmarshal(body, q.(proto.Message)) }
 		ctx, cancel := context.WithTimeout(t.Context(), slowest)
 		defer cancel()
-		_, err := m.Handler(nil, ctx, decode, nil)
+		header := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body)))
+		stream := &fakeStream{ctx: grpc.NewContextWithServerTransportStream(ctx, &fakeTransport{unread: append(header, body...)})}
+		err := m.Handler(nil, stream)
+		if used := s.Memory.InUse(); used != 0 {
+			t.Errorf("%s(%q): %d bytes are in use", m.StreamName, body, used)
+		}
 		if code := status.Code(err); code == codes.Internal || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s(%q): %v", m.MethodName, body, err)
+			t.Errorf("%s(%q): %v", m.StreamName, body, err)
 		}
 	})
+}
+
+// fakeStream is a stream of a request that has come.
+type fakeStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s *fakeStream) Context() context.Context { return s.ctx }
+func (*fakeStream) SendMsg(any) error          { return nil }
+
+// fakeTransport is the transport's side of a fakeStream.
+type fakeTransport struct {
+	grpc.ServerTransportStream
+	unread []byte
+}
+
+func (*fakeTransport) RecvCompress() string { return "" }
+
+func (s *fakeTransport) ReadMessageHeader(p []byte) error {
+	s.unread = s.unread[copy(p, s.unread):]
+	return nil
+}
+
+func (s *fakeTransport) Read(n int) (mem.BufferSlice, error) {
+	part := mem.SliceBuffer(s.unread[:n])
+	s.unread = s.unread[n:]
+	return mem.BufferSlice{part}, nil
 }
 
 // seeds are requests of the methods in their order.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"millrace/serving"
 	"millrace/serving/internal/inference"
@@ -67,20 +68,37 @@ type Server struct {
 type services struct {
 	models  *serving.Server
 	options Options
+
+	receiver receiver
 }
 
-// NewServer returns a server of models. Its Serve answers requests; GracefulStop
-// lets those in flight end.
-func NewServer(models *serving.Server, o *Options) *Server {
+// maxStreams is how many requests a connection may have at a time. The client keeps
+// further ones.
+const maxStreams = 1000
+
+// newServices returns what carries out requests, with the defaults of options filled in.
+func newServices(models *serving.Server, o *Options) *services {
 	s := &services{models: models}
 	if o != nil {
 		s.options = *o
 	}
 	s.options.MaxRecvMsgBytes = cmp.Or(s.options.MaxRecvMsgBytes, 256<<20)
+	s.receiver.most, s.receiver.wait = int64(s.options.MaxRecvMsgBytes), messageTime
 	s.options.MaxTensorBytes = cmp.Or(s.options.MaxTensorBytes, 1<<30)
 	s.options.MaxTime = cmp.Or(s.options.MaxTime, 5*time.Minute)
 	s.options.Logger = cmp.Or(s.options.Logger, slog.Default())
-	settings := []grpc.ServerOption{grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes)}
+	return s
+}
+
+// NewServer returns a server of models. Its Serve answers requests; GracefulStop
+// lets those in flight end.
+func NewServer(models *serving.Server, o *Options) *Server { return newServices(models, o).newServer() }
+
+// newServer returns a server of the services.
+func (s *services) newServer() *Server {
+	settings := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes), grpc.InTapHandle(interruptible), grpc.MaxConcurrentStreams(maxStreams),
+	}
 	if s.options.TLS != nil {
 		settings = append(settings, grpc.Creds(credentials.NewTLS(s.options.TLS)))
 	}
@@ -89,7 +107,7 @@ func NewServer(models *serving.Server, o *Options) *Server {
 		server.RegisterService(desc, nil)
 	}
 	grpc_health_v1.RegisterHealthServer(server, server.health)
-	models.OnReadiness(func(ready bool) {
+	s.models.OnReadiness(func(ready bool) {
 		state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
 		if ready {
 			state = grpc_health_v1.HealthCheckResponse_SERVING
@@ -111,39 +129,53 @@ func (s *services) inference() inference.Options {
 	return inference.Options{MaxTensorBytes: s.options.MaxTensorBytes, TensorContent: s.options.SerializeAsTensorContent}
 }
 
-// unary describes a method. The services are declared by hand and not generated:
-// see internal/servingproto.
-func unary[Q, A any](s *services, service, name string, model func(*Q) string, call func(context.Context, *Q) (*A, error)) grpc.MethodDesc {
-	answer := func(ctx context.Context, q any) (any, error) {
+// unary describes a method of one request and one answer: as a stream, so that the request
+// is received within the budget; see receive. The services are declared by hand and not
+// generated: see internal/servingproto.
+func unary[Q, A any](s *services, name string, model func(*Q) string, call func(context.Context, *Q) (*A, error)) grpc.StreamDesc {
+	return grpc.StreamDesc{StreamName: name, Handler: func(_ any, stream grpc.ServerStream) error {
 		began := time.Now()
+		lease := s.models.Memory.Lease()
+		defer lease.Close()
+		ctx := stream.Context()
 		if s.options.MaxTime > 0 {
 			limited, cancel := context.WithTimeout(ctx, s.options.MaxTime)
 			defer cancel()
 			ctx = limited
 		}
 		ctx, span := tracing.Begin(ctx, s.options.Tracer, incoming(ctx), name)
-		a, err := protected(ctx, s, name, func() (*A, error) { return call(ctx, q.(*Q)) })
-		code := serving.CodeOf(err)
-		tracing.End(span, model(q.(*Q)), code, err)
+		q := new(Q)
+		a, err := protected(ctx, s, name, func() (*A, error) {
+			if err := s.receiver.receive(stream, any(q).(proto.Message), &lease); err != nil {
+				return nil, err
+			}
+			if err := lease.Grow(requestBytes(q, s.options.MaxTensorBytes)); err != nil {
+				return nil, err
+			}
+			a, err := call(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			return a, lease.Grow(2 * int64(proto.Size(any(a).(proto.Message)))) // once more as it is sent
+		})
+		code := codeOf(err)
+		tracing.End(span, model(q), code, err)
 		if s.options.OnRequest != nil {
-			s.options.OnRequest(Request{Model: model(q.(*Q)), Method: name, Code: code, Took: time.Since(began)})
+			s.options.OnRequest(Request{Model: model(q), Method: name, Code: code, Took: time.Since(began)})
 		}
 		if err != nil {
-			return nil, status.Error(codes.Code(code), err.Error())
+			return status.Error(codes.Code(code), status.Convert(err).Message())
 		}
-		return a, nil
+		return stream.SendMsg(a)
+	}}
+}
+
+// codeOf returns the status code of an error of ours or of gRPC.
+func codeOf(err error) tfbridge.Code {
+	if s, ok := status.FromError(err); ok {
+		return tfbridge.Code(s.Code())
 	}
-	handler := func(_ any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-		q := new(Q)
-		if err := decode(q); err != nil {
-			return nil, err
-		}
-		if interceptor == nil {
-			return answer(ctx, q)
-		}
-		return interceptor(ctx, q, &grpc.UnaryServerInfo{FullMethod: "/" + service + "/" + name}, answer)
-	}
-	return grpc.MethodDesc{MethodName: name, Handler: handler}
+	return serving.CodeOf(err)
 }
 
 // protected makes a call whose panic becomes an error.

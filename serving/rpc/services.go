@@ -24,18 +24,18 @@ const (
 func (s *services) descriptions() []*grpc.ServiceDesc {
 	return []*grpc.ServiceDesc{{
 		ServiceName: predictionService,
-		Methods: []grpc.MethodDesc{
-			unary(s, predictionService, "Predict", modelOf[*servingproto.PredictRequest], s.predict),
-			unary(s, predictionService, "Classify", modelOf[*servingproto.ClassificationRequest], s.classify),
-			unary(s, predictionService, "Regress", modelOf[*servingproto.RegressionRequest], s.regress),
-			unary(s, predictionService, "MultiInference", modelOfTasks, s.multiInference),
-			unary(s, predictionService, "GetModelMetadata", modelOf[*servingproto.GetModelMetadataRequest], s.metadata),
+		Streams: []grpc.StreamDesc{
+			unary(s, "Predict", modelOf[*servingproto.PredictRequest], s.predict),
+			unary(s, "Classify", modelOf[*servingproto.ClassificationRequest], s.classify),
+			unary(s, "Regress", modelOf[*servingproto.RegressionRequest], s.regress),
+			unary(s, "MultiInference", modelOfTasks, s.multiInference),
+			unary(s, "GetModelMetadata", modelOf[*servingproto.GetModelMetadataRequest], s.metadata),
 		},
 	}, {
 		ServiceName: modelService,
-		Methods: []grpc.MethodDesc{
-			unary(s, modelService, "GetModelStatus", modelOf[*servingproto.GetModelStatusRequest], s.status),
-			unary(s, modelService, "HandleReloadConfigRequest", func(*servingproto.ReloadConfigRequest) string { return "" }, s.reload),
+		Streams: []grpc.StreamDesc{
+			unary(s, "GetModelStatus", modelOf[*servingproto.GetModelStatusRequest], s.status),
+			unary(s, "HandleReloadConfigRequest", func(*servingproto.ReloadConfigRequest) string { return "" }, s.reload),
 		},
 	}}
 }
