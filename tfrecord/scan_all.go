@@ -14,7 +14,7 @@ import (
 type ScanAllOptions struct {
 	ReaderOptions
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
-	AllFaults bool // go on after an error, and return the errors of all files
+	AllFaults bool // continue after an error, and return the errors of all files
 	Layout    bool // also find out where each record is, and set Index.Digest
 	SkipRest  bool // a file ends, for its Index, before a record behind which nobody can read on; see Index.Rest
 
