@@ -150,10 +150,10 @@ func TestRequestMemoryHalfSent(t *testing.T) {
 	}
 }
 
-// Answers whose clients do not take them count until they are given up.
+// Answers whose clients do not take them count until the clients leave.
 func TestRequestMemoryAnswers(t *testing.T) {
 	s := serveModels(t, &serving.Options{RequestMemory: 512 << 20}, "constant")
-	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet, Timeout: time.Second}})
+	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet, Timeout: time.Minute}})
 	defer web.Close()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(web.URL, "http://"))
 	if err != nil {
@@ -168,6 +168,7 @@ func TestRequestMemoryAnswers(t *testing.T) {
 	if n := s.Memory.InUse(); n < 16<<20 { // the work on the request is over
 		t.Errorf("%d bytes are in use while an answer of 24 MB is sent", n)
 	}
+	conn.Close()
 	waitEmpty(t, s.Memory)
 }
 
