@@ -84,22 +84,22 @@ var endTricks = []trick{
 		s.graph().Node = append(s.graph().Node, listNode("rewrites", "slack"))
 		s.reads("evil", "OptimizeDataset", append(of()(s), "rewrites"))
 	}},
-	{"a call returns more than its function", returnsError, func(s *smuggled) {
+	{"a call returns more than its function", "", func(s *smuggled) {
 		s.function("same", []string{"a"})
 		s.op("evil", "StatefulPartitionedCall", in("x"), "Tin", types1, "Tout", []tfproto.DataType{str, str}, "f", fn("same"))
 		s.run("evil:1", str)
 	}},
-	{"a call returns less than its function", returnsError, func(s *smuggled) {
+	{"a call returns less than its function", "", func(s *smuggled) {
 		s.function("same", []string{"a"}).Attr = map[string]*tfproto.AttrValue{"_noinline": attrOf(true)}
 		s.op("evil", "StatefulPartitionedCall", in("x"), "Tin", types1, "Tout", []tfproto.DataType{}, "f", fn("same"))
 		s.output("^evil")
 	}},
-	{"a branch returns less than its functions", returnsError, func(s *smuggled) {
+	{"a branch returns less than its functions", "", func(s *smuggled) {
 		s.function("same", []string{"a"})
 		s.op("evil", "If", in("x", "x"), "Tcond", str, "Tin", types1, "Tout", []tfproto.DataType{}, "then_branch", fn("same"), "else_branch", fn("same"))
 		s.output("^evil")
 	}},
-	{"a call passes a number for a string", returnsError, func(s *smuggled) {
+	{"a call passes a number for a string", "", func(s *smuggled) {
 		s.function("f", []string{"a"}, opNode("l", "StringUpper", in("a"))).Attr = map[string]*tfproto.AttrValue{"_noinline": attrOf(true)}
 		s.numbers("n", dims{}, 1)
 		s.op("evil", "StatefulPartitionedCall", in("n"), "Tin", []tfproto.DataType{i32}, "Tout", types1, "f", fn("f"))
@@ -146,6 +146,48 @@ var endTricks = []trick{
 		s.op("evil", "SparseCrossHashed", in("many", "yes", "many"), "N", 0, "sparse_types", []tfproto.DataType{}, "dense_types", []tfproto.DataType{})
 		s.run("evil", i64)
 	}},
+	{"a variable of strings is an argument of a function that trains it as numbers", returnsError, func(s *smuggled) {
+		s.floats("one", dims{}, 1)
+		s.op("names", "VarHandleOp", nil, "dtype", str, "shape", dims{}, "shared_name", "names")
+		s.trains("train", f32)
+		s.op("evil", "StatefulPartitionedCall", in("names", "one"), "Tin", []tfproto.DataType{resource, f32}, "Tout", []tfproto.DataType{f32}, "f", fn("train"))
+		s.run("evil", f32)
+	}},
+	{"one of two variables, which a run chooses, is trained as numbers", returnsError, func(s *smuggled) {
+		s.floats("one", dims{}, 1)
+		s.op("names", "VarHandleOp", nil, "dtype", str, "shape", dims{}, "shared_name", "names")
+		s.op("assigned", "AssignVariableOp", in("names", "x"), "dtype", str)
+		s.op("weights", "VarHandleOp", nil, "dtype", f32, "shape", dims{}, "shared_name", "weights")
+		s.constant("empty", "")
+		s.op("other", "NotEqual", in("x", "empty"), "T", str)
+		s.op("chosen", "SelectV2", in("other", "names", "weights"), "T", resource)
+		s.trains("train", f32)
+		s.op("evil", "StatefulPartitionedCall", in("chosen", "one", "^assigned"), "Tin", []tfproto.DataType{resource, f32}, "Tout", []tfproto.DataType{f32}, "f", fn("train"))
+		s.run("evil", f32)
+	}},
+	failing("a cell of a recurrent layer has vectors for matrices", "LSTMBlockCell", f32, given(dims{2}, dims{2}, dims{2}, dims{4}, dims{1}, dims{1}, dims{1}, dims{4}), "T", f32),
+	failing("a gated cell has scalars for matrices", "GRUBlockCell", f32, given(dims{}, dims{}, dims{}, dims{}, dims{}, dims{}), "T", f32),
+	{"a list of tensors has two billion elements at run time", returnsError, func(s *smuggled) {
+		s.numbers("any", dims{}, -1)
+		s.numbers("size", dims{}, math.MaxInt32)
+		s.hidden("many", "size", i32)
+		s.op("reserved", "TensorListReserve", in("any", "many"), "element_dtype", f32, "shape_type", i32)
+		s.op("evil", "TensorListLength", in("reserved"))
+		s.run("evil", i32)
+	}},
+	{"an array of tensors has two billion elements at run time", returnsError, func(s *smuggled) {
+		s.numbers("size", dims{}, math.MaxInt32)
+		s.hidden("many", "size", i32)
+		s.op("evil", "TensorArrayV3", in("many"), "dtype", f32)
+		s.output("^evil")
+	}},
+	failing("the indices of a scattered tensor have more dimensions than its updates", "ScatterNd", f32, func(s *smuggled) []string {
+		s.numbers("indices", dims{2, 2, 1}, 0, 1, 0, 1)
+		s.hidden("places", "indices", i32)
+		s.numbers("sizes", dims{1}, 4)
+		s.hidden("size", "sizes", i32)
+		return append(in("places"), append(given(dims{2})(s), "size")...)
+	}, "T", f32, "Tindices", i32),
 	{"a dataset's window is larger than memory", "it grows with the elements", func(s *smuggled) {
 		s.op("no", "Const", nil, "dtype", boolean, "value", &tfproto.TensorProto{Dtype: boolean, TensorShape: &tfproto.TensorShapeProto{}, BoolVal: []bool{false}})
 		s.op("window", "WindowDataset", append(of(huge, 1, 1)(s), "no"), "output_types", types1, "output_shapes", list{{}})
@@ -206,4 +248,13 @@ var endTricks = []trick{
 		s.op("evil", "CopyHost", in("x"), "T", str, "tensor_name", "x:0", "debug_ops_spec", strs{"DebugIdentity;file://" + s.at("written") + ";0"})
 		s.run("evil", str)
 	}},
+}
+
+// trains makes a function that adds a number to the variable that is its argument.
+func (s *smuggled) trains(name string, t tfproto.DataType) {
+	f := s.function(name, []string{"variable", "delta"}, opNode("t", "ResourceApplyGradientDescent", in("variable", "delta", "delta"), "T", t),
+		opNode("i", "Identity", in("delta", "^t"), "T", t))
+	f.Signature.InputArg[0].Type, f.Signature.InputArg[1].Type = resource, t
+	f.Signature.OutputArg[0].Type, f.Ret["out"] = t, "i:output:0"
+	f.Attr = map[string]*tfproto.AttrValue{"_noinline": attrOf(true)}
 }

@@ -133,6 +133,9 @@ func (j *judgement) checkNode(n nodeDef) error {
 	if err := j.checkConst(n); err != nil {
 		return err
 	}
+	if err := (callCheck{j}).check(n); err != nil {
+		return err
+	}
 	return j.checkMerge(n)
 }
 

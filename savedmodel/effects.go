@@ -79,6 +79,12 @@ func (n nodeDef) directFunctions(attr string, value []byte) []string {
 	if !ok || !slices.Contains(d.attrs, attr) || len(n.dataInputs()) < d.skip {
 		return nil
 	}
+	return outerFunctions(value)
+}
+
+// outerFunctions returns the functions that an attribute names, without those that it
+// binds to their attributes.
+func outerFunctions(value []byte) []string {
 	var names []string
 	nameOf := func(b []byte) {
 		f, _ := attrField(b, funcName)

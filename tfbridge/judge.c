@@ -108,10 +108,61 @@ static void register_op(const char *name, TF_Status *st) {
   }
 }
 
+// describe fills in what Go reads of a tensor.
+static void describe(const TF_Tensor *t, mr_argument *a) {
+  a->dtype = TF_TensorType(t);
+  a->rank = TF_NumDims(t);
+  for (int i = 0; i < a->rank && i < MR_MAX_RANK; i++) a->dims[i] = TF_Dim(t, i);
+  a->data = TF_TensorData(t);
+  a->len = TF_TensorByteSize(t);
+}
+
+static void arguments_compute(void *kernel, TF_OpKernelContext *ctx) {
+  TF_Status *st = TF_NewStatus();
+  int n = TF_NumInputs(ctx);
+  TF_Tensor **in = calloc((size_t)n + 1, sizeof *in);
+  mr_argument *arguments = calloc((size_t)n + 1, sizeof *arguments);
+  char *refused = NULL;
+  if (!in || !arguments || !kernel) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
+  for (int i = 0; i < n && TF_GetCode(st) == 0; i++) {
+    TF_GetInput(ctx, i, &in[i], st);
+    if (TF_GetCode(st) == 0) describe(in[i], &arguments[i]);
+  }
+  uint64_t mode = mr_keep_denormals();
+  if (TF_GetCode(st) == 0 && (refused = mrCheckArguments(*(int64_t *)kernel, arguments, n))) TF_SetStatus(st, INVALID_ARGUMENT, refused);
+  mr_set_float_mode(mode);
+  if (TF_GetCode(st) == 0) TF_SetOutput(ctx, 0, in[0], st);
+  if (TF_GetCode(st) != 0) TF_OpKernelContext_Failure(ctx, st);
+  for (int i = 0; in && i < n; i++) {
+    if (in[i]) TF_DeleteTensor(in[i]);
+  }
+  free(refused);
+  free(arguments);
+  free(in);
+  TF_DeleteStatus(st);
+}
+
+static void register_arguments(TF_Status *st) {
+  static const char name[] = "MillraceCheckArguments";
+  TF_OpDefinitionBuilder *b = TF_NewOpDefinitionBuilder(name);
+  TF_OpDefinitionBuilderAddAttr(b, "judge: string");
+  TF_OpDefinitionBuilderAddAttr(b, "T: type");
+  TF_OpDefinitionBuilderAddAttr(b, "Tothers: list(type) >= 0");
+  TF_OpDefinitionBuilderAddInput(b, "argument: T");
+  TF_OpDefinitionBuilderAddInput(b, "others: Tothers");
+  TF_OpDefinitionBuilderAddOutput(b, "checked: T");
+  TF_OpDefinitionBuilderSetShapeInferenceFunction(b, infer_same);
+  TF_RegisterOpDefinition(b, st);
+  if (TF_GetCode(st) == 0) {
+    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", judge_create, arguments_compute, judge_delete), st);
+  }
+}
+
 TF_Status *mr_register_judge(void) {
   TF_Status *st = TF_NewStatus();
   register_op("MillraceJudgeExamples", st);
   if (TF_GetCode(st) == 0) register_op("MillraceCheckBytes", st);
+  if (TF_GetCode(st) == 0) register_arguments(st);
   if (TF_GetCode(st) != 0) return st;
   TF_DeleteStatus(st);
   return NULL;

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/dtype"
+	"millrace/internal/argcheck"
 	"millrace/internal/bytecheck"
 	"millrace/tfrecord/example"
 )
@@ -52,6 +54,8 @@ type JudgeSpec struct {
 	Parser  string          // the name of the operation that parses
 	Request example.Request // the keys of its features come from the inputs "keys"
 	Bytes   *bytecheck.Spec `json:",omitempty"` // of OpCheckBytes
+
+	Arguments *ArgumentsSpec `json:",omitempty"` // set for OpCheckArguments
 }
 
 // Attr returns the attribute "judge" of the operation.
@@ -119,8 +123,16 @@ func mrNewJudge(spec *C.char, n C.size_t) C.int64_t {
 	if err := json.Unmarshal([]byte(C.GoStringN(spec, C.int(n))), &k.spec); err != nil {
 		return 0
 	}
-	k.free.New = func() any { return example.NewJudge(k.spec.Request) }
 	id := lastID.Add(1)
+	if k.spec.Arguments != nil {
+		check := newArgumentsCheck(*k.spec.Arguments)
+		if check == nil {
+			return 0
+		}
+		judges.Store(id, check)
+		return C.int64_t(id)
+	}
+	k.free.New = func() any { return example.NewJudge(k.spec.Request) }
 	judges.Store(id, k)
 	return C.int64_t(id)
 }
@@ -214,4 +226,104 @@ func (k *kernelJudge) setKeys(j *example.Judge, keys []C.mr_view) error {
 		j.SetKey(i, unsafe.String((*byte)(unsafe.Pointer(v.data)), int(v.len)))
 	}
 	return nil
+}
+
+// Some of TensorFlow's kernels end the process for arguments of a shape, a value or
+// a handle that they do not expect. In front of each stands an operation that checks
+// the rules of package argcheck and passes on one of the arguments:
+//
+//	num_elements ──> MillraceCheckArguments ──> TensorListReserve
+//	other arguments ───────^                        ^
+//	other arguments ────────────────────────────────┘
+//
+// Package graph/internal/judge puts it into models where the graph alone does not
+// prove the rules.
+
+// OpCheckArguments is the type of the operation that checks the arguments of another.
+const OpCheckArguments = "MillraceCheckArguments"
+
+// ArgumentsSpec describes what an operation of type [OpCheckArguments] checks.
+type ArgumentsSpec struct {
+	Op, Node string   // the operation that takes the arguments, and its node
+	Inputs   []int    // which of its inputs the arguments are
+	Rules    []string // as package argcheck has them
+	DTypes   []dtype.DataType
+	// DTypes holds, for each rule about a handle, the dtype of its variable.
+}
+
+// argumentsCheck is the check of a kernel.
+type argumentsCheck struct {
+	spec  ArgumentsSpec
+	rules []argcheck.Rule
+	at    map[int]int // position of an input among the arguments
+}
+
+// newArgumentsCheck makes the check that a description asks for, nil if it is wrong.
+func newArgumentsCheck(spec ArgumentsSpec) *argumentsCheck {
+	k := &argumentsCheck{spec: spec, at: map[int]int{}}
+	for at, i := range spec.Inputs {
+		k.at[i] = at
+	}
+	for _, text := range spec.Rules {
+		r, err := argcheck.Parse(text)
+		if err != nil || len(spec.DTypes) != len(spec.Rules) {
+			return nil
+		}
+		k.rules = append(k.rules, r)
+	}
+	return k
+}
+
+// mrCheckArguments checks arguments and returns what is wrong, for the caller to
+// free, or nil.
+//
+//export mrCheckArguments
+func mrCheckArguments(id C.int64_t, arguments *C.mr_argument, n C.int) (refused *C.char) {
+	fail := func(err error) *C.char {
+		_, text := remember(err)
+		return C.CString(text)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			refused = fail(panicked(OpCheckArguments, r))
+		}
+	}()
+	k, ok := judges.Load(int64(id))
+	if !ok {
+		return fail(millrace.Errorf(millrace.ErrInternal, "no check %d", int64(id)))
+	}
+	if err := k.(*argumentsCheck).check(unsafe.Slice(arguments, int(n))); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// check checks arguments by all rules.
+func (k *argumentsCheck) check(arguments []C.mr_argument) error {
+	arg := func(i int) argcheck.Arg { return argumentOf(&arguments[k.at[i]]) }
+	for i, r := range k.rules {
+		err := error(nil)
+		if input, _, ok := r.Handle(); ok {
+			err = r.CheckHandle(arg(input), k.spec.DTypes[i])
+		} else {
+			err = r.Check(arg)
+		}
+		if err != nil {
+			return millrace.Errorf(millrace.ErrSchema, "operation %s (%s): %w", millrace.Quote(k.spec.Node), k.spec.Op, err)
+		}
+	}
+	return nil
+}
+
+// argumentOf returns an argument, whose bytes are TensorFlow's memory.
+func argumentOf(a *C.mr_argument) argcheck.Arg {
+	shape := make([]int64, int(a.rank))
+	for i := range shape {
+		shape[i] = int64(a.dims[i])
+	}
+	arg := argcheck.Arg{DType: dtype.DataType(a.dtype), Shape: shape}
+	if a.len > 0 {
+		arg.Data = unsafe.Slice((*byte)(a.data), int(a.len))
+	}
+	return arg
 }

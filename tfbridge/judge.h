@@ -16,6 +16,16 @@ typedef struct mr_view {
 // failure, for the caller to free.
 TF_Status *mr_register_judge(void);
 
+enum { MR_MAX_RANK = 254 };
+
+// mr_argument is one argument. The tensor owns the data.
+typedef struct mr_argument {
+  int dtype, rank;
+  int64_t dims[MR_MAX_RANK];
+  const void *data;
+  size_t len;
+} mr_argument;
+
 #pragma GCC visibility pop
 
 #endif  // MILLRACE_JUDGE_H_

@@ -13,6 +13,9 @@ var pass = one(func(c *call) tfbridge.Output { return c.dy[0] })
 // unaryRules are the rules of operations that work on each element of one tensor.
 var unaryRules = map[string]rule{
 	"Identity": pass, "Snapshot": pass, "EnsureShape": pass, "CheckNumerics": pass, "PlaceholderWithDefault": pass, "DeepCopy": pass,
+	tfbridge.OpCheckArguments: func(c *call) []tfbridge.Output { // it passes on its first input
+		return append(c.dy[:1:1], make([]tfbridge.Output, len(c.inputs)-1)...)
+	},
 	"IdentityN": func(c *call) []tfbridge.Output { return c.dy },
 	"Cast": one(func(c *call) tfbridge.Output {
 		return graph.Cast(c.Scope, c.d(0), c.x(0).DataType())

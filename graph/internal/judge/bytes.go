@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"bytes"
-
 	"millrace/dtype"
 	"millrace/internal/bytecheck"
 	"millrace/internal/tfproto"
@@ -37,19 +35,4 @@ func (j *judged) checkBytes(limit int64) *tfproto.NodeDef {
 	}
 	n.Input[0] = j.ref(check.GetName(), "judged")
 	return check
-}
-
-// mayParse reports whether the name of an operation that parses is in a GraphDef.
-func mayParse(def []byte) bool {
-	for name := range parsers {
-		if bytes.Contains(def, []byte(name)) {
-			return true
-		}
-	}
-	for name := range bytecheck.Operations() {
-		if bytes.Contains(def, []byte(name)) {
-			return true
-		}
-	}
-	return false
 }

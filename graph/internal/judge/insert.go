@@ -12,30 +12,29 @@ import (
 	"millrace/tfbridge"
 )
 
-// The names of what Insert adds end in these words.
-const (
-	judgeName    = "/millrace_judge"
-	keysName     = "/millrace_judge_keys"
-	functionName = "millrace_judge_"
-)
-
 // The argument and the result of the function that judges the elements of a dataset.
 const argumentName, resultName = "serialized", "judged"
 
-// Insert returns a serialized GraphDef with a judge before each parser, or def
-// itself if there is none. The limit is that of [bytecheck.Spec].
+// Insert returns a serialized GraphDef with a judge before each parser, and a check
+// before each operation that has rules for its arguments; or def itself if there
+// is none. The limit goes to [bytecheck.Spec].
 func Insert(def []byte, limit int64) ([]byte, error) {
-	if !mayParse(def) {
+	if !needed(def) {
 		return def, nil
 	}
 	g := &tfproto.GraphDef{}
 	if err := proto.Unmarshal(def, g); err != nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "not a GraphDef: %w", err)
 	}
-	in := &inserter{graph: g, limit: limit}
-	g.Node = in.body(g.GetNode(), nil)
+	in := &inserter{graph: g, limit: limit, flow: newFlow(g)}
+	var err error
+	if g.Node, err = in.checked(in.body(g.GetNode(), nil), nil); err != nil {
+		return nil, err
+	}
 	for _, f := range g.GetLibrary().GetFunction() {
-		f.NodeDef = in.body(f.GetNodeDef(), f.GetSignature())
+		if f.NodeDef, err = in.checked(in.body(f.GetNodeDef(), f.GetSignature()), f.GetSignature()); err != nil {
+			return nil, err
+		}
 	}
 	if len(in.made) > 0 {
 		if g.Library == nil {
@@ -50,19 +49,14 @@ func Insert(def []byte, limit int64) ([]byte, error) {
 type inserter struct {
 	graph *tfproto.GraphDef
 	limit int64
+	flow  *flow
 	made  []*tfproto.FunctionDef // for datasets
 }
 
 // body returns nodes with a judge before each parser. They are those of a function,
 // or of the graph itself, which is no function.
 func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*tfproto.NodeDef {
-	names := map[string]bool{}
-	for _, arg := range function.GetInputArg() {
-		names[arg.GetName()] = true
-	}
-	for _, n := range nodes {
-		names[n.GetName()] = true
-	}
+	names := namesOf(nodes, function)
 	for _, n := range slices.Clone(nodes) {
 		if len(n.GetInput()) == 0 || strings.HasPrefix(n.GetInput()[0], "^") {
 			continue // TensorFlow refuses a parser without inputs
@@ -80,32 +74,6 @@ func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*t
 		}
 	}
 	return nodes
-}
-
-// judged is a parser that gets a judge.
-type judged struct {
-	parser   parser
-	node     *tfproto.NodeDef
-	function *tfproto.OpDef  // which the node is in; nil: none
-	names    map[string]bool // of all nodes and arguments around it
-}
-
-// name returns a name for a new node.
-func (j *judged) name(suffix string) string {
-	name := j.node.GetName() + suffix
-	for i := 1; j.names[name]; i++ {
-		name = fmt.Sprintf("%s%s_%d", j.node.GetName(), suffix, i)
-	}
-	j.names[name] = true
-	return name
-}
-
-// ref returns how a node refers to the only output of another.
-func (j *judged) ref(node, output string) string {
-	if j.function == nil {
-		return node
-	}
-	return node + ":" + output + ":0"
 }
 
 // nodes puts a judge before a parser of records.
@@ -181,28 +149,4 @@ func (in *inserter) functionName() string {
 			return name
 		}
 	}
-}
-
-// constant returns a node of a vector of strings.
-func constant(name string, values [][]byte) *tfproto.NodeDef {
-	value := &tfproto.TensorProto{
-		Dtype: tfproto.DataType_DT_STRING, StringVal: values,
-		TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: int64(len(values))}}},
-	}
-	return &tfproto.NodeDef{Name: name, Op: "Const", Attr: map[string]*tfproto.AttrValue{
-		"dtype": {Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_STRING}},
-		"value": {Value: &tfproto.AttrValue_Tensor{Tensor: value}},
-	}}
-}
-
-func text(b []byte) *tfproto.AttrValue {
-	return &tfproto.AttrValue{Value: &tfproto.AttrValue_S{S: b}}
-}
-
-func integer(i int64) *tfproto.AttrValue {
-	return &tfproto.AttrValue{Value: &tfproto.AttrValue_I{I: i}}
-}
-
-func boolean(b bool) *tfproto.AttrValue {
-	return &tfproto.AttrValue{Value: &tfproto.AttrValue_B{B: b}}
 }

@@ -35,6 +35,8 @@ func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
 	keys := map[string]bool{}
 	for _, n := range nodes {
 		switch {
+		case n.GetOp() == tfbridge.OpCheckArguments:
+			judged[n.GetName()] = n.GetInput()[0]
 		case n.GetOp() == tfbridge.OpJudge || n.GetOp() == tfbridge.OpCheckBytes:
 			judged[n.GetName()] = n.GetInput()[0]
 			for _, in := range n.GetInput()[1:] {

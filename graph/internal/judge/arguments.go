@@ -1,0 +1,200 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace"
+	"millrace/dtype"
+	"millrace/internal/argcheck"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+// checked returns nodes with a check before each operation that has rules for its
+// arguments, unless the graph proves that they hold.
+func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) ([]*tfproto.NodeDef, error) {
+	names := namesOf(nodes, function)
+	for _, n := range slices.Clone(nodes) {
+		rules := argcheck.Of(n.GetOp())
+		if len(rules) == 0 {
+			continue
+		}
+		c := &check{judged: judged{node: n, function: function, names: names}, flow: in.flow}
+		if err := c.keep(rules); err != nil {
+			return nil, err
+		}
+		node, err := c.make()
+		if err != nil {
+			return nil, err
+		}
+		if node != nil {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes, nil
+}
+
+// check is an operation that gets a check of its arguments.
+type check struct {
+	judged
+	flow  *flow
+	types []tfproto.DataType // the types of its inputs
+	spec  tfbridge.ArgumentsSpec
+}
+
+// keep keeps the rules that only a run can check.
+func (c *check) keep(rules []argcheck.Rule) error {
+	n := c.node
+	var ok bool
+	if c.types, ok = inputTypes(n); !ok {
+		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) leaves the types of its inputs to the caller of a function; it must have them itself",
+			millrace.Quote(n.GetName()), n.GetOp())
+	}
+	for _, r := range rules {
+		if name, value := r.Attr(); name != "" && n.GetAttr()[name] != nil && n.GetAttr()[name].GetI() != value {
+			continue
+		}
+		if !c.takes(r) {
+			continue // TensorFlow refuses the node, for it has too few inputs
+		}
+		var want dtype.DataType
+		if input, attr, ok := r.Handle(); ok {
+			want = dtype.DataType(n.GetAttr()[attr].GetType())
+			has, known := c.flow.variable(c.function.GetName(), n.GetInput()[input], 0)
+			if known && dtype.DataType(has) == want {
+				continue
+			}
+			if known && has != 0 {
+				return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a variable of dtype %s, and its input %d has dtype %s",
+					millrace.Quote(n.GetName()), n.GetOp(), want, input, dtype.DataType(has))
+			}
+		} else if c.proves(r) {
+			continue
+		}
+		c.spec.Rules = append(c.spec.Rules, r.String())
+		c.spec.DTypes = append(c.spec.DTypes, want)
+		for _, i := range r.Inputs() {
+			if !slices.Contains(c.spec.Inputs, i) {
+				c.spec.Inputs = append(c.spec.Inputs, i)
+			}
+		}
+	}
+	return nil
+}
+
+// takes reports whether the node has the inputs that a rule reads.
+func (c *check) takes(r argcheck.Rule) bool {
+	return !slices.ContainsFunc(r.Inputs(), func(i int) bool {
+		return i >= len(c.types) || i >= len(c.node.GetInput()) || strings.HasPrefix(c.node.GetInput()[i], "^")
+	})
+}
+
+// proves reports whether the inputs that a rule reads are constants that meet it.
+func (c *check) proves(r argcheck.Rule) bool {
+	args := map[int]argcheck.Arg{}
+	for _, i := range r.Inputs() {
+		a, ok := c.flow.constant(c.function.GetName(), c.node.GetInput()[i])
+		if !ok {
+			return false
+		}
+		args[i] = a
+	}
+	return r.Check(func(i int) argcheck.Arg { return args[i] }) == nil
+}
+
+// passed returns the input that the check passes on, -1 if there is none. It is
+// neither a handle nor a variant, since those cannot be copied. It is one that the
+// rules read if possible: shape functions need the constants that others are.
+func (c *check) passed() int {
+	for _, i := range c.spec.Inputs {
+		if copyable(c.types[i]) {
+			return i
+		}
+	}
+	return slices.IndexFunc(c.types, copyable)
+}
+
+// copyable reports whether a check can pass on tensors of a type.
+func copyable(dt tfproto.DataType) bool {
+	return dt != tfproto.DataType_DT_RESOURCE && dt != tfproto.DataType_DT_VARIANT
+}
+
+// make returns the node of the check, nil if there is nothing to check.
+func (c *check) make() (*tfproto.NodeDef, error) {
+	if len(c.spec.Rules) == 0 {
+		return nil, nil
+	}
+	n := c.node
+	passed := c.passed()
+	if passed < 0 || passed >= len(n.GetInput()) {
+		return nil, millrace.Errorf(millrace.ErrInternal, "operation %s (%s) has rules and only handles", millrace.Quote(n.GetName()), n.GetOp())
+	}
+	c.spec.Inputs = slices.DeleteFunc(c.spec.Inputs, func(i int) bool { return i == passed })
+	c.spec.Inputs = slices.Insert(c.spec.Inputs, 0, passed)
+	c.spec.Op, c.spec.Node = n.GetOp(), n.GetName()
+	made := &tfproto.NodeDef{Name: c.name(judgeName), Op: tfbridge.OpCheckArguments, Device: n.GetDevice()}
+	var others []tfproto.DataType
+	for k, i := range c.spec.Inputs {
+		made.Input = append(made.Input, n.GetInput()[i])
+		if k > 0 {
+			others = append(others, c.types[i])
+		}
+	}
+	made.Attr = map[string]*tfproto.AttrValue{
+		"judge":   text(tfbridge.JudgeSpec{Parser: n.GetName(), Arguments: &c.spec}.Attr()),
+		"T":       {Value: &tfproto.AttrValue_Type{Type: c.types[passed]}},
+		"Tothers": {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: others}}},
+	}
+	n.Input[passed] = c.ref(made.GetName(), "checked")
+	return made, nil
+}
+
+// definitions are TensorFlow's operations that have rules.
+var definitions = sync.OnceValue(func() map[string]*tfproto.OpDef {
+	all := map[string]*tfproto.OpDef{}
+	raw, err := tfbridge.OpList()
+	list := &tfproto.OpList{}
+	if err != nil || proto.Unmarshal(raw, list) != nil {
+		return nil
+	}
+	for _, op := range list.GetOp() {
+		if len(argcheck.Of(op.GetName())) > 0 {
+			all[op.GetName()] = op
+		}
+	}
+	return all
+})
+
+// inputTypes returns the types of a node's inputs. ok is false if an attribute does
+// not hold one.
+func inputTypes(n *tfproto.NodeDef) (types []tfproto.DataType, ok bool) {
+	def := definitions()[n.GetOp()]
+	for _, arg := range def.GetInputArg() {
+		dt := arg.GetType()
+		if arg.GetTypeAttr() != "" {
+			dt = attrOrDefault(n, def, arg.GetTypeAttr()).GetType()
+		}
+		if dt == 0 || arg.GetTypeListAttr() != "" || arg.GetNumberAttr() != "" {
+			return nil, false
+		}
+		types = append(types, dt)
+	}
+	return types, def != nil
+}
+
+// attrOrDefault returns an attribute of a node, or its default.
+func attrOrDefault(n *tfproto.NodeDef, def *tfproto.OpDef, name string) *tfproto.AttrValue {
+	if v := n.GetAttr()[name]; v != nil {
+		return v
+	}
+	for _, a := range def.GetAttr() {
+		if a.GetName() == name {
+			return a.GetDefaultValue()
+		}
+	}
+	return nil
+}

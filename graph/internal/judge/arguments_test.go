@@ -1,0 +1,98 @@
+package judge
+
+import (
+	"os"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/test/tfmain"
+	"millrace/internal/tfproto"
+	"millrace/tfbridge"
+)
+
+func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
+
+func typed(dt tfproto.DataType) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: dt}}
+}
+
+// gather is a graph with a function that gathers rows of a variable, its argument.
+// The calls pass variables of these dtypes.
+func gather(variables ...tfproto.DataType) *tfproto.GraphDef {
+	const f32, i32 = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT32
+	g := &tfproto.GraphDef{Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{{
+		Signature: &tfproto.OpDef{Name: "f", InputArg: []*tfproto.OpDef_ArgDef{{Name: "v", Type: tfproto.DataType_DT_RESOURCE}, {Name: "i", Type: i32}}},
+		NodeDef: []*tfproto.NodeDef{
+			{Name: "same", Op: "Identity", Input: []string{"v"}, Attr: map[string]*tfproto.AttrValue{"T": typed(tfproto.DataType_DT_RESOURCE)}},
+			{Name: "rows", Op: "ResourceGather", Input: []string{"same:output:0", "i"}, Attr: map[string]*tfproto.AttrValue{"dtype": typed(f32), "Tindices": typed(i32)}},
+		},
+	}}}}
+	g.Node = append(g.Node, &tfproto.NodeDef{Name: "i", Op: "Placeholder", Attr: map[string]*tfproto.AttrValue{"dtype": typed(i32)}})
+	for i, dt := range variables {
+		v, c := string(rune('a'+i)), string(rune('A'+i))
+		g.Node = append(g.Node, &tfproto.NodeDef{Name: v, Op: "VarHandleOp", Attr: map[string]*tfproto.AttrValue{"dtype": typed(dt)}},
+			&tfproto.NodeDef{Name: c, Op: "PartitionedCall", Input: []string{v, "i"}, Attr: map[string]*tfproto.AttrValue{
+				"f": {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "f"}}},
+			}})
+	}
+	return g
+}
+
+// A check stands where the graph does not prove a rule, and only there. Without it the
+// graph is what it was.
+func TestChecksOfHandles(t *testing.T) {
+	const f32, i64 = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT64
+	for _, tt := range []struct {
+		variables []tfproto.DataType
+		nodes     int // of the function, with its check
+		refused   bool
+	}{
+		{[]tfproto.DataType{f32, f32}, 2, false},
+		{[]tfproto.DataType{f32, i64}, 3, false},
+		{nil, 3, false},
+		{[]tfproto.DataType{i64}, 0, true},
+	} {
+		before := gather(tt.variables...)
+		def, err := proto.Marshal(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Insert(def, 0)
+		if tt.refused {
+			if err == nil {
+				t.Errorf("%v: no error", tt.variables)
+			}
+			continue
+		}
+		g := &tfproto.GraphDef{}
+		if err != nil || proto.Unmarshal(got, g) != nil {
+			t.Fatal(err)
+		}
+		nodes := g.Library.Function[0].NodeDef
+		if len(nodes) != tt.nodes || len(nodes) == 3 && (nodes[2].Op != tfbridge.OpCheckArguments || nodes[1].Input[1] != nodes[2].Name+":checked:0") {
+			t.Errorf("%v: nodes %v", tt.variables, nodes)
+		}
+		if Remove(g); !proto.Equal(g, before) {
+			t.Errorf("%v: Remove leaves %v", tt.variables, g)
+		}
+	}
+}
+
+// Functions that call each other in many ways, and themselves, take no time.
+func TestFlowOfManyCalls(t *testing.T) {
+	g := gather()
+	f := g.Library.Function
+	for i := range 60 {
+		name := "g" + string(rune('0'+i))
+		call := func(to string) *tfproto.NodeDef {
+			return &tfproto.NodeDef{Name: to, Op: f[i].Signature.Name, Input: []string{"v", "i"}}
+		}
+		f = append(f, &tfproto.FunctionDef{Signature: &tfproto.OpDef{Name: name, InputArg: f[0].Signature.InputArg},
+			NodeDef: []*tfproto.NodeDef{call("x"), call("y"), {Name: "z", Op: name, Input: []string{"v", "i"}}}})
+	}
+	g.Library.Function = f
+	if _, known := newFlow(g).variable("f", "v", 0); known {
+		t.Error("a handle that nobody makes is known")
+	}
+}

@@ -1,0 +1,164 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"millrace/internal/argcheck"
+	"millrace/internal/tfproto"
+
+	"millrace/dtype"
+)
+
+// flow finds where the inputs of a graph's nodes come from.
+type flow struct {
+	bodies map[string]map[string]*tfproto.NodeDef // nodes by function; "" is the graph itself
+	args   map[string]map[string]int              // positions of each function's arguments
+	calls  map[string][]call                      // uses of each function
+	known  map[argument]answer                    // what was found out about arguments
+}
+
+// argument is one argument of a function.
+type argument struct {
+	function string
+	i        int
+}
+
+// answer is the dtype of a variable, if it is known.
+type answer struct {
+	dt    tfproto.DataType
+	known bool
+}
+
+// call is a use of a function.
+type call struct {
+	caller string
+	inputs []string // the arguments; nil if TensorFlow decides
+}
+
+// maxFlowDepth is the longest way of a handle through identities and calls.
+const maxFlowDepth = 64
+
+// newFlow reads a graph.
+func newFlow(g *tfproto.GraphDef) *flow {
+	f := &flow{bodies: map[string]map[string]*tfproto.NodeDef{}, args: map[string]map[string]int{},
+		calls: map[string][]call{}, known: map[argument]answer{}}
+	f.add("", g.GetNode())
+	for _, fn := range g.GetLibrary().GetFunction() {
+		name := fn.GetSignature().GetName()
+		f.add(name, fn.GetNodeDef())
+		f.args[name] = map[string]int{}
+		for i, a := range fn.GetSignature().GetInputArg() {
+			if a.GetNumberAttr() != "" || a.GetTypeListAttr() != "" {
+				break // positions of what follows are not known
+			}
+			f.args[name][a.GetName()] = i
+		}
+	}
+	for _, gradient := range g.GetLibrary().GetGradient() {
+		f.calls[gradient.GetGradientFunc()] = append(f.calls[gradient.GetGradientFunc()], call{})
+	}
+	return f
+}
+
+// add adds the nodes of a function.
+func (f *flow) add(body string, nodes []*tfproto.NodeDef) {
+	byName := make(map[string]*tfproto.NodeDef, len(nodes))
+	f.bodies[body] = byName
+	for _, n := range nodes {
+		byName[n.GetName()] = n
+		f.calls[n.GetOp()] = append(f.calls[n.GetOp()], call{body, dataInputs(n)})
+		for _, a := range n.GetAttr() {
+			for _, fn := range append(slices.Clone(a.GetList().GetFunc()), a.GetFunc()) {
+				if name := fn.GetName(); name != "" {
+					f.calls[name] = append(f.calls[name], call{body, argumentsOf(n)})
+				}
+			}
+		}
+	}
+}
+
+// argumentsOf returns the inputs that a node passes to its functions, nil if nobody
+// knows.
+func argumentsOf(n *tfproto.NodeDef) []string {
+	inputs := dataInputs(n)
+	switch n.GetOp() {
+	case "PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile":
+		return inputs
+	case "If", "StatelessIf", "Case", "StatelessCase":
+		return inputs[min(1, len(inputs)):]
+	}
+	return nil
+}
+
+// dataInputs returns the inputs of a node that are tensors.
+func dataInputs(n *tfproto.NodeDef) []string {
+	inputs := n.GetInput()
+	if i := slices.IndexFunc(inputs, func(in string) bool { return strings.HasPrefix(in, "^") }); i >= 0 {
+		inputs = inputs[:i]
+	}
+	return inputs
+}
+
+// variable returns the dtype of the variable whose handle a tensor is. known is
+// false if several variables of different dtypes, or other things, may be there.
+func (f *flow) variable(body, tensor string, depth int) (dt tfproto.DataType, known bool) {
+	name, _, _ := strings.Cut(tensor, ":")
+	if n := f.bodies[body][name]; n != nil {
+		switch {
+		case n.GetOp() == "VarHandleOp":
+			return n.GetAttr()["dtype"].GetType(), n.GetAttr()["dtype"].GetPlaceholder() == ""
+		case n.GetOp() == "Identity" && depth < maxFlowDepth && len(dataInputs(n)) == 1:
+			return f.variable(body, n.GetInput()[0], depth+1)
+		}
+		return 0, false
+	}
+	i, ok := f.args[body][name]
+	if !ok || depth >= maxFlowDepth {
+		return 0, false
+	}
+	a := argument{body, i}
+	if _, seen := f.known[a]; !seen {
+		f.known[a] = answer{} // a function may call itself
+		f.known[a] = f.passed(a, depth)
+	}
+	return f.known[a].dt, f.known[a].known
+}
+
+// passed returns the dtype of the variables that all callers of a function pass.
+func (f *flow) passed(a argument, depth int) answer {
+	var all answer
+	for _, c := range f.calls[a.function] {
+		if a.i >= len(c.inputs) {
+			return answer{}
+		}
+		has, ok := f.variable(c.caller, c.inputs[a.i], depth+1)
+		if !ok || all.known && has != all.dt {
+			return answer{}
+		}
+		all = answer{has, true}
+	}
+	return all
+}
+
+// constant returns the constant that a tensor of a function is. Those of the graph
+// itself may be fed.
+func (f *flow) constant(body, tensor string) (argcheck.Arg, bool) {
+	if body == "" {
+		return argcheck.Arg{}, false
+	}
+	name, _, _ := strings.Cut(tensor, ":")
+	n := f.bodies[body][name]
+	if n.GetOp() != "Const" {
+		return argcheck.Arg{}, false
+	}
+	value := n.GetAttr()["value"].GetTensor()
+	a := argcheck.Arg{DType: dtype.DataType(value.GetDtype()), Data: value.GetTensorContent()}
+	for _, d := range value.GetTensorShape().GetDim() {
+		a.Shape = append(a.Shape, d.GetSize())
+	}
+	if len(a.Data) == 0 {
+		a.Data = argcheck.Integers(value.GetIntVal(), value.GetInt64Val())
+	}
+	return a, true
+}

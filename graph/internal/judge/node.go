@@ -1,0 +1,76 @@
+package judge
+
+import (
+	"fmt"
+
+	"millrace/internal/tfproto"
+)
+
+// The names of what Insert adds end in these words.
+const (
+	judgeName    = "/millrace_judge"
+	keysName     = "/millrace_judge_keys"
+	functionName = "millrace_judge_"
+)
+
+// namesOf returns the names of nodes, and of the arguments around them.
+func namesOf(nodes []*tfproto.NodeDef, function *tfproto.OpDef) map[string]bool {
+	names := map[string]bool{}
+	for _, arg := range function.GetInputArg() {
+		names[arg.GetName()] = true
+	}
+	for _, n := range nodes {
+		names[n.GetName()] = true
+	}
+	return names
+}
+
+// judged is a parser that gets a judge.
+type judged struct {
+	parser   parser
+	node     *tfproto.NodeDef
+	function *tfproto.OpDef  // which the node is in; nil: none
+	names    map[string]bool // of all nodes and arguments around it
+}
+
+// name returns a name for a new node.
+func (j *judged) name(suffix string) string {
+	name := j.node.GetName() + suffix
+	for i := 1; j.names[name]; i++ {
+		name = fmt.Sprintf("%s%s_%d", j.node.GetName(), suffix, i)
+	}
+	j.names[name] = true
+	return name
+}
+
+// ref returns how a node refers to the only output of another.
+func (j *judged) ref(node, output string) string {
+	if j.function == nil {
+		return node
+	}
+	return node + ":" + output + ":0"
+}
+
+// constant returns a node of a vector of strings.
+func constant(name string, values [][]byte) *tfproto.NodeDef {
+	value := &tfproto.TensorProto{
+		Dtype: tfproto.DataType_DT_STRING, StringVal: values,
+		TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: int64(len(values))}}},
+	}
+	return &tfproto.NodeDef{Name: name, Op: "Const", Attr: map[string]*tfproto.AttrValue{
+		"dtype": {Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_STRING}},
+		"value": {Value: &tfproto.AttrValue_Tensor{Tensor: value}},
+	}}
+}
+
+func text(b []byte) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_S{S: b}}
+}
+
+func integer(i int64) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_I{I: i}}
+}
+
+func boolean(b bool) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_B{B: b}}
+}
