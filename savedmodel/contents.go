@@ -258,19 +258,21 @@ func (j amountCheck) check(fn *function, n nodeDef) error {
 	return nil
 }
 
-// checkWindow refuses a convolution or a pool whose strides are not one for each
-// dimension of an image or a volume. Gradients read the missing ones.
+// checkWindow refuses a convolution whose strides or dilations are not one for each
+// dimension of an image or a volume. Kernels and rewrites read the missing ones.
 func (j amountCheck) checkWindow(n nodeDef) error {
-	if n.op == "Conv" || !strings.Contains(n.op, "Conv2") && !strings.Contains(n.op, "Conv3D") {
+	if n.op == "Conv" || !strings.Contains(n.op, "Conv2") && !strings.Contains(n.op, "Conv3D") && !strings.HasPrefix(n.op, "DepthwiseConv2") {
 		return nil
 	}
-	list, ok := attrField(n.attr("strides"), attrListField)
-	count := 0
-	for f := range fieldsOf(list.bytes) {
-		count += len(f.numbersIn())
-	}
-	if ok && count != 4 && count != 5 {
-		return j.r.limit("node %s (%s): the attribute strides has %d numbers, not 4 or 5", quote(n.name), quote(n.op), count)
+	for _, name := range []string{"strides", "dilations"} {
+		list, ok := attrField(n.attr(name), attrListField)
+		count := 0
+		for f := range fieldsOf(list.bytes) {
+			count += len(f.numbersIn())
+		}
+		if ok && count != 4 && count != 5 {
+			return j.r.limit("node %s (%s): the attribute %s has %d numbers, not 4 or 5", quote(n.name), quote(n.op), name, count)
+		}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 type probe struct {
 	op     *tfproto.OpDef
 	random *rand.Rand
+	odd    bool // shapes that only a run knows, and extreme numbers
 }
 
 // sight is what probing an operation showed.
@@ -120,7 +121,7 @@ func (p *probe) build(g *tfbridge.Graph) *built {
 				}
 			}
 			op, err := g.AddOperation(tfbridge.OpSpec{Type: "Placeholder", Name: fmt.Sprintf("in%d_%d", i, k),
-				Attrs: map[string]any{"dtype": tfbridge.DataType(dt), "shape": tfbridge.MakeShape(shape...)}})
+				Attrs: map[string]any{"dtype": tfbridge.DataType(dt), "shape": p.known(shape)}})
 			if err != nil {
 				return nil
 			}
@@ -212,6 +213,11 @@ func (p *probe) tensor(dt tfbridge.DataType, shape []int64) (*tfbridge.Tensor, e
 		n *= d
 	}
 	small := func() int { return p.random.IntN(3) }
+	if p.odd {
+		if v := p.oddTensor(dt, shape, n); v != nil {
+			return v, nil
+		}
+	}
 	switch dt {
 	case tfbridge.String:
 		words := make([]string, n)
