@@ -111,6 +111,40 @@ var endTricks = []trick{
 		s.numbers("sizes", dims{4}, 1, 4, 4, 1)
 		return append(in("sizes"), given(dims{1, 1, 1, 1}, dims{1, 4, 4, 1})(s)...)
 	}, "T", f32, "strides", ints{1}, "padding", "SAME"),
+	refused("a convolution has no stride", "Conv2DBackpropInput", f32, func(s *smuggled) []string {
+		s.numbers("sizes", dims{4}, 1, 4, 4, 1)
+		return append(in("sizes"), given(dims{1, 1, 1, 1}, dims{1, 4, 4, 1})(s)...)
+	}, "T", f32, "strides", ints{1, 0, 0, 1}, "padding", "SAME"),
+	refused("a convolution has a batch of minus one dimension", "Conv", f32, given(dims{1, 4, 4, 1}, dims{1, 1, 1, 1}), "T", f32, "strides", ints{1, 1}, "padding", "SAME", "batch_dims", -1),
+	refused("a loop runs two billion iterations at once", "Enter", str, func(*smuggled) []string { return in("x") }, "T", str, "frame_name", "f", "parallel_iterations", math.MaxInt32),
+	refused("a histogram has a negative number of bins", "CustomAggregator", f32, given(dims{1}), "calibration_method", 5, "num_bins", -1, "min_percentile", 0.0, "max_percentile", 0.0, "id", "i"),
+	refused("an ensemble of trees is made of bytes", "BoostedTreesCreateEnsemble", 0, func(s *smuggled) []string {
+		s.longs("stamp", dims{}, 0)
+		s.op("trees", "BoostedTreesEnsembleResourceHandleOp", nil, "shared_name", "trees")
+		return in("trees", "stamp", "x")
+	}),
+	failing("the images of boxes to crop have four dimensions", "CropAndResizeGradBoxes", f32, func(s *smuggled) []string {
+		s.numbers("none", dims{0, 1, 1, 1})
+		s.hidden("first", "none", i32)
+		return append(given(dims{0, 1, 1, 1}, dims{1, 1, 1, 1}, dims{0, 4})(s), "first")
+	}, "T", f32),
+	failing("a key of an Example is empty", "ParseExample", i64, func(s *smuggled) []string {
+		s.floats("default", dims{2}, 1, 2)
+		s.graph().Node = append(s.graph().Node, listNode("records", ""))
+		s.constant("two", "a", "b")
+		s.constant("none")
+		s.hidden("first", "two", str)
+		s.hidden("second", "none", str)
+		return in("records", "records", "first", "second", "default")
+	}, "Nsparse", 1, "Ndense", 1, "Tdense", []tfproto.DataType{f32}, "sparse_types", types1, "dense_shapes", list{{2}}),
+	{"rows are gathered by more dimensions than a ragged tensor gets", returnsError, func(s *smuggled) {
+		s.numbers("splits", dims{2}, 0, 1)
+		s.longs("indices", dims{1, 1, 1}, 0)
+		s.hidden("places", "indices", i64)
+		s.op("evil", "RaggedGather", append(append(in("splits"), given(dims{1})(s)...), "places"),
+			"Tvalues", f32, "Tindices", i64, "Tsplits", i32, "PARAMS_RAGGED_RANK", 1, "OUTPUT_RAGGED_RANK", 1)
+		s.run("evil", i32)
+	}},
 	refused("a spectrogram's window does not fit into memory", "AudioSpectrogram", f32, given(dims{4, 1}), "window_size", math.MaxInt32, "stride", 7),
 	refused("a number is written with two billion digits", "AsString", str, given(dims{1}), "T", f32, "precision", math.MaxInt32),
 	failing("the ranges of a quantized tensor are not numbers", "Dequantize", f32, func(s *smuggled) []string {

@@ -192,8 +192,22 @@ var amounts = map[string]map[string]int64{
 	"AudioSpectrogram":                    {"window_size": 1 << 24, "stride": 1 << 30},
 	"Batch":                               {"num_batch_threads": 1 << 10},
 	"BatchFunction":                       {"num_batch_threads": 1 << 10},
+	"Enter":                               {"parallel_iterations": maxIterations},
 	"LearnedUnigramCandidateSampler":      {"range_max": 1 << 24},
+	"RefEnter":                            {"parallel_iterations": maxIterations},
+	"StatelessWhile":                      {"parallel_iterations": maxIterations},
 	"ThreadUnsafeUnigramCandidateSampler": {"range_max": 1 << 24},
+	"While":                               {"parallel_iterations": maxIterations},
+}
+
+// maxIterations is the largest number of iterations of a loop that may run at once. The
+// frame of a loop reserves room for each.
+const maxIterations = 1 << 16
+
+// least are attributes with the smallest value that a model may ask for.
+var least = map[string]map[string]int64{
+	"Conv": {"batch_dims": 0}, "CustomAggregator": {"num_bins": 0},
+	"Enter": {"parallel_iterations": 1}, "RefEnter": {"parallel_iterations": 1}, "StatelessWhile": {"parallel_iterations": 1}, "While": {"parallel_iterations": 1},
 }
 
 // maxReserved is the largest number of elements that a dataset may reserve.
@@ -238,6 +252,11 @@ func (j amountCheck) check(fn *function, n nodeDef) error {
 			return j.r.limit("node %s (%s): attribute %s is %d, at most %d is allowed", quote(n.name), quote(n.op), quote(name), value, most)
 		}
 	}
+	for name, from := range least[n.op] {
+		if v, ok := attrInt(n.attr(name)); ok && v < from {
+			return j.r.limit("node %s (%s): attribute %s is %d, at least %d is needed", quote(n.name), quote(n.op), quote(name), v, from)
+		}
+	}
 	if err := j.checkWindow(n); err != nil {
 		return err
 	}
@@ -259,7 +278,8 @@ func (j amountCheck) check(fn *function, n nodeDef) error {
 }
 
 // checkWindow refuses a convolution whose strides or dilations are not one for each
-// dimension of an image or a volume. Kernels and rewrites read the missing ones.
+// dimension of an image or a volume, or not positive. Kernels and rewrites read the
+// missing ones, and divide by them.
 func (j amountCheck) checkWindow(n nodeDef) error {
 	if n.op == "Conv" || !strings.Contains(n.op, "Conv2") && !strings.Contains(n.op, "Conv3D") && !strings.HasPrefix(n.op, "DepthwiseConv2") {
 		return nil
@@ -268,7 +288,12 @@ func (j amountCheck) checkWindow(n nodeDef) error {
 		list, ok := attrField(n.attr(name), attrListField)
 		count := 0
 		for f := range fieldsOf(list.bytes) {
-			count += len(f.numbersIn())
+			for _, v := range f.numbersIn() {
+				if int64(v) <= 0 {
+					return j.r.limit("node %s (%s): the attribute %s has the number %d; it must be positive", quote(n.name), quote(n.op), name, int64(v))
+				}
+				count++
+			}
 		}
 		if ok && count != 4 && count != 5 {
 			return j.r.limit("node %s (%s): the attribute %s has %d numbers, not 4 or 5", quote(n.name), quote(n.op), name, count)

@@ -20,10 +20,18 @@ func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) (
 	names := namesOf(nodes, function)
 	for _, n := range slices.Clone(nodes) {
 		rules := argcheck.Of(n.GetOp())
-		if len(rules) == 0 {
+		if len(rules) == 0 && !lists[n.GetOp()] {
 			continue
 		}
 		c := &check{judged: judged{node: n, function: function, names: names}, flow: in.flow}
+		if lists[n.GetOp()] {
+			ensured, err := c.ensureLists()
+			if err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, ensured...)
+			continue
+		}
 		if err := c.keep(rules); err != nil {
 			return nil, err
 		}

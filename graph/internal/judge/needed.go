@@ -26,7 +26,7 @@ func needed(def []byte) bool {
 func concerned(node []byte) bool {
 	return anyField(node, nodeOpType, func(op []byte) bool {
 		_, parses := parsers[string(op)]
-		return parses || bytecheck.Checked(string(op)) || len(argcheck.Of(string(op))) > 0
+		return parses || bytecheck.Checked(string(op)) || lists[string(op)] || len(argcheck.Of(string(op))) > 0
 	})
 }
 

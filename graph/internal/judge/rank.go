@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 
+	"millrace"
 	"millrace/internal/tfproto"
 )
 
@@ -10,6 +11,11 @@ import (
 // TensorFlow's own operation: it has kernels for all devices and copies nothing, and so
 // costs little before a convolution.
 func (c *check) ensureRank(input, rank int) *tfproto.NodeDef {
+	return c.ensure(input, c.types[input], rank)
+}
+
+// ensure does so for an input of a dtype.
+func (c *check) ensure(input int, dt tfproto.DataType, rank int) *tfproto.NodeDef {
 	shape := &tfproto.TensorShapeProto{}
 	for range rank {
 		shape.Dim = append(shape.Dim, &tfproto.TensorShapeProto_Dim{Size: -1})
@@ -17,11 +23,36 @@ func (c *check) ensureRank(input, rank int) *tfproto.NodeDef {
 	n := c.node
 	made := &tfproto.NodeDef{Name: c.name(rankName), Op: "EnsureShape", Device: n.GetDevice(), Input: []string{n.GetInput()[input]},
 		Attr: map[string]*tfproto.AttrValue{
-			"T":     {Value: &tfproto.AttrValue_Type{Type: c.types[input]}},
+			"T":     {Value: &tfproto.AttrValue_Type{Type: dt}},
 			"shape": {Value: &tfproto.AttrValue_Shape{Shape: shape}},
 		}}
 	n.Input[input] = c.ref(made.GetName(), "output")
 	return made
+}
+
+// lists are operations with lists of inputs. Some of the inputs must have a rank.
+var lists = words(`ParseExample RaggedGather`)
+
+// ensureLists ensures the ranks of the inputs of such an operation.
+func (c *check) ensureLists() ([]*tfproto.NodeDef, error) {
+	n := c.node
+	if n.GetOp() == "ParseExample" { // the kernel ends the process for an empty key
+		p := parsers[n.GetOp()]
+		var made []*tfproto.NodeDef
+		for i := range p.keyInputs(n) {
+			made = append(made, c.ensure(p.keys+i, tfproto.DataType_DT_STRING, 0))
+		}
+		return made, nil
+	}
+	// The kernel of RaggedGather sets one output of splits for each dimension of what it
+	// gathers, however many outputs the node has.
+	from, to, dt := n.GetAttr()["PARAMS_RAGGED_RANK"], n.GetAttr()["OUTPUT_RAGGED_RANK"], n.GetAttr()["Tindices"]
+	rank, last := int(to.GetI()-from.GetI()+1), len(dataInputs(n))-1
+	if from.GetPlaceholder()+to.GetPlaceholder()+dt.GetPlaceholder() != "" || rank < 0 || last < 0 {
+		return nil, millrace.Errorf(millrace.ErrModel, "operation %s (%s) gathers by indices of %d dimensions; its attributes must fix at least 0",
+			millrace.Quote(n.GetName()), n.GetOp(), rank)
+	}
+	return []*tfproto.NodeDef{c.ensure(last, dt.GetType(), rank)}, nil
 }
 
 // sameRank are operations whose first output has the rank of their first input.

@@ -31,6 +31,33 @@ func (p *probe) known(shape []int64) tfbridge.Shape {
 	return tfbridge.MakeShape(shape...)
 }
 
+// oddShapes are shapes of empty tensors, and of tensors with more dimensions than most
+// kernels take.
+var oddShapes = [][]int64{{0}, {0, 2}, {2, 0}, {0, 0}, {1, 0, 1}, {0, 2, 2, 1}, {1, 2, 2, 0}, {1, 0, 2, 2, 1}, {2, 1, 1, 1, 1, 2}, {1, 1, 1, 1, 1, 1, 1, 1, 2}}
+
+// oddAttrs changes some of the numbers among attributes, but not how many inputs or outputs there are.
+func (p *probe) oddAttrs(attrs map[string]any) {
+	if !p.odd {
+		return
+	}
+	numbers := []int64{1, 0, 2, -1, 3, 4, 100, math.MaxInt32, -2, math.MinInt32, math.MaxInt64}
+	number := func() int64 { return numbers[min(p.random.IntN(len(numbers)), p.random.IntN(len(numbers)))] }
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		counts := func(arg *tfproto.OpDef_ArgDef) bool { return arg.NumberAttr == name }
+		if p.random.IntN(3) > 0 || slices.ContainsFunc(p.op.InputArg, counts) || slices.ContainsFunc(p.op.OutputArg, counts) {
+			continue
+		}
+		switch v := attrs[name].(type) {
+		case int64:
+			attrs[name] = number()
+		case float32:
+			attrs[name] = []float32{0, -1, 1e30, float32(math.NaN())}[p.random.IntN(4)]
+		case []int64:
+			attrs[name] = fill(int64(max(1, len(v)+p.random.IntN(3)-1)), number)
+		}
+	}
+}
+
 // oddTensor makes an argument with extreme numbers among small ones, nil for dtypes
 // that have none.
 func (p *probe) oddTensor(dt tfbridge.DataType, shape []int64, n int64) *tfbridge.Tensor {

@@ -108,6 +108,7 @@ type built struct {
 func (p *probe) build(g *tfbridge.Graph) *built {
 	b := &built{}
 	attrs, types := p.attrs()
+	p.oddAttrs(attrs)
 	same, shape := p.random.IntN(5) < 2, p.shape(len(shapes))
 	var inputs []tfbridge.Input
 	for i, arg := range p.op.InputArg {
@@ -145,6 +146,9 @@ func (p *probe) build(g *tfbridge.Graph) *built {
 
 // shape chooses one of the first n shapes, scalars more often than others.
 func (p *probe) shape(n int) []int64 {
+	if p.odd && p.random.IntN(4) == 0 {
+		return oddShapes[p.random.IntN(len(oddShapes))]
+	}
 	if p.random.IntN(4) == 0 {
 		return shapes[0]
 	}
