@@ -137,6 +137,12 @@ var endTricks = []trick{
 		s.hidden("second", "none", str)
 		return in("records", "records", "first", "second", "default")
 	}, "Nsparse", 1, "Ndense", 1, "Tdense", []tfproto.DataType{f32}, "sparse_types", types1, "dense_shapes", list{{2}}),
+	failing("two strings are padded to a gigabyte", "DecodePaddedRaw", tfproto.DataType_DT_UINT8, func(s *smuggled) []string {
+		s.constant("two", "a", "b")
+		s.numbers("gigabyte", dims{}, 1<<30)
+		s.hidden("length", "gigabyte", i32)
+		return in("two", "length")
+	}, "out_type", tfproto.DataType_DT_UINT8),
 	{"rows are gathered by more dimensions than a ragged tensor gets", returnsError, func(s *smuggled) {
 		s.numbers("splits", dims{2}, 0, 1)
 		s.longs("indices", dims{1, 1, 1}, 0)

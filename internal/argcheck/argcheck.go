@@ -42,7 +42,7 @@ type Rule struct {
 
 // term is a number that a rule compares.
 type term struct {
-	function string // rank, size, value, last; "": a constant; dtype: what the handle's variable holds
+	function string // rank, size, value, last, fills; "": a constant; dtype: what the handle's variable holds
 	input    int
 	add      int64
 	attr     string // on the right of a dtype
@@ -70,6 +70,9 @@ func (r Rule) Rank() (input, rank int, ok bool) {
 // Inputs returns the inputs that the rule reads.
 func (r Rule) Inputs() []int {
 	inputs := []int{r.left.input}
+	if r.left.function == "fills" {
+		inputs = append(inputs, 0)
+	}
 	if r.right.function != "" {
 		inputs = append(inputs, r.right.input)
 	}
@@ -114,7 +117,7 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+)\])?(dtype|rank|size|value|last)\((\d+)\)(=|<=|>=)(\S+)$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+)\])?(dtype|rank|size|value|last|fills)\((\d+)\)(=|<=|>=)(\S+)$`)
 	termForm = regexp.MustCompile(`^(?:(rank|size|last)\((\d+)\))?([+-]?\d+)?$`)
 )
 

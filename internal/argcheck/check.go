@@ -24,7 +24,8 @@ func (r Rule) Check(arg func(i int) Arg) error {
 	return nil
 }
 
-var names = map[string]string{"rank": "rank", "size": "number of elements", "value": "value", "last": "last dimension"}
+var names = map[string]string{"rank": "rank", "size": "number of elements", "value": "value", "last": "last dimension",
+	"fills": "number of bytes for all elements of input 0, each as long as a value"}
 
 // values returns the numbers that a term stands for: several for the elements of an
 // argument. known is false for an argument that does not have any.
@@ -47,8 +48,27 @@ func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 			n *= d
 		}
 		return []int64{n + t.add}, true
+	case "fills":
+		return fills(a, arg(0))
 	}
 	return integers(a)
+}
+
+// fills returns each value times the number of elements of another argument.
+func fills(value, of Arg) (all []int64, known bool) {
+	n := int64(1)
+	for _, d := range of.Shape {
+		n *= d
+	}
+	all, known = integers(value)
+	for i, v := range all {
+		if n > 0 && v > math.MaxInt64/n {
+			all[i] = math.MaxInt64
+			continue
+		}
+		all[i] = v * n
+	}
+	return all, known
 }
 
 // integers returns the elements of an argument of integers.

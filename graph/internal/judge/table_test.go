@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"millrace/internal/argcheck"
 	"millrace/internal/bytecheck"
 	"millrace/internal/tfproto"
 	"millrace/savedmodel/effect"
@@ -38,6 +39,9 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: has no row", name)
 		}
 		_, judged := parsers[name]
+		if row == "argument" && len(argcheck.Of(name)) == 0 {
+			t.Errorf("%s: has no rule", name)
+		}
 		if bytecheck.Checked(name) != (row == "check") || judged != (row == "examples") {
 			t.Errorf("%s: row %q, checked %v, judged %v", name, row, bytecheck.Checked(name), judged)
 		}
