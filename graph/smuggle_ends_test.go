@@ -143,6 +143,12 @@ var endTricks = []trick{
 		s.hidden("length", "gigabyte", i32)
 		return in("two", "length")
 	}, "out_type", tfproto.DataType_DT_UINT8),
+	failing("a slice of a matrix has one position", "XlaDynamicSlice", f32, func(s *smuggled) []string {
+		s.longs("one", dims{}, 1)
+		s.hidden("start", "one", i64)
+		s.hidden("size", "one", i64)
+		return append(given(dims{2, 2})(s), "start", "size")
+	}, "T", f32, "Tindices", i64),
 	{"rows are gathered by more dimensions than a ragged tensor gets", returnsError, func(s *smuggled) {
 		s.numbers("splits", dims{2}, 0, 1)
 		s.longs("indices", dims{1, 1, 1}, 0)
