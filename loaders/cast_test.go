@@ -11,6 +11,7 @@ import (
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
+	stagecheck "millrace/loaders/stage/check"
 	"millrace/tfrecord/example"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,7 +112,7 @@ func TestCheckedCasts(t *testing.T) {
 				if plan == nil {
 					t.Fatal(problems)
 				}
-				checkCastFault(t, plan.FindBadRecord(t.Context()), 0, c.dtype)
+				checkCastFault(t, stagecheck.FindBadRecord(t.Context(), plan.Spec), 0, c.dtype)
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"millrace"
 	"millrace/internal/test/fixture"
 	"millrace/loaders"
+	stagecheck "millrace/loaders/stage/check"
+	stagewindow "millrace/loaders/stage/window"
 	"millrace/tfrecord/example"
 )
 
@@ -103,7 +105,7 @@ func TestShortFilesAreCounted(t *testing.T) {
 			d.Args["min_window"], d.Args["max_window"] = tt.min, tt.min
 			d.Args["padding"] = true
 			plan, scan := planned(t, d)
-			short, err := plan.ShortFiles(t.Context(), scan)
+			short, err := stagewindow.ShortFiles(t.Context(), plan.Spec, scan)
 			if err != nil || len(short) != len(tt.short) {
 				t.Fatalf("%v: %v, %v", tt.files, short, err)
 			}
@@ -112,7 +114,7 @@ func TestShortFilesAreCounted(t *testing.T) {
 					t.Errorf("%v: %v, want %s", tt.files, short[i], want)
 				}
 			}
-			err = plan.CheckFileLengths(t.Context(), scan)
+			err = stagewindow.CheckFileLengths(t.Context(), plan.Spec, scan)
 			var e *millrace.Error
 			if tt.tooShort == "" && err != nil || tt.tooShort != "" && (!errors.As(err, &e) || e.Class != millrace.ErrSchema || e.File != d.Path(tt.tooShort)) {
 				t.Errorf("%v: %v, want %s", tt.files, err, tt.tooShort)
@@ -130,14 +132,14 @@ func TestLookingIsCanceled(t *testing.T) {
 	d.Args["min_window"], d.Args["max_window"] = 5, 5
 	plan, scan := planned(t, d)
 	_, scanErr := plan.Scan(ctx)
-	_, shortErr := plan.ShortFiles(ctx, scan)
+	_, shortErr := stagewindow.ShortFiles(ctx, plan.Spec, scan)
 	place := &millrace.Error{File: d.Path("00.tfrecords"), Record: 0}
-	for i, err := range []error{scanErr, shortErr, plan.FindBadRecord(ctx), plan.CheckFileLengths(ctx, scan), plan.Reread(ctx, place)} {
+	for i, err := range []error{scanErr, shortErr, stagecheck.FindBadRecord(ctx, plan.Spec), stagewindow.CheckFileLengths(ctx, plan.Spec, scan), stagecheck.Reread(ctx, plan.Spec, place)} {
 		if !errors.Is(err, millrace.ErrCanceled) {
 			t.Errorf("%d: got %v", i, err)
 		}
 	}
-	if err := plan.Reread(t.Context(), place); err != nil {
+	if err := stagecheck.Reread(t.Context(), plan.Spec, place); err != nil {
 		t.Errorf("a good record: %v", err)
 	}
 }

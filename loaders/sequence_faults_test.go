@@ -11,6 +11,7 @@ import (
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
+	stagewindow "millrace/loaders/stage/window"
 	"millrace/tfrecord/example"
 )
 
@@ -153,7 +154,7 @@ func TestShortFiles(t *testing.T) {
 		f := newSequence(t, kind, newSequenceData([][]int{{1, 1, 1, 1}, {1, 1}, {}, {2, 1, 1}}))
 		window{min: 3, max: 3, tail: "keep"}.set(f)
 		l := openSequence(t, f)
-		short, err := l.Plan().ShortFiles(t.Context(), l.Scan())
+		short, err := stagewindow.ShortFiles(t.Context(), l.Plan().Spec, l.Scan())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"millrace/loaders"
 	"millrace/loaders/decl"
 	"millrace/loaders/spec"
+	stagecheck "millrace/loaders/stage/check"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -160,7 +161,7 @@ func TestCheckClosesFiles(t *testing.T) {
 		loaders.Check(d.Config(), &loaders.CheckOptions{Root: d.Data()})
 		spec.ReadConfig(d.Config())
 		spec.ReadManifest(d.Path("__manifest__.json"))
-		if plan, _ := loaders.Check(d.Config(), nil); plan == nil || plan.FindBadRecord(t.Context()) != nil {
+		if plan, _ := loaders.Check(d.Config(), nil); plan == nil || stagecheck.FindBadRecord(t.Context(), plan.Spec) != nil {
 			t.Fatal("the dataset is bad")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"millrace/graph/steps"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 )
 
@@ -20,7 +21,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	if err := needNative(p); err != nil {
 		return nil, err
 	}
-	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader"), left: p.NewQuarantine(scan), passed: &quarantine.Positions{}}
+	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader"), left: check.NewQuarantine(p.Spec, p.Quarantine, scan), passed: &quarantine.Positions{}}
 	d := b.dataset(l)
 	if s.Err() != nil {
 		return nil, b.fail(s.Err())

@@ -13,7 +13,10 @@ import (
 	"millrace/internal/test/cases"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/chunk"
 	"millrace/loaders/stage/order"
+	"millrace/loaders/stage/window"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 
@@ -82,11 +85,11 @@ func decisions(t *testing.T, p *plan.Plan) string {
 	switch {
 	case p.Window != nil:
 		fmt.Fprintf(&b, "\t%d windows at once, equal ones: %v\n", p.Engine().WindowsAtOnce(), p.Engine().EqualWindows())
-		short, err := p.ShortFiles(t.Context(), scan)
-		fmt.Fprintf(&b, "\t%d files too short, %v; %v\n", len(short), err, p.CheckFileLengths(t.Context(), scan))
+		short, err := window.ShortFiles(t.Context(), p.Spec, scan)
+		fmt.Fprintf(&b, "\t%d files too short, %v; %v\n", len(short), err, window.CheckFileLengths(t.Context(), p.Spec, scan))
 	case p.Chunks != nil:
-		frames, known := p.FramesOf()
-		fmt.Fprintf(&b, "\tby place: %v; %d frames, %v; lengths %d; rows: %v\n", p.Engine().ReadsByPlace(), frames, known, scan.Lengths, p.CheckRows(t.Context(), scan))
+		frames, known := chunk.Frames(p.Spec)
+		fmt.Fprintf(&b, "\tby place: %v; %d frames, %v; lengths %d; rows: %v\n", p.Engine().ReadsByPlace(), frames, known, scan.Lengths, chunk.CheckRows(t.Context(), p.Spec, scan))
 		for epoch := range int64(3) {
 			begin, end := order.EpochPart(p.Spec, scan, epoch)
 			fmt.Fprintf(&b, "\tepoch %d: sequences %d to %d of order %d\n", epoch, begin, end, order.Period(p.Spec, epoch))
@@ -98,7 +101,7 @@ func decisions(t *testing.T, p *plan.Plan) string {
 	for _, q := range padded {
 		fmt.Fprintf(&b, "\tpadding of %s: %.3f %q\n", q.Name, q.Share, q.Counter)
 	}
-	if err := p.FindBadRecord(t.Context()); err != nil {
+	if err := check.FindBadRecord(t.Context(), p.Spec); err != nil {
 		t.Errorf("a record of sound data: %v", err)
 	}
 	return b.String()
@@ -169,7 +172,7 @@ func TestFaultsOfCases(t *testing.T) {
 			continue
 		}
 		_, scan := p.Scan(t.Context())
-		record := p.FindBadRecord(t.Context())
+		record := check.FindBadRecord(t.Context(), p.Spec)
 		fmt.Fprintf(&got, "%s\n\tfiles: %s\n\trecords: %s\n", name, described(scan, dir), described(record, dir))
 	}
 	golden(t, "faults.txt", got.String())

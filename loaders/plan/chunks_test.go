@@ -9,6 +9,7 @@ import (
 	"millrace/loaders/chunks"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/chunk"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -175,10 +176,10 @@ func TestNoData(t *testing.T) {
 	}
 	list := &spec.Feature{Name: "x", VarLen: true}
 	empty := &spec.Spec{Manifest: &spec.Manifest{}, Primaries: []spec.Primary{{From: list, To: "x"}}, Chunks: &spec.Chunks{Sequences: []spec.Sequence{{Tensor: "x"}}, Cut: frames}}
-	if err := New(empty, nil).CheckRows(t.Context(), &Scan{}); err == nil {
+	if err := chunk.CheckRows(t.Context(), New(empty, nil).Spec, &Scan{}); err == nil {
 		t.Error("there are rows of no files")
 	}
-	if err := New(empty, nil).CheckRows(t.Context(), &Scan{Indexes: []*tfrecord.Index{nil}}); err != nil {
+	if err := chunk.CheckRows(t.Context(), New(empty, nil).Spec, &Scan{Indexes: []*tfrecord.Index{nil}}); err != nil {
 		t.Errorf("of files that only TensorFlow can read: %v", err)
 	}
 }

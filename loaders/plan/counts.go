@@ -3,6 +3,9 @@ package plan
 import (
 	"context"
 
+	"millrace/loaders/permutation"
+	"millrace/loaders/spec"
+	"millrace/loaders/stage"
 	"millrace/loaders/stage/order"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
@@ -57,4 +60,41 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 		c.Batches = (rows + p.BatchSize - 1) / p.BatchSize
 	}
 	return c, nil
+}
+
+// Rows returns how many examples a whole run delivers, and whether that is
+// known before the data is read: not of an endless run, of windows that are not read by their place, or where
+// each bucket drops a remainder of its own.
+func (p *Plan) Rows(scan *Scan) (rows int64, known bool) { return p.RowsWithout(scan, 0) }
+
+// RowsWithout is Rows where so many records of each epoch are left out.
+func (p *Plan) RowsWithout(scan *Scan, leftOut int64) (rows int64, known bool) {
+	return stage.Rows(p.Stages(), stage.Data{Choice: p.Engine(), Found: scan, Skipped: leftOut})
+}
+
+// ExpectedRows returns how many rows a whole run gives, and whether that can be said, where
+// so many records of the files are known to be bad and left out. It is for people who
+// wait: unlike [Plan.Rows] it counts windows of one size, too, and where it is not known how
+// often a bad record would have come, it counts as if it came.
+func (p *Plan) ExpectedRows(scan *Scan, leftOut int64) (rows int64, known bool) {
+	if !missesEachEpoch(p.Spec) {
+		leftOut = 0
+	}
+	return stage.Rows(p.Stages(), stage.Data{Choice: p.Engine(), Found: scan, Skipped: leftOut, Expect: true})
+}
+
+// missesEachEpoch reports whether a record that is left out is missing once in each epoch.
+func missesEachEpoch(s *spec.Spec) bool {
+	if s.Records == nil || s.Epochs == 1 && s.Mixture == nil {
+		return true
+	}
+	return s.Mixture == nil && (s.Records.Shards == 1 || s.Records.Shuffling == permutation.None)
+}
+
+// ExpectedBatches returns how many batches so many rows are, 0 if that is not known.
+func (p *Plan) ExpectedBatches(rows int64) int64 {
+	if p.Bucket != nil || p.Chunks != nil {
+		return 0
+	}
+	return (rows + p.BatchSize - 1) / p.BatchSize
 }

@@ -14,7 +14,10 @@ import (
 	"millrace/loaders/diag"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/chunk"
 	"millrace/loaders/stage/order"
+	"millrace/loaders/stage/window"
 	"millrace/tfrecord/example"
 )
 
@@ -215,16 +218,16 @@ func TestPlanOfRemoteFiles(t *testing.T) {
 	if text := p.Explain(); !strings.Contains(strings.Join(strings.Fields(text), " "), "gs://bucket/b.tfrecords remote") || !strings.Contains(text, "2 files") {
 		t.Errorf("got\n%s", text)
 	}
-	if err := errors.Join(scan.Changed(), p.FindBadRecord(t.Context())); err != nil {
+	if err := errors.Join(scan.Changed(), check.FindBadRecord(t.Context(), p.Spec)); err != nil {
 		t.Error(err)
 	}
 	w := newDataset(t, "continuous_sequence", false, []fixture.Object{feature("k", "float32", "float", 4)}, fixture.Object{"min_window": 3, "max_window": 3, "epochs": 2})
 	listed(t, w, "gs://bucket/a.tfrecords")
 	p = checked(t, w, "library")
-	if scan, err = p.Scan(t.Context()); err != nil || p.Engine().GroupSize(scan) != 8 || p.CheckFileLengths(t.Context(), scan) != nil {
+	if scan, err = p.Scan(t.Context()); err != nil || p.Engine().GroupSize(scan) != 8 || window.CheckFileLengths(t.Context(), p.Spec, scan) != nil {
 		t.Errorf("windows: %v, %d records at once", err, p.Engine().GroupSize(scan))
 	}
-	if short, err := p.ShortFiles(t.Context(), scan); len(short) > 0 || err != nil {
+	if short, err := window.ShortFiles(t.Context(), p.Spec, scan); len(short) > 0 || err != nil {
 		t.Errorf("too short: %v, %v", short, err)
 	}
 	if native := p.Engine().Native(); native.Applied || !strings.Contains(native.Why, "remote") {
@@ -251,13 +254,13 @@ func TestReread(t *testing.T) {
 			{"a.tfrecords", 3, "an empty record (0 bytes)"}, {"a.tfrecords", 9, ""}, {"a.tfrecords", -1, ""},
 			{"b.tfrecords", 0, `b.tfrecords: record 0 (offset 0): feature "id": 2 values are stored`}, {"c.tfrecords", 0, ""},
 		} {
-			err := p.Reread(t.Context(), &millrace.Error{File: d.Path(tt.file), Record: tt.record})
+			err := check.Reread(t.Context(), p.Spec, &millrace.Error{File: d.Path(tt.file), Record: tt.record})
 			var e *millrace.Error
 			if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.Loader != d.Config() || !strings.Contains(err.Error(), tt.words)) {
 				t.Errorf("%v %s, record %d: %v, want %q", compression, tt.file, tt.record, err, tt.words)
 			}
 		}
-		if err := p.FindBadRecord(t.Context()); err == nil || !strings.Contains(err.Error(), "a.tfrecords: record 1 ") {
+		if err := check.FindBadRecord(t.Context(), p.Spec); err == nil || !strings.Contains(err.Error(), "a.tfrecords: record 1 ") {
 			t.Errorf("the first bad record: %v", err)
 		}
 		p.CheckRecords = true
@@ -267,7 +270,7 @@ func TestReread(t *testing.T) {
 		ended, stop := context.WithCancel(t.Context())
 		stop()
 		_, scanned := p.Scan(ended)
-		for _, err := range []error{p.FindBadRecord(ended), p.Reread(ended, &millrace.Error{File: d.Path("a.tfrecords"), Record: 3}), scanned} {
+		for _, err := range []error{check.FindBadRecord(ended, p.Spec), check.Reread(ended, p.Spec, &millrace.Error{File: d.Path("a.tfrecords"), Record: 3}), scanned} {
 			if !errors.Is(err, millrace.ErrCanceled) {
 				t.Errorf("after the context ended: %v", err)
 			}
@@ -320,7 +323,7 @@ func TestHintsOfForms(t *testing.T) {
 			f["var_len"] = tt.varLen
 		}
 		d.WriteRecords(t, "a.tfrecords", tt.record)
-		err := checked(t, d, "").FindBadRecord(t.Context())
+		err := check.FindBadRecord(t.Context(), checked(t, d, "").Spec)
 		var e *millrace.Error
 		if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.Msg != tt.words+tt.hint || e.Feature != "v") {
 			t.Errorf("%s: got %v, want %s%s", tt.name, err, tt.words, tt.hint)
@@ -362,7 +365,7 @@ func TestRecordsThatStagesRefuse(t *testing.T) {
 	} {
 		d := newDataset(t, "independent", tt.sequences, []fixture.Object{tt.feature}, tt.args)
 		d.WriteRecords(t, "a.tfrecords", tt.record)
-		err := checked(t, d, "").FindBadRecord(t.Context())
+		err := check.FindBadRecord(t.Context(), checked(t, d, "").Spec)
 		if tt.words == "" && err != nil || tt.words != "" && (err == nil || !strings.Contains(err.Error(), tt.words) || !strings.Contains(err.Error(), "a.tfrecords: record 0")) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.words)
 		}
@@ -381,16 +384,16 @@ func TestLengthsOfFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, err := p.ShortFiles(t.Context(), scan)
+	short, err := window.ShortFiles(t.Context(), p.Spec, scan)
 	if err != nil || len(short) != 1 || short[0].Severity != diag.Warning || short[0].File != d.Path("a.tfrecords") || short[0].Msg != "4 positions, shorter than min_window (5): it gives no window" {
 		t.Errorf("%v, %v", short, err)
 	}
-	if err := p.CheckFileLengths(t.Context(), scan); err != nil {
+	if err := window.CheckFileLengths(t.Context(), p.Spec, scan); err != nil {
 		t.Error(err)
 	}
 	d.WriteRecords(t, "b.tfrecords", append(listsOf(2), []byte("\xff"))...)
-	_, shorts := p.ShortFiles(t.Context(), scan)
-	for _, err := range []error{shorts, p.CheckFileLengths(t.Context(), scan)} {
+	_, shorts := window.ShortFiles(t.Context(), p.Spec, scan)
+	for _, err := range []error{shorts, window.CheckFileLengths(t.Context(), p.Spec, scan)} {
 		var e *millrace.Error
 		if !errors.As(err, &e) || e.Loader != d.Config() || e.File != d.Path("b.tfrecords") || e.Record != 1 {
 			t.Errorf("a damaged record: %v", err)
@@ -402,12 +405,12 @@ func TestLengthsOfFiles(t *testing.T) {
 	if scan, err = p.Scan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.CheckRows(t.Context(), scan); err != nil {
+	if err := chunk.CheckRows(t.Context(), p.Spec, scan); err != nil {
 		t.Errorf("the second sequence gives a row: %v", err)
 	}
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	if err := p.CheckRows(ended, scan); !errors.Is(err, millrace.ErrCanceled) {
+	if err := chunk.CheckRows(ended, p.Spec, scan); !errors.Is(err, millrace.ErrCanceled) {
 		t.Errorf("after the context ended: %v", err)
 	}
 }

@@ -1,8 +1,7 @@
 // Package plan decides how a checked config is run. A [Plan] says which records
 // are parsed at once, which stages change places and which of Millrace's own
 // operations do the work, and why; it prints all that as text or JSON. The
-// package also looks at data files before TensorFlow does, and finds the record
-// that is at fault afterwards. It needs no TensorFlow.
+// package also looks at data files before TensorFlow does. It needs no TensorFlow.
 //
 //	p := plan.New(s, nil)
 //	fmt.Print(p.Explain())

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"millrace/loaders/diag"
 	"millrace/loaders/engine"
@@ -62,3 +64,19 @@ func (p *Plan) Explanation() *Explanation {
 
 // Stages returns the stages of the plan, in the order of their meaning.
 func (p *Plan) Stages() []stage.Stage { return stage.Of(p.Engine()) }
+
+// Explain returns the plan as text: where the data is, the stages in order
+// with dtype and shape of what comes out, and what the optimiser did and why.
+// A dimension that is not known before the data is read is a question mark.
+func (p *Plan) Explain() string {
+	e := p.Explanation()
+	var b strings.Builder
+	e.writeHead(&b)
+	e.writeFiles(&b)
+	e.writeStages(&b)
+	e.writeRewrites(&b)
+	if len(e.Warnings) > 0 {
+		fmt.Fprintf(&b, "\n%v\n", e.Warnings)
+	}
+	return b.String()
+}

@@ -14,22 +14,6 @@ import (
 // maxShown is how many files a printed plan names.
 const maxShown = 10
 
-// Explain returns the plan as text: where the data is, the stages in order
-// with dtype and shape of what comes out, and what the optimiser did and why.
-// A dimension that is not known before the data is read is a question mark.
-func (p *Plan) Explain() string {
-	e := p.Explanation()
-	var b strings.Builder
-	e.writeHead(&b)
-	e.writeFiles(&b)
-	e.writeStages(&b)
-	e.writeRewrites(&b)
-	if len(e.Warnings) > 0 {
-		fmt.Fprintf(&b, "\n%v\n", e.Warnings)
-	}
-	return b.String()
-}
-
 func (e *Explanation) writeHead(b *strings.Builder) {
 	w := columns(b)
 	fmt.Fprintf(w, "config\t%s, type %s\n", millrace.Quote(e.Config), e.Type)

@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/internal/machine"
+	"millrace/loaders/size"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
@@ -42,10 +43,11 @@ func TestMemory(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p, scan := New(&tt.spec, nil), &Scan{Indexes: []*tfrecord.Index{{Records: tt.records}}}
-			if err := p.checkMemory(scan, machine.Memory{Bytes: tt.need}); err != nil {
+			rows, known := p.Rows(scan)
+			if err := size.CheckMemory(p.Spec, rows, known, machine.Memory{Bytes: tt.need}); err != nil {
 				t.Errorf("enough: %v", err)
 			}
-			err := p.checkMemory(scan, machine.Memory{Bytes: tt.need - 1, Bound: "the machine has left"})
+			err := size.CheckMemory(p.Spec, rows, known, machine.Memory{Bytes: tt.need - 1, Bound: "the machine has left"})
 			var e *millrace.Error
 			if tt.need > 0 && (!errors.As(err, &e) || e.Class != millrace.ErrLimit || e.Tensor != tt.largest || !strings.Contains(e.Msg, "the machine has left")) {
 				t.Errorf("one byte less: %v", err)

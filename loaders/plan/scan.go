@@ -6,7 +6,12 @@ import (
 	"millrace"
 	"millrace/internal/machine"
 	"millrace/loaders/scan"
+	"millrace/loaders/size"
+	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/chunk"
 	"millrace/loaders/stage/order"
+	"millrace/loaders/stage/window"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -39,7 +44,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 		Warn:          func(err error) { scan.Warnings = append(scan.Warnings, err) },
 	})
 	if err != nil {
-		return nil, p.blame(err)
+		return nil, check.Blame(p.Spec, err)
 	}
 	for i, f := range p.Files {
 		if !f.Remote {
@@ -50,7 +55,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 		return nil, err
 	}
 	if p.CheckRecords {
-		if err := p.FindBadRecord(ctx); err != nil {
+		if err := check.FindBadRecord(ctx, p.Spec); err != nil {
 			return nil, err
 		}
 	}
@@ -61,32 +66,16 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 		return nil, err
 	}
 	if total, ok := order.EpochRecords(p.Spec, scan); ok && total == 0 && p.Epochs == 0 {
-		return nil, p.NoRecords()
+		return nil, noRecords(p.Spec)
 	}
-	if err := p.checkMemory(scan, machine.AvailableMemory()); err != nil {
+	rows, known := p.Rows(scan)
+	if err := size.CheckMemory(p.Spec, rows, known, machine.AvailableMemory()); err != nil {
 		return nil, err
 	}
 	if p.Chunks != nil {
-		return scan, p.scanSequences(ctx, scan)
+		return scan, chunk.Scan(ctx, p.Spec, scan)
 	}
-	return scan, p.findWindow(ctx, scan)
-}
-
-// findWindow returns an error if no epoch of several has a window: all of them
-// would be read in vain, which may take for ever. A file that cannot be measured
-// is left to the reader where there is an end.
-func (p *Plan) findWindow(ctx context.Context, scan *Scan) error {
-	if p.Window == nil || p.Epochs == 1 {
-		return nil
-	}
-	short, err := p.tooShort(ctx, scan)
-	switch {
-	case err != nil && p.Epochs == 0:
-		return p.blame(err)
-	case short != nil:
-		return short
-	}
-	return nil
+	return scan, window.Find(ctx, p.Spec, scan)
 }
 
 // checkEmpty returns an error for the first file without records, if the config
@@ -106,19 +95,19 @@ func (p *Plan) checkEmpty(scan *Scan) error {
 func (p *Plan) NoData() error {
 	switch {
 	case p.Chunks != nil:
-		return p.NoRow()
+		return chunk.NoRow(p.Spec)
 	case p.Window != nil:
-		return p.NoWindow()
+		return window.NoWindow(p.Spec)
 	}
-	return p.NoRecords()
+	return noRecords(p.Spec)
 }
 
-// NoRecords returns the error of an endless loader over files without records.
-func (p *Plan) NoRecords() error {
+// noRecords returns the error of an endless loader over files without records.
+func noRecords(s *spec.Spec) error {
 	e := millrace.Errorf(millrace.ErrSchema, "the data files hold no records, and with epochs null the loader would wait for ever")
-	if p.Records != nil {
+	if s.Records != nil {
 		e.Msg = "there is no record in this range or shard, and with epochs null the loader would wait for ever"
 	}
-	e.Loader, e.Key = p.Path, "args.epochs"
+	e.Loader, e.Key = s.Path, "args.epochs"
 	return e
 }

@@ -11,6 +11,7 @@ import (
 	"millrace/internal/test/corrupt"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -57,7 +58,7 @@ func TestScanByIndex(t *testing.T) {
 	if err != nil || scan.Count(0) != 100 || len(scan.Warnings) != 0 {
 		t.Errorf("with an index: %+v, %v", scan, err)
 	}
-	if err := p.FindBadRecord(t.Context()); !errors.Is(err, millrace.ErrCorrupt) {
+	if err := check.FindBadRecord(t.Context(), p.Spec); !errors.Is(err, millrace.ErrCorrupt) {
 		t.Errorf("reading: %v", err)
 	}
 	rewrite(records[:layout[0].Layout.Offset(99)])

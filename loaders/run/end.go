@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"millrace"
+	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/chunk"
+	"millrace/loaders/stage/window"
 )
 
 // wantedRows returns how many rows a whole run delivers, if that is known, once all its
@@ -41,20 +44,20 @@ func (pl *Pipeline) verifyEnd(ctx context.Context, rows int64) error {
 	}
 	if rows == 0 && pl.Plan.Chunks != nil {
 		if _, known := pl.Scan.Records(); !known {
-			return pl.Plan.NoRow()
+			return chunk.NoRow(pl.Plan.Spec)
 		}
-		if err := pl.Plan.CheckRows(ctx, pl.Scan); err != nil {
+		if err := chunk.CheckRows(ctx, pl.Plan.Spec, pl.Scan); err != nil {
 			return err
 		}
 	}
 	if rows == 0 && pl.Plan.Window != nil {
-		if err := pl.Plan.CheckFileLengths(ctx, pl.Scan); err != nil {
+		if err := window.CheckFileLengths(ctx, pl.Plan.Spec, pl.Scan); err != nil {
 			return err
 		}
 	}
 	want, known := pl.wantedRows()
 	if known && rows != want {
-		if err := pl.Plan.FindBadRecord(ctx); err != nil {
+		if err := check.FindBadRecord(ctx, pl.Plan.Spec); err != nil {
 			return err
 		}
 		e := millrace.Errorf(millrace.ErrTruncated, "the data ended after %d of %d examples", rows, want)

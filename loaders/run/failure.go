@@ -11,6 +11,7 @@ import (
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 )
 
@@ -76,12 +77,12 @@ func remoteFiles(p *plan.Plan) (paths []string) {
 func (pl *Pipeline) find(ctx context.Context, err error) error {
 	var place *millrace.Error
 	if !errors.As(err, &place) || place.File == "" {
-		return pl.Plan.FindBadRecord(ctx)
+		return check.FindBadRecord(ctx, pl.Plan.Spec)
 	}
 	if changed := pl.Scan.Changed(); changed != nil {
 		return changedAt(changed, place)
 	}
-	if found := pl.Plan.Reread(ctx, place); found != nil {
+	if found := check.Reread(ctx, pl.Plan.Spec, place); found != nil {
 		return found
 	}
 	placed := *place

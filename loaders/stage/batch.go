@@ -108,3 +108,11 @@ func PadShare(t spec.TensorSpec, pad spec.Pad) (share float64, known bool) {
 	}
 	return 1 - float64(spec.NumElements(t.Shape))/float64(whole), true
 }
+
+// count subtracts the last batch where it is dropped. Each bucket drops one.
+func (b Batch) count(in Count, _ Data) (Count, bool) {
+	if b.Drop {
+		in.Elements -= in.Elements % b.Size
+	}
+	return in, !b.Drop || !b.Bucketed
+}

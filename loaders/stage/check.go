@@ -61,3 +61,9 @@ func (k Check) Explain() Explained {
 	}
 	return Explained{Name: "check", What: what}
 }
+
+// count subtracts the records that are known to be bad.
+func (k Check) count(in Count, d Data) (Count, bool) {
+	in.Elements -= d.Skipped
+	return in, true
+}

@@ -7,6 +7,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/chunk"
 )
 
 // Chunks cuts sequences into the rows of batches.
@@ -78,4 +79,12 @@ func (o Output) Explain() Explained {
 		what = "feature " + o.TagFeature.Name + " of each row's record"
 	}
 	return Explained{Name: "output", What: what, Tensors: tensorsOf(o.Tensor)}
+}
+
+// count returns how many rows a sequence is cut into, if all have one length. How many rows
+// are lost with a bad record is not known.
+func (k Chunks) count(in Count, d Data) (Count, bool) {
+	frames, equal := chunk.Frames(d.Spec)
+	in.Rows = k.Cut.Rows(frames)
+	return in, d.BadRecords == nil && (equal || k.Cut.Whole())
 }

@@ -1,5 +1,5 @@
-// Package stage holds the stages of a plan, each in a file of its own: what it is given,
-// and what `millrace plan` prints of it. It needs no TensorFlow.
+// Package stage holds the stages of a plan, each in a separate file: what it is given,
+// what `millrace plan` prints of it, and how many examples it gives. It needs no TensorFlow.
 //
 //	for _, s := range stage.Of(engine.Choice{Spec: checked}) {
 //		x := s.Explain()

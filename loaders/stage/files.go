@@ -29,3 +29,9 @@ func (f Files) Explain() Explained {
 	}
 	return Explained{Name: FilesName, What: fmt.Sprintf("%s, names shuffled in a buffer of %s", what, figures.Count(f.Buffer))}
 }
+
+// count returns the records of one pass over the files.
+func (f Files) count(_ Count, d Data) (Count, bool) {
+	records, known := d.Found.Records()
+	return Count{Elements: records, Parts: 1, Rows: 1}, known
+}

@@ -14,7 +14,7 @@ type Order struct {
 	Parts int64 // an epoch takes one of so many
 }
 
-func order(c engine.Choice) []Stage {
+func sequenceOrder(c engine.Choice) []Stage {
 	if c.Chunks == nil {
 		return nil
 	}
@@ -28,4 +28,11 @@ func (o Order) Explain() Explained {
 		what += fmt.Sprintf(", an epoch takes one of %s parts", figures.Count(o.Parts))
 	}
 	return Explained{Name: "order", What: what}
+}
+
+// count divides the sequences among epochs. Where the parts are divided further, into
+// shards, these differ in size.
+func (o Order) count(in Count, d Data) (Count, bool) {
+	in.Parts = o.Parts
+	return in, o.Parts == 1 || d.Records == nil || d.Records.Shards == 1
 }

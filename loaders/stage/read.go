@@ -7,6 +7,7 @@ import (
 	"millrace/loaders/engine"
 	"millrace/loaders/permutation"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/order"
 )
 
 // Read reads records from the files, one file after the other or several in turns.
@@ -74,4 +75,10 @@ func (r ReadByPlace) Explain() Explained {
 		what += fmt.Sprintf(", of each epoch the shard with index %d of %d", r.Shard, r.Shards)
 	}
 	return Explained{Name: "read", What: what + ", by their place"}
+}
+
+// count returns the records, or the windows, of the order.
+func (r ReadByPlace) count(in Count, d Data) (Count, bool) {
+	in.Elements = order.New(d.Spec, d.Found).EpochRecords()
+	return in, true
 }

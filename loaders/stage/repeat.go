@@ -2,6 +2,7 @@ package stage
 
 import (
 	"millrace/internal/figures"
+	"millrace/loaders/chunks"
 	"millrace/loaders/engine"
 )
 
@@ -16,4 +17,11 @@ func (r Repeat) Explain() Explained {
 		return Explained{Name: "repeat", What: "without end"}
 	}
 	return Explained{Name: "repeat", What: figures.Plural(r.Epochs, "epoch", "epochs")}
+}
+
+// count adds up the epochs.
+func (r Repeat) count(in Count, _ Data) (Count, bool) {
+	begin, _ := chunks.Part(in.Elements, in.Parts, r.Epochs%in.Parts)
+	in.Elements = r.Epochs/in.Parts*in.Elements + begin
+	return in, r.Epochs > 0
 }

@@ -6,6 +6,7 @@ import (
 	"millrace/internal/figures"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
+	"millrace/loaders/stage/order"
 )
 
 // Window cuts windows from the records of a file.
@@ -35,4 +36,17 @@ func (w Window) Explain() Explained {
 		what += fmt.Sprintf(", one every %s", figures.Count(w.Stride))
 	}
 	return Explained{Name: "window", What: what + ", tail: " + w.Tail, Tensors: tensorsOf(w.Tensors...)}
+}
+
+// count returns how many windows the files have. Those that are read by their place were
+// counted with their order.
+func (w Window) count(in Count, d Data) (Count, bool) {
+	if d.Records != nil {
+		return in, true
+	}
+	if _, hidden := order.HidesWindows(d.Spec); hidden != "" || d.Bucket != nil || !d.Expect {
+		return in, false
+	}
+	in.Elements = order.OfRows(d.Spec, d.Found).EpochRecords()
+	return in, true
 }

@@ -40,8 +40,11 @@ func Record(s *spec.Spec, data []byte) error {
 	return checkShapes(s, shapes)
 }
 
-// ListLength returns how many elements a VarLen feature has in a record.
-func ListLength(s *spec.Spec, data []byte, f *spec.Feature) (int64, error) {
+// Length returns the size of a feature's first axis in a record.
+func Length(s *spec.Spec, data []byte, f *spec.Feature) (int64, error) {
+	if !f.VarLen {
+		return f.TensorShape()[0], nil
+	}
 	features, err := featuresOf(s, data)
 	if err != nil {
 		return 0, err

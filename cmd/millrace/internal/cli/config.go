@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 
+	"millrace/loaders"
+	"millrace/loaders/stage/window"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"millrace/loaders"
 )
 
 // ConfigFlags are the flags that go with the path of a loader config.
@@ -61,7 +62,7 @@ func (p *Program) Prepare(ctx context.Context, plan *loaders.Plan) (*loaders.Sca
 		p.Warn("%v", w)
 	}
 	// Errors in the data are reported when the loader reads it.
-	if short, err := plan.ShortFiles(ctx, scan); err == nil && len(short) > 0 {
+	if short, err := window.ShortFiles(ctx, plan.Spec, scan); err == nil && len(short) > 0 {
 		p.PrintProblems(short)
 	}
 	return scan, nil

@@ -1,21 +1,21 @@
-package plan
+package size
 
 import (
 	"millrace"
 	"millrace/internal/figures"
 	"millrace/internal/machine"
-	"millrace/loaders/size"
+	"millrace/loaders/spec"
 )
 
 // A config of a few lines can ask for more memory than there is: constants and
 // paddings are as large as it says, however small the records are. The kernel
-// ends a process that uses too much, without a word, so the plan is compared with
+// ends a process that uses too much, without a word, so the config is compared with
 // the memory that is left before TensorFlow allocates anything. What is compared
 // is a lower bound: what batches hold that are there at the same time. Buffers
 // whose filling depends on the data, such as that of the shuffle, do not count.
 
-// memoryNeed is a lower bound of what a plan allocates.
-type memoryNeed struct {
+// need is a lower bound of what a run allocates.
+type need struct {
 	bytes   int64
 	batches int64  // there at the same time
 	rows    int64  // of each
@@ -23,9 +23,10 @@ type memoryNeed struct {
 	most    int64  // bytes of it in one batch
 }
 
-// checkMemory returns an error if the batches need more memory than there is.
-func (p *Plan) checkMemory(scan *Scan, have machine.Memory) error {
-	need := p.memory(scan)
+// CheckMemory returns an error if the batches of a run need more memory than there is.
+// rows is how many examples the run gives, if that is known.
+func CheckMemory(s *spec.Spec, rows int64, known bool, have machine.Memory) error {
+	need := memory(s, rows, known)
 	if need.bytes <= have.Bytes {
 		return nil
 	}
@@ -33,46 +34,46 @@ func (p *Plan) checkMemory(scan *Scan, have machine.Memory) error {
 		"give it a smaller shape or padding, or lower args.target_batch_size or args.num_prefetch",
 		figures.Plural(need.batches, "batch", "batches"), figures.Of(need.rows, "example"), figures.Size(need.bytes),
 		have.Bound, figures.Size(have.Bytes), figures.Size(need.most))
-	e.Loader, e.Tensor = p.Path, need.largest
+	e.Loader, e.Tensor = s.Path, need.largest
 	return e
 }
 
 // memory returns the lower bound. Where the number of examples is not known, it
 // is that of one example, unless they come without end.
-func (p *Plan) memory(scan *Scan) memoryNeed {
-	need := memoryNeed{rows: 1, batches: 1}
-	switch rows, known := p.Rows(scan); {
-	case p.Chunks != nil:
+func memory(s *spec.Spec, rows int64, known bool) need {
+	n := need{rows: 1, batches: 1}
+	switch {
+	case s.Chunks != nil:
 	case known && rows == 0:
-		return memoryNeed{}
+		return need{}
 	case known:
-		need.rows = min(rows, p.BatchSize)
-		need.batches = min((rows-1)/need.rows, p.Prefetch) + 1
-	case p.Epochs == 0 && p.Bucket == nil:
-		need.rows, need.batches = p.BatchSize, p.Prefetch+1
+		n.rows = min(rows, s.BatchSize)
+		n.batches = min((rows-1)/n.rows, s.Prefetch) + 1
+	case s.Epochs == 0 && s.Bucket == nil:
+		n.rows, n.batches = s.BatchSize, s.Prefetch+1
 	}
-	constants := p.constantBytes()
-	for i := range p.Tensors {
-		bytes := size.Multiply(size.Tensor(p.Spec, i), need.rows)
-		need.bytes = size.Add(need.bytes, size.Multiply(bytes, need.batches))
-		constant := size.Multiply(constants[p.Tensors[i].Name], need.rows)
+	constants := constantBytes(s)
+	for i := range s.Tensors {
+		bytes := Multiply(Tensor(s, i), n.rows)
+		n.bytes = Add(n.bytes, Multiply(bytes, n.batches))
+		constant := Multiply(constants[s.Tensors[i].Name], n.rows)
 		if constant > bytes { // it is sliced after it was made
-			need.bytes, bytes = size.Add(need.bytes, constant), constant
+			n.bytes, bytes = Add(n.bytes, constant), constant
 		}
-		if bytes >= need.most {
-			need.largest, need.most = p.Tensors[i].Name, bytes
+		if bytes >= n.most {
+			n.largest, n.most = s.Tensors[i].Name, bytes
 		}
 	}
-	return need
+	return n
 }
 
 // constantBytes returns the bytes of the constants whose shapes the config says,
 // as they are before the processing steps.
-func (p *Plan) constantBytes() map[string]int64 {
+func constantBytes(s *spec.Spec) map[string]int64 {
 	bytes := map[string]int64{}
-	for _, c := range p.Secondaries {
+	for _, c := range s.Secondaries {
 		if c.ShapeFrom == "" {
-			bytes[c.To] = size.Of(c.DType, c.Shape)
+			bytes[c.To] = Of(c.DType, c.Shape)
 		}
 	}
 	return bytes
