@@ -175,9 +175,20 @@ type bodyCall struct {
 }
 
 // bodyGradient adds a function's body and returns the derivatives of the arguments
-// that are active.
+// that are active: partial ones, with all other arguments fixed. So each argument gets
+// an Identity. Without it, an argument that is passed twice or computed from another
+// argument would get the derivatives of both, and the caller would count them again.
 func bodyGradient(s *graph.Scope, lib *library, f *tfproto.FunctionDef, b *bodyCall) []tfbridge.Output {
-	results, loops := placeWith(s, lib, f, b.args, b.active)
+	args := slices.Clone(b.args)
+	for i, active := range b.active {
+		if active {
+			args[i] = s.Op1("Identity", nil, args[i])
+		}
+	}
+	if s.Err() != nil {
+		return nil
+	}
+	results, loops := placeWith(s, lib, f, args, b.active)
 	if s.Err() != nil {
 		return nil
 	}
@@ -189,7 +200,7 @@ func bodyGradient(s *graph.Scope, lib *library, f *tfproto.FunctionDef, b *bodyC
 	}
 	for i, active := range b.active {
 		if active {
-			x = append(x, b.args[i])
+			x = append(x, args[i])
 		}
 	}
 	w := newWalk(s, loops)
