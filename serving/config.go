@@ -24,6 +24,13 @@ type ModelConfig struct {
 	// VersionLabels are other names of versions: "stable", "canary". A request
 	// may name a label instead of a version.
 	VersionLabels map[string]int64
+	// Unbatched runs each request of the model alone, whatever [Options.Batching] says. It
+	// holds for versions that are loaded later.
+	Unbatched bool
+	// SharedInputs are inputs that a batch of the model has once: see
+	// [batching.Options.SharedInputs]. They replace the ones in [Options.Batching], for versions
+	// that are loaded later.
+	SharedInputs []string
 	// Logging says which requests to log. Nil: as [Options.Logging] says.
 	Logging *LoggingConfig
 }
@@ -159,5 +166,6 @@ func checkConfigs(configs []ModelConfig) error {
 func (c ModelConfig) clone() ModelConfig {
 	c.VersionLabels = maps.Clone(c.VersionLabels)
 	c.VersionPolicy.Specific = slices.Clone(c.VersionPolicy.Specific)
+	c.SharedInputs = slices.Clone(c.SharedInputs)
 	return c
 }

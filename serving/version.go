@@ -23,6 +23,7 @@ type Version struct {
 	Number int64
 
 	path     string
+	config   ModelConfig                  // when loading began
 	model    *graph.Model                 // nil until it is loaded
 	batchers map[string]*batching.Batcher // by signature
 
@@ -221,15 +222,21 @@ func (v *Version) makeBatchers() error {
 // batching returns the options of the version's batchers, nil if it has none.
 func (v *Version) batching() (*batching.Options, error) {
 	o := &v.server.options
-	if o.Batching == nil || o.ModelBatching == nil {
-		return o.Batching, nil
+	if o.Batching == nil || v.config.Unbatched {
+		return nil, nil
 	}
-	own, err := o.ModelBatching(v.path)
-	if own == nil || err != nil {
-		return nil, err
+	options := *o.Batching
+	if o.ModelBatching != nil {
+		own, err := o.ModelBatching(v.path)
+		if own == nil || err != nil {
+			return nil, err
+		}
+		options = *own
+		options.Scheduler = o.Batching.Scheduler
 	}
-	options := *own
-	options.Scheduler = o.Batching.Scheduler
+	if v.config.SharedInputs != nil {
+		options.SharedInputs = v.config.SharedInputs
+	}
 	return &options, nil
 }
 

@@ -494,6 +494,27 @@ func TestModelBatching(t *testing.T) {
 	}
 }
 
+// A model's own switch turns batching off, and its batchers have its shared inputs.
+func TestModelSwitches(t *testing.T) {
+	var batches atomic.Int64
+	for _, off := range []bool{false, true} {
+		batches.Store(0)
+		c := ModelConfig{BasePath: testdata + "constant", Unbatched: off, SharedInputs: []string{"x"}}
+		if !off {
+			c.SharedInputs = nil
+		}
+		s := start(t, c, Options{Batching: &batching.Options{SharedInputs: []string{"other"}}, OnBatch: func(BatchInfo) { batches.Add(1) }})
+		if _, y, err := predict(t, s, ModelSpec{}, 2); err != nil || y != 5 || (batches.Load() == 0) != off {
+			t.Errorf("unbatched %v: got %v, %v, and %d batches", off, y, err, batches.Load())
+		}
+	}
+	shared := start(t, ModelConfig{BasePath: testdata + "constant", SharedInputs: []string{"x"}}, Options{Batching: &batching.Options{}, OnBatch: func(BatchInfo) { batches.Add(1) }})
+	batches.Store(0)
+	if _, y, err := predict(t, shared, ModelSpec{}, 2); err != nil || y != 5 || batches.Load() != 0 {
+		t.Errorf("with no input that has rows: got %v, %v, and %d batches", y, err, batches.Load())
+	}
+}
+
 // Requests beyond the limit are refused, and taken again when others are done.
 func TestMaxConcurrentRequests(t *testing.T) {
 	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{MaxConcurrentRequests: 2})

@@ -15,8 +15,13 @@ type batch struct {
 	parts  []*part
 	rows   int64 // of the parts
 	size   int64 // with which the model is run
+	alone  bool  // its only request runs as it is; see alone.go
+	apart  bool  // outputs had no rows, so each part was run alone
 	waited time.Duration
 	took   time.Duration
+
+	pressed bool          // there was a choice how many rows the batch has
+	began   time.Duration // machineShare.total at the start
 
 	formed, called, returned, ended time.Time // for traces; called is zero if the model was not
 
@@ -91,7 +96,9 @@ func (b *batch) leave() {
 // run joins the parts, runs the model, and shares the results.
 func (b *batch) run() {
 	began := time.Now()
-	b.size = b.queue.options.allowed(b.rows)
+	if b.size = b.rows; !b.alone {
+		b.size = b.queue.options.allowed(b.rows)
+	}
 	b.err = b.compute()
 	b.cancel(nil)
 	b.ended = time.Now()
@@ -123,9 +130,14 @@ func (b *batch) compute() error {
 	if err != nil {
 		return err
 	}
+	if b.alone || len(b.parts) == 1 && b.size == b.rows { // the outputs are this request's, with rows or without
+		share(b.parts, outputs, b.size)
+		return nil
+	}
 	if err := b.queue.signature.checkOutputs(outputs, b.size); err != nil {
 		closeAll(outputs)
-		return err
+		b.separate(inputs)
+		return nil
 	}
 	share(b.parts, outputs, b.size)
 	return nil
@@ -143,7 +155,12 @@ func (b *batch) join() (inputs []*tfbridge.Tensor, made bool, err error) {
 		return inputs, false, nil
 	}
 	for i := range inputs {
-		if inputs[i], err = joinRows(b.parts, i, b.size); err != nil {
+		if b.alone {
+			inputs[i], err = first.inputs[i].copied()
+		} else {
+			inputs[i], err = b.queue.joinInput(b.parts, i, b.size)
+		}
+		if err != nil {
 			closeAll(inputs)
 			return nil, false, err
 		}

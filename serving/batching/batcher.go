@@ -20,8 +20,9 @@ type Batcher struct {
 }
 
 // New returns a Batcher of a signature; "" stands for [graph.DefaultSignature].
-// Each input and output must have the rows of a batch as its first dimension: a
-// signature that says otherwise is an error of class millrace.ErrModel.
+// Each output, and each input that is not of [Options.SharedInputs], must have the rows of a
+// batch as its first dimension: a signature that says otherwise is an error of class
+// millrace.ErrModel.
 func New(m Model, signature string, o *Options) (*Batcher, error) {
 	options, err := o.complete()
 	if err != nil {
@@ -30,20 +31,21 @@ func New(m Model, signature string, o *Options) (*Batcher, error) {
 	if options.Scheduler == nil {
 		options.Scheduler = NewScheduler(0)
 	}
-	sig, err := newSignature(m, cmp.Or(signature, graph.DefaultSignature))
+	sig, err := newSignature(m, cmp.Or(signature, graph.DefaultSignature), options.SharedInputs)
 	if err != nil {
 		return nil, err
 	}
 	b := &Batcher{signature: sig, options: options}
-	b.queue = &queue{signature: sig, options: &b.options, groups: map[string]*group{}, drained: make(chan struct{})}
+	b.queue = newQueue(sig, &b.options)
 	return b, nil
 }
 
 // Predict runs the signature on the rows of inputs, together with those of other
 // goroutines. outputs names the outputs to return; none stands for all. Inputs and
 // results are as those of [graph.Model.Call]. The inputs have the same first
-// dimension, the number of rows; the results have it too. The caller closes the
-// results, and keeps the inputs.
+// dimension, the number of rows; the results have it too. A request whose inputs
+// differ in that, or that has more rows than a batch, runs alone. The caller closes the results, and
+// keeps the inputs.
 //
 // When ctx is done Predict returns at once, with an error of class
 // millrace.ErrCanceled, and what was not computed by then is not computed. When
@@ -107,7 +109,7 @@ func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridg
 			return nil, made, b.signature.tensorErrorf(name, "no such input; the signature has %q", b.signature.inputs)
 		}
 	}
-	r = newRequest()
+	r = b.options.Scheduler.newRequest()
 	for _, name := range b.signature.inputs {
 		value, ok := inputs[name]
 		if !ok {
@@ -124,23 +126,24 @@ func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridg
 			return nil, made, err
 		}
 	}
-	return r, made, b.checkRows(r)
+	b.checkRows(r)
+	return r, made, nil
 }
 
 // addInput adds the next input to a request.
 func (b *Batcher) addInput(r *request, name string, o operand) error {
-	if err := b.signature.checkInput(r, name, &o); err != nil {
+	if err := b.signature.checkInput(name, &o); err != nil {
 		return err
 	}
 	r.inputs = append(r.inputs, o)
-	r.key = appendKey(r.key, &o, b.options.PadVariableLengthInputs)
-	return nil
-}
-
-// checkRows returns an error if a request has more rows than a batch.
-func (b *Batcher) checkRows(r *request) error {
-	if most := int64(b.options.MaxBatchSize); r.rows > most {
-		return b.signature.errorf("the request has %d rows, a batch has at most %d (max_batch_size)", r.rows, most)
+	if b.signature.shared[name] {
+		var err error
+		r.key, err = appendContent(r.key, &o)
+		return err
+	}
+	r.countRows(&o)
+	if !r.alone {
+		r.key = appendKey(r.key, &o, b.options.PadVariableLengthInputs && o.fits(b.signature.infos.Inputs[name].Shape))
 	}
 	return nil
 }

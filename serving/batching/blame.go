@@ -53,7 +53,7 @@ func (b *batch) runSpan(inputs []*tfbridge.Tensor, s span) error {
 	defer func() { closeAll(some) }()
 	for i, t := range inputs {
 		var err error
-		if some[i], err = fillRows(t, s.start, rows, size); err != nil {
+		if some[i], err = b.queue.cutInput(t, i, s.start, rows, size); err != nil {
 			return err
 		}
 	}
@@ -76,6 +76,16 @@ func rowsOf(parts []*part) int64 {
 		rows += p.rows
 	}
 	return rows
+}
+
+// cutInput returns some rows of input i of a batch, filled up to size, or a copy of what all
+// rows share.
+func (q *queue) cutInput(t *tfbridge.Tensor, i int, start, rows, size int64) (*tfbridge.Tensor, error) {
+	if q.signature.shared[q.signature.inputs[i]] {
+		o := tensorOperand(t)
+		return o.copied()
+	}
+	return fillRows(t, start, rows, size)
 }
 
 // fillRows returns a copy of some rows of a tensor, and copies of the first of them

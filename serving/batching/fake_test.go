@@ -117,13 +117,14 @@ func waitFor(b *Batcher, requests int) {
 	}
 }
 
-// newBatcher returns a batcher with one thread.
+// newBatcher returns a greedy batcher with one thread.
 func newBatcher(t *testing.T, m Model, o Options) *Batcher {
 	t.Helper()
 	testruntime.Need(t)
 	if o.Scheduler == nil {
 		o.Scheduler = NewScheduler(1)
 	}
+	o.Greedy = true
 	b, err := New(m, "", &o)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,11 @@ func (r *Rows) operand() (operand, error) {
 	return operand{bytes: r.Bytes, dtype: r.DType, shape: r.Shape}, err
 }
 
+// copied returns a new tensor with the elements of the operand.
+func (o *operand) copied() (*tfbridge.Tensor, error) {
+	return filled(o.dtype, o.shape, func(to *tfbridge.Tensor) error { return o.copyTo(to, 0, 0, elements(o.shape)) })
+}
+
 // copyTo copies n elements, beginning with element start, over the elements of a
 // tensor that begin with element at.
 func (o *operand) copyTo(to *tfbridge.Tensor, at, start, n int64) error {

@@ -11,8 +11,8 @@ import (
 // Options are the options of a Batcher. Nil and the zero value mean the defaults,
 // which are TensorFlow Serving's.
 type Options struct {
-	// MaxBatchSize is how many rows a batch has at most, and how many a request
-	// may have. 0: 1000.
+	// MaxBatchSize is how many rows a batch has at most. A request with more runs alone.
+	// 0: 1000.
 	MaxBatchSize int
 	// BatchTimeout is how long a request may wait for others while a thread is
 	// free. 0: not at all.
@@ -29,12 +29,21 @@ type Options struct {
 	// the first. Each is padded with its first element to the longest of the
 	// batch. Without it only requests of equal shape share a batch.
 	PadVariableLengthInputs bool
+	// Greedy makes each batch as large as the requests that wait. Without it a Batcher
+	// measures what a row costs in batches of each size, and makes no batch larger than is
+	// worth it: where batching gives nothing, requests run alone and at once.
+	Greedy bool
+	// SharedInputs are inputs that belong to a batch and not to its rows, such as a scalar
+	// temperature. Only requests with the same values of them share a batch, which has
+	// them once. A name that a signature does not have means nothing to it. Nil: every
+	// input has rows.
+	SharedInputs []string
 	// EnableLargeBatchSplitting lets a request continue in the next batch when it
 	// does not fit into one.
 	EnableLargeBatchSplitting bool
 	// MaxExecutionBatchSize is how many rows a batch has at most if
-	// EnableLargeBatchSplitting is set; MaxBatchSize then only limits the
-	// request. 0: MaxBatchSize.
+	// EnableLargeBatchSplitting is set; MaxBatchSize then means
+	// nothing but for MaxEnqueuedBatches. 0: MaxBatchSize.
 	MaxExecutionBatchSize int
 
 	// Scheduler runs the batches. Batchers of one scheduler share its threads.

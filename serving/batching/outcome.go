@@ -28,7 +28,7 @@ caller keeps. PredictRows lends them.
 type outcome struct {
 	tensors []*tfbridge.Tensor
 	users   atomic.Int32
-	whole   bool // one part has all rows
+	whole   bool // one part has all of them
 }
 
 // share gives each part its rows of the outputs of a run with a number of rows.

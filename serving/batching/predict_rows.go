@@ -8,7 +8,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Output is an output of a request: some rows of a tensor, which others may share.
+// Output is an output of a request: some rows of a tensor, which others may share. If the request
+// ran alone, its outputs are whole tensors: Rows is their first dimension, 0 for a scalar.
 type Output struct {
 	Name   string
 	Tensor *tfbridge.Tensor
@@ -52,7 +53,11 @@ func (b *Batcher) PredictRows(ctx context.Context, inputs []Rows, read func([]Ou
 	}()
 	outputs := (*room)[:0]
 	for i, name := range b.signature.outputs {
-		outputs = append(outputs, Output{Name: name, Tensor: p.outcome.tensors[i], Start: p.at, Rows: p.rows})
+		o := Output{Name: name, Tensor: p.outcome.tensors[i], Start: p.at, Rows: p.rows}
+		if p.outcome.whole {
+			o.Rows = firstDimension(o.Tensor)
+		}
+		outputs = append(outputs, o)
 	}
 	*room = outputs
 	return read(outputs)
@@ -66,7 +71,7 @@ func (b *Batcher) newRowsRequest(inputs []Rows) (*request, error) {
 	if want := b.signature.inputs; len(inputs) != len(want) {
 		return nil, b.signature.errorf("got %d inputs; the signature has %q", len(inputs), want)
 	}
-	r := newRequest()
+	r := b.options.Scheduler.newRequest()
 	for i, name := range b.signature.inputs {
 		o, err := inputs[i].operand()
 		if err != nil {
@@ -76,7 +81,8 @@ func (b *Batcher) newRowsRequest(inputs []Rows) (*request, error) {
 			return nil, err
 		}
 	}
-	return r, b.checkRows(r)
+	b.checkRows(r)
+	return r, nil
 }
 
 // readJoined calls read with the outputs of a request that was split.

@@ -67,6 +67,28 @@ func TestPredictRows(t *testing.T) {
 	}
 }
 
+// Rows that cannot share a batch are read from a tensor that has nothing else.
+func TestRowsAlone(t *testing.T) {
+	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1)}
+	b := newBatcher(t, m, Options{MaxBatchSize: 2, AllowedBatchSizes: []int{2}})
+	for _, rows := range []Rows{floatRows([]int64{3}, 1, 2, 3), floatRows(nil, 4), floatRows([]int64{1, 2}, 5, 6)} {
+		err := b.PredictRows(t.Context(), []Rows{rows}, func(outputs []Output) error {
+			o := outputs[0]
+			want := int64(0)
+			if len(rows.Shape) > 0 {
+				want = rows.Shape[0]
+			}
+			if o.Start != 0 || o.Rows != want {
+				t.Errorf("%v: %d rows from row %d, want %d", rows.Shape, o.Rows, o.Start, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%v: %v", rows.Shape, err)
+		}
+	}
+}
+
 // A request of rows that is split reads all of its outputs in one tensor.
 func TestSplitRows(t *testing.T) {
 	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1)}
@@ -91,9 +113,6 @@ func TestPredictRowsErrors(t *testing.T) {
 		{[]Rows{floatRows([]int64{1, -2})}, "-2"},
 		{[]Rows{{DType: tfbridge.String, Shape: []int64{1, 2}}}, "have no bytes"},
 		{[]Rows{{DType: tfbridge.Int32, Shape: []int64{1, 2}, Bytes: make([]byte, 8)}}, "takes type float32, got int32"},
-		{[]Rows{floatRows([]int64{1, 1}, 1)}, "takes shape"},
-		{[]Rows{floatRows(nil, 1)}, "takes shape"},
-		{[]Rows{floatRows([]int64{3, 2}, 1, 2, 3, 4, 5, 6)}, "3 rows"},
 	} {
 		err := b.PredictRows(t.Context(), tt.inputs, func([]Output) error { t.Error("read was called"); return nil })
 		if !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), tt.want) {

@@ -18,9 +18,17 @@ type queue struct {
 	running   int               // batches
 	refused   *millrace.Error   // what admit returned last
 	refusedAt int64             // with how many rows
+	apart     bool              // outputs have been seen that have no rows: all requests run alone
+	serial    uint64            // number of the last request that runs alone
 	inRing    bool
 	closed    bool
 	drained   chan struct{} // closed when the queue is closed and nothing waits or runs
+	costs     *costs        // what rows cost by batch size
+}
+
+// newQueue returns an empty queue.
+func newQueue(sig *signature, o *Options) *queue {
+	return &queue{signature: sig, options: o, groups: map[string]*group{}, drained: make(chan struct{}), costs: newCosts(o)}
 }
 
 // add appends a request to the group of its shape.
@@ -31,9 +39,10 @@ func (q *queue) add(r *request) error {
 	if err := q.admit(r.rows); err != nil {
 		return err
 	}
+	q.separate(r)
 	g := q.groups[string(r.key)]
 	if g == nil {
-		g = &group{key: string(r.key), most: int64(q.options.MaxExecutionBatchSize)}
+		g = &group{key: string(r.key), most: int64(q.options.MaxExecutionBatchSize), alone: r.alone}
 		q.groups[g.key] = g
 		q.order = append(q.order, g)
 	}
@@ -48,7 +57,7 @@ func (q *queue) add(r *request) error {
 // the same one: a queue that is full refuses thousands of requests a second.
 func (q *queue) admit(rows int64) error {
 	most := int64(q.options.MaxEnqueuedBatches) * int64(q.options.MaxBatchSize)
-	if q.rows+rows <= most {
+	if q.rows+rows <= most || q.rows == 0 {
 		return nil
 	}
 	if q.refused == nil || q.refusedAt != q.rows {
@@ -64,9 +73,10 @@ func (q *queue) ready(now time.Time) (*group, time.Duration) {
 	o := q.options
 	var soonest time.Duration
 	var oldest *group
+	most := q.costs.usual()
 	for _, g := range q.order {
 		wait := o.BatchTimeout - now.Sub(g.head().enqueued)
-		if q.closed || g.full() {
+		if q.closed || g.full(most) {
 			wait = 0
 		}
 		if wait > 0 {
@@ -90,11 +100,21 @@ func (q *queue) take(g *group, now time.Time) *batch {
 	o := q.options
 	b := newBatch(q, now.Sub(g.head().enqueued))
 	b.formed = now
-	for room := int64(o.MaxExecutionBatchSize); g.requests.Len() > 0; {
+	b.alone = g.alone
+	room := int64(o.MaxExecutionBatchSize)
+	aim := room
+	if !g.alone {
+		aim, b.pressed = q.costs.choose(min(g.rows, room))
+	}
+	for g.requests.Len() > 0 {
 		r := g.head()
 		rows := r.rows - r.taken
-		if rows > room {
-			if !o.EnableLargeBatchSplitting || room == 0 {
+		splits := o.EnableLargeBatchSplitting && (aim == int64(o.MaxExecutionBatchSize) || b.rows == 0)
+		if b.rows > 0 && b.rows+rows > aim && !splits {
+			break
+		}
+		if rows > room && !g.alone {
+			if !splits || room == 0 {
 				break
 			}
 			rows = room
@@ -145,6 +165,7 @@ func (q *queue) ended(b *batch) {
 		q.finish(p, err)
 	}
 	q.running--
+	q.apart = q.apart || b.apart
 	q.checkDrained()
 }
 

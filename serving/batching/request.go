@@ -13,8 +13,9 @@ import (
 // is submitted.
 type request struct {
 	inputs   []operand // in the order of the batcher's names
-	rows     int64
-	key      []byte // equal for requests that can be joined
+	rows     int64     // how many it counts as, in the queue and in a batch
+	alone    bool      // it cannot share a batch: see alone.go
+	key      []byte    // equal for requests that can be joined
 	enqueued time.Time
 	deadline time.Time     // of its context; zero: none
 	done     chan struct{} // gets its only value when results or err are complete
@@ -26,6 +27,7 @@ type request struct {
 	pending int // parts whose batch has not ended
 	left    bool
 	err     error
+	pool    *sync.Pool // takes it at its end
 
 	room struct { // memory for a request with one input and one part, as nearly all are
 		inputs [1]operand
@@ -35,14 +37,14 @@ type request struct {
 	}
 }
 
-// requests has requests that have ended.
-var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
-
 // newRequest returns a request without inputs. Its memory was another one's, for a server makes
 // tens of thousands a second, and each run of the collector delays hundreds of answers.
-func newRequest() *request {
-	r := requests.Get().(*request)
-	*r = request{rows: -1, enqueued: time.Now(), done: r.done}
+func (s *Scheduler) newRequest() *request {
+	r, ok := s.requests.Get().(*request)
+	if !ok {
+		r = &request{done: make(chan struct{}, 1)}
+	}
+	*r = request{rows: -1, enqueued: time.Now(), done: r.done, pool: &s.requests}
 	r.inputs, r.parts, r.key = r.room.inputs[:0], r.room.parts[:0], r.room.key[:0]
 	return r
 }
@@ -51,7 +53,7 @@ func newRequest() *request {
 // its batch still has it.
 func (r *request) end() {
 	r.drop()
-	requests.Put(r)
+	r.pool.Put(r)
 }
 
 // part is the rows of a request in one batch.
@@ -72,10 +74,11 @@ type group struct {
 	requests list.List
 	rows     int64
 	most     int64 // rows of a batch
+	alone    bool  // it has one request, which runs alone
 }
 
-// full reports whether the requests fill a batch.
-func (g *group) full() bool { return g.rows >= g.most }
+// full reports whether the requests fill a batch of at most a number of rows.
+func (g *group) full(most int64) bool { return g.alone || g.rows >= min(g.most, most) }
 
 // head returns the oldest request. A group in a queue is never empty.
 func (g *group) head() *request { return g.requests.Front().Value.(*request) }

@@ -23,6 +23,14 @@ func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	})
 }
 
+// joinInput returns input i of a batch: the rows of its parts, or what they share.
+func (q *queue) joinInput(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
+	if q.signature.shared[q.signature.inputs[i]] {
+		return parts[0].request.inputs[i].copied()
+	}
+	return joinRows(parts, i, size)
+}
+
 // filled returns a new tensor that a function has filled.
 func filled(dt tfbridge.DataType, shape []int64, fill func(to *tfbridge.Tensor) error) (*tfbridge.Tensor, error) {
 	to, err := tfbridge.AllocateTensor(dt, shape)

@@ -10,13 +10,15 @@ import (
 // and takes them from each in turn. Many goroutines may use it. It needs no
 // Close: it has goroutines only while there are batches.
 type Scheduler struct {
-	threads int
+	threads  int
+	requests sync.Pool // *request values that have ended
 
 	mu    sync.Mutex // guards what follows, and the queues
 	busy  int        // goroutines that run batches, or are about to
 	began bool       // one of them has not taken its first batch yet
 	ring  []*queue   // the queues in which requests wait
 	turn  int        // index in ring of the queue that is asked first
+	share machineShare
 	timer *time.Timer
 }
 
@@ -76,6 +78,7 @@ func (s *Scheduler) work() {
 			b.queue.options.OnBatch(b.info())
 		}
 		s.mu.Lock()
+		b.queue.costs.record(b, s.share.end(b.ended)-b.began)
 		b.queue.ended(b)
 		s.mu.Unlock()
 		s.letIn()
@@ -89,7 +92,7 @@ func (s *Scheduler) work() {
 func (s *Scheduler) letIn() {
 	s.mu.Lock()
 	_, g, _ := s.ready(time.Now())
-	full := g != nil && g.full()
+	full := g != nil && g.full(g.most)
 	s.mu.Unlock()
 	if !full {
 		runtime.Gosched()
@@ -107,7 +110,9 @@ func (s *Scheduler) next() *batch {
 		return nil
 	}
 	s.turn = (i + 1) % len(s.ring)
-	return s.ring[i].take(g, now)
+	b := s.ring[i].take(g, now)
+	b.began = s.share.begin(now)
+	return b
 }
 
 // ready returns a group that is ready, and the index in the ring of its queue: of the

@@ -20,14 +20,15 @@ type signature struct {
 	model   Model
 	key     string
 	infos   tfbridge.Signature
-	inputs  []string // sorted
-	outputs []string // sorted: those that can be fetched
+	inputs  []string        // sorted
+	outputs []string        // sorted: those that can be fetched
+	shared  map[string]bool // inputs that a batch has once
 }
 
 // newSignature returns a signature of a model, or an error if it has none of this
 // key or requests cannot be joined.
-func newSignature(m Model, key string) (*signature, error) {
-	s := &signature{model: m, key: key}
+func newSignature(m Model, key string, shared []string) (*signature, error) {
+	s := &signature{model: m, key: key, shared: map[string]bool{}}
 	all := m.Signatures()
 	infos, ok := all[key]
 	if !ok {
@@ -40,19 +41,27 @@ func newSignature(m Model, key string) (*signature, error) {
 			s.outputs = append(s.outputs, name)
 		}
 	}
+	for _, name := range shared {
+		if _, ok := infos.Inputs[name]; ok { // other signatures of the model may have the others
+			s.shared[name] = true
+		}
+	}
 	return s, s.check()
 }
 
 // check returns an error if requests cannot be joined.
 func (s *signature) check() error {
 	switch {
-	case len(s.inputs) == 0:
-		return s.errorf("a signature without inputs cannot be batched")
+	case len(s.inputs) == len(s.shared):
+		return s.errorf("a signature without inputs that have rows cannot be batched")
 	case len(s.outputs) == 0:
 		return s.errorf("a signature without outputs cannot be batched")
 	}
 	for _, infos := range []map[string]tfbridge.TensorInfo{s.infos.Inputs, s.infos.Outputs} {
 		for name, info := range infos {
+			if _, input := s.infos.Inputs[name]; input && s.shared[name] {
+				continue
+			}
 			if n := info.Shape.NumDimensions(); n == 0 || n > 0 && info.Shape.Size(0) >= 0 {
 				return s.tensorErrorf(name, "shape %v has no first dimension of any length, so the signature cannot be batched", info.Shape)
 			}
@@ -82,8 +91,8 @@ func (s *signature) call(ctx context.Context, inputs []*tfbridge.Tensor) ([]*tfb
 	return outputs, nil
 }
 
-// checkInput compares an input with the signature and with the request's others.
-func (s *signature) checkInput(r *request, name string, o *operand) error {
+// checkInput compares an input with the signature. Its shape is left to the model.
+func (s *signature) checkInput(name string, o *operand) error {
 	info := s.infos.Inputs[name]
 	switch {
 	case o.isTensor && !o.tensor.IsOpen():
@@ -92,14 +101,7 @@ func (s *signature) checkInput(r *request, name string, o *operand) error {
 		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, o.tensor)
 	case o.dtype != info.DType:
 		return s.tensorErrorf(name, "takes type %v, got %v", info.DType, o.dtype)
-	case !info.Shape.Accepts(o.shape):
-		return s.tensorErrorf(name, "takes shape %v, got %v", info.Shape, o.shape)
-	case len(o.shape) == 0:
-		return s.tensorErrorf(name, "the first dimension is the rows of a batch, got a scalar")
-	case r.rows >= 0 && o.shape[0] != r.rows:
-		return s.tensorErrorf(name, "has %d rows, others have %d", o.shape[0], r.rows)
 	}
-	r.rows = o.shape[0]
 	return nil
 }
 

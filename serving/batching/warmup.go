@@ -41,7 +41,7 @@ func (b *Batcher) runCopies(ctx context.Context, r *request, size int64) error {
 	defer closeAll(inputs)
 	for i := range inputs {
 		var err error
-		if inputs[i], err = joinRows(parts, i, size); err != nil {
+		if inputs[i], err = b.queue.joinInput(parts, i, size); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,167 @@
+package batching
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+/*
+How large a batch should be
+
+A dense layer computes 32 rows in little more time than one, because it reads its weights
+once. A convolution takes 32 times as long: its batch gives nothing, makes its first request
+wait for the last, and leaves processors idle while one thread runs what four could share.
+So the size is measured, and not set.
+
+What a batch costs is its share of the machine. While n batches run, each second counts for
+1/n of a second of each: two batches that run beside each other on two processors cost half
+as much as they take. (Measured by its own time alone, a batch of 8 on one processor would
+look as good as two of 4 on two.)
+
+	cost of a row   size 1   2    4    8    16       smallest size within 5% of the least
+	dense              50   27   16   10     7       16 and more
+	convolutions      100  101  103  110   118       1
+
+A size counts when it was measured minSamples times under pressure, that is while more than
+one row waited. Until then each second batch tries a size that is less known, and later
+each 64th a neighbour of the usual one, for what is true of a busy machine may not be true
+later. A request is never cut for this: one that is larger than the size runs whole.
+*/
+
+// Rules of measuring. A size is worth more waiting only if it saves worthIt of the cost.
+const (
+	minSamples   = 3
+	worthIt      = 0.05
+	smoothing    = 0.25 // weight of a new measurement
+	tryEachTime  = 2
+	tryLaterOnly = 64
+)
+
+// costs are what rows cost in batches of some sizes. The scheduler's lock guards them.
+type costs struct {
+	greedy  bool
+	sizes   []int64 // increasing; the last is the largest batch
+	perRow  []float64
+	samples []int
+	chosen  int // batches for which there was a choice
+}
+
+// newCosts returns what is known in the beginning: nothing.
+func newCosts(o *Options) *costs {
+	c := &costs{greedy: o.Greedy}
+	most := int64(o.MaxExecutionBatchSize)
+	for size := int64(1); size < most && len(o.AllowedBatchSizes) == 0; size *= 2 {
+		c.sizes = append(c.sizes, size)
+	}
+	for _, size := range o.AllowedBatchSizes {
+		c.sizes = append(c.sizes, int64(size))
+	}
+	if len(o.AllowedBatchSizes) == 0 {
+		c.sizes = append(c.sizes, most)
+	}
+	c.perRow, c.samples = make([]float64, len(c.sizes)), make([]int, len(c.sizes))
+	return c
+}
+
+// index returns the index of the smallest size with room for the rows.
+func (c *costs) index(rows int64) int {
+	return min(sort.Search(len(c.sizes), func(i int) bool { return c.sizes[i] >= rows }), len(c.sizes)-1)
+}
+
+// best returns the index of the smallest size that costs about as little as any. Of what is
+// not known the largest is the best.
+func (c *costs) best() int {
+	least, known := math.Inf(1), -1
+	for i, n := range c.samples {
+		if n >= minSamples {
+			least, known = min(least, c.perRow[i]), i
+		}
+	}
+	for i := range known {
+		if c.samples[i] >= minSamples && c.perRow[i] <= least*(1+worthIt) {
+			return i
+		}
+	}
+	return len(c.sizes) - 1
+}
+
+// usual returns how many rows make a batch that waits for no more.
+func (c *costs) usual() int64 {
+	if c.greedy {
+		return math.MaxInt64
+	}
+	return c.sizes[c.best()]
+}
+
+// choose returns how many rows the next batch shall have while some wait, and whether there
+// is a choice.
+func (c *costs) choose(waiting int64) (rows int64, pressed bool) {
+	top := c.index(waiting)
+	all := c.sizes[len(c.sizes)-1]
+	if c.greedy || top == 0 {
+		return all, false
+	}
+	c.chosen++
+	fewest := top
+	for i := range top {
+		if c.samples[i] < c.samples[fewest] {
+			fewest = i
+		}
+	}
+	best := c.best()
+	switch {
+	case c.samples[fewest] < minSamples && c.chosen%tryEachTime == 0:
+		return c.sizes[fewest], true
+	case c.samples[fewest] >= minSamples && c.chosen%tryLaterOnly == 0:
+		neighbour := best + 1 - 2*(c.chosen/tryLaterOnly%2)
+		return c.sizes[min(max(neighbour, 0), top)], true
+	}
+	return c.sizes[best], true
+}
+
+// record notes what a batch cost.
+func (c *costs) record(b *batch, cost time.Duration) {
+	if !b.pressed || b.apart || b.err != nil || b.size == 0 || cost <= 0 {
+		return
+	}
+	i := c.index(b.size)
+	perRow := float64(cost) / float64(b.size)
+	if c.samples[i]++; c.samples[i] == 1 {
+		c.perRow[i] = perRow
+	} else {
+		c.perRow[i] += smoothing * (perRow - c.perRow[i])
+	}
+}
+
+// machineShare counts time by the batches that share the machine: while n run, it advances at
+// 1/n of the clock's speed. The scheduler's lock guards it.
+type machineShare struct {
+	running int
+	at      time.Time
+	total   time.Duration
+}
+
+// advance brings the total up to a time.
+func (m *machineShare) advance(now time.Time) {
+	if passed := now.Sub(m.at); m.running > 0 && passed > 0 {
+		m.total += passed / time.Duration(m.running)
+	}
+	if now.After(m.at) {
+		m.at = now
+	}
+}
+
+// begin notes that a batch begins, and returns the total.
+func (m *machineShare) begin(now time.Time) time.Duration {
+	m.advance(now)
+	m.running++
+	return m.total
+}
+
+// end notes that a batch has ended, and returns the total.
+func (m *machineShare) end(now time.Time) time.Duration {
+	m.advance(now)
+	m.running--
+	return m.total
+}

@@ -1,0 +1,162 @@
+package batching
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"millrace/internal/test/testruntime"
+	"millrace/tfbridge"
+)
+
+// machine is a doubler whose runs take virtual time: call and row after row, of each of its
+// processors for one run.
+type machine struct {
+	doubler
+	call, row time.Duration
+	cores     chan struct{}
+}
+
+func newMachine(cores int, call, row time.Duration) *machine {
+	m := &machine{doubler: doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1)}, call: call, row: row, cores: make(chan struct{}, cores)}
+	return m
+}
+
+func (m *machine) Call(ctx context.Context, key string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error) {
+	m.cores <- struct{}{}
+	defer func() { <-m.cores }()
+	time.Sleep(m.call + m.row*time.Duration(inputs["x"].(*tfbridge.Tensor).Shape()[0]))
+	return m.doubler.Call(ctx, key, inputs, outputs...)
+}
+
+// answersOf returns how many requests of one row a batcher answers in virtual time, to
+// clients that each ask again when they have their answer.
+func answersOf(t *testing.T, m *machine, o *Options, clients int, lasts time.Duration) (answers int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o.Scheduler = NewScheduler(cap(m.cores))
+		m.cores = make(chan struct{}, cap(m.cores))
+		b, err := New(m, "", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), lasts)
+		defer cancel()
+		counts := make([]int, clients)
+		var all sync.WaitGroup
+		for i := range clients {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					outputs, err := b.Predict(ctx, map[string]any{"x": []float32{1}})
+					if err == nil {
+						outputs["y"].Close()
+						counts[i]++
+					}
+				}
+			})
+		}
+		all.Wait()
+		for _, n := range counts {
+			answers += n
+		}
+	})
+	return answers
+}
+
+// Where batches save time, a batcher that measures answers as much as a greedy one. Where they
+// give nothing, it answers what requests alone would get from all processors, while a greedy
+// one puts all requests into one batch, and lets processors idle.
+func TestAdaptive(t *testing.T) {
+	testruntime.Need(t)
+	const ms = time.Millisecond
+	tests := []struct {
+		name       string
+		call, row  time.Duration
+		clients    int
+		timeout    time.Duration
+		least      float64 // part of the rate that is possible
+		greedyMost float64
+	}{
+		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.9, 1.01},
+		{"convolutions", 0, 10 * ms, 16, 0, 0.95, 1.01},
+		{"convolutions and a timeout that somebody recommends", 0, 10 * ms, 4, 50 * ms, 0.9, 0.5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			const lasts, cores = 8 * time.Second, 2
+			possible := cores * lasts.Seconds() / tt.row.Seconds()
+			if tt.call > 0 { // all clients in two batches
+				n := tt.clients / cores
+				possible = cores * lasts.Seconds() * float64(n) / (tt.call + time.Duration(n)*tt.row).Seconds()
+			}
+			got := float64(answersOf(t, newMachine(cores, tt.call, tt.row), &Options{BatchTimeout: tt.timeout}, tt.clients, lasts)) / possible
+			greedy := float64(answersOf(t, newMachine(cores, tt.call, tt.row), &Options{BatchTimeout: tt.timeout, Greedy: true}, tt.clients, lasts)) / possible
+			t.Logf("%.2f of the possible rate, greedy %.2f", got, greedy)
+			if got < tt.least || greedy > tt.greedyMost || got < greedy*0.95 {
+				t.Errorf("%.2f of the possible rate, greedy %.2f; want at least %.2f, and greedy at most %.2f", got, greedy, tt.least, tt.greedyMost)
+			}
+		})
+	}
+}
+
+// Costs that change are measured again.
+func TestCostsChange(t *testing.T) {
+	c := newCosts(&Options{MaxExecutionBatchSize: 16})
+	perRow := func(size int64) time.Duration { return time.Millisecond } // convolutions
+	run := func(batches int) {
+		for range batches {
+			rows, pressed := c.choose(16)
+			rows = min(rows, 16)
+			c.record(&batch{size: rows, pressed: pressed}, perRow(rows)*time.Duration(rows))
+		}
+	}
+	run(100)
+	if got := c.usual(); got != 1 {
+		t.Errorf("batches of %d rows, want 1 where all sizes cost the same", got)
+	}
+	perRow = func(size int64) time.Duration { return time.Second / time.Duration(size) }
+	run(64 * 64)
+	if got := c.usual(); got < 8 {
+		t.Errorf("batches of %d rows, want large ones where a batch costs the same whatever its size", got)
+	}
+}
+
+// The sizes that are tried are those that are allowed.
+func TestCostsSizes(t *testing.T) {
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{MaxExecutionBatchSize: 1}, "[1]"},
+		{Options{MaxExecutionBatchSize: 6}, "[1 2 4 6]"},
+		{Options{MaxExecutionBatchSize: 8, AllowedBatchSizes: []int{3, 8}}, "[3 8]"},
+	} {
+		c := newCosts(&tt.o)
+		if got := fmt.Sprint(c.sizes); got != tt.want {
+			t.Errorf("%+v: sizes %s, want %s", tt.o, got, tt.want)
+		}
+		for i, size := range c.sizes {
+			if c.index(size) != i || c.index(size+1) != min(i+1, len(c.sizes)-1) {
+				t.Errorf("%+v: %d rows have size %d", tt.o, size, c.index(size))
+			}
+		}
+	}
+}
+
+// Time of a batch counts by how many run beside it.
+func TestMachineShare(t *testing.T) {
+	var m machineShare
+	at := time.Unix(1, 0)
+	first := m.begin(at)
+	second := m.begin(at.Add(2 * time.Second))
+	if got := m.end(at.Add(6*time.Second)) - first; got != 4*time.Second {
+		t.Errorf("the first cost %v, want 2 s alone and half of 4 s", got)
+	}
+	if got := m.end(at.Add(7*time.Second)) - second; got != 3*time.Second {
+		t.Errorf("the second cost %v, want half of 4 s and 1 s alone", got)
+	}
+}
