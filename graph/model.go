@@ -41,6 +41,12 @@ type ModelOptions struct {
 	// models, and programs that make as many calls at once as there are processors.
 	// See [tfbridge.Callable.Inline].
 	Inline bool
+
+	// AnyShape makes Call take inputs of another shape than the signature's, as TensorFlow
+	// Serving does: a signature may say [?, 1] of a graph that takes vectors as well. What
+	// TensorFlow's operations refuse is an error of class ErrModel with the code
+	// InvalidArgument. By default Call compares shapes before anything runs.
+	AnyShape bool
 }
 
 // check returns the options for package savedmodel.
@@ -278,8 +284,8 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 // [tfbridge.NewTensor]. Call converts numbers to the data type of the signature: a
 // []int to int64, a []float64 to float32. It refuses an element that the type does
 // not hold exactly; only a number outside of slices is rounded. For a string, a
-// []byte is one element. Call first compares names, data types and shapes with the
-// signature. The caller closes the results.
+// []byte is one element. Call first compares names, data types and, unless
+// [ModelOptions] say otherwise, shapes with the signature. The caller closes the results.
 //
 // A sparse, ragged or composite tensor goes in and comes out as its components,
 // each under a name of its own: "ids/indices", "ids/values" and "ids/dense_shape"

@@ -56,7 +56,7 @@ func loadChecked(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 		}
 		return nil, loadError(checked.Dir, err)
 	}
-	m.saved.Inline = o.Inline
+	m.saved.Inline, m.saved.AnyShape = o.Inline, o.AnyShape
 	return m, nil
 }
 

@@ -86,7 +86,8 @@ type Options struct {
 	// are only logged.
 	StuckRunTimeout time.Duration
 
-	// Model are the options with which models are checked and loaded.
+	// Model are the options with which models are checked and loaded. AnyShape is always
+	// set: clients of TensorFlow Serving send what the graph takes.
 	Model *graph.ModelOptions
 	// Loaders are loaders by the name of a model. For each signature of the model that
 	// takes what the loader gives, the versions have another one that takes serialized
@@ -132,6 +133,12 @@ func (o *Options) complete() Options {
 	c.NumLoadThreads = max(c.NumLoadThreads, 1)
 	c.StuckRunTimeout = cmp.Or(c.StuckRunTimeout, time.Minute)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
+	var model graph.ModelOptions
+	if c.Model != nil {
+		model = *c.Model
+	}
+	model.AnyShape = true
+	c.Model = &model
 	if c.Batching != nil {
 		shared := *c.Batching
 		shared.Scheduler = cmp.Or(shared.Scheduler, batching.NewScheduler(0))

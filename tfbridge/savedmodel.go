@@ -24,6 +24,9 @@ type SavedModel struct {
 	// Inline makes Run execute operations in the calling thread, as
 	// [Callable.Inline] does. Set it before the first Run.
 	Inline bool
+	// AnyShape makes Run take inputs of another shape than the signature's: TensorFlow's
+	// operations decide. Set it before the first Run.
+	AnyShape bool
 
 	prepared sync.Map // of *preparedSignature by preparedKey
 }

@@ -5,6 +5,7 @@ package tfbridge
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -46,7 +47,7 @@ func (m *SavedModel) Run(ctx context.Context, key string, inputs map[string]*Ten
 	var results []*Tensor
 	if p.call != nil {
 		if results, err = p.call.Run(ctx, values); err != nil {
-			return nil, errSignature(key, "", err)
+			return nil, m.explainShapes(key, p, values, err)
 		}
 	}
 	out := make(map[string]*Tensor, len(results)+len(p.passed))
@@ -120,6 +121,7 @@ func (m *SavedModel) prepare(key string, outputs []string) (*preparedSignature, 
 		if m.Inline {
 			p.call.Inline()
 		}
+		p.call.anyShape = m.AnyShape
 		p.call.endWithContext(m.Session.newGuards(fetches, nil))
 	}
 	m.prepared.Store(prepared, p)
@@ -210,12 +212,29 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 			return nil, errSignature(key, name, errUnusable("tensor", t))
 		case t.dtype != info.DType:
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes type %v, got %v", info.DType, t.dtype))
-		case !info.Shape.Accepts(t.dims()):
+		case !m.AnyShape && !info.Shape.Accepts(t.dims()):
 			return nil, errSignature(key, name, millrace.Errorf(millrace.ErrModel, "takes shape %v, got %v", info.Shape, t.dims()))
 		}
 		values[i] = t
 	}
 	return values, nil
+}
+
+// explainShapes adds to the failure of a run which inputs had another shape than the
+// signature's, if it may be their fault.
+func (m *SavedModel) explainShapes(key string, p *preparedSignature, values []*Tensor, err error) error {
+	var failed *Error
+	if !errors.As(err, &failed) || failed.Code != InvalidArgument {
+		return errSignature(key, "", err)
+	}
+	for i, name := range p.inputs {
+		if want := m.Signatures[key].Inputs[name].Shape; !want.Accepts(values[i].dims()) {
+			e := millrace.Errorf(millrace.ErrModel, "the signature has shape %v, got %v: %w", want, values[i].dims(), err)
+			e.Code = int(InvalidArgument)
+			return errSignature(key, name, e)
+		}
+	}
+	return errSignature(key, "", err)
 }
 
 // errUnknownInput names the first input, in sorted order, that the signature

@@ -307,6 +307,31 @@ def graph_v1(path):
         v1.enable_control_flow_v2()
 
 
+def half_plus_two(path):
+    """TensorFlow Serving's first example, in TensorFlow 1 style: y = x / 2 + 2, with Examples or without.
+
+    Its signatures say x float32[?, 1], for that is what ParseExample gives; the graph takes x of any shape.
+    """
+    with v1.Graph().as_default(), v1.Session() as sess:
+        a = v1.get_variable("a", initializer=0.5, use_resource=False)
+        b = v1.get_variable("b", initializer=2.0, use_resource=False)
+        records = v1.placeholder(tf.string, name="tf_example")
+        parsed = v1.parse_example(records, {"x": v1.FixedLenFeature(1, tf.float32)})
+        x = tf.identity(parsed["x"], name="x")
+        y = tf.add(tf.multiply(a, x), b, name="y")
+        sess.run(v1.global_variables_initializer())
+        build = v1.saved_model.build_signature_def
+        info = v1.saved_model.build_tensor_info
+        examples = {"inputs": info(records)}
+        builder = v1.saved_model.Builder(path)
+        builder.add_meta_graph_and_variables(sess, ["serve"], {
+            "serving_default": build({"x": info(x)}, {"y": info(y)}, "tensorflow/serving/predict"),
+            "classify_x_to_y": build(examples, {"scores": info(y)}, "tensorflow/serving/classify"),
+            "regress_x_to_y": build(examples, {"outputs": info(y)}, "tensorflow/serving/regress"),
+        })
+        builder.save()
+
+
 def vocab_v1(path):
     """TensorFlow 1 style: a table read from an asset, and two savers left over from training.
 
@@ -630,7 +655,7 @@ def payloads(path):
 
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
-          keras_export, examples, tables, regressor, payloads]
+          keras_export, examples, tables, regressor, payloads, half_plus_two]
 
 
 def main(names):
