@@ -21,7 +21,7 @@ BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo fals
 WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
 NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/... ./serving/...
-RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./loaders/diag ./loaders/jsonpos ./internal/install ./internal/terminal ./serving/batching
+RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./diag ./internal/base/jsonpos ./internal/tool/install ./internal/base/terminal ./serving/batching
 # The tests of package ops that run the operations of its templates.
 OPS_ASAN := ^Test(TemplatesPass|Document|DebugString|ConcurrentNext|ErrorPlace|Arguments|Attribute|DerivedDatasets)$$
 FUZZTIME := 20000x
@@ -68,7 +68,7 @@ runtime: need-pip build ## install TensorFlow's library, once
 # The program embeds cgo/datasets, and finds the library by the sources' digest.
 .PHONY: op-digest
 op-digest: need-go
-	@go run ./internal/gen/opdigest
+	@go run ./gen/opdigest
 
 # The library of our own dataset operations goes into the runtime's directory,
 # where the program finds it; without it all works, but slower and no remote
@@ -193,7 +193,7 @@ asan: runtime ## the binding's tests under the address sanitizer, which finds le
 .PHONY: ops-asan
 ops-asan: runtime need-cxx ## the operations that "millrace ops new" writes, under the address sanitizer
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
-		$(WITH_RUNTIME) go test -asan -count=1 -run '$(OPS_ASAN)' ./internal/ops
+		$(WITH_RUNTIME) go test -asan -count=1 -run '$(OPS_ASAN)' ./internal/tool/ops
 
 .PHONY: stress
 stress: native ## the tests with a collection before each use of a C pointer
@@ -223,7 +223,7 @@ soak: native ## an hour of long tests, attacks and fuzzing, or SOAK=DURATION
 BASE := main
 .PHONY: mutate
 mutate: native ## the mistakes in lines changed since BASE that no test would find
-	$(WITH_RUNTIME) go run ./internal/mutate -base '$(BASE)'
+	$(WITH_RUNTIME) go run ./mutate -base '$(BASE)'
 
 # SAMPLE of 0 takes every mutant, hours on two processors. BUDGET is the processor
 # time for the tests of one mutant; one that outlives them counts as not found.
@@ -232,7 +232,7 @@ SAMPLE := 40
 BUDGET := 20s
 .PHONY: mutation-score
 mutation-score: native ## the share found of SAMPLE mistakes in each package of MUTATED, drawn with SEED; at least 85%
-	$(WITH_RUNTIME) go run ./internal/mutate -sample $(SAMPLE) -seed $(SEED) -budget $(BUDGET) -least 85 $(MUTATED)
+	$(WITH_RUNTIME) go run ./mutate -sample $(SAMPLE) -seed $(SEED) -budget $(BUDGET) -least 85 $(MUTATED)
 
 .PHONY: bench
 bench: native ## our loaders beside Python TensorFlow's, on the same files
@@ -246,17 +246,17 @@ bench: native ## our loaders beside Python TensorFlow's, on the same files
 .PHONY: generate
 generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
-	python3 -m pip download --quiet --no-deps --require-hashes --requirement internal/gen/protogen/requirements.txt --dest build/wheel
-	wheel=$$(go run ./internal/gen/fetchwheel build/wheel); \
-		go run ./internal/gen/protogen -from "$$wheel" -serving build/wheel/tensorflow_serving_api-*.whl -out internal
-	$(WITH_RUNTIME) go test -count=1 ./internal/gen/opspec ./internal/opgen -update
+	python3 -m pip download --quiet --no-deps --require-hashes --requirement gen/protogen/requirements.txt --dest build/wheel
+	wheel=$$(go run ./gen/fetchwheel build/wheel); \
+		go run ./gen/protogen -from "$$wheel" -serving build/wheel/tensorflow_serving_api-*.whl -out internal
+	$(WITH_RUNTIME) go test -count=1 ./gen/opspec ./internal/tool/opgen -update
 	go test -count=1 ./loaders -run '^TestSchemaFiles$$' -update
-	go test -count=1 ./internal/gen/configdoc ./internal/gen/callables -update
+	go test -count=1 ./gen/configdoc ./gen/callables -update
 
 # FROM=DIR[:DIR] are the folders of the cases; testdata/README.md has more.
 .PHONY: cases
 cases: need-go ## pack the cases of the config format again, from FROM
-	go run ./internal/gen/casearchive -from '$(FROM)' -out testdata/cases.tar.gz
+	go run ./gen/casearchive -from '$(FROM)' -out testdata/cases.tar.gz
 
 # Graphviz draws the same picture from the same source, but versions differ in coordinates.
 .PHONY: pictures

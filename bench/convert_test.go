@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"millrace/internal/convert"
+	"millrace/internal/tool/convert"
 	"millrace/loaders/spec"
 	"millrace/tfrecord/example"
 )

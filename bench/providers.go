@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"millrace/graph"
-	"millrace/graph/datapipeline"
+	"millrace/graph/tf1/datapipeline"
 	"millrace/tfbridge"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"millrace/graph"
-	"millrace/graph/queue"
-	"millrace/graph/reader"
-	"millrace/graph/train"
+	"millrace/graph/tf1/queue"
+	"millrace/graph/tf1/reader"
+	"millrace/graph/tf1/train"
 	"millrace/tfbridge"
 )
 

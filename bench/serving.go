@@ -12,12 +12,12 @@ import (
 	"runtime"
 	"time"
 
-	"millrace/internal/load"
+	"millrace/internal/tool/load"
 )
 
 // Servers. Ours is millrace serve; theirs is FastAPI with uvicorn, a process for
 // each processor. All serve the SavedModels that the training benchmark makes.
-// internal/load is the client of all of them, on the same processors.
+// internal/tool/load is the client of all of them, on the same processors.
 const (
 	servingRequirements = "bench/serving-requirements.txt"
 	servingPath         = "/v1/models/m:predict"

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"millrace/internal/load"
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
+	"millrace/internal/tool/load"
 )
 
 // The callers of gRPC share connections, as grpc-go's clients do.

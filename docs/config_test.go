@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"millrace/diag"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/test/tfmain"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 	"millrace/tfbridge"
 )
 

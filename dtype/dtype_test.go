@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // The numbers are those of TensorFlow's protobuf.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"millrace/graph"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 
 	"google.golang.org/protobuf/proto"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"millrace/graph/fuse"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 
 	"google.golang.org/protobuf/proto"

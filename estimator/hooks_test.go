@@ -12,7 +12,7 @@ import (
 
 	"millrace"
 	"millrace/estimator"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 
 	"github.com/google/go-cmp/cmp"
 )

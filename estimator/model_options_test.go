@@ -9,7 +9,7 @@ import (
 	"millrace"
 	"millrace/estimator"
 	"millrace/graph"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/observe"
 	"millrace/tfbridge"
 

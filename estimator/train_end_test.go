@@ -18,8 +18,8 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/steps"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 
 	"github.com/google/go-cmp/cmp"

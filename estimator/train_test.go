@@ -10,7 +10,7 @@ import (
 	"millrace/estimator"
 	"millrace/graph"
 	"millrace/graph/dataset"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

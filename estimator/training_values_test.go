@@ -12,7 +12,7 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/gradients"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 

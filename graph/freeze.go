@@ -11,7 +11,7 @@ import (
 
 	"millrace"
 	"millrace/graph/internal/judge"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

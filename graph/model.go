@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"millrace"
-	"millrace/internal/abandon"
+	"millrace/internal/base/uninterruptible"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -108,7 +108,7 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 // class millrace.ErrCanceled. What TensorFlow cannot stop goes on in the
 // background, and then the model is closed.
 func LoadModelContext(ctx context.Context, dir string, o *ModelOptions) (*Model, error) {
-	return abandon.When(ctx, func() (*Model, error) {
+	return uninterruptible.Run(ctx, func() (*Model, error) {
 		checked, err := ReadModel(dir, o)
 		if err != nil {
 			return nil, err

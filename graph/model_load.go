@@ -7,7 +7,7 @@ import (
 
 	"millrace"
 	"millrace/graph/internal/judge"
-	"millrace/internal/abandon"
+	"millrace/internal/base/uninterruptible"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -31,7 +31,7 @@ func LoadChecked(checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
 // LoadCheckedContext is LoadChecked that returns when ctx is done, as
 // [LoadModelContext] does.
 func LoadCheckedContext(ctx context.Context, checked *savedmodel.Model, o *ModelOptions) (*Model, error) {
-	return abandon.When(ctx, func() (*Model, error) { return loadChecked(ctx, checked, o) })
+	return uninterruptible.Run(ctx, func() (*Model, error) { return loadChecked(ctx, checked, o) })
 }
 
 // loadChecked loads a checked model. The operations that run at load end with

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Prune returns the part of a GraphDef that outputs need: their nodes, the nodes

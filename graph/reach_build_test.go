@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A reach is one way to touch the host. Its nodes are written as in the body of a

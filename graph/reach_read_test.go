@@ -1,6 +1,6 @@
 package graph_test
 
-import "millrace/internal/tfproto"
+import "millrace/internal/base/tfproto"
 
 // hostSecret is in each file of the host and in the name of one.
 const hostSecret = "135792"

@@ -19,8 +19,8 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/sandbox"
 	"millrace/savedmodel"
 	"millrace/tfbridge"

@@ -1,6 +1,6 @@
 package graph_test
 
-import "millrace/internal/tfproto"
+import "millrace/internal/base/tfproto"
 
 // writes makes a reach of one node that changes the host.
 func writes(op string, inputs func(b *reachBody) []string, attrs ...any) reach {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // tricks are all of them.

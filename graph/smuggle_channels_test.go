@@ -1,7 +1,7 @@
 package graph_test
 
 import (
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 const (

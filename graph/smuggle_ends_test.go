@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // given makes tensors of float32 of some shapes, which only a run knows, the

@@ -3,7 +3,7 @@ package graph_test
 import (
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // handleBytes are a serialized tensor with the handle of a variable.

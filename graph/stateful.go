@@ -3,7 +3,7 @@ package graph
 import (
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

@@ -1,9 +1,9 @@
 package loaders
 
 import (
+	"millrace/diag"
 	"millrace/graph/dataset/native"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"

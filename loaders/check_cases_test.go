@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/diag"
 	"millrace/internal/test/cases"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 	"millrace/loaders/spec"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 	"millrace/loaders/spec"
 )
 

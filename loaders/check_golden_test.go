@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 	"millrace/loaders/spec"
 
 	"github.com/google/go-cmp/cmp"

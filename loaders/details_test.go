@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/graph"
 	"millrace/graph/dataset/native"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 	"millrace/observe"
 	"millrace/tfbridge"
 

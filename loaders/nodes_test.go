@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 
 	"google.golang.org/protobuf/proto"

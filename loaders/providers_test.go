@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"millrace/graph"
-	"millrace/graph/datapipeline"
+	"millrace/graph/tf1/datapipeline"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"

@@ -8,7 +8,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/oplibrary"
+	"millrace/internal/base/oplibrary"
 	"millrace/internal/test/corrupt"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"millrace"
-	"millrace/internal/scratch"
+	"millrace/internal/base/scratch"
 )
 
 // Temp is a private folder for temporary files. While it is open TMPDIR names it, so that

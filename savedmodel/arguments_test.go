@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/savedmodel/sigdef"
 )
 

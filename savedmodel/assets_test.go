@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // assetOf makes an AssetFileDef.

@@ -14,7 +14,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // floats describes a tensor of float32 in the first data file.

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 const oneShard = "variables/variables.data-00000-of-00001"

@@ -12,7 +12,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A checkpoint is read by its prefix, whole or not at all.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/farmhash"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/farmhash"
+	"millrace/internal/base/tfproto"
 )
 
 // Field numbers of FingerprintDef.

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/farmhash"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/farmhash"
+	"millrace/internal/base/tfproto"
 )
 
 // TensorFlow wrote the fingerprints beside the test models; ours must agree.

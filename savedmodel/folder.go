@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // folder is a model's folder, opened. Its files are opened through it. So the
@@ -91,7 +91,7 @@ type opening struct {
 
 // open opens a regular file of the folder.
 func (f *folder) open(name string) opening {
-	file, err := f.root.OpenFile(name, regular.Flags, 0)
+	file, err := f.root.OpenFile(name, regularfile.Flags, 0)
 	path := filepath.Join(f.dir, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && f.leaves(path) {
 		e := failAt(path, "a symbolic link leads out of the model's folder; copy the file to where the link is")
@@ -126,7 +126,7 @@ func (f *folder) leaves(path string) bool {
 
 // openFile opens a regular file by its path.
 func openFile(path string) opening {
-	file, err := os.OpenFile(path, regular.Flags, 0)
+	file, err := os.OpenFile(path, regularfile.Flags, 0)
 	return regularFile(path, file, err)
 }
 
@@ -137,12 +137,12 @@ func regularFile(path string, file *os.File, err error) opening {
 	if err != nil {
 		return opening{name: path, err: failIO(path, err)}
 	}
-	info, err := regular.Check(file)
+	info, err := regularfile.Check(file)
 	if err == nil {
 		return opening{file: file, name: path, size: info.Size()}
 	}
 	file.Close()
-	var odd *regular.Error
+	var odd *regularfile.Error
 	if errors.As(err, &odd) {
 		return opening{name: path, err: failAt(path, "not a regular file")}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A function is read as far as it is asked about.

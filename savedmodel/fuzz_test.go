@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Whatever the bytes, reading ends, with an error of a class or none.

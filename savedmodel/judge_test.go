@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // parse reads a node as the package reads it.

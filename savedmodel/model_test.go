@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/farmhash"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/farmhash"
+	"millrace/internal/base/tfproto"
 )
 
 // A signature that is not there is named with the place where it should be.

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // exhaustive tries every byte and bit where a normal run takes samples.

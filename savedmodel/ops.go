@@ -52,7 +52,7 @@ var opClasses = sync.OnceValue(func() map[string]*opClass {
 })
 
 // opOutputs returns the outputs of every operation, by name, in the form that
-// internal/gen/opspec writes.
+// gen/opspec writes.
 var opOutputs = sync.OnceValue(func() map[string]string {
 	outputs := map[string]string{}
 	for line := range strings.Lines(opspecText) {

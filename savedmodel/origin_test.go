@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // The path of a table may come from an asset in any way that hands it on unchanged,

@@ -16,7 +16,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // spec shortens a tensor's name, data type and dimensions.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // placeholder makes an attribute that is left to the callers of a function.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A saver writes to the file that it is told, in parts with names of its own.

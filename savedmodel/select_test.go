@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // wantWarnings checks that a model has these warnings and no others.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"millrace"
-	"millrace/internal/scratch"
+	"millrace/internal/base/scratch"
 )
 
 // TensorFlow opens a model's files by their paths, some time after the check. In

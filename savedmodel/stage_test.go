@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"millrace"
-	"millrace/internal/scratch"
+	"millrace/internal/base/scratch"
 )
 
 // staged reads a model and stages its files in a folder of the test's.

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // TensorFlow writes a list of tensors (TensorListReserve, folded to a constant) as a

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // handleNode makes a node that holds the variable of its name.

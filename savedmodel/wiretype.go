@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // messageType is what the wire reader knows of a protobuf message. It is made

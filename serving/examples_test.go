@@ -11,9 +11,9 @@ import (
 
 	"millrace"
 	"millrace/estimator"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
-	"millrace/internal/tfproto"
 	"millrace/loaders"
 	"millrace/serving/batching"
 	"millrace/serving/internal/inference"

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/loaders"
 	"millrace/tfrecord"
 )

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/soak"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/serving/batching"
 	"millrace/tfbridge"
 	"millrace/tfrecord"

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/serving/internal/inference"
 	"millrace/tfbridge"
 	"millrace/tfrecord"

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
-	"millrace/internal/tfproto"
 )
 
 // TestHostileWarmup loads models whose warmup requests claim more than there is, or hold

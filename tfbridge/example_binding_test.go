@@ -6,7 +6,7 @@ import (
 	"log"
 	"strings"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

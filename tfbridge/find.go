@@ -12,8 +12,8 @@ import (
 	"strconv"
 
 	"millrace"
-	"millrace/internal/regular"
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/regularfile"
+	"millrace/internal/base/runtimedir"
 )
 
 // RuntimeEnv names the environment variable that says where the runtime is.
@@ -145,7 +145,7 @@ func checkWhole(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := regular.OpenELF(path)
+	f, err := regularfile.OpenELF(path)
 	var perr *fs.PathError
 	if err != nil && !errors.As(err, &perr) {
 		err = fmt.Errorf("not a shared library: %w", err)

@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // waitingTypes are parts of the names of operation types that may wait for

@@ -12,8 +12,8 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/argcheck"
-	"millrace/internal/bytecheck"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/bytecheck"
 	"millrace/tfrecord/example"
 )
 

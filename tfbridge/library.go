@@ -14,10 +14,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
-	"millrace/internal/opstamp"
-	"millrace/internal/regular"
-	"millrace/internal/runtimedir"
-	"millrace/internal/wire"
+	"millrace/internal/base/opstamp"
+	"millrace/internal/base/regularfile"
+	"millrace/internal/base/runtimedir"
+	"millrace/internal/base/wire"
 )
 
 // Library is a shared object that was loaded into TensorFlow. It cannot be
@@ -209,7 +209,7 @@ func (r *Runtime) plug(path string) error {
 
 // checkPlugin returns an error if a library has none of pluginSymbols.
 func checkPlugin(path string) error {
-	f, err := regular.OpenELF(path)
+	f, err := regularfile.OpenELF(path)
 	if err != nil {
 		return err
 	}

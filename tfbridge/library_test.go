@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/opstamp"
+	"millrace/internal/base/opstamp"
 	"millrace/internal/test/testruntime"
 )
 

@@ -5,7 +5,7 @@ package tfbridge
 import (
 	"context"
 
-	"millrace/internal/abandon"
+	"millrace/internal/base/uninterruptible"
 )
 
 // LoadSavedModelContext is LoadSavedModel that returns when ctx is done, with an
@@ -14,5 +14,5 @@ import (
 //
 // It wraps TF_LoadSessionFromSavedModel.
 func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
-	return abandon.When(ctx, func() (*SavedModel, error) { return LoadSavedModel(dir, tags, o) })
+	return uninterruptible.Run(ctx, func() (*SavedModel, error) { return LoadSavedModel(dir, tags, o) })
 }

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 )
 
 // nothingArgs are arguments for the methods that do not take the zero value of

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
-	"millrace/internal/wire"
-	"millrace/loaders/diag"
+	"millrace/diag"
+	"millrace/internal/base/wire"
 )
 
 // The fields used of OpDef and OpDef.AttrDef.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/runtimedir"
 	"millrace/internal/test/testruntime"
 )
 

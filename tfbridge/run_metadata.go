@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace"
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // RunMetadata is what was recorded of a run.

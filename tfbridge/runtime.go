@@ -12,9 +12,9 @@ import (
 	"unsafe"
 
 	"millrace"
-	"millrace/internal/oplibrary"
-	"millrace/internal/preflight"
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/oplibrary"
+	"millrace/internal/base/preflight"
+	"millrace/internal/base/runtimedir"
 )
 
 // The versions of TensorFlow that this binding accepts: 2.21 and its patches.

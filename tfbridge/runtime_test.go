@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/runtimedir"
 	"millrace/internal/test/testruntime"
 )
 

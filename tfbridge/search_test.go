@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/runtimedir"
 	"millrace/internal/test/testruntime"
 )
 

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"millrace"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 )
 
 // What the options say is what TensorFlow reads, over what Config says.

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // infoProto is a TensorInfo message.

@@ -5,7 +5,7 @@ package tfbridge
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // The few messages that are read and written here are handled field by field:

@@ -7,14 +7,14 @@ import (
 	"os"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // openRegular opens a regular file for reading. It refuses everything else without
 // blocking.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	f, info, err := regular.OpenFile(path)
-	var odd *regular.Error
+	f, info, err := regularfile.OpenFile(path)
+	var odd *regularfile.Error
 	switch {
 	case errors.As(err, &odd):
 		e := millrace.Errorf(millrace.ErrIO, "%w", odd)

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/output"
 	"millrace/internal/test/corrupt"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
+	"millrace/internal/tool/output"
 	"millrace/loaders/quarantine"
 	"millrace/tfrecord/example"
 )

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 )
 
 // startServer starts serve as a process of its own, on free ports, and returns the

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/soak"
-	"millrace/internal/tfproto"
 )
 
 // Clients leave while their requests run a loop that never ends: 20 of each interface,

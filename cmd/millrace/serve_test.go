@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/internal/test/testruntime"
 )
 

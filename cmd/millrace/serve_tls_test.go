@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/internal/test/identity"
 	"millrace/internal/test/testruntime"
 )

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/cmd/millrace/internal/cli"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/tfrecord"
 )
 

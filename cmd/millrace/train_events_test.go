@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/estimator/run"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/tfrecord"
 )
 

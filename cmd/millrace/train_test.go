@@ -12,9 +12,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/tfrecord"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/savedmodel"
 )
 
@@ -70,7 +70,7 @@ type Checkpoint struct {
 // were written, and that every tensor has its checksum.
 func Load(dir string, step int64) (*Checkpoint, error) {
 	name := filepath.Join(dir, base(step)+".json")
-	text, err := regular.ReadFile(name, regular.TextBytes)
+	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if err != nil {
 		return nil, failure(name, "read", err)
 	}
@@ -98,7 +98,7 @@ func LoadPrefix(prefix string) (*Checkpoint, error) {
 		return nil, err
 	}
 	c := &Checkpoint{Checkpoint: read}
-	if text, err := regular.ReadFile(prefix+".json", regular.TextBytes); err == nil && json.Unmarshal(text, &c.Info) != nil {
+	if text, err := regularfile.ReadFile(prefix+".json", regularfile.TextBytes); err == nil && json.Unmarshal(text, &c.Info) != nil {
 		c.Info = Info{}
 	}
 	return c, nil

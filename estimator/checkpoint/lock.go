@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // lock is a folder's lock. The system gives it back when the process ends,
@@ -28,7 +28,7 @@ func acquire(dir string) (*lock, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, failure(name, "lock", err)
 		}
-		owner, _ := regular.ReadFile(name, regular.TextBytes)
+		owner, _ := regularfile.ReadFile(name, regularfile.TextBytes)
 		return nil, refusal(dir, "locked by %s, which trains here; wait for its end, or name another folder", cmp.Or(string(owner), "another process"))
 	}
 	f.Truncate(0) // who holds it is a remark for messages: no error matters

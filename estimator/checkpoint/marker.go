@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // The file "checkpoint" is TensorFlow's: the text of a CheckpointState message.
@@ -38,7 +38,7 @@ var markerLine = regexp.MustCompile(`(?m)^\s*model_checkpoint_path:\s*("(?:[^"\\
 // readMarker returns the path that the file names, as it is written there; ""
 // if there is no file or it names none.
 func readMarker(dir string) string {
-	text, err := regular.ReadFile(filepath.Join(dir, markerName), regular.TextBytes)
+	text, err := regularfile.ReadFile(filepath.Join(dir, markerName), regularfile.TextBytes)
 	if err != nil {
 		return ""
 	}

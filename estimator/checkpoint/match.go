@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"millrace/dtype"
-	"millrace/internal/changes"
+	"millrace/internal/base/changes"
 	"millrace/savedmodel"
 )
 

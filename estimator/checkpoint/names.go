@@ -3,7 +3,7 @@ package checkpoint
 import (
 	"encoding/binary"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A constant of strings has one of two forms in a graph. Python writes string_val.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Names of variables are read in both forms, and damaged ones give none.

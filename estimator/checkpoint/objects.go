@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // SaveCounter is the name of Python's count of the checkpoints that were saved,

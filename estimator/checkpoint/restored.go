@@ -8,7 +8,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/savedmodel"
 )
 

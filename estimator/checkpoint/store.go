@@ -13,7 +13,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -190,7 +190,7 @@ func (s *Store) write(dir string, c *Content) error {
 	if err := s.writer.write(prefix, c.Values); err != nil {
 		return s.writeFailure(prefix, need, err)
 	}
-	index, err := regular.ReadFile(prefix+".index", savedmodel.MaxIndexBytes)
+	index, err := regularfile.ReadFile(prefix+".index", savedmodel.MaxIndexBytes)
 	if err != nil {
 		return failure(prefix, "read", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )

@@ -14,7 +14,7 @@ import (
 
 	"millrace"
 	"millrace/estimator/events"
-	pb "millrace/internal/tfproto"
+	pb "millrace/internal/base/tfproto"
 	"millrace/tfrecord"
 )
 

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	pb "millrace/internal/tfproto"
+	pb "millrace/internal/base/tfproto"
 )
 
 // Names of the plugins of TensorBoard that show a value.

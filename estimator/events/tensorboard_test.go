@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	pb "millrace/internal/tfproto"
+	pb "millrace/internal/base/tfproto"
 )
 
 var update = flag.Bool("update", false, "write the event file of testdata/tensorboard; read.py there reads it")

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	pb "millrace/internal/tfproto"
+	pb "millrace/internal/base/tfproto"
 	"millrace/tfrecord"
 )
 

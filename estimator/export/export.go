@@ -18,7 +18,7 @@ import (
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
 	"millrace/graph"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -106,7 +106,7 @@ func copyFile(from, to string) error {
 	if info, err := os.Stat(from); err == nil && !info.Mode().IsRegular() {
 		return refused(from, "not a regular file, so it cannot be copied")
 	}
-	in, _, err := regular.OpenFile(from)
+	in, _, err := regularfile.OpenFile(from)
 	if err != nil {
 		return failure(from, err)
 	}
@@ -140,14 +140,14 @@ func writeVariables(saved *savedmodel.Model, c *checkpoint.Checkpoint, to string
 		return err
 	}
 	name := filepath.Join(to, "fingerprint.pb")
-	old, err := regular.ReadFile(name, regular.TextBytes)
+	old, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return failure(name, err)
 	}
-	index, err := regular.ReadFile(filepath.Join(dir, "variables.index"), savedmodel.MaxIndexBytes)
+	index, err := regularfile.ReadFile(filepath.Join(dir, "variables.index"), savedmodel.MaxIndexBytes)
 	if err != nil {
 		return failure(dir, err)
 	}

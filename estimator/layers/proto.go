@@ -7,7 +7,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

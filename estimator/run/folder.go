@@ -11,7 +11,7 @@ import (
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/spec"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // Names in RUN_DIR.
@@ -60,7 +60,7 @@ type Record struct {
 // readRecord reads run.json; nil if there is none.
 func (f Folder) Record() (*Record, error) {
 	name := f.Config()
-	text, err := regular.ReadFile(name, regular.TextBytes)
+	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ type Finish struct {
 // Finished returns how the run ended, or nil if it may continue.
 func (f Folder) Finished() (*Finish, error) {
 	name := filepath.Join(string(f), finishedName)
-	text, err := regular.ReadFile(name, regular.TextBytes)
+	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

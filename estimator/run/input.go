@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/loaders"
 	"millrace/loaders/plan"
 )
@@ -35,7 +35,7 @@ type StageTime struct {
 // Input reads input.json; nil if there is none.
 func (f Folder) Input() (*Input, error) {
 	name := filepath.Join(string(f), inputName)
-	text, err := regular.ReadFile(name, regular.TextBytes)
+	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

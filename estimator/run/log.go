@@ -15,7 +15,7 @@ import (
 	"millrace/estimator"
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/metrics"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // log writes log.ndjson. A line is written at once and with one call, so that a
@@ -83,14 +83,14 @@ type LogLine struct {
 // LogLines yields the lines of a log, none if there is no file. An error comes last.
 func LogLines(path string) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {
-		f, info, err := regular.OpenFile(path)
+		f, info, err := regularfile.OpenFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		if err == nil {
 			defer f.Close()
 			if info.Size() > maxLogBytes {
-				err = &regular.LimitError{Size: info.Size(), Limit: maxLogBytes}
+				err = &regularfile.LimitError{Size: info.Size(), Limit: maxLogBytes}
 			}
 		}
 		if err != nil {

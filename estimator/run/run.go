@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"millrace/diag"
 	"millrace/estimator/spec"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 	"millrace/observe"
 	"millrace/tfbridge"
 )

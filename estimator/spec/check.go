@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/estimator"
-	"millrace/internal/regular"
+	"millrace/internal/base/jsonpos"
+	"millrace/internal/base/regularfile"
 	"millrace/loaders"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 	"millrace/observe"
 	"millrace/tfbridge"
 )
@@ -55,7 +55,7 @@ func Check(path string, o *Options) (*Run, diag.List) {
 
 // read parses the run config.
 func (c *checker) read(path string) *jsonpos.Node {
-	data, err := regular.ReadFile(path, jsonpos.MaxBytes)
+	data, err := regularfile.ReadFile(path, jsonpos.MaxBytes)
 	if err != nil {
 		class := millrace.ErrIO
 		if errors.Is(err, millrace.ErrLimit) {

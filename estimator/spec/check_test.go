@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/estimator/spec"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
-	"millrace/internal/tfproto"
 )
 
 // check checks a run config over points, with MODEL for the classifier's folder.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"millrace/diag"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
 	"millrace/savedmodel"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"millrace/estimator"
 	"millrace/estimator/losses"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 )
 
 // loss checks the loss, in both of its forms.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"millrace/estimator/metrics"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 )
 
 // evaluateKeep returns the tensors that the evaluation's loader must give

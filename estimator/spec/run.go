@@ -1,10 +1,10 @@
 package spec
 
 import (
+	"millrace/diag"
 	"millrace/estimator"
 	"millrace/estimator/metrics"
 	"millrace/loaders"
-	"millrace/loaders/diag"
 )
 
 // Run is a run config that was checked, with its model and its loaders.

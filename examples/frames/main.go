@@ -20,7 +20,7 @@ import (
 	"millrace/estimator"
 	"millrace/estimator/layers"
 	"millrace/estimator/metrics"
-	"millrace/graph/datapipeline"
+	"millrace/graph/tf1/datapipeline"
 	"millrace/tfbridge"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/graph/datapipeline"
+	"millrace/graph/tf1/datapipeline"
 	"millrace/tfbridge"
 )
 

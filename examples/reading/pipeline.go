@@ -8,10 +8,10 @@ import (
 	"io"
 
 	"millrace/graph"
-	"millrace/graph/queue"
-	"millrace/graph/reader"
-	"millrace/graph/train"
-	"millrace/internal/output"
+	"millrace/graph/tf1/queue"
+	"millrace/graph/tf1/reader"
+	"millrace/graph/tf1/train"
+	"millrace/internal/tool/output"
 	"millrace/tfbridge"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"millrace/graph"
 	"millrace/graph/op"
-	"millrace/graph/reader"
+	"millrace/graph/tf1/reader"
 	"millrace/tfbridge"
 )
 

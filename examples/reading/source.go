@@ -2,8 +2,8 @@ package main
 
 import (
 	"millrace/graph"
-	"millrace/graph/queue"
-	"millrace/graph/reader"
+	"millrace/graph/tf1/queue"
+	"millrace/graph/tf1/reader"
 	"millrace/tfbridge"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/tfbridge"
 )
 
@@ -201,7 +201,7 @@ func InferCSV(files []string, o *MakeCSVOptions) ([]CSVField, error) {
 
 // eachRow reads the header line of a file and calls fn for up to n rows.
 func (o *MakeCSVOptions) eachRow(file string, n int, fn func(row []string)) (header []string, err error) {
-	f, _, err := regular.OpenFile(file)
+	f, _, err := regularfile.OpenFile(file)
 	if err != nil {
 		return nil, millrace.Errorf(millrace.ErrIO, "%w", err)
 	}

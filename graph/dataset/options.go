@@ -6,7 +6,7 @@ import (
 
 	"millrace"
 	"millrace/graph/dataset/internal/limit"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Switch is an option that TensorFlow decides unless told to.

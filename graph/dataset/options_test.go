@@ -17,8 +17,8 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/soak"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/graph/internal/elements"
-	"millrace/loaders/diag"
 )
 
 // placer walks a structure and a Go value together.

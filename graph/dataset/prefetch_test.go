@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/graph/dataset"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/regular"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/regularfile"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 
@@ -184,7 +184,7 @@ func Load(s *graph.Scope, directory string, o *LoadOptions) *Dataset {
 // readSpec reads the structure that was saved with a dataset.
 func readSpec(directory string) (*Structure, error) {
 	name := filepath.Join(directory, specFile)
-	raw, err := regular.ReadFile(name, regular.TextBytes)
+	raw, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if err != nil {
 		return nil, millrace.Errorf(millrace.ErrIO, "no saved dataset: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset/internal/limit"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

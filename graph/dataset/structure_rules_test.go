@@ -9,7 +9,7 @@ import (
 
 	"millrace"
 	"millrace/graph/dataset/internal/limit"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

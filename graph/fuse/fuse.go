@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 
 	"google.golang.org/protobuf/proto"

@@ -9,7 +9,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/gradients"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Each rule is tried, on a model that Python differentiated or numerically.

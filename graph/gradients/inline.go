@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A trained model's signature is a call of a function that calls others. TensorFlow

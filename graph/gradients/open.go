@@ -10,7 +10,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/internal/unbuilt"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

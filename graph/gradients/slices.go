@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"millrace/graph"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/runtimedir"
 )
 
 // dockerfiles are those that make images to run. docker/build.Dockerfile makes

@@ -96,7 +96,7 @@ func operation(s *source) bool {
 }
 
 // vague are names that say nothing about what is inside.
-var vague = regexp.MustCompile(`(?i)^(utils?|commons?|helpers?|managers?|misc|base|shared)$`)
+var vague = regexp.MustCompile(`(?i)^(utils?|commons?|helpers?|managers?|misc|shared)$`)
 
 func TestNames(t *testing.T) {
 	each(t, func(s *source) {

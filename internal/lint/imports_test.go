@@ -17,10 +17,11 @@ const module = "millrace"
 // layer and those before it. A folder belongs where its longest prefix is.
 var layers = [][]string{
 	{"."},
-	{"dtype", "cgo"},
-	{"internal", "observe", "sandbox", "tfrecord", "savedmodel", "loaders/decl", "loaders/diag", "loaders/jsonpos", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
+	{"dtype", "cgo", "diag"},
+	{"internal", "observe", "sandbox", "tfrecord", "savedmodel", "loaders/decl", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
 	{"tfbridge"},
-	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest", "internal/test/failedscope"},
+	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
+	{"graph/tf1", "internal/test/failedscope"},
 	{"loaders/spec", "loaders/scan"},
 	{"loaders/size"},
 	{"loaders/engine"},
@@ -29,16 +30,16 @@ var layers = [][]string{
 	{"loaders/build"},
 	{"loaders/run"},
 	{"loaders"},
-	{"internal/output", "internal/inspect", "internal/mixing", "internal/convert", "internal/doctor", "internal/ops"},
+	{"internal/tool"},
 	{"estimator"},
 	{"serving"},
-	{"internal/report"},
-	{"cmd", "examples", "bench", "docs", "internal/gen"},
+	{"internal/tool/report"},
+	{"cmd", "examples", "docs", "bench", "gen", "mutate"},
 }
 
-// forTests are packages that only tests import; programs that write generated
-// files are imported by nothing.
-const forTests, generators = module + "/internal/test/", module + "/internal/gen/"
+// forTests are packages that only tests import; the programs of generators, which write
+// generated files, are imported by nothing.
+const forTests, generators = module + "/internal/test/", module + "/gen/"
 
 // layer returns the index of a folder's layer, -1 if it has none.
 func layer(dir string) int {
@@ -69,7 +70,7 @@ func TestImports(t *testing.T) {
 			if strings.HasPrefix(imp, forTests) && !strings.HasPrefix(s.path, "internal/test/") {
 				t.Errorf("%s imports %s, which is for tests only", s.at(spec.Pos()), imp)
 			}
-			if strings.HasPrefix(imp, generators) && !strings.HasPrefix(s.path, "internal/gen/") {
+			if strings.HasPrefix(imp, generators) && !strings.HasPrefix(s.path, "gen/") {
 				t.Errorf("%s imports %s, which writes generated files only", s.at(spec.Pos()), imp)
 			}
 			if imp == module {
@@ -175,9 +176,9 @@ func TestNothingImportsPackagesForUsers(t *testing.T) {
 
 // plain are packages that know neither graphs nor C, and of ours only these.
 var plain = map[string][]string{
-	"dtype":           {"."},
-	"loaders/diag":    {"."},
-	"loaders/jsonpos": {"."},
+	"dtype":                 {"."},
+	"diag":                  {"."},
+	"internal/base/jsonpos": {"."},
 }
 
 func TestPlainImports(t *testing.T) {
@@ -203,7 +204,7 @@ func TestPlainImports(t *testing.T) {
 // mayReadEnv are the places that environment variables are read: programs,
 // where the runtime is found and its logging is set, and where the sandbox asks which
 // folders the dynamic linker and temporary files use.
-var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "sandbox/temp.go", "sandbox/system_linux.go", "internal/install/pip.go", "internal/mutate/", "internal/test/testruntime/", "internal/test/soak/", "internal/test/soakrun/", "internal/gen/protogen/"}
+var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "sandbox/temp.go", "sandbox/system_linux.go", "internal/tool/install/pip.go", "mutate/", "internal/test/testruntime/", "internal/test/soak/", "internal/test/soakrun/", "gen/protogen/"}
 
 func TestEnvironment(t *testing.T) {
 	readers := []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("}

@@ -32,7 +32,7 @@ type receiver struct {
 var large = map[string]struct{ methods, files int }{
 	"cmd/millrace/internal/datasets.program": {25, 11},
 	"graph/gradients.call":                   {48, 12},
-	"internal/mutate.workshop":               {26, 9},
+	"mutate.workshop":                        {26, 9},
 	"loaders/build.builder":                  {108, 21},
 	"loaders/build.chunkBuilder":             {38, 6},
 	"loaders/build/feed.Source":              {11, 7},

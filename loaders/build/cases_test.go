@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"millrace/dtype"
-	"millrace/internal/output"
 	"millrace/internal/test/cases"
 	"millrace/internal/test/tfmain"
+	"millrace/internal/tool/output"
 	"millrace/loaders"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"

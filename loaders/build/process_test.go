@@ -8,9 +8,9 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/output"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
+	"millrace/internal/tool/output"
 	"millrace/loaders"
 	"millrace/loaders/build"
 	"millrace/tfbridge"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 )
 
 // Decode reads an object into the struct that into points to, and reports

@@ -31,7 +31,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"millrace/loaders/jsonpos"
+	"millrace/internal/base/jsonpos"
 )
 
 // Object is embedded in each struct that declares an object. It holds the place

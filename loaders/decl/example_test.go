@@ -3,8 +3,8 @@ package decl_test
 import (
 	"fmt"
 
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 )
 
 // fruit is an object with two keys.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"millrace/loaders/jsonpos"
+	"millrace/internal/base/jsonpos"
 )
 
 // rules are the rules of a field's tag.

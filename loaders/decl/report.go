@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 )
 
 // wanted describes the values of a type that the rules allow: "an integer or

@@ -3,7 +3,7 @@ package decl
 import (
 	"reflect"
 
-	"millrace/loaders/jsonpos"
+	"millrace/internal/base/jsonpos"
 )
 
 // variety describes how the variant of an object was chosen.

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"millrace"
-	"millrace/internal/oplibrary"
+	"millrace/internal/base/oplibrary"
 	"millrace/loaders/spec"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/internal/test/fixture"
-	"millrace/loaders/diag"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"

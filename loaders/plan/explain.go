@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"millrace/loaders/diag"
+	"millrace/diag"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage"

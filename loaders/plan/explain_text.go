@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage"
 )

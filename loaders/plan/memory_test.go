@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"millrace"
-	"millrace/internal/machine"
+	"millrace/internal/base/machine"
 	"millrace/loaders/size"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"

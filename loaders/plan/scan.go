@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"millrace"
-	"millrace/internal/machine"
+	"millrace/internal/base/machine"
 	"millrace/loaders/scan"
 	"millrace/loaders/size"
 	"millrace/loaders/spec"

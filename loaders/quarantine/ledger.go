@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // Ledger is a file with one line of JSON for each record that was left out. Each line
@@ -150,7 +150,7 @@ const maxLine = 1 << 20
 // each calls fn for the records that the file lists. It returns the size of the whole
 // lines and that of the file.
 func (l *Ledger) each(fn func(Entry)) (whole, all int64, err error) {
-	f, info, err := regular.OpenFile(l.path)
+	f, info, err := regularfile.OpenFile(l.path)
 	if err != nil {
 		return 0, 0, l.ioError("read", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 )
 
 // ErrTooMany is the cause of the error that ends a run with too many bad records.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/tfrecord"
 )
 

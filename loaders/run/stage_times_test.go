@@ -10,9 +10,9 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/leak"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/loaders/build"
 	"millrace/tfbridge"
 )

@@ -2,8 +2,8 @@ package size
 
 import (
 	"millrace"
-	"millrace/internal/figures"
-	"millrace/internal/machine"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/machine"
 	"millrace/loaders/spec"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"millrace/dtype"
-	"millrace/internal/machine"
+	"millrace/internal/base/machine"
 	"millrace/loaders/spec"
 )
 

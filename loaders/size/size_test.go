@@ -3,7 +3,7 @@ package size_test
 import (
 	"testing"
 
-	"millrace/internal/machine"
+	"millrace/internal/base/machine"
 	"millrace/loaders/size"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 	"millrace/loaders/permutation"
 )
 

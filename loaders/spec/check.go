@@ -4,8 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 
+	"millrace/diag"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
 )
 
 // Options holds what [Check] can be told. Nil means the defaults.

@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 
 	"millrace"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 )
 
 // checker is one run of [Check]. Its parts are in the files of the parts of

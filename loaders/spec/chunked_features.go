@@ -3,9 +3,9 @@ package spec
 import (
 	"slices"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 )
 
 // maxContext is how many frames a row may have on one side.

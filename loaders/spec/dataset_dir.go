@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/loaders/jsonpos"
+	"millrace/internal/base/jsonpos"
 	"millrace/tfrecord/index"
 )
 

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 )
 
 const (

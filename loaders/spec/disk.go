@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 )
 
 // disk is how a check looks at files. With a root it follows no path out of
@@ -92,7 +92,7 @@ func (d *disk) stat(path string) (fs.FileInfo, error) {
 
 // open opens a file or folder.
 func (d *disk) open(path string) (*os.File, error) {
-	const flags = regular.Flags
+	const flags = regularfile.Flags
 	if d.root == nil {
 		return os.OpenFile(path, flags, 0)
 	}
@@ -106,16 +106,16 @@ func (d *disk) open(path string) (*os.File, error) {
 
 // openRegular opens a regular file and refuses everything else.
 func (d *disk) openRegular(path string) (*os.File, error) {
-	f, _, err := regular.Open(func() (fs.FileInfo, error) { return d.stat(path) }, func() (*os.File, error) { return d.open(path) })
+	f, _, err := regularfile.Open(func() (fs.FileInfo, error) { return d.stat(path) }, func() (*os.File, error) { return d.open(path) })
 	return f, inConfig(err)
 }
 
 // notRegular returns an error if a file is not a regular one.
-func notRegular(info fs.FileInfo) error { return inConfig(regular.CheckInfo(info)) }
+func notRegular(info fs.FileInfo) error { return inConfig(regularfile.CheckInfo(info)) }
 
 // inConfig words a refusal so that it goes on behind the path in a config.
 func inConfig(err error) error {
-	var odd *regular.Error
+	var odd *regularfile.Error
 	switch {
 	case !errors.As(err, &odd):
 		return err

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/diag"
 	"millrace/dtype"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 )
 
 // ModelNames are the tensors that a model takes and gives.

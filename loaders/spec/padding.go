@@ -1,8 +1,8 @@
 package spec
 
 import (
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 )
 
 // PaddingConfig is one entry of "padding": how one tensor is padded.

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/diag"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 )
 
 // dataFiles returns which files the config asks for. It is false after a

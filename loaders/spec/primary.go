@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
 )
 
 // PrimaryConfig is one entry of "primary_features": a feature to read.

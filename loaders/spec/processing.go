@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/decl"
 )
 

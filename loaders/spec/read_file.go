@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"millrace"
-	"millrace/loaders/diag"
-	"millrace/loaders/jsonpos"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
 )
 
 // fail reports a file that cannot be read.

@@ -3,8 +3,8 @@ package spec
 import (
 	"slices"
 
+	"millrace/diag"
 	"millrace/loaders/decl"
-	"millrace/loaders/diag"
 	"millrace/tfbridge"
 )
 

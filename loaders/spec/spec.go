@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"millrace/loaders/diag"
+	"millrace/diag"
 	"millrace/loaders/permutation"
 	"millrace/tfbridge"
 	"millrace/tfrecord"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"millrace/diag"
 	"millrace/dtype"
-	"millrace/loaders/diag"
 )
 
 // loadableTypes are the dtypes that a pipeline's tensors can have: those that

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
-	"millrace/loaders/jsonpos"
 	"millrace/tfbridge"
 )
 

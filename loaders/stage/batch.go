@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 )

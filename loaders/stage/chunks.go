@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/chunk"

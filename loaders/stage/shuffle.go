@@ -1,7 +1,7 @@
 package stage
 
 import (
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/engine"
 )
 

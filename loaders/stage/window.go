@@ -3,7 +3,7 @@ package stage
 import (
 	"fmt"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/order"

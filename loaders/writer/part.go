@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/tfrecord/index"
 )
 
@@ -93,7 +93,7 @@ func isAt(dir *os.File, path string) bool {
 func (p *partFolder) resume(text string) (progress, error) {
 	fresh := progress{Resume: text}
 	found := fresh
-	if b, err := regular.ReadFile(filepath.Join(p.path, progressName), regular.TextBytes); err == nil && text != "" {
+	if b, err := regularfile.ReadFile(filepath.Join(p.path, progressName), regularfile.TextBytes); err == nil && text != "" {
 		if json.Unmarshal(b, &found) != nil || found.Resume != text {
 			found = fresh
 		}

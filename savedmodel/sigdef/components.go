@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace/dtype"
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // A session feeds and fetches plain tensors. A sparse, ragged or other composite

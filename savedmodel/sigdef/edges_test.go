@@ -12,7 +12,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // tensorValue returns a StructuredValue of a tensor.

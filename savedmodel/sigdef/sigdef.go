@@ -17,7 +17,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // Signature is one way to call a model: tensors to feed and tensors to fetch,

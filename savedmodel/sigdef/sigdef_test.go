@@ -9,7 +9,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // info is a TensorInfo message; nil dims are an unknown number of dimensions.

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // TensorFlow 2 takes composite inputs of a signature apart: tf.saved_model.save

@@ -5,7 +5,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/wire"
+	"millrace/internal/base/wire"
 )
 
 // Tensor is a tensor that a signature feeds or fetches: an input or output, or

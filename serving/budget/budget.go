@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"millrace"
-	"millrace/internal/machine"
+	"millrace/internal/base/machine"
 	"millrace/tfbridge"
 )
 

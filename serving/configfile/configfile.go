@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/regular"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/regularfile"
+	"millrace/internal/base/servingproto"
 	"millrace/serving"
 	"millrace/serving/batching"
 	"millrace/serving/internal/message"
@@ -100,7 +100,7 @@ func ReadTLS(path string) (*tls.Config, error) {
 
 // read reads a message in text form.
 func read(path string, m proto.Message) error {
-	text, err := regular.ReadFile(path, regular.TextBytes)
+	text, err := regularfile.ReadFile(path, regularfile.TextBytes)
 	if err != nil {
 		var at *fs.PathError
 		if errors.As(err, &at) {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"millrace/internal/load"
 	"millrace/internal/test/soak"
 	"millrace/internal/test/testruntime"
+	"millrace/internal/tool/load"
 	"millrace/serving"
 	"millrace/serving/batching"
 	"millrace/tfbridge"

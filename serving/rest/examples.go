@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/loaders"
 	"millrace/serving"
 	"millrace/serving/budget"

@@ -19,9 +19,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"millrace/graph"
-	"millrace/internal/load"
 	"millrace/internal/test/soak"
 	"millrace/internal/test/testruntime"
+	"millrace/internal/tool/load"
 	"millrace/serving"
 	"millrace/serving/batching"
 )

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/serving/internal/message"
 )
 

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
-	"millrace/internal/tfproto"
 )
 
 // hostile is an input that a server must survive.

@@ -22,10 +22,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/identity"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/serving"
 	"millrace/serving/batching"
 	"millrace/tfbridge"

@@ -131,7 +131,7 @@ func (s *services) inference() inference.Options {
 
 // unary describes a method of one request and one answer: as a stream, so that the request
 // is received within the budget; see receive. The services are declared by hand and not
-// generated: see internal/servingproto.
+// generated: see internal/base/servingproto.
 func unary[Q, A any](s *services, name string, model func(*Q) string, call func(context.Context, *Q) (*A, error)) grpc.StreamDesc {
 	return grpc.StreamDesc{StreamName: name, Handler: func(_ any, stream grpc.ServerStream) error {
 		began := time.Now()

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"millrace"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/serving"
 	"millrace/serving/internal/inference"
 	"millrace/serving/internal/message"

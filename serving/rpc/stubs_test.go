@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 )
 
 // raw is a codec of messages that are serialized already.

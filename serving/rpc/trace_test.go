@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"google.golang.org/grpc/metadata"
 
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 )
 
 // A request continues the trace that its metadata names.

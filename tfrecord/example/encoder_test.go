@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfrecord/example"
 )
 

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
-	"millrace/internal/tfproto"
 	"millrace/tfrecord/example"
 )
 

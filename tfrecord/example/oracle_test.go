@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
-	"millrace/internal/tfproto"
 	"millrace/tfrecord/example"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/internal/regular"
+	"millrace/internal/base/regularfile"
 	"millrace/tfrecord"
 )
 
@@ -46,8 +46,8 @@ func cached(dir, data string) (string, error) {
 // read returns what an index file says. The error is fs.ErrNotExist if there is no
 // such file, and a *formatError if it is no index file.
 func read(path string, limit int64) (*contents, error) {
-	b, err := regular.ReadFile(path, limit)
-	var large *regular.LimitError
+	b, err := regularfile.ReadFile(path, limit)
+	var large *regularfile.LimitError
 	if errors.As(err, &large) {
 		return nil, malformed("%d bytes are more than the index of a file of this size has", large.Size)
 	}

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // arguments returns the inputs of a node that are constants, by the names that the

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Where do the figures of a stage come from? Not from the serialized dataset: that is a

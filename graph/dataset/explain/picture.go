@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 )
 
 // The sizes of a picture, in pixels.

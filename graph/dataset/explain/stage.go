@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Dataset is a description of a dataset. It is not changed by its methods, which may

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 )
 
 // Text returns the description as a table for a terminal: the stages in the order in

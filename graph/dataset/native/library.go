@@ -1,8 +1,8 @@
 package native
 
 import (
-	"millrace/internal/oplibrary"
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/oplibrary"
+	"millrace/internal/base/runtimedir"
 	"millrace/tfbridge"
 )
 

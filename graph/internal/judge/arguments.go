@@ -9,8 +9,8 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/argcheck"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/tfmain"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 

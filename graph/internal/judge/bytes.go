@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"millrace/dtype"
-	"millrace/internal/bytecheck"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/bytecheck"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/internal/argcheck"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/tfproto"
 
 	"millrace/dtype"
 )

@@ -3,8 +3,8 @@ package judge
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"millrace/internal/argcheck"
-	"millrace/internal/bytecheck"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/bytecheck"
 )
 
 // Fields of GraphDef, FunctionDefLibrary, FunctionDef and NodeDef.

@@ -3,7 +3,7 @@ package judge
 import (
 	"fmt"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // The names of what Insert adds end in these words.

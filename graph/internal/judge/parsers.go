@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfrecord/example"
 )
 

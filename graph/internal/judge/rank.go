@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 )
 
 // ensureRank puts an EnsureShape before an input that must have a rank. It is

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

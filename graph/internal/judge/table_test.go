@@ -6,9 +6,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/argcheck"
-	"millrace/internal/bytecheck"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/bytecheck"
+	"millrace/internal/base/tfproto"
 	"millrace/savedmodel/effect"
 	"millrace/tfbridge"
 )

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

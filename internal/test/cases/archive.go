@@ -16,7 +16,7 @@ import (
 
 // archive is the path of the archive of the cases, below the folder of go.mod.
 // It replaces 800 folders of small files and has a twentieth of their size.
-// internal/gen/casearchive writes it.
+// gen/casearchive writes it.
 const archive = "testdata/cases.tar.gz"
 
 // maxUnpacked is more than the cases will ever need, in bytes.

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/graph"
-	pb "millrace/internal/tfproto"
+	pb "millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

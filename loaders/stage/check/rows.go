@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/spec"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders/scan"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"millrace"
-	"millrace/loaders/diag"
+	"millrace/diag"
 	"millrace/loaders/scan"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"

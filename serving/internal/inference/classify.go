@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"millrace/graph"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/tfbridge"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

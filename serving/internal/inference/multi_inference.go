@@ -6,7 +6,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/tfbridge"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/serving/internal/tensorproto"
 	"millrace/tfbridge"
 )

@@ -2,7 +2,7 @@ package message
 
 import (
 	"millrace"
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 	"millrace/serving"
 )
 

@@ -5,8 +5,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"millrace"
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 )
 
 // Signatures returns the signatures in a serialized MetaGraphDef message.

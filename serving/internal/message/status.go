@@ -1,8 +1,8 @@
 package message
 
 import (
-	"millrace/internal/servingproto"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/serving"
 )
 

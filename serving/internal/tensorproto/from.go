@@ -6,7 +6,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

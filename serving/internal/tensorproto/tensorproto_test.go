@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/tfbridge"
 )
 

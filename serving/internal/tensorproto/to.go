@@ -3,7 +3,7 @@ package tensorproto
 import (
 	"bytes"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 

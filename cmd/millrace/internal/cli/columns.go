@@ -2,7 +2,7 @@ package cli
 
 import (
 	"millrace/dtype"
-	"millrace/internal/output"
+	"millrace/internal/tool/output"
 	"millrace/loaders"
 	"millrace/tfbridge"
 )

@@ -6,9 +6,9 @@ import (
 	"syscall"
 
 	"millrace"
-	"millrace/internal/ops"
-	"millrace/internal/terminal"
-	"millrace/loaders/diag"
+	"millrace/diag"
+	"millrace/internal/base/terminal"
+	"millrace/internal/tool/ops"
 )
 
 const (

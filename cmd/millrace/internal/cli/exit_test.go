@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"millrace"
-	"millrace/loaders/diag"
+	"millrace/diag"
 )
 
 func TestExitCode(t *testing.T) {

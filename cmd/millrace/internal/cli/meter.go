@@ -13,7 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/observe"
 )
 

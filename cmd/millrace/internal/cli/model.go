@@ -6,7 +6,7 @@ import (
 
 	"millrace"
 	"millrace/estimator"
-	"millrace/internal/bytecheck"
+	"millrace/internal/base/bytecheck"
 	"millrace/loaders"
 	"millrace/loaders/spec"
 	"millrace/observe"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/internal/tfproto"
+	"millrace/internal/base/tfproto"
 
 	"google.golang.org/protobuf/proto"
 )

@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace"
-	"millrace/internal/terminal"
+	"millrace/internal/base/terminal"
 	"millrace/sandbox"
 	"millrace/tfbridge"
 )

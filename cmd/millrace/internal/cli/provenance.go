@@ -10,7 +10,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
-	"millrace/internal/output"
+	"millrace/internal/tool/output"
 	"millrace/loaders"
 	"millrace/loaders/stage/order"
 )

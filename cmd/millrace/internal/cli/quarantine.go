@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders"
 	"millrace/observe"
 	"millrace/sandbox"

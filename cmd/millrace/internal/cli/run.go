@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace"
-	"millrace/internal/terminal"
+	"millrace/internal/base/terminal"
 )
 
 // Run runs a command line and returns the exit code. It prints all problems to

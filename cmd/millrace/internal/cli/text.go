@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"millrace/diag"
 	"millrace/dtype"
-	"millrace/internal/output"
-	"millrace/loaders/diag"
+	"millrace/internal/tool/output"
 )
 
 // TextFlag holds the names of --text: tensors of strings that are printed as text

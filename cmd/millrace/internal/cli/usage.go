@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"millrace/loaders/diag"
+	"millrace/diag"
 )
 
 // usageError is a mistake in the command line.

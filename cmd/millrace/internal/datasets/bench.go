@@ -12,8 +12,8 @@ import (
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator"
-	"millrace/internal/figures"
-	"millrace/internal/machine"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/machine"
 	"millrace/loaders"
 )
 

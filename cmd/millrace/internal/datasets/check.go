@@ -7,7 +7,7 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 	"millrace/loaders"
 )
 

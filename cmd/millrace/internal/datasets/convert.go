@@ -9,8 +9,8 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/convert"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
+	"millrace/internal/tool/convert"
 	"millrace/sandbox"
 	"millrace/tfrecord"
 )

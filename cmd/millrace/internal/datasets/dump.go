@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/output"
+	"millrace/internal/tool/output"
 	"millrace/loaders"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/figures"
-	"millrace/internal/inspect"
+	"millrace/internal/base/figures"
+	"millrace/internal/tool/inspect"
 	"millrace/sandbox"
 	"millrace/tfrecord/index"
 )

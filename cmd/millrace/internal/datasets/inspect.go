@@ -6,8 +6,8 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/inspect"
-	"millrace/internal/output"
+	"millrace/internal/tool/inspect"
+	"millrace/internal/tool/output"
 	"millrace/sandbox"
 	"millrace/savedmodel"
 	"millrace/tfrecord/index"

@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/figures"
-	"millrace/internal/terminal"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/terminal"
 	"millrace/loaders"
 )
 

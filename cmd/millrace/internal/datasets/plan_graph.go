@@ -9,7 +9,7 @@ import (
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator/checkpoint"
-	"millrace/internal/terminal"
+	"millrace/internal/base/terminal"
 	"millrace/loaders"
 )
 

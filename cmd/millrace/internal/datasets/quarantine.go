@@ -9,8 +9,8 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/figures"
-	"millrace/internal/output"
+	"millrace/internal/base/figures"
+	"millrace/internal/tool/output"
 	"millrace/loaders/quarantine"
 	"millrace/sandbox"
 )

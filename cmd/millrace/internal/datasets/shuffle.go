@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/mixing"
+	"millrace/internal/tool/mixing"
 )
 
 // shuffleFlags are the flags of shuffle.

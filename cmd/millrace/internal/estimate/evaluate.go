@@ -9,7 +9,7 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator/metrics"
 	"millrace/estimator/run"
-	"millrace/internal/figures"
+	"millrace/internal/base/figures"
 )
 
 // evaluateFlags are the flags of evaluate.

@@ -8,8 +8,8 @@ import (
 
 	"millrace"
 	"millrace/estimator"
-	"millrace/internal/figures"
-	"millrace/internal/output"
+	"millrace/internal/base/figures"
+	"millrace/internal/tool/output"
 	"millrace/loaders"
 	"millrace/tfbridge"
 )

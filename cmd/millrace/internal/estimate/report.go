@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/estimator/run"
-	"millrace/internal/atomicfile"
-	"millrace/internal/report"
+	"millrace/internal/base/atomicfile"
+	"millrace/internal/tool/report"
 	"millrace/sandbox"
 )
 

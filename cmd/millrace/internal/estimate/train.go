@@ -15,8 +15,8 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator"
 	"millrace/estimator/run"
-	"millrace/internal/figures"
-	"millrace/internal/machine"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/machine"
 )
 
 // trainFlags are the flags of train.

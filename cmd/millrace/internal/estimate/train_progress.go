@@ -13,8 +13,8 @@ import (
 
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator"
-	"millrace/internal/figures"
-	"millrace/internal/terminal"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/terminal"
 )
 
 // figuresEvery is the time of the steps that the figures of the progress line are

@@ -11,7 +11,7 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/ops"
+	"millrace/internal/tool/ops"
 )
 
 func (p *program) opsBuildCommand() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/atomicfile"
-	"millrace/internal/opgen"
-	"millrace/internal/ops"
-	"millrace/internal/terminal"
+	"millrace/internal/base/atomicfile"
+	"millrace/internal/base/terminal"
+	"millrace/internal/tool/opgen"
+	"millrace/internal/tool/ops"
 	"millrace/tfbridge"
 )
 

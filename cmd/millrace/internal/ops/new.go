@@ -8,7 +8,7 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/ops"
+	"millrace/internal/tool/ops"
 )
 
 func (p *program) opsNewCommand() *cobra.Command {

@@ -11,7 +11,7 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/doctor"
+	"millrace/internal/tool/doctor"
 )
 
 // doctorResult is what runtime doctor --json prints.

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/install"
+	"millrace/internal/tool/install"
 	"millrace/tfbridge"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/doctor"
-	"millrace/internal/install"
-	"millrace/internal/oplibrary"
-	"millrace/internal/runtimedir"
-	"millrace/internal/terminal"
-	"millrace/internal/tfproto"
+	"millrace/internal/base/oplibrary"
+	"millrace/internal/base/runtimedir"
+	"millrace/internal/base/terminal"
+	"millrace/internal/base/tfproto"
+	"millrace/internal/tool/doctor"
+	"millrace/internal/tool/install"
 	"millrace/tfbridge"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/install"
-	"millrace/internal/runtimedir"
+	"millrace/internal/base/runtimedir"
+	"millrace/internal/tool/install"
 	"millrace/tfbridge"
 )
 

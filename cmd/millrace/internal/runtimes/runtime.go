@@ -8,8 +8,8 @@ import (
 
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
-	"millrace/internal/runtimedir"
-	"millrace/internal/terminal"
+	"millrace/internal/base/runtimedir"
+	"millrace/internal/base/terminal"
 	"millrace/tfbridge"
 )
 

@@ -1,0 +1,209 @@
+package opeffect
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/base/tfproto"
+	"millrace/internal/test/soak"
+	"millrace/savedmodel/effect"
+	"millrace/tfbridge"
+)
+
+// allowedOps returns the registrations of all operations that have a row, by name.
+func allowedOps(t *testing.T) map[string]*tfproto.OpDef {
+	t.Helper()
+	raw, err := tfbridge.OpList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list tfproto.OpList
+	if err := proto.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*tfproto.OpDef{}
+	for _, op := range list.Op {
+		if _, ok := effect.Of(op.Name); ok {
+			all[op.Name] = op
+		}
+	}
+	return all
+}
+
+// unfed says why an operation is not probed, "" if it is.
+func unfed(op *tfproto.OpDef) string {
+	for _, a := range op.Attr {
+		if a.Type == "func" || a.Type == "list(func)" {
+			return "function"
+		}
+	}
+	for _, in := range op.InputArg {
+		switch {
+		case in.IsRef:
+			return "reference"
+		case isHandle(in.Type) || isStringHandle(op, in):
+			return "handle"
+		}
+	}
+	if slices.Contains(writing, op.Name) {
+		return "file"
+	}
+	if slices.Contains(waiting, op.Name) {
+		return "waits"
+	}
+	return ""
+}
+
+// writing lists operations that read, write or remove files.
+var writing = strings.Fields("Save SaveSlices SaveV2 Restore RestoreSlice RestoreV2 MergeV2Checkpoints")
+
+// waiting lists operations that wait for what another operation puts somewhere.
+var waiting = strings.Fields("MapPeek MapUnstage MapUnstageNoKey OrderedMapPeek OrderedMapUnstage OrderedMapUnstageNoKey StagePeek Unstage Unbatch UnbatchGrad")
+
+// always lists what is probed in every run of the tests: what writes, what is fresh, and
+// those that write to a buffer which they may take over.
+var always = strings.Fields(`InplaceUpdate InplaceAdd InplaceSub Empty DeepCopy Identity Reshape Abs AddV2 Relu Squeeze Slice
+	TensorScatterAdd TensorStridedSliceUpdate ClipByValue Cumsum MatrixSetDiag BiasAdd Where StringUpper StringJoin`)
+
+// TestKernels runs each operation that takes numbers and strings, and looks. A row that
+// says nothing of sharing a buffer, or of writing to one, is wrong if the kernel does so.
+// Not run are operations that take handles, references or functions, those that wait,
+// and those for whose inputs the probe makes no right shape: their rows rest on
+// the registrations and on reading some of the sources.
+func TestKernels(t *testing.T) {
+	ops := allowedOps(t)
+	var names []string
+	unprobed := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(ops)) {
+		if why := unfed(ops[name]); why != "" {
+			unprobed[why]++
+			continue
+		}
+		names = append(names, name)
+	}
+	if !soak.Long() { // all of them take minutes
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(always, name) })
+	}
+	seen := probeAll(t, names)
+	reached := 0
+	for _, name := range names {
+		row, _ := effect.Of(name)
+		s, probed := seen[name]
+		switch {
+		case !probed:
+			t.Logf("ENDED %s", name)
+		case s.writes && len(row.Writes) == 0:
+			t.Errorf("%s writes to an input; its row does not say so", name)
+		case s.alias && !row.Alias:
+			t.Errorf("%s: an output shares its buffer with an input; its row does not say so", name)
+		case s.ran == 0:
+			t.Logf("UNREACHED %s", name)
+		default:
+			reached++
+		}
+	}
+	t.Logf("%d of %d operations ran; of %d with a row these are not run: %v", reached, len(names), len(ops), unprobed)
+	if reached < len(names)/2 {
+		t.Errorf("only %d of %d operations ran", reached, len(names))
+	}
+	// The probe sees what it looks for.
+	if s := seen["InplaceUpdate"]; !s.writes || !s.alias {
+		t.Errorf("InplaceUpdate: saw %+v", s)
+	}
+	if s := seen["Identity"]; !s.alias || s.writes {
+		t.Errorf("Identity: saw %+v", s)
+	}
+	for _, op := range []string{"Empty", "DeepCopy"} {
+		if s := seen[op]; s.ran == 0 || s.alias || s.writes {
+			t.Errorf("%s is said to be fresh: saw %+v", op, s)
+		}
+	}
+}
+
+// probeAll probes operations in two processes at a time, so that an operation that ends
+// the process ends no test. It returns what it saw of those that did not.
+func probeAll(t *testing.T, names []string) map[string]sight {
+	var mu sync.Mutex
+	seen := map[string]sight{}
+	var wait sync.WaitGroup
+	for half := range 2 {
+		var mine []string
+		for i := half; i < len(names); i += 2 {
+			mine = append(mine, names[i])
+		}
+		wait.Go(func() {
+			for len(mine) > 0 {
+				done := probeSome(t, mine, func(name string, s sight) {
+					mu.Lock()
+					defer mu.Unlock()
+					seen[name] = s
+				})
+				mine = mine[min(done+1, len(mine)):]
+			}
+		})
+	}
+	wait.Wait()
+	return seen
+}
+
+// probeSome runs a process that probes operations, until it ends. It returns how many it
+// probed.
+func probeSome(t *testing.T, names []string, report func(string, sight)) (done int) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Error(err)
+		return len(names)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestProbeChild$", "-test.v")
+	cmd.Dir = t.TempDir() // whatever a kernel may leave there
+	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1", "TF_CPP_MIN_LOG_LEVEL=3")
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return len(names)
+	}
+	alarm := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var name string
+		var s sight
+		if n, _ := fmt.Sscanf(lines.Text(), "probed %s %d %t %t", &name, &s.ran, &s.alias, &s.writes); n == 4 {
+			report(name, s)
+			alarm.Reset(20 * time.Second)
+			done++
+		}
+	}
+	alarm.Stop()
+	cmd.Wait() //nolint:errcheck // how it ended shows in what it did
+	return done
+}
+
+// TestProbeChild is the process that probes.
+func TestProbeChild(t *testing.T) {
+	if os.Getenv("MILLRACE_TEST_PROBE") == "" {
+		t.Skip("a part of TestKernels")
+	}
+	ops := allowedOps(t)
+	names, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(names)) {
+		s := newProbe(ops[name]).look(soak.Rounds(200, 2000), 6)
+		fmt.Printf("probed %s %d %t %t\n", name, s.ran, s.alias, s.writes)
+	}
+}

@@ -1,0 +1,209 @@
+package opeffect
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"millrace/graph"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/tfproto"
+	"millrace/internal/test/soak"
+	"millrace/tfbridge"
+)
+
+// known returns the shape that a placeholder states: none for odd arguments.
+func (p *probe) known(shape []int64) tfbridge.Shape {
+	if p.odd {
+		return tfbridge.Shape{}
+	}
+	return tfbridge.MakeShape(shape...)
+}
+
+// oddShapes are shapes of empty tensors, and of tensors with more dimensions than most
+// kernels take.
+var oddShapes = [][]int64{{0}, {0, 2}, {2, 0}, {0, 0}, {1, 0, 1}, {0, 2, 2, 1}, {1, 2, 2, 0}, {1, 0, 2, 2, 1}, {2, 1, 1, 1, 1, 2}, {1, 1, 1, 1, 1, 1, 1, 1, 2}}
+
+// oddAttrs changes some of the numbers among attributes, but not how many inputs or outputs there are.
+func (p *probe) oddAttrs(attrs map[string]any) {
+	if !p.odd {
+		return
+	}
+	numbers := []int64{1, 0, 2, -1, 3, 4, 100, math.MaxInt32, -2, math.MinInt32, math.MaxInt64}
+	number := func() int64 { return numbers[min(p.random.IntN(len(numbers)), p.random.IntN(len(numbers)))] }
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		counts := func(arg *tfproto.OpDef_ArgDef) bool { return arg.NumberAttr == name }
+		if p.random.IntN(3) > 0 || slices.ContainsFunc(p.op.InputArg, counts) || slices.ContainsFunc(p.op.OutputArg, counts) {
+			continue
+		}
+		switch v := attrs[name].(type) {
+		case int64:
+			attrs[name] = number()
+		case float32:
+			attrs[name] = []float32{0, -1, 1e30, float32(math.NaN())}[p.random.IntN(4)]
+		case []int64:
+			attrs[name] = fill(int64(max(1, len(v)+p.random.IntN(3)-1)), number)
+		}
+	}
+}
+
+// oddTensor makes an argument with extreme numbers among small ones, nil for dtypes
+// that have none.
+func (p *probe) oddTensor(dt tfbridge.DataType, shape []int64, n int64) *tfbridge.Tensor {
+	longs := []int64{0, 1, 2, 3, -1, -2, 100, math.MaxInt32, math.MinInt32, 1 << 40, math.MaxInt64, math.MinInt64}
+	floats := []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), -1e30}
+	pick := func(n int) int { return min(p.random.IntN(n), p.random.IntN(n)) }
+	var v *tfbridge.Tensor
+	switch dt {
+	case tfbridge.Int32:
+		v, _ = tfbridge.NewTensorFromSlice(shape, fill(n, func() int32 { return int32(longs[pick(9)]) }))
+	case tfbridge.Int64:
+		v, _ = tfbridge.NewTensorFromSlice(shape, fill(n, func() int64 { return longs[pick(len(longs))] }))
+	case tfbridge.Float:
+		v, _ = tfbridge.NewTensorFromSlice(shape, fill(n, func() float32 { return float32(floats[pick(len(floats))]) }))
+	case tfbridge.Double:
+		v, _ = tfbridge.NewTensorFromSlice(shape, fill(n, func() float64 { return floats[pick(len(floats))] }))
+	}
+	return v
+}
+
+// attack imports the operation as a model does, and runs it with odd arguments.
+func (p *probe) attack(t *testing.T) {
+	g := tfbridge.NewGraph()
+	defer g.Close()
+	b := p.build(g)
+	if b == nil {
+		return
+	}
+	var def bytes.Buffer
+	if _, err := g.WriteTo(&def); err != nil {
+		return
+	}
+	if err := os.WriteFile("graph.pb", def.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := graph.ImportModel("graph.pb", nil)
+	if err != nil {
+		return
+	}
+	defer m.Close()
+	var fetches []tfbridge.Output
+	for i := range b.op.NumOutputs() {
+		if o, err := m.Op("probed", i); err == nil && !isHandle(tfproto.DataType(o.DataType())) {
+			fetches = append(fetches, o)
+		}
+	}
+	feeds := map[tfbridge.Output]*tfbridge.Tensor{}
+	defer func() {
+		for _, v := range feeds {
+			v.Close()
+		}
+	}()
+	for i, in := range b.inputs {
+		o, err := m.Op(in.Op.Name(), 0)
+		v, failed := p.tensor(in.DataType(), b.shapes[i])
+		if err != nil || failed != nil {
+			return
+		}
+		feeds[o] = v
+	}
+	if len(fetches) == 0 {
+		return
+	}
+	outs, _ := m.Exec(t.Context(), fetches, feeds)
+	for _, o := range outs {
+		o.Close()
+	}
+}
+
+// TestOddArguments gives operations that a model may use arguments of odd shapes and
+// values, as an imported model takes them. None ends the process. A brief run takes the
+// operations that have rules; a long one takes all, and reports those that end it.
+func TestOddArguments(t *testing.T) {
+	ops := allowedOps(t)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(ops)), func(name string) bool {
+		return unfed(ops[name]) != "" || !soak.Long() && len(argcheck.Of(name)) == 0
+	})
+	for len(names) > 0 {
+		at, why, late := attackSome(t, names)
+		if late {
+			t.Logf("SLOW %s", names[at])
+		} else if at < len(names) {
+			t.Errorf("%s ends the process: %s", names[at], why)
+		}
+		names = names[min(at+1, len(names)):]
+	}
+}
+
+// patience is how long an operation may take. A count of 2^40 in its arguments may take
+// longer. A request's deadline is for that, not a rule.
+const patience = 20 * time.Second
+
+// attackSome attacks operations in a process with little memory, until it ends. It
+// returns how many survived, and the reason if not all did.
+func attackSome(t *testing.T, names []string) (survived int, why string, late bool) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -v 8000000; ulimit -u 2000; ulimit -c 0; exec "$0" -test.run='^TestOddChild$' -test.v`, program)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1")
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stopped atomic.Bool
+	alarm := time.AfterFunc(patience, func() { stopped.Store(true); cmd.Process.Kill() })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "survived ") {
+			survived++
+			alarm.Reset(patience)
+		}
+	}
+	alarm.Stop()
+	cmd.Wait() //nolint:errcheck // what survived says it
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "Check failed") || strings.Contains(line, "SIG") || strings.Contains(line, "terminate") || strings.Contains(line, "Assertion") {
+			why += strings.TrimSpace(line) + "; "
+		}
+	}
+	return survived, why, stopped.Load() && survived < len(names)
+}
+
+// TestOddChild is the process that is attacked.
+func TestOddChild(t *testing.T) {
+	if os.Getenv("MILLRACE_TEST_PROBE") == "" {
+		t.Skip("a part of TestOddArguments")
+	}
+	ops := allowedOps(t)
+	names, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(names)) {
+		p := newProbe(ops[name])
+		p.odd, p.random = true, rand.New(rand.NewPCG(p.random.Uint64(), 29))
+		for range soak.Rounds(100, 300) {
+			p.attack(t)
+		}
+		fmt.Println("survived", name)
+	}
+}

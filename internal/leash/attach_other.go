@@ -1,8 +1,0 @@
-//go:build !linux
-
-package leash
-
-import "os/exec"
-
-// There is no pinned wheel for other systems; this lets the package build.
-func attach(*exec.Cmd) {}

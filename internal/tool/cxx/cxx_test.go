@@ -1,0 +1,75 @@
+package cxx
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"millrace/internal/base/machine"
+	"millrace/internal/base/runtimedir"
+)
+
+func TestJobs(t *testing.T) {
+	for _, tt := range []struct {
+		processors int
+		memory     int64
+		want       int
+	}{
+		{2, 16 << 30, 2},
+		{64, 16 << 30, 13},
+		{64, 100, 1},
+		{64, machine.Unlimited, 64}, // not known
+	} {
+		if got := jobs(tt.processors, tt.memory); got != tt.want {
+			t.Errorf("jobs(%d, %d) = %d, want %d", tt.processors, tt.memory, got, tt.want)
+		}
+	}
+}
+
+// script returns a command that takes the place of a compiler: it writes its
+// arguments to the file after -o.
+func script(t *testing.T, body string) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c++")
+	text := "#!/bin/sh\nset -e\nfor word; do [ \"$before\" != -o ] || out=$word; before=$word; done\n" + body + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return []string{path}
+}
+
+// Sources of one name in two folders become two objects, and the library is
+// linked of both, with the runtime's framework.
+func TestLibrary(t *testing.T) {
+	dir, work := t.TempDir(), t.TempDir()
+	b := &Build{Runtime: "/runtime", Compiler: script(t, `echo "$@" > "$out"`), Dir: dir, Work: work, Flags: []string{"-Wall"}}
+	if err := b.Library(t.Context(), []string{"a/op.cc", "b/op.cc"}, "op.so"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "op.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(text))
+	last := words[len(words)-1]
+	if len(words) != 7 || words[3] == words[4] || words[5] != "-Wl,-Bsymbolic-functions" || filepath.Base(last) != runtimedir.LibraryFramework {
+		t.Errorf("linked with %q", words)
+	}
+	for i, source := range []string{"a/op.cc", "b/op.cc"} {
+		if object, err := os.ReadFile(words[3+i]); err != nil || !strings.Contains(string(object), "-Wall -c "+source) {
+			t.Errorf("%s: %q, %v", source, object, err)
+		}
+	}
+}
+
+// What the compiler says comes back as it is, apart from the error.
+func TestLibraryFails(t *testing.T) {
+	b := &Build{Runtime: "/runtime", Compiler: script(t, "echo op.cc:3:1: error; exit 1"), Dir: t.TempDir(), Work: t.TempDir()}
+	err := b.Library(t.Context(), []string{"op.cc"}, "op.so")
+	var failed *Error
+	if !errors.As(err, &failed) || string(failed.Output) != "op.cc:3:1: error\n" || strings.Contains(err.Error(), "op.cc:3:1") {
+		t.Errorf("got %v, want an *Error with the compiler's output beside it", err)
+	}
+}

@@ -1,0 +1,216 @@
+package output
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"millrace"
+	"millrace/internal/base/changes"
+	"millrace/internal/base/regularfile"
+)
+
+// Names in the folder of an output in parts.
+const (
+	successName  = "_SUCCESS"
+	progressName = "_progress.json"
+)
+
+// Part is a file of an output in parts.
+type Part struct {
+	Name    string `json:"name"`
+	Rows    int64  `json:"rows"`
+	Batches int64  `json:"batches"`
+	Bytes   int64  `json:"bytes"`
+	SHA256  string `json:"sha256"`
+}
+
+// Counts says what an output was made of.
+type Counts struct {
+	Records int64 `json:"records"`  // of the data, in one epoch; -1: not known
+	Epochs  int64 `json:"epochs"`   // passes over the data
+	LeftOut int64 `json:"left_out"` // records that were left out as bad ones, each counted once
+}
+
+// Success is what _SUCCESS holds.
+type Success struct {
+	Rows    int64 `json:"rows"`
+	Batches int64 `json:"batches"`
+	Bytes   int64 `json:"bytes"` // of all parts
+	Counts
+	Job   Job    `json:"job"`
+	Parts []Part `json:"parts"`
+}
+
+// progress is what _progress.json holds.
+type progress struct {
+	Job   Job    `json:"job"`
+	Parts []Part `json:"parts"`
+	State []byte `json:"state,omitempty"` // where in the data the last part ends, unless it ends with them
+
+	Ended *Counts `json:"ended,omitempty"` // the parts are all there are; nil: more may come
+}
+
+// partsFolder is the folder of an output in parts.
+type partsFolder string
+
+// file returns the path of a file of the folder.
+func (f partsFolder) file(name string) string { return filepath.Join(string(f), name) }
+
+// read reads what an earlier process has left, nil if there is none of it.
+func (f partsFolder) read() (before *progress, success *Success, err error) {
+	began, ended := &progress{}, &Success{}
+	found, err := f.readJSON(progressName, began)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found {
+		before = began
+	}
+	if found, err = f.readJSON(successName, ended); err != nil {
+		return nil, nil, err
+	}
+	// The one that is replaced is no output any more.
+	if found && (before == nil || slices.Equal(before.Parts, ended.Parts)) {
+		success = ended
+	}
+	return before, success, nil
+}
+
+// readJSON reads a file of the folder and reports whether it is there.
+func (f partsFolder) readJSON(name string, v any) (found bool, err error) {
+	path := f.file(name)
+	text, err := regularfile.ReadFile(path, regularfile.TextBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, ioError(path, "read", -1, 0, err)
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return false, differs(path, "is damaged: %v; remove the folder, or name another one", err)
+	}
+	return true, nil
+}
+
+// differs returns an error about a file that is not what an earlier process wrote.
+func differs(path, format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
+	e.File = path
+	return e
+}
+
+// writeProgress writes how far the output is.
+func (f partsFolder) writeProgress(now *progress) error {
+	text, err := json.Marshal(now)
+	if err != nil {
+		return millrace.Errorf(millrace.ErrInternal, "write %s: %w", progressName, err)
+	}
+	return WriteFile(f.file(progressName), text, true)
+}
+
+// remove removes a file of the folder, if it is there.
+func (f partsFolder) remove(name string) error {
+	path := f.file(name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ioError(path, "remove", -1, 0, err)
+	}
+	return nil
+}
+
+// success returns what _SUCCESS holds of an output that has ended.
+func (p *progress) success() ([]byte, error) {
+	s := Success{Counts: *p.Ended, Job: p.Job, Parts: p.Parts}
+	for _, part := range s.Parts {
+		s.Rows, s.Batches, s.Bytes = s.Rows+part.Rows, s.Batches+part.Batches, s.Bytes+part.Bytes
+	}
+	text, err := json.MarshalIndent(&s, "", "  ")
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrInternal, "write %s: %w", successName, err)
+	}
+	return append(text, '\n'), nil
+}
+
+// checkParts returns an error if a part is not there as it was written.
+func (f partsFolder) checkParts(parts []Part) error {
+	for _, part := range parts {
+		path := f.file(part.Name)
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return differs(path, "the part is gone, and %s lists it; begin again with --overwrite", progressName)
+		case err != nil:
+			return ioError(path, "stat", -1, 0, err)
+		case info.Size() != part.Bytes:
+			return differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", info.Size(), part.Bytes)
+		}
+	}
+	return nil
+}
+
+// ours matches the names of parts and of the temporary files in the folder.
+var ours = regexp.MustCompile(`^(part-\d{5,}\.\w+|\..*\.millrace-part)$`)
+
+// sweep removes the _SUCCESS of an output that is replaced, and then parts that are not
+// to keep, with their temporary files but for the lock.
+func (f partsFolder) sweep(keep []Part, lock string) error {
+	if err := f.remove(successName); err != nil {
+		return err
+	}
+	if err := syncFolder(f.file(successName)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		return ioError(string(f), "read folder", -1, 0, err)
+	}
+	for _, e := range entries {
+		kept := slices.ContainsFunc(keep, func(part Part) bool { return part.Name == e.Name() })
+		if !ours.MatchString(e.Name()) || kept || e.Name() == filepath.Base(lock) {
+			continue
+		}
+		if err := f.remove(e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseForeign refuses a folder that holds what no output in parts would.
+func (f partsFolder) refuseForeign() error {
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		return ioError(string(f), "read folder", -1, 0, err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".millrace-part") {
+			continue
+		}
+		return refused(string(f), "the folder holds %s, and neither %s nor %s, so no earlier prediction was written there; name another folder, or empty this one",
+			millrace.Quote(e.Name()), successName, progressName)
+	}
+	return nil
+}
+
+// Job is what an output is made of: digests and settings by name.
+type Job map[string]string
+
+// refuseChanges returns an error if a job differs from the one of the output in path.
+func (j Job) refuseChanges(path string, now Job) error {
+	var list []string
+	for _, change := range changes.Between(j, now) {
+		list = append(list, change.Text())
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	e := millrace.Errorf(millrace.ErrCheckpoint, "the output was begun by another prediction: %s; name another folder, or replace it (--overwrite)",
+		strings.Join(list, ", "))
+	e.File = path
+	return e
+}
