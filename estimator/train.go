@@ -35,6 +35,7 @@ type TrainOptions struct {
 	EvaluateEvery int64            // steps from one evaluation to the next; 0: 500
 	Best          *Best            // metric that selects the best checkpoint, which is kept; nil: none
 	Stop          *Stop            // when to stop early; nil: never
+	Plateau       *Plateau         // when to lower the learning rate; nil: never
 
 	// Job says what the training is of, by name: digests of the data and of
 	// the settings that decide what a step computes. The model's digest is
@@ -156,8 +157,8 @@ func (o *TrainOptions) check(evaluate Source) error {
 		return millrace.Errorf(millrace.ErrConfig, "a number of steps or checkpoints to train, or a time, is negative")
 	case (evaluate == nil) != (o.Evaluate == nil):
 		return millrace.Errorf(millrace.ErrConfig, "to evaluate between steps, give both a source and TrainOptions.Evaluate")
-	case evaluate == nil && (o.Best != nil || o.Stop != nil):
-		return millrace.Errorf(millrace.ErrConfig, "a best checkpoint and an early stop need an evaluation")
+	case evaluate == nil && (o.Best != nil || o.Stop != nil || o.Plateau != nil):
+		return millrace.Errorf(millrace.ErrConfig, "a best checkpoint, an early stop and a plateau need an evaluation")
 	}
-	return nil
+	return o.Plateau.check(o.Objective)
 }

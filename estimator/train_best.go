@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"millrace/estimator/checkpoint"
@@ -47,7 +48,11 @@ func (t *training) evaluate(ctx context.Context) (best bool, err error) {
 	if t.evaluator == nil || !due || ctx.Err() != nil {
 		return false, nil
 	}
-	e, err := t.evaluator.Run(ctx)
+	var e *Evaluation
+	err = steer(t.pipe).averaged(func() (err error) {
+		e, err = t.evaluator.Run(ctx)
+		return err
+	})
 	if ctx.Err() != nil { // the signal asks for a checkpoint, not for an error
 		return false, nil
 	}
@@ -82,7 +87,34 @@ func (t *training) compare(e *Evaluation) (best bool, err error) {
 		}
 		t.state.Stop = s.next(t.state.Stop, t.step, value, s.MinDelta)
 	}
-	return best, nil
+	return best, t.plateau(e)
+}
+
+// plateau lowers the learning rate if an evaluation is the last of too many without
+// improvement.
+func (t *training) plateau(e *Evaluation) error {
+	p := t.o.Plateau
+	if p == nil {
+		return nil
+	}
+	value, err := e.metric(p.Metric)
+	if err != nil {
+		return err
+	}
+	if t.state.Plateau == nil {
+		t.state.Plateau = &plateauState{}
+	}
+	s := t.state.Plateau
+	if !s.next(p, t.step, value) {
+		return nil
+	}
+	before, after, err := steer(t.pipe).lower()
+	if err != nil || after == before {
+		return t.pipe.modelError(err)
+	}
+	t.note(fmt.Sprintf("step %d: %s has not improved for %d evaluations: the learning rate falls from %v to %v", t.step, p.Metric, s.Wait, before, after))
+	s.Wait, s.Cooldown = 0, p.Cooldown
+	return nil
 }
 
 // stopped reports whether TrainOptions.Stop applies.

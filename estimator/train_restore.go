@@ -101,18 +101,24 @@ func (m *Model) Restore(path string) error {
 	return m.RestoreChecked(c)
 }
 
-// RestoreChecked is Restore for a checkpoint that was read.
+// RestoreChecked is Restore for a checkpoint that was read. Where the training kept
+// moving averages of the variables, they are what it sets.
 func (m *Model) RestoreChecked(c *checkpoint.Checkpoint) error {
 	values, err := m.values(context.Background())
 	if err != nil {
 		return err
 	}
-	return m.restore(values, c)
+	return m.restoreFrom(values, c, c.Weights(values.Specs()))
 }
 
 // restore sets the variables from a checked checkpoint.
 func (m *Model) restore(values *checkpoint.Values, c *checkpoint.Checkpoint) error {
-	specs := values.Specs()
+	return m.restoreFrom(values, c, values.Specs())
+}
+
+// restoreFrom sets the variables from the tensors of a checkpoint that specs names, in
+// the order of the values.
+func (m *Model) restoreFrom(values *checkpoint.Values, c *checkpoint.Checkpoint, specs []dtype.TensorSpec) error {
 	if err := c.Match(specs); err != nil {
 		return err
 	}

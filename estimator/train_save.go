@@ -44,7 +44,7 @@ func (t *training) save(ctx context.Context, batch *Batch, best bool) error {
 func (t *training) snapshot(ctx context.Context, batch *Batch) (shot *snapshot, err error) {
 	t.state.Saves++
 	shot = &snapshot{specs: t.fixed, objects: t.objects, saves: t.state.Saves}
-	shot.info = checkpoint.Info{Step: t.step, Job: t.job(), Settings: t.o.Settings}
+	shot.info = checkpoint.Info{Step: t.step, Job: t.job(), Settings: t.o.Settings, Averages: t.averages}
 	if shot.info.State, err = json.Marshal(&t.state); err != nil {
 		return nil, millrace.Errorf(millrace.ErrInternal, "checkpoint: %w", err)
 	}

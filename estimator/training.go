@@ -37,6 +37,7 @@ type training struct {
 	store     *checkpoint.Store
 	saver     *saver
 	objects   string             // the graph of Python's objects, as the model's own checkpoint has it; "": none
+	averages  map[string]string  // see checkpoint.Info
 	fixed     []dtype.TensorSpec // what a checkpoint holds, in the order of snapshot
 	unsaved   bool               // the source's position cannot be saved
 
@@ -54,6 +55,7 @@ type trainState struct {
 	DataEnded bool               `json:"data_ended,omitempty"` // the source ended; there is no position
 	Best      *bestState         `json:"best,omitempty"`       // best evaluation by TrainOptions.Best
 	Stop      *bestState         `json:"stop,omitempty"`       // best evaluation by TrainOptions.Stop
+	Plateau   *plateauState      `json:"plateau,omitempty"`    // evaluations by TrainOptions.Plateau
 	Metrics   map[string]float64 `json:"metrics,omitempty"`    // finite metrics of the evaluation at this step
 }
 
@@ -84,6 +86,9 @@ func (t *training) prepare(ctx context.Context, train, evaluate Source) (err err
 // prepareValues finds the variables, and prepares the operations that read and set them.
 func (t *training) prepareValues(ctx context.Context) (err error) {
 	if t.values, err = t.model.valuesWith(ctx, t.pipe.Slots()); err != nil {
+		return err
+	}
+	if t.averages, err = averagesOf(t.pipe); err != nil {
 		return err
 	}
 	if t.objects, err = t.model.objectGraph(); err != nil {

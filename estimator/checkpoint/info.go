@@ -28,6 +28,8 @@ type Info struct {
 	// Settings decide the last bits of what a step computes: the versions and
 	// modes of TensorFlow. Other ones give a warning.
 	Settings map[string]string `json:"settings,omitempty"`
+	// Averages names, for each variable that has one, the slot with its moving average.
+	Averages map[string]string `json:"averages,omitempty"`
 	// State is the training's own: counts, and the best checkpoint.
 	State json.RawMessage `json:"state,omitempty"`
 }

@@ -169,7 +169,7 @@ func trainedValues(saved *savedmodel.Model, c *checkpoint.Checkpoint) (prefix st
 	if err != nil {
 		return "", nil, nil, err
 	}
-	var trained, kept []dtype.TensorSpec
+	var trained, kept []dtype.TensorSpec // under the names in the model
 	for _, v := range saved.Variables {
 		have, ok := c.Tensor(v.Name)
 		if ok && (have.DType != v.DType || have.Shape.String() != v.Shape.String() && !tables[v.Name]) {
@@ -187,7 +187,7 @@ func trainedValues(saved *savedmodel.Model, c *checkpoint.Checkpoint) (prefix st
 	if saved.Objects() {
 		kept = append(kept, dtype.TensorSpec{Name: savedmodel.ObjectGraphKey, DType: dtype.String, Shape: dtype.ScalarShape()})
 	}
-	values, err = checkpoint.ReadTensors(c.Prefix, trained)
+	values, err = checkpoint.ReadTensors(c.Prefix, c.Weights(trained))
 	if err != nil {
 		return "", nil, nil, err
 	}

@@ -162,7 +162,11 @@ func (b *built) train(n *Net, spec *Spec, outputs Tensors) error {
 		outputs[name] = opened.Outputs[i]
 		after = append(after, opened.Outputs[i].Op)
 	}
-	pairs := b.gradients(opened, outputs["loss"])
+	scaling := optimizer.NewScaling(s, spec.Optimizer)
+	pairs := b.gradients(opened, scaling.Loss(s, outputs["loss"]))
+	for i := range pairs {
+		pairs[i].Value = scaling.Unscale(s, pairs[i].Value)
+	}
 	if s.Err() != nil || len(pairs) == 0 {
 		s.UpdateErr("train", millrace.Errorf(millrace.ErrModel, "the loss depends on no variable that can be trained"))
 		return s.Err()
@@ -171,7 +175,7 @@ func (b *built) train(n *Net, spec *Spec, outputs Tensors) error {
 	for _, o := range changed {
 		after = append(after, o.Op)
 	}
-	update := optimizer.Apply(s, spec.Optimizer, b.count.handle, pairs, &optimizer.ApplyOptions{ClipNorm: spec.ClipNorm, After: after})
+	update := optimizer.Apply(s, spec.Optimizer, b.count.handle, pairs, &optimizer.ApplyOptions{ClipNorm: spec.ClipNorm, After: after, Scaling: scaling})
 	if update == nil {
 		return s.Err()
 	}

@@ -26,35 +26,36 @@ func NewAdagrad() *Adagrad {
 // Name returns "adagrad".
 func (o *Adagrad) Name() string { return "adagrad" }
 
-func (o *Adagrad) check() error {
+// Check checks the hyperparameters.
+func (o *Adagrad) Check() error {
 	if err := notNegative("initial_accumulator_value", o.InitialAccumulatorValue); err != nil {
 		return err
 	}
 	return notNegative("epsilon", o.Epsilon)
 }
 
-func (o *Adagrad) slots() []slotKind {
-	return []slotKind{{"accumulator", o.InitialAccumulatorValue}}
+// Slots returns the accumulator.
+func (o *Adagrad) Slots(Variable) []SlotKind {
+	return []SlotKind{{Name: "accumulator", Initial: o.InitialAccumulatorValue}}
 }
 
-func (o *Adagrad) update(u *updater, v *state) *tfbridge.Operation {
+// Update adds the rule.
+func (o *Adagrad) Update(v *State) *tfbridge.Operation {
 	if v.rows() {
-		return o.updateRows(u, v)
+		return o.updateRows(v)
 	}
-	s := u.after
-	sum := graph.Add(s, read(s, v.slots[0].Variable), square(s, v.gradient))
-	assigned := assign(s, "AssignVariableOp", v.slots[0].Handle, sum)
-	change := div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, sum, u.number(v, o.Epsilon))))
-	return assign(s.WithControlDependencies(assigned), "AssignSubVariableOp", v.Handle, change)
+	s := v.after
+	sum := v.SetSlot(0, graph.Add(s, v.Slot(0), square(s, v.gradient)))
+	return v.Subtract(div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, sum, v.Number(o.Epsilon)))))
 }
 
 // updateRows adds the rule for the rows that have a gradient. Nothing is as large as
 // the variable.
-func (o *Adagrad) updateRows(u *updater, v *state) *tfbridge.Operation {
-	added := u.scatter("ResourceScatterAdd", v.slots[0].Handle, v, square(u.after, v.gradient))
-	later := u.then(added)
+func (o *Adagrad) updateRows(v *State) *tfbridge.Operation {
+	later := *v
+	later.place = v.then(v.scatter("ResourceScatterAdd", v.slots[0].Handle, square(v.after, v.gradient)))
 	s := later.after
-	sum := later.gather(v.slots[0].Handle, v)
-	change := div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, sum, u.number(v, o.Epsilon))))
-	return later.scatter("ResourceScatterSub", v.Handle, v, change)
+	sum := later.gather(v.slots[0].Handle)
+	change := div(s, graph.Mul(s, v.rate, v.gradient), sqrt(s, graph.Add(s, sum, v.Number(o.Epsilon))))
+	return later.scatter("ResourceScatterSub", v.Handle, change)
 }

@@ -42,27 +42,33 @@ func (o *Adam) Name() string {
 	return "adam"
 }
 
-func (o *Adam) check() error {
-	if err := fraction("beta_1", o.Beta1); err != nil {
+// Check checks the hyperparameters.
+func (o *Adam) Check() error { return checkAdam(o.Beta1, o.Beta2, o.Epsilon) }
+
+// checkAdam checks the hyperparameters of Adam and its relatives.
+func checkAdam(beta1, beta2, epsilon float64) error {
+	if err := fraction("beta_1", beta1); err != nil {
 		return err
 	}
-	if err := fraction("beta_2", o.Beta2); err != nil {
+	if err := fraction("beta_2", beta2); err != nil {
 		return err
 	}
-	return notNegative("epsilon", o.Epsilon)
+	return notNegative("epsilon", epsilon)
 }
 
-func (o *Adam) slots() []slotKind {
-	kinds := []slotKind{{name: "momentum"}, {name: "velocity"}}
+// Slots returns momentum, velocity and, for AMSGrad, velocity_hat.
+func (o *Adam) Slots(Variable) []SlotKind {
+	kinds := []SlotKind{{Name: "momentum"}, {Name: "velocity"}}
 	if o.AMSGrad {
-		kinds = append(kinds, slotKind{name: "velocity_hat"})
+		kinds = append(kinds, SlotKind{Name: "velocity_hat"})
 	}
 	return kinds
 }
 
-func (o *Adam) update(u *updater, v *state) *tfbridge.Operation {
+// Update adds the rule.
+func (o *Adam) Update(v *State) *tfbridge.Operation {
 	if v.rows() {
-		return o.updateRows(u, v)
+		return o.updateRows(v)
 	}
 	op := "ResourceApplyAdam"
 	if o.AMSGrad {
@@ -72,30 +78,24 @@ func (o *Adam) update(u *updater, v *state) *tfbridge.Operation {
 	for _, slot := range v.slots {
 		inputs = append(inputs, slot.Handle)
 	}
-	inputs = append(inputs, u.power(v, o.Beta1), u.power(v, o.Beta2), v.rate,
-		u.number(v, o.Beta1), u.number(v, o.Beta2), u.number(v, o.Epsilon), v.gradient)
-	return u.apply(op, nil, inputs...)
+	inputs = append(inputs, v.power(o.Beta1), v.power(o.Beta2), v.rate,
+		v.Number(o.Beta1), v.Number(o.Beta2), v.Number(o.Epsilon), v.gradient)
+	return v.apply(op, nil, inputs...)
 }
 
 // updateRows adds the rule for a gradient of rows.
-func (o *Adam) updateRows(u *updater, v *state) *tfbridge.Operation {
-	s := u.after
-	var assigned []*tfbridge.Operation
-	set := func(slot Slot, value tfbridge.Output) tfbridge.Output {
-		assigned = append(assigned, assign(s, "AssignVariableOp", slot.Handle, value))
-		return value
+func (o *Adam) updateRows(v *State) *tfbridge.Operation {
+	s := v.after
+	average := func(i int, beta float64, value tfbridge.Output) tfbridge.Output {
+		kept := graph.Mul(s, v.Slot(i), v.Number(beta))
+		return v.SetSlot(i, graph.Add(s, kept, v.whole(graph.Mul(s, value, v.Number(1-beta)))))
 	}
-	average := func(slot Slot, beta float64, of tfbridge.Output) tfbridge.Output {
-		kept := graph.Mul(s, read(s, slot.Variable), u.number(v, beta))
-		return set(slot, graph.Add(s, kept, u.whole(v, graph.Mul(s, of, u.number(v, 1-beta)))))
-	}
-	momentum := average(v.slots[0], o.Beta1, v.gradient)
-	velocity := average(v.slots[1], o.Beta2, square(s, v.gradient))
+	momentum := average(0, o.Beta1, v.gradient)
+	velocity := average(1, o.Beta2, square(s, v.gradient))
 	if o.AMSGrad {
-		velocity = set(v.slots[2], s.Op1("Maximum", nil, read(s, v.slots[2].Variable), velocity))
+		velocity = v.SetSlot(2, graph.Maximum(s, v.Slot(2), velocity))
 	}
-	one := u.number(v, 1)
-	rate := div(s, graph.Mul(s, v.rate, sqrt(s, graph.Sub(s, one, u.power(v, o.Beta2)))), graph.Sub(s, one, u.power(v, o.Beta1)))
-	change := div(s, graph.Mul(s, momentum, rate), graph.Add(s, sqrt(s, velocity), u.number(v, o.Epsilon)))
-	return assign(s.WithControlDependencies(assigned...), "AssignSubVariableOp", v.Handle, change)
+	one := v.Number(1)
+	rate := div(s, graph.Mul(s, v.rate, sqrt(s, graph.Sub(s, one, v.power(o.Beta2)))), graph.Sub(s, one, v.power(o.Beta1)))
+	return v.Subtract(div(s, graph.Mul(s, momentum, rate), graph.Add(s, sqrt(s, velocity), v.Number(o.Epsilon))))
 }

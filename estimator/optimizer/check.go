@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"math"
+	"regexp"
 
 	"millrace"
 	"millrace/tfbridge"
@@ -22,14 +23,7 @@ func check(o Optimizer, gradients []Gradient, opts *ApplyOptions) error {
 	case opts.ClipNorm < 0 || math.IsNaN(opts.ClipNorm) || math.IsInf(opts.ClipNorm, 0):
 		return errorf("clip_norm is %v; it must be 0 or positive", opts.ClipNorm)
 	}
-	c := o.common()
-	if c.WeightDecay < 0 || math.IsNaN(c.WeightDecay) {
-		return errorf("weight_decay is %v; it must not be negative", c.WeightDecay)
-	}
-	if c.LearningRate == nil {
-		return errorf("the learning rate is nil")
-	}
-	if err := c.LearningRate.check(); err != nil {
+	if err := o.Settings().check(); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -48,7 +42,40 @@ func check(o Optimizer, gradients []Gradient, opts *ApplyOptions) error {
 		}
 		seen[g.Variable.Name] = true
 	}
-	return o.check()
+	return o.Check()
+}
+
+// check checks the hyperparameters of all optimizers.
+func (c Common) check() error {
+	for _, h := range []struct {
+		name  string
+		value float64
+	}{
+		{"weight_decay", c.WeightDecay}, {"clipnorm", c.ClipNorm}, {"clipvalue", c.ClipValue}, {"global_clipnorm", c.GlobalClipNorm},
+		{"loss_scale_factor", c.LossScaleFactor}, {"gradient_accumulation_steps", float64(c.GradientAccumulationSteps)},
+		{"ema_overwrite_frequency", float64(c.EMAOverwriteFrequency)},
+	} {
+		if err := notNegative(h.name, h.value); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range c.ExcludeFromWeightDecay {
+		if _, err := regexp.Compile(pattern); err != nil {
+			return errorf("exclude_from_weight_decay: %q is not a regular expression: %w", pattern, err)
+		}
+	}
+	if err := fraction("ema_momentum", c.EMAMomentum); err != nil {
+		return err
+	}
+	if c.LossScale != nil {
+		if err := c.LossScale.check(); err != nil {
+			return err
+		}
+	}
+	if c.LearningRate == nil {
+		return errorf("the learning rate is nil")
+	}
+	return c.LearningRate.Check()
 }
 
 // fullyDefined reports whether all dimensions of a shape are known.

@@ -3,38 +3,67 @@ package optimizer
 import (
 	"strings"
 
-	"millrace/graph"
 	"millrace/tfbridge"
 )
 
-// Optimizer is an update rule with its hyperparameters: one of *SGD, *Adam,
-// *Adagrad and *RMSprop.
+// Optimizer is an update rule with its hyperparameters. This package has the rules of
+// Keras; a rule from elsewhere is a type with these methods. It embeds [Common], which
+// has Settings and makes everything in it work: schedules, weight decay, clipping,
+// accumulated gradients, averages of the weights and the scale of the loss.
 type Optimizer interface {
-	// Name returns Keras's name of the optimizer, with which the names of slots
-	// begin: "sgd", "adam", "adam_w", "adagrad" or "rm_sprop".
+	// Name returns the optimizer's name in Keras's manner, such as "sgd" or "adam_w".
+	// The names of slots begin with it.
 	Name() string
-	// check returns an error if a hyperparameter is out of its range.
-	check() error
-	// common returns the hyperparameters that all optimizers have.
-	common() Common
-	// slots returns the slots of each variable.
-	slots() []slotKind
-	// update adds the operations that update one variable.
-	update(u *updater, v *state) *tfbridge.Operation
+	// Check returns an error if a hyperparameter is out of its range.
+	Check() error
+	// Settings returns the hyperparameters that all optimizers have.
+	Settings() Common
+	// Slots returns the slots that a variable needs.
+	Slots(v Variable) []SlotKind
+	// Update adds the operations that update one variable and returns the last of them.
+	// [State.Subtract] and [State.Assign] return such an operation.
+	Update(v *State) *tfbridge.Operation
 }
 
-// Common holds the hyperparameters of all optimizers.
+// Common holds the hyperparameters of all optimizers, with the names of Keras's
+// arguments.
 type Common struct {
 	LearningRate Schedule
 	WeightDecay  float64 // each step first takes this times the learning rate of each variable from it; 0: none
+
+	// ExcludeFromWeightDecay are regular expressions. Weight decay leaves alone the
+	// variables whose name one of them matches, anywhere in it.
+	ExcludeFromWeightDecay []string
+
+	ClipNorm       float64 // the largest norm of each variable's gradient; 0: any
+	ClipValue      float64 // the largest absolute value in a gradient; 0: any
+	GlobalClipNorm float64 // the largest norm of all gradients together; 0: any
+
+	// GradientAccumulationSteps is the number of steps whose gradients are averaged for
+	// one update of the variables; 0 and 1: each step updates them.
+	GradientAccumulationSteps int64
+
+	// UseEMA keeps an exponential moving average of each variable, in a slot named
+	// "average". Update.Exchange puts it into the variable's place and back.
+	UseEMA                bool
+	EMAMomentum           float64 // 0: 0.99
+	EMAOverwriteFrequency int64   // steps after which the averages replace the variables; 0: never
+
+	// LossScaleFactor multiplies the loss before its derivatives are computed, and divides
+	// the gradients; 0: 1.
+	LossScaleFactor float64
+	// LossScale does the same by a factor that finds itself; nil: LossScaleFactor.
+	LossScale *LossScale
 }
 
-func (c Common) common() Common { return c }
+// Settings returns c.
+func (c Common) Settings() Common { return c }
 
-// slotKind is a slot that an optimizer keeps for each variable.
-type slotKind struct {
-	name    string
-	initial float64
+// SlotKind is a slot that an optimizer keeps for each variable.
+type SlotKind struct {
+	Name    string
+	Initial float64         // the initial value of all elements
+	Shape   *tfbridge.Shape // nil: the variable's
 }
 
 // Variable is a resource variable.
@@ -61,68 +90,8 @@ type Slot struct {
 	Variable // Name is as in Keras: "adam/dense_kernel_momentum"
 
 	Kind    string  // Keras's name of the slot: "momentum", "velocity", "accumulator", ...
-	Of      string  // name of the model's variable
+	Of      string  // name of the model's variable; "": the slot belongs to all of them
 	Initial float64 // the initial value of all elements
-}
-
-// Update is an update step in a graph.
-type Update struct {
-	Op           *tfbridge.Operation // updates all variables, then adds 1 to the step
-	Initialize   *tfbridge.Operation // sets all slots to their initial values
-	Slots        []Slot              // slots in the order of the gradients
-	LearningRate tfbridge.Output     // a float scalar: the rate of this step
-	Norm         tfbridge.Output     // a float scalar: the global norm of the gradients, before they are clipped
-}
-
-// ApplyOptions are the options of Apply. Nil and the zero value mean the defaults.
-type ApplyOptions struct {
-	// ClipNorm scales all gradients together, so that their global norm is at most
-	// this. It is Keras's global_clipnorm. 0 means no clipping.
-	ClipNorm float64
-	// After are operations to finish before any variable changes. Operations that
-	// read a variable for the loss belong here: nothing else orders them.
-	After []*tfbridge.Operation
-}
-
-// Apply adds operations that update variables by their gradients. step is the
-// handle of a scalar int64 variable that counts the updates from 0.
-//
-// No variable changes before all gradients are computed. The slots are variables of
-// the session, under names that begin with the scope's prefix. A failure is the
-// scope's, see [graph.Scope.Err]; then Apply returns nil.
-func Apply(s *graph.Scope, o Optimizer, step tfbridge.Output, gradients []Gradient, opts *ApplyOptions) *Update {
-	if opts == nil {
-		opts = &ApplyOptions{}
-	}
-	if err := check(o, gradients, opts); err != nil {
-		s.UpdateErr("optimizer", err)
-	}
-	if s.Err() != nil {
-		return nil
-	}
-	u := newUpdater(s.SubScope(o.Name()), o, step)
-	norm := u.globalNorm(gradients)
-	if opts.ClipNorm > 0 {
-		gradients = u.clip(gradients, norm, opts.ClipNorm)
-	}
-	u.barrier(gradients, opts.After)
-	result := &Update{LearningRate: u.rate, Norm: norm}
-	var updates, initial []*tfbridge.Operation
-	for _, g := range gradients {
-		st := u.state(o, g)
-		for _, slot := range st.slots {
-			result.Slots = append(result.Slots, slot)
-			initial = append(initial, u.initialize(slot))
-		}
-		updates = append(updates, u.decayed(o, st))
-	}
-	one := u.s.WithControlDependencies(updates...)
-	result.Op = one.AddOperation(tfbridge.OpSpec{Type: "AssignAddVariableOp", Name: "update", Input: []tfbridge.Input{step, one.Const(int64(1))}})
-	result.Initialize = graph.NoOp(u.s, initial...)
-	if s.Err() != nil {
-		return nil
-	}
-	return result
 }
 
 // slotName returns Keras's name of a slot.

@@ -31,7 +31,8 @@ func NewRMSprop() *RMSprop {
 // Name returns "rm_sprop".
 func (o *RMSprop) Name() string { return "rm_sprop" }
 
-func (o *RMSprop) check() error {
+// Check checks the hyperparameters.
+func (o *RMSprop) Check() error {
 	if err := fraction("rho", o.Rho); err != nil {
 		return err
 	}
@@ -41,52 +42,41 @@ func (o *RMSprop) check() error {
 	return notNegative("epsilon", o.Epsilon)
 }
 
-// slots returns velocity, momentum and average_gradient, as Keras orders them.
-func (o *RMSprop) slots() []slotKind {
-	kinds := []slotKind{{name: "velocity"}}
+// Slots returns velocity, momentum and average_gradient, as Keras orders them.
+func (o *RMSprop) Slots(Variable) []SlotKind {
+	kinds := []SlotKind{{Name: "velocity"}}
 	if o.Momentum > 0 {
-		kinds = append(kinds, slotKind{name: "momentum"})
+		kinds = append(kinds, SlotKind{Name: "momentum"})
 	}
 	if o.Centered {
-		kinds = append(kinds, slotKind{name: "average_gradient"})
+		kinds = append(kinds, SlotKind{Name: "average_gradient"})
 	}
 	return kinds
 }
 
-func (o *RMSprop) update(u *updater, v *state) *tfbridge.Operation {
+// Update adds the rule.
+func (o *RMSprop) Update(v *State) *tfbridge.Operation {
 	if o.Momentum == 0 || v.rows() {
-		return o.byOperations(u, v)
+		return o.byOperations(v)
 	}
-	hyper := []tfbridge.Output{v.rate, u.number(v, o.Rho), u.number(v, o.Momentum), u.number(v, o.Epsilon), v.gradient}
+	hyper := []tfbridge.Output{v.rate, v.Number(o.Rho), v.Number(o.Momentum), v.Number(o.Epsilon), v.gradient}
 	velocity, momentum := v.slots[0].Handle, v.slots[1].Handle
 	if o.Centered {
-		return u.apply("ResourceApplyCenteredRMSProp", nil, append([]tfbridge.Output{v.Handle, v.slots[2].Handle, velocity, momentum}, hyper...)...)
+		return v.apply("ResourceApplyCenteredRMSProp", nil, append([]tfbridge.Output{v.Handle, v.slots[2].Handle, velocity, momentum}, hyper...)...)
 	}
-	return u.apply("ResourceApplyRMSProp", nil, append([]tfbridge.Output{v.Handle, velocity, momentum}, hyper...)...)
+	return v.apply("ResourceApplyRMSProp", nil, append([]tfbridge.Output{v.Handle, velocity, momentum}, hyper...)...)
 }
 
 // byOperations adds the rule as operations.
-func (o *RMSprop) byOperations(u *updater, v *state) *tfbridge.Operation {
-	s := u.after
-	var assigned []*tfbridge.Operation
-	set := func(slot Slot, value tfbridge.Output) tfbridge.Output {
-		assigned = append(assigned, assign(s, "AssignVariableOp", slot.Handle, value))
-		return value
-	}
-	kept := func(slot Slot, share float64) tfbridge.Output {
-		return graph.Mul(s, u.number(v, share), read(s, slot.Variable))
-	}
-	average := func(slot Slot, of tfbridge.Output) tfbridge.Output {
-		return set(slot, graph.Add(s, kept(slot, o.Rho), graph.Mul(s, u.number(v, 1-o.Rho), of)))
-	}
-	gradient := u.whole(v, v.gradient)
-	denominator := average(v.slots[0], u.whole(v, square(s, v.gradient)))
+func (o *RMSprop) byOperations(v *State) *tfbridge.Operation {
+	s, gradient := v.after, v.Gradient()
+	denominator := v.averageSlot(0, o.Rho, v.squared())
 	if o.Centered {
-		denominator = graph.Sub(s, denominator, square(s, average(v.slots[len(v.slots)-1], gradient)))
+		denominator = graph.Sub(s, denominator, square(s, v.averageSlot(len(v.slots)-1, o.Rho, gradient)))
 	}
-	change := div(s, graph.Mul(s, v.rate, gradient), sqrt(s, graph.Add(s, denominator, u.number(v, o.Epsilon))))
+	change := div(s, graph.Mul(s, v.rate, gradient), sqrt(s, graph.Add(s, denominator, v.Number(o.Epsilon))))
 	if o.Momentum != 0 {
-		change = set(v.slots[1], graph.Add(s, kept(v.slots[1], o.Momentum), change))
+		change = v.SetSlot(1, graph.Add(s, graph.Mul(s, v.Number(o.Momentum), v.Slot(1)), change))
 	}
-	return assign(s.WithControlDependencies(assigned...), "AssignSubVariableOp", v.Handle, change)
+	return v.Subtract(change)
 }

@@ -1,14 +1,17 @@
 package optimizer
 
-import "millrace/tfbridge"
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
 
 // A gradient of rows (TensorFlow's IndexedSlices) comes from an embedding. Where a rule
 // leaves alone what has no gradient, its update touches the rows of the batch only, and
 // takes as long for a large vocabulary as for a small one:
 //
 //	SGD, Adagrad                   the rows of the batch
-//	SGD with momentum, RMSprop,    all rows: what is left of earlier gradients
-//	Adam, weight decay             moves them, as in Keras
+//	all others, momentum,          all rows: what is left of earlier gradients
+//	weight decay                   moves them, as in Keras
 //
 // A row that a batch has twice has two gradients. Keras adds them up where a rule takes
 // the gradient, and adds up their squares where it takes the square. So does this
@@ -17,30 +20,31 @@ import "millrace/tfbridge"
 // the model also uses as a whole, in Keras and here.
 
 // rows reports whether the gradient is one of rows.
-func (v *state) rows() bool { return v.indices.Op != nil }
+func (v *State) rows() bool { return v.indices.Op != nil }
 
 // whole adds up values for the rows of the gradient to a tensor of the variable's
 // shape. Values for a whole gradient are that already.
-func (u *updater) whole(v *state, values tfbridge.Output) tfbridge.Output {
-	if !v.rows() || u.s.Err() != nil {
+func (v *State) whole(values tfbridge.Output) tfbridge.Output {
+	if !v.rows() || v.s.Err() != nil {
 		return values
 	}
-	return u.after.Op1("UnsortedSegmentSum", nil, values, v.indices, u.after.Const(v.Shape.Size(0)))
+	return v.after.Op1("UnsortedSegmentSum", nil, values, v.indices, v.after.Const(v.Shape.Size(0)))
+}
+
+// rowsOf returns the rows of a tensor of the variable's shape that the gradient has.
+func (v *State) rowsOf(x tfbridge.Output) tfbridge.Output {
+	if !v.rows() {
+		return x
+	}
+	return graph.GatherV2(v.after, x, v.indices, 0)
 }
 
 // gather returns the rows of a variable or slot that the gradient has.
-func (u *updater) gather(handle tfbridge.Output, v *state) tfbridge.Output {
-	return u.after.Op1("ResourceGather", map[string]any{"dtype": v.DType}, handle, v.indices)
+func (v *State) gather(handle tfbridge.Output) tfbridge.Output {
+	return v.after.Op1("ResourceGather", map[string]any{"dtype": v.DType}, handle, v.indices)
 }
 
 // scatter adds an operation that changes the rows of a variable or slot.
-func (u *updater) scatter(opType string, handle tfbridge.Output, v *state, values tfbridge.Output) *tfbridge.Operation {
-	return u.after.AddOperation(tfbridge.OpSpec{Type: opType, Input: []tfbridge.Input{handle, v.indices, values}})
-}
-
-// then returns an updater whose changes wait for an operation.
-func (u *updater) then(op *tfbridge.Operation) *updater {
-	later := *u
-	later.after = u.after.WithControlDependencies(op)
-	return &later
+func (v *State) scatter(opType string, handle, values tfbridge.Output) *tfbridge.Operation {
+	return v.after.AddOperation(tfbridge.OpSpec{Type: opType, Input: []tfbridge.Input{handle, v.indices, values}})
 }

@@ -35,7 +35,14 @@ var rowsCases = map[string]func() (optimizer.Optimizer, float64){
 	"rmsprop":          cases["rmsprop"],
 	"rmsprop_centered": cases["rmsprop_centered"],
 	"rmsprop_momentum": cases["rmsprop_momentum"],
-	"rmsprop_both":     cases["rmsprop_both"],
+	"lion":             cases["lion"],
+	"adadelta":         cases["adadelta"],
+	"adamax":           cases["adamax"],
+	"accumulate": sgd(optimizer.Constant(0.1), func(o *optimizer.SGD) {
+		o.GradientAccumulationSteps = 2
+	}),
+	"clipvalue":    cases["clipvalue"],
+	"rmsprop_both": cases["rmsprop_both"],
 }
 
 // Each optimizer does with gradients of rows what Keras's does with IndexedSlices.

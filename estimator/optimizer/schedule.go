@@ -8,20 +8,24 @@ import (
 )
 
 // Schedule gives the learning rate of each step, computed in the graph from the
-// number of updates so far: [Constant], [ExponentialDecay], [CosineDecay] or
-// [PiecewiseConstantDecay].
+// number of updates so far. This package has Keras's; a schedule from elsewhere is a
+// type with these methods.
 type Schedule interface {
-	check() error
-	// rate returns a float scalar. step is an int64 scalar.
-	rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output
+	// Check returns an error if a parameter is out of its range.
+	Check() error
+	// Rate returns the rate as a float scalar. step, an int64 scalar, is the number of
+	// updates so far.
+	Rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output
 }
 
 // Constant is the same learning rate in each step.
 type Constant float64
 
-func (c Constant) check() error { return notNegative("learning_rate", float64(c)) }
+// Check checks the parameters.
+func (c Constant) Check() error { return notNegative("learning_rate", float64(c)) }
 
-func (c Constant) rate(s *graph.Scope, _ tfbridge.Output) tfbridge.Output {
+// Rate adds the schedule.
+func (c Constant) Rate(s *graph.Scope, _ tfbridge.Output) tfbridge.Output {
 	return float(s, float64(c))
 }
 
@@ -37,7 +41,8 @@ type ExponentialDecay struct {
 	Staircase           bool // step / decay_steps is rounded down
 }
 
-func (d ExponentialDecay) check() error {
+// Check checks the parameters.
+func (d ExponentialDecay) Check() error {
 	if err := notNegative("initial_learning_rate", d.InitialLearningRate); err != nil {
 		return err
 	}
@@ -47,7 +52,8 @@ func (d ExponentialDecay) check() error {
 	return positive("decay_steps", d.DecaySteps)
 }
 
-func (d ExponentialDecay) rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output {
+// Rate adds the schedule.
+func (d ExponentialDecay) Rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output {
 	p := div(s, graph.Cast(s, step, tfbridge.Float), float(s, float64(d.DecaySteps)))
 	if d.Staircase {
 		p = s.Op1("Floor", nil, p)
@@ -63,7 +69,8 @@ type PiecewiseConstantDecay struct {
 	Values     []float64 // one more than boundaries
 }
 
-func (d PiecewiseConstantDecay) check() error {
+// Check checks the parameters.
+func (d PiecewiseConstantDecay) Check() error {
 	if len(d.Values) != len(d.Boundaries)+1 {
 		return errorf("piecewise learning rate: %d values for %d boundaries; there must be one value more", len(d.Values), len(d.Boundaries))
 	}
@@ -80,7 +87,8 @@ func (d PiecewiseConstantDecay) check() error {
 	return nil
 }
 
-func (d PiecewiseConstantDecay) rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output {
+// Rate adds the schedule.
+func (d PiecewiseConstantDecay) Rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output {
 	values := make([]float32, len(d.Values))
 	for i, v := range d.Values {
 		values[i] = float32(v)
@@ -103,7 +111,8 @@ type CosineDecay struct {
 	WarmupSteps         int64
 }
 
-func (d CosineDecay) check() error {
+// Check checks the parameters.
+func (d CosineDecay) Check() error {
 	for _, v := range []struct {
 		name  string
 		value float64
@@ -115,7 +124,8 @@ func (d CosineDecay) check() error {
 	return positive("decay_steps", d.DecaySteps)
 }
 
-func (d CosineDecay) rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output {
+// Rate adds the schedule.
+func (d CosineDecay) Rate(s *graph.Scope, step tfbridge.Output) tfbridge.Output {
 	at := graph.Cast(s, step, tfbridge.Float)
 	if d.WarmupSteps == 0 {
 		return d.decay(s, at, d.InitialLearningRate)

@@ -21,22 +21,25 @@ func NewSGD() *SGD { return &SGD{Common: Common{LearningRate: Constant(0.01)}} }
 // Name returns "sgd".
 func (o *SGD) Name() string { return "sgd" }
 
-func (o *SGD) check() error { return fraction("momentum", o.Momentum) }
+// Check checks the hyperparameters.
+func (o *SGD) Check() error { return fraction("momentum", o.Momentum) }
 
-func (o *SGD) slots() []slotKind {
+// Slots returns the momentum, if there is one.
+func (o *SGD) Slots(Variable) []SlotKind {
 	if o.Momentum == 0 {
 		return nil
 	}
-	return []slotKind{{name: "momentum"}}
+	return []SlotKind{{Name: "momentum"}}
 }
 
-func (o *SGD) update(u *updater, v *state) *tfbridge.Operation {
+// Update adds the rule.
+func (o *SGD) Update(v *State) *tfbridge.Operation {
 	switch {
 	case o.Momentum != 0:
-		return u.apply("ResourceApplyKerasMomentum", map[string]any{"use_nesterov": o.Nesterov},
-			v.Handle, v.slots[0].Handle, v.rate, u.whole(v, v.gradient), u.number(v, o.Momentum))
+		return v.apply("ResourceApplyKerasMomentum", map[string]any{"use_nesterov": o.Nesterov},
+			v.Handle, v.slots[0].Handle, v.rate, v.Gradient(), v.Number(o.Momentum))
 	case v.rows():
-		return u.scatter("ResourceScatterSub", v.Handle, v, graph.Mul(u.after, v.gradient, v.rate))
+		return v.scatter("ResourceScatterSub", v.Handle, graph.Mul(v.after, v.gradient, v.rate))
 	}
-	return u.apply("ResourceApplyGradientDescent", nil, v.Handle, v.rate, v.gradient)
+	return v.apply("ResourceApplyGradientDescent", nil, v.Handle, v.rate, v.gradient)
 }

@@ -38,6 +38,7 @@ func Check(path string, o *Options) (*Run, diag.List) {
 		c.report.Decode(node, c.run.Config)
 		if node.Kind() == jsonpos.Object {
 			c.optimizer()
+			c.plateau()
 			c.model()
 			c.loss()
 			c.loaders()

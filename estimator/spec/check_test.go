@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"google.golang.org/protobuf/proto"
 
+	"millrace/estimator/optimizer"
 	"millrace/estimator/spec"
 	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
@@ -57,6 +59,41 @@ func TestDefaults(t *testing.T) {
 	if o.Signature != "serving_default" || o.Objective == nil || *c.Momentum != 0.9 || *c.LearningRate.A != 0.01 || c.Rho != nil ||
 		!o.Stop.Min || o.Stop.Patience != 5 {
 		t.Errorf("options %+v, optimizer %+v", o, c)
+	}
+}
+
+// Each type of an optimizer and of a schedule in the schema has its rule, with Keras's
+// defaults, and what a config says reaches the rule.
+func TestOptimizers(t *testing.T) {
+	build := func(t *testing.T, optimizer string) optimizer.Optimizer {
+		t.Helper()
+		run, problems := check(t, `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": `+optimizer+`}}, "train": {"loader": "loader.json"}}`)
+		if run == nil {
+			t.Fatal(problems)
+		}
+		return run.TrainOptions().Objective.Optimizer
+	}
+	for text, want := range map[string]optimizer.Optimizer{
+		`{"type": "lion"}`: optimizer.NewLion(), `{"type": "nadam"}`: optimizer.NewNadam(), `{"type": "adamax"}`: optimizer.NewAdamax(),
+		`{"type": "adadelta"}`: optimizer.NewAdadelta(), `{"type": "ftrl"}`: optimizer.NewFtrl(), `{"type": "lamb"}`: optimizer.NewLamb(),
+		`{"type": "adafactor"}`: optimizer.NewAdafactor(), `{"type": "adamw"}`: optimizer.NewAdamW(), `{"type": "sgd"}`: optimizer.NewSGD(),
+	} {
+		if got := build(t, text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+	got := build(t, `{"type": "lion", "beta_2": 0.5, "learning_rate": {"type": "cosine_restarts", "initial_learning_rate": 0.1, "first_decay_steps": 5, "warmup_steps": 3},
+		"weight_decay": 0.1, "exclude_from_weight_decay": ["bias"], "clipvalue": 2, "use_ema": true, "ema_momentum": 0.5, "ema_overwrite_frequency": 7,
+		"gradient_accumulation_steps": 4, "loss_scale": {"initial_scale": 16}}`)
+	want := optimizer.NewLion()
+	want.Beta2 = 0.5
+	want.Common = optimizer.Common{
+		LearningRate: optimizer.Warmup{Steps: 3, Then: optimizer.CosineDecayRestarts{InitialLearningRate: 0.1, FirstDecaySteps: 5, TMul: 2, MMul: 1}},
+		WeightDecay:  0.1, ExcludeFromWeightDecay: []string{"bias"}, ClipValue: 2, UseEMA: true, EMAMomentum: 0.5, EMAOverwriteFrequency: 7,
+		GradientAccumulationSteps: 4, LossScale: &optimizer.LossScale{InitialScale: 16, DynamicGrowthSteps: 2000},
+	}
+	if !reflect.DeepEqual(got, optimizer.Optimizer(want)) {
+		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
 
@@ -115,6 +152,16 @@ func TestProblems(t *testing.T) {
 			`model.train: missing key "optimizer"`},
 		{"key of another optimizer", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam", "rho": 0.5}}}, ` + loader + `}`,
 			`model.train.optimizer.rho: "adam" does not use it`},
+		{"key of another rule", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "ftrl", "beta_1": 0.5}}}, ` + loader + `}`,
+			`model.train.optimizer.beta_1: "ftrl" does not use it`},
+		{"two ways to clip", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "lion", "clipnorm": 1, "clipvalue": 2}}}, ` + loader + `}`,
+			`model.train.optimizer.clipvalue: "clipnorm" is given too; only one of them is used`},
+		{"not an expression", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "lamb", "exclude_from_weight_decay": ["bias", "["]}}}, ` + loader + `}`,
+			`model.train.optimizer.exclude_from_weight_decay[1]: not a regular expression`},
+		{"plateau of a schedule", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam", "learning_rate": {"type": "polynomial", "initial_learning_rate": 1, "decay_steps": 3}}}}, ` + loader + `, "evaluate": {"loader": "loader.json"}, "reduce_lr_on_plateau": {"metric": "loss"}}`,
+			`reduce_lr_on_plateau: the learning rate has a schedule, which decides it in each step`},
+		{"plateau without an evaluation", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam"}}}, ` + loader + `, "reduce_lr_on_plateau": {"metric": "loss"}}`,
+			`reduce_lr_on_plateau.metric: there is no evaluation to take the metric "loss" from`},
 		{"schedule lacks a key", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam", "learning_rate": {"type": "cosine", "decay_steps": 3}}}}, ` + loader + `}`,
 			`model.train.optimizer.learning_rate: missing key "initial_learning_rate", which "cosine" needs`},
 		{"no evaluation", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "stop": {"metric": "accuracy"}}`,

@@ -13,6 +13,7 @@ type Config struct {
 	Evaluate    *EvaluateConfig   `json:"evaluate" decl:"null" doc:"How to evaluate the model between training steps; null: not at all."`
 	Checkpoints CheckpointsConfig `json:"checkpoints" decl:"default={}" doc:"When checkpoints are written and which of them stay."`
 	Stop        *StopConfig       `json:"stop" decl:"null" doc:"When to stop before the last step; null: never."`
+	Plateau     *PlateauConfig    `json:"reduce_lr_on_plateau" decl:"null" doc:"When to lower the learning rate, as Keras's ReduceLROnPlateau does; null: never."`
 	Seed        *int64            `json:"seed" decl:"null" doc:"The seed of all random choices, in place of the one of the training loader. Without either a fresh one is drawn, and kept in RUN_DIR/run.json."`
 }
 

@@ -106,7 +106,7 @@ func (c *checker) evaluatesLoss() bool {
 
 // objective returns how to train a signature that only predicts, nil where the
 // signature changes the variables itself.
-func (c *SignatureConfig) objective() *estimator.Objective {
+func (c *SignatureConfig) objective(plateau *PlateauConfig) *estimator.Objective {
 	l := c.Loss.B
 	if l == nil || c.Optimizer == nil {
 		return nil
@@ -120,6 +120,6 @@ func (c *SignatureConfig) objective() *estimator.Objective {
 	}
 	return &estimator.Objective{
 		Loss: loss, Predictions: l.Predictions, Labels: l.Labels, Weights: l.Weights,
-		Optimizer: c.Optimizer.optimizer(), ClipNorm: c.ClipNorm, L2: c.L2, Variables: c.Variables,
+		Optimizer: c.Optimizer.optimizer(plateau), ClipNorm: c.ClipNorm, L2: c.L2, Variables: c.Variables,
 	}
 }

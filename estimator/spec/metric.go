@@ -82,6 +82,9 @@ func (c *checker) metrics() {
 	if s := config.Stop; s != nil && s.At != nil && !s.Bad("metric") {
 		c.chooses(s.Key("metric"), s.Metric, names)
 	}
+	if p := config.Plateau; p != nil && p.At != nil && !p.Bad("metric") {
+		c.chooses(p.Key("metric"), p.Metric, names)
+	}
 }
 
 // misused warns of keys that the type of a metric ignores.

@@ -22,7 +22,7 @@ type Run struct {
 func (r *Run) TrainOptions() *estimator.TrainOptions {
 	c := r.Config
 	o := &estimator.TrainOptions{
-		Signature: c.Model.TrainSignature(), Loss: c.Model.Train.LossOutput(), Objective: c.Model.Train.objective(), LogEvery: c.Train.LogEvery,
+		Signature: c.Model.TrainSignature(), Loss: c.Model.Train.LossOutput(), Objective: c.Model.Train.objective(c.Plateau), LogEvery: c.Train.LogEvery,
 		CheckpointEvery: c.Checkpoints.EverySteps, Keep: c.Checkpoints.Keep, Evaluate: r.EvaluateOptions(),
 	}
 	if c.Train.Steps != nil {
@@ -34,6 +34,7 @@ func (r *Run) TrainOptions() *estimator.TrainOptions {
 	if b := c.Checkpoints.Best; b != nil {
 		o.Best = &estimator.Best{Metric: b.Metric, Min: c.lessIsBetter(b.Metric, b.Mode)}
 	}
+	o.Plateau = c.plateau()
 	if s := c.Stop; s != nil {
 		o.Stop = &estimator.Stop{
 			Best:     estimator.Best{Metric: s.Metric, Min: c.lessIsBetter(s.Metric, s.Mode)},
@@ -50,7 +51,7 @@ func (r *Run) EvaluateOptions() *estimator.EvaluateOptions {
 		return nil
 	}
 	o := &estimator.EvaluateOptions{
-		Signature: r.Config.Model.EvaluateSignature(), Loss: r.Config.Model.Train.LossOutput(), Objective: r.Config.Model.Train.objective(),
+		Signature: r.Config.Model.EvaluateSignature(), Loss: r.Config.Model.Train.LossOutput(), Objective: r.Config.Model.Train.objective(nil),
 	}
 	if e.Steps != nil {
 		o.Steps = *e.Steps
@@ -62,6 +63,18 @@ func (r *Run) EvaluateOptions() *estimator.EvaluateOptions {
 		})
 	}
 	return o
+}
+
+// plateau returns when the training lowers the learning rate, nil if never.
+func (c *Config) plateau() *estimator.Plateau {
+	p := c.Plateau
+	if p == nil {
+		return nil
+	}
+	return &estimator.Plateau{
+		Stop:     estimator.Stop{Best: estimator.Best{Metric: p.Metric, Min: c.lessIsBetter(p.Metric, p.Mode)}, Patience: p.Patience, MinDelta: p.MinDelta},
+		Cooldown: p.Cooldown,
+	}
 }
 
 // lessIsBetter resolves the mode "auto" of a metric.

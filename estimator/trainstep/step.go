@@ -43,6 +43,7 @@ type Step struct {
 	Outputs   map[string]tfbridge.Output // outputs of the signature, before the update
 	Loss      tfbridge.Output            // a scalar, before the update
 	Variables []gradients.Variable       // the trained variables
+	Names     []string                   // names of Variables, all different, from which the slots have theirs
 	Gradients []tfbridge.Output          // gradients of the loss with respect to Variables, of their shapes
 	Update    *optimizer.Update          // its Op changes the variables, after everything above
 	Count     optimizer.Variable         // an int64 scalar: the number of updates so far
@@ -82,6 +83,7 @@ type builder struct {
 	predictions string
 	opened      *gradients.Opened
 	gradients   []gradients.Gradient // gradients with respect to the step's variables
+	scaling     *optimizer.Scaling   // nil: the loss is not scaled
 	step        *Step
 }
 
@@ -137,12 +139,14 @@ func (b *builder) train() error {
 			wanted = append(wanted, v)
 		}
 	}
-	found := b.opened.Gradients([]tfbridge.Output{b.step.Loss}, wanted, nil)
+	b.scaling = optimizer.NewScaling(b.s, b.o.Optimizer)
+	found := b.opened.Gradients([]tfbridge.Output{b.scaling.Loss(b.s, b.step.Loss)}, wanted, nil)
 	if b.s.Err() != nil {
 		return nil
 	}
 	for i, d := range found {
 		if d.Value.Op != nil {
+			d.Value = b.scaling.Unscale(b.s, d.Value)
 			b.step.Variables = append(b.step.Variables, wanted[i])
 			b.gradients = append(b.gradients, d)
 		}
@@ -198,6 +202,7 @@ func (b *builder) variableNames() []string {
 func (b *builder) update() error {
 	var pairs []optimizer.Gradient
 	names := b.variableNames()
+	b.step.Names = names
 	for i, v := range b.step.Variables {
 		name := names[i]
 		trained := optimizer.Variable{Name: name, Handle: v.Handle, DType: v.DType, Shape: v.Shape}
@@ -212,7 +217,7 @@ func (b *builder) update() error {
 	for _, name := range b.names {
 		after = append(after, b.step.Outputs[name].Op)
 	}
-	b.step.Update = optimizer.Apply(b.s, b.o.Optimizer, b.step.Count.Handle, pairs, &optimizer.ApplyOptions{ClipNorm: b.o.ClipNorm, After: after})
+	b.step.Update = optimizer.Apply(b.s, b.o.Optimizer, b.step.Count.Handle, pairs, &optimizer.ApplyOptions{ClipNorm: b.o.ClipNorm, After: after, Scaling: b.scaling})
 	if b.step.Update == nil {
 		return b.s.Err()
 	}

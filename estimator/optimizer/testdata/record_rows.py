@@ -23,6 +23,11 @@ CASES = {
     "rmsprop": lambda: O.RMSprop(0.1),
     "rmsprop_centered": lambda: O.RMSprop(0.1, centered=True),
     "rmsprop_momentum": lambda: O.RMSprop(0.1, momentum=0.5),
+    "lion": lambda: O.Lion(0.1),
+    "adadelta": lambda: O.Adadelta(0.5, epsilon=0.01),
+    "adamax": lambda: O.Adamax(0.1),
+    "accumulate": lambda: O.SGD(0.1, gradient_accumulation_steps=2),
+    "clipvalue": lambda: O.SGD(0.1, clipvalue=0.4),
     "rmsprop_both": lambda: O.RMSprop(0.1, momentum=0.5, centered=True),
 }
 

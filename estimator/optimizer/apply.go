@@ -1,0 +1,251 @@
+package optimizer
+
+import (
+	"cmp"
+	"strings"
+
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// What happens when, in one step:
+//
+//	gradients            computed from the variables before the step, divided by the loss scale
+//	finite?              with LossScale: otherwise the scale is halved and the step ends
+//	accumulate           with GradientAccumulationSteps: all steps but each n-th end with this
+//	  clip, decay, update
+//	average              with UseEMA
+//	count                the number of steps grows by 1
+//
+// A condition is a graph.Cond around the rest. The variables and slots belong to the
+// graph around it; its branches capture their handles.
+
+// Update is an update step in a graph.
+type Update struct {
+	Op           *tfbridge.Operation // updates all variables, then adds 1 to the step
+	Initialize   *tfbridge.Operation // sets all slots to their initial values
+	Slots        []Slot              // slots in the order of the gradients, then those that belong to all variables
+	LearningRate tfbridge.Output     // a float scalar: the rate of this step
+	Norm         tfbridge.Output     // a float scalar: the global norm of the gradients, before they are clipped
+
+	Exchange *tfbridge.Operation // exchanges each variable and its average; nil without UseEMA
+	Plateau  *Plateau            // lowers the learning rate; nil unless the schedule is a *ReduceLROnPlateau
+}
+
+// ApplyOptions are the options of Apply. Nil and the zero value mean the defaults.
+type ApplyOptions struct {
+	// ClipNorm scales all gradients together, so that their global norm is at most
+	// this. It is Common.GlobalClipNorm in another place. 0 means no clipping.
+	ClipNorm float64
+	// After are operations to finish before any variable changes. Operations that
+	// read a variable for the loss belong here: nothing else orders them.
+	After []*tfbridge.Operation
+	// Scaling is the scale of the loss that the gradients were computed from, from
+	// NewScaling; nil: the loss was not scaled.
+	Scaling *Scaling
+}
+
+// Apply adds operations that update variables by their gradients. step is the
+// handle of a scalar int64 variable that counts the updates from 0.
+//
+// No variable changes before all gradients are computed. The slots are variables of
+// the session, under names that begin with the scope's prefix. A failure is the
+// scope's, see [graph.Scope.Err]; then Apply returns nil.
+func Apply(s *graph.Scope, o Optimizer, step tfbridge.Output, gradients []Gradient, opts *ApplyOptions) *Update {
+	if opts == nil {
+		opts = &ApplyOptions{}
+	}
+	if err := check(o, gradients, opts); err != nil {
+		s.UpdateErr("optimizer", err)
+	}
+	if s.Err() != nil {
+		return nil
+	}
+	a := &applier{o: o, common: o.Settings(), step: step, result: &Update{}}
+	a.common.GlobalClipNorm = cmp.Or(a.common.GlobalClipNorm, opts.ClipNorm)
+	a.place = place{s: s.SubScope(o.Name()), after: s.SubScope(o.Name())}
+	a.prepare(gradients, opts)
+	a.result.Op = a.whole(opts.Scaling)
+	a.result.Initialize = graph.NoOp(a.s, a.initial...)
+	if s.Err() != nil {
+		return nil
+	}
+	return a.result
+}
+
+// place is where operations are added.
+type place struct {
+	s     *graph.Scope // scope of operations that only compute
+	after *graph.Scope // scope of operations that change variables, or read what changes
+}
+
+// applier adds the operations of one update step.
+type applier struct {
+	place
+	o       Optimizer
+	common  Common
+	step    tfbridge.Output // handle of the number of steps before this one
+	number  tfbridge.Output // a float scalar: the number of this update, from 1
+	rate    tfbridge.Output // a float scalar
+	states  []*State
+	initial []*tfbridge.Operation
+	result  *Update
+}
+
+// prepare adds what all parts of the step share, and the slots.
+func (a *applier) prepare(gradients []Gradient, opts *ApplyOptions) {
+	count := a.s.Op1("ReadVariableOp", map[string]any{"dtype": tfbridge.Int64}, a.step)
+	a.number = graph.Cast(a.s, graph.Add(a.s, a.updatesBefore(a.s), a.s.Const(int64(1))), tfbridge.Float)
+	if p, ok := a.common.LearningRate.(*ReduceLROnPlateau); ok {
+		a.rate = a.plateau(p)
+	} else {
+		a.rate = a.common.LearningRate.Rate(a.s.SubScope("learning_rate"), count)
+	}
+	a.result.LearningRate = a.rate
+	a.result.Norm = a.globalNorm(gradients)
+	a.barrier(gradients, opts.After)
+	for _, g := range gradients {
+		a.states = append(a.states, a.state(g))
+	}
+	if a.common.UseEMA {
+		a.exchange()
+	}
+	if opts.Scaling != nil {
+		a.addSlots(opts.Scaling.slots()...)
+	}
+}
+
+// updatesBefore returns the number of updates before this step, an int64 scalar. With
+// accumulated gradients it grows once in several steps, as Keras's iterations do;
+// schedules follow the steps.
+func (a *applier) updatesBefore(s *graph.Scope) tfbridge.Output {
+	count := s.Op1("ReadVariableOp", map[string]any{"dtype": tfbridge.Int64}, a.step)
+	if n := a.common.GradientAccumulationSteps; n > 1 {
+		return graph.FloorDiv(s, count, s.Const(n))
+	}
+	return count
+}
+
+// barrier makes changes wait for the gradients and other operations.
+func (a *applier) barrier(gradients []Gradient, after []*tfbridge.Operation) {
+	all := append([]*tfbridge.Operation{a.rate.Op}, after...)
+	for _, g := range gradients {
+		all = append(all, g.Value.Op)
+		if g.Indices.Op != nil {
+			all = append(all, g.Indices.Op)
+		}
+	}
+	a.after = a.s.WithControlDependencies(graph.NoOp(a.s, all...))
+}
+
+// state makes the slots of a variable: the optimizer's, the average and the
+// accumulator.
+func (a *applier) state(g Gradient) *State {
+	v := &State{Variable: g.Variable, gradient: g.Value, indices: g.Indices, applier: a, place: a.place}
+	v.rate = graph.Cast(a.s, a.rate, g.Variable.DType)
+	for _, kind := range a.o.Slots(g.Variable) {
+		v.slots = append(v.slots, a.slot(g.Variable, kind))
+	}
+	if a.common.UseEMA {
+		average := a.slot(g.Variable, SlotKind{Name: "average"})
+		v.average = &average
+	}
+	if a.common.GradientAccumulationSteps > 1 {
+		accumulator := a.slot(g.Variable, SlotKind{Name: "gradient_accumulator"})
+		v.accumulator = &accumulator
+	}
+	return v
+}
+
+// slot makes a slot of a variable.
+func (a *applier) slot(v Variable, kind SlotKind) Slot {
+	name := slotName(v.Name, kind.Name)
+	slot := Slot{Variable: v, Kind: kind.Name, Of: v.Name, Initial: kind.Initial}
+	if kind.Shape != nil {
+		slot.Shape = *kind.Shape
+	}
+	slot.Name = a.o.Name() + "/" + name
+	sub := a.s.SubScope(name)
+	shared := strings.TrimSuffix(sub.Prefix(), "/")
+	slot.Handle = sub.Op1("VarHandleOp", map[string]any{"dtype": slot.DType, "shape": slot.Shape, "shared_name": shared})
+	a.addSlots(slot)
+	return slot
+}
+
+// addSlots adds slots to the result.
+func (a *applier) addSlots(slots ...Slot) {
+	for _, slot := range slots {
+		a.result.Slots = append(a.result.Slots, slot)
+		value := scalar(a.s, slot.DType, slot.Initial)
+		if dims := slot.Shape.Dims(); len(dims) > 0 {
+			value = graph.Fill(a.s, a.s.Const(dims), value)
+		}
+		a.initial = append(a.initial, assign(a.s, "AssignVariableOp", slot.Handle, value))
+	}
+}
+
+// whole adds the step, within the condition that the gradients are finite if there is
+// a scaling that asks for it.
+func (a *applier) whole(scaling *Scaling) *tfbridge.Operation {
+	if scaling == nil || scaling.dynamic == nil {
+		return a.counted(a.place)
+	}
+	finite := scaling.finite(a.s, a.states)
+	return a.cond(a.place, finite, func(p place) *tfbridge.Operation {
+		return scaling.grow(p, a.counted(p))
+	}, scaling.halve)
+}
+
+// counted adds the step and counts it.
+func (a *applier) counted(p place) *tfbridge.Operation {
+	updates := []*tfbridge.Operation{a.accumulated(p)}
+	if a.common.UseEMA {
+		updates = a.averaged(p.then(updates...))
+	}
+	one := p.s.WithControlDependencies(updates...)
+	return one.AddOperation(tfbridge.OpSpec{Type: "AssignAddVariableOp", Name: "update", Input: []tfbridge.Input{a.step, one.Const(int64(1))}})
+}
+
+// updates clips the gradients of variables and updates them.
+func (a *applier) updates(p place, states []*State, gradients []tfbridge.Output) *tfbridge.Operation {
+	var all []*tfbridge.Operation
+	for i, g := range a.clip(p.s, gradients) {
+		v := *states[i]
+		v.place, v.gradient, v.assigned = p, g, nil
+		if a.decays(v.Name) {
+			taken := graph.Mul(p.after, graph.Mul(p.after, v.Value(), v.Number(a.common.WeightDecay)), v.rate)
+			v.place = p.then(assign(p.after, "AssignSubVariableOp", v.Handle, taken))
+		}
+		all = append(all, a.o.Update(&v))
+	}
+	if p.s.Err() != nil {
+		return nil
+	}
+	return graph.NoOp(p.s, all...)
+}
+
+// cond adds two operations and a condition that chooses one.
+func (a *applier) cond(p place, pred tfbridge.Output, then, otherwise func(p place) *tfbridge.Operation) *tfbridge.Operation {
+	branch := func(add func(p place) *tfbridge.Operation) graph.Branch {
+		return func(s *graph.Scope) []tfbridge.Output {
+			op := add(place{s: s, after: s})
+			if s.Err() != nil {
+				return nil
+			}
+			return []tfbridge.Output{s.WithControlDependencies(op).Const(true)}
+		}
+	}
+	done := graph.Cond(p.after, pred, branch(then), branch(otherwise))
+	if p.s.Err() != nil {
+		return nil
+	}
+	return graph.NoOp(p.s, done[0].Op)
+}
+
+// then returns a place whose changes wait for operations too.
+func (p place) then(ops ...*tfbridge.Operation) place {
+	if p.s.Err() != nil {
+		return p
+	}
+	return place{s: p.s, after: p.after.WithControlDependencies(ops...)}
+}
