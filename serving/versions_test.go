@@ -499,10 +499,7 @@ func TestModelSwitches(t *testing.T) {
 	var batches atomic.Int64
 	for _, off := range []bool{false, true} {
 		batches.Store(0)
-		c := ModelConfig{BasePath: testdata + "constant", Unbatched: off, SharedInputs: []string{"x"}}
-		if !off {
-			c.SharedInputs = nil
-		}
+		c := ModelConfig{BasePath: testdata + "constant", Unbatched: off}
 		s := start(t, c, Options{Batching: &batching.Options{SharedInputs: []string{"other"}}, OnBatch: func(BatchInfo) { batches.Add(1) }})
 		if _, y, err := predict(t, s, ModelSpec{}, 2); err != nil || y != 5 || (batches.Load() == 0) != off {
 			t.Errorf("unbatched %v: got %v, %v, and %d batches", off, y, err, batches.Load())

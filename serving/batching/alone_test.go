@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -131,7 +132,8 @@ func TestAlone(t *testing.T) {
 		{"outputs without rows", &summer{inputs: anyShape}, Options{},
 			[]question{{map[string]any{"x": []float32{1, 2}}, []float32{3}}, {map[string]any{"x": []float32{3}}, []float32{3}}}, []string{"[1]", "[3]", "[2]", "[1]"}},
 		{"inputs of different rows, as of ragged tensors", &summer{inputs: map[string]tfbridge.Shape{"x": tfbridge.MakeShape(-1), "factor": tfbridge.MakeShape(-1)}}, Options{},
-			[]question{{map[string]any{"x": []float32{1, 2, 3}, "factor": []float32{2, 0}}, []float32{12}}}, []string{"[1]", "[3]"}},
+			[]question{{map[string]any{"x": []float32{1, 2, 3}, "factor": []float32{2, 0}}, []float32{12}}, {map[string]any{"x": []float32{1, 2, 3}, "factor": []float32{3, 0}}, []float32{18}}},
+			[]string{"[1]", "[3]", "[3]"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,32 +152,35 @@ func TestAlone(t *testing.T) {
 // After a batch whose outputs had no rows, no request is joined with another.
 func TestApart(t *testing.T) {
 	testruntime.Need(t)
-	m := &summer{inputs: map[string]tfbridge.Shape{"x": {}}}
-	two := []question{{map[string]any{"x": []float32{1}}, []float32{1}}, {map[string]any{"x": []float32{1}}, []float32{1}}}
-	m.askAll(t, Options{}, append(two, two[0]))
-	m.began = nil
+	m := &summer{inputs: map[string]tfbridge.Shape{"x": {}}, began: make(chan string, 100), gate: make(chan struct{}, 100)}
 	b := newBatcher(t, m, Options{})
-	b.queue.apart = true
-	m.began, m.gate, m.calls = make(chan string, 10), make(chan struct{}, 10), nil
-	var group sync.WaitGroup
-	for i := range 3 {
-		group.Go(func() {
-			outputs, err := b.Predict(t.Context(), two[0].inputs)
-			if err != nil {
-				t.Error(err)
+	for _, want := range []string{"[[1] [2] [1] [1]]", "[[1] [1] [1]]"} {
+		m.calls = nil
+		var group sync.WaitGroup
+		for i := range 3 {
+			group.Go(func() {
+				outputs, err := b.Predict(t.Context(), map[string]any{"x": []float32{1}})
+				if err != nil {
+					t.Error(err)
+				}
+				outputs["y"].Close()
+			})
+			if i == 0 {
+				<-m.began
+			} else {
+				waitFor(b, i)
 			}
-			outputs["y"].Close()
-		})
-		if i == 0 {
-			<-m.began
-		} else {
-			waitFor(b, i)
 		}
-	}
-	close(m.gate)
-	group.Wait()
-	if !slices.Equal(m.calls, []string{"[1]", "[1]", "[1]"}) {
-		t.Errorf("the model ran on shapes %v, want each request alone", m.calls)
+		for range strings.Count(want, "[") - 1 {
+			m.gate <- struct{}{}
+		}
+		group.Wait()
+		for len(m.began) > 0 {
+			<-m.began
+		}
+		if got := fmt.Sprint(m.calls); got != want {
+			t.Errorf("the model ran on shapes %s, want %s", got, want)
+		}
 	}
 }
 
