@@ -69,15 +69,16 @@ func (s *Server) LoggedRequests() (written, dropped int64) {
 }
 
 // LogRequest logs a request that was answered, if the sampling chooses it. Only then
-// it calls describe, which returns the message without metadata; nil is not logged. The
-// message must not change afterwards.
-func (v *Version) LogRequest(signature string, describe func() *servingproto.PredictionLog) {
+// it calls describe, which returns a serialized tensorflow.serving.PredictionLog without
+// metadata. Nil is not logged.
+func (v *Version) LogRequest(signature string, describe func() []byte) {
 	log, rate := v.requestLog()
 	if log == nil || !log.Sample() {
 		return
 	}
-	message := describe()
-	if message == nil {
+	text := describe()
+	message := &servingproto.PredictionLog{}
+	if text == nil || proto.Unmarshal(text, message) != nil {
 		return
 	}
 	message.LogMetadata = &servingproto.LogMetadata{

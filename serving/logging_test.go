@@ -25,17 +25,17 @@ func TestRequestLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := &tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING, StringVal: records, TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: 2}}}}
-	v.LogRequest("examples", func() *servingproto.PredictionLog {
+	v.LogRequest("examples", serializedLog(func() *servingproto.PredictionLog {
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_PredictLog{PredictLog: &servingproto.PredictLog{
 			Request: &servingproto.PredictRequest{ModelSpec: &servingproto.ModelSpec{SignatureName: "examples"}, Inputs: map[string]*tfproto.TensorProto{"inputs": text}},
 		}}}
-	})
-	v.LogRequest("examples", func() *servingproto.PredictionLog {
+	}))
+	v.LogRequest("examples", serializedLog(func() *servingproto.PredictionLog {
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{
 			Request: &servingproto.ClassificationRequest{ModelSpec: &servingproto.ModelSpec{SignatureName: "examples"}, Input: Input([]string{string(records[1])})},
 		}}}
-	})
-	v.LogRequest("examples", func() *servingproto.PredictionLog { return nil })
+	}))
+	v.LogRequest("examples", serializedLog(func() *servingproto.PredictionLog { return nil }))
 	v.Release()
 	s.Close()
 	if written, dropped := s.LoggedRequests(); written != 2 || dropped != 0 {
@@ -85,5 +85,16 @@ func TestRequestLogFails(t *testing.T) {
 	config := ModelConfig{Name: "m", BasePath: testdata + "constant", Logging: &LoggingConfig{FilenamePrefix: filepath.Join(t.TempDir(), "none", "x"), SamplingRate: 0.5}}
 	if _, err := New(t.Context(), []ModelConfig{config}, &Options{Logger: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a log in a folder that is not there")
+	}
+}
+
+// serializedLog serializes what describe returns.
+func serializedLog(describe func() *servingproto.PredictionLog) func() []byte {
+	return func() []byte {
+		if m := describe(); m != nil {
+			text, _ := proto.Marshal(m) // nil after an error, which is not logged
+			return text
+		}
+		return nil
 	}
 }

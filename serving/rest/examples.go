@@ -10,6 +10,7 @@ import (
 	"millrace/serving"
 	"millrace/serving/budget"
 	"millrace/serving/internal/inference"
+	"millrace/serving/internal/message"
 	"millrace/tfrecord/example"
 )
 
@@ -24,13 +25,13 @@ func (c *call) classify(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.LogRequest(r.key(), func() *servingproto.PredictionLog {
+	v.LogRequest(r.key(), message.Serialized(func() *servingproto.PredictionLog {
 		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{
 			Request:  &servingproto.ClassificationRequest{ModelSpec: spec, Input: serving.Input(records)},
 			Response: &servingproto.ClassificationResponse{ModelSpec: spec, Result: answer},
 		}}}
-	})
+	}))
 	b := []byte(`{"results":[`)
 	for i, example := range answer.GetClassifications() {
 		b = comma(b, i)
@@ -59,13 +60,13 @@ func (c *call) regress(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.LogRequest(r.key(), func() *servingproto.PredictionLog {
+	v.LogRequest(r.key(), message.Serialized(func() *servingproto.PredictionLog {
 		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_RegressLog{RegressLog: &servingproto.RegressLog{
 			Request:  &servingproto.RegressionRequest{ModelSpec: spec, Input: serving.Input(records)},
 			Response: &servingproto.RegressionResponse{ModelSpec: spec, Result: answer},
 		}}}
-	})
+	}))
 	b := []byte(`{"results":[`)
 	for i, r := range answer.GetRegressions() {
 		b = appendFloat(comma(b, i), float64(r.GetValue()), 32)

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net/http"
 	"strconv"
@@ -24,6 +26,8 @@ type exchange interface {
 	// body returns the body as the client sent it, and its length, which is negative if
 	// the client does not tell.
 	body() (io.Reader, int64)
+	// certificates returns the client's certificates, which TLS has verified.
+	certificates() []*x509.Certificate
 	// limit returns a context for the work on a request that began at a time. It ends after
 	// timeout, when the client closes the connection, or when end is called.
 	limit(ctx context.Context, began time.Time, timeout time.Duration) (limited context.Context, end func())
@@ -51,6 +55,7 @@ const (
 	allowMethods = "POST, GET"
 	allowHeaders = "Content-Type"
 	retryAfter   = "1" // in seconds
+	authenticate = "Bearer"
 )
 
 // netExchange is an exchange of net/http.
@@ -63,6 +68,16 @@ func (x *netExchange) method() string            { return x.request.Method }
 func (x *netExchange) path() string              { return x.request.URL.EscapedPath() }
 func (x *netExchange) header(name string) string { return x.request.Header.Get(name) }
 func (x *netExchange) body() (io.Reader, int64)  { return x.request.Body, x.request.ContentLength }
+
+func (x *netExchange) certificates() []*x509.Certificate { return verified(x.request.TLS) }
+
+// verified returns the certificates of a client that the handshake has verified.
+func verified(state *tls.ConnectionState) []*x509.Certificate {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return nil
+	}
+	return state.VerifiedChains[0]
+}
 
 func (x *netExchange) carrier() propagation.TextMapCarrier {
 	return propagation.HeaderCarrier(x.request.Header)
@@ -90,6 +105,9 @@ func (x *netExchange) send(a *answer) error {
 	}
 	if a.retry {
 		h.Set("Retry-After", retryAfter)
+	}
+	if a.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", authenticate)
 	}
 	x.writer.WriteHeader(a.status)
 	_, err := x.writer.Write(a.body)

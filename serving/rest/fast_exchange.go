@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"io"
 	"iter"
 	"slices"
@@ -32,6 +33,8 @@ func (x *fastExchange) header(name string) string { return string(x.Request.Head
 func (x *fastExchange) carrier() propagation.TextMapCarrier {
 	return fastCarrier{&x.Request.Header}
 }
+
+func (x *fastExchange) certificates() []*x509.Certificate { return verified(x.TLSConnectionState()) }
 
 func (x *fastExchange) body() (io.Reader, int64) {
 	if stream := x.RequestBodyStream(); stream != nil {
@@ -68,6 +71,9 @@ func (x *fastExchange) send(a *answer) error {
 	}
 	if a.retry {
 		h.Set("Retry-After", retryAfter)
+	}
+	if a.status == fasthttp.StatusUnauthorized {
+		h.Set("WWW-Authenticate", authenticate)
 	}
 	if len(a.body) <= mostCopied {
 		x.Response.SetBody(a.body)

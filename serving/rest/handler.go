@@ -18,6 +18,7 @@ import (
 
 	"millrace"
 	"millrace/serving"
+	"millrace/serving/auth"
 	"millrace/serving/budget"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
@@ -33,6 +34,9 @@ type Options struct {
 	EnableCORS bool
 	// OnRequest is told of each request when it is answered. Nil: nobody is.
 	OnRequest func(Request)
+	// Authenticate is asked before the body of a request is read; see [auth.Authenticator].
+	// Nil: everybody may ask.
+	Authenticate auth.Authenticator
 	// Tracer makes a span of each request. Nil: none.
 	Tracer trace.TracerProvider
 	// Logger is told of failures that the client did not make. Nil: slog.Default.
@@ -129,6 +133,9 @@ func (c *call) answer() (body []byte, err error) {
 		return nil, nil
 	}
 	if err := c.parsePath(); err != nil {
+		return nil, err
+	}
+	if err := c.authenticate(c.does, c.spec.Name); err != nil {
 		return nil, err
 	}
 	if c.method() == http.MethodPost { // refuse before more work is done

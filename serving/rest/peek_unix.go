@@ -13,8 +13,12 @@ import (
 // closedByPeer reports whether the other side has closed a connection and nothing that
 // it sent before is left to read.
 func closedByPeer(conn net.Conn) bool {
-	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok { // of TLS
-		conn = secured.NetConn()
+	for {
+		outer, ok := conn.(interface{ NetConn() net.Conn }) // tls.Conn, or one whose first bytes were read
+		if !ok {
+			break
+		}
+		conn = outer.NetConn()
 	}
 	system, ok := conn.(syscall.Conn)
 	if !ok {

@@ -12,6 +12,7 @@ import (
 	"millrace/internal/base/tfproto"
 	"millrace/serving"
 	"millrace/serving/batching"
+	"millrace/serving/internal/message"
 	"millrace/serving/internal/tensorproto"
 	"millrace/tfbridge"
 )
@@ -150,7 +151,7 @@ func (r *request) run(ctx context.Context, v *serving.Version, tensors map[strin
 	if err != nil {
 		return nil, err
 	}
-	v.LogRequest(r.key(), func() *servingproto.PredictionLog {
+	v.LogRequest(r.key(), message.Serialized(func() *servingproto.PredictionLog {
 		request, answer := protos(tensors), protos(outputs)
 		if request == nil || answer == nil {
 			return nil
@@ -160,7 +161,7 @@ func (r *request) run(ctx context.Context, v *serving.Version, tensors map[strin
 			Request:  &servingproto.PredictRequest{ModelSpec: spec, Inputs: request},
 			Response: &servingproto.PredictResponse{ModelSpec: spec, Outputs: answer},
 		}}}
-	})
+	}))
 	return outputs, nil
 }
 

@@ -2,11 +2,13 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"millrace"
 	"millrace/serving"
+	"millrace/serving/auth"
 )
 
 // ServerOptions are the options of a [Server]. Nil and the zero value mean the
@@ -24,6 +27,12 @@ type ServerOptions struct {
 	// Other answers what is not below /v1/: GET and HEAD without a body. Nil: such
 	// requests get status 404.
 	Other http.Handler
+	// Open are the paths of Other that everybody may ask in spite of Options.Authenticate, such
+	// as health checks.
+	Open []string
+	// TLS encrypts connections, and asks clients for certificates if it says so. Nil:
+	// connections are not encrypted.
+	TLS *tls.Config
 }
 
 // Server answers requests of the paths below /v1 over the listeners it is given. Many
@@ -35,6 +44,8 @@ type ServerOptions struct {
 type Server struct {
 	handler *handler
 	other   fasthttp.RequestHandler
+	open    []string
+	tls     *tls.Config // nil: none
 	watcher *watcher
 	web     fasthttp.Server
 
@@ -60,6 +71,10 @@ func NewServer(s *serving.Server, o *ServerOptions) *Server {
 	w := &Server{handler: newHandler(s, &o.Options), connections: map[net.Conn]struct{}{}}
 	if o.Other != nil {
 		w.other = fasthttpadaptor.NewFastHTTPHandler(o.Other)
+	}
+	if w.open = o.Open; o.TLS != nil {
+		w.tls = o.TLS.Clone()
+		w.tls.NextProtos = []string{"http/1.1"}
 	}
 	timeout := w.handler.options.Timeout
 	w.watcher = newWatcher(timeout)
@@ -88,7 +103,11 @@ func (s *Server) Serve(l net.Listener) error {
 	if closed {
 		return errors.Join(millrace.Errorf(millrace.ErrClosed, "the server is shut down"), l.Close())
 	}
-	if err := s.web.Serve(patientListener{l, idleTimeout, headerTimeout}); err != nil {
+	l = patientListener{l, idleTimeout, headerTimeout}
+	if s.tls != nil {
+		l = tls.NewListener(l, s.tls)
+	}
+	if err := s.web.Serve(l); err != nil {
 		return millrace.Errorf(millrace.ErrIO, "serve HTTP: %w", err)
 	}
 	return nil
@@ -140,6 +159,14 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 			fail(ctx, http.StatusInternalServerError, millrace.Errorf(millrace.ErrInternal, "the request made the server panic"))
 		}
 	}()
+	x := &fastExchange{ctx, s.watcher}
+	if !slices.Contains(s.open, string(ctx.Path())) {
+		if _, err := authenticated(ctx, s.handler.options.Authenticate, x, &auth.Request{Method: "page"}); err != nil {
+			fail(ctx, statusOf(err), err)
+			ctx.Response.Header.Set("WWW-Authenticate", authenticate)
+			return
+		}
+	}
 	switch {
 	case s.other == nil:
 		fail(ctx, http.StatusNotFound, invalid("Malformed request: there is no such path"))

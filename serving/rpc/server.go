@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace/serving"
+	"millrace/serving/auth"
 	"millrace/serving/internal/inference"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
@@ -44,6 +45,16 @@ type Options struct {
 	MaxTime time.Duration
 	// OnRequest is told of each request when it is answered. Nil: nobody is.
 	OnRequest func(Request)
+	// Authenticate is asked before the message of a request is read, and again when the message
+	// has said which model it is for; see [auth.Authenticator]. Nil: everybody may ask.
+	Authenticate auth.Authenticator
+	// Interceptor is called around each method of a model, with the request's message. A server
+	// sees these methods as streams, so that its stream interceptors run for them and its unary
+	// ones do not: give them here. Nil: none.
+	Interceptor grpc.UnaryServerInterceptor
+	// ServerOptions are further options of [NewServer]'s server: credentials, stream interceptors,
+	// keepalive, stats handlers. They come last.
+	ServerOptions []grpc.ServerOption
 	// Tracer makes a span of each request. Nil: none.
 	Tracer trace.TracerProvider
 	// Logger is told of failures that the client did not make. Nil: slog.Default.
@@ -96,16 +107,8 @@ func NewServer(models *serving.Server, o *Options) *Server { return newServices(
 
 // newServer returns a server of the services.
 func (s *services) newServer() *Server {
-	settings := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes), grpc.InTapHandle(interruptible), grpc.MaxConcurrentStreams(maxStreams),
-	}
-	if s.options.TLS != nil {
-		settings = append(settings, grpc.Creds(credentials.NewTLS(s.options.TLS)))
-	}
-	server := &Server{Server: grpc.NewServer(settings...), health: health.NewServer()}
-	for _, desc := range s.descriptions() {
-		server.RegisterService(desc, nil)
-	}
+	server := &Server{Server: grpc.NewServer(s.serverOptions()...), health: health.NewServer()}
+	s.register(server)
 	grpc_health_v1.RegisterHealthServer(server, server.health)
 	s.models.OnReadiness(func(ready bool) {
 		state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
@@ -115,6 +118,39 @@ func (s *services) newServer() *Server {
 		server.health.SetServingStatus("", state)
 	})
 	return server
+}
+
+// ServerOptions returns the options of a gRPC server that [Register] needs: limits of messages
+// and streams, and the end of messages that do not arrive. Without them a client that sends its
+// message slowly is not cut off. Options that follow them in grpc.NewServer win.
+func ServerOptions(o *Options) []grpc.ServerOption { return newServices(nil, o).serverOptions() }
+
+// serverOptions returns the options of a server of the services.
+func (s *services) serverOptions() []grpc.ServerOption {
+	settings := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes), grpc.InTapHandle(interruptible), grpc.MaxConcurrentStreams(maxStreams),
+	}
+	if s.options.TLS != nil {
+		settings = append(settings, grpc.Creds(credentials.NewTLS(s.options.TLS)))
+	}
+	return append(settings, s.options.ServerOptions...)
+}
+
+// Register adds TensorFlow Serving's services to a gRPC server of the caller's, which was made
+// with [ServerOptions] and the caller's own. It does not add a health service. Call it before
+// the server's Serve.
+//
+//	server := grpc.NewServer(append(rpc.ServerOptions(nil), grpc.ChainStreamInterceptor(logging))...)
+//	rpc.Register(server, models, &rpc.Options{Interceptor: quota})
+func Register(r grpc.ServiceRegistrar, models *serving.Server, o *Options) {
+	newServices(models, o).register(r)
+}
+
+// register adds the services to a server.
+func (s *services) register(r grpc.ServiceRegistrar) {
+	for _, desc := range s.descriptions() {
+		r.RegisterService(desc, nil)
+	}
 }
 
 // GracefulStop tells health checks that the server ends, refuses new connections,
@@ -146,13 +182,19 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 		ctx, span := tracing.Begin(ctx, s.options.Tracer, incoming(ctx), name)
 		q := new(Q)
 		a, err := protected(ctx, s, name, func() (*A, error) {
+			if err := s.authenticate(&ctx, name, ""); err != nil {
+				return nil, err
+			}
 			if err := s.receiver.receive(stream, any(q).(proto.Message), &lease); err != nil {
 				return nil, err
 			}
 			if err := lease.Grow(requestBytes(q, s.options.MaxTensorBytes)); err != nil {
 				return nil, err
 			}
-			a, err := call(ctx, q)
+			if err := s.authenticate(&ctx, name, model(q)); err != nil {
+				return nil, err
+			}
+			a, err := intercepted(ctx, s, stream, q, call)
 			if err != nil {
 				return nil, err
 			}

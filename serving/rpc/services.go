@@ -81,9 +81,9 @@ func (s *services) predict(ctx context.Context, q *servingproto.PredictRequest) 
 	a, err := inference.Predict(ctx, v, q, s.inference())
 	if err == nil {
 		complete(a.ModelSpec, v)
-		v.LogRequest(a.ModelSpec.SignatureName, func() *servingproto.PredictionLog {
+		v.LogRequest(a.ModelSpec.SignatureName, message.Serialized(func() *servingproto.PredictionLog {
 			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_PredictLog{PredictLog: &servingproto.PredictLog{Request: q, Response: a}}}
-		})
+		}))
 	}
 	return a, err
 }
@@ -97,9 +97,9 @@ func (s *services) classify(ctx context.Context, q *servingproto.ClassificationR
 	a, err := inference.Classify(ctx, v, q)
 	if err == nil {
 		complete(a.ModelSpec, v)
-		v.LogRequest(a.ModelSpec.SignatureName, func() *servingproto.PredictionLog {
+		v.LogRequest(a.ModelSpec.SignatureName, message.Serialized(func() *servingproto.PredictionLog {
 			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{Request: q, Response: a}}}
-		})
+		}))
 	}
 	return a, err
 }
@@ -113,9 +113,9 @@ func (s *services) regress(ctx context.Context, q *servingproto.RegressionReques
 	a, err := inference.Regress(ctx, v, q)
 	if err == nil {
 		complete(a.ModelSpec, v)
-		v.LogRequest(a.ModelSpec.SignatureName, func() *servingproto.PredictionLog {
+		v.LogRequest(a.ModelSpec.SignatureName, message.Serialized(func() *servingproto.PredictionLog {
 			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_RegressLog{RegressLog: &servingproto.RegressLog{Request: q, Response: a}}}
-		})
+		}))
 	}
 	return a, err
 }
@@ -134,9 +134,9 @@ func (s *services) multiInference(ctx context.Context, q *servingproto.MultiInfe
 		complete(result.ModelSpec, v)
 	}
 	if err == nil {
-		v.LogRequest("", func() *servingproto.PredictionLog {
+		v.LogRequest("", message.Serialized(func() *servingproto.PredictionLog {
 			return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_MultiInferenceLog{MultiInferenceLog: &servingproto.MultiInferenceLog{Request: q, Response: a}}}
-		})
+		}))
 	}
 	return a, err
 }

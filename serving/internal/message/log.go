@@ -1,0 +1,23 @@
+package message
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"millrace/internal/servingproto"
+)
+
+// Serialized returns what describes a request for its log as bytes: nil if describe returns
+// nil, or if the message cannot be serialized.
+func Serialized(describe func() *servingproto.PredictionLog) func() []byte {
+	return func() []byte {
+		m := describe()
+		if m == nil {
+			return nil
+		}
+		text, err := proto.Marshal(m)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+}

@@ -1,0 +1,10 @@
+package oneport
+
+import (
+	"os"
+	"testing"
+
+	"millrace/internal/test/tfmain"
+)
+
+func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
