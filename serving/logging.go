@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"millrace/internal/base/servingproto"
-	"millrace/internal/base/tfproto"
 	"millrace/serving/internal/inference"
 	"millrace/serving/internal/pipeline"
 	"millrace/serving/requestlog"
@@ -118,19 +117,6 @@ func (v *Version) examplesOf(signature string, message *servingproto.PredictionL
 		return r.GetInputs()[pipeline.Input].GetStringVal()
 	}
 	return inference.Records(message)
-}
-
-// Input returns the input of a request of serialized Examples, for its log.
-func Input(records []string) *servingproto.Input {
-	list := &servingproto.ExampleList{}
-	for _, r := range records {
-		e := &tfproto.Example{}
-		if err := proto.Unmarshal([]byte(r), e); err != nil {
-			return nil
-		}
-		list.Examples = append(list.Examples, e)
-	}
-	return &servingproto.Input{Kind: &servingproto.Input_ExampleList{ExampleList: list}}
 }
 
 // versionNumber returns a version as a ModelSpec holds it.

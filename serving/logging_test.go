@@ -10,6 +10,7 @@ import (
 	"millrace/internal/base/servingproto"
 	"millrace/internal/base/tfproto"
 	"millrace/loaders"
+	"millrace/serving/internal/inference"
 	"millrace/tfrecord"
 )
 
@@ -32,7 +33,7 @@ func TestRequestLog(t *testing.T) {
 	}))
 	v.LogRequest("examples", serializedLog(func() *servingproto.PredictionLog {
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{
-			Request: &servingproto.ClassificationRequest{ModelSpec: &servingproto.ModelSpec{SignatureName: "examples"}, Input: Input([]string{string(records[1])})},
+			Request: &servingproto.ClassificationRequest{ModelSpec: &servingproto.ModelSpec{SignatureName: "examples"}, Input: inference.Input([]string{string(records[1])})},
 		}}}
 	}))
 	v.LogRequest("examples", serializedLog(func() *servingproto.PredictionLog { return nil }))

@@ -2,27 +2,33 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 
 	"millrace/serving/auth"
 )
 
-// authenticate asks who the client is, and notes it in the context of the request.
-func (c *call) authenticate(method, model string) error {
-	ctx, err := authenticated(c.ctx, c.options.Authenticate, c.exchange, &auth.Request{Method: method, Model: model})
-	c.ctx = ctx
-	return err
+// shown is what a request shows of its client.
+type shown struct {
+	header       string // Authorization
+	certificates []*x509.Certificate
 }
 
 // authenticated returns a context with the identity of a request's client, or the error that
 // refuses it.
-func authenticated(ctx context.Context, who auth.Authenticator, x exchange, r *auth.Request) (context.Context, error) {
-	if who == nil {
-		return ctx, nil
-	}
-	r.Token, r.Certificates = auth.Bearer(x.header("Authorization")), x.certificates()
-	identity, err := who(ctx, r)
+func (s shown) authenticated(ctx context.Context, who auth.Authenticator, r auth.Request) (context.Context, error) {
+	r.Token, r.Certificates = auth.Bearer(s.header), s.certificates
+	identity, err := who(ctx, &r)
 	if err != nil {
 		return ctx, err
 	}
 	return auth.WithIdentity(ctx, identity), nil
+}
+
+// verified returns the certificates of a client that the handshake has verified.
+func verified(state *tls.ConnectionState) []*x509.Certificate {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return nil
+	}
+	return state.VerifiedChains[0]
 }

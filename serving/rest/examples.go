@@ -28,7 +28,7 @@ func (c *call) classify(ctx context.Context) ([]byte, error) {
 	v.LogRequest(r.key(), message.Serialized(func() *servingproto.PredictionLog {
 		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{
-			Request:  &servingproto.ClassificationRequest{ModelSpec: spec, Input: serving.Input(records)},
+			Request:  &servingproto.ClassificationRequest{ModelSpec: spec, Input: inference.Input(records)},
 			Response: &servingproto.ClassificationResponse{ModelSpec: spec, Result: answer},
 		}}}
 	}))
@@ -63,7 +63,7 @@ func (c *call) regress(ctx context.Context) ([]byte, error) {
 	v.LogRequest(r.key(), message.Serialized(func() *servingproto.PredictionLog {
 		spec := &servingproto.ModelSpec{Name: v.Name, SignatureName: r.key()}
 		return &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_RegressLog{RegressLog: &servingproto.RegressLog{
-			Request:  &servingproto.RegressionRequest{ModelSpec: spec, Input: serving.Input(records)},
+			Request:  &servingproto.RegressionRequest{ModelSpec: spec, Input: inference.Input(records)},
 			Response: &servingproto.RegressionResponse{ModelSpec: spec, Result: answer},
 		}}}
 	}))

@@ -2,8 +2,6 @@ package rest
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,8 +24,8 @@ type exchange interface {
 	// body returns the body as the client sent it, and its length, which is negative if
 	// the client does not tell.
 	body() (io.Reader, int64)
-	// certificates returns the client's certificates, which TLS has verified.
-	certificates() []*x509.Certificate
+	// shown returns what the request shows of its client.
+	shown() shown
 	// limit returns a context for the work on a request that began at a time. It ends after
 	// timeout, when the client closes the connection, or when end is called.
 	limit(ctx context.Context, began time.Time, timeout time.Duration) (limited context.Context, end func())
@@ -69,14 +67,8 @@ func (x *netExchange) path() string              { return x.request.URL.EscapedP
 func (x *netExchange) header(name string) string { return x.request.Header.Get(name) }
 func (x *netExchange) body() (io.Reader, int64)  { return x.request.Body, x.request.ContentLength }
 
-func (x *netExchange) certificates() []*x509.Certificate { return verified(x.request.TLS) }
-
-// verified returns the certificates of a client that the handshake has verified.
-func verified(state *tls.ConnectionState) []*x509.Certificate {
-	if state == nil || len(state.VerifiedChains) == 0 {
-		return nil
-	}
-	return state.VerifiedChains[0]
+func (x *netExchange) shown() shown {
+	return shown{x.request.Header.Get("Authorization"), verified(x.request.TLS)}
 }
 
 func (x *netExchange) carrier() propagation.TextMapCarrier {

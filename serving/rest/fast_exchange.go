@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"io"
 	"iter"
 	"slices"
@@ -34,7 +33,9 @@ func (x *fastExchange) carrier() propagation.TextMapCarrier {
 	return fastCarrier{&x.Request.Header}
 }
 
-func (x *fastExchange) certificates() []*x509.Certificate { return verified(x.TLSConnectionState()) }
+func (x *fastExchange) shown() shown {
+	return shown{x.header("Authorization"), verified(x.TLSConnectionState())}
+}
 
 func (x *fastExchange) body() (io.Reader, int64) {
 	if stream := x.RequestBodyStream(); stream != nil {

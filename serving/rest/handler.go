@@ -135,8 +135,10 @@ func (c *call) answer() (body []byte, err error) {
 	if err := c.parsePath(); err != nil {
 		return nil, err
 	}
-	if err := c.authenticate(c.does, c.spec.Name); err != nil {
-		return nil, err
+	if who := c.options.Authenticate; who != nil {
+		if c.ctx, err = c.shown().authenticated(c.ctx, who, auth.Request{Method: c.does, Model: c.spec.Name}); err != nil {
+			return nil, err
+		}
 	}
 	if c.method() == http.MethodPost { // refuse before more work is done
 		if err := c.server.Admit(c.spec); err != nil {

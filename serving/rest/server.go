@@ -159,9 +159,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 			fail(ctx, http.StatusInternalServerError, millrace.Errorf(millrace.ErrInternal, "the request made the server panic"))
 		}
 	}()
-	x := &fastExchange{ctx, s.watcher}
-	if !slices.Contains(s.open, string(ctx.Path())) {
-		if _, err := authenticated(ctx, s.handler.options.Authenticate, x, &auth.Request{Method: "page"}); err != nil {
+	if who := s.handler.options.Authenticate; who != nil && !slices.Contains(s.open, string(ctx.Path())) {
+		x := &fastExchange{ctx, s.watcher}
+		if _, err := x.shown().authenticated(ctx, who, auth.Request{Method: "page"}); err != nil {
 			fail(ctx, statusOf(err), err)
 			ctx.Response.Header.Set("WWW-Authenticate", authenticate)
 			return

@@ -13,34 +13,35 @@ import (
 	"millrace/serving/auth"
 )
 
-// authenticate asks who the client of a request is, and notes it in the context.
-func (s *services) authenticate(ctx *context.Context, method, model string) error {
-	if s.options.Authenticate == nil {
-		return nil
+// authenticate asks who the client of a request is, and notes it in the context. A nil who
+// accepts everybody.
+func authenticate(ctx context.Context, who auth.Authenticator, method, model string) (context.Context, error) {
+	if who == nil {
+		return ctx, nil
 	}
 	r := &auth.Request{Method: method, Model: model}
-	if values := metadata.ValueFromIncomingContext(*ctx, "authorization"); len(values) == 1 {
+	if values := metadata.ValueFromIncomingContext(ctx, "authorization"); len(values) == 1 {
 		r.Token = auth.Bearer(values[0])
 	}
-	if p, ok := peer.FromContext(*ctx); ok {
+	if p, ok := peer.FromContext(ctx); ok {
 		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
 			r.Certificates = info.State.VerifiedChains[0]
 		}
 	}
-	identity, err := s.options.Authenticate(*ctx, r)
-	if err == nil {
-		*ctx = auth.WithIdentity(*ctx, identity)
+	identity, err := who(ctx, r)
+	if err != nil {
+		return ctx, err
 	}
-	return err
+	return auth.WithIdentity(ctx, identity), nil
 }
 
-// intercepted makes a call within the interceptor of the options.
-func intercepted[Q, A any](ctx context.Context, s *services, stream grpc.ServerStream, q *Q, call func(context.Context, *Q) (*A, error)) (*A, error) {
-	if s.options.Interceptor == nil {
+// intercepted makes a call within an interceptor. Nil is none.
+func intercepted[Q, A any](ctx context.Context, by grpc.UnaryServerInterceptor, q *Q, call func(context.Context, *Q) (*A, error)) (*A, error) {
+	if by == nil {
 		return call(ctx, q)
 	}
-	method, _ := grpc.MethodFromServerStream(stream)
-	a, err := s.options.Interceptor(ctx, q, &grpc.UnaryServerInfo{Server: s.models, FullMethod: method}, func(ctx context.Context, q any) (any, error) {
+	method, _ := grpc.Method(ctx)
+	a, err := by(ctx, q, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, q any) (any, error) {
 		return call(ctx, q.(*Q))
 	})
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/identity"
 	"millrace/internal/test/testruntime"
-	"millrace/internal/tfproto"
 	"millrace/serving"
 	"millrace/serving/auth"
 )

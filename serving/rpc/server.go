@@ -182,7 +182,8 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 		ctx, span := tracing.Begin(ctx, s.options.Tracer, incoming(ctx), name)
 		q := new(Q)
 		a, err := protected(ctx, s, name, func() (*A, error) {
-			if err := s.authenticate(&ctx, name, ""); err != nil {
+			ctx, err := authenticate(ctx, s.options.Authenticate, name, "")
+			if err != nil {
 				return nil, err
 			}
 			if err := s.receiver.receive(stream, any(q).(proto.Message), &lease); err != nil {
@@ -191,10 +192,10 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 			if err := lease.Grow(requestBytes(q, s.options.MaxTensorBytes)); err != nil {
 				return nil, err
 			}
-			if err := s.authenticate(&ctx, name, model(q)); err != nil {
+			if ctx, err = authenticate(ctx, s.options.Authenticate, name, model(q)); err != nil {
 				return nil, err
 			}
-			a, err := intercepted(ctx, s, stream, q, call)
+			a, err := intercepted(ctx, s.options.Interceptor, q, call)
 			if err != nil {
 				return nil, err
 			}

@@ -100,3 +100,16 @@ func Records(log *servingproto.PredictionLog) [][]byte {
 	}
 	return records
 }
+
+// Input returns the input of a request of serialized Examples, for its log.
+func Input(records []string) *servingproto.Input {
+	list := &servingproto.ExampleList{}
+	for _, r := range records {
+		e := &tfproto.Example{}
+		if err := proto.Unmarshal([]byte(r), e); err != nil {
+			return nil
+		}
+		list.Examples = append(list.Examples, e)
+	}
+	return &servingproto.Input{Kind: &servingproto.Input_ExampleList{ExampleList: list}}
+}

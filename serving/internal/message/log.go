@@ -3,7 +3,7 @@ package message
 import (
 	"google.golang.org/protobuf/proto"
 
-	"millrace/internal/servingproto"
+	"millrace/internal/base/servingproto"
 )
 
 // Serialized returns what describes a request for its log as bytes: nil if describe returns

@@ -1,0 +1,67 @@
+// Command embed serves a model by gRPC and HTTP at one port of a program that has servers
+// of its own. Requests share batches, and clients show a token:
+//
+//	TOKEN=s3cret go run ./examples/embed -model digits=examples/digits/model
+//	curl -H 'Authorization: Bearer s3cret' -d '{"instances": [...]}' localhost:8500/v1/models/digits:predict
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"millrace/serving"
+	"millrace/serving/auth"
+	"millrace/serving/batching"
+	"millrace/serving/oneport"
+	"millrace/serving/rest"
+	"millrace/serving/rpc"
+)
+
+func main() {
+	model := flag.String("model", "digits=examples/digits/model", "`NAME=DIR` of the model")
+	flag.Parse()
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
+	l, err := net.Listen("tcp", "localhost:8500")
+	if err == nil {
+		err = serve(ctx, l, *model, os.Getenv("TOKEN"))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serve answers requests until ctx is done, and then those in flight.
+func serve(ctx context.Context, l net.Listener, model, token string) (err error) {
+	name, dir, _ := strings.Cut(model, "=")
+	models, err := serving.New(ctx, []serving.ModelConfig{{Name: name, BasePath: dir}}, &serving.Options{Batching: &batching.Options{}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, models.Close()) }()
+	who := auth.Tokens(map[string]string{token: "client"})
+
+	o := &rpc.Options{Authenticate: who}
+	yours := grpc.NewServer(rpc.ServerOptions(o)...) // and options of your own
+	rpc.Register(yours, models, o)
+	mux := http.NewServeMux() // with paths of your own
+	mux.Handle("/v1/", rest.NewHandler(models, &rest.Options{Authenticate: who}))
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+
+	toRPC, toREST := oneport.Split(l, nil)
+	ended := make(chan error, 2)
+	go func() { ended <- yours.Serve(toRPC) }()
+	go func() { ended <- web.Serve(toREST) }()
+	<-ctx.Done()
+	yours.GracefulStop()
+	return web.Shutdown(context.WithoutCancel(ctx))
+}
