@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 )
 
 // failure returns an error about a file of a folder of checkpoints. What the
@@ -39,35 +39,13 @@ func refusal(file, format string, args ...any) *millrace.Error {
 	return e
 }
 
-// writeSynced writes a file and forces it to the disk.
-func writeSynced(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err == nil {
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Sync()
-		}
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return failure(path, "write", err)
+// WriteFile writes a file so that it is the old one or the new one whenever the
+// process or the machine stops.
+func WriteFile(path string, data []byte) error {
+	if err := atomicfile.Write(path, data, 0o666); err != nil {
+		return failure(path, "write", atomicfile.Cause(err))
 	}
 	return nil
-}
-
-// WriteFile writes a file under another name and renames it, so that the file is
-// the old one or the new one whenever the process or the machine stops.
-func WriteFile(path string, data []byte) error {
-	next := path + ".tmp"
-	if err := writeSynced(next, data); err != nil {
-		os.Remove(next)
-		return err
-	}
-	if err := os.Rename(next, path); err != nil {
-		os.Remove(next)
-		return failure(path, "rename", err)
-	}
-	return SyncFolder(filepath.Dir(path))
 }
 
 // syncFile forces a file that is written to the disk.
@@ -83,16 +61,10 @@ func syncFile(path string) error {
 	return nil
 }
 
-// SyncFolder forces the names in a folder to the disk. Some file systems cannot
-// do that and say EINVAL.
+// SyncFolder forces the names in a folder to the disk.
 func SyncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return failure(dir, "sync", err)
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return failure(dir, "sync", err)
+	if err := atomicfile.SyncFolder(dir); err != nil {
+		return failure(dir, "sync", atomicfile.Cause(err))
 	}
 	return nil
 }

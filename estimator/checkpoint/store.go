@@ -13,6 +13,7 @@ import (
 
 	"millrace"
 	"millrace/dtype"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -88,7 +89,7 @@ func (s *Store) probe() error {
 	}
 	probe := filepath.Join(dir, "probe")
 	defer os.Remove(probe)
-	return writeSynced(probe, []byte("probe"))
+	return WriteFile(probe, []byte("probe"))
 }
 
 // Dir returns the folder.
@@ -199,7 +200,7 @@ func (s *Store) write(dir string, c *Content) error {
 	if err != nil {
 		return failure(prefix, "write", err)
 	}
-	return writeSynced(prefix+".json", append(text, '\n'))
+	return WriteFile(prefix+".json", append(text, '\n'))
 }
 
 // writeFailure is the error of TensorFlow's that it could not write. Its inputs are
@@ -226,8 +227,8 @@ func publish(from, to string, step int64) error {
 		}
 	}
 	for _, name := range files(step) {
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			return failure(filepath.Join(to, name), "rename", err)
+		if err := atomicfile.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return failure(filepath.Join(to, name), "rename", atomicfile.Cause(err))
 		}
 	}
 	return SyncFolder(to)

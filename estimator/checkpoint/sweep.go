@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"millrace/internal/base/atomicfile"
 )
 
 // writing is the folder in which files are written.
@@ -21,7 +23,9 @@ func (s *Store) sweep() error {
 	if err := os.RemoveAll(filepath.Join(s.dir, writing)); err != nil {
 		return failure(s.dir, "sweep", err)
 	}
-	os.Remove(filepath.Join(s.dir, markerName+".tmp"))
+	if err := atomicfile.Sweep(filepath.Join(s.dir, markerName)); err != nil {
+		return failure(s.dir, "sweep", atomicfile.Cause(err))
+	}
 	complete, err := Steps(s.dir)
 	if err != nil {
 		return err

@@ -12,12 +12,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"millrace"
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
 	"millrace/graph"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -204,18 +203,11 @@ func swap(from, to string) error {
 	if err := checkpoint.SyncFolder(from); err != nil {
 		return err
 	}
-	err := os.Rename(from, to)
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, unix.ENOTEMPTY) {
-		err = unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE)
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system cannot exchange
-			if err = os.RemoveAll(to); err == nil {
-				err = os.Rename(from, to)
-			}
-		}
+	aside := atomicfile.Temporary(filepath.Clean(to))
+	if err := atomicfile.RenameFolder(from, to, aside); err != nil {
+		return failure(to, atomicfile.Cause(err))
 	}
-	if err != nil {
-		return failure(to, err)
-	}
+	os.RemoveAll(aside) // there only where the file system cannot exchange names
 	return checkpoint.SyncFolder(filepath.Dir(filepath.Clean(to)))
 }
 

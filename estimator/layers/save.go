@@ -8,6 +8,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/base/atomicfile"
 	"millrace/tfbridge"
 )
 
@@ -60,8 +61,8 @@ func Save(dir string, m *Model) (err error) {
 	if err := b.write(temporary, saver, session); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, dir); err != nil {
-		return ioError(dir, "%w", err)
+	if err := atomicfile.RenameNew(temporary, dir); err != nil {
+		return ioError(dir, "%w", atomicfile.Cause(err))
 	}
 	return nil
 }
@@ -82,10 +83,7 @@ func (b *built) write(dir string, saver *saver, session *tfbridge.Session) error
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "saved_model.pb"), model, 0o666); err != nil {
-		return ioError(dir, "%w", err)
-	}
-	return nil
+	return atomicfile.Write(filepath.Join(dir, "saved_model.pb"), model, 0o666)
 }
 
 // umask are the permission bits that a model's folder lacks.

@@ -13,6 +13,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"millrace/internal/base/atomicfile"
 )
 
 func main() {
@@ -32,11 +34,10 @@ func main() {
 // write packs the files of some folders into an archive. After a failure, the previous archive
 // is unchanged.
 func write(name string, dirs ...string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".casearchive-*")
+	f, err := atomicfile.Create(name, 0o644)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
 	trees := make([]fs.FS, len(dirs))
 	for i, dir := range dirs {
@@ -48,10 +49,7 @@ func write(name string, dirs ...string) error {
 	if err := f.Chmod(0o644); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return f.Commit()
 }
 
 // pack writes the regular files of some trees, of each in the order of their

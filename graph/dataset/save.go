@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
@@ -74,7 +75,7 @@ func (d *Dataset) WriteTFRecords(ctx context.Context, path string, o *SaveOption
 		d.fail(what, "the elements are %v, must be one scalar string", d.specs)
 	}
 	compression(s, what, o.Compression)
-	whole := path + ".tmp"
+	whole := atomicfile.Temporary(path)
 	op := s.AddOperation(tfbridge.OpSpec{
 		Type: "DatasetToTFRecord", Input: []tfbridge.Input{d.read(), s.Const(whole), s.Const(o.Compression)},
 	})
@@ -98,12 +99,22 @@ func rename(from, to string) error {
 		err = errors.Join(f.Sync(), f.Close())
 	}
 	if err == nil {
-		err = os.Rename(from, to)
+		err = atomicfile.Rename(from, to)
+	}
+	if err == nil {
+		err = atomicfile.SyncFolder(filepath.Dir(to))
 	}
 	if err != nil {
-		return millrace.Errorf(millrace.ErrIO, "save: %w", err)
+		return saveFailure(to, err)
 	}
 	return nil
+}
+
+// saveFailure returns an error of the operating system's about a file.
+func saveFailure(path string, err error) error {
+	e := millrace.Errorf(millrace.ErrIO, "%w", atomicfile.Cause(err))
+	e.Op, e.File = "save", path
+	return e
 }
 
 // runOnce runs an operation in a session of its own.
@@ -141,12 +152,9 @@ func writeSpec(directory string, t *Structure) error {
 		return millrace.Errorf(millrace.ErrInternal, "save: %w", err)
 	}
 	if err := os.MkdirAll(directory, 0o777); err != nil {
-		return millrace.Errorf(millrace.ErrIO, "save: %w", err)
+		return saveFailure(directory, err)
 	}
-	if err := os.WriteFile(filepath.Join(directory, specFile), raw, 0o666); err != nil {
-		return millrace.Errorf(millrace.ErrIO, "save: %w", err)
-	}
-	return nil
+	return atomicfile.Write(filepath.Join(directory, specFile), raw, 0o666)
 }
 
 // LoadOptions are the options of [Load].

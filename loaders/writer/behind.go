@@ -1,7 +1,7 @@
 package writer
 
 import (
-	"os"
+	"io"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,7 +30,7 @@ const (
 //
 // An error appears in a later call. Only one goroutine may use a behind.
 type behind struct {
-	file *os.File
+	file diskFile
 	open []byte      // what Write collects
 	full chan []byte // pieces to write
 	free chan []byte // pieces that were written
@@ -40,8 +40,14 @@ type behind struct {
 	closed bool // by the caller
 }
 
+// diskFile is what a behind needs of a file.
+type diskFile interface {
+	io.Writer
+	Fd() uintptr
+}
+
 // newBehind begins to write to a file, which stays the caller's.
-func newBehind(file *os.File) *behind {
+func newBehind(file diskFile) *behind {
 	b := &behind{file: file, full: make(chan []byte, pieces), free: make(chan []byte, pieces), done: make(chan struct{})}
 	for range pieces {
 		b.free <- nil // made when they are needed: most shards of a test are small

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 	"millrace/tfrecord/index"
 )
@@ -140,22 +141,7 @@ func (p *partFolder) save(list *progress) error {
 // writeFile writes a file of the folder, whole or not at all.
 func (p *partFolder) writeFile(name string, content []byte) error {
 	path := filepath.Join(p.path, name)
-	f, err := os.Create(path + ".open")
-	if err != nil {
-		return ioError("create", path, err)
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := atomicfile.Write(path, content, 0o666); err != nil {
 		return ioError("write", path, err)
 	}
 	return nil
@@ -170,7 +156,7 @@ func (p *partFolder) publish(dataset string, files map[string][]byte) error {
 	}
 	err := p.dir.Sync()
 	if err == nil {
-		err = os.Rename(p.path, dataset) // replaces a folder that is empty, and no other
+		err = atomicfile.Rename(p.path, dataset) // replaces a folder that is empty, and no other
 	}
 	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
 		return mustBeEmpty(dataset)

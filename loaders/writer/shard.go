@@ -2,10 +2,10 @@ package writer
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -23,7 +23,7 @@ type Shard struct {
 // shard is a data file that is being written.
 type shard struct {
 	path  string // once it is whole
-	file  *os.File
+	file  *atomicfile.File
 	disk  *behind          // writes to file
 	out   *tfrecord.Writer // writes to disk
 	bytes int64            // of its records, uncompressed
@@ -35,7 +35,7 @@ func shardName(i int) string { return fmt.Sprintf("part-%05d%s", i, shardExt) }
 // openShard begins the i-th shard in a folder.
 func openShard(dir string, i int, c tfrecord.Compression) (*shard, error) {
 	path := filepath.Join(dir, shardName(i))
-	file, err := os.Create(path + ".open")
+	file, err := atomicfile.Create(path, 0o666)
 	if err != nil {
 		return nil, ioError("create", path, err)
 	}
@@ -64,13 +64,7 @@ func (s *shard) finish() (*Shard, error) {
 		err = closed
 	}
 	if err == nil {
-		err = s.file.Sync()
-	}
-	if closed := s.file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(s.file.Name(), s.path)
+		err = s.file.Commit()
 	}
 	if err != nil {
 		s.discard()
@@ -90,5 +84,4 @@ func (s *shard) finish() (*Shard, error) {
 func (s *shard) discard() {
 	s.disk.Close()
 	s.file.Close()
-	os.Remove(s.file.Name())
 }

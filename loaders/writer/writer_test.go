@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"millrace"
@@ -319,20 +321,58 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a write that fails leaves no dataset, and says why.
-func TestFullDisk(t *testing.T) {
+// TestEmptyFolder: a dataset takes the place of an empty folder, and refuses one that
+// was filled in the meantime.
+func TestEmptyFolder(t *testing.T) {
+	dir := t.TempDir()
+	w, err := writer.Create(dir, manifest(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, w, 3)
+	if err := errors.Join(w.Commit(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), "__manifest__.json part-00000.tfrecords part-00000.tfrecords.millrace-index"; got != want {
+		t.Errorf("the dataset has %s, want %s", got, want)
+	}
+
+	dir = t.TempDir()
+	if w, err = writer.Create(dir, manifest(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fill(t, w, 3)
+	if err := os.WriteFile(filepath.Join(dir, "notes"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(); !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), "the folder is not empty; it has notes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWriteFails: a write that the system refuses leaves no dataset, and the error says
+// why. A limit on the size of files refuses writes as a full disk does; it holds for a
+// process, so the test runs itself once more.
+func TestWriteFails(t *testing.T) {
+	const inside = "MILLRACE_TEST_LIMITED"
+	if os.Getenv(inside) == "" {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 1 && exec "$0" -test.run '^TestWriteFails$'`, os.Args[0])
+		cmd.Env = append(os.Environ(), inside+"=1")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, said)
+		}
+		return
+	}
 	dir := filepath.Join(t.TempDir(), "data")
 	w, err := writer.Create(dir, manifest(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := os.Symlink("/dev/full", filepath.Join(writer.PartFolder(dir), "part-00000.tfrecords.open")); err != nil {
-		t.Fatal(err)
-	}
-	fill(t, w, 1)
+	fill(t, w, 1000)
 	err = w.Commit()
-	if !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), "no space left on device") {
+	if !errors.Is(err, millrace.ErrIO) || !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "part-00000.tfrecords: ") {
 		t.Errorf("got %v", err)
 	}
 	if again := w.Commit(); again == nil {

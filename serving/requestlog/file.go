@@ -3,7 +3,6 @@ package requestlog
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/tfrecord"
 )
 
@@ -112,7 +112,7 @@ func finish(f *os.File, size int64) error {
 	if err := f.Sync(); err != nil {
 		return ioError(f.Name(), err)
 	}
-	return ioError(f.Name(), os.Rename(f.Name(), strings.TrimSuffix(f.Name(), partial)+complete))
+	return ioError(f.Name(), atomicfile.Rename(f.Name(), strings.TrimSuffix(f.Name(), partial)+complete))
 }
 
 // recoverFiles completes the files that killed processes left behind.
@@ -171,11 +171,7 @@ func ioError(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	e := millrace.Errorf(millrace.ErrIO, "request log: %w", err)
+	e := millrace.Errorf(millrace.ErrIO, "request log: %w", atomicfile.Cause(err))
 	e.File = path
 	return e
 }

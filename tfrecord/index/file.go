@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 	"millrace/tfrecord"
 )
@@ -19,7 +20,12 @@ const Suffix = ".millrace-index"
 
 // IsIndex reports whether a path is that of an index file, or of one that is being
 // written.
-func IsIndex(path string) bool { return strings.HasSuffix(path, Suffix) }
+func IsIndex(path string) bool {
+	if base, ok := atomicfile.Target(path); ok {
+		path = base
+	}
+	return strings.HasSuffix(path, Suffix)
+}
 
 // CacheDir returns the folder of the user's cache directory that index files are
 // in, "" if the user has no cache directory. It is meant for [Options].
@@ -64,20 +70,18 @@ func write(path string, c *contents, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(strings.TrimSuffix(path, Suffix))+".*"+Suffix)
+	f, err := atomicfile.Create(path, mode.Perm()&^0o111)
 	if err != nil {
 		return ioError(path, err)
 	}
-	_, err = f.Write(b)
-	if err == nil {
+	defer f.Close()
+	if _, err = f.Write(b); err == nil {
 		err = f.Chmod(mode.Perm() &^ 0o111)
 	}
-	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = f.Commit()
 	}
 	if err != nil {
-		os.Remove(f.Name())
 		return ioError(path, err)
 	}
 	return nil
@@ -107,11 +111,7 @@ func Write(x *tfrecord.Index, cacheDir string) (string, error) {
 }
 
 func ioError(path string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	e := millrace.Errorf(millrace.ErrIO, "%w", err)
+	e := millrace.Errorf(millrace.ErrIO, "%w", atomicfile.Cause(err))
 	e.Op, e.File = "write index", path
 	return e
 }

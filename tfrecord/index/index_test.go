@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/test/corrupt"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
@@ -330,6 +331,22 @@ func TestManyFiles(t *testing.T) {
 			if f.Believed != believed || f.Records != want || f.Layout.Records() != want {
 				t.Fatalf("file %d: believed %v, %d records", i, f.Believed, f.Records)
 			}
+		}
+	}
+}
+
+// The name under which an index is written is recognized as well, so that nobody takes
+// it for data.
+func TestIsIndex(t *testing.T) {
+	for path, want := range map[string]bool{
+		"data/a.tfrecords" + index.Suffix:                                                 true,
+		atomicfile.Temporary("data/a.tfrecords" + index.Suffix):                           true,
+		"data/a.tfrecords":                                                                false,
+		atomicfile.Temporary("data/a.tfrecords"):                                          false,
+		strings.TrimSuffix(atomicfile.Temporary("data/a.tfrecords"+index.Suffix), ".tmp"): false,
+	} {
+		if got := index.IsIndex(path); got != want {
+			t.Errorf("IsIndex(%s) is %v", path, got)
 		}
 	}
 }

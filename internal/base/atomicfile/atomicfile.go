@@ -1,5 +1,18 @@
 // Package atomicfile writes a file whole: readers see the old content or the new one,
 // and a failure leaves the old one.
+//
+//	f, err := atomicfile.Create(path, 0o666)
+//	if err != nil {
+//		return err
+//	}
+//	defer f.Close() // removes the file unless it was committed
+//	if _, err := f.Write(data); err != nil {
+//		return err
+//	}
+//	return f.Commit()
+//
+// A temporary name is random and the file must be new, so that neither a FIFO nor a
+// symbolic link that somebody put there is opened.
 package atomicfile
 
 import (
@@ -8,48 +21,182 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"syscall"
 
 	"millrace"
 )
 
-// Write writes data to a new file with the permissions perm, before umask, syncs it and
-// renames it to path. It replaces only a regular file or a symbolic link to one: a
-// FIFO or a device stays, and is an error. Errors have class millrace.ErrIO.
+// temporaryEnd ends temporary names.
+const temporaryEnd = ".tmp"
+
+// File is a file that is written under a temporary name. It is not safe for concurrent
+// use.
+type File struct {
+	file *os.File // nil once it is committed or closed
+	path string
+}
+
+// Create opens a new file that [File.Commit] names path, with the permissions perm
+// before umask. It refuses a path that is a folder, a FIFO or a device. The caller
+// closes it in any case. Errors, also from its methods, name path and have class
+// millrace.ErrIO.
+func Create(path string, perm fs.FileMode) (*File, error) {
+	if err := replaceable(path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(Temporary(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return nil, failure(path, err)
+	}
+	return &File{file: f, path: path}, nil
+}
+
+// Write appends data.
+func (f *File) Write(data []byte) (int, error) {
+	n, err := f.file.Write(data)
+	if err != nil {
+		return n, failure(f.path, err)
+	}
+	return n, nil
+}
+
+// Fd returns the descriptor, for hints to the kernel.
+func (f *File) Fd() uintptr { return f.file.Fd() }
+
+// Chmod sets the permissions, whatever the umask.
+func (f *File) Chmod(perm fs.FileMode) error { return failure(f.path, f.file.Chmod(perm)) }
+
+// Commit forces the content to the disk and gives the file its name, in place of a
+// file that had it. After an error the old file is as it was.
+func (f *File) Commit() error {
+	err := errors.Join(f.file.Sync(), f.file.Close())
+	if err == nil {
+		err = Rename(f.file.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(f.file.Name())
+		f.file = nil
+		return failure(f.path, err)
+	}
+	f.file = nil
+	return SyncFolder(filepath.Dir(f.path))
+}
+
+// Close removes the file unless it was committed.
+func (f *File) Close() error {
+	if f.file == nil {
+		return nil
+	}
+	err := errors.Join(f.file.Close(), os.Remove(f.file.Name()))
+	f.file = nil
+	return failure(f.path, err)
+}
+
+// Write makes data the content of a file, as [Create] and [File.Commit] do.
 func Write(path string, data []byte, perm fs.FileMode) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return ioError(path, errors.New("it is not a regular file"))
-	}
-	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()+".tmp")
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := Create(path, perm)
 	if err != nil {
-		return ioError(path, err)
+		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		return err
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(name, path)
+	return f.Commit()
+}
+
+// Temporary returns a new name in path's folder, for a file that others write and
+// [Rename] names path.
+func Temporary(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+short(path)+"."+rand.Text()+temporaryEnd)
+}
+
+// short returns the base of a path, cut so that a temporary name fits 255 bytes.
+func short(path string) string {
+	const most = 200
+	base := filepath.Base(path)
+	return base[:min(len(base), most)]
+}
+
+// Target returns the base name of the file that a temporary name is for, cut to 200
+// bytes. It reports whether name is a temporary name at all.
+func Target(name string) (base string, ok bool) {
+	m := temporaryName.FindStringSubmatch(filepath.Base(name))
+	if m == nil {
+		return "", false
 	}
+	return m[1], true
+}
+
+// temporaryName matches what Temporary returns.
+var temporaryName = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{26}` + regexp.QuoteMeta(temporaryEnd) + `$`)
+
+// Sweep removes temporary files that killed processes left of path. The caller
+// makes sure that no other process is writing path.
+func Sweep(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
-		os.Remove(name)
-		return ioError(path, err)
+		return failure(path, err)
+	}
+	for _, e := range entries {
+		if base, ok := Target(e.Name()); !ok || base != short(path) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(path), e.Name())); err != nil {
+			return failure(path, err)
+		}
 	}
 	return nil
 }
 
-// ioError returns an error that names the file, and not the temporary one.
-func ioError(path string, err error) error {
+// replaceable returns an error if a file must not be put in the place of path.
+func replaceable(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return failure(path, errors.New("it is not a regular file"))
+	}
+	return nil
+}
+
+// failure returns an error that names the file, and not the temporary one. It returns
+// nil for nil.
+func failure(path string, err error) error {
+	var known *millrace.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	e := millrace.Errorf(millrace.ErrIO, "%w", Cause(err))
+	e.Op, e.File = "write", path
+	return e
+}
+
+// Cause returns what is wrong according to an error of package os or of this package,
+// without the path that it names.
+func Cause(err error) error {
+	var known *millrace.Error
 	var p *fs.PathError
 	var l *os.LinkError
 	switch {
+	case errors.As(err, &known) && known.Err != nil:
+		return known.Err
 	case errors.As(err, &p):
-		err = p.Err
+		return p.Err
 	case errors.As(err, &l):
-		err = l.Err
+		return l.Err
 	}
-	e := millrace.Errorf(millrace.ErrIO, "%w", err)
-	e.Op, e.File = "write", path
-	return e
+	return err
+}
+
+// SyncFolder forces the names in a folder to the disk. Some file systems cannot do
+// that and return EINVAL, which is not an error.
+func SyncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return failure(dir, err)
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return failure(dir, err)
+	}
+	return nil
 }

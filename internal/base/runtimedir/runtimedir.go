@@ -14,6 +14,7 @@ import (
 	"runtime"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 )
 
@@ -122,12 +123,8 @@ func (in *Installed) Write() error {
 		return err
 	}
 	path := filepath.Join(in.Dir, InfoFile)
-	tmp := fmt.Sprintf("%s.%d~", path, os.Getpid())
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
-		return problem(millrace.ErrIO, path, "%w", cause(err))
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return problem(millrace.ErrIO, path, "%w", err)
+	if err := atomicfile.Write(path, append(b, '\n'), 0o644); err != nil {
+		return problem(millrace.ErrIO, path, "%w", atomicfile.Cause(err))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/oplibrary"
 	"millrace/internal/base/regularfile"
 	"millrace/internal/base/runtimedir"
@@ -136,11 +137,10 @@ func (x *exporter) archive(ctx context.Context, compress func(io.Writer) (io.Wri
 	if _, err := os.Lstat(x.to); err == nil && !x.Overwrite {
 		return problem(millrace.ErrConfig, x.to, "exists already; name another file, or allow overwriting (--overwrite)")
 	}
-	f, err := os.CreateTemp(filepath.Dir(x.to), workPrefix)
+	f, err := atomicfile.Create(x.to, 0o644)
 	if err != nil {
-		return ioError(err)
+		return err
 	}
-	defer os.Remove(f.Name()) // fails after the rename, as it should
 	defer f.Close()
 	z, err := compress(f)
 	if err != nil {
@@ -150,11 +150,11 @@ func (x *exporter) archive(ctx context.Context, compress func(io.Writer) (io.Wri
 	if err := x.pack(ctx, z); err != nil {
 		return err
 	}
-	if err := errors.Join(z.Close(), f.Chmod(0o644), f.Sync()); err != nil {
+	if err := errors.Join(z.Close(), f.Chmod(0o644)); err != nil {
 		return ioError(err)
 	}
-	if err := os.Rename(f.Name(), x.to); err != nil {
-		return ioError(err)
+	if err := f.Commit(); err != nil {
+		return err
 	}
 	sum, err := runtimedir.HashFile(x.to)
 	x.say("%v is in %s, SHA-256 %s", x.in, millrace.Quote(x.to), sum)
@@ -228,8 +228,8 @@ func (x *exporter) directory(ctx context.Context) error {
 	if err := flush(made); err != nil {
 		return ioError(err)
 	}
-	if err := os.Rename(made, x.to); err != nil { // replaces an empty directory, no other
-		return ioError(err)
+	if err := atomicfile.Rename(made, x.to); err != nil { // replaces an empty directory, no other
+		return err
 	}
 	x.say("%v is in %s", x.in, millrace.Quote(x.to))
 	return nil

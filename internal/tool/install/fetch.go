@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/runtimedir"
 )
 
@@ -39,5 +40,5 @@ func Fetch(ctx context.Context, dir string, o *Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, ioError(os.Rename(src.path, path))
+	return path, atomicfile.Rename(src.path, path)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 )
 
 // lockFile is locked while the contents of its directory change. It is never
@@ -77,17 +78,5 @@ func publish(made, final, work string) error {
 	if err := flush(made); err != nil {
 		return ioError(err)
 	}
-	err := os.Rename(made, final)
-	if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOTDIR) {
-		err = exchange(made, final, filepath.Join(work, "old"))
-	}
-	return ioError(err)
-}
-
-// replace renames final to aside, and then made to final.
-func replace(made, final, aside string) error {
-	if err := os.Rename(final, aside); err != nil {
-		return err
-	}
-	return os.Rename(made, final)
+	return atomicfile.RenameFolder(made, final, filepath.Join(work, "old"))
 }

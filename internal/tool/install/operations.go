@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/cgo"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/oplibrary"
 	"millrace/internal/base/runtimedir"
 	"millrace/internal/tool/cxx"
@@ -147,7 +148,7 @@ func publishOperations(made, path string) error {
 	if err := flush(filepath.Dir(path)); err != nil {
 		return ioError(err)
 	}
-	return ioError(os.Rename(made, path))
+	return atomicfile.Rename(made, path)
 }
 
 // say writes a line of progress.

@@ -1,24 +1,10 @@
 package install
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
-
-// exchange swaps two directories, so that final always exists. If the file
-// system cannot swap, exchange first renames final to aside.
-func exchange(made, final, aside string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, final, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		return replace(made, final, aside)
-	}
-	if err != nil {
-		return &os.LinkError{Op: "rename", Old: made, New: final, Err: err}
-	}
-	return nil
-}
 
 // flush writes the file system that holds dir to the disk, so that a power
 // cut after the rename cannot leave empty files under the final name.

@@ -4,8 +4,6 @@ package install
 
 // There is no pinned wheel for other systems; these let the package build.
 
-func exchange(made, final, aside string) error { return replace(made, final, aside) }
-
 func flush(string) error { return nil }
 
 func free(string) (int64, bool) { return 0, false }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/opstamp"
 	"millrace/internal/base/regularfile"
 	"millrace/internal/base/runtimedir"
@@ -210,7 +211,7 @@ func (b *builder) build(ctx context.Context) error {
 	if err := compile.Library(ctx, append(slices.Clone(b.sources), stamp), library); err != nil {
 		return b.failure(ctx, err)
 	}
-	return ioError(os.Rename(library, b.Path))
+	return atomicfile.Rename(library, b.Path)
 }
 
 // failure returns the error of a build that failed.

@@ -3,14 +3,14 @@ package output
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"millrace"
 	"millrace/dtype"
+	"millrace/internal/base/atomicfile"
 )
 
 // Stdout is the path that stands for standard output.
@@ -183,26 +183,18 @@ func (f *File) finish() error {
 // file that was created in the meantime.
 func (f *File) rename() error {
 	from := temporary(f.path)
+	rename := atomicfile.RenameNew
 	if f.overwrite {
-		if err := os.Rename(from, f.path); err != nil {
-			return f.sink.fail("rename", -1, err)
-		}
+		rename = atomicfile.Rename
+	}
+	err := rename(from, f.path)
+	switch {
+	case err == nil:
 		return nil
-	}
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system lacks this kind of rename
-		if _, stat := os.Lstat(f.path); stat == nil {
-			return exists(f.path)
-		}
-		err = os.Rename(from, f.path)
-	}
-	if errors.Is(err, unix.EEXIST) {
+	case errors.Is(err, fs.ErrExist) && !f.overwrite:
 		return exists(f.path)
 	}
-	if err != nil {
-		return f.sink.fail("rename", -1, err)
-	}
-	return nil
+	return f.sink.fail("rename", -1, atomicfile.Cause(err))
 }
 
 // Close removes the temporary file unless the output was committed. Calls
@@ -225,14 +217,8 @@ func (f *File) Close() error {
 
 // syncFolder makes a rename in path's folder durable.
 func syncFolder(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return ioError(path, "open folder", -1, 0, err)
-	}
-	defer dir.Close()
-	// Some file systems cannot sync a folder and return EINVAL.
-	if err := dir.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return ioError(path, "sync folder", -1, 0, err)
+	if err := atomicfile.SyncFolder(filepath.Dir(path)); err != nil {
+		return ioError(path, "sync folder", -1, 0, atomicfile.Cause(err))
 	}
 	return nil
 }
