@@ -32,6 +32,11 @@ type Objective struct {
 	Labels      string // a tensor of the source
 	Weights     string // a tensor of the source, one for each example; "": all count alike
 
+	// More are further losses, such as one for each other output. The sum of all is trained.
+	// Each is an output too, unweighted, under the name of its predictions and "_loss".
+	More   []Term
+	Weight float64 // the first loss counts this many times; 0: once
+
 	Optimizer optimizer.Optimizer
 	ClipNorm  float64 // the largest global norm of the gradients; 0: any
 	L2        float64 // the loss grows by this times the sum of the squares of the trained variables
@@ -42,6 +47,23 @@ type Objective struct {
 	// point that the loss depends on, without those that Python marked as not
 	// trainable, such as the moving averages of a batch normalization.
 	Variables []string
+}
+
+// Term is one of several losses of an [Objective].
+type Term struct {
+	Loss        losses.Loss
+	Predictions string  // the output that the loss is of
+	Labels      string  // a tensor of the source; "" for a loss that needs none
+	Weights     string  // a tensor of the source, one for each example; "": all count alike
+	Weight      float64 // the loss counts this many times; 0: once
+}
+
+// needsLabels reports whether the loss compares predictions with labels.
+func (t *Term) needsLabels() bool { return t.Loss.Function != nil || t.Loss.Type.NeedsLabels() }
+
+// terms returns all losses.
+func (o *Objective) terms(predictions string) []Term {
+	return append([]Term{{o.Loss, predictions, o.Labels, o.Weights, o.Weight}}, o.More...)
 }
 
 // Outputs of a signature that was joined with an [Objective].
@@ -78,6 +100,11 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	}
 	loss := graph.Identity(s.WithControlDependencies(step.Update.Op), step.Loss)
 	p.fetch = append(p.fetch, steps.NamedOutput{Name: LossOutput, Output: loss}, steps.NamedOutput{Name: LearningRateOutput, Output: step.Update.LearningRate})
+	if len(objective.More) > 0 {
+		for i, term := range objective.terms(t.Predictions) {
+			p.fetch = append(p.fetch, steps.NamedOutput{Name: term.Predictions + "_" + LossOutput, Output: step.Losses[i]})
+		}
+	}
 	for _, name := range o.Outputs {
 		p.fetch = append(p.fetch, steps.NamedOutput{Name: name, Output: step.Outputs[name]})
 	}
@@ -102,7 +129,8 @@ func (p *Pipeline) objectiveOutputs(o *JoinOptions, t *trainstep.Options) error 
 		if named && (out.Name == LossOutput || out.Name == LearningRateOutput) {
 			return p.misfit(out.Name, "has the name of an output of training")
 		}
-		if named || out.Name == t.Predictions {
+		isMore := slices.ContainsFunc(o.Objective.More, func(t Term) bool { return t.Predictions == out.Name })
+		if named || isMore || out.Name == t.Predictions {
 			t.Outputs[out.Name] = out.Node
 		}
 	}
@@ -112,22 +140,33 @@ func (p *Pipeline) objectiveOutputs(o *JoinOptions, t *trainstep.Options) error 
 	return nil
 }
 
+// needed returns the tensors of the source that the losses need.
+func (o *Objective) needed() []string {
+	var names []string
+	for _, term := range o.terms(o.Predictions) {
+		for _, name := range []string{term.Labels, term.Weights} {
+			required := name == term.Labels && term.needsLabels()
+			if (name != "" || required) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // gateObjective puts the inputs, labels and weights behind a gate.
 func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Options) error {
 	tensors, err := p.inputs()
 	if err != nil {
 		return err
 	}
-	n := len(tensors)
-	needed := []string{o.Labels}
-	if o.Weights != "" {
-		needed = append(needed, o.Weights)
-	}
-	for _, name := range needed {
+	at := map[string]int{} // tensors behind the inputs, by name
+	for _, name := range o.needed() {
 		found, ok := p.input.Tensor(name)
 		if !ok {
 			return millrace.Errorf(millrace.ErrConfig, "the loss needs the tensor %q, which the source does not have", name)
 		}
+		at[name] = len(tensors)
 		tensors = append(tensors, found)
 	}
 	p.gate = steps.NewGate(s, tensors)
@@ -137,9 +176,16 @@ func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Opti
 	for i, in := range p.signature.Inputs {
 		t.Feeds[in.Node] = p.gate.Tensors[i].Output
 	}
-	t.Labels = p.gate.Tensors[n].Output
-	if o.Weights != "" {
-		t.Weights = p.gate.Tensors[n+1].Output
+	gated := func(name string) tfbridge.Output {
+		if i, ok := at[name]; ok {
+			return p.gate.Tensors[i].Output
+		}
+		return tfbridge.Output{}
+	}
+	t.Labels, t.Weights, t.Weight = gated(o.Labels), gated(o.Weights), o.Weight
+	for i := range o.More {
+		m := &o.More[i]
+		t.More = append(t.More, trainstep.Term{Loss: &m.Loss, Predictions: m.Predictions, Labels: gated(m.Labels), Weights: gated(m.Weights), Weight: m.Weight})
 	}
 	return nil
 }
@@ -203,7 +249,7 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// addLoss adds the loss of an objective to a pipeline that only evaluates, unless
+// addLoss adds the losses of an objective to a pipeline that only evaluates, unless
 // the signature has an output of that name. O may be nil.
 func (p *Pipeline) addLoss(s *graph.Scope, o *Objective) error {
 	named := func(name string) int {
@@ -216,21 +262,22 @@ func (p *Pipeline) addLoss(s *graph.Scope, o *Objective) error {
 	if predictions == "" && len(p.signature.Outputs) == 1 {
 		predictions = p.signature.Outputs[0].Name
 	}
-	at := named(predictions)
-	labels, ok := p.input.Tensor(o.Labels)
-	if at < 0 || !ok {
-		return nil // another signature evaluates, or there are no labels: no loss to compute
-	}
-	values := losses.Values{Predictions: p.fetch[at].Output, Labels: labels.Output}
-	if o.Weights != "" {
-		weights, ok := p.input.Tensor(o.Weights)
-		if !ok {
-			return nil
+	var terms []trainstep.Term
+	outputs := map[string]tfbridge.Output{}
+	for _, term := range o.terms(predictions) {
+		at := named(term.Predictions)
+		labels, labelled := p.input.Tensor(term.Labels)
+		weights, weighted := p.input.Tensor(term.Weights)
+		if at < 0 || term.needsLabels() && !labelled || term.Weights != "" && !weighted {
+			return nil // another signature evaluates, or there are no labels: no loss to compute
 		}
-		values.Weights = weights.Output
+		terms = append(terms, trainstep.Term{
+			Loss: &term.Loss, Predictions: term.Predictions, Labels: labels.Output, Weights: weights.Output, Weight: term.Weight,
+		})
+		outputs[term.Predictions] = p.fetch[at].Output
 	}
-	loss := o.Loss.Add(s.SubScope("loss"), values)
-	if err := s.Err(); err != nil {
+	loss, _, err := trainstep.Sum(s.SubScope("loss"), terms, outputs)
+	if err != nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
 	}
 	p.fetch = append(p.fetch, steps.NamedOutput{Name: LossOutput, Output: loss})

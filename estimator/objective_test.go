@@ -106,7 +106,7 @@ func TestWrongObjective(t *testing.T) {
 		`"z": is no output`:           func(o *estimator.Objective) { o.Predictions = "z" },
 		"there is nothing to train":   func(o *estimator.Objective) { o.Variables = []string{"encoder/*"} },
 		`"[" is not a pattern`:        func(o *estimator.Objective) { o.Variables = []string{"["} },
-		"there is no loss hinge":      func(o *estimator.Objective) { o.Loss.Type = "hinge" },
+		"there is no loss margin":     func(o *estimator.Objective) { o.Loss.Type = "margin" },
 		"clip_norm is -1":             func(o *estimator.Objective) { o.ClipNorm = -1 },
 		"a loss and an optimizer are": func(o *estimator.Objective) { o.Optimizer = nil },
 	}

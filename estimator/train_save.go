@@ -85,6 +85,9 @@ func (t *training) job() map[string]string {
 	job := map[string]string{"model": t.model.saved.SHA256, "signature": t.pipe.signature.Name, "loss": t.o.Loss}
 	if o := t.o.Objective; o != nil {
 		job["loss"] = fmt.Sprintf("%v of %s and %s", &o.Loss, o.Predictions, o.Labels)
+		for _, m := range o.More {
+			job["loss"] += fmt.Sprintf(", %v of %s and %s", &m.Loss, m.Predictions, m.Labels)
+		}
 		job["optimizer"] = o.Optimizer.Name()
 	}
 	maps.Copy(job, t.o.Job)

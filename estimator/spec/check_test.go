@@ -11,6 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"google.golang.org/protobuf/proto"
 
+	"millrace/estimator"
+	"millrace/estimator/losses"
 	"millrace/estimator/optimizer"
 	"millrace/estimator/spec"
 	"millrace/internal/base/tfproto"
@@ -97,6 +99,28 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
+// What a config says of a loss reaches the objective, and nothing that its type does not
+// use.
+func TestLosses(t *testing.T) {
+	run, problems := check(t, `{"model": {"saved_model": "MODEL", "train": {"optimizer": {"type": "sgd"}, "losses": [
+		{"type": "binary_focal_crossentropy", "predictions": "scores", "labels": "id", "from": "probabilities", "gamma": 3, "alpha": 0.5, "apply_class_balancing": true,
+			"label_smoothing": 0.1, "class_weights": [1, 2], "weight": 0.5},
+		{"type": "output", "predictions": "digit"}]}}, "train": {"loader": "loader.json"}}`)
+	if run == nil {
+		t.Fatal(problems)
+	}
+	got := run.TrainOptions().Objective
+	want := losses.Loss{
+		Type: losses.BinaryFocal, Probabilities: true, Gamma: 3, Alpha: 0.5, ClassBalancing: true, LabelSmoothing: 0.1, ClassWeights: []float64{1, 2},
+	}
+	if !reflect.DeepEqual(got.Loss, want) || got.Predictions != "scores" || got.Labels != "id" || got.Weight != 0.5 {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if more := []estimator.Term{{Loss: losses.Loss{Type: losses.ModelOutput}, Predictions: "digit", Weight: 1}}; !reflect.DeepEqual(got.More, more) {
+		t.Errorf("got %+v\nwant %+v", got.More, more)
+	}
+}
+
 // A model that has nothing but a signature that trains can be trained; it cannot be
 // evaluated.
 func TestTrainsOnly(t *testing.T) {
@@ -152,6 +176,16 @@ func TestProblems(t *testing.T) {
 			`model.train: missing key "optimizer"`},
 		{"key of another optimizer", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam", "rho": 0.5}}}, ` + loader + `}`,
 			`model.train.optimizer.rho: "adam" does not use it`},
+		{"two forms of a loss", `{"model": {"saved_model": "MODEL", "train": {"signature": "serving_default", "loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "losses": [{"type": "huber", "predictions": "scores", "labels": "id"}], "optimizer": {"type": "sgd"}}}, ` + loader + `}`,
+			`model.train.losses: loss is given too; only one of the two is used`},
+		{"two losses of an output", `{"model": {"saved_model": "MODEL", "train": {"signature": "serving_default", "losses": [{"type": "huber", "predictions": "scores", "labels": "id"}, {"type": "hinge", "predictions": "scores", "labels": "id"}], "optimizer": {"type": "sgd"}}}, ` + loader + `}`,
+			`model.train.losses[1].predictions: another loss is of output "scores" too`},
+		{"loss without labels", `{"model": {"saved_model": "MODEL", "train": {"losses": [{"type": "poisson", "predictions": "scores"}], "optimizer": {"type": "sgd"}}}, ` + loader + `}`,
+			`model.train.losses[0]: missing key "labels"`},
+		{"losses without an optimizer", `{"model": {"saved_model": "MODEL", "train": {"losses": [{"type": "poisson", "predictions": "scores", "labels": "id"}]}}, ` + loader + `}`,
+			`model.train: missing key "optimizer"`},
+		{"output of several that is not there", `{"model": {"saved_model": "MODEL", "train": {"losses": [{"type": "output", "predictions": "score"}], "optimizer": {"type": "sgd"}}}, ` + loader + `}`,
+			`model.train.losses[0].predictions: signature "serving_default" has no output "score"; did you mean "scores"?`},
 		{"key of another rule", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "ftrl", "beta_1": 0.5}}}, ` + loader + `}`,
 			`model.train.optimizer.beta_1: "ftrl" does not use it`},
 		{"two ways to clip", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "lion", "clipnorm": 1, "clipvalue": 2}}}, ` + loader + `}`,

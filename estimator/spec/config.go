@@ -31,21 +31,11 @@ type SignatureConfig struct {
 	decl.Object
 	Signature string                          `json:"signature" decl:"" doc:"The key of the signature: one that changes the variables, train by default; or, with a loss of some type, any that computes predictions, the one of predict by default."`
 	Loss      decl.Either[string, LossConfig] `json:"loss" decl:"nonempty" doc:"The scalar output of the signature that is the loss, loss by default: the signature changes the variables itself. Or a loss to add: the signature is opened, and derivatives and an optimizer join it."`
+	Losses    []LossConfig                    `json:"losses" decl:"nonempty,most=100" doc:"Several losses, such as those of several outputs, in the place of loss. Their weighted sum is trained; each is reported by the name of its predictions and _loss."`
 	Optimizer *OptimizerConfig                `json:"optimizer" decl:"null" doc:"How the variables change by the derivatives. Required with a loss of some type, and only there."`
 	Variables []string                        `json:"variables" decl:"items.nonempty" doc:"Patterns for the names of the variables to train, where * stands for any text. Without it: all variables of floating point that the loss depends on and that Python marked as trainable."`
 	ClipNorm  float64                         `json:"clip_norm" decl:"default=0,min=0" doc:"The largest global norm of the gradients, which are scaled together; 0: any."`
 	L2        float64                         `json:"l2" decl:"default=0,min=0" doc:"The loss grows by this times the sum of the squares of the trained variables."`
-}
-
-// LossConfig is a loss that is added to a signature.
-type LossConfig struct {
-	decl.Object
-	Type        string  `json:"type" decl:"required,enum=sparse_softmax_cross_entropy|softmax_cross_entropy|sigmoid_cross_entropy|mean_squared_error|mean_absolute_error|huber" doc:"What is computed, as Keras defines it."`
-	Predictions string  `json:"predictions" decl:"required,nonempty" doc:"The output of the signature that the loss is of."`
-	Labels      string  `json:"labels" decl:"required,nonempty" doc:"The tensor of the loader that is right."`
-	Weights     string  `json:"weights" decl:"" doc:"The tensor of the loader that says how much each example counts. Without it all count alike."`
-	From        string  `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For a cross entropy: what the predictions are."`
-	Delta       float64 `json:"delta" decl:"default=1,above=0" doc:"For huber: where it goes from a parabola to a line."`
 }
 
 // NamedSignature names a signature.

@@ -9,30 +9,93 @@ import (
 	"millrace/loaders/decl"
 )
 
-// loss checks the loss, in both of its forms.
+// LossConfig is a loss that is added to a signature.
+type LossConfig struct {
+	decl.Object
+	Type        string  `json:"type" decl:"required,enum=sparse_softmax_cross_entropy|softmax_cross_entropy|sigmoid_cross_entropy|binary_focal_crossentropy|categorical_focal_crossentropy|kl_divergence|poisson|ctc|mean_squared_error|mean_absolute_error|mean_absolute_percentage_error|mean_squared_logarithmic_error|huber|log_cosh|cosine_similarity|hinge|squared_hinge|categorical_hinge|output" doc:"What is computed, as Keras defines it. output is the mean of an output that is a loss itself, such as the sum of a Keras model's losses."`
+	Predictions string  `json:"predictions" decl:"required,nonempty" doc:"The output of the signature that the loss is of."`
+	Labels      string  `json:"labels" decl:"" doc:"The tensor of the loader that is right. Required for every type but output."`
+	Weights     string  `json:"weights" decl:"" doc:"The tensor of the loader that says how much each example counts. Without it all count alike."`
+	Weight      float64 `json:"weight" decl:"default=1,above=0" doc:"How much the loss counts among several, as in Keras's loss_weights."`
+	From        string  `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For a cross entropy: what the predictions are."`
+	Delta       float64 `json:"delta" decl:"default=1,above=0" doc:"For huber: where it goes from a parabola to a line."`
+
+	ClassWeights   []float64 `json:"class_weights" decl:"items.min=0,most=1000000" doc:"How much the examples of each class count, in the order of the classes. The labels name the class, by number or as one-hot; classes beyond the list count 1."`
+	LabelSmoothing float64   `json:"label_smoothing" decl:"default=0,min=0,max=1" doc:"For softmax_cross_entropy, sigmoid_cross_entropy and the focal losses: the share of each label that all classes get alike."`
+	Gamma          float64   `json:"gamma" decl:"default=2,above=0" doc:"For the focal losses: the power of the wrong part of a prediction."`
+	Alpha          float64   `json:"alpha" decl:"default=0.25,above=0,max=1" doc:"For categorical_focal_crossentropy, and for binary_focal_crossentropy with apply_class_balancing: the weight of the positive class."`
+	ClassBalancing bool      `json:"apply_class_balancing" decl:"default=false" doc:"For binary_focal_crossentropy: use alpha."`
+}
+
+// all returns the losses to add, with the path of each; none where the signature trains
+// by itself.
+func (c *SignatureConfig) all() []*LossConfig {
+	if c.Loss.B != nil {
+		return []*LossConfig{c.Loss.B}
+	}
+	var list []*LossConfig
+	for i := range c.Losses {
+		list = append(list, &c.Losses[i])
+	}
+	return list
+}
+
+// loss checks the losses, in all their forms.
 func (c *checker) loss() {
 	t := &c.run.Config.Model.Train
-	if t.Loss.B == nil {
-		c.ownLoss(t)
+	if t.At != nil && t.Has("losses") && t.Has("loss") {
+		c.report.Report(t.Key("losses"), "loss is given too; only one of the two is used")
+	}
+	list := t.all()
+	if len(list) == 0 {
+		if t.At == nil || !t.Bad("losses") {
+			c.ownLoss(t)
+		}
 		return
 	}
-	if t.At == nil || t.Loss.B.At == nil {
+	if t.At == nil {
 		return
 	}
 	if t.Optimizer == nil && !t.Bad("optimizer") {
 		c.report.Report(t.At, "missing key \"optimizer\", which a loss of some type needs")
 	}
-	l := t.Loss.B
+	seen := map[string]bool{}
+	for _, l := range list {
+		if l.At == nil || l.Bad("type") {
+			continue
+		}
+		c.oneLoss(l)
+		if seen[l.Predictions] && !l.Bad("predictions") {
+			c.report.Report(l.Key("predictions"), "another loss is of output %s too, and they would be reported under one name", decl.Quote(l.Predictions))
+		}
+		seen[l.Predictions] = true
+	}
+}
+
+// oneLoss checks one loss.
+func (c *checker) oneLoss(l *LossConfig) {
+	kind := losses.Type(l.Type)
+	if kind.NeedsLabels() && l.Labels == "" && !l.Bad("labels") {
+		c.report.Report(l.At, "missing key \"labels\"")
+	}
+	for _, k := range []struct {
+		key  string
+		used bool
+	}{
+		{"labels", kind.NeedsLabels()}, {"from", kind.CrossEntropy()}, {"delta", kind == losses.Huber}, {"label_smoothing", kind.Smooths()},
+		{"gamma", kind.Focal()}, {"alpha", kind.Focal()}, {"apply_class_balancing", kind == losses.BinaryFocal},
+		{"class_weights", kind.NeedsLabels() && kind != losses.CTC},
+	} {
+		if !k.used {
+			c.ignored(l.At, k.key, l.Type, l.Type)
+		}
+	}
 	if l.Bad("predictions") || c.train == nil {
 		return
 	}
 	if names := outputs(c.train); !slices.Contains(names, l.Predictions) {
 		d := c.report.Report(l.Key("predictions"), "signature %s has no output %s", decl.Quote(c.train.Name), decl.Quote(l.Predictions))
 		d.Hint = nearest(l.Predictions, names)
-	}
-	c.ignored(l.At, "from", l.Type, "mean_squared_error", "mean_absolute_error", "huber")
-	if l.Type != string(losses.Huber) {
-		c.ignored(l.At, "delta", l.Type, l.Type)
 	}
 }
 
@@ -72,9 +135,9 @@ func (c *checker) ignored(at *jsonpos.Node, key, kind string, ignoring ...string
 // inputs of the signature.
 func (c *checker) trainKeep() kept {
 	var keep kept
-	if l := c.run.Config.Model.Train.Loss.B; l != nil {
+	for _, l := range c.run.Config.Model.Train.all() {
 		for _, name := range []string{l.Labels, l.Weights} {
-			if !c.isInput(name) {
+			if name != "" && !c.isInput(name) {
 				keep.add(name, "the loss")
 			}
 		}
@@ -101,25 +164,53 @@ func (c *checker) isInput(name string) bool {
 // evaluatesLoss reports whether an evaluation gives the loss.
 func (c *checker) evaluatesLoss() bool {
 	t, names := &c.run.Config.Model.Train, outputs(c.evaluate)
-	return slices.Contains(names, t.LossOutput()) || t.Loss.B != nil && slices.Contains(names, t.Loss.B.Predictions)
+	if slices.Contains(names, t.LossOutput()) {
+		return true
+	}
+	list := t.all()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(l *LossConfig) bool { return !slices.Contains(names, l.Predictions) })
 }
 
 // objective returns how to train a signature that only predicts, nil where the
 // signature changes the variables itself.
 func (c *SignatureConfig) objective(plateau *PlateauConfig) *estimator.Objective {
-	l := c.Loss.B
-	if l == nil || c.Optimizer == nil {
+	list := c.all()
+	if len(list) == 0 || c.Optimizer == nil {
 		return nil
 	}
+	o := &estimator.Objective{Optimizer: c.Optimizer.optimizer(plateau), ClipNorm: c.ClipNorm, L2: c.L2, Variables: c.Variables}
+	for i, l := range list {
+		term := l.term()
+		if i == 0 {
+			o.Loss, o.Predictions, o.Labels, o.Weights, o.Weight = term.Loss, term.Predictions, term.Labels, term.Weights, term.Weight
+		} else {
+			o.More = append(o.More, term)
+		}
+	}
+	return o
+}
+
+// term returns the loss with those parameters that its type uses.
+func (l *LossConfig) term() estimator.Term {
 	loss := losses.Loss{Type: losses.Type(l.Type)}
-	switch loss.Type {
-	case losses.Huber:
+	kind := loss.Type
+	loss.Probabilities = kind.CrossEntropy() && l.From == "probabilities"
+	if kind == losses.Huber {
 		loss.Delta = l.Delta
-	case losses.SparseSoftmaxCrossEntropy, losses.SoftmaxCrossEntropy, losses.SigmoidCrossEntropy:
-		loss.Probabilities = l.From == "probabilities"
 	}
-	return &estimator.Objective{
-		Loss: loss, Predictions: l.Predictions, Labels: l.Labels, Weights: l.Weights,
-		Optimizer: c.Optimizer.optimizer(plateau), ClipNorm: c.ClipNorm, L2: c.L2, Variables: c.Variables,
+	if kind.Smooths() {
+		loss.LabelSmoothing = l.LabelSmoothing
 	}
+	if kind.Focal() {
+		loss.Gamma, loss.Alpha = l.Gamma, l.Alpha
+		loss.ClassBalancing = l.ClassBalancing && kind == losses.BinaryFocal
+	}
+	term := estimator.Term{Loss: loss, Predictions: l.Predictions, Weights: l.Weights, Weight: l.Weight}
+	if kind.NeedsLabels() {
+		term.Labels = l.Labels
+		if kind != losses.CTC {
+			term.Loss.ClassWeights = l.ClassWeights
+		}
+	}
+	return term
 }

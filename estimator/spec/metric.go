@@ -29,7 +29,10 @@ func (c *checker) evaluateKeep() kept {
 			}
 		}
 	}
-	if l := c.run.Config.Model.Train.Loss.B; l != nil && slices.Contains(given, l.Predictions) {
+	for _, l := range c.run.Config.Model.Train.all() {
+		if !slices.Contains(given, l.Predictions) {
+			continue
+		}
 		add("the loss", l.Labels, l.Weights)
 	}
 	for _, m := range e.Metrics {

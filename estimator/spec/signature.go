@@ -15,7 +15,7 @@ func (c *ModelConfig) TrainSignature() string {
 	switch {
 	case c.Train.Signature != "":
 		return c.Train.Signature
-	case c.Train.Loss.B != nil:
+	case len(c.Train.all()) > 0:
 		return c.PredictSignature()
 	}
 	return "train"

@@ -25,6 +25,8 @@ type Options struct {
 	Loss            *losses.Loss        // required
 	Predictions     string              // the output that the loss is of; "": the only one
 	Labels, Weights tfbridge.Output     // Weights may be unset
+	Weight          float64             // the loss counts this many times; 0: once
+	More            []Term              // further losses, which are added to the first
 	Optimizer       optimizer.Optimizer // required
 	ClipNorm        float64             // see optimizer.ApplyOptions; 0: no clipping
 	L2              float64             // the loss grows by this times the sum of the squares of all trained variables; 0: none
@@ -38,10 +40,24 @@ type Options struct {
 	Names func(v gradients.Variable) []string
 }
 
+// Term is one of several losses.
+type Term struct {
+	Loss            *losses.Loss    // required
+	Predictions     string          // the output that the loss is of; required
+	Labels, Weights tfbridge.Output // Weights may be unset, and Labels of a loss that needs none
+	Weight          float64         // the loss counts this many times; 0: once
+}
+
+// terms returns all losses.
+func (o *Options) terms(predictions string) []Term {
+	return append([]Term{{o.Loss, predictions, o.Labels, o.Weights, o.Weight}}, o.More...)
+}
+
 // Step is a step of training.
 type Step struct {
 	Outputs   map[string]tfbridge.Output // outputs of the signature, before the update
-	Loss      tfbridge.Output            // a scalar, before the update
+	Loss      tfbridge.Output            // a scalar, before the update: the sum of Losses, weighted, and of penalties
+	Losses    []tfbridge.Output          // scalars: the losses, unweighted, in the order of Options
 	Variables []gradients.Variable       // the trained variables
 	Names     []string                   // names of Variables, all different, from which the slots have theirs
 	Gradients []tfbridge.Output          // gradients of the loss with respect to Variables, of their shapes
@@ -100,6 +116,8 @@ func (b *builder) check() error {
 		return millrace.Errorf(millrace.ErrConfig, "a loss and an optimizer are required")
 	case !ok:
 		return millrace.Errorf(millrace.ErrModel, "there is no output %q to be the predictions; there are %q", b.predictions, b.names)
+	case slices.ContainsFunc(o.More, func(t Term) bool { return t.Loss == nil || o.Outputs[t.Predictions] == "" }):
+		return millrace.Errorf(millrace.ErrModel, "each further loss needs a loss and an output to be the predictions; there are %q", b.names)
 	case o.L2 < 0:
 		return millrace.Errorf(millrace.ErrConfig, "l2 is %v; it must not be negative", o.L2)
 	}
@@ -122,13 +140,37 @@ func (b *builder) open() error {
 	return nil
 }
 
-// loss adds the loss, without the squares of the variables.
-func (b *builder) loss() error {
-	b.step.Loss = b.o.Loss.Add(b.s, losses.Values{Labels: b.o.Labels, Predictions: b.step.Outputs[b.predictions], Weights: b.o.Weights})
-	if b.step.Loss.Op != nil && b.step.Loss.Shape().NumDimensions() > 0 {
-		return millrace.Errorf(millrace.ErrConfig, "the loss has the shape %v; it must be reduced to one number", b.step.Loss.Shape())
+// loss adds the losses, without the squares of the variables.
+func (b *builder) loss() (err error) {
+	b.step.Loss, b.step.Losses, err = Sum(b.s, b.o.terms(b.predictions), b.step.Outputs)
+	return err
+}
+
+// Sum adds losses of outputs and returns their weighted sum and each of them, unweighted.
+// All are scalars.
+func Sum(s *graph.Scope, terms []Term, outputs map[string]tfbridge.Output) (total tfbridge.Output, each []tfbridge.Output, err error) {
+	var weighted tfbridge.OutputList
+	for _, term := range terms {
+		value := term.Loss.Add(s, losses.Values{Labels: term.Labels, Predictions: outputs[term.Predictions], Weights: term.Weights})
+		if err := s.Err(); err != nil {
+			return tfbridge.Output{}, nil, err
+		}
+		if value.Shape().NumDimensions() > 0 {
+			return tfbridge.Output{}, nil, millrace.Errorf(millrace.ErrConfig, "the loss has the shape %v; it must be reduced to one number", value.Shape())
+		}
+		each = append(each, value)
+		if term.Weight != 0 && term.Weight != 1 {
+			value = graph.Mul(s, value, graph.Cast(s, s.Const(term.Weight), value.DataType()))
+		}
+		if len(weighted) > 0 {
+			value = graph.Cast(s, value, weighted[0].DataType())
+		}
+		weighted = append(weighted, value)
 	}
-	return nil
+	if len(weighted) == 1 {
+		return weighted[0], each, nil
+	}
+	return s.Op1("AddN", nil, weighted), each, s.Err()
 }
 
 // train adds the derivatives and finds out which variables there are to train.

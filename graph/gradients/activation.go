@@ -26,6 +26,14 @@ var activationRules = map[string]rule{
 			return c.neg(c.mul(graph.ExpandDims(c.Scope, c.d(0), -1), c.f("LogSoftmax", c.x(0))))
 		})}
 	},
+	"CTCLoss": one(func(c *call) tfbridge.Output {
+		if c.dy[1].Op != nil {
+			c.fail("its second output is a derivative already")
+			return tfbridge.Output{}
+		}
+		each := graph.ExpandDims(c.Scope, graph.ExpandDims(c.Scope, c.d(0), 0), -1)
+		return c.mul(each, c.y(1))
+	}),
 	"FusedBatchNorm": fusedBatchNormRule, "FusedBatchNormV2": fusedBatchNormRule, "FusedBatchNormV3": fusedBatchNormRule,
 	"LRN": one(func(c *call) tfbridge.Output {
 		return c.fa("LRNGrad", c.attrs("depth_radius", "bias", "alpha", "beta"), c.d(0), c.x(0), c.y(0))

@@ -44,6 +44,32 @@ def cases():
     yield "mean_absolute_error", {}, L.MeanAbsoluteError(), floats(2, 3, 5), steps, mask
     yield "huber", {}, L.Huber(), 3 * x, logits, weights
     yield "huber", {"Delta": 0.3}, L.Huber(delta=0.3), x, logits, None
+    # The cases above keep their numbers: new ones draw after them.
+    one_hot, positive = np.eye(3, dtype="float32")[[0, 2, 1, 1]], np.abs(floats(4, 3))
+    for name, loss in {
+        "kl_divergence": L.KLDivergence(), "poisson": L.Poisson(), "mean_absolute_percentage_error": L.MeanAbsolutePercentageError(),
+        "mean_squared_logarithmic_error": L.MeanSquaredLogarithmicError(), "log_cosh": L.LogCosh(), "cosine_similarity": L.CosineSimilarity(),
+    }.items():
+        yield name, {}, loss, q, np.abs(p + 0.1 * x), weights
+        yield name, {}, loss, positive, positive[::-1] * 3, None
+    for name, loss in {"hinge": L.Hinge(), "squared_hinge": L.SquaredHinge(), "categorical_hinge": L.CategoricalHinge()}.items():
+        yield name, {}, loss, one_hot, logits, None
+        yield name, {}, loss, 2 * y - 1, logits, weights
+    yield "softmax_cross_entropy", {"LabelSmoothing": 0.2}, dense(from_logits=True, label_smoothing=0.2), one_hot, logits, None
+    yield "sigmoid_cross_entropy", {"LabelSmoothing": 0.3}, binary(from_logits=True, label_smoothing=0.3), y, x, weights
+    focal, many = L.BinaryFocalCrossentropy, L.CategoricalFocalCrossentropy
+    yield "binary_focal_crossentropy", {}, focal(from_logits=True), y, x, None
+    yield "binary_focal_crossentropy", {"Probabilities": True, "ClassBalancing": True, "Alpha": 0.4, "Gamma": 1.5}, focal(True, 0.4, 1.5), y, p, weights
+    yield "binary_focal_crossentropy", {"LabelSmoothing": 0.1}, focal(from_logits=True, label_smoothing=0.1), y, x, None
+    yield "categorical_focal_crossentropy", {}, many(from_logits=True), one_hot, logits, None
+    yield "categorical_focal_crossentropy", {"Probabilities": True, "Alpha": 0.4, "Gamma": 1.5, "LabelSmoothing": 0.1}, many(0.4, 1.5, label_smoothing=0.1), one_hot, p, weights
+    yield "ctc", {}, L.CTC(), np.array([[1, 2, 0], [3, 3, 0], [4, 1, 2]], "int32"), floats(3, 6, 5), None
+    yield "ctc", {"Reduction": "sum"}, L.CTC(reduction="sum"), np.array([[1, 0], [2, 2]], "int32"), floats(2, 4, 3), np.array([2, 0.5], "float32")
+    by_class = {0: 2.0, 2: 0.5}
+    weighted = np.array([by_class.get(c, 1.0) for c in [0, 2, 1, 1]], "float32")
+    yield "sparse_softmax_cross_entropy", {"ClassWeights": [2, 1, 0.5]}, sparse(from_logits=True), classes, logits, (weighted, None)
+    yield "sparse_softmax_cross_entropy", {"ClassWeights": [2]}, sparse(from_logits=True), classes[:, None], logits, (np.array([2, 1, 1, 1], "float32"), None)
+    yield "softmax_cross_entropy", {"ClassWeights": [2, 1, 0.5]}, dense(from_logits=True), one_hot, logits, (weighted * weights, weights)
 
 
 def tensor(x):
@@ -54,13 +80,15 @@ def tensor(x):
 
 out = []
 for kind, options, loss, labels, predictions, weights in cases():
-    predictions = tf.constant(predictions)
+    predictions, recorded = tf.constant(predictions), weights
+    if isinstance(weights, tuple):  # what the classes weigh together with the weights, and the weights alone
+        weights, recorded = weights
     with tf.GradientTape() as tape:
         tape.watch(predictions)
         value = loss(labels, predictions, sample_weight=weights)
     gradient = tape.gradient(value, predictions)
     out.append({"loss": {"Type": kind, **options}, "labels": tensor(labels), "integers": labels.dtype.kind == "i",
-                "predictions": tensor(predictions.numpy()), "weights": tensor(weights),
+                "predictions": tensor(predictions.numpy()), "weights": tensor(recorded),
                 "value": float(value), "gradient": tensor(gradient.numpy())})
 json.dump(out, sys.stdout, separators=(",", ":"))
 print()

@@ -5,52 +5,6 @@ import (
 	"millrace/tfbridge"
 )
 
-// epsilon is keras.config.epsilon(): probabilities are kept that far from 0 and 1.
-const epsilon = 1e-7
-
-// adder adds the operations of one loss.
-type adder struct {
-	s     *graph.Scope
-	loss  *Loss
-	dtype tfbridge.DataType
-}
-
-// values returns the loss of each example, before weights.
-func (a *adder) values(v Values) tfbridge.Output {
-	s := a.s
-	if a.loss.Type == SparseSoftmaxCrossEntropy {
-		return a.sparse(graph.Cast(s, v.Labels, tfbridge.Int64), v.Predictions)
-	}
-	labels, predictions := a.sameRank(graph.Cast(s, v.Labels, a.dtype), v.Predictions, true)
-	if graph.SpecOf(predictions).Shape.NumDimensions() == 1 { // one number for each example
-		labels, predictions = graph.ExpandDims(s, labels, -1), graph.ExpandDims(s, predictions, -1)
-	}
-	switch a.loss.Type {
-	case SoftmaxCrossEntropy:
-		return a.softmax(labels, predictions)
-	case SigmoidCrossEntropy:
-		return a.mean(a.sigmoid(labels, predictions))
-	case MeanAbsoluteError:
-		return a.mean(s.Op1("Abs", nil, graph.Sub(s, predictions, labels)))
-	case Huber:
-		return a.mean(a.huber(graph.Sub(s, predictions, labels)))
-	}
-	return a.mean(s.Op1("Square", nil, graph.Sub(s, predictions, labels)))
-}
-
-// mean returns the mean along the last dimension.
-func (a *adder) mean(x tfbridge.Output) tfbridge.Output {
-	return a.s.Op1("Mean", nil, x, a.s.Const(int32(-1)))
-}
-
-// scalar returns a constant of the predictions' type.
-func (a *adder) scalar(value float64) tfbridge.Output {
-	if a.dtype == tfbridge.Double {
-		return a.s.Const(value)
-	}
-	return graph.Cast(a.s, a.s.Const(float32(value)), a.dtype)
-}
-
 // rows returns x as a matrix that keeps the last dimension, as TensorFlow's cross
 // entropies need it, and the shape of the other dimensions.
 func (a *adder) rows(x tfbridge.Output) (rows, outer tfbridge.Output) {
@@ -111,23 +65,6 @@ func (a *adder) sigmoid(labels, predictions tfbridge.Output) tfbridge.Output {
 	relu := graph.Select(s, positive, predictions, zero)
 	negative := graph.Select(s, positive, s.Op1("Neg", nil, predictions), predictions) // -|x|
 	return graph.Add(s, graph.Sub(s, relu, graph.Mul(s, predictions, labels)), s.Op1("Log1p", nil, s.Op1("Exp", nil, negative)))
-}
-
-// huber is a parabola up to delta, and a line from there.
-func (a *adder) huber(difference tfbridge.Output) tfbridge.Output {
-	s, delta := a.s, a.loss.Delta
-	if delta == 0 {
-		delta = 1
-	}
-	size := s.Op1("Abs", nil, difference)
-	parabola := graph.Mul(s, a.scalar(0.5), s.Op1("Square", nil, difference))
-	line := graph.Sub(s, graph.Mul(s, a.scalar(delta), size), a.scalar(0.5*delta*delta))
-	return graph.Select(s, graph.LessEqual(s, size, a.scalar(delta)), parabola, line)
-}
-
-// clip keeps probabilities away from 0 and 1, whose logarithms are not finite.
-func (a *adder) clip(p tfbridge.Output) tfbridge.Output {
-	return graph.Maximum(a.s, graph.Minimum(a.s, p, a.scalar(1-epsilon)), a.scalar(epsilon))
 }
 
 // logits returns the logits of probabilities: what the operation opType made them
