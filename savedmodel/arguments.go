@@ -16,7 +16,7 @@ import (
 //	                                               call  serve(x, x_1)  <- in the object graph
 //
 // It only describes. A model that is put together differently keeps plain inputs.
-func (m *metaGraph) describeInputs(s *Signature) {
+func (m *metaGraph) describeInputs(s *sigdef.Signature) {
 	for _, out := range s.Outputs {
 		call, _ := m.node(parseRef(out.Node).node)
 		wrapper := m.calleeOf(call)
@@ -35,17 +35,6 @@ func (m *metaGraph) describeInputs(s *Signature) {
 	}
 }
 
-// calleeOf returns the function that a node calls, nil if it calls none or several.
-func (m *metaGraph) calleeOf(n nodeDef) *function {
-	if n.op != "PartitionedCall" && n.op != "StatefulPartitionedCall" {
-		return nil
-	}
-	if names := n.functionsOf("f"); len(names) == 1 {
-		return m.functions[names[0]]
-	}
-	return nil
-}
-
 // argumentOf returns the tensor of the main graph that is argument i of the inner
 // call, "" if there is none.
 func argumentOf(call nodeDef, wrapper *function, inner nodeDef, i int) string {
@@ -62,10 +51,10 @@ func argumentOf(call nodeDef, wrapper *function, inner nodeDef, i int) string {
 
 // describe sets what the components say about the inputs of a signature. tensor
 // returns the tensor of the main graph that is component i.
-func (m *metaGraph) describe(s *Signature, components []sigdef.Component, tensor func(i int) string) {
+func (m *metaGraph) describe(s *sigdef.Signature, components []sigdef.Component, tensor func(i int) string) {
 	whole := ""
 	for i, c := range components {
-		at := slices.IndexFunc(s.Inputs, func(t Tensor) bool { return t.Node == tensor(i) })
+		at := slices.IndexFunc(s.Inputs, func(t sigdef.Tensor) bool { return t.Node == tensor(i) })
 		if at < 0 {
 			return
 		}
@@ -73,7 +62,7 @@ func (m *metaGraph) describe(s *Signature, components []sigdef.Component, tensor
 		if c.First {
 			whole = t.Name
 		}
-		if c.Encoding != Dense {
+		if c.Encoding != sigdef.Dense {
 			t.Encoding, t.Whole, t.Component = c.Encoding, whole, c.Name
 		}
 	}

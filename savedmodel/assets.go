@@ -10,39 +10,7 @@ import (
 	"path/filepath"
 
 	"millrace"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
-
-// assetsCollection is where TensorFlow 1 writes the assets. TensorFlow looks
-// there for a graph that lists none elsewhere.
-const assetsCollection = "saved_model_assets"
-
-// Field numbers of CollectionDef, its AnyList and Any.
-const (
-	collectionAny = 5
-	anyListValue  = 1
-	anyValue      = 2
-)
-
-// collectionAssets reads the assets in a collection. Their form has not been
-// checked yet: to a walk over the types of fields they are bytes.
-func (r *reader) collectionAssets(collection []byte) ([]assetDef, error) {
-	list, _ := attrField(collection, collectionAny)
-	var assets []assetDef
-	for f := range fieldsOf(list.bytes) {
-		if f.num != anyListValue {
-			continue
-		}
-		def, _ := attrField(f.bytes, protowire.Number(anyValue))
-		var walk wireCheck
-		if err := r.wireError(walk.whole(def.bytes, assetFileType())); err != nil {
-			return nil, err
-		}
-		assets = append(assets, parseAsset(def.bytes))
-	}
-	return assets, nil
-}
 
 // checkAssets checks that every asset is a file in the model's assets folder,
 // and that the tensor to be fed its path is in the graph.
@@ -79,22 +47,6 @@ func (r *reader) checkAsset(name string) error {
 		e.Msg = "the asset: " + e.Msg
 	}
 	return o.err
-}
-
-// checkMissing refuses a model with a missing asset that an operation may read.
-// TensorFlow loads models whose assets nothing reads.
-func (j *judgement) checkMissing() error {
-	if j.r.missing == nil {
-		return nil
-	}
-	reads := len(j.r.allowed) > 0
-	for _, s := range j.suspect {
-		reads = reads || s.class != nil && s.class.name == "asset"
-	}
-	if reads {
-		return j.r.missing
-	}
-	return nil
 }
 
 // Digest returns a digest, in hexadecimal, of all that the model computes with: the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +24,12 @@ const (
 // ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's
 // objects, a serialized TrackableObjectGraph. It is no variable.
 const ObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+const (
+	MaxIndexBytes = 256 << 20 // of variables.index
+	maxKeyBytes   = 1 << 16   // of a variable's name
+	maxShards     = 1 << 16   // of a variables bundle
+)
 
 // slicePrefix begins the entries of the parts of a variable that was saved in
 // slices.
@@ -53,34 +58,6 @@ type bundleEntry struct {
 	sliced bool // the bytes are those of other entries
 }
 
-// checkVariables checks that the variables a model restores are there and
-// whole. A model without variables needs none.
-func (r *reader) checkVariables(m *metaGraph) ([]Variable, error) {
-	name := filepath.Join(r.dir, indexName)
-	if !r.folder.has(indexName) {
-		if m.restoreOp == "" || !m.hasVariables() {
-			return nil, nil
-		}
-		return nil, failAt(name, "the file is missing, and with it the model's variables")
-	}
-	data, err := r.folder.open(indexName).readWhole(MaxIndexBytes)
-	if err != nil {
-		return nil, err
-	}
-	b, err := readBundle(name, data)
-	if err != nil {
-		return nil, err
-	}
-	b.index, b.prefix, r.bundle = data, variablesPrefix, b
-	if err := r.checkRestored(name, b); err != nil {
-		return nil, err
-	}
-	if err := b.checkShards(r.folder, !r.options.SkipTensorChecksums); err != nil {
-		return nil, err
-	}
-	return b.variables(), nil
-}
-
 // variables returns the entries that hold a variable's value.
 func (b *bundle) variables() []Variable {
 	var variables []Variable
@@ -90,33 +67,6 @@ func (b *bundle) variables() []Variable {
 		}
 	}
 	return variables
-}
-
-// checkRestored checks that every tensor the graph restores is in the index.
-func (r *reader) checkRestored(name string, b *bundle) error {
-	for _, want := range r.restored {
-		_, found := slices.BinarySearchFunc(b.entries, want, func(e bundleEntry, n string) int { return cmp.Compare(e.Name, n) })
-		if !found {
-			e := failAt(name, "the variable is missing from the index")
-			e.Tensor = want
-			return e
-		}
-	}
-	return nil
-}
-
-// variableOps are the operations that hold a variable.
-var variableOps = []string{"VarHandleOp", "VariableV2", "Variable", "_VarHandlesOp"}
-
-// hasVariables reports whether the main graph holds variables. Functions get
-// theirs from there.
-func (m *metaGraph) hasVariables() bool {
-	for _, b := range m.nodes {
-		if op, _ := attrField(b, nodeOp); slices.Contains(variableOps, string(op.bytes)) {
-			return true
-		}
-	}
-	return false
 }
 
 // readBundle reads the index of the variables.
@@ -279,4 +229,17 @@ func (b *bundle) checkShard(in *folder, shard int32, entries []bundleEntry, sums
 		return nil
 	}
 	return checkSums(f.file, f.name, entries)
+}
+
+// checkHas checks that every tensor that a graph restores is in the index.
+func (b *bundle) checkHas(name string, restored []string) error {
+	for _, want := range restored {
+		_, found := slices.BinarySearchFunc(b.entries, want, func(e bundleEntry, n string) int { return cmp.Compare(e.Name, n) })
+		if !found {
+			e := failAt(name, "the variable is missing from the index")
+			e.Tensor = want
+			return e
+		}
+	}
+	return nil
 }

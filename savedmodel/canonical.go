@@ -242,3 +242,9 @@ func narrow(k protoreflect.Kind, v uint64) uint64 {
 	}
 	return v
 }
+
+// printOp prints to where the attribute printStream says.
+const (
+	printOp     = "PrintV2"
+	printStream = "output_stream"
+)

@@ -1,6 +1,8 @@
 package savedmodel
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -76,12 +78,12 @@ func (j *judgement) checkReference(attr []byte) error {
 // unless they are types, numbers or shapes. Otherwise it would not be known which
 // functions and names the function uses.
 func (j *judgement) checkPlaceholders() error {
-	for _, name := range sortedKeys(j.m.nodes) {
+	for _, name := range slices.Sorted(maps.Keys(j.m.nodes)) {
 		if at := unresolved(j.m.nodes[name], nil); at != "" {
 			return j.r.unsafe("node %s leaves attribute %s to a caller, and has none", quote(name), quote(at))
 		}
 	}
-	for _, name := range sortedKeys(j.m.functions) {
+	for _, name := range slices.Sorted(maps.Keys(j.m.functions)) {
 		fn := j.m.functions[name]
 		for _, b := range fn.nodes {
 			if at := unresolved(b, fn.attrs); at != "" {

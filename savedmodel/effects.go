@@ -1,8 +1,6 @@
 package savedmodel
 
 import (
-	"slices"
-
 	"millrace/savedmodel/effect"
 )
 
@@ -28,20 +26,6 @@ type suspect struct {
 	caller *function
 	why    string // the objection to it
 	named  bool   // the node names the operation in the place of a function, and runs another one
-}
-
-// direct describes an operation that calls functions: the attributes that name
-// them, and the first input that is an argument. Only TensorFlow knows with which
-// arguments it calls a function that another attribute names.
-type direct struct {
-	attrs []string
-	skip  int
-}
-
-var directCalls = map[string]direct{
-	"PartitionedCall": {[]string{"f"}, 0}, "StatefulPartitionedCall": {[]string{"f"}, 0},
-	"If": {[]string{"then_branch", "else_branch"}, 1}, "StatelessIf": {[]string{"then_branch", "else_branch"}, 1},
-	"Case": {[]string{"branches"}, 1}, "StatelessCase": {[]string{"branches"}, 1},
 }
 
 // add adds what one node does.
@@ -72,39 +56,6 @@ func isFree(op string, class *opClass) bool {
 	return ok && !row.Limited() && class != nil && class.verdict == allow
 }
 
-// directFunctions returns the functions that an attribute of the node names
-// and that take the node's inputs one to one, in their order.
-func (n nodeDef) directFunctions(attr string, value []byte) []string {
-	d, ok := directCalls[n.op]
-	if !ok || !slices.Contains(d.attrs, attr) || len(n.dataInputs()) < d.skip {
-		return nil
-	}
-	return outerFunctions(value)
-}
-
-// outerFunctions returns the functions that an attribute names, without those that it
-// binds to their attributes.
-func outerFunctions(value []byte) []string {
-	var names []string
-	nameOf := func(b []byte) {
-		f, _ := attrField(b, funcName)
-		names = append(names, string(f.bytes))
-	}
-	for f := range fieldsOf(value) {
-		switch f.num {
-		case attrFuncField:
-			nameOf(f.bytes)
-		case attrListField:
-			for e := range fieldsOf(f.bytes) {
-				if e.num == listFuncField {
-					nameOf(e.bytes)
-				}
-			}
-		}
-	}
-	return names
-}
-
 // addCallee adds a function that a node names. Some operations take the name of
 // another operation there, so such a name is looked up in the table too.
 func (e *effects) addCallee(m *metaGraph, allowed map[string]bool, n nodeDef, c call) {
@@ -122,27 +73,27 @@ func (e *effects) addCallee(m *metaGraph, allowed map[string]bool, n nodeDef, c 
 
 // effectsOf returns what a function does: its body, and the functions that its
 // attributes and their defaults name.
-func (r *reader) effectsOf(m *metaGraph, fn *function) (*effects, error) {
-	if fn.effects != nil {
-		return fn.effects, nil
+func (j *judgement) effectsOf(fn *function) (*effects, error) {
+	if e := j.effects[fn]; e != nil {
+		return e, nil
 	}
 	e := &effects{}
 	seen := make(map[string]bool, len(fn.nodes))
 	for _, b := range fn.nodes {
 		n := parseNode(b)
 		if n.name == "" || seen[n.name] {
-			return nil, r.fail("function %s: node %s has no name or is there twice", quote(fn.name), quote(n.name))
+			return nil, j.r.fail("function %s: node %s has no name or is there twice", quote(fn.name), quote(n.name))
 		}
 		seen[n.name] = true
-		e.add(m, r.allowed, n, fn)
+		e.add(j.m, j.allowed, n, fn)
 	}
 	for f := range fieldsOf(fn.def) {
 		if t := functionDefType().field(f.num); t.message != nil && f.num != functionNode {
 			functionsIn(f.bytes, t.message, func(name string) {
-				e.addCallee(m, r.allowed, nodeDef{}, call{callee: name, caller: fn})
+				e.addCallee(j.m, j.allowed, nodeDef{}, call{callee: name, caller: fn})
 			})
 		}
 	}
-	fn.effects = e
+	j.effects[fn] = e
 	return e, nil
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"millrace"
 	"millrace/internal/base/regularfile"
@@ -34,7 +33,7 @@ func openFolder(dir string) (*folder, error) {
 	case err != nil:
 		return nil, failIO(dir, err)
 	case !info.IsDir():
-		return nil, failAt(dir, "not a folder: a SavedModel is one that holds %s", binaryName)
+		return nil, failAt(dir, "not a folder: a SavedModel is one that holds saved_model.pb")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -50,35 +49,6 @@ func (f *folder) close() { f.root.Close() }
 func (f *folder) has(name string) bool {
 	_, err := f.root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// IsModel reports whether a path is the folder of a SavedModel, or one that holds
-// versions of it in folders with numbers for names. It does not look into the
-// files.
-func IsModel(path string) bool {
-	f, err := openFolder(path)
-	if err != nil {
-		return false
-	}
-	defer f.close()
-	return f.has(binaryName) || f.has(textName) || f.has(chunkedName) || f.newestVersion() != ""
-}
-
-// newestVersion returns the subfolder with the largest number for a name that
-// holds a model, "" if there is none.
-func (f *folder) newestVersion() string {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return ""
-	}
-	newest, name := uint64(0), ""
-	for _, e := range entries {
-		n, err := strconv.ParseUint(e.Name(), 10, 64)
-		if err == nil && (name == "" || n > newest) && (f.has(filepath.Join(e.Name(), binaryName)) || f.has(filepath.Join(e.Name(), textName))) {
-			newest, name = n, e.Name()
-		}
-	}
-	return name
 }
 
 // opening is what came of opening a file.

@@ -66,14 +66,19 @@ func (r *reader) checkGraphDef(def []byte) ([]byte, error) {
 	}
 	def = canonical(def, graphDefType())
 	m := newMetaGraph()
-	if err := r.parseGraphDef(m, def); err != nil {
+	if err := r.parser().parseGraphDef(m, def); err != nil {
 		return nil, err
 	}
 	if err := r.checkVersion(m); err != nil {
 		return nil, err
 	}
-	if err := r.checkCalls(m); err != nil {
+	policy := newJudgement(m, &r.report, r.allowed)
+	if err := policy.checkCalls(); err != nil {
 		return nil, err
 	}
-	return def, r.judge(m, nil)
+	if _, err := r.usedSignatures(nil); err != nil {
+		return nil, err
+	}
+	_, err := policy.judge(true, nil)
+	return def, err
 }

@@ -2,10 +2,9 @@ package savedmodel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"millrace"
 )
 
 // An operation that touches the host is refused wherever it stands in the graph,
@@ -26,8 +25,11 @@ import (
 
 // judgement holds what the policy knows about a graph while it judges it.
 type judgement struct {
-	r       *reader
+	r       *report
 	m       *metaGraph
+	allowed map[string]bool // operations that the caller allows by name
+	missing error           // of an asset, nil if all are there
+	effects map[*function]*effects
 	suspect []suspect
 	callers map[string][]call // by function
 	fed     map[string]bool   // tensors that a signature feeds
@@ -36,30 +38,40 @@ type judgement struct {
 
 	// The parts that run for signatures, at load, and to restore variables.
 	signatures, init, restore *reach
-	roots                     []root // each of them, for messages
+	roots                     []root   // each of them, for messages
+	visits                    int      // nodes of the main graph that were visited, for all roots
+	restored                  []string // names of the tensors that the restore operation reads
 }
 
-// judge refuses a graph that holds what it must not.
-func (r *reader) judge(m *metaGraph, sigs map[string]*Signature) error {
-	if _, err := r.usedSignatures(sigs); err != nil {
-		return err
+// newJudgement returns a check of a graph.
+func newJudgement(m *metaGraph, r *report, allowed map[string]bool) *judgement {
+	return &judgement{
+		r: r, m: m, allowed: allowed, effects: map[*function]*effects{},
+		callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{},
 	}
-	j := &judgement{r: r, m: m, callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{}}
+}
+
+// judge refuses a graph that holds what it must not. whole says that the graph has
+// no signatures, so that a program may run any node of it; missing is the error of
+// an asset that is not there. judge returns the names of the tensors that the
+// restore operation reads.
+func (j *judgement) judge(whole bool, missing error) (restored []string, err error) {
+	j.missing = missing
 	for _, check := range []func() error{j.checkNames, j.collect, j.checkMissing, j.checkTensors, j.checkPlaceholders} {
-		if err := r.tolerate(check()); err != nil {
-			return err
+		if err := j.r.tolerate(check()); err != nil {
+			return nil, err
 		}
 	}
-	if err := j.findRoots(sigs); err != nil {
-		return err
+	if err := j.findRoots(whole); err != nil {
+		return nil, err
 	}
-	return r.tolerateAny(j.report())
+	return j.restored, j.r.tolerateAny(j.report())
 }
 
 // checkNames refuses functions with the name of an operation. Parts of TensorFlow
 // would take a node for the function, others for the operation.
 func (j *judgement) checkNames() error {
-	for _, name := range sortedKeys(j.m.functions) {
+	for _, name := range slices.Sorted(maps.Keys(j.m.functions)) {
 		if opClasses()[name] != nil {
 			return j.r.unsafe("function %s has the name of an operation", quote(name))
 		}
@@ -69,7 +81,7 @@ func (j *judgement) checkNames() error {
 
 // collect finds every operation to judge and every call of a function.
 func (j *judgement) collect() error {
-	for _, name := range sortedKeys(j.m.nodes) {
+	for _, name := range slices.Sorted(maps.Keys(j.m.nodes)) {
 		n, _ := j.m.node(name)
 		for _, in := range n.inputs {
 			if ref := parseRef(in); j.m.nodes[ref.node] == nil {
@@ -83,10 +95,10 @@ func (j *judgement) collect() error {
 			return err
 		}
 		var e effects
-		e.add(j.m, j.r.allowed, n, nil)
+		e.add(j.m, j.allowed, n, nil)
 		j.take(&e)
 	}
-	for _, name := range sortedKeys(j.m.functions) {
+	for _, name := range slices.Sorted(maps.Keys(j.m.functions)) {
 		fn := j.m.functions[name]
 		for _, b := range fn.nodes {
 			n := parseNode(b)
@@ -97,7 +109,7 @@ func (j *judgement) collect() error {
 				return err
 			}
 		}
-		e, err := j.r.effectsOf(j.m, fn)
+		e, err := j.effectsOf(fn)
 		if err != nil {
 			return err
 		}
@@ -107,8 +119,8 @@ func (j *judgement) collect() error {
 		}
 	}
 	var e effects
-	for _, of := range sortedKeys(j.m.gradients) {
-		e.addCallee(j.m, j.r.allowed, nodeDef{name: of}, call{callee: j.m.gradients[of]})
+	for _, of := range slices.Sorted(maps.Keys(j.m.gradients)) {
+		e.addCallee(j.m, j.allowed, nodeDef{name: of}, call{callee: j.m.gradients[of]})
 	}
 	j.take(&e)
 	return nil
@@ -161,13 +173,6 @@ func (j *judgement) unsafe(found []suspect) error {
 	return e
 }
 
-// unsafe returns an error of class ErrUnsafeModel about the protobuf.
-func (r *reader) unsafe(format string, args ...any) *millrace.Error {
-	e := r.fail(format, args...)
-	e.Class = millrace.ErrUnsafeModel
-	return e
-}
-
 // place says where a suspect is.
 func (s suspect) place() string {
 	switch {
@@ -205,4 +210,20 @@ func (s suspect) input(i int) string {
 		return in[i]
 	}
 	return ""
+}
+
+// checkMissing refuses a model with a missing asset that an operation may read.
+// TensorFlow loads models whose assets nothing reads.
+func (j *judgement) checkMissing() error {
+	if j.missing == nil {
+		return nil
+	}
+	reads := len(j.allowed) > 0
+	for _, s := range j.suspect {
+		reads = reads || s.class != nil && s.class.name == "asset"
+	}
+	if reads {
+		return j.missing
+	}
+	return nil
 }

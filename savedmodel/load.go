@@ -3,7 +3,9 @@ package savedmodel
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"path/filepath"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
@@ -45,7 +47,7 @@ func (r *reader) load() ([]byte, error) {
 // failNoModel is the error about a folder without a model. TensorFlow Serving
 // keeps the versions of a model in folders with numbers for names.
 func (r *reader) failNoModel() error {
-	if v := r.folder.newestVersion(); v != "" {
+	if v := newestVersion(r.folder); v != "" {
 		return r.fail("it holds no %s but versions of a model: give the folder of one, such as %s", binaryName, millrace.Quote(filepath.Join(r.dir, v)))
 	}
 	return r.fail("it holds no %s: is it a SavedModel?", binaryName)
@@ -116,4 +118,33 @@ func textDepth(text []byte) (at int, ok bool) {
 		}
 	}
 	return 0, true
+}
+
+// IsModel reports whether a path is the folder of a SavedModel, or one that holds
+// versions of it in folders with numbers for names. It does not look into the
+// files.
+func IsModel(path string) bool {
+	f, err := openFolder(path)
+	if err != nil {
+		return false
+	}
+	defer f.close()
+	return f.has(binaryName) || f.has(textName) || f.has(chunkedName) || newestVersion(f) != ""
+}
+
+// newestVersion returns the subfolder with the largest number for a name that
+// holds a model, "" if there is none.
+func newestVersion(f *folder) string {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return ""
+	}
+	newest, name := uint64(0), ""
+	for _, e := range entries {
+		n, err := strconv.ParseUint(e.Name(), 10, 64)
+		if err == nil && (name == "" || n > newest) && (f.has(filepath.Join(e.Name(), binaryName)) || f.has(filepath.Join(e.Name(), textName))) {
+			newest, name = n, e.Name()
+		}
+	}
+	return name
 }

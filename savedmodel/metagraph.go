@@ -1,6 +1,10 @@
 package savedmodel
 
-import "millrace/savedmodel/sigdef"
+import (
+	"maps"
+	"millrace/savedmodel/sigdef"
+	"slices"
+)
 
 // Field numbers of SavedModel, MetaGraphDef and what is in them.
 const (
@@ -53,11 +57,14 @@ type metaGraph struct {
 	swaps map[string][]string // see peers
 }
 
-// assetDef is an AssetFileDef: a file, and the tensor that is fed its path.
-type assetDef struct{ filename, tensor string }
+// parser takes the graphs of a model apart.
+type parser struct {
+	*report
+	maxNodes int // of a graph or function, and functions
+}
 
 // parseGraph takes a MetaGraphDef apart.
-func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
+func (p *parser) parseGraph(b []byte) (*metaGraph, error) {
 	m := newMetaGraph()
 	var legacy []assetDef
 	for f := range fieldsOf(b) {
@@ -67,7 +74,7 @@ func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
 				m.version = string(v.bytes)
 			}
 		case metaGraphDef:
-			if err := r.parseGraphDef(m, f.bytes); err != nil {
+			if err := p.parseGraphDef(m, f.bytes); err != nil {
 				return nil, err
 			}
 		case metaSaver:
@@ -77,7 +84,7 @@ func (r *reader) parseGraph(b []byte) (*metaGraph, error) {
 			m.groups[name] = collectionStrings(value)
 			if name == assetsCollection {
 				var err error
-				if legacy, err = r.collectionAssets(value); err != nil {
+				if legacy, err = p.collectionAssets(value); err != nil {
 					return nil, err
 				}
 			}
@@ -111,7 +118,7 @@ func (m *metaGraph) peers() map[string][]string {
 		return m.swaps
 	}
 	m.swaps = map[string][]string{}
-	for _, name := range sortedKeys(m.functions) {
+	for _, name := range slices.Sorted(maps.Keys(m.functions)) {
 		if i := m.functions[name].implements; i != "" {
 			m.swaps[i] = append(m.swaps[i], name)
 		}
@@ -120,24 +127,24 @@ func (m *metaGraph) peers() map[string][]string {
 }
 
 // parseGraphDef reads a GraphDef.
-func (r *reader) parseGraphDef(m *metaGraph, b []byte) error {
+func (p *parser) parseGraphDef(m *metaGraph, b []byte) error {
 	m.graphDef = b
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case graphNode:
 			name := nameOf(f.bytes)
 			if name == "" {
-				return r.fail("a node has no name")
+				return p.fail("a node has no name")
 			}
 			if _, ok := m.nodes[name]; ok {
-				return r.fail("node %s is there twice", quote(name))
+				return p.fail("node %s is there twice", quote(name))
 			}
-			if len(m.nodes) >= r.options.maxNodes() {
-				return r.limit("the graph has more than %d nodes", r.options.maxNodes())
+			if len(m.nodes) >= p.maxNodes {
+				return p.limit("the graph has more than %d nodes", p.maxNodes)
 			}
 			m.nodes[name] = f.bytes
 		case graphLibrary:
-			if err := r.parseLibrary(m, f.bytes); err != nil {
+			if err := p.parseLibrary(m, f.bytes); err != nil {
 				return err
 			}
 		case graphVersions:
@@ -148,22 +155,22 @@ func (r *reader) parseGraphDef(m *metaGraph, b []byte) error {
 }
 
 // parseLibrary reads a FunctionDefLibrary.
-func (r *reader) parseLibrary(m *metaGraph, b []byte) error {
+func (p *parser) parseLibrary(m *metaGraph, b []byte) error {
 	for f := range fieldsOf(b) {
 		switch f.num {
 		case libraryFunction:
-			if len(m.functions) >= r.options.maxNodes() {
-				return r.limit("the graph has more than %d functions", r.options.maxNodes())
+			if len(m.functions) >= p.maxNodes {
+				return p.limit("the graph has more than %d functions", p.maxNodes)
 			}
 			fn := parseFunction(f.bytes)
 			if fn.name == "" {
-				return r.fail("a function has no name")
+				return p.fail("a function has no name")
 			}
 			if m.functions[fn.name] != nil {
-				return r.fail("function %s is there twice", quote(fn.name))
+				return p.fail("function %s is there twice", quote(fn.name))
 			}
-			if len(fn.nodes) > r.options.maxNodes() {
-				return r.limit("function %s has more than %d nodes", quote(fn.name), r.options.maxNodes())
+			if len(fn.nodes) > p.maxNodes {
+				return p.limit("function %s has more than %d nodes", quote(fn.name), p.maxNodes)
 			}
 			m.functions[fn.name] = fn
 		case libraryGradient:
@@ -218,24 +225,9 @@ func collectionStrings(b []byte) []string {
 	return names
 }
 
-// parseAsset reads an AssetFileDef.
-func parseAsset(b []byte) assetDef {
-	var a assetDef
-	for f := range fieldsOf(b) {
-		switch f.num {
-		case assetTensor:
-			info, _ := sigdef.ParseTensor(f.bytes)
-			a.tensor = info.Node
-		case assetFilename:
-			a.filename = string(f.bytes)
-		}
-	}
-	return a
-}
-
-// initOp returns the operation that TensorFlow runs after restoring, "" if
+// findInitOp returns the operation that TensorFlow runs after restoring, "" if
 // there is none. It looks where TensorFlow's loader looks, in the same order.
-func (r *reader) initOp(m *metaGraph) (string, error) {
+func (m *metaGraph) findInitOp(r *report) (string, error) {
 	if b, ok := m.signatures[initSignature]; ok {
 		s, err := sigdef.Parse(initSignature, b)
 		if err != nil {
@@ -259,4 +251,27 @@ func (r *reader) initOp(m *metaGraph) (string, error) {
 		return names[0], nil
 	}
 	return "", nil
+}
+
+// node returns a node of the main graph.
+func (m *metaGraph) node(name string) (nodeDef, bool) {
+	b, ok := m.nodes[name]
+	if !ok {
+		return nodeDef{}, false
+	}
+	return parseNode(b), true
+}
+
+// outputTypes returns the types of a node's outputs. It reports false if not even
+// their number is known.
+func (m *metaGraph) outputTypes(n nodeDef) ([]int32, bool) {
+	if fn := m.functions[n.op]; fn != nil {
+		return fn.outputTypes()
+	}
+	return outputTypes(n)
+}
+
+// isAsset reports whether a tensor is fed the path of an asset at load.
+func (m *metaGraph) isAsset(tensor string) bool {
+	return slices.ContainsFunc(m.assets, func(a assetDef) bool { return parseRef(a.tensor).String() == tensor })
 }

@@ -1,7 +1,9 @@
 package savedmodel
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"millrace"
 )
@@ -84,7 +86,7 @@ func findSignature(file string, sigs map[string]*Signature, name string) (*Signa
 		return s, nil
 	}
 	var present []string
-	for _, key := range sortedKeys(sigs) {
+	for _, key := range slices.Sorted(maps.Keys(sigs)) {
 		present = append(present, describe(sigs[key]))
 	}
 	e := millrace.Errorf(millrace.ErrModel, "there is no such signature; the model has %s", shortList(present))
@@ -108,4 +110,16 @@ func (o *Options) maxNodes() int {
 		return defaultMaxNodes
 	}
 	return o.MaxNodes
+}
+
+// describe returns a signature for a message: name(inputs) -> outputs.
+func describe(s *Signature) string {
+	names := func(tensors []Tensor) string {
+		var out []string
+		for _, t := range tensors {
+			out = append(out, quote(t.Name))
+		}
+		return strings.Join(out, ", ")
+	}
+	return quote(s.Name) + " (" + names(s.Inputs) + ") -> (" + names(s.Outputs) + ")"
 }

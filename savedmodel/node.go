@@ -4,21 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"millrace/dtype"
-)
-
-// Field numbers of NodeDef, AttrValue and NameAttrList.
-const (
-	nodeName, nodeOp, nodeInput, nodeAttr = 1, 2, 3, 5
-
-	attrListField, attrStringField, attrIntField, attrTypeField = 1, 2, 3, 6
-	attrTensorField, attrPlaceholderField, attrFuncField        = 8, 9, 10
-
-	listTypeField, listFuncField = 6, 9
-
-	funcName, funcAttr = 1, 2
 )
 
 // nodeDef is a NodeDef: one use of an operation or function. Its attributes
@@ -64,19 +50,6 @@ func nameOf(b []byte) string {
 	return ""
 }
 
-// mapEntry reads an entry of a map from strings to messages.
-func mapEntry(b []byte) (key string, value []byte) {
-	for f := range fieldsOf(b) {
-		switch f.num {
-		case 1:
-			key = string(f.bytes)
-		case 2:
-			value = f.bytes
-		}
-	}
-	return key, value
-}
-
 // attr returns an attribute's AttrValue, nil if the node has none by that name.
 func (n nodeDef) attr(name string) []byte {
 	for _, a := range n.attrs {
@@ -95,48 +68,6 @@ func (n nodeDef) dataInputs() []string {
 		}
 	}
 	return n.inputs
-}
-
-// attrField returns one field of an AttrValue.
-func attrField(v []byte, num protowire.Number) (wireField, bool) {
-	for f := range fieldsOf(v) {
-		if f.num == num {
-			return f, true
-		}
-	}
-	return wireField{}, false
-}
-
-// attrInt returns the integer in an AttrValue.
-func attrInt(v []byte) (int64, bool) {
-	f, ok := attrField(v, attrIntField)
-	return int64(f.number), ok
-}
-
-// attrType returns the DataType in an AttrValue.
-func attrType(v []byte) (int32, bool) {
-	f, ok := attrField(v, attrTypeField)
-	return int32(f.number), ok
-}
-
-// attrString returns the bytes in an AttrValue.
-func attrString(v []byte) (string, bool) {
-	f, ok := attrField(v, attrStringField)
-	return string(f.bytes), ok
-}
-
-// attrTypes returns the list of DataTypes in an AttrValue.
-func attrTypes(v []byte) ([]int32, bool) {
-	list, ok := attrField(v, attrListField)
-	var types []int32
-	for f := range fieldsOf(list.bytes) {
-		if f.num == listTypeField {
-			for _, n := range f.numbersIn() {
-				types = append(types, int32(n))
-			}
-		}
-	}
-	return types, ok
 }
 
 // Field numbers of TensorProto.
@@ -184,4 +115,12 @@ func parseRef(s string) tensorRef {
 		}
 	}
 	return tensorRef{node: s}
+}
+
+// String returns a reference as "node:port" or "^node".
+func (t tensorRef) String() string {
+	if t.control {
+		return "^" + t.node
+	}
+	return t.node + ":" + strconv.Itoa(t.port)
 }

@@ -1,6 +1,7 @@
 package savedmodel
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +13,12 @@ import (
 // without a class, and none have two.
 func TestEveryOperationIsClassified(t *testing.T) {
 	classes, outputs := opClasses(), opOutputs()
-	for _, op := range sortedKeys(outputs) {
+	for _, op := range slices.Sorted(maps.Keys(outputs)) {
 		if classes[op] == nil {
 			t.Errorf("operation %s is not in ops.txt: review it and add it to a class", op)
 		}
 	}
-	for _, op := range sortedKeys(classes) {
+	for _, op := range slices.Sorted(maps.Keys(classes)) {
 		if _, ok := outputs[op]; !ok {
 			t.Errorf("operation %s is in ops.txt, but not in TensorFlow %s", op, runtimeVersion)
 		}

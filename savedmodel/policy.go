@@ -41,12 +41,6 @@ func (j *judgement) hasPlainModule(s suspect) bool {
 	return ok && isPlainModule([]byte(module))
 }
 
-// printOp prints to where the attribute printStream says.
-const (
-	printOp     = "PrintV2"
-	printStream = "output_stream"
-)
-
 // printsToLog allows printing to the places that every program prints to. What a model
 // prints to stdout goes to stderr: see redirect.
 func (j *judgement) printsToLog(s suspect) bool {

@@ -1,5 +1,10 @@
 package savedmodel
 
+import (
+	"maps"
+	"slices"
+)
+
 // root is a reason for TensorFlow to run a part of a model.
 type root struct {
 	kind      rootKind
@@ -49,9 +54,9 @@ func (r *reach) has(s suspect) bool {
 }
 
 // findRoots finds the roots and everything that they reach.
-func (j *judgement) findRoots(sigs map[string]*Signature) (err error) {
+func (j *judgement) findRoots(whole bool) (err error) {
 	all := root{kind: rootSignature}
-	for _, name := range sortedKeys(j.m.signatures) {
+	for _, name := range slices.Sorted(maps.Keys(j.m.signatures)) {
 		if name == initSignature {
 			continue
 		}
@@ -67,8 +72,8 @@ func (j *judgement) findRoots(sigs map[string]*Signature) (err error) {
 		j.roots = append(j.roots, next)
 		all.targets = append(all.targets, next.targets...)
 	}
-	if sigs == nil { // a graph without signatures: a program may run any node of it
-		all = root{kind: rootGraph, targets: sortedKeys(j.m.nodes)}
+	if whole {
+		all = root{kind: rootGraph, targets: slices.Sorted(maps.Keys(j.m.nodes))}
 	}
 	if j.signatures, err = j.reach(all); err != nil {
 		return err
@@ -112,7 +117,7 @@ func (j *judgement) reach(from root) (*reach, error) {
 			continue
 		}
 		r.nodes[name] = true
-		if j.r.visits++; j.r.visits > maxVisits {
+		if j.visits++; j.visits > maxVisits {
 			return nil, j.r.limit("its signatures reach more than %d nodes, all told", maxVisits)
 		}
 		n, ok := j.m.node(name)
@@ -122,7 +127,7 @@ func (j *judgement) reach(from root) (*reach, error) {
 			return nil, e
 		}
 		var e effects
-		e.add(j.m, j.r.allowed, n, nil)
+		e.add(j.m, j.allowed, n, nil)
 		if err := j.enter(r, e.calls); err != nil {
 			return nil, err
 		}
@@ -155,7 +160,7 @@ func (j *judgement) enter(r *reach, calls []call) error {
 		}
 		r.functions[name] = true
 		fn := j.m.functions[name]
-		e, err := j.r.effectsOf(j.m, fn)
+		e, err := j.effectsOf(fn)
 		if err != nil {
 			return err
 		}
@@ -165,20 +170,4 @@ func (j *judgement) enter(r *reach, calls []call) error {
 		}
 	}
 	return nil
-}
-
-// usedSignatures returns the signatures that the caller means to run.
-func (r *reader) usedSignatures(sigs map[string]*Signature) ([]*Signature, error) {
-	var used []*Signature
-	for _, name := range r.options.signatures() {
-		if err := r.unusable[name]; err != nil {
-			return nil, err
-		}
-		s, err := findSignature(r.file, sigs, name)
-		if err != nil {
-			return nil, err
-		}
-		used = append(used, s)
-	}
-	return used, nil
 }

@@ -1,8 +1,8 @@
 package savedmodel
 
 import (
-	"errors"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
 
 	"millrace"
@@ -14,22 +14,18 @@ const newestProducer = 2474
 
 // reader reads one model.
 type reader struct {
+	report
 	dir     string
 	folder  *folder // nil for a GraphDef
-	file    string  // the protobuf: saved_model.pb or saved_model.pbtxt
 	options *Options
 	allowed map[string]bool
 	sum     string // SHA-256 of file
-	kind    string // what file should hold: "SavedModel" or "GraphDef"
 
 	tagSets  [][]string
 	bundle   *bundle // of the variables, nil if there are none
 	missing  error   // of an asset, nil if all are there
 	unusable map[string]error
-	warnings []error
-	refused  []error  // by the policy, with Options.Unchecked
 	restored []string // names of the tensors that the restore operation reads
-	visits   int      // nodes of the main graph that were visited, for all roots
 }
 
 // Read reads the SavedModel in dir and checks all of it, as the package comment
@@ -74,10 +70,11 @@ func (r *reader) read(data []byte) (*Model, error) {
 
 // newReader returns a reader of the model at a path.
 func newReader(path string, o *Options) *reader {
-	r := &reader{dir: path, options: o, allowed: map[string]bool{}, kind: "SavedModel"}
+	r := &reader{dir: path, options: o, allowed: map[string]bool{}}
 	if r.options == nil {
 		r.options = &Options{}
 	}
+	r.kind, r.unchecked = "SavedModel", r.options.Unchecked
 	for _, op := range r.options.AllowOps {
 		r.allowed[op] = true
 	}
@@ -140,37 +137,42 @@ func (r *reader) checkUnknown(data []byte, unknown *wireError) error {
 
 // checkGraph checks one graph and everything beside it.
 func (r *reader) checkGraph(graph []byte) (*Model, error) {
-	m, err := r.parseGraph(graph)
+	m, err := r.parser().parseGraph(graph)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.checkVersion(m); err != nil {
 		return nil, err
 	}
-	if err := r.checkCalls(m); err != nil {
+	policy := newJudgement(m, &r.report, r.allowed)
+	if err := policy.checkCalls(); err != nil {
 		return nil, err
 	}
-	sigs, err := r.signatures(m)
+	sigs, unusable, err := m.readSignatures(&r.report)
 	if err != nil {
 		return nil, err
 	}
+	r.unusable = unusable
 	if err := r.checkAssets(m); err != nil {
 		return nil, err
 	}
-	if m.initOp, err = r.initOp(m); err != nil {
+	if m.initOp, err = m.findInitOp(&r.report); err != nil {
 		return nil, err
 	}
-	if err := r.judge(m, sigs); err != nil {
+	if _, err := r.usedSignatures(sigs); err != nil {
+		return nil, err
+	}
+	if r.restored, err = policy.judge(false, r.missing); err != nil {
 		return nil, err
 	}
 	variables, err := r.checkVariables(m)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkUnset(m, sigs); err != nil {
+	if err := policy.checkUnset(sigs, r.unusable); err != nil {
 		return nil, err
 	}
-	for _, name := range sortedKeys(r.unusable) {
+	for _, name := range slices.Sorted(maps.Keys(r.unusable)) {
 		r.warnings = append(r.warnings, r.unusable[name])
 	}
 	return &Model{
@@ -180,23 +182,21 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	}, nil
 }
 
-// wireError turns what is wrong with a protobuf into an error with its place.
-func (r *reader) wireError(err error) error {
-	var w *wireError
-	if !errors.As(err, &w) {
-		return err
+// usedSignatures returns the signatures that the caller means to run.
+func (r *reader) usedSignatures(sigs map[string]*Signature) ([]*Signature, error) {
+	var used []*Signature
+	for _, name := range r.options.signatures() {
+		if err := r.unusable[name]; err != nil {
+			return nil, err
+		}
+		s, err := findSignature(r.file, sigs, name)
+		if err != nil {
+			return nil, err
+		}
+		used = append(used, s)
 	}
-	if w.cut {
-		return r.cutOff(filepath.Base(r.file), w)
-	}
-	e := r.fail("not a %s: in %s: %s", r.kind, w.message, w.what)
-	e.Err, e.Offset = millrace.ErrCorrupt, w.offset
-	return e
+	return used, nil
 }
 
-// cutOff is the error for a protobuf that ends too early.
-func (r *reader) cutOff(name string, w *wireError) error {
-	e := r.fail("%s ends too early or is damaged: in %s: %s", name, w.message, w.what)
-	e.Err, e.Offset = millrace.ErrTruncated, w.offset
-	return e
-}
+// parser returns what takes the model's graphs apart.
+func (r *reader) parser() *parser { return &parser{report: &r.report, maxNodes: r.options.maxNodes()} }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +53,7 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			var sigs []string
-			for _, name := range sortedKeys(m.Signatures) {
+			for _, name := range slices.Sorted(maps.Keys(m.Signatures)) {
 				sigs = append(sigs, describe(m.Signatures[name]))
 			}
 			if diff := cmp.Diff(tt.signatures, sigs); diff != "" {

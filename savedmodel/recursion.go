@@ -1,16 +1,19 @@
 package savedmodel
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // checkCalls refuses functions that call themselves, directly or not, and
 // functions that nest too deep. TensorFlow follows them until its stack overflows.
 // It also refuses functions whose calls multiply: TensorFlow copies each callee into
 // each caller, so that forty functions that call the next one twice never load.
-func (r *reader) checkCalls(m *metaGraph) error {
-	copies := make(map[string]int, len(m.functions))
-	depth := make(map[string]int, len(m.functions)) // 0: not seen, -1: being walked
-	for _, name := range sortedKeys(m.functions) {
-		if err := r.measure(m, name, depth, copies); err != nil {
+func (j *judgement) checkCalls() error {
+	copies := make(map[string]int, len(j.m.functions))
+	depth := make(map[string]int, len(j.m.functions)) // 0: not seen, -1: being walked
+	for _, name := range slices.Sorted(maps.Keys(j.m.functions)) {
+		if err := j.measure(name, depth, copies); err != nil {
 			return err
 		}
 	}
@@ -26,10 +29,10 @@ type frame struct {
 
 // measure finds how deep the functions below name nest, and how many calls they make
 // in all. It keeps its own stack, which a hostile model cannot exhaust.
-func (r *reader) measure(m *metaGraph, name string, depth, copies map[string]int) error {
+func (j *judgement) measure(name string, depth, copies map[string]int) error {
 	var stack []frame
 	enter := func(name string) error {
-		e, err := r.effectsOf(m, m.functions[name])
+		e, err := j.effectsOf(j.m.functions[name])
 		if err != nil {
 			return err
 		}
@@ -52,10 +55,10 @@ func (r *reader) measure(m *metaGraph, name string, depth, copies map[string]int
 			}
 			depth[top.name], copies[top.name] = deepest+1, all
 			if all > maxFunctionCalls {
-				return r.limit("function %s makes more than %d calls, with the calls of the functions that it calls", quote(top.name), maxFunctionCalls)
+				return j.r.limit("function %s makes more than %d calls, with the calls of the functions that it calls", quote(top.name), maxFunctionCalls)
 			}
 			if deepest+1 > maxFunctionDepth {
-				return r.limit("functions call each other more than %d deep, below %s", maxFunctionDepth, quote(top.name))
+				return j.r.limit("functions call each other more than %d deep, below %s", maxFunctionDepth, quote(top.name))
 			}
 			stack = stack[:len(stack)-1]
 			continue
@@ -64,7 +67,7 @@ func (r *reader) measure(m *metaGraph, name string, depth, copies map[string]int
 		top.next++
 		switch {
 		case depth[callee] < 0:
-			return r.fail("function %s calls itself%s", quote(callee), through(stack, callee))
+			return j.r.fail("function %s calls itself%s", quote(callee), through(stack, callee))
 		case depth[callee] == 0:
 			if err := enter(callee); err != nil {
 				return err

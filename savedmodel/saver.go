@@ -52,7 +52,7 @@ func (j *judgement) restoresModel(s suspect) bool {
 	if s.node.op != "RestoreV2" || file.kind != originCheckpoint {
 		return false
 	}
-	j.r.restored = append(j.r.restored, j.comesFrom(s.caller, s.input(1)).values...)
+	j.restored = append(j.restored, j.comesFrom(s.caller, s.input(1)).values...)
 	return true
 }
 

@@ -90,11 +90,6 @@ func (j *judgement) traceFilename(ref tensorRef) origin {
 	return origin{}
 }
 
-// isAsset reports whether a tensor is fed the path of an asset at load.
-func (m *metaGraph) isAsset(tensor string) bool {
-	return slices.ContainsFunc(m.assets, func(a assetDef) bool { return parseRef(a.tensor).String() == tensor })
-}
-
 // producer returns the node that makes an input of another node, and the number of
 // its output. In a function an input is "node:output:0", or an argument, which no
 // node makes. ok is false for an argument and for a node that calls a function.
@@ -171,12 +166,4 @@ func (j *judgement) traceNode(fn *function, n nodeDef, port, depth int) origin {
 		return origin{}
 	}
 	return j.trace(fn, in[port], depth+1)
-}
-
-// String returns a reference as "node:port" or "^node".
-func (t tensorRef) String() string {
-	if t.control {
-		return "^" + t.node
-	}
-	return t.node + ":" + strconv.Itoa(t.port)
 }

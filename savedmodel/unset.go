@@ -2,6 +2,8 @@ package savedmodel
 
 import (
 	"fmt"
+	"maps"
+	"millrace/savedmodel/sigdef"
 	"slices"
 	"strconv"
 )
@@ -69,7 +71,7 @@ func (h *handleFlow) consumersOf(fn *function, tensor string) []consumer {
 		}
 	}
 	if fn == nil {
-		for _, name := range sortedKeys(h.m.nodes) {
+		for _, name := range slices.Sorted(maps.Keys(h.m.nodes)) {
 			add(h.m.nodes[name])
 		}
 	} else {
@@ -159,34 +161,13 @@ func output(fn *function, node string, i int) string {
 	return node + ":output:" + strconv.Itoa(i)
 }
 
-// functionsOf returns the functions that an attribute of the node names.
-func (n nodeDef) functionsOf(attr string) []string {
-	var names []string
-	functionsIn(n.attr(attr), attrValueType(), func(name string) { names = append(names, name) })
-	return names
-}
-
-// returns reports whether the function returns a tensor of its body, or an
-// argument.
-func (fn *function) returns(tensor string) bool {
-	for f := range fieldsOf(fn.def) {
-		if f.num != functionRet {
-			continue
-		}
-		if v, _ := attrField(f.bytes, 2); string(v.bytes) == tensor {
-			return true
-		}
-	}
-	return false
-}
-
 // unsetReads returns the variables without a value, by the node of the main graph
 // that reads them.
-func (m *metaGraph) unsetReads() map[string][]string {
+func unsetReads(m *metaGraph) map[string][]string {
 	h := &handleFlow{m: m, consumers: map[*function]map[string][]consumer{}, arguments: map[argument]usage{}}
 	uses := m.variableUses()
 	found := map[string][]string{}
-	for _, handle := range sortedKeys(uses.of) {
+	for _, handle := range slices.Sorted(maps.Keys(uses.of)) {
 		n, _ := m.node(handle)
 		name, named := variableName(n)
 		if uses.unnamed || n.op != "VarHandleOp" || !named || uses.named[name] != 1 {
@@ -205,26 +186,26 @@ func (m *metaGraph) unsetReads() map[string][]string {
 }
 
 // checkUnset finds the outputs of signatures that read variables without a value.
-// A signature whose outputs all do goes to r.unusable.
-func (r *reader) checkUnset(m *metaGraph, sigs map[string]*Signature) error {
-	reads := m.unsetReads()
+// A signature whose outputs all do goes to unusable.
+func (j *judgement) checkUnset(sigs map[string]*sigdef.Signature, unusable map[string]error) error {
+	reads := unsetReads(j.m)
 	if len(reads) == 0 {
 		return nil
 	}
 	var failed error
-	for _, key := range sortedKeys(sigs) {
+	for _, key := range slices.Sorted(maps.Keys(sigs)) {
 		s := sigs[key]
 		usable := len(s.Outputs) == 0
 		for i := range s.Outputs {
 			t := &s.Outputs[i]
-			if names := r.unsetFor(m, s, t, reads); len(names) > 0 && t.Err == nil {
-				t.Err = r.failTensor(s, "output", t, "it reads the variable %s%s, which nothing restores or sets; if this is a Keras 3 model, save it with model.export and not with tf.saved_model.save",
+			if names := j.unsetFor(s, t, reads); len(names) > 0 && t.Err == nil {
+				t.Err = j.r.failTensor(s, "output", t, "it reads the variable %s%s, which nothing restores or sets; if this is a Keras 3 model, save it with model.export and not with tf.saved_model.save",
 					quote(names[0]), more(len(names)-1))
 			}
 			usable = usable || t.Err == nil
 		}
 		if !usable {
-			r.unusable[key], failed = s.Outputs[0].Err, s.Outputs[0].Err
+			unusable[key], failed = s.Outputs[0].Err, s.Outputs[0].Err
 			delete(sigs, key)
 		}
 	}
@@ -243,19 +224,19 @@ func more(n int) string {
 }
 
 // unsetFor returns the variables without a value that a run for one output reads.
-func (r *reader) unsetFor(m *metaGraph, s *Signature, t *Tensor, reads map[string][]string) []string {
+func (j *judgement) unsetFor(s *sigdef.Signature, t *sigdef.Tensor, reads map[string][]string) []string {
 	var names []string
 	seen := map[string]bool{}
 	for pending := []string{t.Node}; len(pending) > 0; {
 		ref := parseRef(pending[len(pending)-1])
 		pending = pending[:len(pending)-1]
-		fed := slices.ContainsFunc(s.Inputs, func(in Tensor) bool { return parseRef(in.Node) == ref })
+		fed := slices.ContainsFunc(s.Inputs, func(in sigdef.Tensor) bool { return parseRef(in.Node) == ref })
 		if fed || seen[ref.node] {
 			continue
 		}
 		seen[ref.node] = true
 		names = append(names, reads[ref.node]...)
-		n, _ := m.node(ref.node)
+		n, _ := j.m.node(ref.node)
 		pending = append(pending, n.inputs...)
 	}
 	slices.Sort(names)

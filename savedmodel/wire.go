@@ -11,6 +11,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
+// Limits of a message.
+const (
+	maxMessageDepth = 100     // of nested messages, TensorFlow's own limit
+	maxMapKeys      = 1 << 20 // of the maps around one place in a protobuf
+)
+
 // wireError is a place in a protobuf that is not what its type says.
 type wireError struct {
 	offset  int64
