@@ -21,7 +21,7 @@ BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo fals
 WITH_RUNTIME := MILLRACE_TEST_RUNTIME=required
 # The packages that hold C memory, directly or through the ones below them.
 NATIVE := ./tfbridge/... ./graph/... ./loaders/... ./estimator/... ./serving/...
-RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./diag ./internal/base/jsonpos ./internal/tool/install ./internal/base/terminal ./serving/batching
+RACE_SMALL := . ./tfbridge ./tfrecord/... ./savedmodel/... ./sigdef ./diag ./internal/base/jsonpos ./internal/tool/install ./internal/base/terminal ./serving/batching
 # The tests of package ops that run the operations of its templates.
 OPS_ASAN := ^Test(TemplatesPass|Document|DebugString|ConcurrentNext|ErrorPlace|Arguments|Attribute|DerivedDatasets)$$
 FUZZTIME := 20000x

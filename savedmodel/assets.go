@@ -10,21 +10,23 @@ import (
 	"path/filepath"
 
 	"millrace"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
 )
 
 // checkAssets checks that every asset is a file in the model's assets folder,
 // and that the tensor to be fed its path is in the graph.
-func (r *reader) checkAssets(m *metaGraph) error {
-	for _, a := range m.assets {
-		if ref := parseRef(a.tensor); m.nodes[ref.node] == nil || ref.control {
-			return r.fail("asset %s: the graph has no tensor %s to take its path", quote(a.filename), quote(a.tensor))
+func (r *reader) checkAssets(m *metagraph.Graph) error {
+	for _, a := range m.Assets {
+		if ref := metagraph.ParseRef(a.Tensor); m.Nodes[ref.Node] == nil || ref.Control {
+			return r.Fail("asset %s: the graph has no tensor %s to take its path", modelfile.Quote(a.Filename), modelfile.Quote(a.Tensor))
 		}
-		if !filepath.IsLocal(a.filename) {
-			if err := r.tolerate(r.unsafe("asset %s is outside the model's folder", quote(a.filename))); err != nil {
+		if !filepath.IsLocal(a.Filename) {
+			if err := r.Tolerate(r.Unsafe("asset %s is outside the model's folder", modelfile.Quote(a.Filename))); err != nil {
 				return err
 			}
 		}
-		if err := r.checkAsset(a.filename); err != nil {
+		if err := r.checkAsset(a.Filename); err != nil {
 			return err
 		}
 	}
@@ -34,19 +36,19 @@ func (r *reader) checkAssets(m *metaGraph) error {
 // checkAsset checks one asset. A missing asset is an error only if something may
 // read it: see checkMissing.
 func (r *reader) checkAsset(name string) error {
-	o := r.folder.open(filepath.Join(assetsName, name))
-	if o.err == nil {
-		return o.file.Close()
+	o := r.folder.Open(filepath.Join(assetsName, name))
+	if o.Err == nil {
+		return o.File.Close()
 	}
-	if errors.Is(o.err, fs.ErrNotExist) {
-		r.missing = failAt(o.name, "the asset is missing")
+	if errors.Is(o.Err, fs.ErrNotExist) {
+		r.missing = modelfile.Fail(o.Name, "the asset is missing")
 		return nil
 	}
 	var e *millrace.Error
-	if errors.As(o.err, &e) {
+	if errors.As(o.Err, &e) {
 		e.Msg = "the asset: " + e.Msg
 	}
-	return o.err
+	return o.Err
 }
 
 // Digest returns a digest, in hexadecimal, of all that the model computes with: the
@@ -56,7 +58,7 @@ func (m *Model) Digest() (string, error) {
 	all := sha256.New()
 	fmt.Fprintln(all, "graph", m.SHA256)
 	if m.bundle != nil {
-		fmt.Fprintf(all, "variables %x\n", sha256.Sum256(m.bundle.index))
+		fmt.Fprintf(all, "variables %x\n", sha256.Sum256(m.bundle.Data))
 	}
 	folder := os.DirFS(m.Dir)
 	err := fs.WalkDir(folder, assetsName, func(name string, _ fs.DirEntry, err error) error {

@@ -32,8 +32,8 @@ func TestAssetsInACollection(t *testing.T) {
 		}
 		m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("a", "Placeholder"), node("b", "Placeholder")})
 		m.MetaGraphs[0].CollectionDef = map[string]*tfproto.CollectionDef{
-			assetsCollection: {Kind: &tfproto.CollectionDef_AnyList_{AnyList: list}},
-			"another":        {Kind: &tfproto.CollectionDef_AnyList_{AnyList: list}},
+			"saved_model_assets": {Kind: &tfproto.CollectionDef_AnyList_{AnyList: list}},
+			"another":            {Kind: &tfproto.CollectionDef_AnyList_{AnyList: list}},
 		}
 		return m
 	}

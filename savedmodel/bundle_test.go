@@ -1,18 +1,12 @@
 package savedmodel
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/snappy"
-	"google.golang.org/protobuf/proto"
 
 	"millrace"
 	"millrace/internal/base/tfproto"
@@ -51,7 +45,7 @@ func TestIndexDamaged(t *testing.T) {
 	dir := bare(t, "linear")
 	name := filepath.Join(dir, indexName)
 	whole := readFile(t, name)
-	flips(t, name, whole, 1, func(bit int) {
+	flips(t, name, 1, func(bit int) {
 		if _, err := Read(dir, nil); !errors.Is(err, millrace.ErrModel) {
 			t.Fatalf("bit %d flipped: %v", bit, err)
 		}
@@ -88,7 +82,7 @@ func TestVariablesFlipped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range shards {
-			flips(t, name, readFile(t, name), 19, func(bit int) {
+			flips(t, name, 19, func(bit int) {
 				if _, err := Read(dir, nil); !errors.Is(err, millrace.ErrModel) || !errors.Is(err, millrace.ErrCorrupt) {
 					t.Fatalf("%s: bit %d flipped: %v", name, bit, err)
 				}
@@ -97,7 +91,7 @@ func TestVariablesFlipped(t *testing.T) {
 	}
 	dir := copyModel(t, "linear")
 	name := filepath.Join(dir, oneShard)
-	flips(t, name, readFile(t, name), 1<<20, func(int) {
+	flips(t, name, 1<<20, func(int) {
 		_, err := Read(dir, nil)
 		wantError(t, err, millrace.ErrCorrupt, oneShard, `tensor "w/.ATTRIBUTES/VARIABLE_VALUE"`, "checksum of the variable's 24 bytes does not match")
 		if _, err := Read(dir, &Options{SkipTensorChecksums: true}); err != nil {
@@ -126,132 +120,6 @@ func TestVariableMissingFromIndex(t *testing.T) {
 	}
 	_, err := Read(dir, nil)
 	wantError(t, err, millrace.ErrModel, indexName, `tensor "w/.ATTRIBUTES/VARIABLE_VALUE"`, "missing from the index")
-}
-
-// writeTable makes a table of one block, as variables.index is.
-func writeTable(entries []tableEntry) []byte { return writeTableAs(entries, 0) }
-
-// writeTableAs is writeTable with blocks compressed in a way.
-func writeTableAs(entries []tableEntry, compression byte) []byte {
-	block := func(entries []tableEntry) []byte {
-		var b []byte
-		for _, e := range entries {
-			for _, n := range []int{0, len(e.key), len(e.value)} {
-				b = binary.AppendUvarint(b, uint64(n))
-			}
-			b = append(append(b, e.key...), e.value...)
-		}
-		b = binary.LittleEndian.AppendUint32(b, 0)
-		return binary.LittleEndian.AppendUint32(b, 1)
-	}
-	var out []byte
-	add := func(b []byte) []byte {
-		if compression == 1 {
-			b = snappy.Encode(nil, b)
-		}
-		h := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(out))), uint64(len(b)))
-		out = append(append(out, b...), compression)
-		out = binary.LittleEndian.AppendUint32(out, maskCRC(crc32.Checksum(out[len(out)-len(b)-1:], castagnoli)))
-		return h
-	}
-	data := add(block(entries))
-	foot := add(block(nil))
-	foot = append(foot, add(block([]tableEntry{{key: "z", value: data}}))...)
-	out = append(append(out, foot...), make([]byte, handlesSize-len(foot))...)
-	return binary.LittleEndian.AppendUint64(out, tableMagic)
-}
-
-// bundleWith makes an index of one entry besides its header.
-func bundleWith(t testing.TB, header *tfproto.BundleHeaderProto, key string, e *tfproto.BundleEntryProto) []byte {
-	t.Helper()
-	h, err := proto.Marshal(header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := proto.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return writeTable([]tableEntry{{"", h}, {key, v}})
-}
-
-func shapeOf(dims ...int64) *tfproto.TensorShapeProto {
-	s := &tfproto.TensorShapeProto{}
-	for _, d := range dims {
-		s.Dim = append(s.Dim, &tfproto.TensorShapeProto_Dim{Size: d})
-	}
-	return s
-}
-
-// Indices that are whole and make no sense.
-func TestIndexNonsense(t *testing.T) {
-	header := &tfproto.BundleHeaderProto{NumShards: 1}
-	entry := func(shape *tfproto.TensorShapeProto, offset, size int64, shard int32) *tfproto.BundleEntryProto {
-		return &tfproto.BundleEntryProto{Dtype: tfproto.DataType_DT_FLOAT, Shape: shape, Offset: offset, Size: size, ShardId: shard}
-	}
-	tests := []struct {
-		name string
-		data []byte
-		want string
-	}{
-		{"size", bundleWith(t, header, "v", entry(shapeOf(2), 0, 4, 0)), "4 bytes do not hold a tensor of float32[2]"},
-		{"negative dimension", bundleWith(t, header, "v", entry(shapeOf(-2), 0, 8, 0)), "do not hold"},
-		{"too many elements", bundleWith(t, header, "v", entry(shapeOf(1<<40, 1<<40), 0, 8, 0)), "do not hold"},
-		{"negative offset", bundleWith(t, header, "v", entry(shapeOf(2), -8, 8, 0)), "8 bytes at offset -8"},
-		{"offset beyond all", bundleWith(t, header, "v", entry(shapeOf(2), 1<<63-4, 8, 0)), "at offset"},
-		{"shard", bundleWith(t, header, "v", entry(shapeOf(2), 0, 8, 1)), "shard 1 of 1"},
-		{"shards", bundleWith(t, &tfproto.BundleHeaderProto{NumShards: -1}, "v", entry(shapeOf(2), 0, 8, 0)), "-1 shards"},
-		{"endian", bundleWith(t, &tfproto.BundleHeaderProto{NumShards: 1, Endianness: tfproto.BundleHeaderProto_BIG}, "v", entry(shapeOf(2), 0, 8, 0)), "big-endian"},
-		{"no header", writeTable([]tableEntry{{"v", nil}}), "no header"},
-		{"keys", writeTable([]tableEntry{{"b", nil}, {"a", nil}}), "not in order"},
-		{"beyond the data", bundleWith(t, header, "v", entry(shapeOf(1<<20), 0, 1<<22, 0)), "ends too early"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := bare(t, "constant")
-			writeFile(t, filepath.Join(dir, indexName), tt.data)
-			r := readerIn(t, dir)
-			_, err := r.checkVariables(&metaGraph{})
-			wantError(t, err, millrace.ErrModel, indexName[:9], tt.want)
-		})
-	}
-}
-
-// Strings and variants have checksums of their own making; a tensor of strings
-// is in every model that TensorFlow 2 wrote (its object graph).
-func TestVariantChecksum(t *testing.T) {
-	var data []byte
-	var sum uint32
-	for _, v := range []string{"first", ""} {
-		data = append(binary.AppendUvarint(data, uint64(len(v))), v...)
-		sum = crc32.Update(sum, castagnoli, binary.LittleEndian.AppendUint64(nil, uint64(len(v))))
-		sum = crc32.Update(sum, castagnoli, []byte(v))
-		inner := binary.LittleEndian.AppendUint32(nil, maskCRC(sum))
-		data = append(data, inner...)
-		sum = crc32.Update(sum, castagnoli, inner)
-	}
-	dir := bare(t, "constant")
-	writeFile(t, filepath.Join(dir, indexName), bundleWith(t, &tfproto.BundleHeaderProto{NumShards: 1}, "v", &tfproto.BundleEntryProto{
-		Dtype: tfproto.DataType_DT_VARIANT, Shape: shapeOf(2), Size: int64(len(data)), Crc32C: maskCRC(sum)}))
-	name := filepath.Join(dir, oneShard)
-	writeFile(t, name, data)
-	// The graph restores its object graph, which this index does not have.
-	r := readerIn(t, dir)
-	if _, err := r.checkVariables(&metaGraph{}); err != nil {
-		t.Fatal(err)
-	}
-	flips(t, name, data, 1, func(bit int) {
-		if _, err := r.checkVariables(&metaGraph{}); !errors.Is(err, millrace.ErrCorrupt) {
-			t.Fatalf("bit %d flipped: %v", bit, err)
-		}
-	})
-	// A length of more than there is, under a checksum that is right.
-	long := binary.AppendUvarint(nil, 100)
-	sum = crcOf(binary.LittleEndian.AppendUint64(nil, 100)...)
-	inner := binary.LittleEndian.AppendUint32(nil, maskCRC(sum))
-	_, err := readIndex(t, indexOf(t, 1, []string{"v"}, &tfproto.BundleEntryProto{Dtype: tfproto.DataType_DT_VARIANT, Shape: shapeOf(1), Size: 5,
-		Crc32C: maskCRC(crc32.Update(sum, castagnoli, inner))}), append(long, inner...))
-	wantError(t, err, millrace.ErrCorrupt, "the checksum of the variable's 5 bytes does not match")
 }
 
 // E16.
@@ -344,55 +212,4 @@ func TestMissingAssetThatNothingReads(t *testing.T) {
 	}
 	_, err := Read(dir, &Options{AllowOps: []string{"ReadFile"}})
 	wantError(t, err, millrace.ErrModel, "foo.txt", "the asset is missing")
-}
-
-// TensorFlow's own writer of 2016 compressed the blocks.
-func TestCompressedIndex(t *testing.T) {
-	dir := copyModel(t, "linear")
-	if err := os.Remove(filepath.Join(dir, fingerprintName)); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, indexName)
-	entries, err := readTable(name, readFile(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := Read(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, name, writeTableAs(entries, 1))
-	got, err := Read(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.Variables, got.Variables); diff != "" || len(got.Variables) == 0 {
-		t.Errorf("variables (-want +got):\n%s", diff)
-	}
-	writeFile(t, name, writeTableAs(entries, 2))
-	_, err = Read(dir, nil)
-	wantError(t, err, millrace.ErrModel, "compressed in a way that TensorFlow does not know (2)")
-}
-
-func FuzzIndex(f *testing.F) {
-	for _, name := range []string{"linear", "sharded"} {
-		f.Add(readFile(f, filepath.Join(models, name, indexName)))
-	}
-	f.Add(writeTable([]tableEntry{{"", nil}, {"v", []byte{8, 1}}}))
-	f.Add(writeTableAs([]tableEntry{{"", nil}, {"v", []byte{8, 1}}}, 1))
-	dir := f.TempDir()
-	writeFile(f, filepath.Join(dir, oneShard), make([]byte, 100))
-	in, err := openFolder(dir)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := readBundle("index", data)
-		if err == nil {
-			err = b.checkShards(in, true)
-		}
-		if err != nil && !errors.Is(err, millrace.ErrModel) {
-			t.Fatalf("error of no class: %v", err)
-		}
-	})
 }

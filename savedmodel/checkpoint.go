@@ -6,14 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/bundle"
+	"millrace/savedmodel/modelfile"
 )
 
 // Checkpoint is what a checkpoint in TensorFlow's format holds.
 type Checkpoint struct {
-	Prefix    string     // of its files: PREFIX.index, PREFIX.data-00000-of-00001
-	Variables []Variable // sorted by name
-	Objects   bool       // it has the graph of Python's objects, under [ObjectGraphKey]
-	Bytes     int64      // of all tensors
+	Prefix    string            // of its files: PREFIX.index, PREFIX.data-00000-of-00001
+	Variables []bundle.Variable // sorted by name
+	Objects   bool              // it has the graph of Python's objects, under [ObjectGraphKey]
+	Bytes     int64             // of all tensors
 
 	// SHA256 is the digest of PREFIX.index, in hexadecimal. The index holds the
 	// checksum of every tensor, so the digest stands for the values too.
@@ -26,27 +30,27 @@ type Checkpoint struct {
 // format) or Millrace's. It needs no TensorFlow. Errors are of class ErrModel;
 // errors.Is also finds ErrTruncated, ErrCorrupt or ErrIO where they apply.
 func ReadCheckpoint(prefix string) (*Checkpoint, error) {
-	in, err := openFolder(filepath.Dir(prefix))
+	in, err := modelfile.Open(filepath.Dir(prefix))
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
+	defer in.Close()
 	base := filepath.Base(prefix)
-	data, err := in.open(base + ".index").readWhole(MaxIndexBytes)
+	data, err := in.Open(base + ".index").ReadWhole(bundle.MaxIndexBytes)
 	if err != nil {
 		return nil, err
 	}
-	b, err := readBundle(prefix+".index", data)
+	b, err := bundle.Read(prefix+".index", data)
 	if err != nil {
 		return nil, err
 	}
-	b.index, b.prefix = data, base
-	if err := b.checkShards(in, true); err != nil {
+	b.Data, b.Prefix = data, base
+	if err := b.CheckShards(in, true); err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{Prefix: prefix, Variables: b.variables(), SHA256: fmt.Sprintf("%x", sha256.Sum256(data))}
-	for _, e := range b.entries {
-		c.Objects = c.Objects || e.Name == ObjectGraphKey
+	c := &Checkpoint{Prefix: prefix, Variables: b.Variables(), SHA256: fmt.Sprintf("%x", sha256.Sum256(data))}
+	for _, e := range b.Entries {
+		c.Objects = c.Objects || e.Name == bundle.ObjectGraphKey
 		c.Bytes += e.Bytes
 	}
 	return c, nil
@@ -58,7 +62,7 @@ func (m *Model) Checkpoint() (prefix string, ok bool) {
 	if m.bundle == nil {
 		return "", false
 	}
-	return filepath.Join(m.Dir, m.bundle.prefix), true
+	return filepath.Join(m.Dir, m.bundle.Prefix), true
 }
 
 // VariableObject is what Python knew of a variable.
@@ -75,9 +79,9 @@ type VariableObject struct {
 // path is the one that a breadth-first search finds first.
 func (m *Model) VariableObjects() map[string]VariableObject {
 	var nodes [][]byte
-	for f := range fieldsOf(m.objects) {
-		if f.num == objectNodes {
-			nodes = append(nodes, f.bytes)
+	for f := range wire.Fields(m.objects) {
+		if f.Num == objectNodes {
+			nodes = append(nodes, f.Bytes)
 		}
 	}
 	found := map[string]VariableObject{}
@@ -87,16 +91,16 @@ func (m *Model) VariableObjects() map[string]VariableObject {
 		if at >= uint64(len(nodes)) {
 			continue
 		}
-		for f := range fieldsOf(nodes[at]) {
-			switch f.num {
+		for f := range wire.Fields(nodes[at]) {
+			switch f.Num {
 			case objectChild:
-				child, name := objectReference(f.bytes)
+				child, name := objectReference(f.Bytes)
 				if _, seen := paths[child]; !seen {
 					paths[child] = paths[at] + name + "/"
 					queue = append(queue, child)
 				}
 			case objectVariable:
-				found[paths[at]+".ATTRIBUTES/VARIABLE_VALUE"] = variableObject(f.bytes)
+				found[paths[at]+".ATTRIBUTES/VARIABLE_VALUE"] = variableObject(f.Bytes)
 			}
 		}
 	}
@@ -114,12 +118,12 @@ const (
 // objectReference returns the number of an object and its name, escaped as in
 // checkpoints.
 func objectReference(b []byte) (node uint64, name string) {
-	for f := range fieldsOf(b) {
-		switch f.num {
+	for f := range wire.Fields(b) {
+		switch f.Num {
 		case referenceNode:
-			node = f.number
+			node = f.Number
 		case referenceName:
-			name = strings.NewReplacer(".", "..", "/", ".S").Replace(string(f.bytes))
+			name = strings.NewReplacer(".", "..", "/", ".S").Replace(string(f.Bytes))
 		}
 	}
 	return node, name
@@ -128,12 +132,12 @@ func objectReference(b []byte) (node uint64, name string) {
 // variableObject reads a SavedVariable.
 func variableObject(b []byte) VariableObject {
 	var v VariableObject
-	for f := range fieldsOf(b) {
-		switch f.num {
+	for f := range wire.Fields(b) {
+		switch f.Num {
 		case savedTrainable:
-			v.Trainable = f.number != 0
+			v.Trainable = f.Number != 0
 		case savedName:
-			v.Name = strings.TrimSuffix(string(f.bytes), ":0")
+			v.Name = strings.TrimSuffix(string(f.Bytes), ":0")
 		}
 	}
 	return v
@@ -142,5 +146,5 @@ func variableObject(b []byte) VariableObject {
 // Objects reports whether the model's own checkpoint holds the graph of
 // Python's objects.
 func (m *Model) Objects() bool {
-	return m.bundle != nil && slices.ContainsFunc(m.bundle.entries, func(e bundleEntry) bool { return e.Name == ObjectGraphKey })
+	return m.bundle != nil && slices.ContainsFunc(m.bundle.Entries, func(e bundle.Entry) bool { return e.Name == bundle.ObjectGraphKey })
 }

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/dtype"
 	"millrace/internal/base/tfproto"
 )
 
@@ -154,40 +153,5 @@ func TestRefingerprint(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, indexName)
 	if _, err := Refingerprint([]byte("\xff"), index); !errors.Is(err, millrace.ErrModel) {
 		t.Errorf("a damaged fingerprint: %v", err)
-	}
-}
-
-// A list of names ends after some of them.
-func TestShortList(t *testing.T) {
-	names := strings.Split("abcdefghij", "")
-	for n, want := range map[int]string{0: "none", 1: "a", maxNames: "a, b, c, d, e, f, g, h", maxNames + 1: "a, b, c, d, e, f, g, h and 1 more", 10: "a, b, c, d, e, f, g, h and 2 more"} {
-		if got := shortList(names[:n]); got != want {
-			t.Errorf("%d names: %s, want %s", n, got, want)
-		}
-	}
-}
-
-// The size of a tensor follows from its type and shape where it does.
-func TestSizesOfEntries(t *testing.T) {
-	for _, tt := range []struct {
-		dt    dtype.DataType
-		dims  []int64
-		bytes int64
-		want  int64
-		ok    bool
-	}{
-		{dtype.Float, []int64{2, 3}, 24, 24, true},
-		{dtype.Float, []int64{}, 4, 4, true},
-		{dtype.Float, []int64{-1}, 4, 0, false},
-		{dtype.Float, []int64{1 << 62, 4}, 4, 0, false},
-		{dtype.String, []int64{3}, 3, -1, true},
-		{dtype.String, []int64{3}, 2, -1, false},
-		{dtype.DataType(99), []int64{3}, 1, -1, true},
-	} {
-		e := &bundleEntry{}
-		e.DType, e.Shape, e.Bytes = tt.dt, dtype.MakeShape(tt.dims...), tt.bytes
-		if got, ok := e.bytes(); got != tt.want || ok != tt.ok {
-			t.Errorf("%+v: %d, %v", tt, got, ok)
-		}
 	}
 }

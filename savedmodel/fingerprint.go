@@ -11,6 +11,11 @@ import (
 	"millrace"
 	"millrace/internal/base/farmhash"
 	"millrace/internal/base/tfproto"
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/bundle"
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
 )
 
 // Field numbers of FingerprintDef.
@@ -18,54 +23,57 @@ const (
 	fingerprintModel, fingerprintIndex, fingerprintVersion = 1, 5, 6
 )
 
-// checkFingerprint compares the model with the checksums that TensorFlow (2.11
+// fingerprintCheck compares a model with its fingerprint.pb.
+type fingerprintCheck struct{ *reader }
+
+// check compares the model with the checksums that TensorFlow (2.11
 // and later) writes into fingerprint.pb. It reports whether there were any.
-func (r *reader) checkFingerprint(data []byte) (bool, error) {
-	if !r.folder.has(fingerprintName) || filepath.Base(r.file) != binaryName || r.options.IgnoreFingerprint {
+func (r fingerprintCheck) check(data []byte) (bool, error) {
+	if !r.folder.Has(fingerprintName) || filepath.Base(r.File) != binaryName || r.options.IgnoreFingerprint {
 		return false, nil
 	}
 	name := filepath.Join(r.dir, fingerprintName)
-	b, err := r.folder.open(fingerprintName).readWhole(maxSmallBytes)
+	b, err := r.folder.Open(fingerprintName).ReadWhole(maxSmallBytes)
 	if err != nil {
 		return false, err
 	}
-	var walk wireCheck
-	if err := walk.whole(b, fingerprintType()); err != nil {
-		return false, corrupt(name, "not a fingerprint: %v", err)
+	var walk message.Checker
+	if err := walk.Whole(b, message.FingerprintType()); err != nil {
+		return false, modelfile.Corrupt(name, "not a fingerprint: %v", err)
 	}
 	model, index, producer := parseFingerprint(b)
 	if producer < 1 {
 		return false, nil // before TensorFlow 2.11 field 1 was of the graph alone
 	}
-	if farmhash.Fingerprint64(ordered(data, savedModelType())) != model && farmhash.Fingerprint64(data) != model {
+	if farmhash.Fingerprint64(message.Ordered(data, message.SavedModelType())) != model && farmhash.Fingerprint64(data) != model {
 		return false, r.mismatch(binaryName) // some versions of TensorFlow took the checksum of the file as it was
 	}
-	return true, r.checkIndexFingerprint(index)
+	return true, r.checkIndex(index)
 }
 
 // parseFingerprint reads a FingerprintDef.
 func parseFingerprint(b []byte) (model, index uint64, producer int32) {
-	for f := range fieldsOf(b) {
-		switch f.num {
+	for f := range wire.Fields(b) {
+		switch f.Num {
 		case fingerprintModel:
-			model = f.number
+			model = f.Number
 		case fingerprintIndex:
-			index = f.number
+			index = f.Number
 		case fingerprintVersion:
-			v, _ := attrField(f.bytes, versionProducer)
-			producer = int32(v.number)
+			v, _ := message.Find(f.Bytes, metagraph.VersionProducer)
+			producer = int32(v.Number)
 		}
 	}
 	return model, index, producer
 }
 
-// checkIndexFingerprint compares the index of the variables with its checksum,
+// checkIndex compares the index of the variables with its checksum,
 // which is 0 for a model without one.
-func (r *reader) checkIndexFingerprint(want uint64) error {
+func (r fingerprintCheck) checkIndex(want uint64) error {
 	if want == 0 {
 		return nil
 	}
-	b, err := r.folder.open(indexName).readWhole(MaxIndexBytes)
+	b, err := r.folder.Open(indexName).ReadWhole(bundle.MaxIndexBytes)
 	if err != nil {
 		return err
 	}
@@ -76,8 +84,8 @@ func (r *reader) checkIndexFingerprint(want uint64) error {
 }
 
 // mismatch is the error for a file that is not the one TensorFlow wrote.
-func (r *reader) mismatch(name string) error {
-	return corrupt(filepath.Join(r.dir, name),
+func (r fingerprintCheck) mismatch(name string) error {
+	return modelfile.Corrupt(filepath.Join(r.dir, name),
 		"it does not match the checksum in %s: it is damaged or was edited; save the model again, or remove %s if the edit is meant",
 		fingerprintName, fingerprintName)
 }

@@ -1,7 +1,6 @@
 package savedmodel
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"millrace/internal/base/farmhash"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/message"
 )
 
 // TensorFlow wrote the fingerprints beside the test models; ours must agree.
@@ -23,7 +23,7 @@ func TestFingerprintAgreesWithTensorFlow(t *testing.T) {
 		if err := proto.Unmarshal(readFile(t, name), &want); err != nil {
 			t.Fatal(err)
 		}
-		model := ordered(readFile(t, filepath.Join(dir, "saved_model.pb")), savedModelType())
+		model := message.Ordered(readFile(t, filepath.Join(dir, "saved_model.pb")), message.SavedModelType())
 		if got := farmhash.Fingerprint64(model); got != want.SavedModelChecksum {
 			t.Errorf("%s: saved_model.pb\n got %d\nwant %d", dir, got, want.SavedModelChecksum)
 		}
@@ -31,13 +31,4 @@ func TestFingerprintAgreesWithTensorFlow(t *testing.T) {
 			t.Errorf("%s: variables.index\n got %d\nwant %d", dir, got, want.CheckpointHash)
 		}
 	}
-}
-
-func readFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"millrace"
+	"millrace/savedmodel/modelfile"
 )
 
 // A link may lead to another place in the model's folder, and nowhere else.
@@ -46,20 +47,20 @@ func TestLinks(t *testing.T) {
 		{"../out/file", outside, millrace.ErrUnsafeModel, true},
 	} {
 		for _, way := range []string{dir, filepath.Join(parent, "alias")} {
-			f, err := openFolder(way)
+			f, err := modelfile.Open(way)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := f.open(tt.name).readWhole(100)
+			got, err := f.Open(tt.name).ReadWhole(100)
 			if tt.class == "" && (err != nil || string(got) != tt.want) || tt.class != "" && !errors.Is(err, tt.class) {
 				t.Errorf("%s: %q, %v", tt.name, got, err)
 			}
 			refused := 0
-			f.refused = func(error) { refused++ }
-			if got, _ := f.open(tt.name).readWhole(100); string(got) != tt.want || (refused > 0) != tt.refused {
+			f.Refused = func(error) { refused++ }
+			if got, _ := f.Open(tt.name).ReadWhole(100); string(got) != tt.want || (refused > 0) != tt.refused {
 				t.Errorf("%s, with links allowed: %q, refused %d times", tt.name, got, refused)
 			}
-			f.close()
+			f.Close()
 		}
 	}
 }
@@ -68,31 +69,31 @@ func TestLinks(t *testing.T) {
 func TestReadWhole(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	writeFile(t, name, []byte("12345"))
-	if got, err := openFile(name).readWhole(5); err != nil || string(got) != "12345" {
+	if got, err := modelfile.OpenFile(name).ReadWhole(5); err != nil || string(got) != "12345" {
 		t.Errorf("%q, %v", got, err)
 	}
-	_, err := openFile(name).readWhole(4)
+	_, err := modelfile.OpenFile(name).ReadWhole(4)
 	wantError(t, err, millrace.ErrLimit, name, "5 bytes, at most 4 are read")
 	for _, size := range []int64{6, 1 << 10} {
-		shrunk := openFile(name)
-		shrunk.size = size
-		_, err = shrunk.readWhole(1 << 10)
+		shrunk := modelfile.OpenFile(name)
+		shrunk.Size = size
+		_, err = shrunk.ReadWhole(1 << 10)
 		wantError(t, err, millrace.ErrTruncated, name, "it shrank from", "to 5 bytes while it was read")
 	}
 	writeFile(t, name, nil)
-	gone := openFile(name)
-	gone.size = 5
-	_, err = gone.readWhole(5)
+	gone := modelfile.OpenFile(name)
+	gone.Size = 5
+	_, err = gone.ReadWhole(5)
 	wantError(t, err, millrace.ErrTruncated, "it shrank from 5 to 0 bytes")
-	closed := openFile(name)
-	closed.size = 5
-	closed.file.Close()
-	_, err = closed.readWhole(5)
+	closed := modelfile.OpenFile(name)
+	closed.Size = 5
+	closed.File.Close()
+	_, err = closed.ReadWhole(5)
 	wantError(t, err, millrace.ErrIO, name)
 	if !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
-	_, err = openFile(name + "x").readWhole(5)
+	_, err = modelfile.OpenFile(name + "x").ReadWhole(5)
 	wantError(t, err, millrace.ErrModel, name+"x: there is no such file")
 	if errors.Is(err, millrace.ErrIO) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/modelfile"
 )
 
 // Whatever the bytes, reading ends, with an error of a class or none.
@@ -23,13 +24,13 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(small)
 	dir := f.TempDir()
-	beside, err := openFolder(dir)
+	beside, err := modelfile.Open(dir)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := newReader(dir, &Options{MaxNodes: 10_000})
-		r.folder, r.file = beside, filepath.Join(dir, binaryName)
+		r.folder, r.File = beside, filepath.Join(dir, binaryName)
 		_, err := r.read(data)
 		if err != nil && !errors.Is(err, millrace.ErrModel) && !errors.Is(err, millrace.ErrUnsafeModel) {
 			t.Fatalf("error of no class: %v", err)

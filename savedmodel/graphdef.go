@@ -3,6 +3,11 @@ package savedmodel
 import (
 	"crypto/sha256"
 	"encoding/hex"
+
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
+	"millrace/savedmodel/policy"
 )
 
 // ReadGraph reads the GraphDef in a file, a frozen model's for example, and
@@ -12,8 +17,8 @@ import (
 // nil. Errors are as those of [Read].
 func ReadGraph(file string, o *Options) ([]byte, error) {
 	r := newReader(file, o)
-	r.file, r.kind = file, "GraphDef"
-	data, err := r.readProtobuf(openFile(file), r.options.maxBytes())
+	r.File, r.Kind = file, "GraphDef"
+	data, err := r.readProtobuf(modelfile.OpenFile(file), r.options.maxBytes())
 	if err != nil {
 		return nil, err
 	}
@@ -28,24 +33,24 @@ func ReadGraph(file string, o *Options) ([]byte, error) {
 // canonical form, with the GraphDef that was judged.
 func ReadMetaGraph(file string, o *Options) (metaGraph, graphDef []byte, err error) {
 	r := newReader(file, o)
-	r.file, r.kind = file, "MetaGraphDef"
-	data, err := r.readProtobuf(openFile(file), r.options.maxBytes())
+	r.File, r.Kind = file, "MetaGraphDef"
+	data, err := r.readProtobuf(modelfile.OpenFile(file), r.options.maxBytes())
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := r.checkPin(); err != nil {
 		return nil, nil, err
 	}
-	var walk wireCheck
-	if err := r.wireError(walk.whole(data, metaGraphType())); err != nil {
+	var walk message.Checker
+	if err := r.Damaged(walk.Whole(data, message.MetaGraphType())); err != nil {
 		return nil, nil, err
 	}
-	metaGraph = canonical(data, metaGraphType())
-	def, ok := attrField(metaGraph, metaGraphDef)
+	metaGraph = message.Canonical(data, message.MetaGraphType())
+	def, ok := message.Find(metaGraph, metagraph.MetaGraphDef)
 	if !ok {
-		return nil, nil, r.fail("it has no graph")
+		return nil, nil, r.Fail("it has no graph")
 	}
-	graphDef, err = r.checkGraphDef(def.bytes)
+	graphDef, err = r.checkGraphDef(def.Bytes)
 	return metaGraph, graphDef, err
 }
 
@@ -53,32 +58,32 @@ func ReadMetaGraph(file string, o *Options) (metaGraph, graphDef []byte, err err
 func CheckGraph(name string, def []byte, o *Options) ([]byte, error) {
 	r := newReader(name, o)
 	digest := sha256.Sum256(def)
-	r.file, r.kind, r.sum = name, "GraphDef", hex.EncodeToString(digest[:])
+	r.File, r.Kind, r.sum = name, "GraphDef", hex.EncodeToString(digest[:])
 	return r.checkGraphDef(def)
 }
 
 // checkGraphDef checks a GraphDef that has no signatures, and returns it in
 // canonical form.
 func (r *reader) checkGraphDef(def []byte) ([]byte, error) {
-	var walk wireCheck
-	if err := r.wireError(walk.whole(def, graphDefType())); err != nil {
+	var walk message.Checker
+	if err := r.Damaged(walk.Whole(def, message.GraphDefType())); err != nil {
 		return nil, err
 	}
-	def = canonical(def, graphDefType())
-	m := newMetaGraph()
-	if err := r.parser().parseGraphDef(m, def); err != nil {
+	def = message.Canonical(def, message.GraphDefType())
+	m := metagraph.New()
+	if err := parserOf(r).ParseGraphDef(m, def); err != nil {
 		return nil, err
 	}
 	if err := r.checkVersion(m); err != nil {
 		return nil, err
 	}
-	policy := newJudgement(m, &r.report, r.allowed)
-	if err := policy.checkCalls(); err != nil {
+	judge := policy.New(m, &r.Report, r.allowed)
+	if err := judge.CheckCalls(); err != nil {
 		return nil, err
 	}
 	if _, err := r.usedSignatures(nil); err != nil {
 		return nil, err
 	}
-	_, err := policy.judge(true, nil)
+	_, err := judge.Check(true, nil)
 	return def, err
 }

@@ -6,21 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/internal/test/modeltest"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/policy"
 )
-
-// parse reads a node as the package reads it.
-func parse(t testing.TB, n *tfproto.NodeDef) nodeDef {
-	t.Helper()
-	b, err := proto.Marshal(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parseNode(b)
-}
 
 // E19, E20: the models that TensorFlow runs without a word.
 func TestUnsafeModels(t *testing.T) {
@@ -199,7 +190,7 @@ func TestProgramsRestore(t *testing.T) {
 			writeModel(t, dir, m)
 			if index {
 				scalar := floats(nil, 0, 4)
-				scalar.Crc32C = maskCRC(crcOf(0, 0, 0, 0))
+				scalar.Crc32C = modeltest.Checksum(make([]byte, 4))
 				writeFile(t, filepath.Join(dir, indexName), indexOf(t, 1, []string{"v"}, scalar))
 				writeFile(t, filepath.Join(dir, oneShard), make([]byte, 4))
 			}
@@ -246,7 +237,7 @@ func TestInitOperation(t *testing.T) {
 	group := func(names ...string) *tfproto.CollectionDef {
 		return &tfproto.CollectionDef{Kind: &tfproto.CollectionDef_NodeList_{NodeList: &tfproto.CollectionDef_NodeList{Value: names}}}
 	}
-	for _, key := range []string{mainCollection, legacyInitGroup} {
+	for _, key := range []string{"saved_model_main_op", "legacy_init_op"} {
 		m := model()
 		m.MetaGraphs[0].CollectionDef = map[string]*tfproto.CollectionDef{key: group("init")}
 		_, err := readGraph(t, m, nil)
@@ -259,19 +250,19 @@ func TestInitOperation(t *testing.T) {
 		wantError(t, err, millrace.ErrModel, `needs node "gone"`)
 	}
 	m := model()
-	m.MetaGraphs[0].SignatureDef[initSignature] = &tfproto.SignatureDef{}
+	m.MetaGraphs[0].SignatureDef[metagraph.InitSignature] = &tfproto.SignatureDef{}
 	_, err := readGraph(t, m, nil)
-	wantError(t, err, millrace.ErrModel, initSignature) // TensorFlow dies of this one
+	wantError(t, err, millrace.ErrModel, metagraph.InitSignature) // TensorFlow dies of this one
 
 	named := func(key, node string) map[string]*tfproto.TensorInfo {
 		return map[string]*tfproto.TensorInfo{key: {Encoding: &tfproto.TensorInfo_Name{Name: node}}}
 	}
-	for key, op := range map[string]string{"another": "init", initSignature: ""} {
-		m.MetaGraphs[0].SignatureDef[initSignature] = &tfproto.SignatureDef{Outputs: named(key, op)}
+	for key, op := range map[string]string{"another": "init", metagraph.InitSignature: ""} {
+		m.MetaGraphs[0].SignatureDef[metagraph.InitSignature] = &tfproto.SignatureDef{Outputs: named(key, op)}
 		_, err = readGraph(t, m, nil)
 		wantError(t, err, millrace.ErrModel, "does not name the operation to run at load")
 	}
-	m.MetaGraphs[0].SignatureDef[initSignature].Outputs = named(initSignature, "init")
+	m.MetaGraphs[0].SignatureDef[metagraph.InitSignature].Outputs = named(metagraph.InitSignature, "init")
 	_, err = readGraph(t, m, nil)
 	wantError(t, err, millrace.ErrUnsafeModel, "the init operation", `"WriteFile"`)
 }
@@ -283,9 +274,9 @@ func TestWhichInitOperation(t *testing.T) {
 	}
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("a", "NoOp"), node("b", "NoOp"), node("c", "NoOp")})
 	g := m.MetaGraphs[0]
-	g.CollectionDef = map[string]*tfproto.CollectionDef{mainCollection: group("b"), legacyInitGroup: group("c")}
-	g.SignatureDef[initSignature] = &tfproto.SignatureDef{Outputs: map[string]*tfproto.TensorInfo{initSignature: {Encoding: &tfproto.TensorInfo_Name{Name: "a:0"}}}}
-	g.SignatureDef[trainSignature] = g.SignatureDef[initSignature]
+	g.CollectionDef = map[string]*tfproto.CollectionDef{"saved_model_main_op": group("b"), "legacy_init_op": group("c")}
+	g.SignatureDef[metagraph.InitSignature] = &tfproto.SignatureDef{Outputs: map[string]*tfproto.TensorInfo{metagraph.InitSignature: {Encoding: &tfproto.TensorInfo_Name{Name: "a:0"}}}}
+	g.SignatureDef["__saved_model_train_op"] = g.SignatureDef[metagraph.InitSignature]
 	check := func(want string) {
 		t.Helper()
 		read, err := readGraph(t, m, nil)
@@ -294,11 +285,11 @@ func TestWhichInitOperation(t *testing.T) {
 		}
 	}
 	check("a")
-	delete(g.SignatureDef, initSignature)
+	delete(g.SignatureDef, metagraph.InitSignature)
 	check("b")
-	delete(g.CollectionDef, mainCollection)
+	delete(g.CollectionDef, "saved_model_main_op")
 	check("c")
-	delete(g.CollectionDef, legacyInitGroup)
+	delete(g.CollectionDef, "legacy_init_op")
 	check("")
 }
 
@@ -319,10 +310,10 @@ func TestFunctionCalls(t *testing.T) {
 		}
 		return graph([]*tfproto.NodeDef{node("y", "Identity", "x")}, append(functions, functionOf(fmt.Sprintf("f%d", n-1), nil))...)
 	}
-	if _, err := readGraph(t, chain(maxFunctionDepth), nil); err != nil {
-		t.Errorf("%d functions deep: %v", maxFunctionDepth, err)
+	if _, err := readGraph(t, chain(policy.MaxFunctionDepth), nil); err != nil {
+		t.Errorf("%d functions deep: %v", policy.MaxFunctionDepth, err)
 	}
-	_, err = readGraph(t, chain(maxFunctionDepth+1), nil)
+	_, err = readGraph(t, chain(policy.MaxFunctionDepth+1), nil)
 	wantError(t, err, millrace.ErrLimit, `functions call each other more than 256 deep, below "f0"`)
 	_, err = readGraph(t, chain(10_000), nil)
 	wantError(t, err, millrace.ErrModel, "more than 256 deep")
@@ -371,7 +362,7 @@ func TestLethalNodes(t *testing.T) {
 		_, err = readGraph(t, graph([]*tfproto.NodeDef{count(node("y", "f", "x"), v)}, many), nil)
 		wantError(t, err, millrace.ErrLimit, `node "y" ("f")`)
 	}
-	for v, want := range map[int64]bool{0: true, maxOutputs: true, maxOutputs + 1: false} {
+	for v, want := range map[int64]bool{0: true, metagraph.MaxOutputs: true, metagraph.MaxOutputs + 1: false} {
 		_, err := readGraph(t, graph([]*tfproto.NodeDef{node("y", "Identity", "x"), count(node("j", "StringJoin", "x"), v)}), nil)
 		if (err == nil) != want {
 			t.Errorf("%d inputs: %v", v, err)

@@ -12,6 +12,8 @@ import (
 
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/modelfile"
 )
 
 // Files of a SavedModel directory.
@@ -27,37 +29,37 @@ const (
 
 // load returns the SavedModel protobuf in its binary form.
 func (r *reader) load() ([]byte, error) {
-	r.file = r.dir
-	binary, text := r.folder.has(binaryName), r.folder.has(textName)
+	r.File = r.dir
+	binary, text := r.folder.Has(binaryName), r.folder.Has(textName)
 	switch {
 	case binary && text:
-		r.warn("it holds both %s and %s, of which TensorFlow reads the first", binaryName, textName)
+		r.Warn("it holds both %s and %s, of which TensorFlow reads the first", binaryName, textName)
 	case binary:
-	case r.folder.has(chunkedName):
-		return nil, r.fail("it holds %s: models in chunks are not supported; save it again in one piece", chunkedName)
+	case r.folder.Has(chunkedName):
+		return nil, r.Fail("it holds %s: models in chunks are not supported; save it again in one piece", chunkedName)
 	case text:
 		return r.loadText()
 	default:
 		return nil, r.failNoModel()
 	}
-	r.file = filepath.Join(r.dir, binaryName)
-	return r.readProtobuf(r.folder.open(binaryName), r.options.maxBytes())
+	r.File = filepath.Join(r.dir, binaryName)
+	return r.readProtobuf(r.folder.Open(binaryName), r.options.maxBytes())
 }
 
 // failNoModel is the error about a folder without a model. TensorFlow Serving
 // keeps the versions of a model in folders with numbers for names.
 func (r *reader) failNoModel() error {
 	if v := newestVersion(r.folder); v != "" {
-		return r.fail("it holds no %s but versions of a model: give the folder of one, such as %s", binaryName, millrace.Quote(filepath.Join(r.dir, v)))
+		return r.Fail("it holds no %s but versions of a model: give the folder of one, such as %s", binaryName, millrace.Quote(filepath.Join(r.dir, v)))
 	}
-	return r.fail("it holds no %s: is it a SavedModel?", binaryName)
+	return r.Fail("it holds no %s: is it a SavedModel?", binaryName)
 }
 
 // readProtobuf reads the file with the protobuf, in whichever form.
-func (r *reader) readProtobuf(open opening, limit int64) ([]byte, error) {
-	data, err := open.readWhole(limit)
+func (r *reader) readProtobuf(open modelfile.Opening, limit int64) ([]byte, error) {
+	data, err := open.ReadWhole(limit)
 	if err == nil && len(data) == 0 {
-		e := r.fail("%s is empty", filepath.Base(r.file))
+		e := r.Fail("%s is empty", filepath.Base(r.File))
 		e.Err = millrace.ErrTruncated
 		return nil, e
 	}
@@ -68,13 +70,13 @@ func (r *reader) readProtobuf(open opening, limit int64) ([]byte, error) {
 
 // loadText reads a model in protobuf's text form.
 func (r *reader) loadText() ([]byte, error) {
-	r.file = filepath.Join(r.dir, textName)
-	text, err := r.readProtobuf(r.folder.open(textName), min(r.options.maxBytes(), maxTextBytes))
+	r.File = filepath.Join(r.dir, textName)
+	text, err := r.readProtobuf(r.folder.Open(textName), min(r.options.maxBytes(), maxTextBytes))
 	if err != nil {
 		return nil, err
 	}
 	if at, ok := textDepth(text); !ok {
-		e := r.fail("messages nest deeper than %d", maxMessageDepth)
+		e := r.Fail("messages nest deeper than %d", message.MaxMessageDepth)
 		e.Err, e.Offset = millrace.ErrLimit, int64(at)
 		return nil, e
 	}
@@ -85,7 +87,7 @@ func (r *reader) loadText() ([]byte, error) {
 		data, err = proto.MarshalOptions{Deterministic: true}.Marshal(&m)
 	}
 	if err != nil {
-		e := r.fail("not a SavedModel in text form: %s", quote(err.Error()))
+		e := r.Fail("not a SavedModel in text form: %s", modelfile.Quote(err.Error()))
 		e.Err = millrace.ErrCorrupt
 		return nil, e
 	}
@@ -100,7 +102,7 @@ func textDepth(text []byte) (at int, ok bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '{', '<', '[':
-			if depth++; depth > maxMessageDepth {
+			if depth++; depth > message.MaxMessageDepth {
 				return i, false
 			}
 		case '}', '>', ']':
@@ -124,25 +126,25 @@ func textDepth(text []byte) (at int, ok bool) {
 // versions of it in folders with numbers for names. It does not look into the
 // files.
 func IsModel(path string) bool {
-	f, err := openFolder(path)
+	f, err := modelfile.Open(path)
 	if err != nil {
 		return false
 	}
-	defer f.close()
-	return f.has(binaryName) || f.has(textName) || f.has(chunkedName) || newestVersion(f) != ""
+	defer f.Close()
+	return f.Has(binaryName) || f.Has(textName) || f.Has(chunkedName) || newestVersion(f) != ""
 }
 
 // newestVersion returns the subfolder with the largest number for a name that
 // holds a model, "" if there is none.
-func newestVersion(f *folder) string {
-	entries, err := os.ReadDir(f.dir)
+func newestVersion(f *modelfile.Folder) string {
+	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
 		return ""
 	}
 	newest, name := uint64(0), ""
 	for _, e := range entries {
 		n, err := strconv.ParseUint(e.Name(), 10, 64)
-		if err == nil && (name == "" || n > newest) && (f.has(filepath.Join(e.Name(), binaryName)) || f.has(filepath.Join(e.Name(), textName))) {
+		if err == nil && (name == "" || n > newest) && (f.Has(filepath.Join(e.Name(), binaryName)) || f.Has(filepath.Join(e.Name(), textName))) {
 			newest, name = n, e.Name()
 		}
 	}

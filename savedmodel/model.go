@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/savedmodel/bundle"
+	"millrace/savedmodel/modelfile"
 )
 
 // Model is what a SavedModel directory offers, after every check passed.
@@ -15,7 +17,7 @@ type Model struct {
 	TagSets    [][]string            // of all meta graphs, in the order of the file
 	Signatures map[string]*Signature // by name
 	Unusable   map[string]error      // why the other signatures cannot be called
-	Variables  []Variable            // that the model restores, sorted by name
+	Variables  []bundle.Variable     // that the model restores, sorted by name
 
 	// TensorFlow is the version that wrote the model, "" if it does not say.
 	TensorFlow string
@@ -34,8 +36,8 @@ type Model struct {
 	Refused []error
 
 	program   *Program
-	bundle    *bundle // nil without variables
-	objects   []byte  // the graph of Python's objects
+	bundle    *bundle.Index // nil without variables
+	objects   []byte        // the graph of Python's objects
 	unchecked bool
 }
 
@@ -89,7 +91,7 @@ func findSignature(file string, sigs map[string]*Signature, name string) (*Signa
 	for _, key := range slices.Sorted(maps.Keys(sigs)) {
 		present = append(present, describe(sigs[key]))
 	}
-	e := millrace.Errorf(millrace.ErrModel, "there is no such signature; the model has %s", shortList(present))
+	e := millrace.Errorf(millrace.ErrModel, "there is no such signature; the model has %s", modelfile.ShortList(present))
 	e.Op, e.File, e.Signature = "read model", file, name
 	return nil, e
 }
@@ -117,9 +119,9 @@ func describe(s *Signature) string {
 	names := func(tensors []Tensor) string {
 		var out []string
 		for _, t := range tensors {
-			out = append(out, quote(t.Name))
+			out = append(out, modelfile.Quote(t.Name))
 		}
 		return strings.Join(out, ", ")
 	}
-	return quote(s.Name) + " (" + names(s.Inputs) + ") -> (" + names(s.Outputs) + ")"
+	return modelfile.Quote(s.Name) + " (" + names(s.Inputs) + ") -> (" + names(s.Outputs) + ")"
 }

@@ -12,6 +12,8 @@ import (
 	"millrace"
 	"millrace/internal/base/farmhash"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/policy"
 )
 
 // A signature that is not there is named with the place where it should be.
@@ -63,7 +65,7 @@ func TestFingerprintsThatCount(t *testing.T) {
 	write := func(model, index uint64, producer int32) {
 		writeFile(t, name, marshal(t, &tfproto.FingerprintDef{SavedModelChecksum: model, CheckpointHash: index, Version: &tfproto.VersionDef{Producer: producer}}))
 	}
-	sum, raw := farmhash.Fingerprint64(ordered(whole, savedModelType())), farmhash.Fingerprint64(whole)
+	sum, raw := farmhash.Fingerprint64(message.Ordered(whole, message.SavedModelType())), farmhash.Fingerprint64(whole)
 	for _, tt := range []struct {
 		model, index  uint64
 		producer      int32
@@ -132,12 +134,12 @@ func TestOtherOperations(t *testing.T) {
 	_, err := readGraph(t, graph(append(nodes, node("y", "Identity", "x"))), nil)
 	wantError(t, err, millrace.ErrUnsafeModel, `operation "WriteFile" (node "n0"), which is in the graph, `, `; it also has "MatchingFiles", "ReadFile"; if you trust`)
 	nodes = nil
-	for i := range maxViolations + 3 {
+	for i := range policy.MaxViolations + 3 {
 		nodes = append(nodes, node(fmt.Sprintf("n%02d", i), fmt.Sprintf("Custom%02d", i), "x"))
 	}
 	_, err = readGraph(t, graph(append(nodes, node("y", "Identity", "x"))), nil)
-	wantError(t, err, millrace.ErrModel, `operation "Custom00" (node "n00")`, `"Custom01", "Custom02"`, fmt.Sprintf("%q;", fmt.Sprintf("Custom%02d", maxViolations)))
-	if strings.Contains(err.Error(), fmt.Sprintf("Custom%02d", maxViolations+1)) {
+	wantError(t, err, millrace.ErrModel, `operation "Custom00" (node "n00")`, `"Custom01", "Custom02"`, fmt.Sprintf("%q;", fmt.Sprintf("Custom%02d", policy.MaxViolations)))
+	if strings.Contains(err.Error(), fmt.Sprintf("Custom%02d", policy.MaxViolations+1)) {
 		t.Errorf("too many names: %v", err)
 	}
 }

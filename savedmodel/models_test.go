@@ -1,18 +1,17 @@
 package savedmodel
 
 import (
-	"errors"
 	"flag"
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
-	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/internal/test/modeltest"
+	"millrace/savedmodel/modelfile"
 )
 
 // exhaustive tries every byte and bit where a normal run takes samples.
@@ -35,10 +34,10 @@ func readerIn(t testing.TB, dir string) *reader {
 	t.Helper()
 	r := newReader(dir, nil)
 	var err error
-	if r.folder, err = openFolder(dir); err != nil {
+	if r.folder, err = modelfile.Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.folder.close)
+	t.Cleanup(r.folder.Close)
 	return r
 }
 
@@ -76,38 +75,10 @@ func writeModel(t testing.TB, dir string, m *tfproto.SavedModel) {
 	writeFile(t, filepath.Join(dir, binaryName), data)
 }
 
-func writeFile(t testing.TB, name string, data []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func remove(t testing.TB, name string) {
 	t.Helper()
 	if err := os.RemoveAll(name); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// wantError checks that an error is of a class, or of any if it is "", and says
-// something.
-func wantError(t testing.TB, err error, class millrace.Class, parts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Fatalf("no error, want one of class %q", class)
-	}
-	var e *millrace.Error
-	if !errors.As(err, &e) || class != "" && !errors.Is(err, class) {
-		t.Errorf("error %v\n is not of class %q", err, class)
-	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error %q\ndoes not say %q", err, part)
-		}
 	}
 }
 
@@ -130,53 +101,6 @@ func graph(nodes []*tfproto.NodeDef, functions ...*tfproto.FunctionDef) *tfproto
 		},
 		SignatureDef: map[string]*tfproto.SignatureDef{"serving_default": {Inputs: info("x"), Outputs: info("y")}},
 	}}}
-}
-
-// node makes a NodeDef with string as its type.
-func node(name, op string, inputs ...string) *tfproto.NodeDef {
-	return &tfproto.NodeDef{Name: name, Op: op, Input: inputs, Attr: map[string]*tfproto.AttrValue{
-		"dtype": {Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_STRING}},
-		"T":     {Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_STRING}},
-	}}
-}
-
-// with adds an attribute to a node.
-func with(n *tfproto.NodeDef, name string, v *tfproto.AttrValue) *tfproto.NodeDef {
-	n.Attr[name] = v
-	return n
-}
-
-// text and fn make attributes.
-func text(s string) *tfproto.AttrValue {
-	return &tfproto.AttrValue{Value: &tfproto.AttrValue_S{S: []byte(s)}}
-}
-
-func fn(name string) *tfproto.AttrValue {
-	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: name}}}
-}
-
-// constant makes a Const of strings.
-func constant(name string, values ...string) *tfproto.NodeDef {
-	tensor := &tfproto.TensorProto{Dtype: tfproto.DataType_DT_STRING}
-	for _, v := range values {
-		tensor.StringVal = append(tensor.StringVal, []byte(v))
-	}
-	return with(node(name, "Const"), "value", &tfproto.AttrValue{Value: &tfproto.AttrValue_Tensor{Tensor: tensor}})
-}
-
-// function makes a function of strings: args in, out out.
-func functionOf(name string, args []string, body ...*tfproto.NodeDef) *tfproto.FunctionDef {
-	sig := &tfproto.OpDef{Name: name, OutputArg: []*tfproto.OpDef_ArgDef{{Name: "out", Type: tfproto.DataType_DT_STRING}}}
-	for _, a := range args {
-		sig.InputArg = append(sig.InputArg, &tfproto.OpDef_ArgDef{Name: a, Type: tfproto.DataType_DT_STRING})
-	}
-	return &tfproto.FunctionDef{Signature: sig, NodeDef: body}
-}
-
-// called makes a node that calls a function.
-func called(name, callee string, inputs ...string) *tfproto.NodeDef {
-	return with(with(node(name, "PartitionedCall", inputs...), "f", fn(callee)), "Tout", &tfproto.AttrValue{
-		Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: []tfproto.DataType{tfproto.DataType_DT_STRING}}}})
 }
 
 // readGraph reads a model made by graph.
@@ -202,3 +126,22 @@ func TestVariableObjects(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// What package modeltest makes, by short names.
+var (
+	node       = modeltest.Node
+	with       = modeltest.With
+	text       = modeltest.Text
+	fn         = modeltest.Func
+	constant   = modeltest.Const
+	functionOf = modeltest.Function
+	called     = modeltest.Call
+	constantOf = modeltest.ConstOf
+	floats     = modeltest.Floats
+	indexOf    = modeltest.Index
+	marshal    = modeltest.Marshal
+	flips      = modeltest.Flips
+	readFile   = modeltest.ReadFile
+	writeFile  = modeltest.WriteFile
+	wantError  = modeltest.WantError
+)

@@ -1,7 +1,8 @@
 package savedmodel
 
 import (
-	"millrace/savedmodel/sigdef"
+	"millrace/savedmodel/bundle"
+	"millrace/sigdef"
 )
 
 // Signature is one way to call a model, see [sigdef.Signature].
@@ -20,3 +21,13 @@ const (
 	Ragged    = sigdef.Ragged
 	Composite = sigdef.Composite
 )
+
+// Variable is a tensor that a model restores.
+type Variable = bundle.Variable
+
+// ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's
+// objects, a serialized TrackableObjectGraph. It is no variable.
+const ObjectGraphKey = bundle.ObjectGraphKey
+
+// MaxIndexBytes is how large variables.index may be.
+const MaxIndexBytes = bundle.MaxIndexBytes

@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/policy"
 )
 
 // The path of a table may come from an asset in any way that hands it on unchanged,
@@ -57,8 +58,8 @@ func TestWaysOfAPath(t *testing.T) {
 		{"a default", []*tfproto.NodeDef{node("i", "PlaceholderWithDefault", "path"), table("i")}, nil, true},
 		{"a default of two", []*tfproto.NodeDef{node("i", "PlaceholderWithDefault", "path", "path"), table("i")}, nil, false},
 		{"what a signature feeds", []*tfproto.NodeDef{table("x")}, nil, false},
-		{"as many identities as may be", ladder(maxTraceDepth), nil, true},
-		{"too many identities", ladder(maxTraceDepth + 1), nil, false},
+		{"as many identities as may be", ladder(policy.MaxTraceDepth), nil, true},
+		{"too many identities", ladder(policy.MaxTraceDepth + 1), nil, false},
 		{"a variable", []*tfproto.NodeDef{variable, assign("a", "path"), node("r", "ReadVariableOp", "v"), table("r")}, nil, true},
 		{"a variable that is set twice alike", []*tfproto.NodeDef{variable, assign("a", "path"), assign("b", "path"), node("r", "ReadVariableOp", "v"), table("r")}, nil, true},
 		{"a variable that is looked at", []*tfproto.NodeDef{variable, assign("a", "path"), node("k", "VarIsInitializedOp", "v"), node("d", "DisableCopyOnRead", "v"), node("r", "ReadVariableOp", "v"), table("r")}, nil, true},

@@ -3,6 +3,10 @@ package savedmodel
 import (
 	"cmp"
 	"slices"
+
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/metagraph"
 )
 
 // Program is what TensorFlow needs to load a model that was checked. This package
@@ -30,14 +34,15 @@ type Asset struct {
 // do not change it.
 func (m *Model) Program() *Program { return m.program }
 
-// programOf returns the program of a graph that was judged.
-func (r *reader) programOf(m *metaGraph, graph []byte) *Program {
-	p := &Program{GraphDef: m.graphDef, MetaGraph: graph, InitOp: parseRef(m.initOp).node}
-	if m.restoreOp != "" && r.bundle != nil { // TensorFlow restores nothing where there is no index
-		p.RestoreOp, p.Filename = parseRef(m.restoreOp).node, parseRef(m.filenameTensor).String()
+// programOf returns the program of a graph that was checked; graph is its MetaGraphDef.
+// TensorFlow restores nothing where there is no index of variables.
+func programOf(m *metagraph.Graph, graph []byte, hasIndex bool) *Program {
+	p := &Program{GraphDef: m.GraphDef, MetaGraph: graph, InitOp: metagraph.ParseRef(m.InitOp).Node}
+	if m.RestoreOp != "" && hasIndex {
+		p.RestoreOp, p.Filename = metagraph.ParseRef(m.RestoreOp).Node, metagraph.ParseRef(m.FilenameTensor).String()
 	}
-	for _, a := range m.assets {
-		p.Assets = append(p.Assets, Asset{Tensor: parseRef(a.tensor).String(), File: assetsName + "/" + a.filename})
+	for _, a := range m.Assets {
+		p.Assets = append(p.Assets, Asset{Tensor: metagraph.ParseRef(a.Tensor).String(), File: assetsName + "/" + a.Filename})
 	}
 	slices.SortFunc(p.Assets, func(a, b Asset) int {
 		return cmp.Or(cmp.Compare(a.Tensor, b.Tensor), cmp.Compare(a.File, b.File))
@@ -52,19 +57,19 @@ func (m *Model) Operations() (counts map[string]int, functions int) {
 	counts, own := map[string]int{}, map[string]bool{}
 	m.eachFunction(func(fn []byte) { own[functionNameOf(fn)] = true })
 	count := func(node []byte) {
-		if op, _ := attrField(node, nodeOp); !own[string(op.bytes)] {
-			counts[string(op.bytes)]++
+		if op, _ := message.Find(node, message.NodeOp); !own[string(op.Bytes)] {
+			counts[string(op.Bytes)]++
 		}
 	}
-	for f := range fieldsOf(m.program.GraphDef) {
-		if f.num == graphNode {
-			count(f.bytes)
+	for f := range wire.Fields(m.program.GraphDef) {
+		if f.Num == metagraph.GraphNode {
+			count(f.Bytes)
 		}
 	}
 	m.eachFunction(func(fn []byte) {
-		for f := range fieldsOf(fn) {
-			if f.num == functionNode {
-				count(f.bytes)
+		for f := range wire.Fields(fn) {
+			if f.Num == metagraph.FunctionNode {
+				count(f.Bytes)
 			}
 		}
 	})
@@ -73,17 +78,17 @@ func (m *Model) Operations() (counts map[string]int, functions int) {
 
 // eachFunction calls visit with every FunctionDef of the meta graph.
 func (m *Model) eachFunction(visit func(fn []byte)) {
-	library, _ := attrField(m.program.GraphDef, graphLibrary)
-	for f := range fieldsOf(library.bytes) {
-		if f.num == libraryFunction {
-			visit(f.bytes)
+	library, _ := message.Find(m.program.GraphDef, metagraph.GraphLibrary)
+	for f := range wire.Fields(library.Bytes) {
+		if f.Num == metagraph.LibraryFunction {
+			visit(f.Bytes)
 		}
 	}
 }
 
 // functionNameOf reads the name alone of a FunctionDef.
 func functionNameOf(fn []byte) string {
-	signature, _ := attrField(fn, functionSignature)
-	name, _ := attrField(signature.bytes, signatureName)
-	return string(name.bytes)
+	signature, _ := message.Find(fn, metagraph.FunctionSignature)
+	name, _ := message.Find(signature.Bytes, metagraph.SignatureName)
+	return string(name.Bytes)
 }

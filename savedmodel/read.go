@@ -6,27 +6,16 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
+	"millrace/savedmodel/policy"
 )
 
 // newestProducer is the version of graphs that the runtime writes and the
 // newest that it reads: TF_GRAPH_DEF_VERSION.
 const newestProducer = 2474
-
-// reader reads one model.
-type reader struct {
-	report
-	dir     string
-	folder  *folder // nil for a GraphDef
-	options *Options
-	allowed map[string]bool
-	sum     string // SHA-256 of file
-
-	tagSets  [][]string
-	bundle   *bundle // of the variables, nil if there are none
-	missing  error   // of an asset, nil if all are there
-	unusable map[string]error
-	restored []string // names of the tensors that the restore operation reads
-}
 
 // Read reads the SavedModel in dir and checks all of it, as the package comment
 // says. Options may be nil. Every error is a [millrace.Error] of class ErrModel
@@ -35,12 +24,12 @@ type reader struct {
 func Read(dir string, o *Options) (*Model, error) {
 	r := newReader(dir, o)
 	var err error
-	if r.folder, err = openFolder(dir); err != nil {
+	if r.folder, err = modelfile.Open(dir); err != nil {
 		return nil, err
 	}
-	defer r.folder.close()
+	defer r.folder.Close()
 	if r.options.Unchecked {
-		r.folder.refused = func(err error) { r.refused = append(r.refused, err) }
+		r.folder.Refused = func(err error) { r.Refused = append(r.Refused, err) }
 	}
 	data, err := r.load()
 	if err != nil {
@@ -60,7 +49,7 @@ func (r *reader) read(data []byte) (*Model, error) {
 		return nil, err
 	}
 	// From here on nothing looks at the bytes of the file.
-	model, err := r.checkGraph(canonical(graph, metaGraphType()))
+	model, err := r.checkGraph(message.Canonical(graph, message.MetaGraphType()))
 	if err != nil {
 		return nil, err
 	}
@@ -68,32 +57,19 @@ func (r *reader) read(data []byte) (*Model, error) {
 	return model, nil
 }
 
-// newReader returns a reader of the model at a path.
-func newReader(path string, o *Options) *reader {
-	r := &reader{dir: path, options: o, allowed: map[string]bool{}}
-	if r.options == nil {
-		r.options = &Options{}
-	}
-	r.kind, r.unchecked = "SavedModel", r.options.Unchecked
-	for _, op := range r.options.AllowOps {
-		r.allowed[op] = true
-	}
-	return r
-}
-
 // checkPin compares the file's digest with the one that the caller wants.
 func (r *reader) checkPin() error {
 	if pin := r.options.SHA256; pin != "" && !strings.EqualFold(pin, r.sum) {
-		return r.fail("its SHA-256 is %s, pinned is %s", r.sum, quote(pin))
+		return r.Fail("its SHA-256 is %s, pinned is %s", r.sum, modelfile.Quote(pin))
 	}
 	return nil
 }
 
 // checkVersion refuses a graph that only a newer TensorFlow reads.
-func (r *reader) checkVersion(m *metaGraph) error {
-	if m.minConsumer > newestProducer {
-		return r.fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
-			runtimeVersion, m.minConsumer, newestProducer)
+func (r *reader) checkVersion(m *metagraph.Graph) error {
+	if m.MinConsumer > newestProducer {
+		return r.Fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
+			metagraph.RuntimeVersion, m.MinConsumer, newestProducer)
 	}
 	return nil
 }
@@ -103,52 +79,52 @@ func (r *reader) checkFile(data []byte) (fingerprinted bool, err error) {
 	if err := r.checkPin(); err != nil {
 		return false, err
 	}
-	var walk wireCheck
-	if err := r.wireError(walk.whole(data, savedModelType())); err != nil {
+	var walk message.Checker
+	if err := r.Damaged(walk.Whole(data, message.SavedModelType())); err != nil {
 		return false, err
 	}
-	fingerprinted, err = r.checkFingerprint(data)
-	if err = r.tolerateAny(err); err != nil || fingerprinted || walk.unknown == nil {
+	fingerprinted, err = fingerprintCheck{r}.check(data)
+	if err = r.TolerateAny(err); err != nil || fingerprinted || walk.Unknown == nil {
 		return fingerprinted, err
 	}
-	return false, r.tolerateAny(r.checkUnknown(data, walk.unknown))
+	return false, r.TolerateAny(r.checkUnknown(data, walk.Unknown))
 }
 
 // checkUnknown refuses fields that no TensorFlow up to ours writes: they are
 // damage, unless a newer TensorFlow wrote them.
-func (r *reader) checkUnknown(data []byte, unknown *wireError) error {
+func (r *reader) checkUnknown(data []byte, unknown *message.Error) error {
 	for _, g := range metaGraphs(data) {
-		for f := range fieldsOf(g) {
-			if f.num != metaGraphDef {
+		for f := range wire.Fields(g) {
+			if f.Num != metagraph.MetaGraphDef {
 				continue
 			}
-			if v, ok := attrField(f.bytes, graphVersions); ok {
-				var m metaGraph
-				if m.parseVersions(v.bytes); m.producer > newestProducer {
+			if v, ok := message.Find(f.Bytes, metagraph.GraphVersions); ok {
+				var m metagraph.Graph
+				if m.ParseVersions(v.Bytes); m.Producer > newestProducer {
 					return nil
 				}
 			}
 		}
 	}
-	e := r.fail("it is damaged: in %s: %s to the TensorFlow that wrote it", unknown.message, unknown.what)
-	e.Err, e.Offset = millrace.ErrCorrupt, unknown.offset
+	e := r.Fail("it is damaged: in %s: %s to the TensorFlow that wrote it", unknown.Message, unknown.What)
+	e.Err, e.Offset = millrace.ErrCorrupt, unknown.Offset
 	return e
 }
 
 // checkGraph checks one graph and everything beside it.
 func (r *reader) checkGraph(graph []byte) (*Model, error) {
-	m, err := r.parser().parseGraph(graph)
+	m, err := parserOf(r).Parse(graph)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.checkVersion(m); err != nil {
 		return nil, err
 	}
-	policy := newJudgement(m, &r.report, r.allowed)
-	if err := policy.checkCalls(); err != nil {
+	judge := policy.New(m, &r.Report, r.allowed)
+	if err := judge.CheckCalls(); err != nil {
 		return nil, err
 	}
-	sigs, unusable, err := m.readSignatures(&r.report)
+	sigs, unusable, err := m.ReadSignatures(&r.Report)
 	if err != nil {
 		return nil, err
 	}
@@ -156,29 +132,29 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	if err := r.checkAssets(m); err != nil {
 		return nil, err
 	}
-	if m.initOp, err = m.findInitOp(&r.report); err != nil {
+	if m.InitOp, err = m.FindInitOp(&r.Report); err != nil {
 		return nil, err
 	}
 	if _, err := r.usedSignatures(sigs); err != nil {
 		return nil, err
 	}
-	if r.restored, err = policy.judge(false, r.missing); err != nil {
+	if r.restored, err = judge.Check(false, r.missing); err != nil {
 		return nil, err
 	}
 	variables, err := r.checkVariables(m)
 	if err != nil {
 		return nil, err
 	}
-	if err := policy.checkUnset(sigs, r.unusable); err != nil {
+	if err := judge.CheckUnset(sigs, r.unusable); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.unusable)) {
-		r.warnings = append(r.warnings, r.unusable[name])
+		r.Warnings = append(r.Warnings, r.unusable[name])
 	}
 	return &Model{
 		Dir: r.dir, Tags: metaTags(graph), Signatures: sigs, Unusable: r.unusable, Variables: variables,
-		TensorFlow: m.version, SHA256: r.sum, Warnings: r.warnings, Refused: r.refused,
-		program: r.programOf(m, graph), bundle: r.bundle, objects: m.objects, unchecked: r.options.Unchecked,
+		TensorFlow: m.Version, SHA256: r.sum, Warnings: r.Warnings, Refused: r.Refused,
+		program: programOf(m, graph, r.bundle != nil), bundle: r.bundle, objects: m.Objects, unchecked: r.options.Unchecked,
 	}, nil
 }
 
@@ -189,7 +165,7 @@ func (r *reader) usedSignatures(sigs map[string]*Signature) ([]*Signature, error
 		if err := r.unusable[name]; err != nil {
 			return nil, err
 		}
-		s, err := findSignature(r.file, sigs, name)
+		s, err := findSignature(r.File, sigs, name)
 		if err != nil {
 			return nil, err
 		}
@@ -197,6 +173,3 @@ func (r *reader) usedSignatures(sigs map[string]*Signature) ([]*Signature, error
 	}
 	return used, nil
 }
-
-// parser returns what takes the model's graphs apart.
-func (r *reader) parser() *parser { return &parser{report: &r.report, maxNodes: r.options.maxNodes()} }

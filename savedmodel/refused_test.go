@@ -14,12 +14,6 @@ func placeholder(name string) *tfproto.AttrValue {
 	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Placeholder{Placeholder: name}}
 }
 
-// constantOf makes a Const of a tensor.
-func constantOf(name string, tensor *tfproto.TensorProto) *tfproto.NodeDef {
-	n := with(node(name, "Const"), "value", &tfproto.AttrValue{Value: &tfproto.AttrValue_Tensor{Tensor: tensor}})
-	return with(n, "dtype", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tensor.GetDtype()}})
-}
-
 // listOf makes a list of tensors, with what TensorFlow's parser reads about it.
 func listOf(metadata string, tensors ...*tfproto.TensorProto) *tfproto.TensorProto {
 	return &tfproto.TensorProto{Dtype: tfproto.DataType_DT_VARIANT, VariantVal: []*tfproto.VariantTensorDataProto{

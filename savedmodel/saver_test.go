@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/policy"
 )
 
 // A saver writes to the file that it is told, in parts with names of its own.
@@ -47,8 +48,8 @@ func TestSavePolicy(t *testing.T) {
 		{"one of a part", []*tfproto.NodeDef{part, node("either", "Select", "x", "part"), join("file", "either"), save("join")}, true},
 		{"nothing packed", []*tfproto.NodeDef{node("parts", "Pack"), merge("parts", "file")}, true},
 		{"another output", []*tfproto.NodeDef{node("same", "Identity", "file"), save("same:1")}, true},
-		{"as many identities as may be", append(identities(2*maxTraceDepth), save("i127")), false},
-		{"too many identities", append(identities(2*maxTraceDepth+1), save("i128")), true},
+		{"as many identities as may be", append(identities(2*policy.MaxTraceDepth), save("i127")), false},
+		{"too many identities", append(identities(2*policy.MaxTraceDepth+1), save("i128")), true},
 		{"with a separator", []*tfproto.NodeDef{part, with(join("file", "part"), "separator", text("/")), save("join")}, true},
 		{"one of two parts", []*tfproto.NodeDef{part, constant("other", ".part"), either("other", "part"), join("file", "either"), save("join")}, false},
 		{"the first elsewhere", []*tfproto.NodeDef{part, dots, either("dots", "part"), join("file", "either"), save("join")}, true},

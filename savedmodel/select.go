@@ -3,6 +3,10 @@ package savedmodel
 import (
 	"slices"
 	"strings"
+
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
 )
 
 // A SavedModel may hold several meta graphs over one set of variables, told
@@ -28,20 +32,20 @@ func (r *reader) selectGraph(b []byte) ([]byte, error) {
 	found := slices.IndexFunc(r.tagSets, func(tags []string) bool { return slices.Equal(tags, want) })
 	switch {
 	case len(graphs) == 0:
-		return nil, r.fail("holds no graph: it is cut off or not a SavedModel")
+		return nil, r.Fail("holds no graph: it is cut off or not a SavedModel")
 	case found < 0 && r.options.Tags == nil && len(graphs) == 1:
-		r.warn("its only graph is taken, although it has the tags %s and not %s", tagSet(r.tagSets[0]), tagSet(want))
+		r.Warn("its only graph is taken, although it has the tags %s and not %s", tagSet(r.tagSets[0]), tagSet(want))
 		return graphs[0], nil
 	case found < 0:
 		var present []string
 		for _, tags := range r.tagSets {
 			present = append(present, tagSet(tags))
 		}
-		return nil, r.fail("holds no graph with the tags %s; there is %s: choose one by all of its tags", tagSet(want), shortList(present))
+		return nil, r.Fail("holds no graph with the tags %s; there is %s: choose one by all of its tags", tagSet(want), modelfile.ShortList(present))
 	}
 	for _, tags := range r.tagSets[found+1:] {
 		if slices.Equal(tags, want) {
-			r.warn("holds several graphs with the tags %s, of which TensorFlow takes the first", tagSet(want))
+			r.Warn("holds several graphs with the tags %s, of which TensorFlow takes the first", tagSet(want))
 			break
 		}
 	}
@@ -49,18 +53,18 @@ func (r *reader) selectGraph(b []byte) ([]byte, error) {
 }
 
 // tagSet writes tags for a message.
-func tagSet(tags []string) string { return "{" + strings.Join(quoteAll(tags), ", ") + "}" }
+func tagSet(tags []string) string { return "{" + strings.Join(modelfile.QuoteAll(tags), ", ") + "}" }
 
 // metaTags returns the tags of a MetaGraphDef, sorted.
 func metaTags(b []byte) []string {
 	tags := []string{}
-	for f := range fieldsOf(b) {
-		if f.num != metaInfo {
+	for f := range wire.Fields(b) {
+		if f.Num != metagraph.MetaInfo {
 			continue
 		}
-		for e := range fieldsOf(f.bytes) {
-			if e.num == infoTag {
-				tags = append(tags, string(e.bytes))
+		for e := range wire.Fields(f.Bytes) {
+			if e.Num == metagraph.InfoTag {
+				tags = append(tags, string(e.Bytes))
 			}
 		}
 	}
@@ -71,9 +75,9 @@ func metaTags(b []byte) []string {
 // metaGraphs returns the MetaGraphDefs of a SavedModel.
 func metaGraphs(b []byte) [][]byte {
 	var graphs [][]byte
-	for f := range fieldsOf(b) {
-		if f.num == savedModelMetaGraph {
-			graphs = append(graphs, f.bytes)
+	for f := range wire.Fields(b) {
+		if f.Num == metagraph.SavedModelMetaGraph {
+			graphs = append(graphs, f.Bytes)
 		}
 	}
 	return graphs

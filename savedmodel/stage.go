@@ -10,6 +10,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/scratch"
+	"millrace/savedmodel/modelfile"
 )
 
 // TensorFlow opens a model's files by their paths, some time after the check. In
@@ -52,13 +53,13 @@ func (m *Model) Stage() (*Stage, error) {
 	if m.program.RestoreOp == "" && len(m.program.Assets) == 0 {
 		return s, nil
 	}
-	in, err := openFolder(m.Dir)
+	in, err := modelfile.Open(m.Dir)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
+	defer in.Close()
 	if m.unchecked {
-		in.refused = func(error) {} // Read has told
+		in.Refused = func(error) {} // Read has told
 	}
 	err = s.make()
 	if err == nil && m.program.RestoreOp != "" {
@@ -96,16 +97,16 @@ func (s *Stage) failed(err error) error {
 }
 
 // addVariables adds the index and links to the data files.
-func (s *Stage) addVariables(in *folder, m *Model) error {
+func (s *Stage) addVariables(in *modelfile.Folder, m *Model) error {
 	dir := filepath.Join(s.dir, "variables")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return s.failed(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, indexName), m.bundle.index, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, indexName), m.bundle.Data, 0o600); err != nil {
 		return s.failed(err)
 	}
-	for shard := range m.bundle.shards {
-		name := m.bundle.shardName(shard)
+	for shard := range m.bundle.Shards {
+		name := m.bundle.ShardName(shard)
 		if err := s.link(in, name, filepath.Join(s.dir, name)); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (s *Stage) addVariables(in *folder, m *Model) error {
 
 // addAsset adds a link to an asset under its own name, in a folder of its own:
 // the endings of names may mean something to what reads them.
-func (s *Stage) addAsset(in *folder, i int, a Asset) error {
+func (s *Stage) addAsset(in *modelfile.Folder, i int, a Asset) error {
 	dir := filepath.Join(s.dir, assetsName, strconv.Itoa(i))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return s.failed(err)
@@ -131,19 +132,19 @@ func (s *Stage) addAsset(in *folder, i int, a Asset) error {
 }
 
 // link opens a file of the model's folder and makes a link to what was opened.
-func (s *Stage) link(in *folder, name, path string) error {
-	o := in.open(name)
-	if o.err != nil {
-		return o.err
+func (s *Stage) link(in *modelfile.Folder, name, path string) error {
+	o := in.Open(name)
+	if o.Err != nil {
+		return o.Err
 	}
-	s.files = append(s.files, o.file)
-	target := "/proc/self/fd/" + strconv.Itoa(int(o.file.Fd()))
+	s.files = append(s.files, o.File)
+	target := "/proc/self/fd/" + strconv.Itoa(int(o.File.Fd()))
 	if _, err := os.Stat(target); err != nil { // no /proc: the path itself, as good as can be
-		if target, err = filepath.EvalSymlinks(o.name); err == nil {
+		if target, err = filepath.EvalSymlinks(o.Name); err == nil {
 			target, err = filepath.Abs(target)
 		}
 		if err != nil {
-			return failIO(o.name, err)
+			return modelfile.FailIO(o.Name, err)
 		}
 	}
 	return s.failed(os.Symlink(target, path))

@@ -11,6 +11,8 @@ import (
 
 	"millrace"
 	"millrace/internal/base/scratch"
+	"millrace/internal/base/tfproto"
+	"millrace/internal/test/modeltest"
 )
 
 // staged reads a model and stages its files in a folder of the test's.
@@ -196,7 +198,7 @@ func TestProgramIsCanonical(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dir, binaryName)
-	writeFile(t, name, reversed(readFile(t, name), savedModelType()))
+	writeFile(t, name, modeltest.Reversed(readFile(t, name), &tfproto.SavedModel{}))
 	got, err := Read(dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -204,30 +206,4 @@ func TestProgramIsCanonical(t *testing.T) {
 	if got.SHA256 == want.SHA256 || !bytes.Equal(got.Program().MetaGraph, want.Program().MetaGraph) || len(got.Program().GraphDef) == 0 {
 		t.Error("the same model in another order is another program")
 	}
-}
-
-// reversed writes the singular fields and the entries of maps of a message
-// backwards, before the elements of lists.
-func reversed(b []byte, m *messageType) []byte {
-	var lists, rest []byte
-	for f := range fieldsOf(b) {
-		typ := m.field(f.num)
-		if typ.message != nil {
-			f.bytes = reversed(f.bytes, typ.message)
-		}
-		field := fieldBytes(f)
-		if typ.once > 0 || typ.mapped {
-			rest = append(field, rest...)
-		} else {
-			lists = append(lists, field...)
-		}
-	}
-	return append(rest, lists...)
-}
-
-// fieldBytes returns a field with its tag.
-func fieldBytes(f wireField) []byte {
-	w := &canonicalWriter{}
-	w.verbatim(f)
-	return w.out
 }

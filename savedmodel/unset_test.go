@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/savedmodel/policy"
 )
 
 // handleNode makes a node that holds the variable of its name.
@@ -72,8 +73,8 @@ func TestUnsetVariables(t *testing.T) {
 		{"handed to a function without a place for it", graph([]*tfproto.NodeDef{handleNode("v"), called("c", "read", "x", "v"), node("y", "ReadVariableOp", "v")}, read), false},
 		{"handed to one of many arguments", graph([]*tfproto.NodeDef{handleNode("v"), called("c", "many", "x", "v"), node("y", "ReadVariableOp", "v")}, many), false},
 		{"set within a function that is called twice", graph([]*tfproto.NodeDef{handleNode("v"), handleNode("w"), called("c", "set", "w"), called("d", "set", "v"), node("y", "ReadVariableOp", "v")}, set), false},
-		{"as many identities as may be", handedOn(maxTraceDepth), true},
-		{"too many identities", handedOn(maxTraceDepth + 1), false},
+		{"as many identities as may be", handedOn(policy.MaxTraceDepth), true},
+		{"too many identities", handedOn(policy.MaxTraceDepth + 1), false},
 		{"fed after it is read", feeding("r", "r:0"), false},
 		{"fed at another output", feeding("r", "r:1"), true},
 		{"beside a variable of no name", graph([]*tfproto.NodeDef{handleNode("v"), node("w", "VarHandleOp"), node("y", "ReadVariableOp", "v")}), false},

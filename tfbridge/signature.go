@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/savedmodel/sigdef"
+	"millrace/sigdef"
 )
 
 // Signature is one way to run a model: named inputs and outputs.

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace"
-	"millrace/savedmodel/sigdef"
+	"millrace/sigdef"
 )
 
 // SignatureFromProto returns the signature that a SignatureDef message

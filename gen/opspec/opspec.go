@@ -1,6 +1,6 @@
 // Package opspec makes the table of TensorFlow's operations and their outputs
 // that package savedmodel needs to check a signature without a runtime:
-// savedmodel/opspec_gen.txt. Its test compares the table with the runtime's
+// savedmodel/metagraph/opspec_gen.txt. Its test compares the table with the runtime's
 // operations, and writes it with -update.
 //
 // A line holds the operation's name and its outputs, each "[COUNT*]TYPE". COUNT

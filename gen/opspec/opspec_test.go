@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table")
 
-const path = "../../savedmodel/opspec_gen.txt"
+const path = "../../savedmodel/metagraph/opspec_gen.txt"
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 

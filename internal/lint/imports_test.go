@@ -18,7 +18,7 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype", "cgo", "diag"},
-	{"internal", "observe", "sandbox", "tfrecord", "savedmodel", "loaders/decl", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
+	{"internal", "observe", "sandbox", "tfrecord", "sigdef", "savedmodel", "loaders/decl", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"graph/tf1", "internal/test/failedscope"},
@@ -169,6 +169,34 @@ func TestNothingImportsPackagesForUsers(t *testing.T) {
 			ours, _ := strings.CutPrefix(imp, module+"/")
 			if slices.Contains(alone, ours) && s.dir() != ours && s.dir() != mayImportAlone && !strings.HasPrefix(s.dir(), "examples/") {
 				t.Errorf("%s imports %s, which is for users only", s.at(spec.Pos()), imp)
+			}
+		}
+	})
+}
+
+// knowsNot are folders with what they must not import: TensorFlow's side knows neither
+// configs nor files of models.
+var knowsNot = map[string][]string{
+	"tfbridge":      {"loaders", "savedmodel"},
+	"graph/dataset": {"loaders", "savedmodel"},
+	"graph/tf1":     {"loaders"},
+	"savedmodel":    {"loaders", "tfbridge", "graph"},
+	"internal/base": {"loaders", "savedmodel", "tfbridge", "graph", "internal/tool"},
+}
+
+func TestKnowsNot(t *testing.T) {
+	under := func(dir, folder string) bool { return dir == folder || strings.HasPrefix(dir, folder+"/") }
+	each(t, func(s *source) {
+		for dir, others := range knowsNot {
+			if !under(s.dir(), dir) || s.test() {
+				continue
+			}
+			for _, spec := range s.file.Imports {
+				imp, _ := strconv.Unquote(spec.Path.Value)
+				ours, ok := strings.CutPrefix(imp, module+"/")
+				if ok && slices.ContainsFunc(others, func(o string) bool { return under(ours, o) }) {
+					t.Errorf("%s imports %s; %s knows nothing of it", s.at(spec.Pos()), imp, dir)
+				}
 			}
 		}
 	})

@@ -37,9 +37,6 @@ var large = map[string]struct{ methods, files int }{
 	"loaders/build.chunkBuilder":             {38, 6},
 	"loaders/build/feed.Source":              {11, 7},
 	"loaders/spec.checker":                   {92, 23},
-	"savedmodel.judgement":                   {40, 9},
-	"savedmodel.metaGraph":                   {12, 7},
-	"savedmodel.reader":                      {44, 16},
 }
 
 // users are the types that users hold: what one of them can do is listed in one place of

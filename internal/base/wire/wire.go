@@ -1,5 +1,6 @@
-// Package wire walks protobuf messages field by field, for the few places that
-// want a corner of a large message and no generated code.
+// Package wire reads protobuf messages field by field, where a corner of a large
+// message is wanted and no generated code. [Each] stops at damage and reports it;
+// [Fields] is for messages that have been checked.
 package wire
 
 import "google.golang.org/protobuf/encoding/protowire"

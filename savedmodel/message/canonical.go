@@ -1,0 +1,252 @@
+package message
+
+import (
+	"cmp"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"millrace/internal/base/wire"
+)
+
+// Two protobuf parsers may read the same bytes differently: a tag of more than
+// 32 bits, a number longer than its type, a message in two pieces. A check that
+// reads with one parser proves nothing about a program that reads with another. So
+// nothing goes to TensorFlow as it came. This package writes the message again, in
+// the one form that all parsers read alike. It checks that form, and TensorFlow
+// loads that form:
+//
+//	as it may come               as it is written again
+//	fields in any order          by number; entries of a map by key
+//	numbers one by one           packed
+//	f8 ff ff ff ff ff ff ff 01   the shortest varint of the field's type
+//	zero written out             left out, unless the field has presence
+//	fields of no known number    left out
+//
+// This is also what TensorFlow's C++ writes when asked to be deterministic.
+
+// Canonical returns a checked protobuf in its one form.
+func Canonical(b []byte, m *Type) []byte {
+	w := &canonicalWriter{out: make([]byte, 0, len(b)+len(b)/64+16)}
+	w.message(b, m)
+	return w.out
+}
+
+// Ordered returns a checked protobuf with its fields in canonical order, each as it
+// came, and fields of unknown numbers last. The checksum in fingerprint.pb is over
+// this form: C++ computes it, and Python, which writes the file, sorts the keys of
+// maps differently. Other bytes for the same value give another checksum, so no
+// flipped bit goes unseen.
+func Ordered(b []byte, m *Type) []byte {
+	w := &canonicalWriter{orderOnly: true, out: make([]byte, 0, len(b))}
+	w.message(b, m)
+	return w.out
+}
+
+// canonicalWriter holds the buffers that writing needs at every depth.
+type canonicalWriter struct {
+	orderOnly bool
+	parts     []part
+	out       []byte
+}
+
+// part is one field of a message, tag included.
+type part struct {
+	num   protowire.Number
+	field fieldType
+	key   mapKey
+	value wire.Field
+}
+
+// message writes a message without its length.
+func (w *canonicalWriter) message(b []byte, m *Type) {
+	first := len(w.parts)
+	w.split(b, m)
+	parts := w.parts[first:]
+	if m.Name == "NodeDef" && !w.orderOnly {
+		redirect(parts)
+	}
+	slices.SortStableFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.num, b.num), cmp.Compare(a.key.text, b.key.text), cmp.Compare(a.key.number, b.key.number))
+	})
+	if m.entry && !w.orderOnly {
+		w.entry(parts, m)
+	} else {
+		for len(parts) > 0 {
+			parts = parts[w.field(parts):]
+		}
+	}
+	w.parts = w.parts[:first]
+}
+
+// split adds the fields of a message to w.parts.
+func (w *canonicalWriter) split(b []byte, m *Type) {
+	for f := range wire.Fields(b) {
+		p := part{num: f.Num, field: m.Field(f.Num), value: f}
+		if p.field.mapped {
+			p.key = keyOf(f.Num, f.Bytes, p.field.Message)
+		}
+		if !p.field.known {
+			if !w.orderOnly {
+				continue
+			}
+			p.num = protowire.MaxValidNumber + 1 // after all that are known
+		}
+		w.parts = append(w.parts, p)
+	}
+}
+
+// redirect has a node print to stderr that would print to stdout, where the rows of a
+// program go that runs the model: a model must not forge one.
+func redirect(node []part) {
+	prints := func(p part) bool { return p.num == NodeOp && string(p.value.Bytes) == printOp }
+	if !slices.ContainsFunc(node, prints) {
+		return
+	}
+	for i, p := range node {
+		name, value := MapEntry(p.value.Bytes)
+		if where, _ := AttrString(value); p.num == NodeAttr && name == PrintStream && where == "stdout" {
+			entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), name)
+			value = protowire.AppendString(protowire.AppendTag(nil, attrStringField, protowire.BytesType), "stderr")
+			node[i].value.Bytes = protowire.AppendBytes(protowire.AppendTag(entry, 2, protowire.BytesType), value)
+		}
+	}
+}
+
+// entry writes the entry of a map, key and value, even those that are zero.
+func (w *canonicalWriter) entry(parts []part, m *Type) {
+	for num := protowire.Number(1); num <= 2; num++ {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.num == num })
+		if i < 0 {
+			field := m.Field(num)
+			w.value(part{num: num, field: field, value: wire.Field{Wire: field.wire}})
+			continue
+		}
+		w.value(parts[i])
+	}
+}
+
+// field writes the first of some parts, with the others of the same list of
+// numbers, and returns how many parts that were.
+func (w *canonicalWriter) field(parts []part) int {
+	p := parts[0]
+	switch {
+	case p.field.Message == nil && (w.orderOnly || !p.field.known):
+		w.verbatim(p.value)
+		return 1
+	case p.field.packable:
+		return w.packed(parts)
+	case p.field.implicit && isZero(p):
+		return 1
+	}
+	w.value(p)
+	return 1
+}
+
+// isZero reports whether a field holds its type's zero value.
+func isZero(p part) bool {
+	if p.value.Wire == protowire.BytesType {
+		return len(p.value.Bytes) == 0
+	}
+	return narrow(p.field.kind, p.value.Number) == 0
+}
+
+// verbatim writes a field as it came.
+func (w *canonicalWriter) verbatim(f wire.Field) {
+	w.out = protowire.AppendTag(w.out, f.Num, f.Wire)
+	w.scalar(f)
+}
+
+// value writes one field.
+func (w *canonicalWriter) value(p part) {
+	w.out = protowire.AppendTag(w.out, p.num, p.field.wire)
+	if p.field.Message == nil {
+		p.value.Number = narrow(p.field.kind, p.value.Number)
+		w.scalar(p.value)
+		return
+	}
+	start := len(w.out)
+	w.message(p.value.Bytes, p.field.Message)
+	w.prefix(start)
+}
+
+// prefix puts the length of what was written since start before it.
+func (w *canonicalWriter) prefix(start int) {
+	size := len(w.out) - start
+	shift := protowire.SizeVarint(uint64(size))
+	w.out = append(w.out, make([]byte, shift)...)
+	copy(w.out[start+shift:], w.out[start:start+size])
+	protowire.AppendVarint(w.out[start:start], uint64(size))
+}
+
+// packed writes a list of numbers as one field, from all parts at the front
+// that belong to it, and returns how many they were.
+func (w *canonicalWriter) packed(parts []part) int {
+	first := parts[0]
+	n := 1
+	for n < len(parts) && parts[n].num == first.num {
+		n++
+	}
+	w.out = protowire.AppendTag(w.out, first.num, protowire.BytesType)
+	start := len(w.out)
+	for _, p := range parts[:n] {
+		w.numbers(p)
+	}
+	if len(w.out) == start { // a list without elements is no field
+		w.out = w.out[:start-protowire.SizeTag(first.num)]
+		return n
+	}
+	w.prefix(start)
+	return n
+}
+
+// numbers writes the elements of one part of a list of numbers.
+func (w *canonicalWriter) numbers(p part) {
+	if p.value.Wire != protowire.BytesType {
+		p.value.Number = narrow(p.field.kind, p.value.Number)
+		w.scalar(p.value)
+		return
+	}
+	if p.field.wire != protowire.VarintType {
+		w.out = append(w.out, p.value.Bytes...)
+		return
+	}
+	for _, v := range p.value.Numbers() {
+		w.out = protowire.AppendVarint(w.out, narrow(p.field.kind, v))
+	}
+}
+
+// scalar writes a value without a tag.
+func (w *canonicalWriter) scalar(f wire.Field) {
+	switch f.Wire {
+	case protowire.VarintType:
+		w.out = protowire.AppendVarint(w.out, f.Number)
+	case protowire.Fixed32Type:
+		w.out = protowire.AppendFixed32(w.out, uint32(f.Number))
+	case protowire.Fixed64Type:
+		w.out = protowire.AppendFixed64(w.out, f.Number)
+	case protowire.BytesType:
+		w.out = protowire.AppendBytes(w.out, f.Bytes)
+	}
+}
+
+// narrow returns a varint as a parser stores it in a field of a kind: only the
+// bits that fit.
+func narrow(k protoreflect.Kind, v uint64) uint64 {
+	switch k {
+	case protoreflect.BoolKind:
+		return uint64(protowire.EncodeBool(v != 0))
+	case protoreflect.Int32Kind, protoreflect.EnumKind:
+		return uint64(int64(int32(v)))
+	case protoreflect.Uint32Kind, protoreflect.Sint32Kind:
+		return uint64(uint32(v))
+	}
+	return v
+}
+
+// printOp prints to where the attribute printStream says.
+const (
+	printOp     = "PrintV2"
+	PrintStream = "output_stream"
+)

@@ -1,0 +1,4 @@
+// Package metagraph takes the graph of a model apart: nodes, functions, signatures, assets
+// and variables, as far as checks need them. It expects messages that package message has
+// checked.
+package metagraph

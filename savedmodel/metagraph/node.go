@@ -1,0 +1,128 @@
+package metagraph
+
+import (
+	"strconv"
+	"strings"
+
+	"millrace/dtype"
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/message"
+)
+
+// Node is a NodeDef: one use of an operation or function. Its attributes
+// stay as they are on the wire.
+type Node struct {
+	Name, Op string
+	Inputs   []string
+	Attrs    []attrDef
+}
+
+// attrDef is one attribute; value is an AttrValue.
+type attrDef struct {
+	Name  string
+	Value []byte
+}
+
+// ParseNode reads a NodeDef.
+func ParseNode(b []byte) Node {
+	var n Node
+	for f := range wire.Fields(b) {
+		switch f.Num {
+		case message.NodeName:
+			n.Name = string(f.Bytes)
+		case message.NodeOp:
+			n.Op = string(f.Bytes)
+		case message.NodeInput:
+			n.Inputs = append(n.Inputs, string(f.Bytes))
+		case message.NodeAttr:
+			name, value := message.MapEntry(f.Bytes)
+			n.Attrs = append(n.Attrs, attrDef{Name: name, Value: value})
+		}
+	}
+	return n
+}
+
+// NameOf reads the name alone of a NodeDef.
+func NameOf(b []byte) string {
+	for f := range wire.Fields(b) {
+		if f.Num == message.NodeName {
+			return string(f.Bytes)
+		}
+	}
+	return ""
+}
+
+// Attr returns an attribute's AttrValue, nil if the node has none by that name.
+func (n Node) Attr(name string) []byte {
+	for _, a := range n.Attrs {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return nil
+}
+
+// DataInputs returns the inputs that are tensors, not control dependencies.
+func (n Node) DataInputs() []string {
+	for i, in := range n.Inputs {
+		if strings.HasPrefix(in, "^") {
+			return n.Inputs[:i]
+		}
+	}
+	return n.Inputs
+}
+
+// Field numbers of TensorProto.
+const (
+	TensorType, TensorContent, TensorStrings, TensorHandles, TensorVariants = 1, 4, 8, 14, 15
+)
+
+// ConstStrings returns the strings that a Const node holds, where they are
+// written as such.
+func ConstStrings(n Node) ([]string, bool) {
+	f, ok := message.Find(n.Attr("value"), message.AttrTensorField)
+	if n.Op != "Const" || !ok {
+		return nil, false
+	}
+	var values []string
+	var typ uint64
+	for e := range wire.Fields(f.Bytes) {
+		switch e.Num {
+		case TensorType:
+			typ = e.Number
+		case TensorContent:
+			return nil, false
+		case TensorStrings:
+			values = append(values, string(e.Bytes))
+		}
+	}
+	return values, dtype.DataType(int32(typ)) == dtype.String
+}
+
+// Ref is a reference to an output of a node in a graph: "node:1".
+type Ref struct {
+	Node    string
+	Port    int
+	Control bool // "^node": the node has to run, none of its outputs is used
+}
+
+// ParseRef reads a reference as graphs write it, where ":0" may be left out.
+func ParseRef(s string) Ref {
+	if node, ok := strings.CutPrefix(s, "^"); ok {
+		return Ref{Node: node, Control: true}
+	}
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		if port, err := strconv.ParseUint(s[i+1:], 10, 31); err == nil {
+			return Ref{Node: s[:i], Port: int(port)}
+		}
+	}
+	return Ref{Node: s}
+}
+
+// String returns a reference as "node:port" or "^node".
+func (t Ref) String() string {
+	if t.Control {
+		return "^" + t.Node
+	}
+	return t.Node + ":" + strconv.Itoa(t.Port)
+}

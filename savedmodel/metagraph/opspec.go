@@ -1,0 +1,110 @@
+package metagraph
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+
+	"millrace/savedmodel/message"
+)
+
+// RuntimeVersion is the TensorFlow whose operations the tables list.
+const RuntimeVersion = "2.21.0"
+
+//go:embed opspec_gen.txt
+var opspecText string
+
+// OpOutputs returns the outputs of every operation, by name, in the form that
+// gen/opspec writes.
+var OpOutputs = sync.OnceValue(func() map[string]string {
+	outputs := map[string]string{}
+	for line := range strings.Lines(opspecText) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			name, spec, _ := strings.Cut(line, " ")
+			outputs[name] = spec
+		}
+	}
+	return outputs
+})
+
+// MaxOutputs is more inputs or outputs of one kind than any node has.
+const MaxOutputs = 1 << 16
+
+// outputTypes returns the type of each output of a node that runs an operation
+// of TensorFlow's, 0 where an attribute does not say; ok is false if not even
+// their number is known.
+func outputTypes(n Node) (types []int32, ok bool) {
+	spec, ok := OpOutputs()[n.Op]
+	if !ok {
+		return nil, false
+	}
+	for _, token := range strings.Fields(spec) {
+		if token[0] == '#' {
+			continue
+		}
+		if list, found := strings.CutPrefix(token, "@"); found {
+			these, ok := message.AttrTypes(n.Attr(list))
+			if !ok {
+				return nil, false
+			}
+			types = append(types, these...)
+			continue
+		}
+		count, typ, found := strings.Cut(token, "*")
+		if !found {
+			count, typ = "", token
+		}
+		times, ok := outputCount(n, count)
+		if !ok {
+			return nil, false
+		}
+		for range times {
+			types = append(types, outputType(n, typ))
+		}
+	}
+	return types, true
+}
+
+// CountAttrs returns the attributes that say how often an input or output of an
+// operation repeats.
+func CountAttrs(op string) []string {
+	var names []string
+	for _, token := range strings.Fields(OpOutputs()[op]) {
+		if name, found := strings.CutPrefix(token, "#"); found {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// outputCount returns how often an output repeats; attr names the attribute
+// that says so, with its default, or is empty.
+func outputCount(n Node, attr string) (int64, bool) {
+	if attr == "" {
+		return 1, true
+	}
+	name, fallback, hasDefault := strings.Cut(attr, "?")
+	v, ok := message.AttrInt(n.Attr(name))
+	if !ok && hasDefault {
+		v, _ = strconv.ParseInt(fallback, 10, 64)
+		ok = true
+	}
+	return v, ok && v >= 0 && v <= MaxOutputs
+}
+
+// outputType returns the type that a token of the table names, 0 if the node
+// does not say.
+func outputType(n Node, token string) int32 {
+	if fixed, found := strings.CutPrefix(token, "="); found {
+		v, _ := strconv.ParseInt(fixed, 10, 32)
+		return int32(v)
+	}
+	name, fallback, hasDefault := strings.Cut(token, "?")
+	v, ok := message.AttrType(n.Attr(name))
+	if !ok && hasDefault {
+		d, _ := strconv.ParseInt(fallback, 10, 32)
+		return int32(d)
+	}
+	return v
+}

@@ -1,0 +1,365 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"millrace/dtype"
+	"millrace/internal/base/wire"
+	"millrace/savedmodel/message"
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
+)
+
+// contentCheck checks what the nodes of a graph hold.
+type contentCheck struct{ *callGraph }
+
+// checkTensors looks at every constant, wherever it stands in the graph.
+//
+// A constant of dtype resource names a variable, table or file handle by a string.
+// So it is a way to a variable that the variable's own operation does not show. A
+// constant of strings may have two contents at once: TensorFlow takes one, and
+// another reader may take the other.
+func (c contentCheck) checkTensors() error {
+	return message.Each(c.m.GraphDef, message.GraphDefType(), func(b []byte, m *message.Type) error {
+		if m.Name == "AttrValue" {
+			return c.checkReference(b)
+		}
+		if m.Name != "TensorProto" {
+			return nil
+		}
+		var typ int32
+		var content, text bool
+		for f := range wire.Fields(b) {
+			switch f.Num {
+			case metagraph.TensorType:
+				typ = int32(f.Number)
+			case metagraph.TensorContent:
+				content = true
+			case metagraph.TensorStrings:
+				text = true
+			case metagraph.TensorHandles:
+				return c.r.Unsafe("a constant of dtype resource: it names what no operation of the graph holds")
+			case metagraph.TensorVariants:
+				name, _ := message.Find(f.Bytes, variantType)
+				if string(name.Bytes) != tensorListType {
+					return c.r.Unsafe("a constant of dtype variant that holds %s, which cannot be checked", modelfile.Quote(string(name.Bytes)))
+				}
+				if what := checkTensorList(f.Bytes); what != "" {
+					return c.r.Unsafe("a constant of dtype variant that holds a list of tensors: %s", what)
+				}
+			}
+		}
+		switch {
+		case content && dtype.DataType(typ).Base() == dtype.Variant:
+			return c.r.Unsafe("a constant of dtype variant that is written as content, which cannot be checked")
+		case dtype.DataType(typ).Base() == dtype.Resource:
+			return c.r.Unsafe("a constant of dtype resource: it names what no operation of the graph holds")
+		case content && text:
+			return c.r.Unsafe("a constant of strings has two contents, of which TensorFlow uses one")
+		}
+		return nil
+	})
+}
+
+// checkReference refuses an attribute whose type is a reference. TensorFlow never writes
+// one: an operation's own declaration says which of its inputs are references. With one,
+// Identity would be a way to a variable that this package takes for a copy.
+func (c contentCheck) checkReference(attr []byte) error {
+	types, _ := message.AttrTypes(attr)
+	if t, ok := message.AttrType(attr); ok {
+		types = append(types, t)
+	}
+	for _, t := range types {
+		if d := dtype.DataType(t); d.Base() != d {
+			return c.r.Unsafe("an attribute of type %s: only operations declare references", d)
+		}
+	}
+	return nil
+}
+
+// checkPlaceholders refuses attributes whose value the caller of a function gives,
+// unless they are types, numbers or shapes. Otherwise it would not be known which
+// functions and names the function uses.
+func (c contentCheck) checkPlaceholders() error {
+	for _, name := range slices.Sorted(maps.Keys(c.m.Nodes)) {
+		if at := unresolved(c.m.Nodes[name], nil); at != "" {
+			return c.r.Unsafe("node %s leaves attribute %s to a caller, and has none", modelfile.Quote(name), modelfile.Quote(at))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.m.Functions)) {
+		fn := c.m.Functions[name]
+		for _, b := range fn.Nodes {
+			if at := unresolved(b, fn.Attrs); at != "" {
+				return c.r.Unsafe("node %s of function %s leaves attribute %s to the function's callers; only types, numbers and shapes may be left to them",
+					modelfile.Quote(metagraph.NameOf(b)), modelfile.Quote(name), modelfile.Quote(at))
+			}
+		}
+	}
+	return nil
+}
+
+// unresolved returns the first attribute that a node leaves to a caller without
+// declaring it a type, number or shape. It also looks at what is bound to the
+// node's attributes.
+func unresolved(node []byte, declared map[string]string) string {
+	at := ""
+	message.Each(node, message.NodeDefType(), func(b []byte, m *message.Type) error { //nolint:errcheck // visit returns none
+		if m.Name != "AttrValue" || at != "" {
+			return nil
+		}
+		f, ok := message.Find(b, message.AttrPlaceholderField)
+		if !ok {
+			return nil
+		}
+		typ := declared[string(f.Bytes)]
+		typ = strings.TrimSuffix(strings.TrimPrefix(typ, "list("), ")")
+		switch typ {
+		case "type", "int", "float", "bool", "shape":
+		default:
+			at = string(f.Bytes)
+		}
+		return nil
+	})
+	return at
+}
+
+// checkNode refuses nodes that end the process when TensorFlow imports them.
+func (c contentCheck) checkNode(n metagraph.Node) error {
+	counts := metagraph.CountAttrs(n.Op)
+	if fn := c.m.Functions[n.Op]; fn != nil {
+		counts = fn.Counts
+	}
+	for _, name := range counts {
+		if v, ok := message.AttrInt(n.Attr(name)); ok && (v < 0 || v > metagraph.MaxOutputs) {
+			return c.r.Limit("node %s (%s): attribute %s is %d: an input or output repeats at most %d times",
+				modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(name), v, metagraph.MaxOutputs)
+		}
+	}
+	if err := c.checkConst(n); err != nil {
+		return err
+	}
+	if err := (callCheck{c.callGraph}).check(n); err != nil {
+		return err
+	}
+	return c.checkMerge(n)
+}
+
+// checkConst refuses constants of another dtype than the node has. Shape functions take
+// the constant for what the node says, and that of StridedSlice ends the process.
+func (c contentCheck) checkConst(n metagraph.Node) error {
+	value, ok := message.Find(n.Attr("value"), message.AttrTensorField)
+	if !ok || n.Op != "Const" && n.Op != "HostConst" {
+		return nil
+	}
+	typ, _ := message.Find(value.Bytes, metagraph.TensorType)
+	has := dtype.DataType(int32(typ.Number))
+	switch says, ok := message.AttrType(n.Attr("dtype")); {
+	case ok && dtype.DataType(says) != has:
+		return c.r.Fail("node %s (%s) has dtype %s, and its value has %s", modelfile.Quote(n.Name), modelfile.Quote(n.Op), dtype.DataType(says), has)
+	case ok:
+		return nil
+	}
+	if _, ok := message.Find(n.Attr("dtype"), message.AttrPlaceholderField); ok {
+		return c.r.Fail("node %s (%s) leaves its dtype to the callers of a function, and has a value of %s", modelfile.Quote(n.Name), modelfile.Quote(n.Op), has)
+	}
+	return nil
+}
+
+// checkMerge refuses the head of a loop with more than one entry. TensorFlow
+// counts a single one, and a check of its own fails on the second.
+func (c contentCheck) checkMerge(n metagraph.Node) error {
+	if n.Op != "Merge" && n.Op != "RefMerge" {
+		return nil
+	}
+	entries, loops := 0, 0
+	for _, in := range n.DataInputs() {
+		from, _ := c.m.Node(metagraph.ParseRef(in).Node)
+		if from.Op == "NextIteration" || from.Op == "RefNextIteration" {
+			loops++
+		} else {
+			entries++
+		}
+	}
+	if loops > 0 && entries > 1 {
+		return c.r.Fail("node %s (%s) begins a loop that is entered in %d places, not one", modelfile.Quote(n.Name), modelfile.Quote(n.Op), entries)
+	}
+	return nil
+}
+
+// Some kernels take whatever amount they get. A million threads stop the machine. A
+// buffer of more elements than memory ends the process, because the kernel reserves
+// it and nobody catches the exception. What is checked here is what a model says; an
+// amount that a request gives, such as the size of a TensorArray, is not.
+
+// amounts are attributes with the largest value that a model may ask for.
+var amounts = map[string]map[string]int64{
+	"AsString":                            {"precision": 1 << 12, "width": 1 << 12},
+	"AudioSpectrogram":                    {"window_size": 1 << 24, "stride": 1 << 30},
+	"Batch":                               {"num_batch_threads": 1 << 10},
+	"BatchFunction":                       {"num_batch_threads": 1 << 10},
+	"Enter":                               {"parallel_iterations": maxIterations},
+	"LearnedUnigramCandidateSampler":      {"range_max": 1 << 24},
+	"RefEnter":                            {"parallel_iterations": maxIterations},
+	"StatelessWhile":                      {"parallel_iterations": maxIterations},
+	"ThreadUnsafeUnigramCandidateSampler": {"range_max": 1 << 24},
+	"While":                               {"parallel_iterations": maxIterations},
+}
+
+// maxIterations is the largest number of iterations of a loop that may run at once. The
+// frame of a loop reserves room for each.
+const maxIterations = 1 << 16
+
+// least are attributes with the smallest value that a model may ask for.
+var least = map[string]map[string]int64{
+	"Conv": {"batch_dims": 0}, "CustomAggregator": {"num_bins": 0},
+	"Enter": {"parallel_iterations": 1}, "RefEnter": {"parallel_iterations": 1}, "StatelessWhile": {"parallel_iterations": 1}, "While": {"parallel_iterations": 1},
+}
+
+// maxReserved is the largest number of elements that a dataset may reserve.
+const maxReserved = 1 << 24
+
+// reserved are inputs that say how many elements a dataset reserves. They have to be
+// constants, scalars of at most maxReserved.
+var reserved = map[string]int{
+	"DenseToSparseBatchDataset": 1, "ExperimentalDenseToSparseBatchDataset": 1,
+	"SlidingWindowDataset": 1, "ExperimentalSlidingWindowDataset": 1,
+	"ShuffleDataset": 1, "ShuffleDatasetV2": 1, "ShuffleDatasetV3": 1, "ShuffleAndRepeatDataset": 1, "ShuffleAndRepeatDatasetV2": 1,
+}
+
+// interleaves are the operations whose cycle length follows the arguments of their
+// function, which is as long as the attribute Targuments.
+var interleaves = map[string]bool{"InterleaveDataset": true, "ParallelInterleaveDataset": true, "ParallelInterleaveDatasetV2": true,
+	"ParallelInterleaveDatasetV3": true, "ParallelInterleaveDatasetV4": true, "LegacyParallelInterleaveDatasetV2": true,
+	"ExperimentalParallelInterleaveDataset": true}
+
+// memoryAttrs are private attributes by which TensorFlow's own rewrites have a node
+// share memory. A kernel that does not find that memory ends the process.
+var memoryAttrs = []string{"_scoped_allocator", "_forward_input"}
+
+// amountCheck checks the amounts that a graph states.
+type amountCheck struct{ *tracer }
+
+// check refuses a node that asks for more than its kernel survives; fn is the
+// function that it is in, nil for the main graph.
+func (c amountCheck) check(fn *metagraph.Function, n metagraph.Node) error {
+	for _, name := range memoryAttrs {
+		if n.Attr(name) != nil {
+			return c.r.Unsafe("node %s (%s) has the attribute %s, which only TensorFlow itself sets", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name)
+		}
+	}
+	for name, most := range amounts[n.Op] {
+		v := n.Attr(name)
+		if _, left := message.Find(v, message.AttrPlaceholderField); left {
+			return c.r.Limit("node %s (%s): attribute %s is left to the caller of a function; the model has to give it as a number",
+				modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(name))
+		}
+		if value, ok := message.AttrInt(v); ok && value > most {
+			return c.r.Limit("node %s (%s): attribute %s is %d, at most %d is allowed", modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(name), value, most)
+		}
+	}
+	for name, from := range least[n.Op] {
+		if v, ok := message.AttrInt(n.Attr(name)); ok && v < from {
+			return c.r.Limit("node %s (%s): attribute %s is %d, at least %d is needed", modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(name), v, from)
+		}
+	}
+	if err := c.checkWindow(n); err != nil {
+		return err
+	}
+	input, ok := reserved[n.Op]
+	if interleaves[n.Op] {
+		arguments, known := message.AttrTypes(n.Attr("Targuments"))
+		if input, ok = 1+len(arguments), true; !known {
+			return c.r.Limit("node %s (%s): the attribute Targuments is not a list of types", modelfile.Quote(n.Name), modelfile.Quote(n.Op))
+		}
+	}
+	if in := n.DataInputs(); ok && (input >= len(in) || !c.isAmount(fn, in[input])) {
+		return c.r.Limit("node %s (%s): input %d is not a constant of at most %d, and the dataset reserves that many elements",
+			modelfile.Quote(n.Name), modelfile.Quote(n.Op), input, maxReserved)
+	}
+	if n.Op == "SparseCrossHashed" && !c.crossesWithScalars(fn, n) {
+		return c.r.Limit("node %s (%s): the number of buckets is not a constant scalar", modelfile.Quote(n.Name), modelfile.Quote(n.Op))
+	}
+	return nil
+}
+
+// checkWindow refuses a convolution whose strides or dilations are not one for each
+// dimension of an image or a volume, or not positive. Kernels and rewrites read the
+// missing ones, and divide by them.
+func (c amountCheck) checkWindow(n metagraph.Node) error {
+	if n.Op == "Conv" || !strings.Contains(n.Op, "Conv2") && !strings.Contains(n.Op, "Conv3D") && !strings.HasPrefix(n.Op, "DepthwiseConv2") {
+		return nil
+	}
+	for _, name := range []string{"strides", "dilations"} {
+		list, ok := message.Find(n.Attr(name), message.AttrListField)
+		count := 0
+		for f := range wire.Fields(list.Bytes) {
+			for _, v := range f.Numbers() {
+				if int64(v) <= 0 {
+					return c.r.Limit("node %s (%s): the attribute %s has the number %d; it must be positive", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, int64(v))
+				}
+				count++
+			}
+		}
+		if ok && count != 4 && count != 5 {
+			return c.r.Limit("node %s (%s): the attribute %s has %d numbers, not 4 or 5", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, count)
+		}
+	}
+	return nil
+}
+
+// crossesWithScalars reports whether the number of buckets of SparseCrossHashed, the
+// third input from the end, is a scalar.
+func (c amountCheck) crossesWithScalars(fn *metagraph.Function, n metagraph.Node) bool {
+	in := n.DataInputs()
+	if len(in) < 3 {
+		return false
+	}
+	shape, _, ok := c.constantOf(fn, in[len(in)-3])
+	return ok && len(shape) == 0
+}
+
+// isAmount reports whether an input is a constant scalar of at most maxReserved.
+func (c amountCheck) isAmount(fn *metagraph.Function, input string) bool {
+	shape, values, ok := c.constantOf(fn, input)
+	return ok && len(shape) == 0 && len(values) <= 1 && (len(values) == 0 || int64(values[0]) <= maxReserved)
+}
+
+// tensorLongs is the field of TensorProto with numbers of int64.
+const tensorLongs = protowire.Number(10)
+
+// constantOf returns the dimensions of a constant of int64 that is an input, and its
+// values; ok is false for everything else.
+func (c amountCheck) constantOf(fn *metagraph.Function, input string) (shape []wire.Field, values []uint64, ok bool) {
+	if fn == nil && c.fed[metagraph.ParseRef(input).String()] {
+		return nil, nil, false
+	}
+	n, _, ok := c.producer(fn, input)
+	value, has := message.Find(n.Attr("value"), message.AttrTensorField)
+	if !ok || n.Op != "Const" || !has {
+		return nil, nil, false
+	}
+	for f := range wire.Fields(value.Bytes) {
+		switch f.Num {
+		case tensorShape:
+			for d := range wire.Fields(f.Bytes) {
+				shape = append(shape, d)
+			}
+		case tensorLongs:
+			values = append(values, f.Numbers()...)
+		case metagraph.TensorContent:
+			if len(f.Bytes) != 8 {
+				return nil, nil, false
+			}
+			var v uint64
+			for i, b := range f.Bytes {
+				v |= uint64(b) << (8 * i)
+			}
+			values = append(values, v)
+		}
+	}
+	return shape, values, true
+}

@@ -1,0 +1,226 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"millrace/savedmodel/metagraph"
+	"millrace/savedmodel/modelfile"
+)
+
+// An operation that touches the host is refused wherever it stands in the graph,
+// even if nothing seems to reach it. The graph alone does not tell whether
+// TensorFlow runs a node. Importing a graph evaluates nodes that nothing reaches.
+// Gradients and optimizer passes replace functions by others. Functions are named
+// in attributes, in the defaults of attributes and in the list of gradients. So
+// the policy looks up every operation of the graph in a table (ops.txt):
+//
+//	allow  it may stand anywhere
+//	deny   it is refused, unless allowed by name
+//	check  it is refused unless the graph alone proves a condition
+//
+// The conditions are in policy.go. The condition for saving and restoring also
+// asks who reaches a node: only the saver may run a saver's operations. That walk
+// follows every path that TensorFlow might take. A path too many only refuses
+// more.
+
+// Checker checks one graph. It keeps what it has found out about the graph.
+type Checker struct {
+	*tracer
+	missing error // an asset that is not there; nil: all are
+	suspect []suspect
+	held    map[*metagraph.Function]map[string]int // see holders
+
+	// The parts that run at load, and to restore variables.
+	init, restore *reach
+	roots         []root   // each of them, for messages
+	visits        int      // nodes of the main graph that were visited, for all roots
+	restored      []string // names of the tensors that the restore operation reads
+}
+
+// New returns a checker of a graph. allowed names the operations that the caller allows.
+func New(m *metagraph.Graph, r *metagraph.Report, allowed map[string]bool) *Checker {
+	g := &callGraph{r: r, m: m, allowed: allowed, effects: map[*metagraph.Function]*effects{}}
+	return &Checker{tracer: &tracer{callGraph: g, callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{}}}
+}
+
+// Check refuses a graph that holds what it must not. whole says that the graph has
+// no signatures, so that a program may run any node of it; missing is the error of
+// an asset that is not there. Check returns the names of the tensors that the
+// restore operation reads.
+func (p *Checker) Check(whole bool, missing error) (restored []string, err error) {
+	p.missing = missing
+	contents := contentCheck{p.callGraph}
+	for _, check := range []func() error{p.checkNames, p.collect, p.checkMissing, contents.checkTensors, contents.checkPlaceholders} {
+		if err := p.r.Tolerate(check()); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.findRoots(whole); err != nil {
+		return nil, err
+	}
+	return p.restored, p.r.TolerateAny(p.report())
+}
+
+// checkNames refuses functions with the name of an operation. Parts of TensorFlow
+// would take a node for the function, others for the operation.
+func (p *Checker) checkNames() error {
+	for _, name := range slices.Sorted(maps.Keys(p.m.Functions)) {
+		if opClasses()[name] != nil {
+			return p.r.Unsafe("function %s has the name of an operation", modelfile.Quote(name))
+		}
+	}
+	return nil
+}
+
+// collect finds every operation to judge and every call of a function.
+func (p *Checker) collect() error {
+	contents, amounts := contentCheck{p.callGraph}, amountCheck{p.tracer}
+	for _, name := range slices.Sorted(maps.Keys(p.m.Nodes)) {
+		n, _ := p.m.Node(name)
+		for _, in := range n.Inputs {
+			if ref := metagraph.ParseRef(in); p.m.Nodes[ref.Node] == nil {
+				return p.r.Fail("node %s needs node %s, which the graph does not have", modelfile.Quote(name), modelfile.Quote(ref.Node))
+			}
+		}
+		if err := contents.checkNode(n); err != nil {
+			return err
+		}
+		if err := amounts.check(nil, n); err != nil {
+			return err
+		}
+		var e effects
+		e.add(p.m, p.allowed, n, nil)
+		p.take(&e)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.m.Functions)) {
+		fn := p.m.Functions[name]
+		for _, b := range fn.Nodes {
+			n := metagraph.ParseNode(b)
+			if err := contents.checkNode(n); err != nil {
+				return err
+			}
+			if err := amounts.check(fn, n); err != nil {
+				return err
+			}
+		}
+		e, err := p.effectsOf(fn)
+		if err != nil {
+			return err
+		}
+		p.take(e)
+		if fn.Implements != "" { // TensorFlow may put it in the place of others
+			p.callers[name] = append(p.callers[name], call{callee: name})
+		}
+	}
+	var e effects
+	for _, of := range slices.Sorted(maps.Keys(p.m.Gradients)) {
+		e.addCallee(p.m, p.allowed, metagraph.Node{Name: of}, call{callee: p.m.Gradients[of]})
+	}
+	p.take(&e)
+	return nil
+}
+
+// take adds effects to what is known.
+func (p *Checker) take(e *effects) {
+	p.suspect = append(p.suspect, e.suspect...)
+	for _, c := range e.calls {
+		p.callers[c.callee] = append(p.callers[c.callee], c)
+	}
+}
+
+// report returns the error for the operations that are refused.
+func (p *Checker) report() error {
+	var unsafe, unknown []suspect
+	for _, s := range p.suspect {
+		switch {
+		case s.class == nil:
+			unknown = append(unknown, s)
+		case s.named || s.class.verdict == deny:
+			s.why = s.class.reason
+			unsafe = append(unsafe, s)
+		default:
+			if s.why = p.objection(s); s.why != "" {
+				unsafe = append(unsafe, s)
+			}
+		}
+	}
+	if len(unsafe) > 0 {
+		return p.unsafe(unsafe)
+	}
+	if len(unknown) > 0 {
+		s := unknown[0]
+		return p.r.Fail("operation %s (%s) is not one of TensorFlow %s: does it need a library of custom operations?%s; if you trust the model, allow operations by name",
+			modelfile.Quote(s.node.Op), s.place(), metagraph.RuntimeVersion, others(unknown))
+	}
+	return nil
+}
+
+// unsafe is the error for operations that are refused.
+func (p *Checker) unsafe(found []suspect) error {
+	s := found[0]
+	who := p.whoReaches(s)
+	e := p.r.Unsafe("operation %s (%s), %s, %s%s; if you trust the model, allow operations by name",
+		modelfile.Quote(s.node.Op), s.place(), who, s.why, others(found))
+	if who.kind == rootSignature {
+		e.Signature = who.signature
+	}
+	return e
+}
+
+// place says where a suspect is.
+func (s suspect) place() string {
+	switch {
+	case s.named && s.caller == nil && s.node.Attrs == nil:
+		return "the gradient of " + modelfile.Quote(s.node.Name)
+	case s.node.Name == "":
+		return "an attribute of function " + modelfile.Quote(s.caller.Name)
+	case s.caller == nil:
+		return "node " + modelfile.Quote(s.node.Name)
+	}
+	return fmt.Sprintf("node %s of function %s", modelfile.Quote(s.node.Name), modelfile.Quote(s.caller.Name))
+}
+
+// others names the operations of all suspects but the first's.
+func others(all []suspect) string {
+	var names []string
+	for _, s := range all[1:] {
+		if name := modelfile.Quote(s.node.Op); s.node.Op != all[0].node.Op && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if len(names) == MaxViolations {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "; it also has " + strings.Join(names, ", ")
+}
+
+// input returns data input i of a suspect, "" if there is none.
+func (s suspect) input(i int) string {
+	if in := s.node.DataInputs(); i < len(in) {
+		return in[i]
+	}
+	return ""
+}
+
+// checkMissing refuses a model with a missing asset that an operation may read.
+// TensorFlow loads models whose assets nothing reads.
+func (p *Checker) checkMissing() error {
+	if p.missing == nil {
+		return nil
+	}
+	reads := len(p.allowed) > 0
+	for _, s := range p.suspect {
+		reads = reads || s.class != nil && s.class.name == "asset"
+	}
+	if reads {
+		return p.missing
+	}
+	return nil
+}
