@@ -135,7 +135,6 @@ var tensorFlow = regexp.MustCompile(`\btfbridge\.(Open|New[A-Z]\w*|Load\w*|Tenso
 // what a config asks for, so that a new type needs no change in them.
 var namesLoaderTypes = []string{
 	"loaders/spec/loader_type.go", "loaders/spec/independent.go", "loaders/spec/continuous_sequence.go", "loaders/spec/discrete_sequence.go",
-	"loaders/build/loader.go",
 }
 
 // typeNames matches the constants and the arguments of the loader types.

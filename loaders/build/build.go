@@ -1,12 +1,18 @@
 package build
 
 import (
+	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
 	"millrace/graph/steps"
+	"millrace/loaders/build/source"
+	"millrace/loaders/build/target"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
+	"millrace/loaders/stage"
 	"millrace/loaders/stage/check"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -14,98 +20,119 @@ import (
 // scan tells how many records to expect, so that a file that TensorFlow takes
 // for a shorter one is an error.
 func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
-	l, err := loaderOf(p)
-	if err != nil {
-		return nil, err
-	}
 	if err := needNative(p); err != nil {
 		return nil, err
 	}
-	b := &builder{plan: p, scan: scan, scope: s.SubScope("loader"), left: check.NewQuarantine(p.Spec, p.Quarantine, scan), passed: &quarantine.Positions{}}
-	d := b.dataset(l)
-	if s.Err() != nil {
-		return nil, b.fail(s.Err())
+	t := newTarget(s.SubScope("loader"), p, scan)
+	t.Skipped, t.Passed = check.NewQuarantine(p.Spec, p.Quarantine, scan), &quarantine.Positions{}
+	t.AddFeeds()
+	steps, err := route(t, operations)
+	if err != nil {
+		return nil, fail(p, err)
 	}
-	it := d.Iterator("iterator")
-	parts := &Parts{
-		Plan: p, Scan: scan, Dataset: d, Iterator: it, Group: b.group, Skip: b.skip, Held: b.held, Prefetch: b.prefetch, Probe: b.probe(l),
-		Quarantine: b.left, Passed: b.passed, checks: b.checks,
-	}
-	if known, ok := l.(placer); ok {
-		parts.Place = known.place(b)
-	}
-	if err := s.Err(); err != nil {
-		return nil, b.fail(err)
-	}
-	if p.TimeStages {
-		parts.Model = s.Op1("IteratorGetModelProto", nil, it.Resource)
-	}
-	next := it.NextInline()
-	parts.Tensors = b.named(next)
-	parts.Rows = b.rows(next[0])
-	if p.Engine().HoldsPositions() || p.Engine().NumbersElements() {
-		parts.Positions = next[len(next)-1]
-	}
-	if err := s.Err(); err != nil {
-		return nil, b.fail(err)
-	}
-	return parts, nil
-}
-
-// dataset builds the stages of all loader types around those of one.
-func (b *builder) dataset(l loader) *dataset.Dataset {
-	scalar := tfbridge.ScalarShape()
-	b.group = b.scope.Placeholder(tfbridge.Int64, scalar)
-	b.skip = b.scope.Placeholder(tfbridge.Int64, scalar)
-	b.prefetch = b.scope.Placeholder(tfbridge.Int64, scalar)
-	if b.plan.Engine().HoldsPositions() {
-		b.held = b.scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
-	}
-	d := l.batches(b)
-	if !b.plan.Engine().Seeks() && !b.plan.Engine().Replays() {
-		d = d.SkipOutput(b.skip)
-	}
-	if b.plan.Engine().RunPrefetches() {
-		d = d.PrefetchOutput(b.prefetch)
-	} else {
-		d = d.Prefetch(b.plan.Prefetch)
-	}
+	d := build(t, steps)
 	// The plan has chosen the stages and their parallelism: TensorFlow's
 	// rewrites found nothing more to do in these graphs, and cost tens of
 	// milliseconds before the first batch; its autotuner cost a tenth of the
 	// speed (docs/performance.md). Without it there are no times of stages.
-	return d.WithOptions(&dataset.Options{Sloppy: b.plan.Sloppy, NoAutotune: !b.plan.TimeStages, NoOptimization: true}).Finalize()
+	d = d.WithOptions(&dataset.Options{Sloppy: t.Parse.Sloppy, NoAutotune: !t.Engine.Timed, NoOptimization: true}).Finalize()
+	if s.Err() != nil {
+		return nil, fail(p, s.Err())
+	}
+	parts := &Parts{Plan: p, Scan: scan, Feeds: t.Feeds, Dataset: d, Iterator: d.Iterator("iterator"), Quarantine: t.Skipped, Passed: t.Passed}
+	if parts.Probe, err = probe(t, p); err != nil {
+		return nil, fail(p, err)
+	}
+	parts.Checks = t.Checks(p.Path)
+	if !has[stage.Window](t) && !has[stage.Chunks](t) {
+		parts.Place = func(first, rows int64) string { return order.Place(p.Spec, scan, first, rows) }
+	}
+	if err := s.Err(); err != nil {
+		return nil, fail(p, err)
+	}
+	parts.fetch(s, t)
+	if err := s.Err(); err != nil {
+		return nil, fail(p, err)
+	}
+	return parts, nil
+}
+
+// newTarget returns the graph of s for the stages of a plan.
+func newTarget(s *graph.Scope, p *plan.Plan, scan *plan.Scan) *target.Target {
+	t := target.New(s, p.Stages(), p.Engine())
+	t.Scan, t.Spec, t.Seed = scan, p.Spec, p.Seed
+	return t
 }
 
 // probe adds the iterator [Parts.Probe]. A loader over files without records, or
 // too short for a window, would look for the first one in every epoch. Files that
 // Go can read are measured by [plan.Plan.Scan]; for others the probe looks for it
 // before the first batch.
-func (b *builder) probe(l loader) *dataset.Iterator {
-	if b.plan.Epochs == 1 || !b.plan.HasRemoteFiles() {
-		return nil
+func probe(t *target.Target, p *plan.Plan) (*dataset.Iterator, error) {
+	if t.Repeat.Epochs == 1 || !t.Files.Remote() {
+		return nil, nil
 	}
-	d := l.probe(&builder{plan: b.plan, scan: b.scan, scope: b.scope.SubScope("probe"), group: b.group})
+	if has[stage.Window](t) {
+		p = p.FirstWindow()
+	}
+	first := newTarget(t.Scope.SubScope("probe"), p, t.Scan)
+	first.Group = t.Group
+	steps, err := route(first, operations)
+	if err != nil {
+		return nil, err
+	}
+	d := steps[0].probe(first, nil)
 	if d == nil {
-		return nil
+		return nil, nil
 	}
-	return d.Take(1).Iterator("iterator")
+	return d.Take(1).Iterator("iterator"), nil
+}
+
+// fail explains a failure of graph building: the checker should have refused
+// the config first.
+func fail(p *plan.Plan, err error) error {
+	e := millrace.Errorf(millrace.ErrInternal, "build the input pipeline: %w", err)
+	e.Loader = p.Path
+	return e
 }
 
 // named pairs an element's components with the plan's tensors.
-func (b *builder) named(components []tfbridge.Output) []steps.NamedOutput {
-	named := make([]steps.NamedOutput, 0, len(b.plan.Tensors))
-	for i, t := range b.plan.Tensors {
+func named(t *target.Target, components []tfbridge.Output) []steps.NamedOutput {
+	named := make([]steps.NamedOutput, 0, len(t.Out.Tensors))
+	for i, x := range t.Out.Tensors {
 		from := i
-		if b.order != nil {
-			from = b.order[i]
+		if t.Order != nil {
+			from = t.Order[i]
 		}
-		named = append(named, steps.NamedOutput{Name: t.Name, Output: components[from]})
+		named = append(named, steps.NamedOutput{Name: x.Name, Output: components[from]})
 	}
 	return named
 }
 
-// rows returns the size of a batch as an int64 scalar.
-func (b *builder) rows(batch tfbridge.Output) tfbridge.Output {
-	return graph.Subscript(b.scope, graph.Shape(b.scope, batch), graph.At(0))
+// Numbers are the numbers of the examples of a plan; see [source.Numbers].
+type Numbers = source.Numbers
+
+// NewNumbers adds the numbers of a plan's examples to a graph. The plan must be one that
+// [order.CheckPlaces] accepts.
+func NewNumbers(g *tfbridge.Graph, p *plan.Plan, scan *plan.Scan) (*Numbers, error) {
+	t := newTarget(graph.NewScopeWithGraph(g), p, scan)
+	numbers := source.NewNumbers(t)
+	if err := t.Scope.Err(); err != nil {
+		return nil, fail(p, err)
+	}
+	return numbers, nil
+}
+
+// needNative checks that the library that the plan was made with is there, or
+// that the plan does without one.
+func needNative(p *plan.Plan) error {
+	if !p.Engine().Own {
+		return p.Engine().RefuseRemote()
+	}
+	path, err := native.Library()
+	if err == nil && path == "" {
+		err = millrace.Errorf(millrace.ErrRuntime,
+			"the library %s was there when the config was checked and is not for the runtime that was opened", millrace.Quote(p.NativeLibrary))
+	}
+	return err
 }

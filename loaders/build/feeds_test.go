@@ -16,6 +16,7 @@ import (
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/loaders/build/feed"
+	"millrace/loaders/build/target"
 	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 
@@ -143,8 +144,15 @@ func feeding(t *testing.T, d *fixture.Dataset, native bool, of func(*loaders.Pla
 	return c
 }
 
+// sourceOf returns the source of a plan's records.
+func sourceOf(p *loaders.Plan, found *loaders.Scan) *feed.Source {
+	t := target.New(nil, p.Stages(), p.Engine())
+	t.Spec, t.Scan = p.Spec, found
+	return t.Feed()
+}
+
 func fileFeed(p *loaders.Plan, scan *loaders.Scan) feed.Func {
-	return (&feed.Source{Plan: p, Scan: scan}).Files()
+	return feed.Files(sourceOf(p, scan))
 }
 
 // small are arguments for a buffer that two records of [numbered] fill.
@@ -260,7 +268,7 @@ func TestSequenceFeed(t *testing.T) {
 	var scan *loaders.Scan
 	of := func(p *loaders.Plan, found *loaders.Scan) feed.Func {
 		scan = found
-		return (&feed.Source{Plan: p, Scan: found}).Sequences()
+		return feed.Sequences(sourceOf(p, found))
 	}
 	args := fixture.Object{"batch_size": 9, "seq_ordering": "sorted", "num_read_buffer_bytes": 1}
 	d := newLists(t, "chunked_sequence", args, []int{3, 1}, []int{2, 5})
@@ -328,7 +336,7 @@ func TestSequenceFeedFiles(t *testing.T) {
 	for order, want := range map[string]int{"default": 1, "sorted": 16} {
 		d := newLists(t, "chunked_sequence", fixture.Object{"batch_size": 30, "seq_ordering": order}, files...)
 		c := feeding(t, d, false, func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
-			return (&feed.Source{Plan: p, Scan: scan}).Sequences()
+			return feed.Sequences(sourceOf(p, scan))
 		})
 		all := c.call(0, 0, 0)
 		if len(all.records) != 20 || openIn(t, d.Path("")) != want {
@@ -350,7 +358,7 @@ func TestSequenceFeedFiles(t *testing.T) {
 func TestPlaceFeed(t *testing.T) {
 	testruntime.Need(t)
 	of := func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
-		return (&feed.Source{Plan: p, Scan: scan}).Places()
+		return feed.InOrder(sourceOf(p, scan))
 	}
 	d := newExamples(t, "", []string{"x"}, small(fixture.Object{"range": fixture.Object{"start": 1, "end": 6}, "epochs": 2}), 3, 0, 4)
 	want := append(records(1, 6), records(1, 6)...)
@@ -408,7 +416,7 @@ func TestPlaceFeedFaults(t *testing.T) {
 	d := newExamples(t, "", []string{"tokens"}, small(fixture.Object{"padding": true, "range": fixture.Object{"start": 0}}), 3, 3)
 	d.WriteRecords(t, "1.tfrecords", numbered(3), badRecord, numbered(5))
 	c := feeding(t, d, false, func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
-		return (&feed.Source{Plan: p, Scan: scan}).Places()
+		return feed.InOrder(sourceOf(p, scan))
 	})
 	bad := func(err error) bool {
 		var e *millrace.Error

@@ -1,8 +1,10 @@
 package build
 
 import (
+	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/steps"
+	"millrace/loaders/build/target"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/tfbridge"
@@ -14,23 +16,20 @@ import (
 type Parts struct {
 	Plan     *plan.Plan
 	Scan     *plan.Scan
-	Dataset  *dataset.Dataset // that Iterator is of
-	Iterator *dataset.Iterator
-	Tensors  []steps.NamedOutput // in the order of Plan.Tensors
+	Dataset  *dataset.Dataset
+	Iterator *dataset.Iterator   // over Dataset
+	Tensors  []steps.NamedOutput // ordered as Plan.Tensors
 	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
 	// Positions is an int64 vector, where the records of the batch are in the plan's
 	// order; unset unless [engine.Choice.HoldsPositions]. Where [engine.Choice.Replays] it is the
-	// number of the batch, or of each of its rows: see [ReplayPlace].
+	// number of the batch, or of each of its rows: see [source.ReplayPosition].
 	Positions tfbridge.Output
 
 	Model tfbridge.Output // string scalar: a serialized ModelProto; unset without Plan.TimeStages
 
-	// What the iterator's Init operation is fed with, int64 scalars.
-	Group    tfbridge.Output // records parsed at once, or rows of an element where [engine.Choice.JoinsBatches]
-	Skip     tfbridge.Output // elements left out at the start, or records where [engine.Choice.Seeks]; the first number where [engine.Choice.Replays]
-	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [engine.Choice.HoldsPositions]
-	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [engine.Choice.RunPrefetches]
+	// Feeds are fed to the iterator's Init operation.
+	target.Feeds
 
 	// Probe is an iterator over one record or window of the first epoch. It is
 	// set for an endless loader that may give nothing, and nil otherwise.
@@ -39,10 +38,23 @@ type Parts struct {
 	// Place says which records rows are; see [order.Place]. Nil: rows are no records.
 	Place func(first, rows int64) string
 
-	// Quarantine is the list of the records that are left out, nil if the first bad record
-	// ends the run. Passed are the positions of those that are read by their place.
+	// Quarantine is the list of the skipped records, nil if the first bad record ends the
+	// run. Passed are the positions of those that are read by their positions.
 	Quarantine *quarantine.List
 	Passed     *quarantine.Positions
 
-	checks []batchCheck // by the number in the message of a failed assertion
+	Checks target.Checks // assertions about batches
+}
+
+// fetch adds the tensors of the next batch.
+func (pl *Parts) fetch(s *graph.Scope, t *target.Target) {
+	if t.Engine.Timed {
+		pl.Model = s.Op1("IteratorGetModelProto", nil, pl.Iterator.Resource)
+	}
+	next := pl.Iterator.NextInline()
+	pl.Tensors = named(t, next)
+	pl.Rows = graph.Subscript(t.Scope, graph.Shape(t.Scope, next[0]), graph.At(0))
+	if t.Engine.HoldsPositions() || t.Engine.NumbersElements() {
+		pl.Positions = next[len(next)-1]
+	}
 }

@@ -4,16 +4,18 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/steps"
+	"millrace/loaders/build/examples"
+	"millrace/loaders/build/target"
 	"millrace/loaders/plan"
+	"millrace/loaders/stage"
 	"millrace/tfbridge"
 )
 
 // Processing is what a plan does to records, in a graph.
 type Processing struct {
-	Tensors []steps.NamedOutput // in the order of Plan.Tensors, each with a row for each record
+	Tensors []steps.NamedOutput // ordered as Plan.Tensors, each with a row for each record
 
-	plan   *plan.Plan
-	checks []batchCheck // by the number in the message of a failed assertion
+	checks target.Checks
 }
 
 // Process adds what a plan does to records, but for reading and batching them, to
@@ -26,7 +28,8 @@ type Processing struct {
 // Windows and chunks are cut from the records of whole files, so a plan with them
 // is an error of class millrace.ErrConfig.
 func Process(s *graph.Scope, p *plan.Plan, records tfbridge.Output) (*Processing, error) {
-	if p.Window != nil || p.Chunks != nil {
+	t := newTarget(s.SubScope("loader"), p.OfRequests(), nil)
+	if has[stage.Window](t) || has[stage.Chunks](t) {
 		e := millrace.Errorf(millrace.ErrConfig, "a %s loader cuts its examples from whole files, so it cannot process single records; use a type whose examples are records", p.Type)
 		e.File, e.Key = p.Path, "type"
 		return nil, e
@@ -34,22 +37,14 @@ func Process(s *graph.Scope, p *plan.Plan, records tfbridge.Output) (*Processing
 	if err := needNative(p); err != nil {
 		return nil, err
 	}
-	b := &builder{plan: p.OfRequests(), scope: s.SubScope("loader"), unplaced: true}
-	tensors := b.named(b.processed(b.scope, records))
+	t.Requests = true
+	tensors := named(t, examples.New(t).Requests(t.Scope, records))
 	if err := s.Err(); err != nil {
-		return nil, b.fail(err)
+		return nil, fail(p, err)
 	}
-	return &Processing{Tensors: tensors, plan: p, checks: b.checks}, nil
+	return &Processing{Tensors: tensors, checks: t.Checks(p.Path)}, nil
 }
 
-// processed makes the plan's tensors of a vector of records.
-func (b *builder) processed(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
-	if b.plan.HasLists() {
-		return b.assemble(s, b.parseRecords(s, records))
-	}
-	var stored []tfbridge.Output
-	for _, c := range b.storedRows(s, records) {
-		stored = append(stored, c.values)
-	}
-	return b.finish(s, stored, []int64{-1})
-}
+// FailedAssertion explains a failed assertion about the records of a run; nil if the failure
+// has another cause.
+func (p *Processing) FailedAssertion(failed *tfbridge.Error) error { return p.checks.Failed(failed) }

@@ -67,7 +67,7 @@ func TestRowsOfChunks(t *testing.T) {
 		{list, chunks.Cut{Size: 4, Step: 4}, 2, 1, 0, false},
 		{fixed, chunks.Cut{Size: 4, Step: 4}, 0, 1, 0, false},
 	} {
-		s := &spec.Spec{Epochs: tt.epochs, Primaries: []spec.Primary{{From: fixed, To: "other"}, {From: tt.feature, To: "x"}}, Chunks: &spec.Chunks{
+		s := &spec.Spec{Manifest: &spec.Manifest{}, Epochs: tt.epochs, Primaries: []spec.Primary{{From: fixed, To: "other"}, {From: tt.feature, To: "x"}}, Chunks: &spec.Chunks{
 			Sequences: []spec.Sequence{{Tensor: "x"}}, Cut: tt.cut, Partition: tt.partition,
 		}}
 		rows, known := New(s, nil).Rows(scan)

@@ -42,6 +42,7 @@ func TestMemory(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			tt.spec.Manifest = &spec.Manifest{}
 			p, scan := New(&tt.spec, nil), &Scan{Indexes: []*tfrecord.Index{{Records: tt.records}}}
 			rows, known := p.Rows(scan)
 			if err := size.CheckMemory(p.Spec, rows, known, machine.Memory{Bytes: tt.need}); err != nil {

@@ -37,7 +37,7 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	if ragged := pl.ragged(failed); ragged != nil {
 		return ragged
 	}
-	if check := pl.FailedAssertion(failed); check != nil {
+	if check := pl.Checks.Failed(failed); check != nil {
 		return check
 	}
 	if changed := pl.Scan.Changed(); changed != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // held is which records of the order of a plan with buckets are in no batch yet: those from
-// position next on, and some before it that buckets hold. See loaders/build/held_records.go.
+// position next on, and some before it that buckets hold. See loaders/build/source/held.go.
 type held struct {
 	next      int64
 	positions map[int64]struct{}

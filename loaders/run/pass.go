@@ -39,7 +39,7 @@ type pass struct {
 	skip     int64              // batches to skip at the start, records where the plan seeks, or the first number where it replays
 	empty    bool               // no epoch has an example, so that asking the iterator is in vain
 	restored bool               // from a state of the iterator, which may hold a failure
-	number   int64              // of the next element, where the plan replays: see [build.ReplayPlace]
+	number   int64              // of the next element, where the plan replays: see [source.ReplayPosition]
 	held     *held              // nil unless the plan holds positions
 	places   *places            // of the rows; nil unless the options ask for them
 	retrying bool               // the iterator was started again after a failure, with the smallest group

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"millrace/loaders/build"
+	"millrace/loaders/build/source"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 )
@@ -13,7 +13,7 @@ import (
 // there then.
 
 // The same holds where records are shuffled in buffers, as long as they have numbers: see
-// loaders/build/resume.go. Only TensorFlow's version must be the same then, for
+// loaders/build/source/resume.go. Only TensorFlow's version must be the same then, for
 // TensorFlow draws that order.
 
 // position is the state of a run that can begin at any example.
@@ -84,7 +84,7 @@ func mostHeld(b *spec.Bucket) (n int64) {
 // replayed returns the state of a plan that replays, after the batches so far.
 func (p *pass) replayed() *stateHeader {
 	at := &position{}
-	at.Epoch, at.Record = build.ReplayPlace(p.replayNumber())
+	at.Epoch, at.Record = source.ReplayPosition(p.replayNumber())
 	at.Shard, at.Shards = shardOf(p.pipe.Plan)
 	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
@@ -106,7 +106,7 @@ func (p *pass) replayNumber() int64 {
 	if size <= 0 {
 		return 0
 	}
-	return build.ReplayNumber(p.rows/size, p.rows%size)
+	return source.ReplayNumber(p.rows/size, p.rows%size)
 }
 
 // replay starts the iterator at the epoch of a saved state, behind what was delivered of it.
@@ -121,7 +121,7 @@ func (p *pass) replay(header *stateHeader) error {
 	case at.Shard != shard || at.Shards != shards:
 		return stateError(p.pipe.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
 	}
-	p.number = build.ReplayNumber(at.Epoch, at.Record)
+	p.number = source.ReplayNumber(at.Epoch, at.Record)
 	p.rows, p.batches = header.Rows, header.Batches
 	return p.start(p.groupSize(p.batches), p.number)
 }

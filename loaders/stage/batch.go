@@ -22,16 +22,16 @@ type Batch struct {
 
 // Budget joins rows to batches of a limited number of frames.
 type Budget struct {
-	Frames    int64    // of each sequence, padding included
+	Frames    int64    // limit for each sequence, padding included
 	MaxSeqs   int64    // rows; 0 = any number
-	Sequences []string // that are counted
+	Sequences []string // tensors whose frames are counted
 	Padded
 }
 
 // Padded is what comes out of a batch.
 type Padded struct {
-	Rows    int64             // of every batch; -1 = they may differ
-	Tensors []spec.TensorSpec // of an example
+	Rows    int64             // rows of every batch; -1 = they may differ
+	Tensors []spec.TensorSpec // what an example holds
 	Padding []spec.Pad        // nil = none; else one entry for each of Tensors
 }
 
@@ -95,6 +95,23 @@ func (p Padded) explain(what string) Explained {
 	}
 	return x
 }
+
+// Tensor returns the tensor of a name, a zero TensorSpec if there is none.
+func (p Padded) Tensor(name string) spec.TensorSpec {
+	if i := p.Index(name); i >= 0 {
+		return p.Tensors[i]
+	}
+	return spec.TensorSpec{}
+}
+
+// Index returns the index of a tensor in a batch, -1 if there is none of the name.
+func (p Padded) Index(name string) int {
+	return slices.IndexFunc(p.Tensors, func(t spec.TensorSpec) bool { return t.Name == name })
+}
+
+// Full reports whether all batches have the same size: a short last batch is dropped, or
+// an endless dataset has none. Saying so makes the batch dimension static.
+func (b Batch) Full() bool { return b.Drop || b.Endless }
 
 // PadShare returns how much of a padded tensor is padding, if its size is known
 // before the data is read.

@@ -13,7 +13,7 @@ import (
 // Chunks cuts sequences into the rows of batches.
 type Chunks struct {
 	*spec.Chunks
-	Tensors []spec.TensorSpec // of the sequences
+	Tensors []spec.TensorSpec // the sequences
 }
 
 // Output adds a tensor that says what a row is.
@@ -30,7 +30,7 @@ func rows(c engine.Choice) (list []Stage) {
 		return nil
 	}
 	if k.ShuffleSeqs > 1 {
-		list = append(list, Shuffle{"sequences", k.ShuffleSeqs})
+		list = append(list, Shuffle{OfSequences, k.ShuffleSeqs})
 	}
 	isSequence := func(t spec.TensorSpec) bool {
 		return slices.ContainsFunc(k.Sequences, func(q spec.Sequence) bool { return q.Tensor == t.Name })
@@ -41,7 +41,7 @@ func rows(c engine.Choice) (list []Stage) {
 		list = append(list, Output{o, k.TagFeature, c.Tensor(o.To)})
 	}
 	if k.ShuffleChunks > 1 {
-		list = append(list, Shuffle{"rows", k.ShuffleChunks})
+		list = append(list, Shuffle{OfRows, k.ShuffleChunks})
 	}
 	return list
 }

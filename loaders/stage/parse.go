@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 
 	"millrace/internal/base/figures"
 	"millrace/loaders/engine"
@@ -10,15 +11,37 @@ import (
 
 // Parse makes tensors of what records store.
 type Parse struct {
-	Features  int64 // that are parsed, each once
-	MultiLoad bool  // records are parsed in batches
-	Parallel  int64
-	Tensors   []spec.TensorSpec // of the primary features
+	Features  []*spec.Feature // each once, sorted by name: the order of the outputs of TensorFlow's parsers
+	Primaries []spec.Primary
+	Tensors   []spec.TensorSpec // one for each of Primaries
+
+	SequenceExamples bool // the form of the records; else Examples
+	Lists            bool // records may hold lists of any length
+	MultiLoad        bool // records are parsed in batches
+	Parallel         int64
+	Sloppy           bool // batches may overtake each other
 }
 
 func parse(c engine.Choice) []Stage {
-	return []Stage{Parse{int64(len(c.Features)), c.MultiLoad, c.ParallelParses, primaries(c)}}
+	return []Stage{Parse{
+		Features: c.SortedFeatures(), Primaries: c.Primaries, Tensors: primaries(c), SequenceExamples: c.Manifest.AllowVarLen,
+		Lists: c.HasLists(), MultiLoad: c.MultiLoad, Parallel: c.ParallelParses, Sloppy: c.Sloppy,
+	}}
 }
+
+// FeatureOf returns the feature that a primary tensor is read from, nil for other tensors.
+func (p Parse) FeatureOf(tensor string) *spec.Feature {
+	for _, primary := range p.Primaries {
+		if primary.To == tensor {
+			return primary.From
+		}
+	}
+	return nil
+}
+
+// IndexOf returns the index of the feature that a primary tensor is read from, -1 for
+// other tensors.
+func (p Parse) IndexOf(tensor string) int { return slices.Index(p.Features, p.FeatureOf(tensor)) }
 
 // primaries returns the tensors of the primary features, as records have them.
 func primaries(c engine.Choice) (tensors []spec.TensorSpec) {
@@ -30,7 +53,7 @@ func primaries(c engine.Choice) (tensors []spec.TensorSpec) {
 
 // Explain says how much is parsed.
 func (p Parse) Explain() Explained {
-	what := figures.Plural(p.Features, "feature", "features")
+	what := figures.Plural(int64(len(p.Features)), "feature", "features")
 	if p.MultiLoad {
 		what += ", in batches"
 	}

@@ -8,27 +8,39 @@ import (
 	"millrace/loaders/permutation"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/order"
+	"millrace/tfrecord"
 )
+
+// Reading is how files are read, whatever the order.
+type Reading struct {
+	Compression tfrecord.Compression
+	Parallel    int64 // files read at the same time
+	BufferBytes int64 // size of each file's buffer
+}
 
 // Read reads records from the files, one file after the other or several in turns.
 type Read struct {
-	MixFiles    int64 // files read in turns, one record at a time; 0 = one after the other
-	Sloppy      bool  // the order of the files may change
-	Parallel    int64
-	BufferBytes int64
+	Reading
+	MixFiles int64 // files read in turns, one record at a time; 0 = one after the other
+	Sloppy   bool  // the order of the files may change
+
+	OpenAhead int64 // files opened before they are read
+	Buffered  int64 // records buffered for each open file
 }
 
 // ReadByPlace reads records in an order that is computed before.
 type ReadByPlace struct {
+	Reading
 	spec.RecordOrder
 	Datasets int // from which records are drawn by weight; 0 = one dataset
 }
 
 func read(c engine.Choice) []Stage {
+	reading := Reading{c.Manifest.Compression, c.ParallelReads, c.ReadBufferBytes}
 	if c.Records != nil {
-		return []Stage{ReadByPlace{*c.Records, len(c.Mixture)}}
+		return []Stage{ReadByPlace{reading, *c.Records, len(c.Mixture)}}
 	}
-	r := Read{Sloppy: c.Sloppy, Parallel: c.ParallelReads, BufferBytes: c.ReadBufferBytes}
+	r := Read{Reading: reading, Sloppy: c.Sloppy, OpenAhead: c.InterleaveIn, Buffered: c.InterleaveOut}
 	if c.Shuffle != nil {
 		r.MixFiles = c.Shuffle.MixFiles
 	}

@@ -8,9 +8,20 @@ import (
 // Shuffle mixes elements in a buffer: it fills the buffer, draws one of its elements and
 // takes the next in its place.
 type Shuffle struct {
-	Of     string // what is mixed: "records"
-	Buffer int64  // elements
+	Of     Shuffled
+	Buffer int64 // elements
 }
+
+// Shuffled is what a shuffle mixes.
+type Shuffled string
+
+// What a shuffle may mix.
+const (
+	OfRecords   Shuffled = "records"
+	OfWindows   Shuffled = "windows"
+	OfSequences Shuffled = "sequences" // sequences of a chunked_sequence, before they are cut
+	OfRows      Shuffled = "rows"      // rows of a chunked_sequence
+)
 
 // shuffles makes the stage that mixes examples.
 func shuffles(c engine.Choice) []Stage {
@@ -18,12 +29,12 @@ func shuffles(c engine.Choice) []Stage {
 	case c.Shuffle == nil:
 		return nil
 	case c.Window != nil:
-		return []Stage{Shuffle{"windows", c.Shuffle.Elements}}
+		return []Stage{Shuffle{OfWindows, c.Shuffle.Elements}}
 	}
-	return []Stage{Shuffle{"records", c.Shuffle.Elements}}
+	return []Stage{Shuffle{OfRecords, c.Shuffle.Elements}}
 }
 
 // Explain says what is mixed.
 func (s Shuffle) Explain() Explained {
-	return Explained{Name: "shuffle", What: s.Of + " in a buffer of " + figures.Count(s.Buffer)}
+	return Explained{Name: "shuffle", What: string(s.Of) + " in a buffer of " + figures.Count(s.Buffer)}
 }

@@ -1,16 +1,21 @@
 package stage
 
 import (
+	"fmt"
+
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 )
 
 // Slice is a processing step that takes a part of a tensor.
-type Slice struct{ spec.Slice }
+type Slice struct {
+	spec.Slice
+	Key string // where the step is in the config
+}
 
 func steps(c engine.Choice) (list []Stage) {
-	for _, s := range c.Steps {
-		list = append(list, Slice{s})
+	for i, s := range c.Steps {
+		list = append(list, Slice{s, fmt.Sprintf("args.processing_steps[%d]", i)})
 	}
 	return list
 }

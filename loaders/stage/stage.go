@@ -14,7 +14,7 @@ type Explained struct {
 	Name    string       `json:"name"`
 	What    string       `json:"what"`
 	Tensors []Tensor     `json:"tensors,omitempty"` // what comes out, where that changes
-	Bucket  *spec.Bucket `json:"bucket,omitempty"`  // of the stage that puts examples into buckets
+	Bucket  *spec.Bucket `json:"bucket,omitempty"`  // only for the stage that puts examples into buckets
 }
 
 // Tensor is a tensor that comes out of a stage.
@@ -41,6 +41,26 @@ func Explain(list []Stage) []Explained {
 		out[i] = s.Explain()
 	}
 	return out
+}
+
+// Find returns the first stage of a type in a list, and whether there is one.
+func Find[S Stage](list []Stage) (s S, found bool) {
+	for _, x := range list {
+		if s, found = x.(S); found {
+			return s, true
+		}
+	}
+	return s, false
+}
+
+// All returns the stages of a type in a list.
+func All[S Stage](list []Stage) (all []S) {
+	for _, x := range list {
+		if s, ok := x.(S); ok {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // tensorsOf describes the tensors that come out of a stage.

@@ -12,7 +12,7 @@ import (
 // Window cuts windows from the records of a file.
 type Window struct {
 	spec.Window
-	Tensors []spec.TensorSpec // of a window
+	Tensors []spec.TensorSpec // what a window holds
 }
 
 func window(c engine.Choice) []Stage {

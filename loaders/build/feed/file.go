@@ -10,11 +10,11 @@ import (
 	"millrace/tfrecord"
 )
 
-// Files returns what hands over the records of a file. Its arguments are the number of the
-// file in the plan's list, the token, and the number of records read before.
-func (s *Source) Files() Func { return fileFeed{s}.next }
+// Files returns the function that yields the records of a file. Its arguments are the
+// number of the file in the list, the token, and the number of records read before.
+func Files(s *Source) Func { return fileFeed{s}.next }
 
-// fileFeed hands over the records of files.
+// fileFeed yields the records of files.
 type fileFeed struct{ *Source }
 
 // next answers a call for the next records of a file.
@@ -36,7 +36,7 @@ func (f fileFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridg
 			return nil, err
 		}
 	}
-	records, err := r.take(min(f.Plan.ReadBufferBytes, maxFeedBytes))
+	records, err := r.take(f.callBytes())
 	if err != nil {
 		token.Close()
 		return nil, err
@@ -58,12 +58,12 @@ func (f fileFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridg
 // open opens a file behind its first skip records, and makes the token that
 // closes it.
 func (f fileFeed) open(ctx context.Context, file int, skip int64) (*fedFile, *tfbridge.Tensor, error) {
-	path := f.Plan.Files[file].Path
-	d, err := tfrecord.OpenFile(path, &tfrecord.ReaderOptions{Compression: f.Plan.Manifest.Compression})
+	path := f.Files[file].Path
+	d, err := tfrecord.OpenFile(path, &tfrecord.ReaderOptions{Compression: f.Compression})
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fedFile{Reader: newReader(f.Plan, d, f.Scan.Indexes[file], file, f.Left), placed: f.Plan.Engine().Own, read: skip}
+	r := &fedFile{Reader: f.newReader(d, file), placed: f.Engine.Own, read: skip}
 	if err := r.skipTo(ctx, skip); err != nil {
 		r.close()
 		return nil, nil, err

@@ -8,33 +8,33 @@ import (
 	"millrace/tfbridge"
 )
 
-// Numbers returns what hands over the records with some numbers, which count the records of
-// the plan from 0 in the order of its files. Its arguments are the token and the numbers. They
-// are read all, or the call fails; a bad record is an error.
-func (s *Source) Numbers() Func { return (&recordFeed{s.strict()}).numbered((*recordReader).recordsOf) }
+// Numbers returns the function that yields the records with the given numbers, which count
+// the records from 0 in the order of the files. Its arguments are the token and the numbers.
+// All of them are read, or the call fails; a bad record is an error.
+func Numbers(s *Source) Func { return (&recordFeed{s.strict()}).numbered((*recordReader).recordsOf) }
 
-// Positions returns what hands over the records at some positions in the order of the plan. Its
-// arguments are the token and the positions; else it is as what Numbers returns.
-func (s *Source) Positions() Func {
+// Positions returns the function that yields the records at the given positions of the order.
+// Its arguments are the token and the positions. All are read, as with [Numbers].
+func Positions(s *Source) Func {
 	f := &recordFeed{s.strict()}
-	return f.numberedIn(func() *order.Order { return order.New(f.Plan.Spec, f.Scan) }, (*recordReader).recordsOf)
+	return f.numberedIn(func() *order.Order { return order.New(f.Spec, f.Scan) }, (*recordReader).recordsOf)
 }
 
-// WindowNumbers returns what hands over the records of the windows with some numbers, and where
-// the windows begin and end in them.
-func (s *Source) WindowNumbers() Func {
+// WindowNumbers returns the function that yields the records of the windows with the given
+// numbers, and where the windows begin and end in them.
+func WindowNumbers(s *Source) Func {
 	return (&recordFeed{s.strict()}).numbered((*recordReader).windowsOf)
 }
 
 // numbered returns a function that reads the examples with some numbers.
 func (f *recordFeed) numbered(read readFunc) Func {
-	return f.numberedIn(func() *order.Order { return order.New(order.InFile(f.Plan.Spec), f.Scan) }, read)
+	return f.numberedIn(func() *order.Order { return order.New(order.InFile(f.Spec), f.Scan) }, read)
 }
 
 // readFunc reads the examples with some numbers in the order of a reader.
 type readFunc = func(*recordReader, context.Context, []int64) ([]*tfbridge.Tensor, error)
 
-// numberedIn is numbered in another order than that of the files.
+// numberedIn is numbered in an order of the caller's choice.
 func (f *recordFeed) numberedIn(order func() *order.Order, read readFunc) Func {
 	return func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 		return f.readNumbers(ctx, args, order, read)

@@ -13,18 +13,18 @@ import (
 	"millrace/tfrecord"
 )
 
-// Sequences returns what hands over the records of an epoch, in its order. Its arguments are
-// the epoch, the token and the number of records delivered. The places of the records
-// follow as a matrix, unless the records carry them.
-func (s *Source) Sequences() Func { return (&sequenceFeed{Source: s}).next }
+// Sequences returns the function that yields the records of an epoch, in its order. Its
+// arguments are the epoch, the token and the number of records delivered. The locations of
+// the records follow as a matrix, unless the records carry them.
+func Sequences(s *Source) Func { return (&sequenceFeed{Source: s}).next }
 
-// sequenceFeed hands over the records of an epoch.
+// sequenceFeed yields the records of an epoch.
 type sequenceFeed struct {
 	*Source
 
 	mu     sync.Mutex
-	order  []int64 // of all sequences, drawn last; nil: that of the data
-	period int64   // in which it holds, plus 1; 0: none
+	order  []int64 // order of all sequences, drawn last; nil: as in the data
+	period int64   // period of the order, plus 1; 0: none
 }
 
 // next answers a call for the next records.
@@ -45,7 +45,7 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 			return nil, err
 		}
 	}
-	out, err := r.take(ctx, min(f.Plan.ReadBufferBytes, maxFeedBytes))
+	out, err := r.take(ctx, f.callBytes())
 	if err != nil {
 		token.Close()
 		return nil, err
@@ -56,23 +56,20 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 // open returns a reader of an epoch behind so many of its records, and the
 // token that closes it.
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
-	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Plan.Engine().Own, files: map[int]*quarantine.Reader{}}
-	r.begin, r.end = order.EpochPart(f.Plan.Spec, f.Scan, epoch)
-	r.first, r.order = order.FirstSequence(f.Plan.Spec), f.orderOf(epoch)
+	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Engine.Own, files: map[int]*quarantine.Reader{}}
+	r.begin, r.end = order.EpochPart(f.Spec, f.Scan, epoch)
+	r.first, r.order = order.FirstSequence(f.Spec), f.orderOf(epoch)
 	token, err := tfbridge.NewToken(r, r.close)
 	return r, token, err
 }
 
-// orderOf returns the order of all sequences in an epoch, nil for that of the
-// data. The epochs that share an order follow each other.
+// orderOf returns the order of all sequences in an epoch, nil for the order of
+// the data. The epochs that share an order follow each other.
 func (f *sequenceFeed) orderOf(epoch int64) []int64 {
-	if f.Plan.Chunks.Order.IsDefault() && f.Plan.Mixture == nil {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if period := order.Period(f.Plan.Spec, epoch); f.period != period+1 {
-		f.order = order.OfSequences(f.Plan.Spec, f.Scan, period)
+	if period := order.Period(f.Spec, epoch); f.period != period+1 {
+		f.order = order.OfSequences(f.Spec, f.Scan, period)
 		f.period = period + 1
 	}
 	return f.order
@@ -88,7 +85,7 @@ type sequenceReader struct {
 	epoch      int64
 	order      []int64                    // places in the data, nil: ascending
 	first      int64                      // place in the data at which an ascending order begins
-	begin, end int64                      // of the part of the order that is the epoch's
+	begin, end int64                      // bounds of the epoch's part of the order
 	delivered  int64                      // records, with those that were left out
 	placed     bool                       // records carry their places
 	files      map[int]*quarantine.Reader // open, by their place in the plan
@@ -210,10 +207,10 @@ func (r *sequenceReader) file(i int) (*quarantine.Reader, error) {
 			}
 		}
 	}
-	d, err := tfrecord.OpenFile(r.feed.Scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.Plan.Manifest.Compression})
+	d, err := tfrecord.OpenFile(r.feed.Scan.Indexes[i].Path, &tfrecord.ReaderOptions{Compression: r.feed.Compression})
 	if err != nil {
 		return nil, err
 	}
-	r.files[i] = newReader(r.feed.Plan, d, r.feed.Scan.Indexes[i], i, r.feed.Left)
+	r.files[i] = r.feed.newReader(d, i)
 	return r.files[i], nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 
-	"millrace/loaders/plan"
+	"millrace/loaders/engine"
 	"millrace/loaders/quarantine"
+	"millrace/loaders/scan"
+	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
@@ -45,14 +47,36 @@ import (
 // Source is where records come from. What it returns may be called by many iterators at
 // the same time.
 type Source struct {
-	Plan   *plan.Plan
-	Scan   *plan.Scan
-	Left   *quarantine.List      // takes bad records; nil: the first one is an error
-	Passed *quarantine.Positions // of them, where the plan seeks
+	Files       []spec.DataFile
+	Compression tfrecord.Compression
+	BufferBytes int64      // size of the read buffer of a file
+	Epochs      int64      // 0: without end
+	Spec        *spec.Spec // what the order of the records follows from
+	Engine      engine.Choice
+	Scan        *scan.Scan
+
+	Skipped *quarantine.List      // takes bad records; nil: the first one is an error
+	Passed  *quarantine.Positions // positions of the skipped records, where the plan seeks
 }
 
-// strict returns the source, but for that the first bad record is an error.
-func (s *Source) strict() *Source { return &Source{Plan: s.Plan, Scan: s.Scan} }
+// strict returns the same source, with the first bad record an error.
+func (s *Source) strict() *Source {
+	c := *s
+	c.Skipped, c.Passed = nil, nil
+	return &c
+}
+
+// callBytes returns how many bytes of records a call returns, about.
+func (s *Source) callBytes() int64 { return min(s.BufferBytes, maxFeedBytes) }
+
+// newReader returns a reader of the good records of a file, from d. A nil d reads nothing.
+func (s *Source) newReader(d *tfrecord.Reader, file int) *quarantine.Reader {
+	r := &quarantine.Reader{Reader: d, Index: s.Scan.Indexes[file], FileNumber: file, Check: check.New(s.Engine)}
+	if s.Skipped != nil {
+		r.LeaveOut = s.Skipped.LeaveOut
+	}
+	return r
+}
 
 // Func hands records to TensorFlow. Each call returns a vector of records, empty at the
 // end, and the state for the next call: a token, by which it finds the open files, and
@@ -74,13 +98,4 @@ func appendPlace(data []byte, place [3]int64) []byte {
 		data = binary.NativeEndian.AppendUint64(data, uint64(n))
 	}
 	return data
-}
-
-// newReader returns what reads the good records of a file.
-func newReader(p *plan.Plan, d *tfrecord.Reader, index *tfrecord.Index, file int, left *quarantine.List) *quarantine.Reader {
-	r := &quarantine.Reader{Reader: d, Index: index, FileNumber: file, Check: check.New(p.Engine())}
-	if left != nil {
-		r.LeaveOut = left.LeaveOut
-	}
-	return r
 }

@@ -8,13 +8,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// Windows returns what hands over the records of windows, in the order of the plan. Its
-// arguments are the token, the position of the first window, and how many records are
-// worth a call. Where each window begins and ends follows the records. A bad record is an
-// error, for a window with it would have a gap.
-func (s *Source) Windows() Func { return (&windowFeed{recordFeed{s.strict()}}).next }
+// Windows returns the function that yields the records of windows, in the order of the
+// plan. Its arguments are the token, the position of the first window, and how many records
+// are worth a call. Where each window begins and ends follows the records. A bad record is
+// an error, because a window with it would have a gap.
+func Windows(s *Source) Func { return (&windowFeed{recordFeed{s.strict()}}).next }
 
-// windowFeed hands over the records of windows.
+// windowFeed yields the records of windows.
 type windowFeed struct{ recordFeed }
 
 // next answers a call for the next windows.
@@ -68,8 +68,8 @@ func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) (
 // windowRecords are the records of some windows, one behind the other.
 type windowRecords struct {
 	data         [][]byte
-	begins, ends []int64 // of each window, in the units of all data
-	units        int64   // of all data
+	begins, ends []int64 // bounds of each window, in the units of all data
+	units        int64   // units of all data
 }
 
 // add reads the records of the window at a position of the reader's order.
@@ -86,7 +86,7 @@ func (w *windowRecords) add(ctx context.Context, r *recordReader, position int64
 		w.data = append(w.data, record)
 	}
 	w.begins, w.ends = append(w.begins, w.units+at.Begin), append(w.ends, w.units+at.End)
-	w.units += at.Records * order.RecordUnits(r.Plan.Spec)
+	w.units += at.Records * order.RecordUnits(r.Spec)
 	return nil
 }
 

@@ -1,0 +1,67 @@
+// Package batch builds the stages that join examples to batches.
+package batch
+
+import (
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/loaders/build/parse"
+	"millrace/loaders/build/process"
+	"millrace/loaders/build/target"
+	"millrace/loaders/stage"
+	"millrace/tfbridge"
+)
+
+// Batcher batches the examples of a plan.
+type Batcher struct {
+	*target.Target
+	stage.Batch
+	parser    *parse.Parser
+	processor *process.Processor
+}
+
+// New returns a Batcher for the examples of t.
+func New(t *target.Target) *Batcher {
+	b := &Batcher{Target: t, parser: parse.New(t), processor: process.New(t)}
+	b.Batch, _ = stage.Find[stage.Batch](t.Stages)
+	return b
+}
+
+// Examples batches examples, padded if the plan says so.
+func (b *Batcher) Examples(d *dataset.Dataset) *dataset.Dataset {
+	if b.Padding == nil {
+		return d.Batch(b.Size, b.Full())
+	}
+	return b.padded(d, tfbridge.Output{})
+}
+
+// padded makes padded batches of the plan's size, or where that differs
+// from batch to batch of one that is an output of the graph.
+func (b *Batcher) padded(d *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
+	o := &dataset.PaddedBatchOptions{Drop: b.Full()}
+	if b.Rows < 0 {
+		o.Size = size
+	}
+	for i, pad := range b.Padding {
+		o.Shapes = append(o.Shapes, pad.Shape)
+		o.Values = append(o.Values, target.Constant(d.Scope(), pad.Value, b.Tensors[i].DType))
+	}
+	if b.Engine.HoldsPositions() || b.Engine.NumbersElements() {
+		o.Shapes, o.Values = append(o.Shapes, []int64{}), append(o.Values, d.Scope().Const(int64(0)))
+	}
+	return d.PaddedBatch(b.Size, o)
+}
+
+// Finish turns decoded batches into the plan's tensors. numbered adapts a function to
+// elements that may carry a number.
+func (b *Batcher) Finish(d *dataset.Dataset, numbered func(Func) Func) *dataset.Dataset {
+	if order, ok := b.Engine.ParsingSuffices(true); ok {
+		b.Order = order
+		return d
+	}
+	return d.Map("finish", numbered(func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return b.processor.Derive(s, b.parser.Decode(s, args, []int64{-1}), []int64{-1})
+	}), b.MapOptions())
+}
+
+// Func makes the components of an element from the components of another one.
+type Func = func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output

@@ -1,0 +1,129 @@
+package chunked
+
+import (
+	"slices"
+
+	"millrace/loaders/build/target"
+	"millrace/loaders/spec"
+	"millrace/loaders/stage"
+	"millrace/tfbridge"
+)
+
+// layout says what rows are cut from, and how.
+type layout struct {
+	chunks    stage.Chunks
+	frames    int64 // frames of a batch, padding included
+	columns   []chunkColumn
+	parse     stage.Parse
+	measures  map[string]stage.Measure
+	constants []stage.Constant
+	steps     []stage.Slice
+}
+
+func newLayout(t *target.Target) layout {
+	l := layout{
+		parse: t.Parse, measures: map[string]stage.Measure{},
+		constants: stage.All[stage.Constant](t.Stages), steps: stage.All[stage.Slice](t.Stages),
+	}
+	l.chunks, _ = stage.Find[stage.Chunks](t.Stages)
+	budget, _ := stage.Find[stage.Budget](t.Stages)
+	l.frames = budget.Frames
+	for _, m := range stage.All[stage.Measure](t.Stages) {
+		l.measures[m.To] = m
+	}
+	l.columns = l.list(t.Out)
+	return l
+}
+
+// chunkColumn is a tensor of the records that rows are cut from: one of the
+// plan's, or one that is made of the records' locations.
+type chunkColumn struct {
+	name     string
+	dtype    tfbridge.DataType
+	tensor   int            // index of the tensor in a batch
+	ragged   bool           // records differ in length: values are joined
+	sequence *spec.Sequence // nil for a tensor without a time axis
+	frames   int64          // frames of every record, where a sequence is not ragged
+}
+
+// list returns the columns of the tensors of a batch, without those that describe rows and
+// not records.
+func (l *layout) list(out stage.Padded) []chunkColumn {
+	var columns []chunkColumn
+	for i, t := range out.Tensors {
+		o := l.chunks.Output(t.Name)
+		if o != nil && o.Kind != spec.SeqTag && o.Kind != spec.SeqIdx {
+			continue
+		}
+		if m, ok := l.measures[t.Name]; ok && l.measuresRows(m) {
+			continue
+		}
+		c := chunkColumn{name: t.Name, dtype: t.DType, tensor: i, ragged: l.isRagged(t.Name)}
+		if at := slices.IndexFunc(l.chunks.Sequences, func(s spec.Sequence) bool { return s.Tensor == t.Name }); at >= 0 {
+			c.sequence = &l.chunks.Sequences[at]
+			c.frames = l.recordFrames(t.Name)
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// framed reports whether rows of the column have frames, which are padded.
+func (c *chunkColumn) framed() bool { return c.ragged || c.sequence != nil }
+
+// context returns the frames around a row of the column.
+func (c *chunkColumn) context() (left, right int64) {
+	if c.sequence == nil {
+		return 0, 0
+	}
+	return c.sequence.Left, c.sequence.Right
+}
+
+// measuresRows reports whether a measure is known only when rows are cut: of
+// frames, or of all elements.
+func (l *layout) measuresRows(m stage.Measure) bool {
+	if m.Kind == spec.ElementCount {
+		return true
+	}
+	isSequence := func(s spec.Sequence) bool { return s.Tensor == m.Tensor }
+	return m.Axis == 0 && (l.isRagged(m.Tensor) || slices.ContainsFunc(l.chunks.Sequences, isSequence))
+}
+
+// isRagged reports whether records differ in the length of a tensor.
+func (l *layout) isRagged(name string) bool {
+	f := l.featureOf(name)
+	if f == nil || !f.VarLen {
+		return false
+	}
+	return !slices.ContainsFunc(l.steps, func(step stage.Slice) bool {
+		return step.Tensor == name && len(step.In.Shape) > 0 && step.In.Shape[0] < 0 && step.Indices[0].Single
+	})
+}
+
+// featureOf returns the feature that a tensor is read from, or that a constant has the
+// shape of, nil for other tensors.
+func (l *layout) featureOf(name string) *spec.Feature {
+	for _, c := range l.constants {
+		if c.To == name && c.ShapeFrom != "" {
+			name = c.ShapeFrom
+			break
+		}
+	}
+	return l.parse.FeatureOf(name)
+}
+
+// recordFrames returns how many frames every record has of a sequence that is
+// not ragged.
+func (l *layout) recordFrames(name string) int64 {
+	f := l.featureOf(name)
+	if f == nil || f.VarLen {
+		return 0
+	}
+	frames := f.TensorShape()[0]
+	for _, step := range l.steps {
+		if step.Tensor == name {
+			frames = step.Indices[0].Length(frames)
+		}
+	}
+	return frames
+}

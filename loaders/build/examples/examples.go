@@ -1,0 +1,90 @@
+// Package examples builds the stages of loaders whose examples are records: parsing, and
+// batches of the tensors that the records become.
+package examples
+
+import (
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/loaders/build/batch"
+	"millrace/loaders/build/parse"
+	"millrace/loaders/build/process"
+	"millrace/loaders/build/source"
+	"millrace/loaders/build/target"
+	"millrace/tfbridge"
+)
+
+// Builder builds examples that are records.
+type Builder struct {
+	*source.Records
+	parser    *parse.Parser
+	processor *process.Processor
+	batch     *batch.Batcher
+}
+
+// New returns a Builder of the examples of t.
+func New(t *target.Target) *Builder {
+	return &Builder{source.New(t), parse.New(t), process.New(t), batch.New(t)}
+}
+
+// Ragged parses batches of records with lists: they are ragged until they are padded.
+func (b *Builder) Ragged(d *dataset.Dataset) *dataset.Dataset {
+	d = d.Batch(b.batch.Size, b.batch.Full())
+	return d.Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return b.processor.Assemble(s, b.parser.Records(s, args[0]))
+	}, b.MapOptions())
+}
+
+// Groups parses several batches of records at once, and cuts them into batches.
+func (b *Builder) Groups(d *dataset.Dataset) *dataset.Dataset {
+	return b.parseGroups(d.BatchOutput(b.Group, false)).Rebatch(b.batch.Size, b.batch.Full())
+}
+
+// parseGroups parses vectors of serialized Examples.
+func (b *Builder) parseGroups(d *dataset.Dataset) *dataset.Dataset {
+	if order, ok := b.Engine.ParsingSuffices(false); ok {
+		b.Order = order
+		return d.ParseExample(b.parser.ExampleFeatures(), &dataset.ParseExampleOptions{Parallel: b.Parse.Parallel, Sloppy: b.Parse.Sloppy})
+	}
+	return d.Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		parsed := graph.ParseExampleV2(s, args[0], b.parser.ExampleFeatures())
+		return b.processor.Derive(s, b.parser.Decode(s, parsed.Dense, []int64{-1}), []int64{-1})
+	}, b.MapOptions())
+}
+
+// Parsed parses records one by one. Where a state needs the position of each record, that
+// is a last component of the examples.
+func (b *Builder) Parsed(d *dataset.Dataset) *dataset.Dataset {
+	if b.Engine.HoldsPositions() {
+		return d.Enumerate(0).Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+			return append(b.parse(s, args[1:]), b.Position(s, args[0]))
+		}, b.MapOptions())
+	}
+	return d.Map("parse", b.parse, b.MapOptions())
+}
+
+// parse makes the plan's tensors of one serialized record.
+func (b *Builder) parse(s *graph.Scope, record []tfbridge.Output) []tfbridge.Output {
+	return b.processor.Derive(s, b.parser.Record(s, record[0]), nil)
+}
+
+// Requests makes the plan's tensors of a vector of records that come in a request.
+func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
+	if b.Parse.Lists {
+		return b.processor.Assemble(s, b.parser.Records(s, records))
+	}
+	var stored []tfbridge.Output
+	for _, c := range b.parser.Stored(s, records) {
+		stored = append(stored, c.Values)
+	}
+	return b.processor.Derive(s, b.parser.Decode(s, stored, []int64{-1}), []int64{-1})
+}
+
+// Probe reads files one after the other, since shuffling nothing takes for
+// ever. Without shuffling and without end, RepeatDataset finds out by itself, and Probe
+// returns nil.
+func (b *Builder) Probe() *dataset.Dataset {
+	if b.Shuffling == nil && b.Repeat.Epochs == 0 {
+		return nil
+	}
+	return b.Joined(b.Scope)
+}

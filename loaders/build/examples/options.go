@@ -1,0 +1,37 @@
+package examples
+
+import (
+	"millrace/graph/dataset/native"
+	"millrace/loaders/stage"
+)
+
+func (b *Builder) bucketed() bool {
+	_, bucketed := stage.Find[stage.Bucket](b.Stages)
+	return bucketed
+}
+
+func (b *Builder) nativeOptions() *native.ExamplesOptions {
+	o := &native.ExamplesOptions{
+		BatchSize: b.batch.Size, Size: b.JoinedSize(), Epochs: b.Repeat.Epochs, Drop: b.batch.Full(),
+		Compression: b.Reading.Compression.TensorFlow(), BufferBytes: b.Reading.BufferBytes,
+		Threads: max(b.Parse.Parallel, 2), // the next file is inflated ahead in any case
+	}
+	if b.Engine.JudgesRecords() {
+		o.Judge = b.Feed().CheckDoubtful
+	}
+	return o
+}
+
+// orderedOptions returns how the native operations batch the records of an order.
+func (b *Builder) orderedOptions() *native.OrderedOptions {
+	o := &native.OrderedOptions{BatchSize: b.batch.Size, Size: b.JoinedSize(), Drop: b.batch.Full()}
+	if b.Engine.JudgesRecords() {
+		o.Judge = b.Feed().CheckByPosition
+	}
+	return o
+}
+
+// parseOptions returns the options for decoding the records of [source.Records.Stream].
+func (b *Builder) parseOptions() *native.ParseOptions {
+	return &native.ParseOptions{Drop: b.batch.Full(), DecodeOptions: b.Located(b.Scope)}
+}

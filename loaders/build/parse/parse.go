@@ -1,0 +1,39 @@
+// Package parse adds the operations that parse serialized records and decode their
+// features, Millrace's own or TensorFlow's.
+//
+//	features := parse.New(t).Records(s, serialized)
+package parse
+
+import (
+	"millrace/graph"
+	"millrace/loaders/build/target"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// Parser makes tensors of serialized records: values of the features in the order of
+// [stage.Parse].
+type Parser struct{ *target.Target }
+
+// New returns a Parser for the records of t.
+func New(t *target.Target) *Parser { return &Parser{t} }
+
+// ExampleFeatures asks for the requested features, each once. Those of one size
+// are required. A VarLen feature that a record lacks is empty to TensorFlow;
+// [check.Judge] refuses such a record where the feature is not optional.
+func (p *Parser) ExampleFeatures() *graph.ExampleFeatures {
+	features := &graph.ExampleFeatures{}
+	for _, f := range p.Parse.Features {
+		if f.VarLen {
+			features.Ragged = append(features.Ragged, graph.RaggedFeature{Key: f.Name, DType: f.StoredType()})
+			continue
+		}
+		features.Dense = append(features.Dense, denseFeature(f))
+	}
+	return features
+}
+
+// denseFeature asks a parser for a feature.
+func denseFeature(f *spec.Feature) graph.DenseFeature {
+	return graph.DenseFeature{Key: f.Name, DType: f.StoredType(), Shape: tfbridge.MakeShape(f.StoredShape()...)}
+}

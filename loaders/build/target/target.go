@@ -1,0 +1,159 @@
+// Package target holds the graph that a plan is added to: its scope, the values that a
+// run feeds into it, and what its assertions mean. The packages that build stages share
+// one.
+//
+//	t, err := target.New(s.SubScope("loader"), plan.Stages(), plan.Engine())
+//	for _, c := range stage.All[stage.Constant](t.Stages) {
+//		…
+//	}
+package target
+
+import (
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/graph/dataset/native"
+	"millrace/loaders/build/feed"
+	"millrace/loaders/engine"
+	"millrace/loaders/quarantine"
+	"millrace/loaders/scan"
+	"millrace/loaders/spec"
+	"millrace/loaders/stage"
+	"millrace/tfbridge"
+)
+
+// Target is a graph that one plan is added to. TensorFlow checks every operation as it
+// is added; the first failure sticks to the scope.
+type Target struct {
+	Scope  *graph.Scope
+	Stages []stage.Stage
+	Engine engine.Choice
+	Scan   *scan.Scan
+	Spec   *spec.Spec // what packages order and check need
+	Seed   int64
+
+	// What every room asks for, out of Stages.
+	Files      stage.Files
+	Reading    stage.Reading
+	Parse      stage.Parse
+	Repeat     stage.Repeat
+	Out        stage.Padded
+	Read       stage.Read     // zero where records are read by position
+	Shuffling  *stage.Shuffle // a shuffle of records or windows; nil = off
+	ByPosition bool           // records are read by their positions
+
+	Feeds
+	Skipped *quarantine.List      // takes bad records; nil: the first one is an error
+	Passed  *quarantine.Positions // positions of the skipped records, where the plan seeks
+
+	// Requests says that records do not come from files, and carry no locations.
+	Requests bool
+
+	// Order says which component of a batch is which tensor, where parsing decides the
+	// order of the components; nil: the order of the tensors.
+	Order []int
+
+	checks []check // indexed by the number in the message of a failed assertion
+}
+
+// Feeds are the values that a run feeds to the operation that starts its iterator, int64
+// scalars but for Held.
+type Feeds struct {
+	Group    tfbridge.Output // records parsed at once, or rows of an element where [engine.Choice.JoinsBatches]
+	Skip     tfbridge.Output // elements skipped at the start, or records where [engine.Choice.Seeks]; the first number where [engine.Choice.Replays]
+	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [engine.Choice.HoldsPositions]
+	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [engine.Choice.RunPrefetches]
+}
+
+// New returns a target for the stages of a config. The caller fills in the exported
+// fields that records from files need.
+func New(s *graph.Scope, list []stage.Stage, e engine.Choice) *Target {
+	t := &Target{Scope: s, Stages: list, Engine: e}
+	t.Files, _ = stage.Find[stage.Files](list)
+	t.Parse, _ = stage.Find[stage.Parse](list)
+	t.Repeat, _ = stage.Find[stage.Repeat](list)
+	if r, ok := stage.Find[stage.Read](list); ok {
+		t.Read, t.Reading = r, r.Reading
+	} else if r, ok := stage.Find[stage.ReadByPlace](list); ok {
+		t.Reading, t.ByPosition = r.Reading, true
+	}
+	if b, ok := stage.Find[stage.Batch](list); ok {
+		t.Out = b.Padded
+	} else if b, ok := stage.Find[stage.Budget](list); ok {
+		t.Out = b.Padded
+	}
+	for _, x := range stage.All[stage.Shuffle](list) {
+		if x.Of == stage.OfRecords || x.Of == stage.OfWindows {
+			t.Shuffling = &x
+		}
+	}
+	return t
+}
+
+// AddFeeds adds the placeholders of the values that a run feeds.
+func (t *Target) AddFeeds() {
+	scalar := tfbridge.ScalarShape()
+	t.Group = t.Scope.Placeholder(tfbridge.Int64, scalar)
+	t.Skip = t.Scope.Placeholder(tfbridge.Int64, scalar)
+	t.Prefetch = t.Scope.Placeholder(tfbridge.Int64, scalar)
+	if t.Engine.HoldsPositions() {
+		t.Held = t.Scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
+	}
+}
+
+// MapOptions returns how parsing runs: its parallelism, and whether batches
+// may overtake each other.
+func (t *Target) MapOptions() *dataset.MapOptions {
+	return &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
+}
+
+// Inline is how small functions are called.
+func Inline() *dataset.MapOptions { return &dataset.MapOptions{Inline: true} }
+
+// Feed returns the Go functions that hand over the records.
+func (t *Target) Feed() *feed.Source {
+	s := &feed.Source{
+		Files: t.Files.List, Compression: t.Reading.Compression, BufferBytes: t.Reading.BufferBytes, Epochs: t.Repeat.Epochs,
+		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed,
+	}
+	return s
+}
+
+// CountedFiles returns the paths of the files and the numbers of their records.
+func (t *Target) CountedFiles() (paths []string, counts []int64) {
+	for i, f := range t.Files.List {
+		paths, counts = append(paths, f.Path), append(counts, t.Scan.Count(i))
+	}
+	return paths, counts
+}
+
+// Located returns the options for decoding records, which carry their locations
+// if they come from files.
+func (t *Target) Located(s *graph.Scope) native.DecodeOptions {
+	if t.Requests {
+		return native.DecodeOptions{}
+	}
+	paths, _ := t.CountedFiles()
+	return native.DecodeOptions{PlacedFiles: s.Const(paths)}
+}
+
+// JoinedSize returns how many rows an element has where a run may take several
+// batches in one, and else no output.
+func (t *Target) JoinedSize() tfbridge.Output {
+	if !t.Engine.JoinsBatches() {
+		return tfbridge.Output{}
+	}
+	return t.Group
+}
+
+// Constant adds a scalar of a dtype. The value is one that the dtype holds.
+func Constant(s *graph.Scope, value any, dtype tfbridge.DataType) tfbridge.Output {
+	return graph.Cast(s, s.Const(value), dtype)
+}
+
+// ElementShape returns a shape with leading dimensions in front of it.
+func ElementShape(lead, shape []int64) tfbridge.Shape {
+	return tfbridge.MakeShape(append(append([]int64{}, lead...), shape...)...)
+}
+
+// Int64Vector returns a vector that is a constant even when it is empty.
+func Int64Vector(v []int64) []int64 { return append(make([]int64, 0, len(v)), v...) }

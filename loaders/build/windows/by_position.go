@@ -1,0 +1,63 @@
+package windows
+
+import (
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/loaders/build/feed"
+	"millrace/loaders/build/source"
+	"millrace/loaders/build/target"
+	"millrace/loaders/stage/order"
+	"millrace/tfbridge"
+)
+
+// # How windows are read by their place
+//
+// The question: exact shuffling wants the windows of all files in any order. Files are
+// too large to be cut first and shuffled then.
+//
+// The answer: windows have one size, so the number of a window says in which records it
+// is, and where in them. Go reads those records by their places, for some windows at
+// once, and says where each window begins and ends in what the records give. The rest
+// is as for windows that are cut in order: the records are parsed to joined values, and
+// the rows of the windows are gathered from these.
+//
+//	order     window 7        window 2        window 9
+//	records   r14 r15 r16     r4 r5 r6        r18 r19 r20
+//	values    aaaabbbbcccc    ddddeeeeffff    gggghhhhiiii
+//	windows     |------|        |------|        |------|
+//
+// A record that two windows of a call share is read twice.
+
+// byPosition yields groups of windows in the order of the plan. A plan that
+// [engine.Choice.Seeks] begins at window b.Skip.
+func (b *Builder) byPosition() *dataset.Dataset {
+	begin := b.Scope.Const(int64(0))
+	if b.Engine.Seeks() {
+		begin = b.Skip
+	}
+	d := source.GoScan{
+		Name: "read_windows", Any: "any_windows", Fn: feed.Windows(b.Feed()), Begin: begin, After: []tfbridge.Output{b.Group},
+		Results: []graph.Spec{source.StringVector, source.Int64Vector, source.Int64Vector}, Counted: 1,
+	}.Build(b.Scope)
+	return d.Map("windows", b.blocks.positioned, b.MapOptions())
+}
+
+// positioned makes a group of windows, given records and where the windows begin and
+// end in them.
+func (b *blocks) positioned(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	block := b.parse(s, args[:1])
+	if s.Err() != nil {
+		return nil
+	}
+	return b.rows(s, args[1], args[2], b.withOffsets(s, block[blockCounts:]))
+}
+
+// resumed is [Builder.pass] after the first n windows.
+func (b *Builder) resumed(s *graph.Scope, epoch, n tfbridge.Output) *dataset.Dataset {
+	atOnce := graph.Maximum(s, graph.FloorDiv(s, b.Group, s.Const(order.WindowRecords(b.Spec))), s.Const(int64(1)))
+	numbers := b.ShuffledNumbers(s, epoch, n).BatchOutput(atOnce, false)
+	d := source.ReadNumbers(numbers, "read_window_numbers", feed.WindowNumbers(b.Feed()), source.StringVector, source.Int64Vector, source.Int64Vector)
+	c := b.blocks
+	c.apart, c.stored = true, b.Engine.Native().Applied && b.Engine.EqualWindows()
+	return d.Map("windows", c.positioned, target.Inline()).Unbatch()
+}
