@@ -9,6 +9,8 @@ MAKEFLAGS += --no-print-directory
 export GOFLAGS :=
 export CGO_ENABLED := 1
 
+# The pattern "work" stands for all packages of the modules in go.work.
+
 # Tests run in their packages' folders, where a relative path leads elsewhere.
 ifdef MILLRACE_RUNTIME
 override export MILLRACE_RUNTIME := $(abspath $(MILLRACE_RUNTIME))
@@ -50,8 +52,8 @@ demo: runtime ## predict over examples/digits and print the accuracy
 # as .ci/run has it, more of what "make check" does comes before the tests.
 .PHONY: test
 test: fmt-check vet $(if $(CI),lint) native native-test-if-gtest fuzz-decoder-short $(if $(CI),race-small) ## run every test, with the runtime
-	cd examples/service && $(WITH_RUNTIME) go test -count=1 ./...
-	$(WITH_RUNTIME) go test -count=1 -timeout 20m ./...
+	cd examples/service && $(WITH_RUNTIME) GOWORK=off go test -count=1 ./...
+	$(WITH_RUNTIME) go test -count=1 -timeout 20m work
 
 ## Building
 
@@ -167,17 +169,18 @@ fmt-check: need-go ## fail if a Go or C++ file is not formatted
 
 .PHONY: vet
 vet: need-go need-cc ## go vet
-	go vet ./...
-	cd examples/service && go vet ./...
+	go vet work
+	cd examples/service && GOWORK=off go vet ./...
 
 .PHONY: lint
 lint: need-go need-cc ## the rules of the house, and staticcheck
 	go test ./internal/lint
-	go tool -modfile=internal/tools.mod staticcheck ./...
+	GOWORK=off go build -modfile=internal/tools.mod -o build/staticcheck honnef.co/go/tools/cmd/staticcheck
+	build/staticcheck work
 
 .PHONY: race
 race: native ## the tests under the race detector
-	$(WITH_RUNTIME) go test -race ./...
+	$(WITH_RUNTIME) go test -race work
 
 # The packages where goroutines meet, without those that take minutes each.
 .PHONY: race-small
@@ -248,7 +251,7 @@ generate: runtime ## write the generated files again
 	@mkdir -p build/wheel
 	python3 -m pip download --quiet --no-deps --require-hashes --requirement gen/protogen/requirements.txt --dest build/wheel
 	wheel=$$(go run ./gen/fetchwheel build/wheel); \
-		go run ./gen/protogen -from "$$wheel" -serving build/wheel/tensorflow_serving_api-*.whl -out internal
+		go run ./gen/protogen -from "$$wheel" -serving build/wheel/tensorflow_serving_api-*.whl -out internal/base
 	$(WITH_RUNTIME) go test -count=1 ./gen/opspec ./internal/tool/opgen -update
 	go test -count=1 ./loaders -run '^TestSchemaFiles$$' -update
 	go test -count=1 ./gen/configdoc ./gen/callables -update

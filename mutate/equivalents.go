@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 // setAside notes which mutants of a package no caller can notice. It returns an

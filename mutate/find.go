@@ -5,7 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 // find adds the mutants of a file to its package.

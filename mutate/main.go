@@ -52,7 +52,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 func main() {

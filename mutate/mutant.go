@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 // mutant is one mistake, and later what became of it.

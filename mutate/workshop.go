@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 // options are what the command line says.

@@ -3,7 +3,7 @@ package lint
 import (
 	"testing"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 // The list of mistakes that no caller can notice is about the code as it is.
@@ -14,7 +14,7 @@ func TestEquivalentMutants(t *testing.T) {
 	}
 	for _, e := range list {
 		if ok, err := e.InCode(root); err != nil || !ok {
-			t.Errorf("mutate/equivalent/equivalent.txt:%d: %s %s has no line %q any more (%v): change the entry, or delete it", e.Line, e.Package, e.Function, e.Was, err)
+			t.Errorf("internal/test/equivalent/equivalent.txt:%d: %s %s has no line %q any more (%v): change the entry, or delete it", e.Line, e.Package, e.Function, e.Was, err)
 		}
 	}
 }

@@ -37,9 +37,11 @@ var layers = [][]string{
 	{"cmd", "examples", "docs", "bench", "gen", "mutate"},
 }
 
-// forTests are packages that only tests import; the programs of generators, which write
-// generated files, are imported by nothing.
-const forTests, generators = module + "/internal/test/", module + "/gen/"
+// forTests are packages that only tests import.
+const forTests = module + "/internal/test/"
+
+// programs are the folders that are modules of their own. No other imports them.
+var programs = []string{"bench", "gen", "mutate"}
 
 // layer returns the index of a folder's layer, -1 if it has none.
 func layer(dir string) int {
@@ -52,6 +54,12 @@ func layer(dir string) int {
 		}
 	}
 	return at
+}
+
+// top returns the first element of a path.
+func top(path string) string {
+	first, _, _ := strings.Cut(path, "/")
+	return first
 }
 
 func TestImports(t *testing.T) {
@@ -67,11 +75,11 @@ func TestImports(t *testing.T) {
 			if s.test() {
 				continue
 			}
-			if strings.HasPrefix(imp, forTests) && !strings.HasPrefix(s.path, "internal/test/") {
+			if strings.HasPrefix(imp, forTests) && !strings.HasPrefix(s.path, "internal/test/") && !slices.Contains(programs, top(s.path)) {
 				t.Errorf("%s imports %s, which is for tests only", s.at(spec.Pos()), imp)
 			}
-			if strings.HasPrefix(imp, generators) && !strings.HasPrefix(s.path, "gen/") {
-				t.Errorf("%s imports %s, which writes generated files only", s.at(spec.Pos()), imp)
+			if p := top(strings.TrimPrefix(imp, module+"/")); slices.Contains(programs, p) && p != top(s.path) {
+				t.Errorf("%s imports %s, which belongs to another module", s.at(spec.Pos()), imp)
 			}
 			if imp == module {
 				imp = module + "/."

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"millrace/mutate/equivalent"
+	"millrace/internal/test/equivalent"
 )
 
 func TestRead(t *testing.T) {
