@@ -199,6 +199,9 @@ type variableName struct {
 // valueSuffix ends the names of Python's variables in checkpoints.
 const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 
+// trimmed returns the name of a variable without the suffix of checkpoints.
+func trimmed(name string) string { return strings.TrimSuffix(name, valueSuffix) }
+
 // variableNames returns what the variables are called, by the names of their
 // operations.
 func (p *Pipeline) variableNames() (map[string]variableName, error) {
@@ -210,7 +213,7 @@ func (p *Pipeline) variableNames() (map[string]variableName, error) {
 	objects := saved.VariableObjects()
 	names := map[string]variableName{}
 	for _, v := range variables {
-		n := variableName{path: strings.TrimSuffix(v.Name, valueSuffix)}
+		n := variableName{path: trimmed(v.Name)}
 		if object, ok := objects[v.Name]; ok {
 			n.object = &object
 		}

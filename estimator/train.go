@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/estimator/weights"
 )
 
 // TrainOptions says what [Train] trains and what it writes. Nil and the zero
@@ -29,7 +30,10 @@ type TrainOptions struct {
 	// SaveTimeout the checkpoint is skipped, with a note. 0: 30 seconds.
 	SaveTimeout time.Duration
 
-	Init string // a checkpoint to take the variables from where dir has none yet: a prefix of files, or a folder
+	// Init is where the variables come from if dir has no checkpoint yet: what
+	// Model.Initialize takes; "": the model.
+	Init        string
+	InitOptions *weights.Options // nil: each variable needs a value
 
 	Evaluate      *EvaluateOptions // how to evaluate between steps; nil: not at all
 	EvaluateEvery int64            // steps from one evaluation to the next; 0: 500

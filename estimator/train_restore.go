@@ -9,6 +9,8 @@ import (
 	"millrace"
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
+	"millrace/estimator/weights"
+	"millrace/tfbridge"
 )
 
 // restore sets the variables, the step and the position from the newest checkpoint. Without
@@ -74,15 +76,11 @@ func (t *training) initialize() error {
 	if t.o.Init == "" {
 		return nil
 	}
-	prefix, err := checkpoint.Resolve(t.o.Init)
-	if err != nil {
-		return err
+	report, err := t.model.Initialize(t.o.Init, t.o.InitOptions) // the slots of an optimizer keep their initial values
+	for _, line := range report {
+		t.note("init: " + line)
 	}
-	c, err := checkpoint.LoadPrefix(prefix)
-	if err != nil {
-		return err
-	}
-	return t.model.RestoreChecked(c) // the slots of an optimizer keep their initial values
+	return err
 }
 
 // Restore sets the model's variables from a checkpoint, written by Millrace or by Python's
@@ -133,6 +131,105 @@ func (m *Model) restoreFrom(values *checkpoint.Values, c *checkpoint.Checkpoint,
 		return checkpointError(c, "set the variables: %w", err)
 	}
 	return nil
+}
+
+// Initialize sets variables of the model to weights from elsewhere: a SavedModel, a
+// checkpoint of TensorFlow, a file of Keras or safetensors; see package weights. Nil
+// options require a value for each variable. It returns what was taken and what was not,
+// a line for each. Steps of the model wait meanwhile.
+func (m *Model) Initialize(path string, o *weights.Options) (report []string, err error) {
+	values, err := m.values(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	all, err := checkpoint.Variables(m.model.Graph(), m.saved.Program())
+	if err != nil {
+		return nil, err
+	}
+	targets, at := targetsOf(m, all)
+	source, err := weights.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	match, err := weights.NewMatch(targets, source, o)
+	if err != nil {
+		return nil, err
+	}
+	m.variables.Lock()
+	defer m.variables.Unlock()
+	now, err := values.Read()
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "read the variables: %w", err)
+	}
+	defer closeTensors(now)
+	for _, pair := range match.Taken {
+		value, err := source.Read(pair.Tensor, targets[pair.Variable].DType)
+		if err != nil {
+			return nil, err
+		}
+		defer value.Close()
+		for _, i := range at[pair.Variable] {
+			now[i].Close()
+			now[i] = value // closed with the others; closing twice does nothing
+		}
+	}
+	if err := values.Assign(now); err != nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "set the variables: %w", err)
+	}
+	return match.Report(targets, source), nil
+}
+
+// Variables returns the values of the model's variables by their names in checkpoints,
+// as of one moment between two steps. The caller closes them.
+func (m *Model) Variables(ctx context.Context) (map[string]*tfbridge.Tensor, error) {
+	values, err := m.values(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.variables.RLock()
+	defer m.variables.RUnlock()
+	read, err := values.Read()
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrModel, "read the variables: %w", err)
+	}
+	named := map[string]*tfbridge.Tensor{}
+	for i, spec := range values.Specs() {
+		named[trimmed(spec.Name)] = read[i]
+	}
+	return named, nil
+}
+
+// targetsOf returns the variables that weights can be for, and for each the indices of
+// the tensors that hold its value: Keras stores a variable under two names.
+func targetsOf(m *Model, all []checkpoint.Variable) (targets []weights.Variable, at [][]int) {
+	objects := m.saved.VariableObjects()
+	byNode := map[string]int{}
+	add := func(target, i int) {
+		v := all[i]
+		names := []string{trimmed(v.Name)}
+		if object, ok := objects[v.Name]; ok && object.Name != "" {
+			names = append(names, object.Name)
+		}
+		targets[target].Names = append(targets[target].Names, names...)
+		at[target] = append(at[target], i)
+	}
+	for i, v := range all {
+		if v.Half == checkpoint.NoTable && v.Wrapped.Op == nil {
+			byNode[v.Handle.Op.Name()] = len(targets)
+			targets, at = append(targets, weights.Variable{DType: v.DType, Shape: v.Shape}), append(at, nil)
+			add(len(targets)-1, i)
+			targets[len(targets)-1].Names = append(targets[len(targets)-1].Names, v.Handle.Op.Name())
+		}
+	}
+	for i, v := range all {
+		if v.Wrapped.Op != nil {
+			if target, ok := byNode[v.Wrapped.Op.Name()]; ok {
+				add(target, i)
+			}
+		}
+	}
+	return targets, at
 }
 
 // checkpointError is an error about a checkpoint.

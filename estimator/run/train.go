@@ -14,7 +14,7 @@ import (
 // the defaults.
 type TrainOptions struct {
 	Steps        int64                // instead of the config's train.steps; 0: the config's
-	Init         string               // a checkpoint to begin with, where the folder has none
+	Init         string               // weights to begin with where the folder has no checkpoint, instead of the config's init; see estimator.Model.Initialize
 	AllowChanged []string             // keys of what may differ from the checkpoint: model, signature, loss, loader, manifest, seed
 	Histograms   int64                // steps from one histogram of the variables, and of the gradients that the run computes, to the next; 0: none
 	Profile      *estimator.StepRange // steps to trace; nil: none
@@ -108,7 +108,10 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 		return nil, err
 	}
 	w.loss = options.Loss
-	options.Job, options.Settings, options.AllowChanged, options.Init = job, w.run.settings(), o.AllowChanged, o.Init
+	options.Job, options.Settings, options.AllowChanged = job, w.run.settings(), o.AllowChanged
+	if o.Init != "" {
+		options.Init = o.Init
+	}
 	options.DataKeys = []string{loaderKey, manifestKey, seedKey}
 	options.Hooks = o.Hooks
 	options.Gradients, options.Profile = o.Histograms > 0, o.Profile

@@ -40,6 +40,7 @@ func Check(path string, o *Options) (*Run, diag.List) {
 			c.optimizer()
 			c.plateau()
 			c.model()
+			checkInit(c)
 			c.loss()
 			c.loaders()
 			c.metrics()

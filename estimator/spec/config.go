@@ -9,6 +9,7 @@ import (
 type Config struct {
 	decl.Object
 	Model       ModelConfig       `json:"model" decl:"required" doc:"The model, and which of its signatures do what."`
+	Init        InitConfigs       `json:"init" decl:"nonempty" doc:"Weights to begin with, in place of those of the model: the path of a SavedModel, a checkpoint, a file of Keras or safetensors, or an object that says more."`
 	Train       TrainConfig       `json:"train" decl:"required" doc:"The data to train on, and for how long."`
 	Evaluate    *EvaluateConfig   `json:"evaluate" decl:"null" doc:"How to evaluate the model between training steps; null: not at all."`
 	Checkpoints CheckpointsConfig `json:"checkpoints" decl:"default={}" doc:"When checkpoints are written and which of them stay."`
@@ -37,6 +38,9 @@ type SignatureConfig struct {
 	ClipNorm  float64                         `json:"clip_norm" decl:"default=0,min=0" doc:"The largest global norm of the gradients, which are scaled together; 0: any."`
 	L2        float64                         `json:"l2" decl:"default=0,min=0" doc:"The loss grows by this times the sum of the squares of the trained variables."`
 }
+
+// InitConfigs is a path, or an object with one.
+type InitConfigs = decl.Either[string, InitConfig]
 
 // NamedSignature names a signature.
 type NamedSignature struct {

@@ -35,6 +35,7 @@ func (r *Run) TrainOptions() *estimator.TrainOptions {
 		o.Best = &estimator.Best{Metric: b.Metric, Min: c.lessIsBetter(b.Metric, b.Mode)}
 	}
 	o.Plateau = c.plateau()
+	o.Init, o.InitOptions = r.InitPath(), c.initOptions()
 	if s := c.Stop; s != nil {
 		o.Stop = &estimator.Stop{
 			Best:     estimator.Best{Metric: s.Metric, Min: c.lessIsBetter(s.Metric, s.Mode)},

@@ -75,7 +75,7 @@ result depends on the order of threads are not used.`,
 	f := c.Flags()
 	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
 	f.Int64Var(&flags.steps, "steps", 0, "end after step `N` instead of the config's train.steps")
-	f.StringVar(&flags.init, "init", "", "begin with the variables of a `CHECKPOINT`, Millrace's or Python's: the prefix of its files, or a folder")
+	f.StringVar(&flags.init, "init", "", "begin with `WEIGHTS`, in place of init in the config: a SavedModel, a checkpoint, a .weights.h5, .keras or .safetensors file")
 	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, loader, manifest or seed")
 	f.Int64Var(&flags.histograms, "histograms", 0, "write histograms of the variables, and of the gradients where the run config names an optimizer, every `N` steps")
 	f.Var(&flags.profile, "profile", "trace the steps `FIRST:LAST` for TensorBoard, and as a timeline in RUN_DIR/profile that chrome://tracing and Perfetto show")
@@ -139,7 +139,7 @@ func (p *program) confineTraining(r *run.Run, flags *trainFlags) error {
 		return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
 	}
 	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
-	needs.Read = append(needs.Read, append(checkpointPaths(flags.init), r.ModelDir, r.Path)...)
+	needs.Read = append(needs.Read, append(checkpointPaths(cmp.Or(flags.init, r.InitPath())), r.ModelDir, r.Path)...)
 	needs.Write = append(needs.Write, flags.dir)
 	if flags.quarantine.Path != "" {
 		flags.quarantine.Needs(needs)

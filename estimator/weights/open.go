@@ -1,0 +1,51 @@
+package weights
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"millrace"
+	"millrace/internal/base/regularfile"
+)
+
+// Open reads which tensors a file or folder has. The form follows from the folder's
+// content or the file's suffix. Errors are of class ErrCheckpoint, or ErrIO. The caller
+// closes the source.
+func Open(path string) (*Source, error) {
+	switch {
+	case strings.HasSuffix(path, ".keras"):
+		return openFile(path, archive)
+	case strings.HasSuffix(path, ".h5"), strings.HasSuffix(path, ".hdf5"):
+		return openFile(path, func(f *file) error { return f.hdf5(f.r, f.size) })
+	case strings.HasSuffix(path, ".safetensors"):
+		return openFile(path, safetensors)
+	}
+	if _, err := os.Stat(filepath.Join(path, "saved_model.pb")); err == nil {
+		path = filepath.Join(path, "variables", "variables")
+	}
+	return checkpointSource(path)
+}
+
+// openFile opens a file of weights.
+func openFile(path string, parse func(f *file) error) (*Source, error) {
+	s := &Source{Path: path}
+	open, info, err := regularfile.OpenFile(path)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		e := millrace.Errorf(millrace.ErrCheckpoint, "%w", errors.Join(err, millrace.ErrIO))
+		e.Op, e.File = "read weights", path
+		return nil, e
+	}
+	s.close = open.Close
+	if err := parse(&file{Source: s, r: open, size: info.Size()}); err != nil {
+		open.Close()
+		return nil, s.failure("%w", err)
+	}
+	return s, nil
+}
