@@ -32,6 +32,10 @@ type ExampleFeatures struct {
 	Dense  []DenseFeature
 	Sparse []SparseFeature
 	Ragged []RaggedFeature
+	// ExampleNames are strings that name the records in messages, such as the keys of a
+	// reader: of the shape of the serialized records. Not set: messages have no names. [SequenceFeatures] has
+	// a field for them and ignores this one.
+	ExampleNames tfbridge.Output
 }
 
 // SparseTensor is the parts of a sparse tensor.

@@ -7,7 +7,12 @@ import (
 // ParseExampleV2 adds a ParseExampleV2: it parses a vector of serialized
 // Examples at once, so that every dense result has one more dimension in front.
 func ParseExampleV2(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
-	f = f.checked(s, "ParseExampleV2")
+	return f.parseV2(s, serialized, "ParseExampleV2")
+}
+
+// parseV2 adds a ParseExampleV2 of a vector of Examples, or of one Example.
+func (f *ExampleFeatures) parseV2(s *Scope, serialized tfbridge.Output, what string) *ParsedExample {
+	f = f.checked(s, what)
 	values, splits := f.RaggedTypes()
 	outputs := s.Op("ParseExampleV2", map[string]any{
 		"Tdense":             DTypes(f.DenseSpecs()),
@@ -16,14 +21,30 @@ func ParseExampleV2(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *P
 		"sparse_types":       f.SparseTypes(),
 		"ragged_value_types": values,
 		"ragged_split_types": splits,
-	}, serialized, s.Const([]string{}),
+	}, serialized, f.names(s),
 		s.Const(f.SparseKeys()), s.Const(f.DenseKeys()), s.Const(f.RaggedKeys()), f.DenseDefaults(s))
 	return f.parsed(&taker{outputs})
 }
 
+// names returns the names for messages, or a constant of none.
+func (f *ExampleFeatures) names(s *Scope) tfbridge.Output {
+	if f.ExampleNames.Op != nil {
+		return f.ExampleNames
+	}
+	return s.Const([]string{})
+}
+
 // ParseSingleExample adds a ParseSingleExample: it parses one serialized
-// Example. It knows no ragged features.
+// Example. Ragged features need [ParseExampleV2].
+//
+// Its kernel takes no names. With f.ExampleNames, a scalar, it adds a ParseExampleV2 of a
+// vector of the one record instead: of a scalar that kernel does not report the name.
 func ParseSingleExample(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
+	if f != nil && f.ExampleNames.Op != nil && len(f.Ragged) == 0 {
+		rows := *f
+		rows.ExampleNames = ExpandDims(s, f.ExampleNames, 0)
+		return rows.parseV2(s, ExpandDims(s, serialized, 0), "ParseSingleExample").only(s)
+	}
 	f = f.checked(s, "ParseSingleExample")
 	if len(f.Ragged) > 0 {
 		s.fail("ParseSingleExample", "ragged features need ParseExampleV2")
@@ -57,6 +78,18 @@ func (f *ExampleFeatures) parsed(from *taker) *ParsedExample {
 	values, splits := from.next(len(f.Ragged)), from.next(len(f.Ragged))
 	for i := range values {
 		p.Ragged = append(p.Ragged, RaggedTensor{Values: values[i], RowSplits: splits[i]})
+	}
+	return p
+}
+
+// only returns what was parsed of the one record of a batch of one.
+func (p *ParsedExample) only(s *Scope) *ParsedExample {
+	for i, dense := range p.Dense {
+		p.Dense[i] = Squeeze(s, dense, 0)
+	}
+	for i, sparse := range p.Sparse {
+		p.Sparse[i].Indices = Slice(s, sparse.Indices, s.Const([]int64{0, 1}), s.Const([]int64{-1, -1}))
+		p.Sparse[i].Shape = Slice(s, sparse.Shape, s.Const([]int64{1}), s.Const([]int64{-1}))
 	}
 	return p
 }

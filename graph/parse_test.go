@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,6 +88,43 @@ func TestParseSingleExample(t *testing.T) {
 	graph.ParseSingleExample(s, s.Const(""), f)
 	if s.Err() == nil {
 		t.Error("ragged features were accepted")
+	}
+}
+
+// Names of records stand in the messages about them.
+func TestExampleNames(t *testing.T) {
+	weight := []graph.DenseFeature{{Key: "weight", DType: tfbridge.Float, Shape: tfbridge.ScalarShape()}}
+	none := record(7, nil)
+	tests := []struct {
+		name  string
+		parse func(s *graph.Scope) *graph.ParsedExample
+	}{
+		{"several", func(s *graph.Scope) *graph.ParsedExample {
+			return graph.ParseExampleV2(s, s.Const([]string{record(6, []float32{1}), none}), &graph.ExampleFeatures{
+				Dense: weight, ExampleNames: s.Const([]string{"day.tfrecord:0", "day.tfrecord:1"}),
+			})
+		}},
+		{"one", func(s *graph.Scope) *graph.ParsedExample {
+			return graph.ParseSingleExample(s, s.Const(none), &graph.ExampleFeatures{Dense: weight, ExampleNames: s.Const("day.tfrecord:1")})
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := graphtest.NewScope(t)
+			_, err := tryRun(t, s, tt.parse(s).Dense...)
+			if !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), "day.tfrecord:1") {
+				t.Errorf("got %v, want an error with the record's name", err)
+			}
+		})
+	}
+	s := graphtest.NewScope(t)
+	f := features(s)
+	f.ExampleNames = s.Const("day.tfrecord:0")
+	p := graph.ParseSingleExample(s, s.Const(record(7, nil, "a", "b")), f)
+	want := []any{[]float32{-1, -1}, int64(7), [][]int64{{0}, {1}}, []string{"a", "b"}, []int64{2}}
+	tags := p.Sparse[0]
+	if diff := cmp.Diff(want, run(t, s, p.Dense[0], p.Dense[1], tags.Indices, tags.Values, tags.Shape)); diff != "" {
+		t.Errorf("values with a name (-want +got)\n%s", diff)
 	}
 }
 

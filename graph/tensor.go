@@ -56,13 +56,14 @@ func (t Tensor) DataType() tfbridge.DataType { return SpecOf(t.output).DType }
 // Shape returns the shape as far as TensorFlow infers it.
 func (t Tensor) Shape() tfbridge.Shape { return SpecOf(t.output).Shape }
 
-// Eval computes the tensor in a session of its own, without feeds, and returns its
-// value. The caller closes it. See [Exec].
-func (t Tensor) Eval(ctx context.Context) (*tfbridge.Tensor, error) {
+// Eval computes the tensor in a new session and returns its value. The caller closes it.
+// Feeds replace values that the graph would compute, such as those of placeholders; nil
+// feeds nothing. See [Exec].
+func (t Tensor) Eval(ctx context.Context, feeds map[tfbridge.Output]*tfbridge.Tensor) (*tfbridge.Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	values, err := Exec(ctx, t.scope, []tfbridge.Output{t.output}, nil, nil)
+	values, err := Exec(ctx, t.scope, []tfbridge.Output{t.output}, feeds, nil)
 	if err != nil {
 		return nil, err
 	}

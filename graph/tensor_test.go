@@ -21,7 +21,7 @@ func ExampleTensor() {
 	defer s.Graph().Close()
 	x := graph.NewTensor(s, s.Const([][]float32{{1, -2}, {3, 4}}))
 	y := x.MatMul(s.Const([][]float32{{1, 0}, {0, 2}})).Add(0.5).Relu()
-	value, err := y.Eval(context.Background())
+	value, err := y.Eval(context.Background(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestTensorMethods(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := graphtest.NewScope(t)
 			y := tt.do(graph.NewTensor(s, s.Const(tt.x)))
-			value, err := y.Eval(t.Context())
+			value, err := y.Eval(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,6 +120,29 @@ func TestTensorMethods(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// Eval computes a tensor of a placeholder from the value that it is fed.
+func TestEvalWithFeeds(t *testing.T) {
+	s := graphtest.NewScope(t)
+	x := s.Placeholder(tfbridge.Int32, tfbridge.ScalarShape())
+	y := graph.NewTensor(s, x).Mul(3)
+	fed, err := tfbridge.NewTensor(int32(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fed.Close()
+	value, err := y.Eval(t.Context(), map[tfbridge.Output]*tfbridge.Tensor{x: fed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer value.Close()
+	if got := value.Value(); got != int32(15) {
+		t.Errorf("got %v, want 15", got)
+	}
+	if _, err := y.Eval(t.Context(), nil); err == nil {
+		t.Error("a placeholder without a value was no error")
 	}
 }
 
@@ -159,7 +182,7 @@ func TestTensorFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := graphtest.NewScope(t)
 			y := tt.do(graph.NewTensor(s, s.Const(tt.x))).Mul(1).Sum().Transpose().Concat(0, 1).Clip(0, 1)
-			_, err := y.Eval(t.Context())
+			_, err := y.Eval(t.Context(), nil)
 			var classed *millrace.Error
 			if !errors.As(err, &classed) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want one with %q", err, tt.want)
@@ -175,7 +198,7 @@ func TestTensorFailures(t *testing.T) {
 func TestZeroTensor(t *testing.T) {
 	var x graph.Tensor
 	y := x.Add(1).Sum().Transpose().Gather(1, 0).MatMul(2).Concat(0, 1).Clip(0, 1).Subscript(graph.At(1)).ExpandDims(0).IsClose(1, 0, 0).Cast(tfbridge.Int32)
-	if _, err := y.Eval(t.Context()); !errors.Is(err, millrace.ErrModel) {
+	if _, err := y.Eval(t.Context(), nil); !errors.Is(err, millrace.ErrModel) {
 		t.Errorf("got %v", err)
 	}
 	s := graphtest.NewScope(t)

@@ -71,7 +71,7 @@ func ExampleDataset_Iterator() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
 	it := dataset.Range(s, 3, 5, 1).Iterator("numbers")
-	double := graph.Add(s, it.Next[0], it.Next[0])
+	double := graph.Add(s, it.Element[0], it.Element[0])
 	g, err := s.Finalize()
 	if err != nil {
 		log.Fatal(err)
@@ -117,12 +117,12 @@ func ExampleIterator_SaveState() {
 		}
 	}
 	run(nil, it.Init)
-	run(it.Next)
+	run(it.Element)
 	state, err := it.SaveState(context.Background(), sess)
 	if err != nil {
 		log.Fatal(err)
 	}
-	run(it.Next)
+	run(it.Element)
 	run(nil, it.Init)
 	if err := it.RestoreState(context.Background(), sess, state); err != nil {
 		log.Fatal(err)

@@ -102,8 +102,41 @@ func ExampleIterator() {
 		log.Fatal(err)
 	}
 	defer sess.Close()
+	if _, err := sess.Run(nil, nil, []*tfbridge.Operation{it.Init}); err != nil {
+		log.Fatal(err)
+	}
+	for {
+		element, end, err := it.Next(context.Background(), sess)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if end {
+			break
+		}
+		fmt.Println(element[0].Value())
+		element[0].Close()
+	}
+	// Output:
+	// [0 1]
+	// [2 3]
+	// [4]
+}
+
+func ExampleIterator_RestoreState() {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	it := dataset.Range(s, 0, 5, 1).Batch(2, false).Iterator("numbers")
+	g, err := s.Finalize()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sess, err := tfbridge.NewSession(g, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sess.Close()
 	next := func() {
-		element, err := sess.Run(nil, it.Next, nil)
+		element, err := sess.Run(nil, it.Element, nil)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func TestFromSeqFails(t *testing.T) {
 						t.Fatalf("got %v, want %d", got, i)
 					}
 				}
-				_, err := sess.Run(nil, it.Next, nil)
+				_, err := sess.Run(nil, it.Element, nil)
 				for _, is := range test.is {
 					if !errors.Is(err, is) {
 						t.Errorf("got %v, want it to be %v", err, is)
@@ -79,7 +79,7 @@ func TestFromSeqFails(t *testing.T) {
 					}
 				}
 				for range 2 {
-					if _, err := sess.Run(nil, it.Next, nil); !errors.Is(err, tfbridge.OutOfRange) {
+					if _, err := sess.Run(nil, it.Element, nil); !errors.Is(err, tfbridge.OutOfRange) {
 						t.Errorf("afterwards: got %v, want the end", err)
 					}
 				}
@@ -275,7 +275,7 @@ func TestFromSeqCloses(t *testing.T) {
 	it, opened := openSeq(t, d)
 	sess = opened
 	for {
-		out, err := sess.Run(nil, it.Next, nil)
+		out, err := sess.Run(nil, it.Element, nil)
 		if err != nil {
 			isClass(t, err, millrace.ErrClosed)
 			break
@@ -320,7 +320,7 @@ func TestFromSeqCancelStorm(t *testing.T) {
 		for range 10 { // attempts, each canceled at a time of its own
 			ctx, cancel := context.WithCancel(t.Context())
 			go cancel()
-			out, err := sess.RunContext(ctx, nil, it.Next, nil)
+			out, err := sess.RunContext(ctx, nil, it.Element, nil)
 			cancel()
 			if err != nil {
 				isClass(t, err, millrace.ErrCanceled)
@@ -328,7 +328,7 @@ func TestFromSeqCancelStorm(t *testing.T) {
 			}
 			last = increases(t, out, last)
 		}
-		out, err := sess.Run(nil, it.Next, nil)
+		out, err := sess.Run(nil, it.Element, nil)
 		if err != nil {
 			t.Fatalf("cycle %d: after the storm: %v", i, err)
 		}

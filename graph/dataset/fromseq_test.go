@@ -300,7 +300,7 @@ func openSeq(t *testing.T, d *dataset.Dataset) (*dataset.Iterator, *tfbridge.Ses
 // fetchSeq returns the next element.
 func fetchSeq(t *testing.T, it *dataset.Iterator, sess *tfbridge.Session) any {
 	t.Helper()
-	element, err := sess.Run(nil, it.Next, nil)
+	element, err := sess.Run(nil, it.Element, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

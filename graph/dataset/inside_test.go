@@ -80,7 +80,7 @@ func TestIteratorGivesWhatLoopGives(t *testing.T) {
 		t.Errorf("by hand (-loop +iterator)\n%s", diff)
 	}
 	for range 2 { // the end stays the end
-		if _, err := r.sess.Run(nil, it.Next, nil); !errors.Is(err, tfbridge.OutOfRange) {
+		if _, err := r.sess.Run(nil, it.Element, nil); !errors.Is(err, tfbridge.OutOfRange) {
 			t.Errorf("after the end: %v", err)
 		}
 	}

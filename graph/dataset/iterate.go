@@ -89,6 +89,37 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 	return ended(ctx, ctx.Err())
 }
 
+// Next takes the next element in a session where Init has run. It returns the tensors of
+// the element, those of Parts, which the caller closes. At the end of the data it returns
+// no element, end true and no error; later calls do so too.
+//
+// An error names the file and the record if they are known. After an error run Init or
+// RestoreState first: TensorFlow's iterators report the end of the data after some
+// failures. When ctx is done, Next returns an error of class millrace.ErrCanceled, and the
+// element in flight is lost. Next may be called by several goroutines; each element goes
+// to one of them. [Dataset.All] is
+// the loop for programs that need no session.
+//
+// It wraps IteratorGetNext.
+func (it *Iterator) Next(ctx context.Context, sess *tfbridge.Session) (element []*tfbridge.Tensor, end bool, err error) {
+	if err := it.scope.Err(); err != nil && (it.scope.Graph() == nil || it.Init == nil) { // a finalized scope's graph runs
+		return nil, false, err
+	}
+	if ctx == nil {
+		return nil, false, errNoContext("next")
+	}
+	element, err = sess.RunContext(ctx, nil, it.Parts, nil)
+	switch {
+	case err == nil:
+		return element, false, nil
+	case ctx.Err() != nil:
+		return nil, false, millrace.Canceled(ctx, "iteration")
+	case errors.Is(err, tfbridge.OutOfRange) && !errors.Is(err, millrace.ErrClosed):
+		return nil, true, nil
+	}
+	return nil, false, ended(ctx, debugOf(it.scope).blame(nameRecord(it.scope.Graph(), err)))
+}
+
 // ended returns the error of a loop whose context is done.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

@@ -11,18 +11,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// Iterator is an iterator in a graph. In a session, run Init, then fetch Next until it
-// fails with code OutOfRange. Init runs the scope's initializers first, such as those of
-// lookup tables. Running Init again starts from the beginning, in the same order if there
-// are seeds.
+// Iterator is an iterator in a graph. In a session, run Init, then call
+// [Iterator.Next] until the data end, or fetch Element until the run fails with code
+// OutOfRange. Init runs the scope's initializers first, such as those of lookup tables.
+// Running Init again starts from the beginning, in the same order if there are seeds.
 //
 // OutOfRange does not prove that the data ended: closing the session and reading after
-// any failure give the same code.
+// any failure give the same code. Next tells these apart.
 type Iterator struct {
 	Resource tfbridge.Output
 	Init     *tfbridge.Operation
-	Next     []tfbridge.Output   // the components of the next element
-	Parts    []tfbridge.Output   // the tensors of the next element: Next, with what sparse and ragged components stand for in their place
+	Element  []tfbridge.Output   // the components of the next element
+	Parts    []tfbridge.Output   // the tensors of the next element: Element, with several tensors for a sparse or a ragged component
 	State    tfbridge.Output     // a scalar string: what SaveState returns, for who fetches it in a run of his own
 	Destroy  *tfbridge.Operation // frees the iterator for good: no run of Init brings it back. The session frees it in any case
 
@@ -45,7 +45,7 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	}
 	it := &Iterator{scope: s, specs: d.Specs()}
 	if s.Err() != nil {
-		it.Next, it.Parts = unbuilt.Outputs(len(it.specs)), unbuilt.Outputs(unbuilt.Many)
+		it.Element, it.Parts = unbuilt.Outputs(len(it.specs)), unbuilt.Outputs(unbuilt.Many)
 		return it
 	}
 	types, shapes := graph.DTypes(d.specs), graph.Shapes(d.specs)
@@ -58,8 +58,8 @@ func (d *Dataset) Iterator(name string) *Iterator {
 		Type: "MakeIterator", Input: []tfbridge.Input{d.read(), it.Resource},
 		ControlDependencies: s.Initializers(), // the dataset may read their tables from here on
 	})
-	it.Next = s.Op("IteratorGetNext", map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource)
-	it.Parts = d.Spec().expand(s, it.Next)
+	it.Element = s.Op("IteratorGetNext", map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource)
+	it.Parts = d.Spec().expand(s, it.Element)
 	it.Destroy = s.AddOperation(tfbridge.OpSpec{
 		Type: "DestroyResourceOp", Input: []tfbridge.Input{it.Resource},
 	})
@@ -77,9 +77,9 @@ func (d *Dataset) iteratorName(s *graph.Scope) string {
 }
 
 // NextInline adds another way to fetch the next element, for runs made with
-// [tfbridge.Callable.Inline]. Next waits for the element in a thread of its own;
+// [tfbridge.Callable.Inline]. Element waits for the element in a thread of its own;
 // NextInline waits in the calling thread, which saves tens of microseconds. Other runs
-// should use Next: NextInline would hold a thread of TensorFlow's pool, which the dataset
+// should use Element: NextInline would hold a thread of TensorFlow's pool, which the dataset
 // may need.
 func (it *Iterator) NextInline() []tfbridge.Output {
 	return it.scope.Op("IteratorGetNextSync", map[string]any{
@@ -102,7 +102,7 @@ func (it *Iterator) addState(s *graph.Scope) {
 
 // SaveState returns the position of an iterator and everything that its datasets have
 // buffered, for [Iterator.RestoreState]. Elements that were fetched are not part of it.
-// SaveState fails if part of the dataset cannot be restored. It waits for a fetch of Next
+// SaveState fails if part of the dataset cannot be restored. It waits for a fetch of Element
 // in flight.
 func (it *Iterator) SaveState(ctx context.Context, sess *tfbridge.Session) ([]byte, error) {
 	saved, err := sess.RunContext(ctx, nil, []tfbridge.Output{it.State}, nil)
@@ -146,7 +146,7 @@ type Optional struct {
 
 // NextOptional adds another way to take the next element: at the end of the dataset the
 // result has no value, and the run does not fail. Each run that computes it takes an
-// element, beside those of Next. It wraps IteratorGetNextAsOptional.
+// element, next to those of Element. It wraps IteratorGetNextAsOptional.
 func (it *Iterator) NextOptional() *Optional {
 	return &Optional{specs: it.specs, Variant: it.scope.Op1("IteratorGetNextAsOptional", map[string]any{
 		"output_types": graph.DTypes(it.specs), "output_shapes": graph.Shapes(it.specs),

@@ -174,7 +174,7 @@ func TestFromReaderFails(t *testing.T) {
 			if got := r.next(3); len(got) != 3 {
 				t.Fatalf("got %v before the error", got)
 			}
-			_, err := r.sess.Run(nil, r.it.Next, nil)
+			_, err := r.sess.Run(nil, r.it.Element, nil)
 			if !errors.Is(err, tt.class) || !strings.Contains(fmt.Sprint(err), tt.want) {
 				t.Errorf("got %v, want class %v, %q", err, tt.class, tt.want)
 			}

@@ -48,7 +48,7 @@ func (r *running) init() {
 // next returns up to n elements, fewer at the end.
 func (r *running) next(n int) []any {
 	r.t.Helper()
-	return r.fetch(n, r.it.Next)
+	return r.fetch(n, r.it.Element)
 }
 
 // parts is next with the tensors that sparse and ragged components stand for.

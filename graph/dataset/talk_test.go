@@ -94,7 +94,7 @@ func TestVariableInMap(t *testing.T) {
 func TestNextBeforeInit(t *testing.T) {
 	s := newScope(t)
 	it := dataset.Range(s, 0, 3, 1).Iterator("it")
-	if _, err := session(t, s).Run(nil, it.Next, nil); !errors.Is(err, tfbridge.FailedPrecondition) {
+	if _, err := session(t, s).Run(nil, it.Element, nil); !errors.Is(err, tfbridge.FailedPrecondition) {
 		t.Errorf("error %v, want FailedPrecondition", err)
 	}
 }

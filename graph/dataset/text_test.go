@@ -194,7 +194,7 @@ func TestFilesAreMatchedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := 0; ; n++ {
-			names, err := sess.Run(nil, it.Next, nil)
+			names, err := sess.Run(nil, it.Element, nil)
 			if errors.Is(err, tfbridge.OutOfRange) {
 				return n
 			}

@@ -28,7 +28,7 @@ func Example() {
 	defer s.Graph().Close()
 	white := s.Const([][][]uint8{{{255, 255, 255}, {0, 0, 0}}})
 	grey := image.New(s, white).RGBToGrayscale().Resize(1, 4, &image.ResizeOptions{Method: image.NearestNeighbor})
-	value, err := grey.Tensor().Eval(context.Background())
+	value, err := grey.Tensor().Eval(context.Background(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -179,7 +179,7 @@ var valid = &image.FilterOptions{StrideY: 2, StrideX: 2, Padding: image.Valid}
 // compare runs an image and compares it with what Python gave.
 func compare(t *testing.T, i image.Image, want recorded) {
 	t.Helper()
-	value, err := i.Tensor().Eval(t.Context())
+	value, err := i.Tensor().Eval(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func compare(t *testing.T, i image.Image, want recorded) {
 	}
 	s := graphtest.NewScope(t)
 	wide := graph.NewTensor(s, s.Const(value)).Cast(tfbridge.Double).Reshape(-1)
-	flat, err := wide.Eval(t.Context())
+	flat, err := wide.Eval(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func compare(t *testing.T, i image.Image, want recorded) {
 // A part that is larger than the image is an error when the graph runs.
 func TestRandomCropTooLarge(t *testing.T) {
 	s := source{graphtest.NewScope(t), true}
-	_, err := s.rgb().RandomCrop(7, 2, s.seed()).Tensor().Eval(t.Context())
+	_, err := s.rgb().RandomCrop(7, 2, s.seed()).Tensor().Eval(t.Context(), nil)
 	if !errors.Is(err, tfbridge.InvalidArgument) || !strings.Contains(err.Error(), "the image is smaller than the part") {
 		t.Errorf("got %v", err)
 	}
@@ -313,7 +313,7 @@ func TestBatch(t *testing.T) {
 	} {
 		together := do(batch).Tensor()
 		apart := do(one).Tensor().Stack(0, do(dark).Tensor())
-		close, err := together.Cast(tfbridge.Double).IsClose(apart.Cast(tfbridge.Double), 1e-5, 1e-5).All().Eval(t.Context())
+		close, err := together.Cast(tfbridge.Double).IsClose(apart.Cast(tfbridge.Double), 1e-5, 1e-5).All().Eval(t.Context(), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -417,10 +417,10 @@ func TestFailures(t *testing.T) {
 // What is no image says so when the graph runs.
 func TestDecodeJunk(t *testing.T) {
 	s := graphtest.NewScope(t)
-	if _, err := image.Decode(s, s.Const("no image"), nil).Tensor().Eval(t.Context()); err == nil {
+	if _, err := image.Decode(s, s.Const("no image"), nil).Tensor().Eval(t.Context(), nil); err == nil {
 		t.Error("no error")
 	}
-	if _, err := image.ReadFile(s, filepath.Join(t.TempDir(), "none.png"), nil).Tensor().Eval(t.Context()); !errors.Is(err, tfbridge.NotFound) {
+	if _, err := image.ReadFile(s, filepath.Join(t.TempDir(), "none.png"), nil).Tensor().Eval(t.Context(), nil); !errors.Is(err, tfbridge.NotFound) {
 		t.Errorf("no file: %v", err)
 	}
 }

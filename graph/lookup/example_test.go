@@ -39,7 +39,7 @@ func ExampleNewStaticHashTable() {
 		lookup.Column{DType: tfbridge.Int64, Index: lookup.LineNumber},
 		lookup.Column{DType: tfbridge.String, Index: lookup.WholeLine}, nil)
 	table := lookup.NewStaticHashTable(s, lines, s.Const("?"))
-	words, err := graph.NewTensor(s, table.Lookup(s, s.Const([]int64{3, 0, 9}))).Eval(context.Background())
+	words, err := graph.NewTensor(s, table.Lookup(s, s.Const([]int64{3, 0, 9}))).Eval(context.Background(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func TestIteratorWithTable(t *testing.T) {
 	defer sess.Close()
 	next := func() int64 {
 		t.Helper()
-		values, err := sess.Run(nil, it.Next, nil)
+		values, err := sess.Run(nil, it.Element, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,10 +81,10 @@ func TestMutableTables(t *testing.T) {
 				}
 				run(remove)
 				run(it.Init)
-				if got := fetch(it.Next[0]); got[0] != int64(0) {
+				if got := fetch(it.Element[0]); got[0] != int64(0) {
 					t.Errorf("a dataset found %v for a key that was removed", got)
 				}
-				if got := fetch(it.Next[0]); got[0] != int64(22) {
+				if got := fetch(it.Element[0]); got[0] != int64(22) {
 					t.Errorf("a dataset found %v", got)
 				}
 				pairs := map[int64]int64{}

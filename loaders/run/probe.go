@@ -22,7 +22,7 @@ func (pl *Pipeline) runProbe(ctx context.Context, sess *tfbridge.Session) (empty
 	if _, err := sess.RunContext(ctx, feeds, nil, []*tfbridge.Operation{pl.Probe.Init}); err != nil {
 		return false, pl.explain(ctx, err)
 	}
-	_, err = sess.RunContext(ctx, nil, nil, []*tfbridge.Operation{pl.Probe.Next[0].Op})
+	_, err = sess.RunContext(ctx, nil, nil, []*tfbridge.Operation{pl.Probe.Element[0].Op})
 	switch {
 	case err == nil:
 		return false, nil

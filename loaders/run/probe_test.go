@@ -26,7 +26,7 @@ func newProbes(s *graph.Scope) (p probes) {
 	p.some = dataset.Range(s, 0, 1, 1).Iterator("some")
 	p.none = dataset.Range(s, 0, 0, 1).Iterator("none")
 	p.failing = s.Op1("StringToNumber", map[string]any{"out_type": tfbridge.Int64}, s.Const("no number"))
-	p.lost = &dataset.Iterator{Init: p.some.Init, Next: []tfbridge.Output{p.failing}}
+	p.lost = &dataset.Iterator{Init: p.some.Init, Element: []tfbridge.Output{p.failing}}
 	return p
 }
 

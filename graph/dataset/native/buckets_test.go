@@ -95,7 +95,7 @@ func TestBucketSequencesFail(t *testing.T) {
 			sess := datasettest.Start(t, s, it)
 			batches := 0
 			for range 5 {
-				element, err := sess.Run(nil, it.Next, nil)
+				element, err := sess.Run(nil, it.Element, nil)
 				for _, x := range element {
 					x.Close()
 				}

@@ -141,7 +141,7 @@ func TestCuts(t *testing.T) {
 		if _, err := sess.Run(map[out]*tfbridge.Tensor{name: fed}, nil, []*tfbridge.Operation{it.Init}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := sess.Run(nil, it.Next, nil)
+		got, err := sess.Run(nil, it.Element, nil)
 		for _, x := range got {
 			x.Close()
 		}
@@ -250,7 +250,7 @@ func TestConsumers(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for {
-				element, err := sess.Run(nil, it.Next, nil)
+				element, err := sess.Run(nil, it.Element, nil)
 				if err != nil {
 					if !errors.Is(err, tfbridge.OutOfRange) {
 						t.Error(err)
@@ -300,7 +300,7 @@ func closeInFlight(t *testing.T, d *dataset.Dataset) {
 	go func() {
 		close(started)
 		for {
-			element, err := sess.Run(nil, it.Next, nil)
+			element, err := sess.Run(nil, it.Element, nil)
 			for _, x := range element {
 				x.Close()
 			}

@@ -83,7 +83,7 @@ func (p *parsers) parse(t *testing.T, data []byte) (want, got []*tfbridge.Tensor
 	if _, err := p.sess.Run(feeds, nil, []*tfbridge.Operation{p.it.Init}); err != nil {
 		t.Fatal(err)
 	}
-	got, gotErr := p.sess.Run(nil, p.it.Next, nil)
+	got, gotErr := p.sess.Run(nil, p.it.Element, nil)
 	if (wantErr == nil) != (gotErr == nil) {
 		t.Fatalf("record %x: TensorFlow says %v, native %v", data, wantErr, gotErr)
 	}

@@ -98,7 +98,7 @@ func TestRecordsOfEveryMutation(t *testing.T) {
 func rereader(t testing.TB, d *dataset.Dataset) func() ([]any, error) {
 	t.Helper()
 	it := d.Iterator("it")
-	next := it.Next
+	next := it.Element
 	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
 	if err != nil {
 		t.Fatal(err)

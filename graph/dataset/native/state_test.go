@@ -27,7 +27,7 @@ func TestFailsAgain(t *testing.T) {
 		sess := datasettest.Start(t, s, it)
 		failures := map[string]bool{}
 		for range 12 {
-			element, err := sess.Run(nil, it.Next, nil)
+			element, err := sess.Run(nil, it.Element, nil)
 			for _, x := range element {
 				x.Close()
 			}
@@ -109,7 +109,7 @@ func drain(t *testing.T, build func(string) (*graph.Scope, *dataset.Iterator), k
 			}
 			*states = append(*states, saved)
 		}
-		element, err := sess.Run(nil, it.Next, nil)
+		element, err := sess.Run(nil, it.Element, nil)
 		if errors.Is(err, tfbridge.OutOfRange) {
 			return elements
 		}

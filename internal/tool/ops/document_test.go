@@ -92,7 +92,7 @@ func (r *reader) init(t *testing.T, g *tfbridge.Graph) {
 
 // next returns the next record.
 func (r *reader) next() (string, error) {
-	got, err := r.session.Run(nil, r.it.Next, nil)
+	got, err := r.session.Run(nil, r.it.Element, nil)
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +137,7 @@ func TestDebugString(t *testing.T) {
 	load(t)
 	s := newScope(t)
 	variant := myReaderDataset(s, "a.rec").Variant()
-	text, err := graph.NewTensor(s, s.Op1("StringFormat", map[string]any{"template": "of {}", "placeholder": "{}"}, tfbridge.OutputList{variant})).Eval(t.Context())
+	text, err := graph.NewTensor(s, s.Op1("StringFormat", map[string]any{"template": "of {}", "placeholder": "{}"}, tfbridge.OutputList{variant})).Eval(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func loadLate(args []string) error {
 	if _, err := session.Run(nil, nil, []*tfbridge.Operation{it.Init}); err != nil {
 		return err
 	}
-	got, err := session.Run(nil, it.Next, nil)
+	got, err := session.Run(nil, it.Element, nil)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func session(t *testing.T, s *graph.Scope, it *dataset.Iterator) *tfbridge.Sessi
 // next returns the next record.
 func next(t *testing.T, sess *tfbridge.Session, it *dataset.Iterator) string {
 	t.Helper()
-	got, err := sess.Run(nil, it.Next, nil)
+	got, err := sess.Run(nil, it.Element, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

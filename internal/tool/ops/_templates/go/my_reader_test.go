@@ -111,7 +111,7 @@ func session(t *testing.T, s *graph.Scope, it *dataset.Iterator) *tfbridge.Sessi
 // label returns the label of the next row.
 func label(t *testing.T, sess *tfbridge.Session, it *dataset.Iterator) int64 {
 	t.Helper()
-	got, err := sess.Run(nil, it.Next[:1], nil)
+	got, err := sess.Run(nil, it.Element[:1], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
