@@ -31,3 +31,20 @@ func StatelessRandomUniformInt(s *Scope, shape, seed, minval, maxval tfbridge.Ou
 func StatelessRandomUniformIntAt(s *Scope, shape, key, counter, minval, maxval tfbridge.Output) tfbridge.Output {
 	return s.Op1("StatelessRandomUniformIntV2", nil, shape, key, counter, s.Const(int32(philox)), minval, maxval)
 }
+
+// StatelessTruncatedNormal adds a StatelessTruncatedNormalV2: normally distributed
+// numbers of a data type of floating point, with mean 0, standard deviation 1 and none
+// beyond 2. The same seed, a vector of two integers, gives the same numbers in every
+// process.
+func StatelessTruncatedNormal(s *Scope, shape, seed tfbridge.Output, dtype tfbridge.DataType) tfbridge.Output {
+	key := s.Op("StatelessRandomGetKeyCounter", nil, seed)
+	return s.Op1("StatelessTruncatedNormalV2", map[string]any{"dtype": dtype}, shape, key[0], key[1], s.Const(int32(philox)))
+}
+
+// AddNoise returns x, a tensor of floating point, plus noise of the same shape:
+// [StatelessTruncatedNormal] times stddev. The same seed, a vector of two integers, gives
+// the same noise: a pipeline derives it from the number of the element.
+func AddNoise(s *Scope, x, seed tfbridge.Output, stddev float64) tfbridge.Output {
+	noise := StatelessTruncatedNormal(s, Shape(s, x), seed, SpecOf(x).DType)
+	return NewTensor(s, noise).Mul(stddev).Add(NewTensor(s, x)).Output()
+}

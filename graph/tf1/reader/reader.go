@@ -65,7 +65,29 @@ func (r *Reader) Read(s *graph.Scope, files *queue.Queue) (key, value tfbridge.O
 		opType = "MillraceReaderRead"
 	}
 	kv := s.Op(opType, nil, r.handle, files.Handle())
+	if !s.InFunction() { // the body of a function has no collections
+		s.AddToCollection(sources, Source{Reader: r, Files: files})
+	}
 	return kv[0], kv[1]
+}
+
+// Source is a reader and the queue of names of the files that it reads.
+type Source struct {
+	Reader *Reader
+	Files  *queue.Queue
+}
+
+// sources is the key of the graph's collection of Sources.
+const sources = "reader_sources"
+
+// Sources returns a Source for each call of [Reader.Read] in the graph, outside of
+// functions, in their order.
+func Sources(s *graph.Scope) []Source {
+	var all []Source
+	for _, source := range s.Collection(sources) {
+		all = append(all, source.(Source))
+	}
+	return all
 }
 
 // takes reports whether the reader can take file names from a queue. Otherwise it

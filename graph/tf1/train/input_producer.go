@@ -63,7 +63,11 @@ func produce(s *graph.Scope, input tfbridge.Output, o *InputProducerOptions) *qu
 	if o.SummaryName != "" {
 		addFullness(s, q, fullness{name: o.SummaryName, capacity: o.capacity()})
 	}
-	return addRunner(s, q, []*tfbridge.Operation{q.EnqueueMany(s, input)}, o.CancelOp)
+	produced := addRunner(s, q, []*tfbridge.Operation{q.EnqueueMany(s, input)}, o.CancelOp)
+	if rows := graph.SpecOf(input).Shape; rows.NumDimensions() > 0 && rows.Dims()[0] >= 0 {
+		s.AddToCollection(producers, producer{queue: produced, rows: rows.Dims()[0]})
+	}
+	return produced
 }
 
 // rowSpec returns the spec of a row of a tensor.

@@ -1,9 +1,11 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 
 	"millrace/graph"
 	"millrace/tfbridge"
@@ -32,10 +34,11 @@ type MonitoredSessionOptions struct {
 	Session     *tfbridge.SessionOptions
 	Coordinator *CoordinatorOptions
 	Feeds       map[tfbridge.Output]*tfbridge.Tensor // feeds of the initializers
+	Logger      *slog.Logger                         // for the [Warnings] of the graph; nil: slog.Default()
 }
 
 // NewMonitoredSession makes a session of the scope's graph, runs the initializers of
-// the scope in it, and starts its QueueRunners. They stop when ctx is done. The caller
+// the scope in it, and starts its QueueRunners. They stop when ctx is done. It logs the [Warnings] of the graph. The caller
 // closes the session before the graph.
 func NewMonitoredSession(ctx context.Context, s *graph.Scope, o *MonitoredSessionOptions) (*MonitoredSession, error) {
 	if o == nil {
@@ -43,6 +46,9 @@ func NewMonitoredSession(ctx context.Context, s *graph.Scope, o *MonitoredSessio
 	}
 	if err := s.Err(); err != nil {
 		return nil, err
+	}
+	for _, warning := range Warnings(s) {
+		cmp.Or(o.Logger, slog.Default()).WarnContext(ctx, warning)
 	}
 	session, err := tfbridge.NewSession(s.Graph(), o.Session)
 	if err != nil {

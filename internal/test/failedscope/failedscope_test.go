@@ -13,7 +13,7 @@ import (
 // function never returns.
 var empty = map[string]bool{
 	"Scope.Func.Captures": true, "Scope.Func.Inputs": true, "Scope.Function.Captures": true, "Scope.Function.Inputs": true,
-	"Scope.Initializers": true, "train.QueueRunners": true, "train.Summaries": true,
+	"Scope.Initializers": true, "reader.Sources": true, "train.QueueRunners": true, "train.Summaries": true,
 	"gradients.Open.Variables": true, "gradients.Open.Reads": true,
 	"graph.ParseSingleSequenceExample.Lengths": true, "graph.ParseSingleSequenceExample.RaggedLists": true,
 }

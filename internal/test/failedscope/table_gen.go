@@ -20,6 +20,7 @@ import (
 // functions are the exported functions.
 var functions = []function{
 	{"graph.Add", graph.Add},
+	{"graph.AddNoise", graph.AddNoise},
 	{"graph.All", graph.All},
 	{"graph.Any", graph.Any},
 	{"graph.AsString", graph.AsString},
@@ -112,6 +113,7 @@ var functions = []function{
 	{"graph.StatelessRandomUniform", graph.StatelessRandomUniform},
 	{"graph.StatelessRandomUniformInt", graph.StatelessRandomUniformInt},
 	{"graph.StatelessRandomUniformIntAt", graph.StatelessRandomUniformIntAt},
+	{"graph.StatelessTruncatedNormal", graph.StatelessTruncatedNormal},
 	{"graph.StridedSlice", graph.StridedSlice},
 	{"graph.StringJoin", graph.StringJoin},
 	{"graph.StringLength", graph.StringLength},
@@ -3615,6 +3617,7 @@ var functions = []function{
 	{"reader.NewTFRecord", reader.NewTFRecord},
 	{"reader.NewTextLine", reader.NewTextLine},
 	{"reader.NewWholeFile", reader.NewWholeFile},
+	{"reader.Sources", reader.Sources},
 	{"train.AddQueueRunner", train.AddQueueRunner},
 	{"train.Batch", train.Batch},
 	{"train.BatchJoin", train.BatchJoin},
@@ -3639,6 +3642,7 @@ var functions = []function{
 	{"train.StartQueueRunners", train.StartQueueRunners},
 	{"train.StringInputProducer", train.StringInputProducer},
 	{"train.Summaries", train.Summaries},
+	{"train.Warnings", train.Warnings},
 	{"variable.NewLocal", variable.NewLocal},
 }
 
@@ -4591,6 +4595,7 @@ var types = []any{
 	(*reader.FixedLengthRecordOptions)(nil),
 	(*reader.Options)(nil),
 	(*reader.Reader)(nil),
+	(*reader.Source)(nil),
 	(*reader.TFRecordOptions)(nil),
 	(*reader.TextLineOptions)(nil),
 	(*train.BatchOptions)(nil),
