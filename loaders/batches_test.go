@@ -67,6 +67,39 @@ func TestBatchesStartAnewAtEachRange(t *testing.T) {
 	}
 }
 
+// A loader that was checked for a model says which tensors the model takes.
+func TestInputsAndTargets(t *testing.T) {
+	testruntime.Need(t)
+	l, err := loaders.Open("../examples/digits/predict.json", &loaders.Options{Check: &loaders.CheckOptions{
+		Model: &loaders.ModelNames{Inputs: []string{"image"}, Outputs: []string{"scores"}}, Keep: []string{"label"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for b, err := range l.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs, targets := b.Inputs(), b.Targets()
+		if len(inputs) != 1 || inputs["image"] != b.Tensor("image") || len(targets) != 1 || targets["label"] != b.Tensor("label") {
+			t.Errorf("inputs %v, targets %v, want the image and the label", inputs, targets)
+		}
+		break
+	}
+	other, err := loaders.Open("../examples/digits/predict.json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for b, err := range other.Batches(t.Context()) {
+		if err != nil || b.Inputs() != nil || b.Targets() != nil {
+			t.Errorf("without a model: inputs %v, targets %v, error %v", b.Inputs(), b.Targets(), err)
+		}
+		break
+	}
+}
+
 func TestKeptBatchOutlivesTheLoader(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"millrace"
 	"millrace/tfbridge"
@@ -16,6 +17,7 @@ type Batch struct {
 	tensors []*tfbridge.Tensor
 	rows    int64
 	kept    bool
+	inputs  []string // names of the model's inputs; nil: not known
 	state   []byte
 	trace   *tfbridge.RunMetadata
 	places  []RecordPlace                                         // nil unless Options.Places
@@ -36,6 +38,29 @@ func (b *Batch) Tensor(name string) *tfbridge.Tensor {
 		}
 	}
 	return nil
+}
+
+// Inputs returns the tensors that the model takes, by name: those of the batch whose names
+// are inputs of the model that the source was checked for. It is nil if the source knows no
+// model. The batch owns the tensors.
+func (b *Batch) Inputs() map[string]*tfbridge.Tensor { return b.divide(true) }
+
+// Targets returns the other tensors of the batch by name, such as labels to compare the
+// model's outputs with. It is nil if the source knows no model. The batch owns the tensors.
+func (b *Batch) Targets() map[string]*tfbridge.Tensor { return b.divide(false) }
+
+// divide returns the tensors that are inputs of the model, or those that are not.
+func (b *Batch) divide(inputs bool) map[string]*tfbridge.Tensor {
+	if b.inputs == nil {
+		return nil
+	}
+	part := map[string]*tfbridge.Tensor{}
+	for i, name := range b.names {
+		if slices.Contains(b.inputs, name) == inputs {
+			part[name] = b.tensors[i]
+		}
+	}
+	return part
 }
 
 // Rows returns the number of examples in the batch.

@@ -20,6 +20,10 @@ type NamedOutput struct {
 type Input struct {
 	Tensors []NamedOutput
 
+	// ModelInputs are the names of Tensors that a model takes, for [Batch.Inputs]. Nil: the
+	// input knows no model.
+	ModelInputs []string
+
 	// Rows is an int64 scalar, the rows of the batch, for steps that fetch none
 	// of Tensors. The zero Output: the first tensor is fetched and counted.
 	Rows tfbridge.Output

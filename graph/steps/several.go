@@ -29,7 +29,7 @@ func (r *run) cut(b *Batch) ([]*Batch, error) {
 	for i := range batches {
 		batches[i] = &all[i]
 		first := int64(i) * size
-		all[i] = Batch{names: b.names, rows: min(size, b.rows-first)}
+		all[i] = Batch{names: b.names, inputs: b.inputs, rows: min(size, b.rows-first)}
 		if b.places != nil {
 			all[i].places = slices.Clip(b.places[first : first+all[i].rows])
 		}

@@ -166,7 +166,7 @@ func (r *run) execute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.
 
 // batch makes a batch of what a step fetched.
 func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error) {
-	b := &Batch{names: r.names, tensors: slices.Clip(tensors[:len(r.names)])}
+	b := &Batch{names: r.names, inputs: r.pipe.input.ModelInputs, tensors: slices.Clip(tensors[:len(r.names)])}
 	var err error
 	if b.rows, err = r.countRows(tensors); err == nil {
 		err = r.position(tensors)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 
 	"millrace/graph/steps"
@@ -20,6 +21,9 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 		pl.epochExamples = order.EpochExamples(parts.Plan.Spec, parts.Scan)
 	}
 	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Positions: parts.Positions, Open: pl.open}
+	if m := parts.Plan.Spec.Model; m != nil {
+		input.ModelInputs = slices.Clip(m.Inputs)
+	}
 	if parts.Plan.Engine().JoinsBatches() {
 		input.BatchRows = parts.Plan.BatchSize
 	}

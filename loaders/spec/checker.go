@@ -56,6 +56,7 @@ func newChecker(path string, o *Options) *checker {
 	}
 	if o != nil {
 		c.o = *o
+		c.spec.Model = o.Model
 	}
 	var err error
 	c.disk, err = newDisk(filepath.Dir(path), c.o.Root)

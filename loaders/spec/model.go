@@ -110,7 +110,7 @@ func (c *checker) model() {
 		strays = append(strays, t.Name)
 		d := c.inConfig.Report(t.at.Key("to_name"), "the model has no input or output named %s", decl.Quote(t.Name))
 		if !c.inConfig.Many() {
-			d.Hint = nearOrAll("model's names", t.Name, names)
+			d.Hint = strayHint(t.Name, names)
 		}
 	}
 	for _, name := range m.Inputs {
@@ -125,6 +125,19 @@ func (c *checker) model() {
 			d.Hint = "is " + decl.Quote(near) + " meant for it?"
 		}
 	}
+}
+
+// strayHint says what to do about a tensor that the model does not take: a name of the
+// model's that is near, or else how to keep the tensor.
+func strayHint(name string, names []string) string {
+	if near := diag.DidYouMean(name, names); near != "" {
+		return near
+	}
+	keep := "to copy it beside the model's outputs, keep it: --keep " + name
+	if all := nearOrAll("model's names", name, names); all != "" {
+		return all + "; " + keep
+	}
+	return keep
 }
 
 // fitsModel checks dtype and shape of a tensor that is fed to the model.

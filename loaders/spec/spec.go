@@ -57,6 +57,7 @@ type Spec struct {
 	AllowEmptyRecords *bool       // nil = a record of 0 bytes is bad where records are checked
 
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
+	Model    *ModelNames  // the model that the tensors were checked for; nil: any
 	Warnings diag.List
 }
 
