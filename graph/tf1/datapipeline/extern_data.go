@@ -16,6 +16,9 @@ import (
 type ExternData struct {
 	Data         map[string]Data
 	DefaultInput string // the key whose length is the length of a sequence; "": "data"
+	// DataKeys are the keys to read, as a model that needs a part of the data names them.
+	// Sequences may have the others, which are skipped. Nil: all keys of Data.
+	DataKeys []string
 }
 
 // Data describes the data of one key.
@@ -67,8 +70,19 @@ func (e *ExternData) defaultInput() string {
 	return e.DefaultInput
 }
 
-// Keys returns the keys of the data, sorted.
-func (e *ExternData) Keys() []string { return slices.Sorted(maps.Keys(e.Data)) }
+// Keys returns the keys to read, sorted.
+func (e *ExternData) Keys() []string {
+	if e.DataKeys != nil {
+		return slices.Sorted(slices.Values(e.DataKeys))
+	}
+	return slices.Sorted(maps.Keys(e.Data))
+}
+
+// reads reports whether a key of the data is to be read.
+func (e *ExternData) reads(key string) bool {
+	_, ok := e.Data[key]
+	return ok && (e.DataKeys == nil || slices.Contains(e.DataKeys, key))
+}
 
 // timeKeys returns the sorted keys of the data with a time axis.
 func (e *ExternData) timeKeys() []string {
@@ -80,7 +94,10 @@ func (e *ExternData) check() error {
 	if e == nil || len(e.Data) == 0 {
 		return millrace.Errorf(millrace.ErrModel, "the extern data has no keys")
 	}
-	for _, key := range e.Keys() {
+	if err := e.checkKeys(); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.Data)) {
 		d := e.Data[key]
 		switch {
 		case key == "" || strings.Contains(key, "/size"):
@@ -96,12 +113,25 @@ func (e *ExternData) check() error {
 			return fmt.Errorf("key %q: %w", key, err)
 		}
 	}
-	d, ok := e.Data[e.defaultInput()]
-	if !ok {
+	d := e.Data[e.defaultInput()]
+	if !e.reads(e.defaultInput()) {
 		return millrace.Errorf(millrace.ErrModel, "the default input %q is not among the keys %q; set DefaultInput", e.defaultInput(), e.Keys())
 	}
 	if !d.HasTimeAxis() {
 		return millrace.Errorf(millrace.ErrModel, "the default input %q has shape %v and no time axis; its first dimension must be -1", e.defaultInput(), d.Shape)
+	}
+	return nil
+}
+
+// checkKeys returns an error if DataKeys has a key twice or one that the data lack.
+func (e *ExternData) checkKeys() error {
+	for i, key := range e.DataKeys {
+		if _, ok := e.Data[key]; !ok {
+			return millrace.Errorf(millrace.ErrModel, "DataKeys has %q, which is not among the keys %q of the data", key, slices.Sorted(maps.Keys(e.Data)))
+		}
+		if slices.Contains(e.DataKeys[:i], key) {
+			return millrace.Errorf(millrace.ErrModel, "DataKeys has %q twice", key)
+		}
 	}
 	return nil
 }
@@ -133,10 +163,13 @@ func (e *ExternData) spec(key string) (graph.Spec, bool) {
 	case EpochEnd:
 		return scalar(tfbridge.Bool)
 	}
+	of, _, _ := strings.Cut(key, "/size")
+	if !e.reads(of) {
+		return graph.Spec{}, false
+	}
 	if d, ok := e.Data[key]; ok {
 		return graph.Spec{Name: key, DType: d.DType, Shape: d.Shape}, true
 	}
-	of, _, _ := strings.Cut(key, "/size")
 	for _, axis := range e.Data[of].sizeAxes() {
 		if key == Size(of, axis) {
 			return scalar(tfbridge.Int32)

@@ -197,6 +197,40 @@ func TestProviderOrder(t *testing.T) {
 	}
 }
 
+// DataKeys select what is read of a sequence; the other keys of the data are skipped, and a
+// key that the data do not have at all is an error.
+func TestDataKeys(t *testing.T) {
+	part := &datapipeline.ExternData{Data: speech.Data, DataKeys: []string{"data"}}
+	s := graphtest.NewScope(t)
+	d := recording("train", 2)
+	for _, r := range newReaders(t, s, providers(t, s, part, &frameByFrame)...) {
+		for key := range r.Data() {
+			if strings.HasPrefix(key, "classes") || strings.HasPrefix(key, "speaker") {
+				t.Errorf("%T: the data has the key %q", r.DataProvider, key)
+			}
+		}
+		batches := r.all(t, d, datapipeline.Epoch{Train: true})
+		if len(batches) != 1 || batches[0]["data"] == nil || batches[0]["classes"] != nil {
+			t.Errorf("%T: got the batches %v, want one with the key data alone", r.DataProvider, batches)
+		}
+	}
+	read, err := datapipeline.NewDatasetReader(part, recording("train", 1), func(context.Context, datapipeline.Element) error { return nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Loop(t.Context(), 0); err != nil {
+		t.Errorf("a sequence with more keys than are read: %v", err)
+	}
+	fewer := &datapipeline.ExternData{Data: map[string]datapipeline.Data{"data": speech.Data["data"]}}
+	read, err = datapipeline.NewDatasetReader(fewer, recording("train", 1), func(context.Context, datapipeline.Element) error { return nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Loop(t.Context(), 0); !errors.Is(err, millrace.ErrSchema) {
+		t.Errorf("a key that the data do not have: got %v", err)
+	}
+}
+
 // The threads of the queue provider are those that run. Two goroutines may ask for
 // data. No run is fed.
 func TestQueueDataProviderThreads(t *testing.T) {
