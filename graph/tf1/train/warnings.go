@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"millrace/graph"
-	"millrace/graph/queue"
-	"millrace/graph/reader"
+	"millrace/graph/tf1/queue"
+	"millrace/graph/tf1/reader"
 )
 
 // producers is the key of the graph's collection of producers of a known number of rows.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"millrace/graph"
-	"millrace/graph/reader"
-	"millrace/graph/train"
+	"millrace/graph/tf1/reader"
+	"millrace/graph/tf1/train"
 	"millrace/internal/test/graphtest"
 	"millrace/tfbridge"
 )
