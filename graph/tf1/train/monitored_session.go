@@ -34,7 +34,7 @@ type MonitoredSessionOptions struct {
 	Session     *tfbridge.SessionOptions
 	Coordinator *CoordinatorOptions
 	Feeds       map[tfbridge.Output]*tfbridge.Tensor // feeds of the initializers
-	Logger      *slog.Logger                         // for the [Warnings] of the graph; nil: slog.Default()
+	Logger      *slog.Logger                         // receives the [Warnings] of the graph; nil: slog.Default()
 }
 
 // NewMonitoredSession makes a session of the scope's graph, runs the initializers of
