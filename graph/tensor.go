@@ -57,7 +57,7 @@ func (t Tensor) DataType() tfbridge.DataType { return SpecOf(t.output).DType }
 func (t Tensor) Shape() tfbridge.Shape { return SpecOf(t.output).Shape }
 
 // Eval computes the tensor in a new session and returns its value. The caller closes it.
-// Feeds replace values that the graph would compute, such as those of placeholders; nil
+// Feeds replace values that the graph would compute, such as placeholders; nil
 // feeds nothing. See [Exec].
 func (t Tensor) Eval(ctx context.Context, feeds map[tfbridge.Output]*tfbridge.Tensor) (*tfbridge.Tensor, error) {
 	if err := t.Err(); err != nil {

@@ -90,7 +90,7 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 }
 
 // Next takes the next element in a session where Init has run. It returns the tensors of
-// the element, those of Parts, which the caller closes. At the end of the data it returns
+// the element (see Parts), which the caller closes. At the end of the data it returns
 // no element, end true and no error; later calls do so too.
 //
 // An error names the file and the record if they are known. After an error run Init or

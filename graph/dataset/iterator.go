@@ -146,7 +146,7 @@ type Optional struct {
 
 // NextOptional adds another way to take the next element: at the end of the dataset the
 // result has no value, and the run does not fail. Each run that computes it takes an
-// element, next to those of Element. It wraps IteratorGetNextAsOptional.
+// element, in addition to the runs of Element. It wraps IteratorGetNextAsOptional.
 func (it *Iterator) NextOptional() *Optional {
 	return &Optional{specs: it.specs, Variant: it.scope.Op1("IteratorGetNextAsOptional", map[string]any{
 		"output_types": graph.DTypes(it.specs), "output_shapes": graph.Shapes(it.specs),

@@ -40,7 +40,7 @@ func (b *Batch) Tensor(name string) *tfbridge.Tensor {
 	return nil
 }
 
-// Inputs returns the tensors that the model takes, by name: those of the batch whose names
+// Inputs returns the tensors that the model takes, by name: the tensors of the batch whose names
 // are inputs of the model that the source was checked for. It is nil if the source knows no
 // model. The batch owns the tensors.
 func (b *Batch) Inputs() map[string]*tfbridge.Tensor { return b.divide(true) }

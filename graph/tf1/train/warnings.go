@@ -20,11 +20,10 @@ type producer struct {
 // Warnings returns what is probably not meant in a graph's pipeline, although it runs: a
 // sentence each, in the order in which the producers were added. There is one kind today:
 // more readers than files. A reader takes whole files, so that some readers get no file of
-// an epoch and wait, and the examples of an epoch's last files mix with those of the next
-// epoch's first.
+// an epoch and wait, and examples of two epochs mix where one ends and the next begins.
 //
 // It knows the files of [StringInputProducer] where their number is part of the graph, as
-// that of a constant is. [NewMonitoredSession] logs the warnings.
+// for a constant. [NewMonitoredSession] logs the warnings.
 func Warnings(s *graph.Scope) []string {
 	readers := map[*queue.Queue]map[*reader.Reader]bool{}
 	for _, source := range reader.Sources(s) {
