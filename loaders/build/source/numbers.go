@@ -32,5 +32,5 @@ func NewNumbers(t *target.Target) *Numbers {
 	if t.Scope.Err() != nil {
 		return nil
 	}
-	return &Numbers{Init: it.Init, Skip: t.Skip, Next: it.Next[0]}
+	return &Numbers{Init: it.Init, Skip: t.Skip, Next: it.Element[0]}
 }
