@@ -45,7 +45,7 @@ func TestPlan(t *testing.T) {
 		Secondaries: []spec.Const{
 			{To: "c", ShapeFrom: "s", Shape: []int64{-1, 2}, DType: tfbridge.Int32, Value: int64(1)},
 		},
-		Steps: []spec.Slice{{
+		Steps: []spec.Step{&spec.Slice{
 			Tensor: "x", Text: "[1:-1]", Indices: []spec.SliceIndex{{Begin: &one, End: &minusOne}},
 			In: tensor("x", tfbridge.Int32, -1), Out: tensor("x", tfbridge.Int32, -1),
 		}},

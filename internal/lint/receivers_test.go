@@ -34,7 +34,6 @@ var large = map[string]struct{ methods, files int }{
 	"cmd/millrace/internal/datasets.program": {25, 11},
 	"graph/gradients.call":                   {48, 12},
 	"mutate.workshop":                        {26, 9},
-	"loaders/spec.checker":                   {92, 23},
 }
 
 // users are the types that users hold: what one of them can do is listed in one place of

@@ -19,8 +19,12 @@ const (
 	maxMixFiles   = 1000
 )
 
+// scalarPart checks the arguments that need no other to be understood, and the sizes of
+// shuffling.
+type scalarPart struct{ *checker }
+
 // scalars copies the arguments that need no other to be understood.
-func (c *checker) scalars() {
+func (c scalarPart) scalars() {
 	a, p := c.args, c.spec
 	if a.Epochs != nil {
 		p.Epochs = *a.Epochs
@@ -35,7 +39,7 @@ func (c *checker) scalars() {
 
 // exampleScalars copies those of the types whose batches have a number of
 // examples.
-func (c *checker) exampleScalars(a *ExampleArgs) {
+func (c scalarPart) exampleScalars(a *ExampleArgs) {
 	p := c.spec
 	p.BatchSize, p.DropRemainder = a.TargetBatchSize, a.DropRemainder
 	p.Sloppy = a.SloppyInterleave
@@ -48,7 +52,7 @@ func (c *checker) exampleScalars(a *ExampleArgs) {
 }
 
 // wholeBatches refuses sizes that TensorFlow reserves memory for at once.
-func (c *checker) wholeBatches(a *ExampleArgs) {
+func (c scalarPart) wholeBatches(a *ExampleArgs) {
 	if a.Bad("target_batch_size", "drop_remainder", "epochs") || !a.DropRemainder && a.Epochs != nil {
 		return
 	}
@@ -72,7 +76,7 @@ func shuffleSizes(a *ExampleArgs) []shuffleSize {
 }
 
 // shuffle checks the sizes that are required and used only here.
-func (c *checker) shuffle(a *ExampleArgs) {
+func (c scalarPart) shuffle(a *ExampleArgs) {
 	low, missing := int64(1), []string(nil)
 	for _, s := range shuffleSizes(a) {
 		switch {
@@ -95,7 +99,7 @@ func (c *checker) shuffle(a *ExampleArgs) {
 
 // interleave brings the number of files that are read at the same time down
 // to what there is to read.
-func (c *checker) interleave() {
+func (c scalarPart) interleave() {
 	cycle := int64(1)
 	if s := c.spec.Shuffle; s != nil {
 		s.MixFiles = max(1, min(s.MixFiles, int64(len(c.spec.Files))))
@@ -114,9 +118,12 @@ func (c *checker) interleave() {
 	c.spec.ParallelReads = cycle
 }
 
+// sizePart checks how large tensors and buffers become.
+type sizePart struct{ *checker }
+
 // sizes refuses tensors that no memory holds, and warns of those that few
 // machines hold. What this machine holds is for [plan.Plan.Scan].
-func (c *checker) sizes() {
+func (c sizePart) sizes() {
 	if c.args.Bad("target_batch_size") {
 		return
 	}
@@ -138,17 +145,9 @@ func (c *checker) sizes() {
 	}
 }
 
-// leastRows returns how many rows a batch has where the data suffice.
-func (c *checker) leastRows() int64 {
-	if c.examples == nil {
-		return 1
-	}
-	return c.spec.BatchSize
-}
-
 // sizeOf returns the place that decides over the size of a tensor: the shape
 // of its padding, or its entry.
-func (c *checker) sizeOf(t *tensorState) *jsonpos.Node {
+func (c sizePart) sizeOf(t *tensorState) *jsonpos.Node {
 	if t.padding != nil && t.padding.Shape != nil {
 		return t.padding.Key("shape")
 	}
@@ -156,7 +155,7 @@ func (c *checker) sizeOf(t *tensorState) *jsonpos.Node {
 }
 
 // ragged warns of tensors that may not fit into one batch.
-func (c *checker) ragged() {
+func (c sizePart) ragged() {
 	if c.pads() || c.spec.BatchSize == 1 {
 		return
 	}
@@ -172,7 +171,7 @@ func (c *checker) ragged() {
 }
 
 // memory compares the least that the pipeline's buffers hold with the limit.
-func (c *checker) memory() {
+func (c sizePart) memory() {
 	if c.o.MemoryLimit <= 0 {
 		return
 	}
@@ -200,7 +199,7 @@ type memoryTerm struct {
 
 // memoryTerms returns the pipeline's buffers, each at least as large as what
 // is known of the tensors, and no larger.
-func (c *checker) memoryTerms() []memoryTerm {
+func (c sizePart) memoryTerms() []memoryTerm {
 	element := int64(0)
 	for _, t := range c.tensors {
 		if t.shaped && t.typed {

@@ -40,8 +40,11 @@ func (b *BadRecords) Limit(records int64) int64 {
 	return int64(b.Share * float64(records))
 }
 
+// faultPart checks what the config says of bad records.
+type faultPart struct{ *checker }
+
 // faults checks what the config says of bad records. The tensors are known.
-func (c *checker) faults() {
+func (c faultPart) faults() {
 	a := c.args
 	if skip := a.BadRecords.B; skip != nil && !a.Bad("bad_records") && !skip.Bad("skip") {
 		c.skip(skip)
@@ -66,7 +69,7 @@ func (c *checker) faults() {
 }
 
 // recordsChecked reports a key that has Go check every record where it cannot.
-func (c *checker) recordsChecked(key string) {
+func (c faultPart) recordsChecked(key string) {
 	c.localFiles(key)
 	if c.spec.Window != nil && c.ordered.given() {
 		c.inConfig.Report(c.args.Key(key), "windows that are read by their place cannot do without a record of the file; leave out shuffle_mode, shard and range")
@@ -74,7 +77,7 @@ func (c *checker) recordsChecked(key string) {
 }
 
 // localFiles reports a key that has Go read the files where one is remote.
-func (c *checker) localFiles(key string) {
+func (c faultPart) localFiles(key string) {
 	for _, f := range c.spec.Files {
 		if f.Remote {
 			c.inConfig.Report(c.args.Key(key), "needs local files, and %s is remote; copy it to a disk of this machine", decl.Quote(PrintablePath(f.Path)))
@@ -83,7 +86,7 @@ func (c *checker) localFiles(key string) {
 	}
 }
 
-func (c *checker) skip(s *SkipConfig) {
+func (c faultPart) skip(s *SkipConfig) {
 	if n := s.Skip.A; n != nil {
 		c.spec.BadRecords = &BadRecords{Number: *n, Text: `"skip": ` + strconv.FormatInt(*n, 10)}
 		return
@@ -99,7 +102,7 @@ func (c *checker) skip(s *SkipConfig) {
 }
 
 // checkFinite marks the features whose values must be finite.
-func (c *checker) checkFinite() {
+func (c faultPart) checkFinite() {
 	a := c.args
 	switch names := a.CheckFinite.B; {
 	case a.CheckFinite.A != nil && *a.CheckFinite.A:
@@ -114,7 +117,7 @@ func (c *checker) checkFinite() {
 }
 
 // finiteTensor marks the feature of one tensor.
-func (c *checker) finiteTensor(at *jsonpos.Node, name string) {
+func (c faultPart) finiteTensor(at *jsonpos.Node, name string) {
 	t := c.tensor(at, name)
 	f := c.spec.FeatureOf(name)
 	switch {

@@ -17,8 +17,11 @@ type BucketConfig struct {
 	MaxWaste   Value   `json:"max_waste" decl:"" doc:"The greatest share of a batch, along the axis, that may be padding: a number from 0.01 to 0.99. It chooses the boundaries. Give either this or boundaries."`
 }
 
+// bucketPart checks how examples are put into buckets.
+type bucketPart struct{ *checker }
+
 // buckets checks how examples are put into buckets. It comes after padding.
-func (c *checker) buckets() {
+func (c bucketPart) buckets() {
 	if c.examples == nil {
 		return
 	}
@@ -51,7 +54,7 @@ func (c *checker) buckets() {
 }
 
 // bucketTensor returns the tensor whose length decides, nil if it cannot.
-func (c *checker) bucketTensor(b *BucketConfig) *tensorState {
+func (c bucketPart) bucketTensor(b *BucketConfig) *tensorState {
 	t := c.tensor(b.Key("tensor"), b.Tensor)
 	axis := int(b.Axis)
 	switch {
@@ -74,7 +77,7 @@ func (c *checker) bucketTensor(b *BucketConfig) *tensorState {
 
 // boundaries returns the boundaries that are written, or those that follow
 // from max_waste; nil after a problem.
-func (c *checker) boundaries(b *BucketConfig) []int64 {
+func (c bucketPart) boundaries(b *BucketConfig) []int64 {
 	if b.Has("boundaries") == b.Has("max_waste") {
 		c.inConfig.Report(b.At, "needs either boundaries or max_waste")
 		return nil

@@ -78,12 +78,12 @@ func ReadManifest(path string) (*ManifestConfig, diag.List) {
 	c := newChecker(path, nil)
 	defer c.disk.close()
 	c.spec.ManifestPath = path
-	m, err := c.loadManifest()
+	m, err := manifestPart{c}.loadManifest()
 	if err != nil {
 		c.fail(path, "read manifest", err)
 	}
 	if m != nil {
-		c.manifest(m)
+		manifestPart{c}.manifest(m)
 	}
 	problems := c.problems()
 	if problems.HasErrors() {
@@ -116,24 +116,24 @@ func (c *checker) takeArgs() bool {
 
 // run checks the parts in the order in which they build on each other.
 func (c *checker) run() {
-	c.scalars()
-	c.dataset()
-	c.interleave()
-	c.primaries()
-	c.agree()
+	scalarPart{c}.scalars()
+	datasetPart{c}.dataset()
+	scalarPart{c}.interleave()
+	primaryPart{c}.primaries()
+	mixturePart{c}.agree()
 	args := c.config.Args.(loaderArgs)
 	args.check(c)
-	c.secondaries()
-	c.faults()
-	c.steps()
+	secondaryPart{c}.secondaries()
+	faultPart{c}.faults()
+	stepPart{c}.steps()
 	args.rows(c)
-	c.measures()
-	c.padding()
-	c.buckets()
-	c.model()
-	c.sizes()
-	c.ragged()
-	c.memory()
+	measurePart{c}.measures()
+	paddingPart{c}.padding()
+	bucketPart{c}.buckets()
+	modelPart{c}.model()
+	sizePart{c}.sizes()
+	sizePart{c}.ragged()
+	sizePart{c}.memory()
 }
 
 // finish returns the plan if nothing is wrong.

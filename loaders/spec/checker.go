@@ -91,3 +91,29 @@ func (c *checker) setCause(d *diag.Diagnostic) {
 	e.File, e.Line, e.Column, e.Err = d.File, d.Line, d.Column, d.Cause
 	d.Cause = e
 }
+
+// pads reports whether the config pads: all tensors or none.
+func (c *checker) pads() bool {
+	p := c.padded
+	if p.B != nil {
+		return len(*p.B) > 0
+	}
+	return p.A != nil && *p.A
+}
+
+// batchedShape returns the shape of a tensor in a batch, without the batch
+// dimension: as padded.
+func (c *checker) batchedShape(t *tensorState) []int64 {
+	if t.index < len(c.spec.Padding) {
+		return PaddedShape(t.Shape, c.spec.Padding[t.index].Shape)
+	}
+	return t.Shape
+}
+
+// leastRows returns how many rows a batch has where the data suffice.
+func (c *checker) leastRows() int64 {
+	if c.examples == nil {
+		return 1
+	}
+	return c.spec.BatchSize
+}

@@ -157,9 +157,9 @@ func (a *ChunkedArgs) parts(c *checker, k *Chunks) {
 	if len(keys) == 0 {
 		return
 	}
-	c.checkParts(&a.PartArgs)
+	orderPart{c}.checkParts(&a.PartArgs)
 	for _, key := range keys {
-		c.placesKnown(key)
+		orderPart{c}.placesKnown(key)
 	}
 	if len(a.Mixture) > 0 && k.Partition > 1 {
 		c.inConfig.Report(a.Key("partition_epoch"), "divides the records of one dataset, and there is a mixture of several")

@@ -14,18 +14,18 @@ func (*ContinuousArgs) loaderType() LoaderType { return ContinuousSequence }
 
 // check makes windows of the joined records, counted in positions.
 func (a *ContinuousArgs) check(c *checker) {
-	w, sized := c.window(&a.WindowArgs, Positions)
+	w, sized := windowPart{c}.window(&a.WindowArgs, Positions)
 	if a.Stride != nil {
 		w.Stride = *a.Stride
 	}
-	c.equalLengths()
-	c.cutWindows(w, sized)
-	c.checkOrder(&a.OrderArgs)
+	windowPart{c}.equalLengths()
+	windowPart{c}.cutWindows(w, sized)
+	orderPart{c}.checkOrder(&a.OrderArgs)
 }
 
 // equalLengths reports features of a continuous sequence whose records are
 // known to differ in length.
-func (c *checker) equalLengths() {
+func (c windowPart) equalLengths() {
 	var first *tensorState
 	for _, t := range c.tensors {
 		switch {

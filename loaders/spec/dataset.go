@@ -40,11 +40,14 @@ const (
 	DataExtension = ".tfrecords"        // data files, at any depth
 )
 
+// datasetPart finds the manifest and the data files.
+type datasetPart struct{ *checker }
+
 // dataset reads the manifest and the names of the data files, or those of all datasets
 // of a mixture.
-func (c *checker) dataset() {
+func (c datasetPart) dataset() {
 	if c.ordered.mixed() {
-		c.mixture(c.ordered.Mixture)
+		mixturePart{c.checker}.mixture(c.ordered.Mixture)
 		return
 	}
 	if d := &c.args.Dataset; !c.args.Bad("dataset") || d.At != nil {
@@ -52,7 +55,7 @@ func (c *checker) dataset() {
 	}
 }
 
-func (c *checker) oneDataset(d *DatasetConfig) {
+func (c datasetPart) oneDataset(d *DatasetConfig) {
 	switch a := d.Args.(type) {
 	case *DirArgs:
 		if a.Bad("data_dir") {
@@ -62,7 +65,7 @@ func (c *checker) oneDataset(d *DatasetConfig) {
 	case *ListArgs:
 		if !a.Bad("manifest_file") {
 			c.spec.ManifestPath = c.disk.resolve(a.ManifestFile)
-			c.readManifest(a.Key("manifest_file"))
+			manifestPart{c.checker}.readManifest(a.Key("manifest_file"))
 		}
 		if !a.Bad("list_file") && !c.o.ManifestOnly {
 			c.spec.ListPath = c.disk.resolve(a.ListFile)

@@ -20,7 +20,7 @@ const (
 )
 
 // readDir reads the manifest and finds the data files of a folder.
-func (c *checker) readDir(a *DirArgs) {
+func (c datasetPart) readDir(a *DirArgs) {
 	at, dir := a.Key("data_dir"), c.disk.resolve(a.DataDir)
 	info, err := c.disk.stat(dir)
 	if err == nil && !info.IsDir() {
@@ -31,7 +31,7 @@ func (c *checker) readDir(a *DirArgs) {
 		return
 	}
 	c.spec.ManifestPath = filepath.Join(dir, ManifestName)
-	c.readManifest(at)
+	manifestPart{c.checker}.readManifest(at)
 	if c.o.ManifestOnly {
 		return
 	}
@@ -39,7 +39,7 @@ func (c *checker) readDir(a *DirArgs) {
 	if !ok {
 		return
 	}
-	w := &walk{checker: c, at: at, top: dir, wanted: wanted}
+	w := &walk{checker: c.checker, at: at, top: dir, wanted: wanted}
 	w.folder("", []fs.FileInfo{info})
 	if len(w.files) == 0 && !w.failed {
 		c.noDataFile(a, dir, w.others)

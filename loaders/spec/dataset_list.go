@@ -39,14 +39,14 @@ type listReader struct {
 }
 
 // readList reads the list that the config names at a place.
-func (c *checker) readList(at *jsonpos.Node) {
+func (c datasetPart) readList(at *jsonpos.Node) {
 	f, err := c.disk.openRegular(c.spec.ListPath)
 	if err != nil {
 		c.unreadable(at, "list", c.spec.ListPath, err)
 		return
 	}
 	defer f.Close()
-	l := &listReader{checker: c, paths: make(map[string]int), files: make(map[fileID]int), sum: sha256.New()}
+	l := &listReader{checker: c.checker, paths: make(map[string]int), files: make(map[fileID]int), sum: sha256.New()}
 	if err := l.read(io.TeeReader(io.LimitReader(f, maxList+1), l.sum)); err != nil {
 		c.unreadable(at, "list", c.spec.ListPath, err)
 		return

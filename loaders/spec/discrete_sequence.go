@@ -11,10 +11,10 @@ func (*DiscreteArgs) loaderType() LoaderType { return DiscreteSequence }
 
 // check makes windows of whole records.
 func (a *DiscreteArgs) check(c *checker) {
-	w, sized := c.window(&a.WindowArgs, Records)
+	w, sized := windowPart{c}.window(&a.WindowArgs, Records)
 	if a.Tail == TailPad {
 		c.inConfig.Report(a.Key("tail"), "only windows of a continuous_sequence can be padded; how long the missing records would be is not known")
 	}
-	c.cutWindows(w, sized)
-	c.checkOrder(&a.OrderArgs)
+	windowPart{c}.cutWindows(w, sized)
+	orderPart{c}.checkOrder(&a.OrderArgs)
 }

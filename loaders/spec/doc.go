@@ -11,7 +11,8 @@
 //		fmt.Println(t.Name, t.DType, t.Shape)
 //	}
 //
-// Each part of a config is a struct that declares its keys, and a method of the
-// checker that knows the rules between keys, in one file. Each loader type is an
-// entry of the table in loader_type.go and a file of its own.
+// Each part of a config is a struct that declares its keys, and a type with the rules
+// between keys (padding.go has PaddingConfig and paddingPart), in one file. A loader type
+// is an entry of the table in loader_type.go and a file, a processing step an entry of the
+// table in processing.go and a file.
 package spec

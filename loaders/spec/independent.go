@@ -12,7 +12,7 @@ func (*IndependentArgs) loaderType() LoaderType { return Independent }
 // check reports a multi_load that other arguments rule out. The values of its
 // records are examples as they are.
 func (a *IndependentArgs) check(c *checker) {
-	c.checkOrder(&a.OrderArgs)
+	orderPart{c}.checkOrder(&a.OrderArgs)
 	if !a.MultiLoad || a.Bad("multi_load") {
 		return
 	}

@@ -88,8 +88,11 @@ type featureState struct {
 	shaped bool // Shape, VarLen and Len are known
 }
 
+// manifestPart checks a manifest.
+type manifestPart struct{ *checker }
+
 // readManifest reads and checks the manifest that the config names at a place.
-func (c *checker) readManifest(at *jsonpos.Node) {
+func (c manifestPart) readManifest(at *jsonpos.Node) {
 	m, err := c.loadManifest()
 	if err != nil {
 		d := c.unreadable(at, "manifest", c.spec.ManifestPath, err)
@@ -104,7 +107,7 @@ func (c *checker) readManifest(at *jsonpos.Node) {
 
 // loadManifest reads the manifest. It is nil if it is no JSON object, which
 // is reported; only what keeps it from being read is an error.
-func (c *checker) loadManifest() (*ManifestConfig, error) {
+func (c manifestPart) loadManifest() (*ManifestConfig, error) {
 	path := c.spec.ManifestPath
 	c.inManifest.File = path
 	data, err := c.disk.read(path, jsonpos.MaxBytes)
@@ -125,7 +128,7 @@ func (c *checker) loadManifest() (*ManifestConfig, error) {
 }
 
 // manifest checks a manifest that has been read and remembers its features.
-func (c *checker) manifest(m *ManifestConfig) {
+func (c manifestPart) manifest(m *ManifestConfig) {
 	c.spec.Manifest.AllowVarLen = m.AllowVarLen
 	if m.Compression != nil && !m.Bad("compression") {
 		c.spec.Manifest.Compression = tfrecord.Compression(*m.Compression)
@@ -156,7 +159,7 @@ func (c *checker) manifest(m *ManifestConfig) {
 }
 
 // feature checks one feature.
-func (c *checker) feature(f *FeatureConfig, m *ManifestConfig) *featureState {
+func (c manifestPart) feature(f *FeatureConfig, m *ManifestConfig) *featureState {
 	s := &featureState{Feature: Feature{
 		Name: f.Name, Kind: f.DeserializeType, Shape: f.Shape, VarLen: f.VarLen, Len: 1, CheckedCast: f.CheckedCast,
 	}}
@@ -180,7 +183,7 @@ func (c *checker) feature(f *FeatureConfig, m *ManifestConfig) *featureState {
 }
 
 // featureType checks dtype, by itself and against how the feature is stored.
-func (c *checker) featureType(f *FeatureConfig, s *featureState) bool {
+func (c manifestPart) featureType(f *FeatureConfig, s *featureState) bool {
 	if f.Bad("dtype") {
 		return false
 	}
@@ -205,7 +208,7 @@ func (c *checker) featureType(f *FeatureConfig, s *featureState) bool {
 }
 
 // featureLength checks var_len against allow_var_len.
-func (c *checker) featureLength(f *FeatureConfig, m *ManifestConfig) bool {
+func (c manifestPart) featureLength(f *FeatureConfig, m *ManifestConfig) bool {
 	switch {
 	case m.Bad("allow_var_len") || f.Bad("var_len"):
 		return false
@@ -221,7 +224,7 @@ func (c *checker) featureLength(f *FeatureConfig, m *ManifestConfig) bool {
 }
 
 // featureSize checks that a record's tensor is of a size that can be.
-func (c *checker) featureSize(f *FeatureConfig, s *featureState) bool {
+func (c manifestPart) featureSize(f *FeatureConfig, s *featureState) bool {
 	bytes, ok := ByteSize(s.DType, 1, s.TensorShape())
 	if ok && bytes <= maxBatchBytes {
 		return true

@@ -17,7 +17,7 @@ import (
 
 // variableShape checks the shape and the default of a feature, and makes one
 // whose shape begins with -1 variable. It reports whether they can be used.
-func (c *checker) variableShape(f *FeatureConfig, m *ManifestConfig, s *featureState) bool {
+func (c manifestPart) variableShape(f *FeatureConfig, m *ManifestConfig, s *featureState) bool {
 	if f.Bad("shape", "default") {
 		return false
 	}
@@ -43,7 +43,7 @@ func (c *checker) variableShape(f *FeatureConfig, m *ManifestConfig, s *featureS
 
 // dimensions checks the dimensions of a shape, but for a first one that is
 // variable.
-func (c *checker) dimensions(f *FeatureConfig, variable bool) bool {
+func (c manifestPart) dimensions(f *FeatureConfig, variable bool) bool {
 	low, ok := int64(1), true
 	for i, at := range f.Key("shape").Elems() {
 		switch n := f.Shape[i]; {
@@ -59,7 +59,7 @@ func (c *checker) dimensions(f *FeatureConfig, variable bool) bool {
 }
 
 // variable checks that a feature can be of any number of elements.
-func (c *checker) variable(f *FeatureConfig, m *ManifestConfig) bool {
+func (c manifestPart) variable(f *FeatureConfig, m *ManifestConfig) bool {
 	at := f.Key("shape").Elem(0)
 	switch {
 	case m.Bad("allow_var_len") || f.Bad("deserialize_type"):

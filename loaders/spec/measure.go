@@ -27,9 +27,12 @@ type measuring struct {
 	at *decl.Object // its arguments
 }
 
+// measurePart checks lengths and masks.
+type measurePart struct{ *checker }
+
 // startMeasure makes the tensor of a measure, as far as that is known before
 // the processing steps.
-func (c *checker) startMeasure(args any, t *tensorState) {
+func (c measurePart) startMeasure(args any, t *tensorState) {
 	switch a := args.(type) {
 	case *LengthsArgs:
 		t.measure = &measuring{Measure{To: t.Name, Kind: Lengths, Tensor: a.Tensor, Axis: int(a.Axis), Records: a.Of == "records"}, &a.Object}
@@ -44,7 +47,7 @@ func (c *checker) startMeasure(args any, t *tensorState) {
 }
 
 // recordLengths checks lengths of the records of a window.
-func (c *checker) recordLengths(t *tensorState) {
+func (c measurePart) recordLengths(t *tensorState) {
 	at := t.measure.at
 	w := c.spec.Window
 	if w == nil || w.Unit != Records {
@@ -61,7 +64,7 @@ func (c *checker) recordLengths(t *tensorState) {
 }
 
 // measures finds the tensors that are measured, after the processing steps.
-func (c *checker) measures() {
+func (c measurePart) measures() {
 	for _, t := range c.tensors {
 		if t.measure == nil || t.measure.at.At == nil || t.measure.at.Bad("tensor", "axis", "of") {
 			continue
@@ -83,7 +86,7 @@ func (c *checker) measures() {
 }
 
 // measured returns the tensor that is measured, nil if it is no primary one.
-func (c *checker) measured(m *measuring) *tensorState {
+func (c measurePart) measured(m *measuring) *tensorState {
 	if from := c.primary(m.Tensor); from != nil {
 		return from
 	}
@@ -103,7 +106,7 @@ func (c *checker) measured(m *measuring) *tensorState {
 }
 
 // maskPadding pads masks as the tensors that they belong to.
-func (c *checker) maskPadding() {
+func (c measurePart) maskPadding() {
 	for _, m := range c.spec.Measures {
 		if m.Kind != Mask {
 			continue

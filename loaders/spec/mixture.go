@@ -19,10 +19,13 @@ type mixedDataset struct {
 	path     string // of the manifest
 }
 
+// mixturePart reads the datasets of a mixture.
+type mixturePart struct{ *checker }
+
 // mixture reads the manifests and the names of the data files of all datasets. What
 // the loader needs of a manifest it takes from the first; the others must agree with
 // it: see [checker.agree].
-func (c *checker) mixture(entries []MixtureConfig) {
+func (c mixturePart) mixture(entries []MixtureConfig) {
 	sums := sha256.New()
 	for i := range entries {
 		e := &entries[i]
@@ -31,7 +34,7 @@ func (c *checker) mixture(entries []MixtureConfig) {
 		}
 		files := len(c.spec.Files)
 		c.nextDataset()
-		c.oneDataset(&e.Dataset)
+		datasetPart{c.checker}.oneDataset(&e.Dataset)
 		d := mixedDataset{e, c.features, c.unnamed, c.spec.Manifest, c.spec.ManifestPath}
 		c.mixed = append(c.mixed, d)
 		c.spec.Mixture = append(c.spec.Mixture, MixturePart{d.path, len(c.spec.Files) - files, e.Weight})
@@ -47,7 +50,7 @@ func (c *checker) mixture(entries []MixtureConfig) {
 }
 
 // nextDataset forgets the dataset before, but for its files and problems.
-func (c *checker) nextDataset() {
+func (c mixturePart) nextDataset() {
 	c.loose = append(c.loose, c.inManifest.Finish()...)
 	c.inManifest = &decl.Reporter{Class: millrace.ErrConfig, Limit: millrace.ErrLimit}
 	c.spec.Manifest, c.spec.ManifestPath, c.spec.ListPath, c.spec.ListSHA256 = &Manifest{}, "", "", ""
@@ -59,7 +62,7 @@ func (c *checker) nextDataset() {
 
 // agree reports what the manifests of a mixture say about the requested features that
 // the first one does not.
-func (c *checker) agree() {
+func (c mixturePart) agree() {
 	if len(c.mixed) < 2 || c.mixed[0].features == nil {
 		return
 	}
@@ -83,7 +86,7 @@ func (c *checker) agree() {
 }
 
 // agreeOn reports a feature that a dataset lacks, or has in another form.
-func (c *checker) agreeOn(f *Feature, d *mixedDataset) {
+func (c mixturePart) agreeOn(f *Feature, d *mixedDataset) {
 	at := d.config.Key("dataset")
 	other, ok := d.features[f.Name]
 	first := c.mixed[0].features[f.Name]

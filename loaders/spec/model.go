@@ -34,7 +34,7 @@ func ReadModelNames(path string) (*ModelNames, diag.List) {
 	m := &ModelConfig{}
 	if node := c.parseGiven(path, "read model"); node != nil {
 		c.inConfig.Decode(node, m)
-		c.uniqueNames(m)
+		modelPart{c}.uniqueNames(m)
 	}
 	problems := c.problems()
 	if problems.HasErrors() {
@@ -43,8 +43,11 @@ func ReadModelNames(path string) (*ModelNames, diag.List) {
 	return &ModelNames{Inputs: m.Inputs, Outputs: m.Outputs}, problems
 }
 
+// modelPart checks that the model gets what it takes.
+type modelPart struct{ *checker }
+
 // uniqueNames reports names that a list of the model holds twice.
-func (c *checker) uniqueNames(m *ModelConfig) {
+func (c modelPart) uniqueNames(m *ModelConfig) {
 	if m.At == nil {
 		return
 	}
@@ -61,7 +64,7 @@ func (c *checker) uniqueNames(m *ModelConfig) {
 }
 
 // kept checks that the config provides the tensors that are to be kept.
-func (c *checker) kept() {
+func (c modelPart) kept() {
 	for i, name := range c.o.Keep {
 		t, ok := c.byName[name]
 		switch {
@@ -84,7 +87,7 @@ func (c *checker) kept() {
 
 // model checks that the model is fed, and that everything made is for it or
 // to be kept.
-func (c *checker) model() {
+func (c modelPart) model() {
 	if c.args.Bad("primary_features", "secondary_features") {
 		return
 	}
@@ -141,7 +144,7 @@ func strayHint(name string, names []string) string {
 }
 
 // fitsModel checks dtype and shape of a tensor that is fed to the model.
-func (c *checker) fitsModel(t *tensorState) {
+func (c modelPart) fitsModel(t *tensorState) {
 	want, ok := c.o.Model.Specs[t.Name]
 	if !ok || !slices.Contains(c.o.Model.Inputs, t.Name) {
 		return
@@ -155,13 +158,4 @@ func (c *checker) fitsModel(t *tensorState) {
 		d := c.inConfig.Report(at, "the model takes shape %s, the pipeline gives %s", FormatShape(want.Shape), FormatShape(c.batchedShape(t)))
 		d.Class = millrace.ErrModel
 	}
-}
-
-// batchedShape returns the shape of a tensor in a batch, without the batch
-// dimension: as padded.
-func (c *checker) batchedShape(t *tensorState) []int64 {
-	if t.index < len(c.spec.Padding) {
-		return PaddedShape(t.Shape, c.spec.Padding[t.index].Shape)
-	}
-	return t.Shape
 }

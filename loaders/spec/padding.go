@@ -13,17 +13,11 @@ type PaddingConfig struct {
 	Value  Value   `json:"value" decl:"" doc:"The value to pad with, which must be exactly a value of the tensor's dtype. The default is 0, false or the empty string."`
 }
 
-// pads reports whether the config pads: all tensors or none.
-func (c *checker) pads() bool {
-	p := c.padded
-	if p.B != nil {
-		return len(*p.B) > 0
-	}
-	return p.A != nil && *p.A
-}
+// paddingPart checks how tensors are padded.
+type paddingPart struct{ *checker }
 
 // padding works out how each tensor is padded.
-func (c *checker) padding() {
+func (c paddingPart) padding() {
 	if list := c.padded.B; list != nil {
 		for i := range *list {
 			c.paddingEntry(&(*list)[i])
@@ -35,11 +29,11 @@ func (c *checker) padding() {
 	for _, t := range c.tensors {
 		c.spec.Padding = append(c.spec.Padding, c.pad(t))
 	}
-	c.maskPadding()
+	measurePart{c.checker}.maskPadding()
 }
 
 // paddingEntry finds the tensor that an entry is for.
-func (c *checker) paddingEntry(p *PaddingConfig) {
+func (c paddingPart) paddingEntry(p *PaddingConfig) {
 	if p.At == nil || p.Bad("tensor") {
 		return
 	}
@@ -59,7 +53,7 @@ func (c *checker) paddingEntry(p *PaddingConfig) {
 }
 
 // pad returns the padding of one tensor.
-func (c *checker) pad(t *tensorState) Pad {
+func (c paddingPart) pad(t *tensorState) Pad {
 	p := t.padding
 	out := Pad{Tensor: t.Name, Value: ZeroValue(t.DType), Shape: make([]int64, len(t.Shape))}
 	for i := range out.Shape {
@@ -78,7 +72,7 @@ func (c *checker) pad(t *tensorState) Pad {
 }
 
 // paddedShape checks a shape against what is known of the tensor's.
-func (c *checker) paddedShape(p *PaddingConfig, t *tensorState) bool {
+func (c paddingPart) paddedShape(p *PaddingConfig, t *tensorState) bool {
 	at := p.Key("shape")
 	if len(p.Shape) != len(t.Shape) {
 		c.inConfig.Report(at, "a shape of %s for a tensor of %s: %s", dimensions(len(p.Shape)), dimensions(len(t.Shape)), FormatShape(t.Shape))

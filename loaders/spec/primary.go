@@ -1,12 +1,8 @@
 package spec
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
-	"millrace/diag"
-	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
 )
 
@@ -17,8 +13,11 @@ type PrimaryConfig struct {
 	ToName   string `json:"to_name" decl:"required,nonempty,label=tensor" doc:"The tensor's name in the pipeline and for the model."`
 }
 
+// primaryPart checks the features to read.
+type primaryPart struct{ *checker }
+
 // primaries finds the features that are read and makes their tensors.
-func (c *checker) primaries() {
+func (c primaryPart) primaries() {
 	requested := make(map[string]*Feature)
 	for i := range c.args.PrimaryFeatures {
 		p := &c.args.PrimaryFeatures[i]
@@ -44,7 +43,7 @@ func (c *checker) primaries() {
 }
 
 // requested returns the feature that an entry names, nil if there is none.
-func (c *checker) requested(p *PrimaryConfig) *featureState {
+func (c primaryPart) requested(p *PrimaryConfig) *featureState {
 	if p.Bad("from_name") || c.features == nil {
 		return nil
 	}
@@ -57,85 +56,4 @@ func (c *checker) requested(p *PrimaryConfig) *featureState {
 		d.Hint = nearOrAll("features", p.FromName, c.featureNames)
 	}
 	return nil
-}
-
-// addTensor adds a tensor under a new name. A nil feature is one that is not
-// known: what follows from it is not known either.
-func (c *checker) addTensor(at *jsonpos.Node, name string, f *featureState) *tensorState {
-	if first, ok := c.byName[name]; ok {
-		line, _ := first.at.Key("to_name").Position()
-		c.inConfig.Report(at.Key("to_name"), "to_name %s is taken by the feature in line %d; names must be unique", decl.Quote(name), line)
-		return nil
-	}
-	t := &tensorState{TensorSpec: TensorSpec{Name: name, Shape: []int64{}}, index: len(c.tensors), at: at}
-	if f != nil {
-		t.typed, t.shaped = f.typed, f.shaped
-		t.DType = f.DType
-		t.Shape = append(t.Shape, f.TensorShape()...)
-	}
-	c.byName[name] = t
-	c.tensors = append(c.tensors, t)
-	return t
-}
-
-// tensorNames returns the names of all tensors in the config's order.
-func (c *checker) tensorNames() []string {
-	names := make([]string, len(c.tensors))
-	for i, t := range c.tensors {
-		names[i] = t.Name
-	}
-	return names
-}
-
-// primaryNames returns the names of the tensors that are read.
-func (c *checker) primaryNames() []string {
-	var names []string
-	for _, t := range c.tensors {
-		if !t.made {
-			names = append(names, t.Name)
-		}
-	}
-	return names
-}
-
-// tensor returns the tensor that an entry names, nil if it is not there.
-func (c *checker) tensor(at *jsonpos.Node, name string) *tensorState {
-	t, ok := c.byName[name]
-	if ok {
-		return t
-	}
-	d := c.inConfig.Report(at, "no tensor named %s", decl.Quote(name))
-	if c.inConfig.Many() {
-		return nil
-	}
-	if d.Hint = c.renamed(name); d.Hint == "" {
-		d.Hint = nearOrAll("tensors", name, c.tensorNames())
-	}
-	return nil
-}
-
-// renamed says under which name a feature is read, "" if it is not.
-func (c *checker) renamed(feature string) string {
-	for _, p := range c.spec.Primaries {
-		if p.From.Name == feature {
-			return fmt.Sprintf("the feature of that name is the tensor %s here", decl.Quote(p.To))
-		}
-	}
-	return ""
-}
-
-// maxNamed is how many names a hint lists.
-const maxNamed = 8
-
-// nearOrAll proposes the name that is nearest, or else lists all if they are
-// few.
-func nearOrAll(what, name string, known []string) string {
-	if hint := diag.DidYouMean(name, known); hint != "" || len(known) > maxNamed || len(known) == 0 {
-		return hint
-	}
-	quoted := make([]string, len(known))
-	for i, k := range known {
-		quoted[i] = decl.Quote(k)
-	}
-	return fmt.Sprintf("the %s are %s", what, strings.Join(quoted, ", "))
 }

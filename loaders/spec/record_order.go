@@ -79,8 +79,11 @@ func (o *OrderArgs) computed() bool {
 	return o != nil && (o.ShuffleMode == exactMode || o.ShuffleMode == blockMode)
 }
 
+// orderPart checks which records are read, and in which order.
+type orderPart struct{ *checker }
+
 // checkOrder checks what needs the places of records.
-func (c *checker) checkOrder(o *OrderArgs) {
+func (c orderPart) checkOrder(o *OrderArgs) {
 	if !o.given() {
 		return
 	}
@@ -100,7 +103,7 @@ func (c *checker) checkOrder(o *OrderArgs) {
 }
 
 // checkParts checks which records are read, and returns them in the order of the data.
-func (c *checker) checkParts(a *PartArgs) *RecordOrder {
+func (c orderPart) checkParts(a *PartArgs) *RecordOrder {
 	order := &RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1, UntilAll: len(a.Mixture) > 0 && a.Until == "all"}
 	if a.Shard.At != nil {
 		c.shard(&a.Shard, order)
@@ -116,7 +119,7 @@ func (c *checker) checkParts(a *PartArgs) *RecordOrder {
 }
 
 // shuffleMode fills in an order that is computed.
-func (c *checker) shuffleMode(mode string, order *RecordOrder) {
+func (c orderPart) shuffleMode(mode string, order *RecordOrder) {
 	if !c.examples.Shuffle && !c.args.Bad("shuffle") {
 		c.inConfig.Report(c.args.Key("shuffle_mode"), "%s needs shuffle to be true", mode)
 	}
@@ -135,7 +138,7 @@ func (c *checker) shuffleMode(mode string, order *RecordOrder) {
 	}
 }
 
-func (c *checker) shard(s *ShardConfig, order *RecordOrder) {
+func (c orderPart) shard(s *ShardConfig, order *RecordOrder) {
 	if s.Bad("count", "index") {
 		return
 	}
@@ -145,7 +148,7 @@ func (c *checker) shard(s *ShardConfig, order *RecordOrder) {
 	order.Shard, order.Shards = s.Index, s.Count
 }
 
-func (c *checker) recordRange(r *RangeConfig, order *RecordOrder) {
+func (c orderPart) recordRange(r *RangeConfig, order *RecordOrder) {
 	if r.Bad("start", "end") {
 		return
 	}
@@ -160,7 +163,7 @@ func (c *checker) recordRange(r *RangeConfig, order *RecordOrder) {
 
 // windowsKnown reports a key that needs the places of windows where these follow from
 // the data, and not from the number of records.
-func (c *checker) windowsKnown(key string) {
+func (c orderPart) windowsKnown(key string) {
 	w := c.spec.Window
 	if w == nil || c.args.Bad("min_window", "max_window") {
 		return
@@ -179,7 +182,7 @@ func (c *checker) windowsKnown(key string) {
 
 // placesKnown reports a key that needs the places of records where they are not
 // known.
-func (c *checker) placesKnown(key string) {
+func (c orderPart) placesKnown(key string) {
 	at := c.args.Key(key)
 	if c.spec.Manifest.Compression != tfrecord.None {
 		c.inConfig.Report(at, "needs the places of records, which are not known in compressed files; the manifest says %s", c.spec.Manifest.Compression)

@@ -3,7 +3,6 @@ package spec
 import (
 	"slices"
 
-	"millrace/diag"
 	"millrace/loaders/decl"
 	"millrace/tfbridge"
 )
@@ -34,9 +33,12 @@ type ConstArgs struct {
 	Value Value                        `json:"value" decl:"" doc:"The value, which must be exactly a value of the dtype. The default is 0, false or the empty string."`
 }
 
+// secondaryPart checks the tensors that are made instead of read.
+type secondaryPart struct{ *checker }
+
 // secondaries makes the tensors of the secondary features. They see the
 // primaries as they are before the processing steps.
-func (c *checker) secondaries() {
+func (c secondaryPart) secondaries() {
 	for i := range c.args.SecondaryFeatures {
 		s := &c.args.SecondaryFeatures[i]
 		if s.At == nil || s.Bad("to_name") {
@@ -53,13 +55,13 @@ func (c *checker) secondaries() {
 				c.constant(args, t)
 			}
 		case *LengthsArgs, *MaskArgs:
-			c.startMeasure(args, t)
+			measurePart{c.checker}.startMeasure(args, t)
 		}
 	}
 }
 
 // constant makes the tensor of a const.
-func (c *checker) constant(a *ConstArgs, t *tensorState) {
+func (c secondaryPart) constant(a *ConstArgs, t *tensorState) {
 	con := Const{To: t.Name}
 	c.constType(a, t)
 	con.ShapeFrom = c.constShape(a, t)
@@ -71,7 +73,7 @@ func (c *checker) constant(a *ConstArgs, t *tensorState) {
 }
 
 // constType finds the dtype of a const: that of a name, or a primary's.
-func (c *checker) constType(a *ConstArgs, t *tensorState) {
+func (c secondaryPart) constType(a *ConstArgs, t *tensorState) {
 	if a.Bad("dtype") {
 		return
 	}
@@ -94,7 +96,7 @@ func (c *checker) constType(a *ConstArgs, t *tensorState) {
 
 // constShape finds the shape of a const: as written, or that of a primary,
 // whose name it returns then.
-func (c *checker) constShape(a *ConstArgs, t *tensorState) (from string) {
+func (c secondaryPart) constShape(a *ConstArgs, t *tensorState) (from string) {
 	switch {
 	case a.Bad("shape"):
 		return ""
@@ -117,27 +119,6 @@ func (c *checker) constShape(a *ConstArgs, t *tensorState) (from string) {
 		d.Hint = nearOrAll("primary features", from, c.primaryNames())
 	}
 	return ""
-}
-
-// primary returns the tensor of a primary feature, nil if there is none of
-// that name.
-func (c *checker) primary(name string) *tensorState {
-	if t, ok := c.byName[name]; ok && !t.made {
-		return t
-	}
-	return nil
-}
-
-// notPrimary says why a name is not one of a primary feature, or which of
-// those and of others was meant.
-func (c *checker) notPrimary(name string, others []string) string {
-	if hint := c.renamed(name); hint != "" {
-		return hint
-	}
-	if _, ok := c.byName[name]; ok {
-		return "that is a secondary feature; only primary ones can be copied"
-	}
-	return diag.DidYouMean(name, append(others, c.primaryNames()...))
 }
 
 // ZeroValue returns what a tensor holds if no value is given.

@@ -3,11 +3,95 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
+	"millrace"
+	"millrace/internal/base/figures"
 	"millrace/loaders/decl"
 )
+
+// SliceArgs are the arguments of a processing step of type slice.
+type SliceArgs struct {
+	decl.Object
+	Slice string `json:"slice" decl:"required" doc:"A slice as in Python, of integers and ranges without steps, not counting the batch dimension: [3,:,4:,:-2,1:4]."`
+}
+
+// Slice is a processing step of type slice.
+type Slice struct {
+	Tensor  string
+	Text    string // as written
+	Indices []SliceIndex
+	In, Out TensorSpec // before and after, as far as known
+}
+
+// Type returns "slice".
+func (*Slice) Type() string { return "slice" }
+
+// Explain names the tensor and the part that is taken.
+func (s *Slice) Explain() string { return s.Tensor + ", " + s.Text }
+
+// Changes returns the tensor.
+func (s *Slice) Changes() string { return s.Tensor }
+
+// Result returns the tensor afterwards.
+func (s *Slice) Result() TensorSpec { return s.Out }
+
+// Removes reports whether the slice takes a single position of an axis.
+func (s *Slice) Removes(axis int) bool { return axis < len(s.Indices) && s.Indices[axis].Single }
+
+// Shape returns the shape that the slice gives.
+func (s *Slice) Shape(in []int64) ([]int64, error) {
+	out := []int64{}
+	for axis, n := range in {
+		if axis >= len(s.Indices) {
+			out = append(out, n)
+			continue
+		}
+		index := s.Indices[axis]
+		if !index.Single {
+			out = append(out, index.Length(n))
+			continue
+		}
+		if at := *index.Begin; at >= n || at < -n {
+			return nil, millrace.Errorf(millrace.ErrSchema, "slice %q: index %d is out of range for dimension %d of shape %v", s.Text, at, axis, in)
+		}
+	}
+	return out, nil
+}
+
+// check checks a slice by itself and on the tensor.
+func (a *SliceArgs) check(c stepPart, t *tensorState) Step {
+	if a.At == nil || a.Bad("slice") {
+		return nil
+	}
+	at := a.Key("slice")
+	indices, err := parseSlice(a.Slice)
+	if err != nil {
+		c.inConfig.Report(at, "%s is not a slice: %v", decl.Quote(a.Slice), err)
+		return nil
+	}
+	if t == nil || !t.shaped {
+		return nil
+	}
+	if len(indices) > len(t.Shape) {
+		c.inConfig.Report(at, "the slice %s has %s, the tensor %s", decl.Quote(a.Slice), figures.Plural(int64(len(indices)), "index", "indices"), dimensions(len(t.Shape)))
+		return nil
+	}
+	shape, err := slicedShape(t.Shape, indices)
+	if err != nil {
+		c.inConfig.Report(at, "the slice %s: %v", decl.Quote(a.Slice), err)
+		return nil
+	}
+	if t.sequence && indices[0].Single {
+		c.inConfig.Report(at, "the slice %s takes away the time axis of the sequence %s; take a range of it", decl.Quote(a.Slice), decl.Quote(t.Name))
+		return nil
+	}
+	out := t.TensorSpec
+	out.Shape = shape
+	return &Slice{Tensor: t.Name, Text: a.Slice, Indices: indices, In: t.TensorSpec, Out: out}
+}
 
 // parseSlice parses a slice such as [3,:,4:,:-2,1:4]. Brackets are optional.
 func parseSlice(text string) ([]SliceIndex, error) {
@@ -80,14 +164,6 @@ func parseBound(text string) (*int64, error) {
 	return &n, nil
 }
 
-// Slice is a processing step of type slice.
-type Slice struct {
-	Tensor  string
-	Text    string // as written
-	Indices []SliceIndex
-	In, Out TensorSpec // before and after, as far as known
-}
-
 // SliceIndex is one index of a slice: a single position or a range.
 type SliceIndex struct {
 	Single     bool   // position *Begin; the dimension is removed
@@ -111,4 +187,40 @@ func clampIndex(i, n int64) int64 {
 		i += n
 	}
 	return min(max(i, 0), n)
+}
+
+// slicedShape returns the shape of a slice. It is an error if an index is
+// outside of a dimension that is known; what is unknown stays unknown.
+func slicedShape(shape []int64, indices []SliceIndex) ([]int64, error) {
+	out := []int64{}
+	for i, index := range indices {
+		size := shape[i]
+		if !index.Single {
+			out = append(out, index.positions(size))
+			continue
+		}
+		if at := *index.Begin; size >= 0 && (at >= size || at < -size) {
+			return nil, fmt.Errorf("index %d is outside of dimension %d, which has size %d", at, i, size)
+		}
+	}
+	return append(out, shape[len(indices):]...), nil
+}
+
+// positions returns how many positions of a dimension a range takes, -1 if
+// that is not known. Ends beyond the dimension are cut as in Python.
+func (x SliceIndex) positions(size int64) int64 {
+	if size >= 0 {
+		return x.Length(size)
+	}
+	begin, end := int64(0), int64(math.MaxInt64)
+	if x.Begin != nil {
+		begin = *x.Begin
+	}
+	if x.End != nil {
+		end = *x.End
+	}
+	if begin >= end && (begin < 0) == (end < 0) || end == 0 {
+		return 0 // whatever the size
+	}
+	return -1
 }

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -43,7 +42,7 @@ type Spec struct {
 	Features    []*Feature // the requested features, each once, in the manifest's order
 	Primaries   []Primary
 	Secondaries []Const
-	Steps       []Slice
+	Steps       []Step
 	Measures    []Measure // made after the steps
 	Bucket      *Bucket   // nil = batches of consecutive examples
 	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
@@ -202,16 +201,6 @@ func (s *Spec) MeasureOf(name string) *Measure {
 		}
 	}
 	return nil
-}
-
-// StepKey returns the place of a step in the config.
-func (s *Spec) StepKey(step *Slice) string {
-	for i := range s.Steps {
-		if &s.Steps[i] == step {
-			return fmt.Sprintf("args.processing_steps[%d]", i)
-		}
-	}
-	return ""
 }
 
 // SortedFeatures returns the requested features by name, which is the order

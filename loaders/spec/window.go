@@ -54,9 +54,12 @@ type WindowArgs struct {
 	Tail      string `json:"tail" decl:"default=keep,enum=keep|drop|pad" doc:"What happens to a window at the end of a file that is too short for it. keep: it has what is left, if that is at least min_window. drop: it is dropped. pad, only with continuous_sequence: it is filled up with 0, false or the empty string if at least one position is left."`
 }
 
+// windowPart checks how windows are cut.
+type windowPart struct{ *checker }
+
 // window checks what both sequence loaders say about windows. It reports
 // whether the sizes can be used.
-func (c *checker) window(a *WindowArgs, unit Unit) (w *Window, sized bool) {
+func (c windowPart) window(a *WindowArgs, unit Unit) (w *Window, sized bool) {
 	w = &Window{Unit: unit, Min: a.MinWindow, Max: a.MaxWindow, Tail: a.Tail}
 	sized = !c.args.Bad("min_window", "max_window")
 	if sized && w.Min > w.Max {
@@ -73,7 +76,7 @@ func (c *checker) window(a *WindowArgs, unit Unit) (w *Window, sized bool) {
 }
 
 // cutWindows makes the tensors those of a window.
-func (c *checker) cutWindows(w *Window, sized bool) {
+func (c windowPart) cutWindows(w *Window, sized bool) {
 	if !sized {
 		w = &Window{Unit: w.Unit, Min: 1, Max: 2} // of any size, as far as is known
 	}

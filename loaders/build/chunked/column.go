@@ -17,13 +17,13 @@ type layout struct {
 	parse     stage.Parse
 	measures  map[string]stage.Measure
 	constants []stage.Constant
-	steps     []stage.Slice
+	steps     []stage.Step
 }
 
 func newLayout(t *target.Target) layout {
 	l := layout{
 		parse: t.Parse, measures: map[string]stage.Measure{},
-		constants: stage.All[stage.Constant](t.Stages), steps: stage.All[stage.Slice](t.Stages),
+		constants: stage.All[stage.Constant](t.Stages), steps: stage.All[stage.Step](t.Stages),
 	}
 	l.chunks, _ = stage.Find[stage.Chunks](t.Stages)
 	budget, _ := stage.Find[stage.Budget](t.Stages)
@@ -95,9 +95,7 @@ func (l *layout) isRagged(name string) bool {
 	if f == nil || !f.VarLen {
 		return false
 	}
-	return !slices.ContainsFunc(l.steps, func(step stage.Slice) bool {
-		return step.Tensor == name && len(step.In.Shape) > 0 && step.In.Shape[0] < 0 && step.Indices[0].Single
-	})
+	return !slices.ContainsFunc(l.steps, func(step stage.Step) bool { return step.Changes() == name && step.Removes(0) })
 }
 
 // featureOf returns the feature that a tensor is read from, or that a constant has the
@@ -119,11 +117,14 @@ func (l *layout) recordFrames(name string) int64 {
 	if f == nil || f.VarLen {
 		return 0
 	}
-	frames := f.TensorShape()[0]
+	shape := f.TensorShape()
 	for _, step := range l.steps {
-		if step.Tensor == name {
-			frames = step.Indices[0].Length(frames)
+		if step.Changes() != name {
+			continue
+		}
+		if out, err := step.Shape(shape); err == nil { // as the check of the config has found
+			shape = out
 		}
 	}
-	return frames
+	return shape[0]
 }

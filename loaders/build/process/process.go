@@ -11,6 +11,7 @@ import (
 	"millrace/graph"
 	"millrace/loaders/build/column"
 	"millrace/loaders/build/target"
+	"millrace/loaders/spec"
 	"millrace/loaders/stage"
 	"millrace/tfbridge"
 )
@@ -40,6 +41,24 @@ type line struct {
 	room   func(*Processor, stage.Stage) room
 }
 
+// step makes the line of a type of processing step.
+func step[S spec.Step](make func(*Processor, stage.Step, S) room) line {
+	stepOf := func(s stage.Stage) (x stage.Step, step S, ok bool) {
+		if x, ok = s.(stage.Step); ok {
+			step, ok = x.Step.(S)
+		}
+		return x, step, ok
+	}
+	return line{
+		func(s stage.Stage) bool { _, _, ok := stepOf(s); return ok },
+		func(p *Processor, s stage.Stage) room {
+			x, step, _ := stepOf(s)
+			return make(p, x, step)
+		},
+	}
+}
+
+// of makes the line of a type of stage.
 func of[S stage.Stage](make func(*Processor, S) room) line {
 	return line{
 		func(s stage.Stage) bool { _, ok := s.(S); return ok },

@@ -12,11 +12,12 @@ import (
 
 // slice builds processing steps of type slice.
 type slice struct {
-	stage.Slice
+	*spec.Slice
+	key    string
 	target *target.Target
 }
 
-func newSlice(p *Processor, x stage.Slice) room { return slice{x, p.Target} }
+func newSlice(p *Processor, s stage.Step, x *spec.Slice) room { return slice{x, s.Key, p.Target} }
 
 func (x slice) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
 	indices := make([]graph.Index, lead, lead+len(x.Indices)) // the zero Index is a whole dimension
@@ -62,7 +63,7 @@ func (x slice) elementOfRows(s *graph.Scope, c column.Column) column.Column {
 	s = x.target.Assert(s, graph.GreaterEqual(s, least, s.Const(needed)), []tfbridge.Output{least}, func(n []int64) *millrace.Error {
 		shape := append([]int64{n[0]}, x.In.Shape[1:]...)
 		e := millrace.Errorf(millrace.ErrSchema, "slice %q: index %d is out of range for dimension 0 of shape %v", x.Text, at, shape)
-		e.Tensor, e.Key = x.Tensor, x.Key
+		e.Tensor, e.Key = x.Tensor, x.key
 		return e
 	})
 	return column.Column{Values: graph.GatherV2(s, c.Values, graph.Add(s, from, s.Const(at)), 0)}

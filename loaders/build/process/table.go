@@ -9,8 +9,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// table has a line for each type of stage that works on the tensors of examples.
-var table = []line{of(newConstant), of(newSlice), of(newMeasure)}
+// table has a line for each type of stage that works on the tensors of examples, and for
+// each type of processing step.
+var table = []line{of(newConstant), step(newSlice), of(newMeasure)}
 
 // Builds reports whether this package builds a stage.
 func Builds(s stage.Stage) bool {

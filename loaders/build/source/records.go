@@ -97,7 +97,7 @@ func (r *Records) goodRecords() *native.GoodRecords {
 	return good
 }
 
-// shorter returns the smaller one of two lengths, of which -1 is any.
+// shorter returns the smaller one of two lengths. -1 is any length.
 func shorter(a, b int64) int64 {
 	if a < 0 || b >= 0 && b < a {
 		return b

@@ -40,8 +40,8 @@ func (b *Builder) length(s *graph.Scope, rows []tfbridge.Output) tfbridge.Output
 	row := raggedFeature(s, b.Parse.Features[i], graph.Reshape(s, rows[i], s.Const([]int64{1})))
 	columns := map[string]column.Column{bucket.Tensor: row}
 	b.blocks.processor.Ragged(s, columns, func(x stage.Stage) bool {
-		step, ok := x.(stage.Slice)
-		return ok && step.Tensor == bucket.Tensor
+		step, ok := x.(stage.Step)
+		return ok && step.Changes() == bucket.Tensor
 	})
 	return graph.Subscript(s, columns[bucket.Tensor].Sizes(s, bucket.Axis), graph.At(0))
 }

@@ -79,7 +79,7 @@ func (b *blocks) raggedRows(s *graph.Scope, values, from, to tfbridge.Output) co
 	return column.Column{Values: rowsBetween(s, values, from, to), Splits: graph.Sub(s, splits, first)}
 }
 
-// rowsBetween returns the values of windows of which each begins where the one
+// rowsBetween returns the values of windows, each of which begins where the one
 // before ends.
 func rowsBetween(s *graph.Scope, values, from, to tfbridge.Output) tfbridge.Output {
 	return graph.Rows(s, values, graph.Subscript(s, from, graph.At(0)), graph.Subscript(s, to, graph.At(-1)))

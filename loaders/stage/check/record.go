@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -309,12 +310,15 @@ func tensorShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) (map[string][]
 		}
 	}
 	for i, step := range s.Steps {
-		shape, err := sliceShape(&step, tensors[step.Tensor])
+		shape, err := step.Shape(tensors[step.Changes()])
+		var e *millrace.Error
+		if errors.As(err, &e) {
+			e.Key, e.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Changes()
+		}
 		if err != nil {
-			err.Key, err.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Tensor
 			return nil, err
 		}
-		tensors[step.Tensor] = shape
+		tensors[step.Changes()] = shape
 	}
 	return tensors, nil
 }
@@ -331,26 +335,6 @@ func checkLengths(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
 			millrace.Quote(first.Name), millrace.Quote(f.Name), shapes[first][0], shapes[f][0])
 	}
 	return nil
-}
-
-// sliceShape returns the shape that a slice gives.
-func sliceShape(s *spec.Slice, shape []int64) ([]int64, *millrace.Error) {
-	out := []int64{}
-	for axis, n := range shape {
-		if axis >= len(s.Indices) {
-			out = append(out, n)
-			continue
-		}
-		index := s.Indices[axis]
-		if !index.Single {
-			out = append(out, index.Length(n))
-			continue
-		}
-		if at := *index.Begin; at >= n || at < -n {
-			return nil, millrace.Errorf(millrace.ErrSchema, "slice %q: index %d is out of range for dimension %d of shape %v", s.Text, at, axis, shape)
-		}
-	}
-	return out, nil
 }
 
 // checkPadded checks that tensors are no larger than what they are padded to.

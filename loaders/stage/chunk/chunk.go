@@ -7,6 +7,7 @@ package chunk
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"millrace"
 	"millrace/internal/base/figures"
@@ -23,7 +24,7 @@ func Frames(s *spec.Spec) (frames int64, known bool) {
 	if first.From.VarLen {
 		return 0, false
 	}
-	return stepped(s, first.To, first.From.TensorShape()[0]), true
+	return stepped(s, first, first.From.TensorShape()[0]), true
 }
 
 // defaultInput returns the primary feature whose length is that of a record's
@@ -37,12 +38,20 @@ func defaultInput(s *spec.Spec) spec.Primary {
 	return s.Primaries[0]
 }
 
-// stepped returns how many frames the processing steps leave of a sequence.
-func stepped(s *spec.Spec, tensor string, frames int64) int64 {
+// stepped returns how many frames the processing steps leave of a sequence that is read
+// from a feature.
+func stepped(s *spec.Spec, primary spec.Primary, frames int64) int64 {
+	shape := slices.Clone(primary.From.TensorShape())
+	shape[0] = frames
 	for _, step := range s.Steps {
-		if step.Tensor == tensor {
-			frames = step.Indices[0].Length(frames)
+		if step.Changes() != primary.To {
+			continue
 		}
+		out, err := step.Shape(shape)
+		if err != nil {
+			return frames // reported when the record is read
+		}
+		shape, frames = out, out[0]
 	}
 	return frames
 }
@@ -86,7 +95,7 @@ func eachLength(ctx context.Context, s *spec.Spec, found *scan.Scan, visit func(
 			if err != nil {
 				return false, err
 			}
-			more = visit(before+record.Ordinal, stepped(s, first.To, frames))
+			more = visit(before+record.Ordinal, stepped(s, first, frames))
 			return more, nil
 		})
 		if err != nil {
