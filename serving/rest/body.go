@@ -52,6 +52,9 @@ const minCompressed = 1024
 func (c *call) respond(status int, body []byte, retry bool) error {
 	a := &c.scratch.reply
 	*a = answer{status: status, body: body, cors: c.options.EnableCORS, retry: retry, lease: &c.lease}
+	if status == http.StatusOK {
+		a.json = c.jsonLength
+	}
 	if len(body) >= minCompressed && acceptsGzip(c.header("Accept-Encoding")) && c.lease.Grow(int64(len(body))) == nil {
 		var compressed bytes.Buffer
 		w := gzip.NewWriter(&compressed)

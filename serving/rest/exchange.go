@@ -41,6 +41,7 @@ type answer struct {
 	gzip   bool // the body is compressed
 	cors   bool // pages of other sites may read it
 	retry  bool // the client may try again soon
+	json   int  // how long the JSON is before binary data; 0: all is JSON
 
 	lease *budget.Lease // of the request: ends with it
 }
@@ -48,12 +49,15 @@ type answer struct {
 // Headers of answers.
 const (
 	contentType  = "application/json"
+	binaryType   = "application/octet-stream"
 	vary         = "Accept-Encoding"
 	allowOrigin  = "*"
 	allowMethods = "POST, GET"
 	allowHeaders = "Content-Type"
 	retryAfter   = "1" // in seconds
 	authenticate = "Bearer"
+
+	inferenceHeader = "Inference-Header-Content-Length" // bytes of JSON before binary data
 )
 
 // netExchange is an exchange of net/http.
@@ -85,6 +89,10 @@ func (x *netExchange) limit(ctx context.Context, began time.Time, timeout time.D
 func (x *netExchange) send(a *answer) error {
 	h := x.writer.Header()
 	h.Set("Content-Type", contentType)
+	if a.json > 0 {
+		h.Set("Content-Type", binaryType)
+		h.Set(inferenceHeader, strconv.Itoa(a.json))
+	}
 	h.Set("Vary", vary)
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	if a.gzip {

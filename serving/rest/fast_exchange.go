@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -61,6 +62,10 @@ func (x *fastExchange) send(a *answer) error {
 	h := &x.Response.Header
 	x.SetStatusCode(a.status)
 	h.SetContentType(contentType)
+	if a.json > 0 {
+		h.SetContentType(binaryType)
+		h.Set(inferenceHeader, strconv.Itoa(a.json))
+	}
 	h.SetCanonical(varyKey, varyValue)
 	if a.gzip {
 		h.SetContentEncoding("gzip")

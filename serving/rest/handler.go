@@ -46,7 +46,7 @@ type Options struct {
 // Request describes a request that was answered.
 type Request struct {
 	Model  string
-	Method string // "predict", "classify", "regress", "metadata" or "status"
+	Method string // "predict", "classify", "regress", "metadata", "status", or "v2 infer" and the like
 	Code   tfbridge.Code
 	Took   time.Duration
 }
@@ -59,7 +59,7 @@ type handler struct {
 	refused atomic.Pointer[failure] // of the last overload
 }
 
-// NewHandler returns a handler of the paths below /v1, for a server of net/http. Many
+// NewHandler returns a handler of /v2 and of the paths below /v1 and /v2, for a server of net/http. Many
 // goroutines may use it. [Server] answers the same requests in less time.
 func NewHandler(s *serving.Server, o *Options) http.Handler { return newHandler(s, o) }
 
@@ -104,12 +104,14 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 type call struct {
 	*handler
 	exchange
-	ctx     context.Context // of the request, with its span
-	began   time.Time
-	spec    serving.ModelSpec
-	does    string // "predict" and so on; see [Request]
-	scratch *scratch
-	lease   budget.Lease // of what the request takes in memory
+	ctx        context.Context // of the request, with its span
+	began      time.Time
+	spec       serving.ModelSpec
+	does       string // "predict" and so on; see [Request]
+	open       bool   // everybody may ask
+	scratch    *scratch
+	jsonLength int          // 0, unless binary data follow the JSON
+	lease      budget.Lease // of what the request takes in memory
 }
 
 // endSpan ends the span of the request.
@@ -135,7 +137,7 @@ func (c *call) answer() (body []byte, err error) {
 	if err := c.parsePath(); err != nil {
 		return nil, err
 	}
-	if who := c.options.Authenticate; who != nil {
+	if who := c.options.Authenticate; who != nil && !c.open {
 		if c.ctx, err = c.shown().authenticated(c.ctx, who, auth.Request{Method: c.does, Model: c.spec.Name}); err != nil {
 			return nil, err
 		}
@@ -156,14 +158,21 @@ func (c *call) answer() (body []byte, err error) {
 		return c.regress(ctx)
 	case "metadata":
 		return c.metadata()
+	case "status":
+		return c.status()
+	case v2Infer:
+		return c.infer(ctx)
 	}
-	return c.status()
+	return c.answerV2()
 }
 
 // parsePath finds out what the request asks for.
 func (c *call) parsePath() error {
 	method, path := c.method(), c.path()
 	p, ok := splitPath(method, path)
+	if !ok {
+		p, ok = splitV2(method, path)
+	}
 	if !ok {
 		return invalid("Malformed request: %s %s", millrace.Quote(method), millrace.Quote(path))
 	}
@@ -180,7 +189,7 @@ func (c *call) parsePath() error {
 		}
 		c.spec.HasVersion = true
 	}
-	c.does = p.method
+	c.does, c.open = p.method, p.open()
 	return nil
 }
 

@@ -142,12 +142,12 @@ func (c *call) predictExamples(ctx context.Context, r *request, v *serving.Versi
 
 // run runs the signature that the request names, and logs the request. The caller
 // closes the outputs.
-func (r *request) run(ctx context.Context, v *serving.Version, tensors map[string]*tfbridge.Tensor) (map[string]*tfbridge.Tensor, error) {
+func (r *request) run(ctx context.Context, v *serving.Version, tensors map[string]*tfbridge.Tensor, wanted ...string) (map[string]*tfbridge.Tensor, error) {
 	inputs := make(map[string]any, len(tensors))
 	for name, t := range tensors {
 		inputs[name] = t
 	}
-	outputs, err := v.Predict(ctx, r.signature, inputs)
+	outputs, err := v.Predict(ctx, r.signature, inputs, wanted...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,7 +150,7 @@ func (s *Server) note(c net.Conn, state fasthttp.ConnState) {
 
 // answer answers a request.
 func (s *Server) answer(ctx *fasthttp.RequestCtx) {
-	if _, below := cutPrefix(string(ctx.RequestURI()), "/v1/"); below {
+	if uri := string(ctx.RequestURI()); isOurs(uri) {
 		s.handler.serve(context.Background(), &fastExchange{ctx, s.watcher})
 		return
 	}
@@ -179,6 +180,12 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 		}
 		s.other(ctx)
 	}
+}
+
+// isOurs reports whether a path belongs to one of the interfaces to models.
+func isOurs(uri string) bool {
+	_, v1 := cutPrefix(uri, "/v1/")
+	return v1 || uri == "/v2" || strings.HasPrefix(uri, "/v2/")
 }
 
 // refuse answers what is no HTTP request, or does not come in time.

@@ -18,6 +18,7 @@ type builder struct {
 	dtype tfbridge.DataType
 	shape []int64 // -1 where no list has ended yet
 	rank  int     // -1 until it is known
+	words bool    // numbers that are not finite are strings
 	raw   []byte
 	texts []string
 }
@@ -96,6 +97,12 @@ func (b *builder) element(s *scanner) error {
 	case b.dtype == tfbridge.String && c == '"':
 		text, err := s.string()
 		b.texts = append(b.texts, string(text))
+		return err
+	case b.words && c == '"':
+		text, err := s.string()
+		if word := string(text); err == nil && (word != "NaN" && word != "Infinity" && word != "-Infinity" || !b.append(word)) {
+			err = s.errorf("%s is not a number of type %v", millrace.QuoteData(text), b.dtype)
+		}
 		return err
 	case b.dtype == tfbridge.String || c == '{' || c == '"':
 		return s.errorf("JSON Value %s is not of expected type: %v", s.shown(), b.dtype)
