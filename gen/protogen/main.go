@@ -38,6 +38,9 @@ const (
 	goPackage      = "millrace/internal/base/tfproto"
 	servingPackage = "millrace/internal/base/servingproto"
 	servingFolder  = "tensorflow_serving/"
+
+	inferencePackage = "millrace/internal/base/inferenceproto"
+	inferenceFolder  = "inference/"
 )
 
 // roots are the files whose messages we use. The files that they import are
@@ -61,6 +64,8 @@ var roots = []string{
 	"tensorflow_serving/apis/prediction_log.proto",
 	"tensorflow_serving/config/ssl_config.proto",
 	"tensorflow_serving/servables/tensorflow/session_bundle_config.proto",
+
+	"inference/grpc_predict_v2.proto",
 }
 
 // servingText describes messages of TensorFlow Serving's config files, which the
@@ -68,6 +73,11 @@ var roots = []string{
 //
 //go:embed serving.txtpb
 var servingText []byte
+
+// inferenceText describes the messages of KServe's Open Inference Protocol: a FileDescriptorSet.
+//
+//go:embed inference.txtpb
+var inferenceText []byte
 
 func main() {
 	from := flag.String("from", "", "TensorFlow's wheel, or a folder with its *_pb2.py files somewhere below")
@@ -94,12 +104,14 @@ func run(out string, from ...string) error {
 		}
 		maps.Copy(all, files)
 	}
-	var serving descriptorpb.FileDescriptorSet
-	if err := prototext.Unmarshal(servingText, &serving); err != nil {
-		return fmt.Errorf("serving.txtpb: %w", err)
-	}
-	for _, f := range serving.File {
-		all[f.GetName()] = f
+	for name, text := range map[string][]byte{"serving.txtpb": servingText, "inference.txtpb": inferenceText} {
+		var set descriptorpb.FileDescriptorSet
+		if err := prototext.Unmarshal(text, &set); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, f := range set.File {
+			all[f.GetName()] = f
+		}
 	}
 	files, err := closure(all, roots)
 	if err != nil {
@@ -140,7 +152,7 @@ func generate(files descriptors) (*pluginpb.CodeGeneratorResponse, error) {
 
 // write replaces the generated files in out by those of resp.
 func write(out string, resp *pluginpb.CodeGeneratorResponse) error {
-	for _, pkg := range []string{goPackage, servingPackage} {
+	for _, pkg := range []string{goPackage, servingPackage, inferencePackage} {
 		old, err := filepath.Glob(filepath.Join(out, path.Base(pkg), "*_gen.go"))
 		if err != nil {
 			return err

@@ -107,6 +107,9 @@ func goPackageOf(name string) string {
 	if strings.HasPrefix(name, movedPath(servingFolder)) {
 		return servingPackage
 	}
+	if strings.HasPrefix(name, movedPath(inferenceFolder)) {
+		return inferencePackage
+	}
 	return goPackage
 }
 

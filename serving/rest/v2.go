@@ -27,9 +27,6 @@ Numbers that are not finite, which JSON does not have, are answered as "NaN", "I
 "-Infinity", and taken as such. Bytes that are not UTF-8 must be asked for in binary form.
 */
 
-// platform is the platform of all models.
-const platform = "tensorflow_savedmodel"
-
 // describeServer returns the metadata of the server.
 func describeServer() []byte {
 	return []byte(`{"name":"millrace","version":"2","extensions":["binary_tensor_data"]}` + "\n")
@@ -44,7 +41,7 @@ func describeModel(s *serving.Server, v *serving.Version) ([]byte, error) {
 		Platform string                     `json:"platform"`
 		Inputs   []openinference.TensorInfo `json:"inputs"`
 		Outputs  []openinference.TensorInfo `json:"outputs"`
-	}{v.Name, numbersOf(s, v.Name), platform, openinference.Describe(sig.Inputs), openinference.Describe(sig.Outputs)})
+	}{v.Name, openinference.Versions(s, v.Name), openinference.Platform, openinference.Describe(sig.Inputs), openinference.Describe(sig.Outputs)})
 	return append(text, '\n'), err
 }
 
@@ -70,18 +67,6 @@ func (c *call) answerV2() ([]byte, error) {
 		return append(appendString([]byte(`{"ready":true,"name":`), v.Name), "}\n"...), nil
 	}
 	return describeModel(c.server, v)
-}
-
-// numbersOf returns the available versions of a model.
-func numbersOf(s *serving.Server, name string) []string {
-	numbers := []string{}
-	all, _ := s.Status(serving.ModelSpec{Name: name}) // an error: the model has just gone
-	for _, v := range all {
-		if v.State == serving.Available {
-			numbers = append(numbers, strconv.FormatInt(v.Version, 10))
-		}
-	}
-	return numbers
 }
 
 // infer answers a request for inference.

@@ -118,6 +118,9 @@ func (r *receiver) receive(stream grpc.ServerStream, q proto.Message, lease *bud
 func (r *receiver) readMessage(from messageStream, room []byte, lease *budget.Lease) ([]byte, error) {
 	var header [5]byte
 	if err := from.ReadMessageHeader(header[:]); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errNoMessage
+		}
 		return room, incomplete(err)
 	}
 	length, most := int64(binary.BigEndian.Uint32(header[1:])), r.most
@@ -164,6 +167,9 @@ func (r *messageReader) Read(p []byte) (int, error) {
 	r.rest -= int64(n)
 	return n, err
 }
+
+// errNoMessage is the error of a stream that ends where a message could begin.
+var errNoMessage = status.Error(codes.Internal, "the request ends before its message")
 
 // incomplete returns the error of a stream that ends within a message, or before it.
 func incomplete(err error) error {

@@ -109,6 +109,9 @@ func NewServer(models *serving.Server, o *Options) *Server { return newServices(
 func (s *services) newServer() *Server {
 	server := &Server{Server: grpc.NewServer(s.serverOptions()...), health: health.NewServer()}
 	s.register(server)
+	if err := s.registerReflection(server); err != nil { // the descriptors are part of the program
+		s.options.Logger.Error("reflection", slog.String("error", err.Error()))
+	}
 	grpc_health_v1.RegisterHealthServer(server, server.health)
 	s.models.OnReadiness(func(ready bool) {
 		state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
@@ -136,7 +139,7 @@ func (s *services) serverOptions() []grpc.ServerOption {
 	return append(settings, s.options.ServerOptions...)
 }
 
-// Register adds TensorFlow Serving's services to a gRPC server of the caller's, which was made
+// Register adds TensorFlow Serving's services, and the one of KServe's Open Inference Protocol, to a gRPC server of the caller's, which was made
 // with [ServerOptions] and the caller's own. It does not add a health service. Call it before
 // the server's Serve.
 //
@@ -207,7 +210,7 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 			s.options.OnRequest(Request{Model: model(q), Method: name, Code: code, Took: time.Since(began)})
 		}
 		if err != nil {
-			return status.Error(codes.Code(code), status.Convert(err).Message())
+			return statusOf(err)
 		}
 		return stream.SendMsg(a)
 	}}
@@ -219,6 +222,11 @@ func codeOf(err error) tfbridge.Code {
 		return tfbridge.Code(s.Code())
 	}
 	return serving.CodeOf(err)
+}
+
+// statusOf returns an error as gRPC sends it.
+func statusOf(err error) error {
+	return status.Error(codes.Code(codeOf(err)), status.Convert(err).Message())
 }
 
 // protected makes a call whose panic becomes an error.

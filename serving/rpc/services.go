@@ -22,7 +22,7 @@ const (
 
 // descriptions describes the services.
 func (s *services) descriptions() []*grpc.ServiceDesc {
-	return []*grpc.ServiceDesc{{
+	return []*grpc.ServiceDesc{s.describeInference(), {
 		ServiceName: predictionService,
 		Streams: []grpc.StreamDesc{
 			unary(s, "Predict", modelOf[*servingproto.PredictRequest], s.predict),

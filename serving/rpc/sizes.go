@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"millrace/dtype"
+	"millrace/internal/base/inferenceproto"
 	"millrace/internal/base/servingproto"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
@@ -78,10 +79,31 @@ func requestBytes(q any, most int64) int64 {
 			n = saturated(n, min(tensorBytes(p), most), 2) // what is parsed, and the tensor
 		}
 		return n
+	case *inferenceproto.ModelInferRequest:
+		return inferBytes(q)
 	case interface{ GetInput() *servingproto.Input }:
 		return recordBytes(q.GetInput())
 	}
 	return 0
+}
+
+// inferBytes returns what the inputs of a request of the Open Inference Protocol take: their
+// binary form, and the tensors. An element of BYTES may be as short as its length.
+func inferBytes(q *inferenceproto.ModelInferRequest) int64 {
+	const perBytes = 4
+	n := int64(0)
+	for i, in := range q.GetInputs() {
+		size := int64(proto.Size(in.GetContents()))
+		if raw := q.GetRawInputContents(); i < len(raw) {
+			size = int64(len(raw[i]))
+		}
+		factor := int64(10) // a varint of one byte may be a number of eight, and its tensor
+		if in.GetDatatype() == "BYTES" {
+			factor = 2 * elementBytes / perBytes
+		}
+		n = saturated(n, size, factor)
+	}
+	return n
 }
 
 // tensorBytes returns what a tensor takes. A short message may claim a large one.
