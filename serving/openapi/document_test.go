@@ -1,0 +1,93 @@
+package openapi
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"millrace/internal/test/testruntime"
+	"millrace/serving"
+	"millrace/serving/rest"
+)
+
+// The document is one by the rules of OpenAPI. What it allows is what the server answers, what
+// the server answers is what it promises, and what it refuses the server refuses.
+func TestDocument(t *testing.T) {
+	testruntime.Need(t)
+	quiet := slog.New(slog.DiscardHandler)
+	var configs []serving.ModelConfig
+	for _, name := range []string{"constant", "linear", "strings", "two_signatures", "examples"} {
+		configs = append(configs, serving.ModelConfig{Name: name, BasePath: "../../testdata/models/" + name})
+	}
+	models, err := serving.New(t.Context(), configs, &serving.Options{FileSystemPollWait: -1, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Close()
+	served := httptest.NewRecorder()
+	NewHandler(models).ServeHTTP(served, httptest.NewRequest("GET", "/openapi.json", nil))
+	loader := openapi3.NewLoader()
+	document, err := loader.LoadFromData(served.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := document.Validate(t.Context()); err != nil {
+		t.Fatalf("%v in\n%s", err, served.Body)
+	}
+	router, err := legacy.NewRouter(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := rest.NewHandler(models, &rest.Options{Logger: quiet})
+	for _, tt := range []struct {
+		name, method, path, body string
+		refused                  bool
+	}{
+		{"rows", "POST", "/v1/models/constant:predict", `{"instances": [1, 2.5]}`, false},
+		{"columns", "POST", "/v1/models/constant:predict", `{"inputs": [1, 2.5]}`, false},
+		{"columns by name", "POST", "/v1/models/constant:predict", `{"inputs": {"x": [1, 2.5]}}`, false},
+		{"a matrix", "POST", "/v1/models/linear:predict", `{"instances": [[1, 0, 0]]}`, false},
+		{"strings", "POST", "/v1/models/strings:predict", `{"instances": ["a", {"b64": "Yg=="}]}`, false},
+		{"another signature", "POST", "/v1/models/two_signatures:predict", `{"signature_name": "explain", "inputs": [1]}`, false},
+		{"status", "GET", "/v1/models/constant", "", false},
+		{"metadata", "GET", "/v1/models/constant/metadata", "", false},
+		{"v2", "POST", "/v2/models/constant/infer", `{"inputs": [{"name": "x", "shape": [2], "datatype": "FP32", "data": [1, 2]}]}`, false},
+		{"v2 metadata", "GET", "/v2/models/constant", "", false},
+		{"text for numbers", "POST", "/v1/models/constant:predict", `{"instances": ["a"]}`, true},
+		{"no signature of this name", "POST", "/v1/models/constant:predict", `{"signature_name": "other", "instances": [1]}`, true},
+		{"no inputs", "POST", "/v1/models/constant:predict", `{"something": [1]}`, true},
+		{"an unknown datatype", "POST", "/v2/models/constant/infer", `{"inputs": [{"name": "x", "shape": [2], "datatype": "FP31", "data": [1, 2]}]}`, true},
+	} {
+		r := httptest.NewRequest(tt.method, tt.path, strings.NewReader(tt.body))
+		r.Header.Set("Content-Type", "application/json")
+		route, params, err := router.FindRoute(r)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		input := &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route, Options: &openapi3filter.Options{AuthenticationFunc: func(context.Context, *openapi3filter.AuthenticationInput) error { return nil }}}
+		err = openapi3filter.ValidateRequest(t.Context(), input)
+		if (err != nil) != tt.refused {
+			t.Errorf("%s: the document says %v, refused is %v", tt.name, err, tt.refused)
+		}
+		w := httptest.NewRecorder()
+		r.Body = io.NopCloser(strings.NewReader(tt.body))
+		handler.ServeHTTP(w, r)
+		if (w.Code != http.StatusOK) != tt.refused {
+			t.Errorf("%s: the server answers %d %s", tt.name, w.Code, w.Body)
+		}
+		answer := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: w.Code, Header: w.Header(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes()))}
+		if err := openapi3filter.ValidateResponse(t.Context(), answer); err != nil {
+			t.Errorf("%s: the answer %s is not what the document promises: %v", tt.name, w.Body, err)
+		}
+	}
+}
