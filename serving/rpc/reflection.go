@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/proto"
@@ -171,26 +170,15 @@ func (w withHealth) FindDescriptorByName(name protoreflect.FullName) (protorefle
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// served are the services that reflection lists.
-type served struct{}
-
-func (served) GetServiceInfo() map[string]grpc.ServiceInfo {
-	all := map[string]grpc.ServiceInfo{grpc_health_v1.Health_ServiceDesc.ServiceName: {}, reflectionpb.ServerReflection_ServiceDesc.ServiceName: {}}
-	for _, s := range allDescribed() {
-		all[s.service] = grpc.ServiceInfo{}
-	}
-	return all
-}
-
 // registerReflection adds gRPC's reflection service, for tools that ask what services there
 // are. Its requests are read within the memory of requests, and authenticated.
-func (s *services) registerReflection(r grpc.ServiceRegistrar) error {
+func (s *services) registerReflection(r *grpc.Server) error {
 	files, err := descriptors()
 	if err != nil {
 		return err
 	}
 	desc := reflectionpb.ServerReflection_ServiceDesc
-	server := reflection.NewServerV1(reflection.ServerOptions{Services: served{}, DescriptorResolver: withHealth{files}})
+	server := reflection.NewServerV1(reflection.ServerOptions{Services: r, DescriptorResolver: withHealth{files}})
 	desc.Streams = append([]grpc.StreamDesc(nil), desc.Streams...)
 	inner := desc.Streams[0].Handler
 	desc.Streams[0].Handler = func(srv any, stream grpc.ServerStream) error {

@@ -109,7 +109,7 @@ func NewServer(models *serving.Server, o *Options) *Server { return newServices(
 func (s *services) newServer() *Server {
 	server := &Server{Server: grpc.NewServer(s.serverOptions()...), health: health.NewServer()}
 	s.register(server)
-	if err := s.registerReflection(server); err != nil { // the descriptors are part of the program
+	if err := s.registerReflection(server.Server); err != nil { // the descriptors are part of the program
 		s.options.Logger.Error("reflection", slog.String("error", err.Error()))
 	}
 	grpc_health_v1.RegisterHealthServer(server, server.health)
