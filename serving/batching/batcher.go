@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"millrace"
 	"millrace/graph"
@@ -78,6 +79,7 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 // await has a request computed. If it returns nil, the caller ends the request.
 func (b *Batcher) await(ctx context.Context, r *request) error {
 	r.deadline, _ = ctx.Deadline()
+	r.priority = PriorityOf(ctx)
 	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func (b *Batcher) Admit() error {
 	s := b.options.Scheduler
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return b.queue.admit(1)
+	return b.queue.admit(1, NormalPriority, time.Time{})
 }
 
 // newRequest checks the inputs and returns their request. The caller closes the

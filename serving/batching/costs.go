@@ -34,7 +34,6 @@ const (
 	minSamples   = 3
 	worthIt      = 0.05
 	smoothing    = 0.25 // weight of a new measurement
-	tryEachTime  = 2
 	tryLaterOnly = 64
 )
 
@@ -45,6 +44,9 @@ type costs struct {
 	perRow  []float64
 	samples []int
 	chosen  int // batches for which there was a choice
+
+	row     float64 // cost of a row in the last batches, whatever their size
+	batches int     // measured for row
 }
 
 // newCosts returns what is known in the beginning: nothing.
@@ -69,60 +71,58 @@ func (c *costs) index(rows int64) int {
 	return min(sort.Search(len(c.sizes), func(i int) bool { return c.sizes[i] >= rows }), len(c.sizes)-1)
 }
 
-// best returns the index of the smallest size that costs about as little as any. Of what is
-// not known the largest is the best.
-func (c *costs) best() int {
-	least, known := math.Inf(1), -1
-	for i, n := range c.samples {
-		if n >= minSamples {
-			least, known = min(least, c.perRow[i]), i
-		}
+// best returns the index of the smallest size that costs about as little as any, of those that
+// are known. Sizes become known in their order: first is the first one that is not, or -1 if a
+// size was not worth it, so that no larger one is tried.
+func (c *costs) best() (best, first int) {
+	least, known := math.Inf(1), 0
+	for known < len(c.sizes) && c.samples[known] >= minSamples {
+		least = min(least, c.perRow[known])
+		known++
 	}
-	for i := range known {
-		if c.samples[i] >= minSamples && c.perRow[i] <= least*(1+worthIt) {
-			return i
-		}
+	for best < known && c.perRow[best] > least*(1+worthIt) {
+		best++
 	}
-	return len(c.sizes) - 1
+	if known == len(c.sizes) || known > 0 && best < known-1 {
+		return best, -1
+	}
+	return max(known-1, 0), known
 }
 
 // usual returns how many rows make a batch that waits for no more.
 func (c *costs) usual() int64 {
-	if c.greedy {
+	best, first := c.best()
+	if c.greedy || first >= 0 {
 		return math.MaxInt64
 	}
-	return c.sizes[c.best()]
+	return c.sizes[best]
 }
 
 // choose returns how many rows the next batch shall have while some wait, and whether there
 // is a choice.
 func (c *costs) choose(waiting int64) (rows int64, pressed bool) {
 	top := c.index(waiting)
-	all := c.sizes[len(c.sizes)-1]
 	if c.greedy || top == 0 {
-		return all, false
+		return c.sizes[len(c.sizes)-1], false
 	}
 	c.chosen++
-	fewest := top
-	for i := range top {
-		if c.samples[i] < c.samples[fewest] {
-			fewest = i
-		}
-	}
-	best := c.best()
+	best, first := c.best()
 	switch {
-	case c.samples[fewest] < minSamples && c.chosen%tryEachTime == 0:
-		return c.sizes[fewest], true
-	case c.samples[fewest] >= minSamples && c.chosen%tryLaterOnly == 0:
-		neighbour := best + 1 - 2*(c.chosen/tryLaterOnly%2)
-		return c.sizes[min(max(neighbour, 0), top)], true
+	case first >= 0:
+		best = first
+	case c.chosen%tryLaterOnly == 0:
+		best += 1 - 2*(c.chosen/tryLaterOnly%2)
 	}
-	return c.sizes[best], true
+	return c.sizes[min(max(best, 0), top)], true
 }
 
 // record notes what a batch cost.
 func (c *costs) record(b *batch, cost time.Duration) {
-	if !b.pressed || b.apart || b.err != nil || b.size == 0 || cost <= 0 {
+	if b.err != nil || b.rows == 0 || cost <= 0 {
+		return
+	}
+	c.recordRow(float64(cost) / float64(b.rows))
+	if !b.pressed || b.apart || b.size == 0 {
 		return
 	}
 	i := c.index(b.size)

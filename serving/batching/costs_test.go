@@ -44,18 +44,19 @@ func answersOf(t *testing.T, m *machine, o *Options, clients int, lasts time.Dur
 			t.Fatal(err)
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), lasts)
-		defer cancel()
+		end := time.Now().Add(lasts)
 		counts := make([]int, clients)
 		var all sync.WaitGroup
 		for i := range clients {
 			all.Go(func() {
-				for ctx.Err() == nil {
-					outputs, err := b.Predict(ctx, map[string]any{"x": []float32{1}})
-					if err == nil {
-						outputs["y"].Close()
-						counts[i]++
+				for time.Now().Before(end) {
+					outputs, err := b.Predict(context.Background(), map[string]any{"x": []float32{1}})
+					if err != nil {
+						t.Error(err)
+						return
 					}
+					outputs["y"].Close()
+					counts[i]++
 				}
 			})
 		}
@@ -81,7 +82,7 @@ func TestAdaptive(t *testing.T) {
 		least      float64 // part of the rate that is possible
 		greedyMost float64
 	}{
-		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.9, 1.01},
+		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.87, 1.01},
 		{"convolutions", 0, 10 * ms, 16, 0, 0.95, 1.01},
 		{"convolutions and a timeout that somebody recommends", 0, 10 * ms, 4, 50 * ms, 0.9, 0.5},
 	}
@@ -111,7 +112,7 @@ func TestCostsChange(t *testing.T) {
 		for range batches {
 			rows, pressed := c.choose(16)
 			rows = min(rows, 16)
-			c.record(&batch{size: rows, pressed: pressed}, perRow(rows)*time.Duration(rows))
+			c.record(&batch{size: rows, rows: rows, pressed: pressed}, perRow(rows)*time.Duration(rows))
 		}
 	}
 	run(100)

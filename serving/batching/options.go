@@ -21,6 +21,10 @@ type Options struct {
 	// rows as this many batches of MaxBatchSize. Predict refuses what is more
 	// with an error of class millrace.ErrOverloaded. 0: 10.
 	MaxEnqueuedBatches int
+	// MaxQueueDelay refuses a request that would wait longer for its batch, by what the rows
+	// that wait before it cost. A request with a deadline is refused anyway if it would miss
+	// it. 0: any time.
+	MaxQueueDelay time.Duration
 	// AllowedBatchSizes are the sizes that the model is run with, in increasing
 	// order; the last one is the largest batch. A batch of another size is filled
 	// up with copies of a row, whose results are dropped. Nil: any size.
@@ -99,6 +103,8 @@ func (o *Options) check() error {
 		return wrong("max_batch_size is %d, it must be at least 1", o.MaxBatchSize)
 	case o.BatchTimeout < 0:
 		return wrong("batch_timeout is %v, it must not be negative", o.BatchTimeout)
+	case o.MaxQueueDelay < 0:
+		return wrong("max_queue_delay is %v, it must not be negative", o.MaxQueueDelay)
 	case o.MaxEnqueuedBatches < 1:
 		return wrong("max_enqueued_batches is %d, it must be at least 1", o.MaxEnqueuedBatches)
 	case o.MaxExecutionBatchSize < 1 || o.MaxExecutionBatchSize > o.MaxBatchSize:

@@ -16,6 +16,7 @@ type queue struct {
 	waiting   int               // requests
 	rows      int64             // of the requests that wait
 	running   int               // batches
+	inBatches int64             // rows of the batches that run
 	refused   *millrace.Error   // what admit returned last
 	refusedAt int64             // with how many rows
 	apart     bool              // outputs have been seen that have no rows: all requests run alone
@@ -36,7 +37,7 @@ func (q *queue) add(r *request) error {
 	if q.closed {
 		return millrace.Errorf(millrace.ErrClosed, "the batcher is closed")
 	}
-	if err := q.admit(r.rows); err != nil {
+	if err := q.admit(r.rows, r.priority, r.deadline); err != nil {
 		return err
 	}
 	q.separate(r)
@@ -46,19 +47,26 @@ func (q *queue) add(r *request) error {
 		q.groups[g.key] = g
 		q.order = append(q.order, g)
 	}
-	r.group, r.place = g, g.requests.PushBack(r)
+	r.group, r.place = g, g.insert(r)
 	g.rows += r.rows
 	q.rows += r.rows
 	q.waiting++
 	return nil
 }
 
-// admit returns an error if there is no room for so many rows. While as many rows wait it is
-// the same one: a queue that is full refuses thousands of requests a second.
-func (q *queue) admit(rows int64) error {
+// admit returns an error when there is not enough room for a request's rows, or if it would wait too
+// long. While as many rows wait the error is the same one: a queue that is full refuses
+// thousands of requests a second.
+func (q *queue) admit(rows int64, priority Priority, deadline time.Time) error {
 	most := int64(q.options.MaxEnqueuedBatches) * int64(q.options.MaxBatchSize)
-	if q.rows+rows <= most || q.rows == 0 {
+	if priority < NormalPriority {
+		most /= lowShare
+	}
+	if q.rows == 0 {
 		return nil
+	}
+	if q.rows+rows <= most {
+		return q.late(rows, priority, deadline)
 	}
 	if q.refused == nil || q.refusedAt != q.rows {
 		q.refusedAt = q.rows
@@ -85,7 +93,7 @@ func (q *queue) ready(now time.Time) (*group, time.Duration) {
 			}
 			continue
 		}
-		if oldest == nil || g.head().enqueued.Before(oldest.head().enqueued) {
+		if oldest == nil || g.head().before(oldest.head()) {
 			oldest = g
 		}
 	}
@@ -128,6 +136,7 @@ func (q *queue) take(g *group, now time.Time) *batch {
 		}
 	}
 	q.running++
+	q.inBatches += b.rows
 	return b
 }
 
@@ -165,6 +174,7 @@ func (q *queue) ended(b *batch) {
 		q.finish(p, err)
 	}
 	q.running--
+	q.inBatches -= b.rows
 	q.apart = q.apart || b.apart
 	q.checkDrained()
 }

@@ -17,7 +17,8 @@ type request struct {
 	alone    bool      // it cannot share a batch: see alone.go
 	key      []byte    // equal for requests that can be joined
 	enqueued time.Time
-	deadline time.Time     // of its context; zero: none
+	deadline time.Time // of its context; zero: none
+	priority Priority
 	done     chan struct{} // gets its only value when results or err are complete
 
 	group   *group // nil: does not wait

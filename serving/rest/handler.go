@@ -19,6 +19,7 @@ import (
 	"millrace"
 	"millrace/serving"
 	"millrace/serving/auth"
+	"millrace/serving/batching"
 	"millrace/serving/budget"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
@@ -147,6 +148,7 @@ func (c *call) answer() (body []byte, err error) {
 			return nil, err
 		}
 	}
+	c.lowerPriority()
 	ctx, end := c.limit(c.ctx, c.began, c.options.Timeout)
 	defer end()
 	switch c.does {
@@ -164,6 +166,13 @@ func (c *call) answer() (body []byte, err error) {
 		return c.infer(ctx)
 	}
 	return c.answerV2()
+}
+
+// lowerPriority takes a low priority from the request.
+func (c *call) lowerPriority() {
+	if c.header(batching.PriorityHeader) == "low" {
+		c.ctx = batching.WithPriority(c.ctx, batching.LowPriority)
+	}
 }
 
 // parsePath finds out what the request asks for.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"millrace/internal/test/testruntime"
 	"millrace/serving"
 	"millrace/serving/auth"
+	"millrace/serving/batching"
 )
 
 // The services work in a server of the caller's, with interceptors, and with clients that
@@ -52,7 +54,7 @@ func TestRegister(t *testing.T) {
 			return name, err
 		},
 		Interceptor: func(ctx context.Context, q any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			note(info.FullMethod + " " + auth.Identity(ctx))
+			note(fmt.Sprint(info.FullMethod, " ", auth.Identity(ctx), " ", batching.PriorityOf(ctx)))
 			return next(ctx, q)
 		},
 		ServerOptions: []grpc.ServerOption{grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
@@ -75,8 +77,8 @@ func TestRegister(t *testing.T) {
 		seen               []string
 	}{
 		{"nobody", "constant", "", false, codes.Unauthenticated, []string{"stream"}},
-		{"a token", "constant", "t", false, codes.OK, []string{"stream", "/tensorflow.serving.PredictionService/Predict by token"}},
-		{"a certificate", "constant", "", true, codes.OK, []string{"stream", "/tensorflow.serving.PredictionService/Predict localhost"}},
+		{"a token", "constant", "t", false, codes.OK, []string{"stream", "/tensorflow.serving.PredictionService/Predict by token -1"}},
+		{"a certificate", "constant", "", true, codes.OK, []string{"stream", "/tensorflow.serving.PredictionService/Predict localhost 0"}},
 		{"a model that is denied", "secret", "t", false, codes.PermissionDenied, []string{"stream"}},
 	} {
 		seen = nil
@@ -87,7 +89,7 @@ func TestRegister(t *testing.T) {
 		conn := dial(t, l.Addr().String(), credentials.NewTLS(c))
 		ctx := t.Context()
 		if tt.token != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+tt.token)
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+tt.token, batching.PriorityHeader, "low")
 		}
 		q := &servingproto.PredictRequest{ModelSpec: spec(tt.model, ""), Inputs: map[string]*tfproto.TensorProto{"x": floats(1)}}
 		err := conn.Invoke(ctx, "/tensorflow.serving.PredictionService/Predict", q, &servingproto.PredictResponse{})

@@ -21,6 +21,7 @@ import (
 
 	"millrace/serving"
 	"millrace/serving/auth"
+	"millrace/serving/batching"
 	"millrace/serving/internal/inference"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
@@ -197,6 +198,9 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 			}
 			if ctx, err = authenticate(ctx, s.options.Authenticate, name, model(q)); err != nil {
 				return nil, err
+			}
+			if low := metadata.ValueFromIncomingContext(ctx, batching.PriorityHeader); len(low) == 1 && low[0] == "low" {
+				ctx = batching.WithPriority(ctx, batching.LowPriority)
 			}
 			a, err := intercepted(ctx, s.options.Interceptor, q, call)
 			if err != nil {
