@@ -31,6 +31,17 @@ type ModelConfig struct {
 	// [batching.Options.SharedInputs]. They replace the ones in [Options.Batching], for versions
 	// that are loaded later.
 	SharedInputs []string
+	// Canary has the share of requests that each label of VersionLabels gets, as weights: 95 and
+	// 5. It is for requests that name neither a version nor a label. Nil: they get the latest
+	// version.
+	Canary map[string]int
+	// Shadow has copies of requests run by another version, for versions that are loaded later.
+	// Nil: none.
+	Shadow *ShadowConfig
+	// CacheBytes is how much memory is for answers that are given again to equal requests, whose
+	// inputs are tensors. A model that is not a function of its inputs must not have a cache. 0:
+	// none.
+	CacheBytes int64
 	// Logging says which requests to log. Nil: as [Options.Logging] says.
 	Logging *LoggingConfig
 }
@@ -41,6 +52,13 @@ type LoggingConfig struct {
 	FilenamePrefix string
 	SamplingRate   float64 // from 0, none, to 1, all
 	MaxFileBytes   int64   // from which on another file begins; 0: 64 MiB
+}
+
+// ShadowConfig has requests to a model run by another version too, whose answers are dropped:
+// to see a version under real load before it answers.
+type ShadowConfig struct {
+	Label string  // names the version
+	Share float64 // from 0 to 1: how many of the requests
 }
 
 // VersionPolicy says which of the versions that are there to serve. The zero value
@@ -164,7 +182,39 @@ func checkConfigs(configs []ModelConfig) error {
 		case c.VersionPolicy.Latest < 0:
 			return millrace.Errorf(millrace.ErrConfig, "model %q: the %d latest versions cannot be served", c.Name, c.VersionPolicy.Latest)
 		}
+		if err := checkTraffic(&c); err != nil {
+			return err
+		}
 		seen[c.Name] = true
+	}
+	return nil
+}
+
+// checkTraffic returns an error for weights and shadows that cannot be.
+func checkTraffic(c *ModelConfig) error {
+	total := 0
+	for _, label := range slices.Sorted(maps.Keys(c.Canary)) {
+		if _, ok := c.VersionLabels[label]; !ok {
+			return millrace.Errorf(millrace.ErrConfig, "model %q: the canary weights name label %q, and there are %q", c.Name, label, slices.Sorted(maps.Keys(c.VersionLabels)))
+		}
+		if c.Canary[label] < 0 {
+			return millrace.Errorf(millrace.ErrConfig, "model %q: the canary weight of label %q is %d, it must not be negative", c.Name, label, c.Canary[label])
+		}
+		total += c.Canary[label]
+	}
+	if len(c.Canary) > 0 && total == 0 {
+		return millrace.Errorf(millrace.ErrConfig, "model %q: all canary weights are 0", c.Name)
+	}
+	if s := c.Shadow; s != nil {
+		if _, ok := c.VersionLabels[s.Label]; !ok {
+			return millrace.Errorf(millrace.ErrConfig, "model %q: the shadow names label %q, and there are %q", c.Name, s.Label, slices.Sorted(maps.Keys(c.VersionLabels)))
+		}
+		if !(s.Share >= 0 && s.Share <= 1) {
+			return millrace.Errorf(millrace.ErrConfig, "model %q: the shadow's share is %v, it must be from 0 to 1", c.Name, s.Share)
+		}
+	}
+	if c.CacheBytes < 0 {
+		return millrace.Errorf(millrace.ErrConfig, "model %q: the cache has %d bytes, it must not have less than 0", c.Name, c.CacheBytes)
 	}
 	return nil
 }
@@ -174,5 +224,6 @@ func (c ModelConfig) clone() ModelConfig {
 	c.VersionLabels = maps.Clone(c.VersionLabels)
 	c.VersionPolicy.Specific = slices.Clone(c.VersionPolicy.Specific)
 	c.SharedInputs = slices.Clone(c.SharedInputs)
+	c.Canary = maps.Clone(c.Canary)
 	return c
 }

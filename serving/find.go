@@ -2,6 +2,7 @@ package serving
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"millrace"
@@ -83,6 +84,9 @@ func (s *Server) find(spec ModelSpec) (*Version, error) {
 			return v, nil
 		}
 		return nil, errorf(tfbridge.NotFound, "Servable not found for request: Specific(%s, %d)", millrace.Quote(spec.Name), number)
+	}
+	if v := m.drawn(rand.Float64()); v != nil {
+		return v, nil
 	}
 	if v := m.latest(); v != nil {
 		return v, nil
@@ -182,4 +186,40 @@ func (s *Server) Models() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.models))
+}
+
+// labelled returns the available version of a label, nil if there is none.
+func (m *model) labelled(label string) *Version {
+	n, ok := m.config.VersionLabels[label]
+	if v := m.versions[n]; ok && v != nil && v.state == Available {
+		return v
+	}
+	return nil
+}
+
+// drawn returns the version that one of the canary's labels names, by their weights and a
+// number from 0 to 1. Labels without an available version do not count. It returns nil if the
+// model has no weights, or no such version.
+func (m *model) drawn(draw float64) *Version {
+	if m == nil || len(m.config.Canary) == 0 {
+		return nil
+	}
+	labels := slices.Sorted(maps.Keys(m.config.Canary))
+	total := 0
+	for _, label := range labels {
+		if m.labelled(label) != nil {
+			total += m.config.Canary[label]
+		}
+	}
+	at := draw * float64(total)
+	for _, label := range labels {
+		v := m.labelled(label)
+		if v == nil || m.config.Canary[label] == 0 {
+			continue
+		}
+		if at -= float64(m.config.Canary[label]); at < 0 {
+			return v
+		}
+	}
+	return nil
 }

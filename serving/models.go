@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"millrace/serving/budget"
+	"millrace/serving/internal/answers"
 	"millrace/serving/requestlog"
 )
 
@@ -26,6 +27,7 @@ type Server struct {
 	models   map[string]*model
 	changed  chan struct{} // closed and replaced when a state changes
 	acquired int           // by requests
+	shadows  shadows
 	logs     map[LoggingConfig]*requestlog.Log
 
 	logged atomic.Bool // logs has one: requests take no lock to find out
@@ -39,9 +41,10 @@ type Server struct {
 type model struct {
 	config     ModelConfig
 	versions   map[int64]*Version
-	removed    bool // from the configuration
-	empty      bool // the base path has no versions
-	unreadable bool // the base path cannot be read
+	answers    *answers.Cache // nil: not kept
+	removed    bool           // from the configuration
+	empty      bool           // the base path has no versions
+	unreadable bool           // the base path cannot be read
 }
 
 // has reports whether a version is as asked.
@@ -62,4 +65,9 @@ var errClosing = errors.New("the server is closing")
 func (s *Server) announce() {
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// shadows counts shadow copies.
+type shadows struct {
+	running, ran, failed, dropped atomic.Int64
 }

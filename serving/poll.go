@@ -82,7 +82,7 @@ func (s *Server) aspire(m *model, folders map[int64]string, retries int) {
 
 // begin starts to load a version. The caller holds the lock.
 func (s *Server) begin(m *model, n int64, path string, retries int) {
-	v := &Version{Name: m.config.Name, Number: n, path: path, config: m.config, server: s, aspired: true}
+	v := &Version{Name: m.config.Name, Number: n, path: path, config: m.config, answers: m.answers, server: s, aspired: true}
 	m.versions[n] = v
 	ctx, stop := context.WithCancelCause(s.ctx)
 	v.stop = stop

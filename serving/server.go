@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/serving/budget"
+	"millrace/serving/internal/answers"
 	"millrace/serving/requestlog"
 	"millrace/tfbridge"
 )
@@ -110,6 +111,9 @@ func (s *Server) exchange(configs []ModelConfig) error {
 		if m == nil {
 			m = &model{versions: map[int64]*Version{}}
 			s.models[c.Name] = m
+		}
+		if m.config.CacheBytes != c.CacheBytes {
+			m.answers = answers.New(c.CacheBytes)
 		}
 		m.config, m.removed = c.clone(), false
 	}

@@ -12,6 +12,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/serving/batching"
+	"millrace/serving/internal/answers"
 	"millrace/serving/internal/pipeline"
 	"millrace/tfbridge"
 )
@@ -24,6 +25,7 @@ type Version struct {
 
 	path     string
 	config   ModelConfig                  // when loading began
+	answers  *answers.Cache               // nil: not kept
 	model    *graph.Model                 // nil until it is loaded
 	batchers map[string]*batching.Batcher // by signature
 
@@ -55,6 +57,28 @@ func (v *Version) Predict(ctx context.Context, signature string, inputs map[stri
 	if signature == "" {
 		signature = graph.DefaultSignature
 	}
+	var key answers.Key
+	known := false
+	if v.answers != nil {
+		if key, known = v.answers.Key(v.Number, signature, inputs, outputs); known {
+			if answer := v.answers.Find(key); answer != nil {
+				return answer, nil
+			}
+		}
+	}
+	answer, err := v.predict(ctx, signature, inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		v.answers.Add(key, answer)
+	}
+	v.shadow(signature, inputs)
+	return answer, nil
+}
+
+// predict is Predict without cache and shadow.
+func (v *Version) predict(ctx context.Context, signature string, inputs map[string]any, outputs []string) (map[string]*tfbridge.Tensor, error) {
 	if v.Loader(signature) != nil {
 		return v.predictRecords(ctx, signature, inputs, outputs)
 	}
@@ -89,9 +113,9 @@ func (v *Version) Admit(signature string) error {
 }
 
 // RowsBatcher returns the batcher of a signature if requests may go to it as rows: nil if the
-// signature has no batcher or a loader, or requests of the model are logged.
+// signature has no batcher or a loader, or requests of the model are logged, copied or kept.
 func (v *Version) RowsBatcher(signature string) *batching.Batcher {
-	if v.Loader(signature) != nil {
+	if v.Loader(signature) != nil || v.answers != nil || v.shadowed() {
 		return nil
 	}
 	if log, _ := v.requestLog(); log != nil {

@@ -1,0 +1,135 @@
+package configfile
+
+import (
+	"errors"
+	"fmt"
+
+	"millrace"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
+	"millrace/internal/base/regularfile"
+	"millrace/loaders/decl"
+	"millrace/serving"
+)
+
+// settings are what TensorFlow Serving's config files have no fields for.
+type settings struct {
+	decl.Object
+	Models []modelSettings `json:"models" decl:"required" doc:"Settings by model."`
+}
+
+// modelSettings are the settings of one model.
+type modelSettings struct {
+	decl.Object
+	Name         string          `json:"name" decl:"required,nonempty,label=model" doc:"Name of the model."`
+	Batching     bool            `json:"batching" decl:"default=true" doc:"Whether its requests share batches, if the server has batching."`
+	SharedInputs []string        `json:"shared_inputs" decl:"items.nonempty" doc:"Inputs that a batch has once: requests with equal values of them share batches."`
+	Canary       []weight        `json:"canary" decl:"" doc:"Shares of the requests that name neither version nor label."`
+	Shadow       *shadowSettings `json:"shadow" decl:"null" doc:"A version that runs copies of requests, whose answers are dropped."`
+	CacheBytes   int64           `json:"cache_bytes" decl:"min=0" doc:"Memory for answers that are given again to equal requests."`
+}
+
+// weight is the share of a label.
+type weight struct {
+	decl.Object
+	Label  string `json:"label" decl:"required,nonempty" doc:"A label of the model's versions."`
+	Weight int64  `json:"weight" decl:"required,min=0,max=1000000" doc:"Its share, compared with the other weights."`
+}
+
+// shadowSettings are the settings of shadow copies.
+type shadowSettings struct {
+	decl.Object
+	Label string  `json:"label" decl:"required,nonempty" doc:"A label of the model's versions."`
+	Share float64 `json:"share" decl:"default=1" doc:"Share of the requests, from 0 to 1."`
+}
+
+// ReadSettings reads a file of settings of models into their configurations. All that is wrong
+// with it is reported in one pass, with line and column.
+func ReadSettings(path string, configs []serving.ModelConfig) error {
+	text, err := regularfile.ReadFile(path, jsonpos.MaxBytes)
+	if err != nil {
+		return withFile(path, millrace.Errorf(millrace.ErrIO, "read settings: %w", err))
+	}
+	node, err := jsonpos.Parse(text)
+	var e *jsonpos.Error
+	if errors.As(err, &e) {
+		return diag.List{{File: path, Line: e.Line, Column: e.Column, Msg: e.Msg, Class: millrace.ErrConfig}}.Err()
+	}
+	r := &decl.Reporter{File: path, Class: millrace.ErrConfig, Limit: millrace.ErrLimit}
+	var s settings
+	r.Decode(node, &s)
+	byName := map[string]*serving.ModelConfig{}
+	var names []string
+	for i := range configs {
+		byName[configs[i].Name] = &configs[i]
+		names = append(names, configs[i].Name)
+	}
+	seen := map[string]bool{}
+	for i := range s.Models {
+		m := &s.Models[i]
+		if m.At == nil || m.Bad("name") {
+			continue
+		}
+		c := byName[m.Name]
+		switch {
+		case c == nil:
+			r.Report(m.Key("name"), "there is no model %q", m.Name).Hint = nearest(m.Name, names)
+		case seen[m.Name]:
+			r.Report(m.Key("name"), "model %q has settings twice", m.Name)
+		default:
+			m.apply(r, c)
+		}
+		seen[m.Name] = true
+	}
+	problems := r.Finish()
+	problems.Sort(path)
+	return problems.Err()
+}
+
+// nearest returns a hint that names the nearest name, or all of them.
+func nearest(name string, names []string) string {
+	if hint := diag.DidYouMean(name, names); hint != "" {
+		return hint
+	}
+	return fmt.Sprintf("the server has %q", names)
+}
+
+// apply puts the settings into the configuration of their model.
+func (m *modelSettings) apply(r *decl.Reporter, c *serving.ModelConfig) {
+	c.Unbatched = !m.Batching
+	c.SharedInputs = m.SharedInputs
+	c.CacheBytes = m.CacheBytes
+	for i := range m.Canary {
+		w := &m.Canary[i]
+		if w.At == nil || w.Bad("label", "weight") {
+			continue
+		}
+		if c.Canary == nil {
+			c.Canary = map[string]int{}
+		}
+		if _, twice := c.Canary[w.Label]; twice {
+			r.Report(w.Key("label"), "label %q has two weights", w.Label)
+		}
+		c.Canary[w.Label] = int(w.Weight)
+		checkLabel(r, w.Key("label"), w.Label, c)
+	}
+	if s := m.Shadow; s != nil && s.At != nil && !s.Bad("label", "share") {
+		c.Shadow = &serving.ShadowConfig{Label: s.Label, Share: s.Share}
+		checkLabel(r, s.Key("label"), s.Label, c)
+		if s.Share < 0 || s.Share > 1 {
+			r.Report(s.Key("share"), "the share is %v, it must be from 0 to 1", s.Share)
+		}
+	}
+}
+
+// checkLabel reports a label that the model does not have.
+func checkLabel(r *decl.Reporter, at *jsonpos.Node, label string, c *serving.ModelConfig) {
+	if _, ok := c.VersionLabels[label]; ok {
+		return
+	}
+	var labels []string
+	for name := range c.VersionLabels {
+		labels = append(labels, name)
+	}
+	r.Report(at, "model %q has no label %q", c.Name, label).Hint = nearest(label, labels)
+}
