@@ -11,9 +11,10 @@ import (
 // AttentionOptions are the options of attention. Nil and the zero value mean Keras's
 // defaults.
 type AttentionOptions struct {
-	Name    string // "": multi_head_attention, multi_head_attention_1, ...
-	KeySize int64  // size of a head, Keras's key_dim; 0: the size of query's features divided by the number of heads
-	Causal  bool   // a position attends to itself and those before it only
+	Name       string // "": multi_head_attention, multi_head_attention_1, ...
+	KeySize    int64  // size of a head, Keras's key_dim; 0: the size of query's features divided by the number of heads
+	ValueHeads int64  // GroupedQueryAttention: the number of key and value heads; 0: as many as there are heads
+	Causal     bool   // a position attends to itself and those before it only
 
 	// Lengths is how many positions of each example's value are not padding, an
 	// integer vector. The zero Output means all.
@@ -27,7 +28,7 @@ func MultiHeadAttention(n *Net, query, value tfbridge.Output, heads int64, o *At
 	if o == nil {
 		o = &AttentionOptions{}
 	}
-	name := n.layer(o.Name, "multi_head_attention")
+	name := n.Layer(o.Name, "multi_head_attention")
 	if heads <= 0 {
 		n.fail("%s: the number of heads is %d", name, heads)
 		return tfbridge.Output{}

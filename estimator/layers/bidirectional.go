@@ -35,7 +35,7 @@ func Bidirectional(n *Net, x tfbridge.Output, layer Recurrent, units int64, o *B
 	if o == nil {
 		o = &BidirectionalOptions{}
 	}
-	names := &wrapped{outer: n.layer(o.Name, "bidirectional")}
+	names := &wrapped{outer: n.Layer(o.Name, "bidirectional")}
 	in := func(backward bool) tfbridge.Output {
 		return layer(n, x, units, &RecurrentOptions{
 			ReturnSequences: o.ReturnSequences, Lengths: o.Lengths, direction: &direction{names: names, backward: backward},
@@ -72,10 +72,10 @@ type direction struct {
 // Keras: bidirectional/forward_lstm and bidirectional/backward_lstm.
 func (d *direction) layer(n *Net, name, kind string) string {
 	if d == nil {
-		return n.layer(name, kind)
+		return n.Layer(name, kind)
 	}
 	if d.names.inner == "" {
-		d.names.inner = n.layer(name, kind)
+		d.names.inner = n.Layer(name, kind)
 	}
 	if d.backward {
 		return d.names.outer + "/backward_" + d.names.inner

@@ -27,7 +27,7 @@ func Conv1D(n *Net, x tfbridge.Output, filters, size int64, o *ConvOptions) tfbr
 	if o == nil {
 		o = &ConvOptions{}
 	}
-	name := n.layer(o.Name, "conv1d")
+	name := n.Layer(o.Name, "conv1d")
 	c := *o
 	c.Strides, c.Dilation = n.sizes(name, o.Strides, 1), n.sizes(name, o.Dilation, 1)
 	kernel := n.Variable(name+"/kernel", []int64{size, last(x), filters}, &VariableOptions{Initializer: o.KernelInitializer})
@@ -111,7 +111,7 @@ func (n *Net) convolution(kind string, size []int64, o *ConvOptions) (string, *c
 	if o == nil {
 		o = &ConvOptions{}
 	}
-	name := n.layer(o.Name, kind)
+	name := n.Layer(o.Name, kind)
 	c := &convolution{ConvOptions: *o, size: size}
 	if len(size) != 2 {
 		n.fail("%s: the size of the filters is %v and must have a height and a width", name, size)

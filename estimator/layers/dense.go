@@ -21,7 +21,7 @@ func Dense(n *Net, x tfbridge.Output, units int64, o *DenseOptions) tfbridge.Out
 	if o == nil {
 		o = &DenseOptions{}
 	}
-	name := n.layer(o.Name, "dense")
+	name := n.Layer(o.Name, "dense")
 	kernel := n.Variable(name+"/kernel", []int64{last(x), units}, &VariableOptions{Initializer: o.KernelInitializer})
 	if n.Err() != nil {
 		return tfbridge.Output{}

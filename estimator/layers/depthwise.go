@@ -25,7 +25,7 @@ type DepthwiseOptions struct {
 // width of the filters.
 func DepthwiseConv2D(n *Net, x tfbridge.Output, size []int64, o *DepthwiseOptions) tfbridge.Output {
 	o = o.withDefaults()
-	name := n.layer(o.Name, "depthwise_conv2d")
+	name := n.Layer(o.Name, "depthwise_conv2d")
 	y := n.depthwise(name, "kernel", x, size, o)
 	return n.finish(name, y, last(x)*o.Multiplier, o.convolution())
 }
@@ -35,7 +35,7 @@ func DepthwiseConv2D(n *Net, x tfbridge.Output, size []int64, o *DepthwiseOption
 // the channels.
 func SeparableConv2D(n *Net, x tfbridge.Output, filters int64, size []int64, o *DepthwiseOptions) tfbridge.Output {
 	o = o.withDefaults()
-	name := n.layer(o.Name, "separable_conv2d")
+	name := n.Layer(o.Name, "separable_conv2d")
 	y := n.depthwise(name, "depthwise_kernel", x, size, o)
 	shape := []int64{1, 1, last(x) * o.Multiplier, filters}
 	kernel := n.Variable(name+"/pointwise_kernel", shape, &VariableOptions{Initializer: o.PointwiseInitializer})

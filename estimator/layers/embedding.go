@@ -23,7 +23,7 @@ func Embedding(n *Net, x tfbridge.Output, rows, size int64, o *EmbeddingOptions)
 	if init == nil {
 		init = RandomUniform{}
 	}
-	v := n.variable(n.layer(o.Name, "embedding")+"/embeddings", []int64{rows, size}, &VariableOptions{Initializer: init})
+	v := n.variable(n.Layer(o.Name, "embedding")+"/embeddings", []int64{rows, size}, &VariableOptions{Initializer: init})
 	if v == nil {
 		return tfbridge.Output{}
 	}

@@ -6,9 +6,11 @@ import (
 )
 
 // Initializer gives the initial value of a variable. The numbers are TensorFlow's
-// for a seed, not those that Keras would draw; the distributions are Keras's.
+// for a seed, not those that Keras would draw; the distributions are Keras's. An
+// initializer from elsewhere is a type with this method.
 type Initializer interface {
-	value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output
+	// Value adds the initial value, a float tensor of a shape.
+	Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output
 }
 
 // Constant is the same number everywhere.
@@ -20,7 +22,8 @@ const (
 	Ones  Constant = 1
 )
 
-func (c Constant) value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
+// Value adds the initial value.
+func (c Constant) Value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
 	return graph.Fill(s, dims(s, shape), s.Const(float32(c)))
 }
 
@@ -32,7 +35,8 @@ func dims(s *graph.Scope, shape []int64) tfbridge.Output {
 // RandomUniform draws from -Limit to Limit; Limit 0 means 0.05.
 type RandomUniform struct{ Limit float64 }
 
-func (r RandomUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (r RandomUniform) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	if r.Limit == 0 {
 		r.Limit = 0.05
 	}
@@ -42,7 +46,8 @@ func (r RandomUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge
 // RandomNormal draws from a normal distribution; StdDev 0 means 0.05.
 type RandomNormal struct{ StdDev float64 }
 
-func (r RandomNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (r RandomNormal) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	return normal(s, "StatelessRandomNormal", shape, seed, r.StdDev)
 }
 
@@ -50,7 +55,8 @@ func (r RandomNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.
 // deviations; StdDev 0 means 0.05.
 type TruncatedNormal struct{ StdDev float64 }
 
-func (r TruncatedNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (r TruncatedNormal) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	return normal(s, "StatelessTruncatedNormal", shape, seed, r.StdDev)
 }
 
@@ -73,7 +79,8 @@ func uniform(s *graph.Scope, shape []int64, seed int64, limit float64) tfbridge.
 // vectors.
 type Orthogonal struct{}
 
-func (Orthogonal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (Orthogonal) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	cols := shape[len(shape)-1]
 	rows := int64(1)
 	for _, n := range shape[:len(shape)-1] {
@@ -96,14 +103,16 @@ func (Orthogonal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Outp
 // Values is the values themselves, such as weights from elsewhere.
 type Values []float32
 
-func (v Values) value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
+// Value adds the initial value.
+func (v Values) Value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
 	return graph.Reshape(s, s.Const([]float32(v)), dims(s, shape))
 }
 
 // forgetBias is the bias of an LSTM: one for the forget gate, else zero.
 type forgetBias struct{}
 
-func (forgetBias) value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
+// Value adds the initial value.
+func (forgetBias) Value(s *graph.Scope, shape []int64, _ int64) tfbridge.Output {
 	units := shape[0] / 4
 	values := make([]float32, shape[0])
 	for i := units; i < 2*units; i++ {

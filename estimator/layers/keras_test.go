@@ -162,8 +162,11 @@ func activation(a Activation) func(n *Net, x, lengths tfbridge.Output) tfbridge.
 }
 
 // Each layer has Keras's variables, and gives what Keras's gives with the same values.
-func TestKeras(t *testing.T) {
-	data, err := os.ReadFile("testdata/keras.json")
+func TestKeras(t *testing.T) { compareWithKeras(t, "testdata/keras.json", kerasCases) }
+
+// compareWithKeras compares layers with recorded ones.
+func compareWithKeras(t *testing.T, file string, cases map[string]func(n *Net, x, lengths tfbridge.Output) tfbridge.Output) {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,11 +174,11 @@ func TestKeras(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Cases) != len(kerasCases) {
-		t.Errorf("%d layers, %d cases are recorded", len(kerasCases), len(r.Cases))
+	if len(r.Cases) != len(cases) {
+		t.Errorf("%d layers, %d cases are recorded", len(cases), len(r.Cases))
 	}
 	for name, c := range r.Cases {
-		if kerasCases[name] == nil {
+		if cases[name] == nil {
 			t.Errorf("no layer for the recorded case %q", name)
 			continue
 		}
@@ -186,7 +189,7 @@ func TestKeras(t *testing.T) {
 			m := &Model{
 				Features: []TensorSpec{{Name: "x", DType: x.DataType(), Shape: tfbridge.MakeShape(shape...)}},
 				Function: func(n *Net, features, _ Tensors) *Spec {
-					y := kerasCases[name](n, features["x"], n.Const(r.Lengths))
+					y := cases[name](n, features["x"], n.Const(r.Lengths))
 					// A model of a layer without variables cannot be trained.
 					bias := n.Variable("bias_of_loss", nil, &VariableOptions{Initializer: Zeros})
 					loss := graph.Add(n.Scope, bias, graph.ReduceSum(n.Scope, y))

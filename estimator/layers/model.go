@@ -88,7 +88,7 @@ func (m *Model) has(mode Mode) bool { return len(m.Modes) == 0 || slices.Contain
 // mode builds the model in one mode.
 func (b *built) mode(m *Model, key string, mode Mode) error {
 	s := b.scope.SubScope(key)
-	n := &Net{Scope: s, Mode: mode, store: b.store, names: map[string]int{}}
+	n := &Net{Scope: s, Mode: mode, store: b.store, names: map[string]int{}, taken: map[string]bool{}}
 	sig := signature{inputs: Tensors{}, outputs: Tensors{}}
 	place := func(specs []TensorSpec) Tensors {
 		tensors := Tensors{}

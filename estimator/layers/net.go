@@ -33,7 +33,8 @@ type Net struct {
 
 	store   *store
 	names   map[string]int // how many layers of each type there are
-	changes []change       // updates of variables that are not trained
+	taken   map[string]bool
+	changes []change // updates of variables that are not trained
 	step    tfbridge.Output
 }
 
@@ -64,18 +65,37 @@ type store struct {
 	all    []*Variable
 }
 
-// layer returns the name of a new layer: name, or the type of the layer with a number.
-// Layers get the same names in each mode if the model function adds the same layers.
-func (n *Net) layer(name, kind string) string {
-	if name != "" {
-		return name
+// Layer returns the name of a new layer: name, or the type of the layer with a number. The
+// names of its variables begin with it. Layers get the same names in each mode if the
+// model function adds the same layers. Two layers of one name are a failure: they would
+// share their variables.
+func (n *Net) Layer(name, kind string) string {
+	if name == "" {
+		count := n.names[kind]
+		n.names[kind]++
+		if name = kind; count > 0 {
+			name = fmt.Sprintf("%s_%d", kind, count)
+		}
 	}
-	count := n.names[kind]
-	n.names[kind]++
-	if count == 0 {
-		return kind
+	if n.taken[name] {
+		n.fail("%s: another layer has this name; give one of them another", name)
 	}
-	return fmt.Sprintf("%s_%d", kind, count)
+	n.taken[name] = true
+	return name
+}
+
+// Update gives a variable that is not trained, such as a moving average, a new value
+// after each step of training. In other modes it does nothing. The variable is one that
+// Variable has made in this mode.
+func (n *Net) Update(name string, value tfbridge.Output) {
+	v := n.store.byName[name]
+	switch {
+	case n.Err() != nil || n.Mode != Train:
+	case v == nil || v.Trainable:
+		n.fail("variable %q: there is none, or it is trained; only variables that are not trained are updated", name)
+	default:
+		n.changes = append(n.changes, change{v, value})
+	}
 }
 
 // Variable returns the value of a float variable of the model, which it makes at the
@@ -122,7 +142,7 @@ func (n *Net) variable(name string, shape []int64, o *VariableOptions) *Variable
 		o = &VariableOptions{Initializer: GlorotUniform{}, NotTrainable: o.NotTrainable}
 	}
 	n.store.add(v, func(s *graph.Scope) tfbridge.Output {
-		return o.Initializer.value(s, shape, n.store.seed+int64(len(n.store.all)))
+		return o.Initializer.Value(s, shape, n.store.seed+int64(len(n.store.all)))
 	})
 	if n.Err() != nil {
 		return nil

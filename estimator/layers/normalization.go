@@ -33,7 +33,7 @@ func (o *NormalizationOptions) withDefaults() NormalizationOptions {
 // moving averages; in other modes it takes these averages.
 func BatchNormalization(n *Net, x tfbridge.Output, options *NormalizationOptions) tfbridge.Output {
 	o := options.withDefaults()
-	name := n.layer(o.Name, "batch_normalization")
+	name := n.Layer(o.Name, "batch_normalization")
 	shape := []int64{last(x)}
 	gamma := n.Variable(name+"/gamma", shape, &VariableOptions{Initializer: Ones})
 	beta := n.Variable(name+"/beta", shape, &VariableOptions{Initializer: Zeros})
@@ -97,7 +97,7 @@ func (n *Net) normalize(x, mean, variance tfbridge.Output, a *affine) tfbridge.O
 // LayerNormalization is keras.layers.LayerNormalization over the last dimension.
 func LayerNormalization(n *Net, x tfbridge.Output, options *NormalizationOptions) tfbridge.Output {
 	o := options.withDefaults()
-	name := n.layer(o.Name, "layer_normalization")
+	name := n.Layer(o.Name, "layer_normalization")
 	shape := []int64{last(x)}
 	gamma := n.Variable(name+"/gamma", shape, &VariableOptions{Initializer: Ones})
 	beta := n.Variable(name+"/beta", shape, &VariableOptions{Initializer: Zeros})

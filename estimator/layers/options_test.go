@@ -70,7 +70,7 @@ func TestInitializers(t *testing.T) {
 	var names []string
 	var values []tfbridge.Output
 	for name, tt := range tests {
-		names, values = append(names, name), append(values, tt.init.value(s, []int64{10, 30, 40}, 5))
+		names, values = append(names, name), append(values, tt.init.Value(s, []int64{10, 30, 40}, 5))
 	}
 	if s.Err() != nil {
 		t.Fatal(s.Err())

@@ -28,32 +28,38 @@ type (
 	LecunNormal struct{}
 )
 
-func (GlorotUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (GlorotUniform) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	in, out := fans(shape)
 	return scaledUniform(s, shape, seed, 2/max(1, in+out))
 }
 
-func (GlorotNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (GlorotNormal) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	in, out := fans(shape)
 	return scaledNormal(s, shape, seed, 2/max(1, in+out))
 }
 
-func (HeUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (HeUniform) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	in, _ := fans(shape)
 	return scaledUniform(s, shape, seed, 2/max(1, in))
 }
 
-func (HeNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (HeNormal) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	in, _ := fans(shape)
 	return scaledNormal(s, shape, seed, 2/max(1, in))
 }
 
-func (LecunUniform) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (LecunUniform) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	in, _ := fans(shape)
 	return scaledUniform(s, shape, seed, 1/max(1, in))
 }
 
-func (LecunNormal) value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
+// Value adds the initial value.
+func (LecunNormal) Value(s *graph.Scope, shape []int64, seed int64) tfbridge.Output {
 	in, _ := fans(shape)
 	return scaledNormal(s, shape, seed, 1/max(1, in))
 }
