@@ -12,7 +12,7 @@ import (
 // records that they hold: see [Choice.HoldsPositions].
 func (c Choice) Seeks() bool {
 	switch {
-	case c.Chunks != nil:
+	case c.Chunks != nil, c.Special != nil:
 		return false
 	case c.Bucket != nil:
 		return c.HoldsPositions()
@@ -23,7 +23,7 @@ func (c Choice) Seeks() bool {
 // HoldsPositions reports whether the records that buckets hold have positions by which
 // they can be read again.
 func (c Choice) HoldsPositions() bool {
-	if c.Bucket == nil || c.Window != nil || c.Sloppy || c.BadRecords != nil {
+	if c.Bucket == nil || c.Window != nil || c.Special != nil || c.Sloppy || c.BadRecords != nil {
 		return false
 	}
 	return c.Records != nil || c.Manifest.Compression == tfrecord.None && !c.HasRemoteFiles()
@@ -48,6 +48,9 @@ func seeksInBuffers(c Choice) bool {
 // otherwise, and nothing has a number by which it could be read. Its state is the epoch, and how
 // many elements of it were delivered: batches of chunks, windows, or records.
 func (c Choice) Replays() bool {
+	if c.Special != nil {
+		return false
+	}
 	if c.Chunks != nil {
 		return c.Chunks.ShuffleChunks > 1 || !c.CutsFiles()
 	}

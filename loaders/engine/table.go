@@ -10,6 +10,7 @@ import (
 // native: Millrace's own operations read and decode records.
 var native = rewrite{name: "native", rules: []rule{
 	{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
+	{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
 	{stage: buckets, when: with(windows), why: "windows are put into buckets one by one"},
 	{stage: buckets, when: not(Choice.NativeTensors), why: "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"},
 	{stage: buckets, applied: true, why: "records are decoded, put into buckets and padded to batches by one operation"},
@@ -36,6 +37,7 @@ var parseBatches = rewrite{name: "parse_batches", rules: []rule{
 	{stage: windows, why: "windows are cut from parsed records"},
 	{stage: chunked, why: "sequences are parsed in groups, and cut before they are batched"},
 	{stage: buckets, why: "examples are put into buckets one by one"},
+	{when: special, why: "the loader type has a stage that sees records one by one"},
 	{when: lists, applied: true, why: "LISTS are parsed for a batch at once, whatever their lengths"},
 	{applied: true, why: "every tensor has the same shape in every record"},
 }}
@@ -107,6 +109,7 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 // What the rules ask of a plan, beyond the methods of [Choice].
 
 func byPlace(c Choice) bool { return c.Records != nil }
+func special(c Choice) bool { return c.Special != nil }
 func lists(c Choice) bool   { return c.HasLists() }
 func remote(c Choice) bool  { return c.HasRemoteFiles() }
 

@@ -40,3 +40,26 @@ func TestFirstRuleDecides(t *testing.T) {
 		}
 	}
 }
+
+// A config with a stage that only its loader type has is left to operations that see single
+// records, and nothing but tf.data's state can resume it.
+func TestSpecial(t *testing.T) {
+	ordered := &spec.RecordOrder{Shards: 1, End: -1}
+	shuffle := &spec.Shuffle{Elements: 2, Filenames: 1, MixFiles: 1}
+	for _, s := range []spec.Spec{
+		{}, {Records: ordered}, {Shuffle: shuffle}, {Bucket: &spec.Bucket{}}, {Window: &spec.Window{Min: 1, Max: 2}, Shuffle: shuffle},
+	} {
+		s.Manifest = &spec.Manifest{}
+		common := Choice{Spec: &s, Own: true}
+		resumes := common.Seeks() || common.Replays() || common.HoldsPositions()
+		special := s
+		special.Special = 1
+		c := Choice{Spec: &special, Own: true}
+		if c.Native().Applied || c.ParseBatches().Applied || c.Seeks() || c.Replays() || c.HoldsPositions() {
+			t.Errorf("%+v: %+v, seeks %v, replays %v, holds %v", s, c.Rewrites(), c.Seeks(), c.Replays(), c.HoldsPositions())
+		}
+		if s.Shuffle != nil && !resumes {
+			t.Errorf("%+v: a common type cannot be resumed either, so this test shows nothing", s)
+		}
+	}
+}

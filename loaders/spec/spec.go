@@ -51,6 +51,11 @@ type Spec struct {
 	Window *Window // of ContinuousSequence and DiscreteSequence, else nil
 	Chunks *Chunks // of ChunkedSequence, else nil
 
+	// Special is what only the config's loader type knows, for a stage that only this type
+	// has. It is nil for the types in this package. Millrace's own operations leave a config
+	// with it to TensorFlow, and states hold what tf.data saves.
+	Special any
+
 	BadRecords        *BadRecords // nil = the first bad record ends a run
 	RefuseDuplicates  bool        // a record that has the key of a feature twice is bad
 	AllowEmptyRecords *bool       // nil = a record of 0 bytes is bad where records are checked

@@ -5,7 +5,21 @@ import "millrace/loaders/engine"
 // table makes the stages in the order of their meaning. A line returns the stages of its
 // kind that a config has.
 var table = []func(engine.Choice) []Stage{
-	files, read, sequenceOrder, check, parse, window, constants, steps, rows, measures, shuffles, repeat, bucket, batch, prefetch,
+	files,
+	read,
+	sequenceOrder,
+	check,
+	parse,
+	window,
+	constants,
+	steps,
+	rows,
+	measures,
+	shuffles,
+	repeat,
+	bucket,
+	batch,
+	prefetch,
 }
 
 // Of returns the stages of a config in the order of their meaning.

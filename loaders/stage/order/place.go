@@ -17,7 +17,7 @@ const maxPlaces = 4
 // rows are shuffled, put into buckets or read by their place, and where a file's records were not counted.
 func Place(s *spec.Spec, found *scan.Scan, first, rows int64) string {
 	records, known := found.Records()
-	if !known || records == 0 || s.Shuffle != nil || s.Records != nil || s.Bucket != nil {
+	if !known || records == 0 || s.Shuffle != nil || s.Records != nil || s.Bucket != nil || s.Special != nil {
 		return ""
 	}
 	var places []string

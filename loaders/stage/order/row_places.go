@@ -27,6 +27,8 @@ func hidesPlaces(c engine.Choice) (key, why string) {
 	switch {
 	case c.HasRemoteFiles():
 		return "dataset", "the records of remote files are not counted; copy the files to a disk of this machine"
+	case c.Special != nil:
+		return "primary_features", "the loader type has a stage that may change the number of rows; read a feature that names the record"
 	case c.Chunks != nil:
 		return "with_seq_tag", `rows are chunks of records; "with_seq_tag": true and "with_chunk_start": true give each row's place as tensors`
 	case c.Sloppy:
