@@ -99,6 +99,11 @@ type Options struct {
 	// or of what its control groups allow. Negative: any number.
 	RequestMemory int64
 
+	// ModelMemory is how many bytes of memory models may take. With a limit a model is loaded when
+	// it is first asked for, and those not asked for longest are unloaded to make room; see
+	// ondemand.go. A model takes 1.2 times its files. 0: any number, and models are loaded at once.
+	ModelMemory int64
+
 	// StuckRunTimeout is how long a run may go on after its requests are answered
 	// before the server is not ready: see [Server.Ready]. 0: 1 min. Negative: such runs
 	// are only logged.

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"context"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -22,25 +23,37 @@ type ModelSpec struct {
 // Acquire returns a version that is available. The caller releases it. An unknown
 // model or version is an error of class millrace.ErrModel with the code NotFound,
 // one version too many an error of class millrace.ErrOverloaded.
+//
+// A version that is loaded on demand is waited for, however long that takes: see
+// [Server.AcquireContext].
 func (s *Server) Acquire(spec ModelSpec) (*Version, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if spec.Name == "" {
-		return nil, invalid("the request names no model")
+	return s.AcquireContext(context.Background(), spec)
+}
+
+// AcquireContext is [Server.Acquire] that waits no longer than until ctx is done.
+func (s *Server) AcquireContext(ctx context.Context, spec ModelSpec) (*Version, error) {
+	var waited *Version
+	for {
+		s.mu.Lock()
+		v, there, err := tryAcquire(s, spec)
+		if waited != nil && waited.err != nil && waited.state == End {
+			err = waited.err
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		switch {
+		case there:
+			return v, nil
+		case err != nil:
+			return nil, err
+		}
+		waited = v
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, millrace.Canceled(ctx, "waiting for the model to be loaded")
+		}
 	}
-	if s.closed {
-		return nil, millrace.Errorf(millrace.ErrClosed, "the server is closing")
-	}
-	v, err := s.find(spec)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.admit(); err != nil {
-		return nil, err
-	}
-	s.acquired++
-	v.refs++
-	return v, nil
 }
 
 // Admit returns an error of class millrace.ErrOverloaded if a request for a version
@@ -51,8 +64,9 @@ func (s *Server) Admit(spec ModelSpec) error {
 	s.mu.Lock()
 	v, err := s.find(spec)
 	refused := s.admit()
+	loaded := err == nil && v.state == Available
 	s.mu.Unlock()
-	if refused != nil || err != nil || !v.onlyBatches {
+	if refused != nil || !loaded || !v.onlyBatches {
 		return refused
 	}
 	for _, b := range v.batchers {
@@ -80,7 +94,7 @@ func (s *Server) find(spec ModelSpec) (*Version, error) {
 		return nil, err
 	}
 	if given {
-		if v := m.version(number); v != nil && v.state == Available {
+		if v := m.version(number); v != nil && v.served() {
 			return v, nil
 		}
 		return nil, errorf(tfbridge.NotFound, "Servable not found for request: Specific(%s, %d)", millrace.Quote(spec.Name), number)
@@ -102,7 +116,7 @@ func (m *model) latest() *Version {
 		return nil
 	}
 	for n, v := range m.versions {
-		if v.state == Available && (best == nil || n > best.Number) {
+		if v.served() && (best == nil || n > best.Number) {
 			best = v
 		}
 	}
@@ -191,7 +205,7 @@ func (s *Server) Models() []string {
 // labelled returns the available version of a label, nil if there is none.
 func (m *model) labelled(label string) *Version {
 	n, ok := m.config.VersionLabels[label]
-	if v := m.versions[n]; ok && v != nil && v.state == Available {
+	if v := m.versions[n]; ok && v != nil && v.served() {
 		return v
 	}
 	return nil

@@ -28,7 +28,9 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when a state changes
 	acquired int           // by requests
 	shadows  shadows
-	logs     map[LoggingConfig]*requestlog.Log
+
+	modelMemory int64 // taken by models on demand, also while they load or unload
+	logs        map[LoggingConfig]*requestlog.Log
 
 	logged atomic.Bool // logs has one: requests take no lock to find out
 	closed bool

@@ -69,7 +69,7 @@ func (s *Server) aspire(m *model, folders map[int64]string, retries int) {
 		old := m.versions[n]
 		failed := old != nil && old.err != nil && old.aspired
 		if old == nil || old.state == End && !failed {
-			s.begin(m, n, path, retries)
+			begin(s, m, n, origin{path, retries})
 		}
 	}
 	for n, v := range m.versions {
@@ -80,10 +80,30 @@ func (s *Server) aspire(m *model, folders map[int64]string, retries int) {
 	s.settle(m)
 }
 
+// origin is where a version comes from, and how often loading it is tried again.
+type origin struct {
+	path    string
+	retries int
+}
+
 // begin starts to load a version. The caller holds the lock.
-func (s *Server) begin(m *model, n int64, path string, retries int) {
-	v := &Version{Name: m.config.Name, Number: n, path: path, config: m.config, answers: m.answers, server: s, aspired: true}
+func begin(s *Server, m *model, n int64, at origin) {
+	onDemand := s.options.ModelMemory > 0
+	if onDemand && !m.has(func(v *Version) bool { return v.state == Available || v.state == Loading }) {
+		m.versions[n] = newIdle(s, m, n, at.path)
+		return
+	}
+	v := &Version{Name: m.config.Name, Number: n, path: at.path, config: m.config, answers: m.answers, server: s, aspired: true}
 	m.versions[n] = v
+	if onDemand {
+		v.onDemand, v.size = true, modelBytes(at.path)
+		s.modelMemory += v.size
+	}
+	launch(s, m, v, at.retries)
+}
+
+// launch has a version loaded. The caller holds the lock.
+func launch(s *Server, m *model, v *Version, retries int) {
 	ctx, stop := context.WithCancelCause(s.ctx)
 	v.stop = stop
 	v.setState(Loading, nil)
@@ -104,6 +124,9 @@ func (s *Server) begin(m *model, n int64, path string, retries int) {
 			err = nil
 		}
 		v.setState(End, err)
+		if v.onDemand {
+			s.modelMemory -= v.size
+		}
 		s.work.Done()
 	}()
 }
@@ -112,7 +135,7 @@ func (s *Server) begin(m *model, n int64, path string, retries int) {
 // available, or none is wanted. The caller holds the lock.
 func (s *Server) settle(m *model) {
 	wanted := func(v *Version) bool { return v.aspired }
-	served := func(v *Version) bool { return v.aspired && v.state == Available }
+	served := func(v *Version) bool { return v.aspired && (v.state == Available || v.idle()) }
 	if m.has(wanted) && !m.has(served) && !s.closed {
 		return
 	}
@@ -120,6 +143,8 @@ func (s *Server) settle(m *model) {
 		if v.state == Available && (!v.aspired || s.closed) {
 			v.setState(Unloading, nil)
 			v.release()
+		} else if v.idle() && (!v.aspired || s.closed) {
+			v.setState(End, nil)
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (s *Server) progress(name string) (pending, done bool, err error) {
 	for _, v := range m.versions {
 		switch {
 		case !v.aspired:
-		case v.state == Available:
+		case v.state == Available, v.idle():
 			available = true
 		case v.state == End:
 			err = errors.Join(err, v.err)

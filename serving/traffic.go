@@ -97,7 +97,7 @@ func acquireShadow(s *Server, v *Version, label string) *Version {
 		return nil
 	}
 	target := m.labelled(label)
-	if target == nil || target == v {
+	if target == nil || target == v || target.state != Available {
 		return nil
 	}
 	target.refs++

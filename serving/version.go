@@ -39,8 +39,12 @@ type Version struct {
 	err     error
 	aspired bool
 	refs    int // requests, and 1 while it is available
-	server  *Server
-	stop    context.CancelCauseFunc // ends loading
+
+	onDemand bool      // it may be unloaded to make room
+	size     int64     // estimated memory, if it is on demand
+	used     time.Time // when it was acquired last
+	server   *Server
+	stop     context.CancelCauseFunc // ends loading
 }
 
 // Signatures returns the signatures of the model by key. Do not change the map: all
@@ -142,6 +146,7 @@ func (v *Version) release() {
 		v.server.mu.Lock()
 		defer v.server.mu.Unlock()
 		v.setState(End, err)
+		unloaded(v)
 		v.server.work.Done()
 	}()
 }

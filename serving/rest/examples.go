@@ -16,7 +16,7 @@ import (
 
 // classify answers {"results": [[[label, score], ...], ...]}.
 func (c *call) classify(ctx context.Context) ([]byte, error) {
-	r, v, records, err := c.examples()
+	r, v, records, err := c.examples(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *call) classify(ctx context.Context) ([]byte, error) {
 
 // regress answers {"results": [value, ...]}.
 func (c *call) regress(ctx context.Context) ([]byte, error) {
-	r, v, records, err := c.examples()
+	r, v, records, err := c.examples(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func comma(b []byte, i int) []byte {
 
 // examples reads the Examples of a request, serialized, and acquires the version that
 // it names. The caller releases it.
-func (c *call) examples() (*request, *serving.Version, []string, error) {
+func (c *call) examples(ctx context.Context) (*request, *serving.Version, []string, error) {
 	text, err := c.text()
 	if err != nil {
 		return nil, nil, nil, err
@@ -96,7 +96,7 @@ func (c *call) examples() (*request, *serving.Version, []string, error) {
 	if r.found.of("examples") == nil {
 		return nil, nil, nil, invalid("When method is %s, key 'examples' is expected and was not found", c.does)
 	}
-	v, err := c.server.Acquire(c.spec)
+	v, err := c.server.AcquireContext(ctx, c.spec)
 	if err != nil {
 		return nil, nil, nil, err
 	}

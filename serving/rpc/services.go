@@ -70,7 +70,7 @@ func complete(spec *servingproto.ModelSpec, v *serving.Version) {
 }
 
 func (s *services) predict(ctx context.Context, q *servingproto.PredictRequest) (*servingproto.PredictResponse, error) {
-	v, err := s.models.Acquire(specOf(q.GetModelSpec()))
+	v, err := s.models.AcquireContext(ctx, specOf(q.GetModelSpec()))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *services) predict(ctx context.Context, q *servingproto.PredictRequest) 
 }
 
 func (s *services) classify(ctx context.Context, q *servingproto.ClassificationRequest) (*servingproto.ClassificationResponse, error) {
-	v, err := s.models.Acquire(specOf(q.GetModelSpec()))
+	v, err := s.models.AcquireContext(ctx, specOf(q.GetModelSpec()))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *services) classify(ctx context.Context, q *servingproto.ClassificationR
 }
 
 func (s *services) regress(ctx context.Context, q *servingproto.RegressionRequest) (*servingproto.RegressionResponse, error) {
-	v, err := s.models.Acquire(specOf(q.GetModelSpec()))
+	v, err := s.models.AcquireContext(ctx, specOf(q.GetModelSpec()))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s *services) multiInference(ctx context.Context, q *servingproto.MultiInfe
 	if len(q.GetTasks()) == 0 {
 		return nil, invalid("the request has no tasks")
 	}
-	v, err := s.models.Acquire(specOf(q.GetTasks()[0].GetModelSpec()))
+	v, err := s.models.AcquireContext(ctx, specOf(q.GetTasks()[0].GetModelSpec()))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *services) multiInference(ctx context.Context, q *servingproto.MultiInfe
 // signatureDef is the only field of metadata that there is.
 const signatureDef = "signature_def"
 
-func (s *services) metadata(_ context.Context, q *servingproto.GetModelMetadataRequest) (*servingproto.GetModelMetadataResponse, error) {
+func (s *services) metadata(ctx context.Context, q *servingproto.GetModelMetadataRequest) (*servingproto.GetModelMetadataResponse, error) {
 	if len(q.GetMetadataField()) == 0 {
 		return nil, invalid("GetModelMetadataRequest must specify at least one metadata_field")
 	}
@@ -153,7 +153,7 @@ func (s *services) metadata(_ context.Context, q *servingproto.GetModelMetadataR
 			return nil, invalid("Metadata field %s is not supported", millrace.Quote(field))
 		}
 	}
-	v, err := s.models.Acquire(specOf(q.GetModelSpec()))
+	v, err := s.models.AcquireContext(ctx, specOf(q.GetModelSpec()))
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,8 @@ func (s *services) serverMetadata(context.Context, *inferenceproto.ServerMetadat
 	return &inferenceproto.ServerMetadataResponse{Name: "millrace", Version: "2"}, nil
 }
 
-func (s *services) modelReady(_ context.Context, q *inferenceproto.ModelReadyRequest) (*inferenceproto.ModelReadyResponse, error) {
-	v, err := s.models.Acquire(openinference.Spec(q.GetName(), q.GetVersion()))
+func (s *services) modelReady(ctx context.Context, q *inferenceproto.ModelReadyRequest) (*inferenceproto.ModelReadyResponse, error) {
+	v, err := s.models.AcquireContext(ctx, openinference.Spec(q.GetName(), q.GetVersion()))
 	if err != nil {
 		return &inferenceproto.ModelReadyResponse{}, nil
 	}
@@ -64,8 +64,8 @@ func (s *services) modelReady(_ context.Context, q *inferenceproto.ModelReadyReq
 	return &inferenceproto.ModelReadyResponse{Ready: true}, nil
 }
 
-func (s *services) modelMetadata(_ context.Context, q *inferenceproto.ModelMetadataRequest) (*inferenceproto.ModelMetadataResponse, error) {
-	v, err := s.models.Acquire(openinference.Spec(q.GetName(), q.GetVersion()))
+func (s *services) modelMetadata(ctx context.Context, q *inferenceproto.ModelMetadataRequest) (*inferenceproto.ModelMetadataResponse, error) {
+	v, err := s.models.AcquireContext(ctx, openinference.Spec(q.GetName(), q.GetVersion()))
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func tensorMetadata(infos map[string]tfbridge.TensorInfo) []*inferenceproto.Mode
 }
 
 func (s *services) modelInfer(ctx context.Context, q *inferenceproto.ModelInferRequest) (*inferenceproto.ModelInferResponse, error) {
-	v, err := s.models.Acquire(openinference.Spec(q.GetModelName(), q.GetModelVersion()))
+	v, err := s.models.AcquireContext(ctx, openinference.Spec(q.GetModelName(), q.GetModelVersion()))
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ type modelServer struct {
 	flags    *serveFlags
 	log      *slog.Logger
 	tls      *tls.Config // of gRPC; nil: no TLS
+	access   access
 	models   *serving.Server
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
@@ -64,6 +65,9 @@ func (p *program) serve(ctx context.Context, flags *serveFlags) (err error) {
 		if s.tls, err = configfile.ReadTLS(flags.sslFile); err != nil {
 			return err
 		}
+	}
+	if s.access, err = flags.access.open(configs); err != nil {
+		return err
 	}
 	stopTraces, err := s.trace(ctx)
 	if err != nil {
@@ -163,15 +167,18 @@ func (s *modelServer) serves(name string) bool { return s.models != nil && s.mod
 
 // listen begins to answer requests.
 func (s *modelServer) listen() error {
-	if s.flags.port != 0 {
+	onePort := s.flags.access.onePort
+	if s.flags.port != 0 || onePort {
 		o := &rpc.Options{Logger: s.log, MaxTime: cmp.Or(s.flags.grpcTime, -1), TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes, OnRequest: func(r rpc.Request) {
 			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Code: r.Code, Took: r.Took})
 		}}
+		s.rpc = rpc.NewServer(s.models, s.access.rpc(o, onePort))
+	}
+	if s.rpc != nil && !onePort {
 		l, err := s.open("grpc", "port", s.flags.port)
 		if err != nil {
 			return err
 		}
-		s.rpc = rpc.NewServer(s.models, o)
 		go func() { s.ended <- s.rpc.Serve(l) }()
 	}
 	if s.flags.restPort != 0 {
@@ -179,7 +186,13 @@ func (s *modelServer) listen() error {
 		if err != nil {
 			return err
 		}
-		s.web = restapi.NewServer(s.models, s.webOptions())
+		if onePort {
+			var toRPC net.Listener
+			toRPC, l = s.access.split(l)
+			s.log.Info("listening", slog.String("interface", "grpc"), slog.String("address", l.Addr().String()))
+			go func() { s.ended <- s.rpc.Serve(toRPC) }()
+		}
+		s.web = restapi.NewServer(s.models, s.access.rest(s.webOptions(), s.models, onePort))
 		go func() { s.ended <- s.web.Serve(l) }()
 	}
 	return nil

@@ -56,6 +56,8 @@ type serveFlags struct {
 	intra, inter int
 	allow        []string
 	unchecked    bool
+
+	access accessFlags
 }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -146,6 +148,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	s.Float64Var(&f.logging.SamplingRate, "request-log-rate", 0.01, "share of the requests that are logged, from 0 to 1")
 	s.Int64Var(&f.logging.MaxFileBytes, "request-log-file-bytes", 64<<20, "size from which on the log goes on in another file")
 	s.StringVar(&f.otlp, "otlp-endpoint", "", "send OpenTelemetry traces to the collector at `URL` (default OTEL_EXPORTER_OTLP_ENDPOINT; none if that is empty)")
+	f.access.add(s)
 	s.BoolVar(&f.jsonLog, "log-json", false, "write the log as JSON")
 }
 
@@ -172,6 +175,9 @@ func (f *serveFlags) check(c *cobra.Command) error {
 		if given(needs.flag) && !needs.has {
 			return cli.Usagef(c, "--%s means nothing without --%s", needs.flag, needs.other)
 		}
+	}
+	if err := f.access.check(c, f.restPort, f.sslFile, f.batching); err != nil {
+		return err
 	}
 	switch rate := f.logging.SamplingRate; {
 	case !(rate >= 0 && rate <= 1):
@@ -258,6 +264,10 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 				return nil, err
 			}
 		}
+		if f.access.maxQueueDelay > 0 {
+			o.Batching.MaxQueueDelay = f.access.maxQueueDelay
+		}
 	}
+	o.ModelMemory = f.access.modelMemory
 	return o, nil
 }
