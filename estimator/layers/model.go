@@ -1,8 +1,10 @@
 package layers
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"millrace"
 	"millrace/estimator/optimizer"
@@ -35,6 +37,28 @@ type Spec struct {
 	Loss        tfbridge.Output     // a scalar, output "loss" of train and evaluate; required there
 	Optimizer   optimizer.Optimizer // required in mode Train
 	ClipNorm    float64             // see optimizer.ApplyOptions; 0: no clipping
+
+	// Variables are the beginnings of the names of the variables to train, such as
+	// "generator/"; nil: all that the loss depends on.
+	Variables []string
+	// Also are further losses, each trained by an optimizer of its own in the same step,
+	// such as the one of a GAN's discriminator. All are computed from the values that the
+	// variables have before the step, and no two may train the same variable.
+	Also []Part
+}
+
+// Part is a loss with an optimizer of its own.
+type Part struct {
+	Name      string // the loss is an output of this name, of train; required
+	Loss      tfbridge.Output
+	Optimizer optimizer.Optimizer
+	ClipNorm  float64  // see optimizer.ApplyOptions; 0: no clipping
+	Variables []string // see Spec.Variables
+}
+
+// parts returns all losses, the first without a name.
+func (spec *Spec) parts() []Part {
+	return append([]Part{{Loss: spec.Loss, Optimizer: spec.Optimizer, ClipNorm: spec.ClipNorm, Variables: spec.Variables}}, spec.Also...)
 }
 
 // signature is inputs and outputs of one mode.
@@ -135,16 +159,26 @@ func (spec *Spec) check(mode Mode) error {
 		return millrace.Errorf(millrace.ErrModel, "in mode %s the model function returns no scalar loss", mode)
 	case mode == Train && spec.Optimizer == nil:
 		return millrace.Errorf(millrace.ErrModel, "in mode %s the model function returns no optimizer", mode)
+	case mode == Train && slices.ContainsFunc(spec.Also, func(p Part) bool {
+		return p.Name == "" || p.Name == "loss" || p.Optimizer == nil || p.Loss.Op == nil || p.Loss.Shape().NumDimensions() > 0
+	}):
+		return millrace.Errorf(millrace.ErrModel, "a further part of a step needs a name of its own, a scalar loss and an optimizer")
 	case mode != Predict && spec.Predictions["loss"].Op != nil:
 		return millrace.Errorf(millrace.ErrModel, "the predictions may not be called loss, as the loss is")
 	}
 	return nil
 }
 
-// train adds the update of the variables. It opens what the function has built, so
+// train adds the updates of the variables. It opens what the function has built, so
 // that loops keep what their derivatives need, and replaces outputs by the opened ones.
 func (b *built) train(n *Net, spec *Spec, outputs Tensors) error {
-	s := n.Scope
+	s, parts := n.Scope, spec.parts()
+	for _, p := range parts[1:] {
+		if outputs[p.Name].Op != nil {
+			return millrace.Errorf(millrace.ErrModel, "two outputs are called %q", p.Name)
+		}
+		outputs[p.Name] = p.Loss
+	}
 	names := slices.Sorted(maps.Keys(outputs))
 	var wanted []string
 	for _, name := range names {
@@ -162,38 +196,86 @@ func (b *built) train(n *Net, spec *Spec, outputs Tensors) error {
 		outputs[name] = opened.Outputs[i]
 		after = append(after, opened.Outputs[i].Op)
 	}
-	scaling := optimizer.NewScaling(s, spec.Optimizer)
-	pairs := b.gradients(opened, scaling.Loss(s, outputs["loss"]))
-	for i := range pairs {
-		pairs[i].Value = scaling.Unscale(s, pairs[i].Value)
-	}
-	if s.Err() != nil || len(pairs) == 0 {
-		s.UpdateErr("train", millrace.Errorf(millrace.ErrModel, "the loss depends on no variable that can be trained"))
-		return s.Err()
-	}
 	changed := opened.Outputs[len(names):]
 	for _, o := range changed {
 		after = append(after, o.Op)
 	}
-	update := optimizer.Apply(s, spec.Optimizer, b.count.handle, pairs, &optimizer.ApplyOptions{ClipNorm: spec.ClipNorm, After: after, Scaling: scaling})
-	if update == nil {
-		return s.Err()
+	done, err := b.updates(s, parts, outputs, &opening{opened, after})
+	if err != nil {
+		return err
 	}
-	done := []*tfbridge.Operation{update.Op}
 	late := s.WithControlDependencies(after...)
 	for i, c := range n.changes {
 		done = append(done, late.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{c.variable.handle, changed[i]}}))
 	}
 	outputs["loss"] = graph.Identity(s.WithControlDependencies(done...), outputs["loss"])
-	outputs["learning_rate"] = update.LearningRate
-	return b.slots(update)
+	return s.Err()
 }
 
-// gradients returns the derivatives of the loss for the variables that it depends on.
-func (b *built) gradients(opened *gradients.Opened, loss tfbridge.Output) []optimizer.Gradient {
+// opening is a model function's graph that was opened, and what must be finished before a
+// variable changes.
+type opening struct {
+	*gradients.Opened
+	after []*tfbridge.Operation
+}
+
+// updates adds the updates of all parts. The derivatives of all are computed before any
+// of them.
+func (b *built) updates(s *graph.Scope, parts []Part, outputs Tensors, o *opening) ([]*tfbridge.Operation, error) {
+	type pending struct {
+		pairs   []optimizer.Gradient
+		scaling *optimizer.Scaling
+	}
+	var all []pending
+	trained := map[string]string{}
+	for _, p := range parts {
+		loss := outputs[cmp.Or(p.Name, "loss")]
+		scaling := optimizer.NewScaling(s, p.Optimizer)
+		pairs := b.gradients(o.Opened, scaling.Loss(s, loss), p.Variables)
+		if s.Err() != nil || len(pairs) == 0 {
+			s.UpdateErr("train", millrace.Errorf(millrace.ErrModel, "the loss %q depends on no variable that can be trained", cmp.Or(p.Name, "loss")))
+			return nil, s.Err()
+		}
+		for i := range pairs {
+			name := pairs[i].Variable.Name
+			if other, ok := trained[name]; ok {
+				return nil, millrace.Errorf(millrace.ErrModel, "the losses %q and %q both train the variable %q; say with Variables which of them does",
+					other, cmp.Or(p.Name, "loss"), name)
+			}
+			trained[name] = cmp.Or(p.Name, "loss")
+			pairs[i].Value = scaling.Unscale(s, pairs[i].Value)
+			o.after = append(o.after, pairs[i].Value.Op)
+		}
+		all = append(all, pending{pairs, scaling})
+	}
+	var done []*tfbridge.Operation
+	for i, p := range parts {
+		count, rate := b.count, "learning_rate"
+		if i > 0 {
+			count = &Variable{Name: p.Name + "/iteration", DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
+			b.store.add(count, func(s *graph.Scope) tfbridge.Output { return s.Const(int64(0)) })
+			rate = p.Name + "_learning_rate"
+		}
+		update := optimizer.Apply(s, p.Optimizer, count.handle, all[i].pairs, &optimizer.ApplyOptions{ClipNorm: p.ClipNorm, After: o.after, Scaling: all[i].scaling})
+		if update == nil {
+			return nil, s.Err()
+		}
+		outputs[rate] = update.LearningRate
+		if err := b.slots(update); err != nil {
+			return nil, err
+		}
+		done = append(done, update.Op)
+	}
+	return done, nil
+}
+
+// gradients returns the derivatives of a loss for the variables that it depends on and
+// whose names begin so.
+func (b *built) gradients(opened *gradients.Opened, loss tfbridge.Output, beginnings []string) []optimizer.Gradient {
 	var trained []gradients.Variable
 	for _, v := range opened.Variables {
-		if own := b.store.byName[v.Name]; own != nil && own.Trainable && v.Trainable() {
+		wanted := beginnings == nil || slices.ContainsFunc(beginnings, func(p string) bool { return strings.HasPrefix(v.Name, p) })
+		if own := b.store.byName[v.Name]; own != nil && own.Trainable && v.Trainable() && wanted {
 			trained = append(trained, v)
 		}
 	}
