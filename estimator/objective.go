@@ -98,7 +98,7 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	if step == nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, s.Err())
 	}
-	loss := graph.Identity(s.WithControlDependencies(step.Update.Op), step.Loss)
+	loss := graph.Identity(s.WithControlDependencies(step.Op), step.Loss)
 	p.fetch = append(p.fetch, steps.NamedOutput{Name: LossOutput, Output: loss}, steps.NamedOutput{Name: LearningRateOutput, Output: step.Update.LearningRate})
 	if len(objective.More) > 0 {
 		for i, term := range objective.terms(t.Predictions) {
@@ -192,8 +192,9 @@ func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Opti
 
 // variableName is what a variable is called.
 type variableName struct {
-	path   string                     // name in checkpoints, without the common suffix; "": it is not in checkpoints
-	object *savedmodel.VariableObject // nil: Python knew nothing of it
+	path    string                     // name in checkpoints, without the common suffix; "": it is not in checkpoints
+	wrapper string                     // the other name in checkpoints of a variable that Keras's wraps; mostly ""
+	object  *savedmodel.VariableObject // nil: Python knew nothing of it
 }
 
 // valueSuffix ends the names of Python's variables in checkpoints.
@@ -219,6 +220,17 @@ func (p *Pipeline) variableNames() (map[string]variableName, error) {
 		}
 		names[v.Handle.Op.Name()] = n
 	}
+	for _, v := range variables {
+		if v.Wrapped.Op == nil {
+			continue
+		}
+		wrapper, n := names[v.Handle.Op.Name()], names[v.Wrapped.Op.Name()]
+		n.wrapper = wrapper.path
+		if n.object != nil && wrapper.object != nil {
+			n.object.Trainable = n.object.Trainable && wrapper.object.Trainable
+		}
+		names[v.Wrapped.Op.Name()] = n
+	}
 	return names, nil
 }
 
@@ -228,7 +240,7 @@ func (n variableName) name(v gradients.Variable) string { return cmp.Or(n.path, 
 // all returns what the variable is called, the name that Python gave it first, as
 // Keras names slots. Python may give two variables the same name.
 func (n variableName) all(v gradients.Variable) []string {
-	called := []string{n.path, v.Name}
+	called := []string{n.path, v.Name, n.wrapper}
 	if n.object != nil {
 		called = append([]string{n.object.Name}, called...)
 	}
@@ -295,6 +307,9 @@ func (p *Pipeline) Slots() []checkpoint.Variable {
 		return nil
 	}
 	all := []optimizer.Variable{p.step.Count}
+	if p.step.Drawn.Handle.Op != nil {
+		all = append(all, p.step.Drawn)
+	}
 	for _, slot := range p.step.Update.Slots {
 		all = append(all, slot.Variable)
 	}

@@ -85,7 +85,7 @@ func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if g.Node, err = f.rewrite(g.Node, &frozenBody{refs: f.roots}); err != nil {
+	if g.Node, err = f.rewrite(g.Node, newBody(f.roots, false)); err != nil {
 		return nil, err
 	}
 	g.Library.Function = append(g.Library.GetFunction(), f.made...)
@@ -178,20 +178,25 @@ func tensorProto(t *tfbridge.Tensor) (*tfproto.TensorProto, error) {
 // the node that holds its handle.
 const HandleSuffix = "/handle"
 
-// ByValue returns the part of a GraphDef that outputs need, rewritten so that
-// functions take the values of resource variables in place of their handles: each
-// variable is read once, outside of all functions. The node of a variable becomes a
-// ReadVariableOp of its name; the handle gets a name with [HandleSuffix].
+// ByValue returns the part of a GraphDef that outputs need, rewritten so that it has
+// no side effects on resource variables. Functions take the values of variables in place
+// of their handles: each variable is read once, outside of all functions. The node of a
+// variable becomes a ReadVariableOp of its name; the handle gets a name with
+// [HandleSuffix]. The program does not assign new values, it computes them: changed names
+// the tensor with the new value of each variable that it changed, by the node of the
+// variable.
 //
 // Derivatives need that form: a handle has none. An operation that uses a variable
-// in another way than to read it is an error of class ErrModel that names it.
-// Freezing a model does the same with the values themselves.
-func ByValue(def *tfproto.GraphDef, outputs ...string) (*tfproto.GraphDef, error) {
+// in another way than to read it or to assign, add or subtract a value is an error of
+// class ErrModel that names it. Freezing a model does the same with the values
+// themselves, and refuses every change.
+func ByValue(def *tfproto.GraphDef, outputs ...string) (byValue *tfproto.GraphDef, changed map[string]string, err error) {
 	g := proto.Clone(def).(*tfproto.GraphDef)
 	if err := prune(g, outputs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f := newFreezer(g)
+	f.byValue = true
 	var handles []*tfproto.NodeDef
 	for _, n := range variablesOf(g.Node) {
 		if n.Op != "VarHandleOp" {
@@ -204,11 +209,15 @@ func ByValue(def *tfproto.GraphDef, outputs ...string) (*tfproto.GraphDef, error
 		n.Op, n.Input = "ReadVariableOp", append([]string{handle.Name}, controlsOf(n)...)
 		n.Attr = map[string]*tfproto.AttrValue{"dtype": n.Attr["dtype"]}
 	}
-	var err error
-	if g.Node, err = f.rewrite(g.Node, &frozenBody{refs: f.roots}); err != nil {
-		return nil, err
+	b := newBody(f.roots, false)
+	if g.Node, err = f.rewrite(g.Node, b); err != nil {
+		return nil, nil, err
+	}
+	needed := outputs
+	for variable, ref := range b.now {
+		needed = append(needed[:len(needed):len(needed)], ref, variable) // one that is only assigned, too
 	}
 	g.Node = append(g.Node, handles...)
 	g.Library.Function = append(g.Library.GetFunction(), f.made...)
-	return g, prune(g, outputs)
+	return g, b.now, prune(g, needed)
 }

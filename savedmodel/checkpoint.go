@@ -68,7 +68,7 @@ func (m *Model) Checkpoint() (prefix string, ok bool) {
 // VariableObject is what Python knew of a variable.
 type VariableObject struct {
 	Name      string // as in Python, without ":0"
-	Trainable bool
+	Trainable bool   // when the model was exported
 }
 
 // VariableObjects returns the variables among Python's objects, by their names in
@@ -77,6 +77,10 @@ type VariableObject struct {
 // A checkpoint names a variable by the path through the objects that hold it, from
 // the root: "hidden/kernel/.ATTRIBUTES/VARIABLE_VALUE". If there are several, the
 // path is the one that a breadth-first search finds first.
+//
+// Keras freezes a layer after it has made the variables, which stay trainable to
+// TensorFlow. What it exports has two lists, trainable_variables and
+// non_trainable_variables, of what was to be trained then.
 func (m *Model) VariableObjects() map[string]VariableObject {
 	var nodes [][]byte
 	for f := range wire.Fields(m.objects) {
@@ -85,6 +89,7 @@ func (m *Model) VariableObjects() map[string]VariableObject {
 		}
 	}
 	found := map[string]VariableObject{}
+	frozen := frozenVariables(nodes)
 	paths := map[uint64]string{0: ""}
 	for queue := []uint64{0}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -100,11 +105,42 @@ func (m *Model) VariableObjects() map[string]VariableObject {
 					queue = append(queue, child)
 				}
 			case objectVariable:
-				found[paths[at]+".ATTRIBUTES/VARIABLE_VALUE"] = variableObject(f.Bytes)
+				v := variableObject(f.Bytes)
+				v.Trainable = v.Trainable && !frozen[at]
+				found[paths[at]+".ATTRIBUTES/VARIABLE_VALUE"] = v
 			}
 		}
 	}
 	return found
+}
+
+// frozenVariables returns the objects that the root's list non_trainable_variables
+// holds and its list trainable_variables does not.
+func frozenVariables(nodes [][]byte) map[uint64]bool {
+	list := func(name string) map[uint64]bool {
+		held := map[uint64]bool{}
+		if len(nodes) == 0 {
+			return held
+		}
+		for f := range wire.Fields(nodes[0]) {
+			child, called := objectReference(f.Bytes)
+			if f.Num != objectChild || called != name || child >= uint64(len(nodes)) {
+				continue
+			}
+			for g := range wire.Fields(nodes[child]) {
+				if g.Num == objectChild {
+					element, _ := objectReference(g.Bytes)
+					held[element] = true
+				}
+			}
+		}
+		return held
+	}
+	frozen := list("non_trainable_variables")
+	for trained := range list("trainable_variables") {
+		delete(frozen, trained)
+	}
+	return frozen
 }
 
 // Fields of SavedObjectGraph, SavedObject, ObjectReference and SavedVariable.

@@ -65,7 +65,7 @@ func Variables(g *tfbridge.Graph, p *savedmodel.Program) ([]Variable, error) {
 }
 
 // TableTensors returns the names in checkpoints of the halves of a model's tables.
-// Unlike those of variables, their shapes change as the model is trained.
+// Unlike the shapes of variables, theirs change as the model is trained.
 func TableTensors(p *savedmodel.Program) (map[string]bool, error) {
 	names := map[string]bool{}
 	if p.RestoreOp == "" {

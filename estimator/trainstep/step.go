@@ -30,6 +30,7 @@ type Options struct {
 	Optimizer       optimizer.Optimizer // required
 	ClipNorm        float64             // see optimizer.ApplyOptions; 0: no clipping
 	L2              float64             // the loss grows by this times the sum of the squares of all trained variables; 0: none
+	Seed            int64               // seeds random operations of the signature to which the model gives no seed
 
 	// Select says whether to train a variable; nil: all variables. Only variables of
 	// floating point on which the loss depends are trained.
@@ -61,9 +62,21 @@ type Step struct {
 	Variables []gradients.Variable       // the trained variables
 	Names     []string                   // names of Variables, all different, from which the slots have theirs
 	Gradients []tfbridge.Output          // gradients of the loss with respect to Variables, of their shapes
-	Update    *optimizer.Update          // its Op changes the variables, after everything above
+	Update    *optimizer.Update          // the optimizer's part of the step
 	Count     optimizer.Variable         // an int64 scalar: the number of updates so far
-	Reset     *tfbridge.Operation        // sets Count to 0 and all slots to their initial values
+	Op        *tfbridge.Operation        // changes the variables, after everything above
+	Reset     *tfbridge.Operation        // sets Count and Drawn to 0 and all slots to their initial values
+
+	// Changes are the variables that the signature itself changes, such as the moving
+	// statistics of a batch normalization. Op assigns them.
+	Changes []gradients.Change
+	// Opened are all variables that the signature reads or changes.
+	Opened []gradients.Variable
+	// Drawn is an int64 scalar, the number of steps so far, that random operations of the
+	// signature follow; its Handle is unset if there are none.
+	Drawn optimizer.Variable
+	// Unrepeatable are random operations whose state no checkpoint has, by name.
+	Unrepeatable []string
 }
 
 // Add adds a step of training to a scope whose graph holds the signature. All outputs
@@ -98,6 +111,7 @@ type builder struct {
 	names       []string // of the outputs
 	predictions string
 	opened      *gradients.Opened
+	drawn       *tfbridge.Operation  // reads the step's Drawn
 	gradients   []gradients.Gradient // gradients with respect to the step's variables
 	scaling     *optimizer.Scaling   // nil: the loss is not scaled
 	step        *Step
@@ -130,14 +144,27 @@ func (b *builder) open() error {
 	for _, name := range b.names {
 		tensors = append(tensors, b.o.Outputs[name])
 	}
-	b.opened = gradients.Open(b.s, &gradients.OpenOptions{Feeds: b.o.Feeds, Outputs: tensors})
+	b.step.Drawn = b.counter("random", "random/steps")
+	drawn := b.s.Op1("ReadVariableOp", map[string]any{"dtype": tfbridge.Int64}, b.step.Drawn.Handle)
+	b.opened = gradients.Open(b.s, &gradients.OpenOptions{
+		Feeds: b.o.Feeds, Outputs: tensors, Random: &gradients.Random{Step: drawn, Seed: b.o.Seed},
+	})
 	if err := b.s.Err(); err != nil {
 		return err
 	}
+	b.drawn = drawn.Op
+	b.step.Changes, b.step.Opened, b.step.Unrepeatable = b.opened.Changes, b.opened.Variables, b.opened.Unrepeatable
 	for i, name := range b.names {
 		b.step.Outputs[name] = b.opened.Outputs[i]
 	}
 	return nil
+}
+
+// counter returns a variable that counts.
+func (b *builder) counter(scope, name string) optimizer.Variable {
+	s := b.s.SubScope(scope)
+	attrs := map[string]any{"dtype": tfbridge.Int64, "shape": tfbridge.ScalarShape(), "shared_name": s.Prefix() + "count"}
+	return optimizer.Variable{Name: name, Handle: s.Op1("VarHandleOp", attrs), DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 }
 
 // loss adds the losses, without the squares of the variables.
@@ -198,6 +225,11 @@ func (b *builder) train() error {
 			"there is nothing to train: %d variables are to be trained, and the loss of output %q depends on none of them, or only through operations that are constant, such as ArgMax",
 			len(wanted), b.predictions)
 	}
+	for _, c := range b.opened.Changes {
+		if slices.ContainsFunc(b.step.Variables, func(v gradients.Variable) bool { return v.Node == c.Variable.Node }) {
+			return millrace.Errorf(millrace.ErrModel, "the signature itself changes the variable %q, so the optimizer cannot train it", c.Variable.Name)
+		}
+	}
 	if b.o.L2 > 0 {
 		b.addL2()
 	}
@@ -250,11 +282,7 @@ func (b *builder) update() error {
 		trained := optimizer.Variable{Name: name, Handle: v.Handle, DType: v.DType, Shape: v.Shape}
 		pairs = append(pairs, optimizer.Gradient{Variable: trained, Value: b.gradients[i].Value, Indices: b.gradients[i].Indices})
 	}
-	count := b.s.SubScope("iteration")
-	attrs := map[string]any{"dtype": tfbridge.Int64, "shape": tfbridge.ScalarShape(), "shared_name": count.Prefix() + "count"}
-	b.step.Count = optimizer.Variable{
-		Name: b.o.Optimizer.Name() + "/iteration", Handle: count.Op1("VarHandleOp", attrs), DType: tfbridge.Int64, Shape: tfbridge.ScalarShape(),
-	}
+	b.step.Count = b.counter("iteration", b.o.Optimizer.Name()+"/iteration")
 	after := append(b.opened.Reads(), b.step.Loss.Op)
 	for _, name := range b.names {
 		after = append(after, b.step.Outputs[name].Op)
@@ -263,7 +291,22 @@ func (b *builder) update() error {
 	if b.step.Update == nil {
 		return b.s.Err()
 	}
-	zero := b.s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{b.step.Count.Handle, b.s.Const(int64(0))}})
-	b.step.Reset = graph.NoOp(b.s, zero, b.step.Update.Initialize)
+	changed := append(b.opened.Assign(b.s, after...), b.step.Update.Op)
+	reset := []*tfbridge.Operation{b.set(b.step.Count, 0), b.step.Update.Initialize}
+	if b.opened.Random {
+		later := b.s.WithControlDependencies(append(after, b.drawn)...)
+		changed = append(changed, later.AddOperation(tfbridge.OpSpec{
+			Type: "AssignAddVariableOp", Input: []tfbridge.Input{b.step.Drawn.Handle, b.s.Const(int64(1))},
+		}))
+		reset = append(reset, b.set(b.step.Drawn, 0))
+	} else {
+		b.step.Drawn.Handle = tfbridge.Output{}
+	}
+	b.step.Op, b.step.Reset = graph.NoOp(b.s, changed...), graph.NoOp(b.s, reset...)
 	return nil
+}
+
+// set adds an operation that sets a counter.
+func (b *builder) set(v optimizer.Variable, value int64) *tfbridge.Operation {
+	return b.s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{v.Handle, b.s.Const(value)}})
 }

@@ -25,7 +25,7 @@ func (c *call) unbroadcast(i int, d tfbridge.Output, other int) tfbridge.Output 
 }
 
 // unbroadcastTo is unbroadcast where the result has several other inputs: it
-// compares the shape of the input with that of d.
+// compares the shapes of the input and of d.
 func (c *call) unbroadcastTo(i int, d tfbridge.Output) tfbridge.Output {
 	if d.Op == nil || !c.active[i] {
 		return tfbridge.Output{}

@@ -156,7 +156,7 @@ func (im *importer) flush() error {
 	return im.scope.Graph().ImportWithOptions(data, opts)
 }
 
-// producer is the version of the GraphDefs made here: that of TensorFlow 2.
+// producer is the version of the GraphDefs made here: TensorFlow 2's.
 const producer = 1395
 
 // connect maps an input of an imported node, unless it is imported too. keep is false

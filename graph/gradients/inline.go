@@ -27,7 +27,7 @@ const maxDepth = 200
 type inliner struct {
 	lib     *library
 	nodes   []*tfproto.NodeDef
-	results map[ref]string // what takes the place of a call's output
+	results map[ref]string // replacements of a call's outputs
 	after   map[string][]string
 	err     error
 }
@@ -128,7 +128,7 @@ type body struct {
 }
 
 // instantiate returns the body of a function with args, which are refs. The names of
-// the nodes begin with that of the call and a slash.
+// the nodes begin with the call's name and a slash.
 func (l *library) instantiate(f *tfproto.FunctionDef, call *tfproto.NodeDef, args []string) (*body, error) {
 	sig := f.GetSignature()
 	if len(args) != len(sig.GetInputArg()) {

@@ -2,6 +2,7 @@ package gradients
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type OpenOptions struct {
 	Feeds map[string]tfbridge.Output
 	// Outputs are the tensors to compute, named in the same way.
 	Outputs []string
+	// Random makes random operations repeatable; nil: they keep TensorFlow's own state.
+	Random *Random
 }
 
 // Variable is a resource variable that opened outputs depend on.
@@ -36,11 +39,24 @@ type Variable struct {
 // Trainable reports whether the variable has values of floating point.
 func (v Variable) Trainable() bool { return trainable(v.DType) }
 
+// Change is the value that a variable has after the outputs were computed.
+type Change struct {
+	Variable Variable
+	Value    tfbridge.Output
+}
+
 // Opened is a part of a graph that was opened: it computes the same, and can be
 // differentiated.
 type Opened struct {
 	Outputs   []tfbridge.Output // in the order of the options
-	Variables []Variable        // that outputs depend on, in the order of the graph
+	Variables []Variable        // that outputs and changes depend on, in the order of the graph
+	Changes   []Change          // the variables that the graph changes; whoever runs it assigns them, see Assign
+
+	// Random says whether random numbers depend on OpenOptions.Random, and Unrepeatable
+	// names the random operations that keep a state of TensorFlow's own, which no
+	// checkpoint has.
+	Random       bool
+	Unrepeatable []string
 
 	scope   *graph.Scope
 	lib     *library
@@ -54,9 +70,13 @@ type Opened struct {
 // their derivative needs. Variables, tables and constants are shared with the
 // original.
 //
-// An operation that changes a variable, or a loop of TensorFlow 1, is a failure that
+// The opened operations change no variable. Where the graph assigns a variable, as a
+// batch normalization in training mode does, they compute its new value, see
+// [Opened.Assign]; no derivative flows through that value.
+//
+// An operation that changes a variable in another way, or a loop of TensorFlow 1, is a failure that
 // names it. A failure is the scope's; then Outputs are zero Outputs and Variables nil. What the functions do
-// beside computing the outputs, such as checking an assertion, is left out.
+// beside computing the outputs and changing variables, such as checking an assertion, is omitted.
 func Open(s *graph.Scope, o *OpenOptions) *Opened {
 	if s.Err() != nil {
 		return unopened(s, o)
@@ -92,15 +112,20 @@ func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
 	if err := proto.Unmarshal(b.Bytes(), def); err != nil {
 		return nil, millrace.Errorf(millrace.ErrInternal, "read the model's graph: %w", err)
 	}
-	def, err := graph.ByValue(def, o.Outputs...)
+	def, changed, err := graph.ByValue(def, o.Outputs...)
 	if err != nil {
 		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(changed))
+	wanted := slices.Clone(o.Outputs)
+	for _, name := range names {
+		wanted = append(wanted, changed[name])
 	}
 	lib := &library{graph: s.Graph(), functions: map[string]*tfproto.FunctionDef{}, defs: map[string]*tfproto.OpDef{}}
 	for _, f := range def.GetLibrary().GetFunction() {
 		lib.functions[f.GetSignature().GetName()] = f
 	}
-	nodes, outputs, err := lib.inline(def.GetNode(), o.Outputs)
+	nodes, outputs, err := lib.inline(def.GetNode(), wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -108,22 +133,50 @@ func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
 		return nil, err
 	}
 	im := newImporter(s, lib)
+	random := newRandom(im, o.Random)
+	nodes = random.rewrite(nodes)
 	for name, feed := range o.Feeds {
 		im.bind(parseRef(strings.TrimPrefix(name, "^")), feed, false)
 	}
-	opened := &Opened{scope: s, lib: lib, loops: im.loops}
+	opened := &Opened{scope: s, lib: lib, loops: im.loops, Random: random.rewritten, Unrepeatable: random.left}
 	if err := opened.variables(im, nodes); err != nil {
 		return nil, err
 	}
 	shareSources(im, nodes)
 	gathers := gatherFromHandles(nodes, opened.handles())
-	opened.Outputs, err = im.run(nodes, outputs)
+	computed, err := im.run(nodes, outputs)
+	if err != nil {
+		return nil, err
+	}
+	opened.Outputs = computed[:len(o.Outputs)]
+	opened.changes(names, computed[len(o.Outputs):])
 	for _, name := range gathers {
 		if op := s.Graph().Operation(im.prefix + name); op != nil {
 			opened.gathers = append(opened.gathers, op)
 		}
 	}
 	return opened, err
+}
+
+// changes records the new values of variables, whose nodes have these names.
+func (o *Opened) changes(names []string, values []tfbridge.Output) {
+	for i, name := range names {
+		at := slices.IndexFunc(o.Variables, func(v Variable) bool { return v.Node == name })
+		if at >= 0 {
+			o.Changes = append(o.Changes, Change{o.Variables[at], values[i]})
+		}
+	}
+}
+
+// Assign adds operations that give the variables that the graph changes their new
+// values, after other operations: at least those that read the variables.
+func (o *Opened) Assign(s *graph.Scope, after ...*tfbridge.Operation) []*tfbridge.Operation {
+	var assigned []*tfbridge.Operation
+	s = s.SubScope("changes").WithControlDependencies(after...)
+	for _, c := range o.Changes {
+		assigned = append(assigned, s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{c.Variable.Handle, c.Value}}))
+	}
+	return assigned
 }
 
 // handles returns the names of the nodes of the variables' handles by those of their
