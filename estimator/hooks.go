@@ -11,6 +11,7 @@ import (
 // the training with that error, as a failed step does: the last checkpoint
 // stays.
 type Hooks struct {
+	Trains     func(*Trained) error   // before Restored, with an Objective
 	Restored   func(step int64) error // the training is about to continue after step; 0: to begin
 	BeforeStep func(step int64) error // step is about to be made; the first one is 1
 	AfterStep  func(*Step) error      // a step was made

@@ -44,6 +44,7 @@ type Pipeline struct {
 	fetch     []steps.NamedOutput
 	changes   bool            // a step changes variables
 	step      *trainstep.Step // training step of an Objective; nil without one
+	objective *Objective      // nil without one
 }
 
 // Join adds a source to the model's graph and joins a signature to it: it

@@ -238,3 +238,61 @@ func TestKerasResumed(t *testing.T) {
 		})
 	}
 }
+
+// announced returns what a training of a recorded model reports before its first step.
+func (r *kerasTraining) announced(t *testing.T, name, signature string, patterns ...string) (trained *estimator.Trained, notes []string) {
+	t.Helper()
+	m, err := estimator.LoadModel(r.dir, &estimator.ModelOptions{Signatures: []string{signature}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	o := &estimator.TrainOptions{Objective: r.objective(name), Steps: 1, Signature: signature}
+	o.Objective.Variables = patterns
+	o.Hooks.Note = func(text string) { notes = append(notes, text) }
+	o.Hooks.Trains = func(t *estimator.Trained) error {
+		trained = t
+		return nil
+	}
+	if _, err := estimator.Train(t.Context(), m, r.source(0), t.TempDir(), o); err != nil {
+		t.Fatal(err)
+	}
+	return trained, notes
+}
+
+// The start of a training says which variables it trains, and why not the others.
+func TestTrained(t *testing.T) {
+	r := readKeras(t, "cnn")
+	trained, _ := r.announced(t, "cnn", "train")
+	want := []string{
+		"trains 5 variables with 203 weights: conv/kernel, norm/gamma, norm/beta, head/kernel, head/bias",
+		"not trainable in the model", "the signature itself changes it",
+	}
+	text := strings.Join(trained.Text(), "\n")
+	for _, part := range want {
+		if !strings.Contains(text, part) {
+			t.Errorf("got\n%s\nwithout %q", text, part)
+		}
+	}
+	if trained, _ = r.announced(t, "cnn", "train", "stem/*"); len(trained.Variables) != 2 || !strings.Contains(strings.Join(trained.Text(), "\n"), "no pattern of variables matches") {
+		t.Errorf("with a pattern: %q", trained.Text())
+	}
+}
+
+// A signature for predictions trains with a warning that names the layers; one in
+// training mode has none.
+func TestInferenceNoted(t *testing.T) {
+	r := readKeras(t, "cnn")
+	_, notes := r.announced(t, "cnn", "serve")
+	text := strings.Join(notes, "\n")
+	for _, part := range []string{`signature "serve" runs the model as for predictions`, "1 batch normalization stay as they are (norm)", "1 random layer, such as dropout", "training=True"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("notes %q do not have %q", text, part)
+		}
+	}
+	for name := range kerasOptimizers {
+		if _, notes := readKeras(t, name).announced(t, name, "train"); strings.Contains(strings.Join(notes, "\n"), "as for predictions") {
+			t.Errorf("%s: notes %q", name, notes)
+		}
+	}
+}

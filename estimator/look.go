@@ -40,7 +40,7 @@ func (p *Pipeline) addGradients() error {
 	if p.step == nil {
 		return nil
 	}
-	names, err := p.variableNames()
+	names, err := variableNames(p)
 	if err != nil {
 		return err
 	}

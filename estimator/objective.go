@@ -1,10 +1,8 @@
 package estimator
 
 import (
-	"cmp"
 	"path"
 	"slices"
-	"strings"
 
 	"millrace"
 	"millrace/estimator/checkpoint"
@@ -14,7 +12,6 @@ import (
 	"millrace/graph"
 	"millrace/graph/gradients"
 	"millrace/graph/steps"
-	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
 
@@ -40,6 +37,10 @@ type Objective struct {
 	Optimizer optimizer.Optimizer
 	ClipNorm  float64 // the largest global norm of the gradients; 0: any
 	L2        float64 // the loss grows by this times the sum of the squares of the trained variables
+
+	// Seed seeds random operations of the signature, such as tf.nn.dropout, to which the
+	// model gives no seed. Dropout layers of Keras have their own, in variables.
+	Seed int64
 
 	// Variables are patterns for the names of the variables to train, as path.Match
 	// has them, except that * and ? also match a slash. A name is one that Python gave
@@ -77,14 +78,14 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	if err := o.Objective.check(); err != nil {
 		return err
 	}
-	names, err := p.variableNames()
+	names, err := variableNames(p)
 	if err != nil {
 		return err
 	}
 	objective := o.Objective
 	t := &trainstep.Options{
 		Feeds: map[string]tfbridge.Output{}, Outputs: map[string]string{}, Predictions: objective.Predictions, Loss: &objective.Loss,
-		Optimizer: objective.Optimizer, ClipNorm: objective.ClipNorm, L2: objective.L2,
+		Optimizer: objective.Optimizer, ClipNorm: objective.ClipNorm, L2: objective.L2, Seed: objective.Seed,
 		Names:  func(v gradients.Variable) []string { return names[v.Node].all(v) },
 		Select: func(v gradients.Variable) bool { return names[v.Node].wanted(v, objective.Variables) },
 	}
@@ -108,7 +109,7 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	for _, name := range o.Outputs {
 		p.fetch = append(p.fetch, steps.NamedOutput{Name: name, Output: step.Outputs[name]})
 	}
-	p.changes, p.step = true, step
+	p.changes, p.step, p.objective = true, step, objective
 	if err := s.Err(); err != nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
 	}
@@ -188,80 +189,6 @@ func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Opti
 		t.More = append(t.More, trainstep.Term{Loss: &m.Loss, Predictions: m.Predictions, Labels: gated(m.Labels), Weights: gated(m.Weights), Weight: m.Weight})
 	}
 	return nil
-}
-
-// variableName is what a variable is called.
-type variableName struct {
-	path    string                     // name in checkpoints, without the common suffix; "": it is not in checkpoints
-	wrapper string                     // the other name in checkpoints of a variable that Keras's wraps; mostly ""
-	object  *savedmodel.VariableObject // nil: Python knew nothing of it
-}
-
-// valueSuffix ends the names of Python's variables in checkpoints.
-const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
-
-// trimmed returns the name of a variable without the suffix of checkpoints.
-func trimmed(name string) string { return strings.TrimSuffix(name, valueSuffix) }
-
-// variableNames returns what the variables are called, by the names of their
-// operations.
-func (p *Pipeline) variableNames() (map[string]variableName, error) {
-	saved := p.model.saved
-	variables, err := checkpoint.Variables(p.model.model.Graph(), saved.Program())
-	if err != nil {
-		return nil, err
-	}
-	objects := saved.VariableObjects()
-	names := map[string]variableName{}
-	for _, v := range variables {
-		n := variableName{path: trimmed(v.Name)}
-		if object, ok := objects[v.Name]; ok {
-			n.object = &object
-		}
-		names[v.Handle.Op.Name()] = n
-	}
-	for _, v := range variables {
-		if v.Wrapped.Op == nil {
-			continue
-		}
-		wrapper, n := names[v.Handle.Op.Name()], names[v.Wrapped.Op.Name()]
-		n.wrapper = wrapper.path
-		if n.object != nil && wrapper.object != nil {
-			n.object.Trainable = n.object.Trainable && wrapper.object.Trainable
-		}
-		names[v.Wrapped.Op.Name()] = n
-	}
-	return names, nil
-}
-
-// name returns the variable's path, which no other variable has.
-func (n variableName) name(v gradients.Variable) string { return cmp.Or(n.path, v.Name) }
-
-// all returns what the variable is called, the name that Python gave it first, as
-// Keras names slots. Python may give two variables the same name.
-func (n variableName) all(v gradients.Variable) []string {
-	called := []string{n.path, v.Name, n.wrapper}
-	if n.object != nil {
-		called = append([]string{n.object.Name}, called...)
-	}
-	return called
-}
-
-// wanted reports whether to train a variable.
-func (n variableName) wanted(v gradients.Variable, patterns []string) bool {
-	if patterns == nil {
-		return n.object == nil || n.object.Trainable
-	}
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		return slices.ContainsFunc(n.all(v), func(name string) bool { return name != "" && matches(pattern, name) })
-	})
-}
-
-// matches is path.Match where * and ? also match a slash.
-func matches(pattern, name string) bool {
-	const other = "\x00" // a character that no name contains
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", other), strings.ReplaceAll(name, "/", other))
-	return ok && err == nil
 }
 
 // addLoss adds the losses of an objective to a pipeline that only evaluates, unless

@@ -131,12 +131,30 @@ func TrainAndEvaluate(ctx context.Context, m *Model, train, evaluate Source, dir
 	if err := t.restore(); err != nil {
 		return nil, err
 	}
+	if err := t.announce(); err != nil {
+		return nil, err
+	}
 	if h := t.o.Hooks.Restored; h != nil {
 		if err := h(t.step); err != nil {
 			return nil, err
 		}
 	}
 	return t.run(ctx)
+}
+
+// announce reports what is trained.
+func (t *training) announce() error {
+	trained, err := trainedBy(t.pipe)
+	if err != nil || trained == nil {
+		return err
+	}
+	for _, text := range trained.Notes {
+		t.note(text)
+	}
+	if h := t.o.Hooks.Trains; h != nil {
+		return h(trained)
+	}
+	return nil
 }
 
 // withDefaults returns the options with the defaults filled in.

@@ -115,10 +115,3 @@ func (t *training) finish(ctx context.Context) error {
 	}
 	return t.reportSaved(t.saver.wait())
 }
-
-// note passes a text for a person to the hooks.
-func (t *training) note(text string) {
-	if h := t.o.Hooks.Note; h != nil {
-		h(text)
-	}
-}

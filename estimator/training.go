@@ -113,6 +113,13 @@ func (t *training) prepareValues(ctx context.Context) (err error) {
 	return t.pipe.modelError(err)
 }
 
+// note passes a text for a person to the hooks.
+func (t *training) note(text string) {
+	if h := t.o.Hooks.Note; h != nil {
+		h(text)
+	}
+}
+
 // Names of what a checkpoint holds beside the variables.
 const (
 	stepName     = "millrace/step"  // int64: how many steps were made

@@ -18,7 +18,7 @@ import (
 // that read a variable now get the value, and a function that takes a handle is
 // copied to one that takes the value.
 type freezer struct {
-	byValue   bool // variables may change, see freeze_state.go
+	byValue   bool // variables may change, see freeze.go
 	functions map[string]*tfproto.FunctionDef
 	roots     map[string]tfproto.DataType // of the graph's own nodes: what they hold
 	copies    map[string]*frozenFunction  // by function and which arguments are values

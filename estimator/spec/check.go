@@ -42,6 +42,7 @@ func Check(path string, o *Options) (*Run, diag.List) {
 			c.model()
 			checkInit(c)
 			c.loss()
+			variables(c)
 			c.loaders()
 			c.metrics()
 		}

@@ -25,6 +25,9 @@ func (r *Run) TrainOptions() *estimator.TrainOptions {
 		Signature: c.Model.TrainSignature(), Loss: c.Model.Train.LossOutput(), Objective: c.Model.Train.objective(c.Plateau), LogEvery: c.Train.LogEvery,
 		CheckpointEvery: c.Checkpoints.EverySteps, Keep: c.Checkpoints.Keep, Evaluate: r.EvaluateOptions(),
 	}
+	if o.Objective != nil && r.TrainPlan != nil {
+		o.Objective.Seed = r.TrainPlan.Seed
+	}
 	if c.Train.Steps != nil {
 		o.Steps = *c.Train.Steps
 	}

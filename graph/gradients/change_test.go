@@ -64,7 +64,7 @@ var changing = map[string]func(s *graph.Scope, v, w, x tfbridge.Output) tfbridge
 			return graph.Less(s, a[0], s.Const(int32(3)))
 		}, func(s *graph.Scope, a []tfbridge.Output) []tfbridge.Output {
 			return []tfbridge.Output{graph.Add(s, a[0], s.Const(int32(1))), graph.Mul(s, double(s, v, a[1]), read(s, w))}
-		}, nil)[1]
+		}, &graph.WhileOptions{ParallelIterations: 1})[1]
 	},
 	"main graph": func(s *graph.Scope, v, w, x tfbridge.Output) tfbridge.Output {
 		only := change(s, "AssignVariableOp", w, s.Const(float32(7)))

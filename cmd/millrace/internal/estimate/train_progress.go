@@ -174,7 +174,7 @@ type reporter struct {
 
 // hooks returns the hooks of the training.
 func (r *reporter) hooks() estimator.Hooks {
-	h := estimator.Hooks{Note: r.note, Restored: r.restored}
+	h := estimator.Hooks{Note: r.note, Restored: r.restored, Trains: r.trains}
 	switch {
 	case r.quiet:
 		return h
@@ -201,6 +201,16 @@ func (r *reporter) print(format string, args ...any) {
 }
 
 func (r *reporter) note(text string) { r.print("note: %s", text) }
+
+func (r *reporter) trains(t *estimator.Trained) error {
+	if r.quiet {
+		return nil
+	}
+	for _, line := range t.Text() {
+		r.print("%s", line)
+	}
+	return nil
+}
 
 func (r *reporter) restored(step int64) error {
 	if step > 0 {

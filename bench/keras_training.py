@@ -1,0 +1,232 @@
+"""Trains models of Keras with Millrace and with Keras's own step, and compares them: keras_training.py MILLRACE [MODEL ...].
+
+MILLRACE is the program. It needs tensorflow 2.21 and keras 3. Each model is exported in training mode with random weights, its
+batches are written as TFRecords, and `millrace train` reads both. For each model a line says how far apart the losses of all
+steps are, the moving statistics after the last one, and whether frozen variables kept their bits. --steps N (default 20),
+--batch N (default 4).
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_DETERMINISTIC_OPS"] = "1"
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+L, A = keras.layers, keras.applications
+CLASSES = 5
+
+
+def application(build, size, frozen=False):
+    def make():
+        inputs = keras.Input((size, size, 3), name="x")
+        base = build(include_top=False, weights=None, input_shape=(size, size, 3), pooling="avg")
+        base.trainable = not frozen
+        x = L.Dropout(0.2, seed=1, name="top_dropout")(base(inputs))
+        return keras.Model(inputs, L.Dense(CLASSES, name="head")(x))
+
+    return make
+
+
+def transformer():
+    tokens = keras.Input((12,), dtype="int64", name="x")
+    x = L.Embedding(50, 16, name="tokens")(tokens) + L.Embedding(12, 16, name="positions")(keras.ops.arange(12))
+    for i in range(2):
+        y = L.MultiHeadAttention(2, 8, dropout=0.1, seed=i, name=f"attention{i}")(x, x, use_causal_mask=True)
+        x = L.LayerNormalization(name=f"norm{i}a")(x + y)
+        y = L.Dense(16, name=f"down{i}")(L.Dense(32, "gelu", name=f"up{i}")(x))
+        x = L.LayerNormalization(name=f"norm{i}b")(x + L.Dropout(0.1, seed=i, name=f"drop{i}")(y))
+    return keras.Model(tokens, L.Dense(CLASSES, name="head")(L.GlobalAveragePooling1D()(x)))
+
+
+def unet():
+    inputs = keras.Input((16, 16, 3), name="x")
+    x, skips = inputs, []
+    for i, n in enumerate([8, 16]):
+        x = L.BatchNormalization(name=f"norm{i}")(L.Conv2D(n, 3, padding="same", activation="relu", name=f"in{i}")(x))
+        skips.append(x)
+        x = L.MaxPooling2D()(x)
+    x = L.SpatialDropout2D(0.2, seed=3, name="middle")(L.Conv2D(32, 3, padding="same", activation="relu", name="bottom")(x))
+    for i, n in enumerate([16, 8]):
+        x = L.Conv2DTranspose(n, 2, strides=2, padding="same", name=f"up{i}")(x)
+        x = L.Conv2D(n, 3, padding="same", activation="relu", name=f"out{i}")(L.Concatenate()([x, skips.pop()]))
+    return keras.Model(inputs, L.Dense(CLASSES, name="head")(L.GlobalMaxPooling2D()(L.UpSampling2D(interpolation="bilinear")(x))))
+
+
+def recommender():
+    pair = keras.Input((2,), dtype="int64", name="x")
+    user, item = L.Embedding(40, 8, name="users")(pair[:, 0]), L.Embedding(60, 8, name="items")(pair[:, 1])
+    x = L.Dense(16, "relu", name="deep")(L.Concatenate()([user, item, user * item]))
+    return keras.Model(pair, L.Dense(CLASSES, name="head")(L.Dropout(0.3, seed=2, name="drop")(x)))
+
+
+WORDS = "a small river runs past the old mill where grain is ground".split()
+
+
+def text():
+    inputs = keras.Input((), dtype="string", name="x")
+    vectorize = L.TextVectorization(vocabulary=WORDS, output_sequence_length=6, name="words")
+    x = L.Embedding(len(WORDS) + 2, 8, name="embedding")(vectorize(inputs))
+    return keras.Model(inputs, L.Dense(CLASSES, name="head")(L.GlobalAveragePooling1D()(x)))
+
+
+def recurrent(cell):
+    def make():
+        inputs = keras.Input((8, 6), name="x")
+        x = L.Bidirectional(cell(8, return_sequences=True, dropout=0.1, seed=4), name="both")(inputs)
+        return keras.Model(inputs, L.Dense(CLASSES, name="head")(cell(8, name="last")(x)))
+
+    return make
+
+
+MODELS = {
+    "MobileNetV2": application(A.MobileNetV2, 32), "MobileNetV2, frozen": application(A.MobileNetV2, 32, True),
+    "MobileNetV3Small": application(A.MobileNetV3Small, 32), "ResNet50": application(A.ResNet50, 32),
+    "ResNet50V2": application(A.ResNet50V2, 32), "EfficientNetB0": application(A.EfficientNetB0, 32),
+    "EfficientNetV2B0": application(A.EfficientNetV2B0, 32), "DenseNet121": application(A.DenseNet121, 32),
+    "ConvNeXtTiny": application(A.ConvNeXtTiny, 32), "Xception": application(A.Xception, 71), "VGG16": application(A.VGG16, 32),
+    "InceptionV3": application(A.InceptionV3, 75), "NASNetMobile": application(A.NASNetMobile, 32),
+    "Transformer": transformer, "U-Net": unet, "recommender": recommender, "text classifier": text,
+    "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
+}
+
+
+def batches(model, steps, batch):
+    random = np.random.default_rng(1)
+    t = model.inputs[0]
+    shape = (steps * batch,) + tuple(t.shape[1:])
+    if t.dtype == "string":
+        x = np.array([" ".join(random.choice(WORDS, 5)) for _ in range(steps * batch)], dtype=object)
+    elif t.dtype == "int64":
+        x = random.integers(0, 40, shape)
+    else:
+        x = random.uniform(-1, 1, shape).astype("float32")
+    return x, random.integers(0, CLASSES, steps * batch)
+
+
+def write_data(folder, x, y):
+    os.makedirs(folder)
+    dtype, kind = {"f": ("float32", "float"), "i": ("int64", "int"), "O": ("string", "string")}[x.dtype.kind]
+    manifest = {"compression": None, "allow_var_len": False, "features": [
+        {"name": "x", "dtype": dtype, "shape": list(x.shape[1:]), "deserialize_type": kind},
+        {"name": "y", "dtype": "int64", "shape": [], "deserialize_type": "int"}]}
+    with open(os.path.join(folder, "__manifest__.json"), "w") as f:
+        json.dump(manifest, f)
+    with tf.io.TFRecordWriter(os.path.join(folder, "data.tfrecords")) as out:
+        for row, label in zip(x, y):
+            flat = np.asarray(row).ravel().tolist()
+            if kind == "string":
+                feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=[row.encode()]))
+            elif kind == "int":
+                feature = tf.train.Feature(int64_list=tf.train.Int64List(value=flat))
+            else:
+                feature = tf.train.Feature(float_list=tf.train.FloatList(value=flat))
+            label = tf.train.Feature(int64_list=tf.train.Int64List(value=[int(label)]))
+            out.write(tf.train.Example(features=tf.train.Features(feature={"x": feature, "y": label})).SerializeToString())
+
+
+def write_configs(folder, steps, batch):
+    config = {
+        "model": {"saved_model": "model", "train": {
+            "signature": "train", "loss": {"type": "sparse_softmax_cross_entropy", "predictions": "output_0", "labels": "y"},
+            "optimizer": {"type": "sgd", "learning_rate": 0.01}}},
+        "train": {"loader": {"type": "independent", "args": {
+            "dataset": {"type": "dir", "args": {"data_dir": "data"}}, "target_batch_size": batch, "drop_remainder": True, "epochs": 1,
+            "num_read_buffer_bytes": 262144, "num_prefetch": 2,
+            "primary_features": [{"from_name": "x", "to_name": "x"}, {"from_name": "y", "to_name": "y"}]}},
+            "steps": steps, "log_every": 1},
+        "checkpoints": {"every_steps": steps}, "seed": 1}
+    with open(os.path.join(folder, "run.json"), "w") as f:
+        json.dump(config, f)
+
+
+def export(model, folder):
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    t = model.inputs[0]
+    signature = [keras.InputSpec(shape=t.shape, dtype=t.dtype, name="x")]
+    archive.add_endpoint("serve", lambda x: model(x, training=False), signature)
+    archive.add_endpoint("train", lambda x: model(x, training=True), signature)
+    archive.write_out(folder, verbose=False)
+
+
+def keras_losses(model, x, y, steps, batch):
+    optimizer = keras.optimizers.SGD(0.01)
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, [v.value for v in variables]), variables))
+        return loss
+
+    optimizer.build(model.trainable_variables)
+    if x.dtype.kind == "O":
+        x = x.astype("S")
+    found, began = [], 0
+    for i in range(steps):
+        if i == 1:
+            began = time.perf_counter()
+        found.append(float(step(tf.constant(x[i * batch:(i + 1) * batch]), tf.constant(y[i * batch:(i + 1) * batch]))))
+    return np.array(found), (steps - 1) / (time.perf_counter() - began)
+
+
+def compare(name, millrace, steps, batch):
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(1)
+    model = MODELS[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        x, y = batches(model, steps, batch)
+        export(model, os.path.join(folder, "model"))
+        write_data(os.path.join(folder, "data"), x, y)
+        write_configs(folder, steps, batch)
+        before = [np.asarray(v) for v in model.variables]
+        run = os.path.join(folder, "run")
+        done = subprocess.run([millrace, "train", os.path.join(folder, "run.json"), "--dir", run], capture_output=True, text=True)
+        if done.returncode:
+            return f"| {name} | " + (done.stderr.strip().splitlines() or ["exit code %d" % done.returncode])[-1][:300] + " |"
+        want, theirs = keras_losses(model, x, y, steps, batch)
+        lines = [json.loads(line) for line in open(os.path.join(run, "log.ndjson"))]
+        got = np.array([line["loss"] for line in lines if "loss" in line])
+        ours = np.median([line["steps_per_s"] for line in lines[1:] if "steps_per_s" in line])
+        checkpoint = tf.train.load_checkpoint(tf.train.latest_checkpoint(os.path.join(run, "checkpoints")))
+        moved, frozen, weights = 0.0, 0, 0.0
+        for i, v in enumerate(model.variables):
+            after = checkpoint.get_tensor(f"variables/{i}/.ATTRIBUTES/VARIABLE_VALUE")
+            trained = any(v is t for t in model.trainable_variables)
+            if trained:
+                weights = max(weights, np.abs(after - np.asarray(v)).max())
+            elif np.array_equal(before[i], np.asarray(v)):
+                frozen += not np.array_equal(after, before[i])
+            elif v.dtype == "float32":
+                moved = max(moved, (np.abs(after - np.asarray(v)) / np.maximum(1, np.abs(np.asarray(v)))).max())
+        first = np.abs(got - want).argmax()
+        return (f"| {name} | {model.count_params():,} | {np.abs(got - want)[0]:.1e} | {np.abs(got - want).max():.1e} (step {first + 1}) | {moved:.1e} | "
+                f"{weights:.1e} | {frozen} | {ours:.3g} | {theirs:.3g} |")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("millrace")
+    p.add_argument("models", nargs="*")
+    p.add_argument("--steps", type=int, default=20)
+    p.add_argument("--batch", type=int, default=4)
+    o = p.parse_args()
+    tf.config.experimental.enable_op_determinism()
+    print("| model | parameters | loss, step 1 | loss, worst | moving statistics | weights | frozen that changed | steps/s | Keras's |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for name in o.models or MODELS:
+        print(compare(name, shutil.which(o.millrace) or o.millrace, o.steps, o.batch), flush=True)
+
+
+main()

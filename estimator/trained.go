@@ -1,0 +1,175 @@
+package estimator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"millrace/graph/gradients"
+	"millrace/internal/base/figures"
+	"millrace/savedmodel"
+)
+
+// Trained lists what a training with an [Objective] changes and what it leaves alone.
+type Trained struct {
+	Variables []TrainedVariable
+	Others    []UntrainedVariable
+	// Notes are what a person should know about the model: layers that the signature runs
+	// as for predictions, random operations that a resumed training cannot repeat.
+	Notes []string
+}
+
+// TrainedVariable is a variable that the optimizer changes.
+type TrainedVariable struct {
+	Name  string // Python's, or the path in checkpoints
+	Shape []int64
+}
+
+// UntrainedVariable is a variable that the signature reads and the optimizer does not
+// change.
+type UntrainedVariable struct {
+	Name, Reason string
+}
+
+// NumWeights returns the number of elements of the trained variables.
+func (t *Trained) NumWeights() int64 {
+	total := int64(0)
+	for _, v := range t.Variables {
+		n := int64(1)
+		for _, size := range v.Shape {
+			n *= size
+		}
+		total += n
+	}
+	return total
+}
+
+// shownNames is how many names a line of text lists at most.
+const shownNames = 6
+
+// Text describes the variables in a line for each group.
+func (t *Trained) Text() []string {
+	var names []string
+	for _, v := range t.Variables {
+		names = append(names, v.Name)
+	}
+	lines := []string{fmt.Sprintf("trains %s with %s: %s", figures.Of(int64(len(names)), "variable"), figures.Of(t.NumWeights(), "weight"), listed(names))}
+	var reasons []string
+	groups := map[string][]string{}
+	for _, v := range t.Others {
+		if groups[v.Reason] == nil {
+			reasons = append(reasons, v.Reason)
+		}
+		groups[v.Reason] = append(groups[v.Reason], v.Name)
+	}
+	for _, reason := range reasons {
+		lines = append(lines, fmt.Sprintf("does not train %s (%s): %s", figures.Of(int64(len(groups[reason])), "variable"), reason, listed(groups[reason])))
+	}
+	return lines
+}
+
+// listed joins names, the first of many.
+func listed(names []string) string {
+	if len(names) > shownNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shownNames], ", "), len(names)-shownNames)
+	}
+	return strings.Join(names, ", ")
+}
+
+// trainedBy returns what a pipeline trains, nil without an [Objective].
+func trainedBy(p *Pipeline) (*Trained, error) {
+	if p.step == nil {
+		return nil, nil
+	}
+	names, err := variableNames(p)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trained{}
+	same := func(v gradients.Variable) func(gradients.Variable) bool {
+		return func(w gradients.Variable) bool { return v.Node == w.Node }
+	}
+	changed := map[string]bool{}
+	for _, c := range p.step.Changes {
+		changed[names[c.Variable.Node].shown(c.Variable)] = true
+	}
+	opened := slices.Clone(p.step.Opened)
+	slices.SortStableFunc(opened, func(a, b gradients.Variable) int { return cmp.Compare(names[a.Node].number(), names[b.Node].number()) })
+	for _, v := range opened {
+		name := names[v.Node]
+		switch {
+		case slices.ContainsFunc(p.step.Variables, same(v)):
+			t.Variables = append(t.Variables, TrainedVariable{name.shown(v), v.Shape.Dims()})
+		default:
+			t.Others = append(t.Others, UntrainedVariable{name.shown(v), reason(v, name, p.objective.Variables, changed[name.shown(v)])})
+		}
+	}
+	t.noteInference(p, changed)
+	if left := p.step.Unrepeatable; len(left) > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf(
+			"the numbers of the random operations %s are not part of a checkpoint: a run that is resumed draws others than one that was not stopped", listed(left)))
+	}
+	return t, nil
+}
+
+// reason returns why a variable is not trained.
+func reason(v gradients.Variable, name variableName, patterns []string, changed bool) string {
+	switch {
+	case changed:
+		return "the signature itself changes it"
+	case !v.Trainable():
+		return "it holds " + v.DType.String()
+	case patterns == nil && !name.wanted(v, nil):
+		return "not trainable in the model"
+	case !name.wanted(v, patterns):
+		return "no pattern of variables matches"
+	}
+	return "the loss does not depend on it"
+}
+
+// Names that Keras gives to the state of layers that behave in another way in training.
+const (
+	movingMean = "/moving_mean"
+	seedState  = "seed_generator_state"
+)
+
+// noteInference notes layers that the signature runs as for predictions.
+func (t *Trained) noteInference(p *Pipeline, changed map[string]bool) {
+	var still []string
+	for _, v := range t.Others {
+		layer, ok := strings.CutSuffix(v.Name, movingMean)
+		trained := slices.ContainsFunc(t.Variables, func(w TrainedVariable) bool { return strings.HasPrefix(w.Name, layer+"/") })
+		if ok && !changed[v.Name] && trained {
+			still = append(still, layer)
+		}
+	}
+	seeds := 0
+	for path, object := range p.model.saved.VariableObjects() {
+		if isSeed(path, object) {
+			seeds++
+		}
+	}
+	for _, c := range p.step.Changes {
+		if strings.HasSuffix(c.Variable.Name, seedState) || strings.Contains(c.Variable.Name, seedState+"_") {
+			seeds--
+		}
+	}
+	if len(still) == 0 && seeds <= 0 {
+		return
+	}
+	var parts []string
+	if len(still) > 0 {
+		parts = append(parts, fmt.Sprintf("the statistics of %s stay as they are (%s)", figures.Of(int64(len(still)), "batch normalization"), listed(still)))
+	}
+	if seeds > 0 {
+		parts = append(parts, figures.Of(int64(seeds), "random layer")+", such as dropout, have no effect")
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("signature %q runs the model as for predictions: %s; to train as Keras does, export a signature that calls the model with training=True (docs/keras.md)",
+		p.signature.Name, strings.Join(parts, ", and ")))
+}
+
+// isSeed reports whether an object is the seed of a random layer, under one of its names.
+func isSeed(path string, v savedmodel.VariableObject) bool {
+	return strings.HasSuffix(v.Name, seedState) && !strings.HasPrefix(path, "_all_variables/")
+}
