@@ -263,11 +263,11 @@ func FuzzIndex(f *testing.F) {
 // Blocks and handles of a table that are too short.
 func TestShortBlocks(t *testing.T) {
 	for _, b := range []string{"", "\x00\x00\x00", "\x01\x00\x00\x00", "\xff\xff\xff\x7f"} {
-		if entries, ok := parseBlock([]byte(b)); ok {
+		if entries, ok := new(table).parseBlock([]byte(b)); ok {
 			t.Errorf("parseBlock(%x) = %v", b, entries)
 		}
 	}
-	if entries, ok := parseBlock([]byte("\x00\x00\x00\x00")); !ok || len(entries) != 0 {
+	if entries, ok := new(table).parseBlock([]byte("\x00\x00\x00\x00")); !ok || len(entries) != 0 {
 		t.Errorf("an empty block gives %v, %v", entries, ok)
 	}
 	for _, b := range []string{"", "\x05", "\x80", "\x05\x80", "\x85\x00\x05"} {

@@ -19,6 +19,9 @@ const (
 	trailerSize  = 5 // of a block: how it is compressed, and a checksum
 	restartSize  = 4
 	crcMaskDelta = 0xa282ead8
+
+	entryBytes = 64 // what an entry takes in memory besides its key
+	maxSnappy  = 64 // times as long as its block is what Snappy makes of it, at most
 )
 
 // castagnoli is the polynomial of all of TensorFlow's checksums.
@@ -34,6 +37,7 @@ type table struct {
 	data     []byte
 	used     int64 // bytes of the blocks read so far
 	inflated int64 // bytes of those that were compressed, uncompressed
+	entries  int64 // bytes that the entries read so far take in memory
 }
 
 // tableEntry is a key and its value.
@@ -146,7 +150,10 @@ func (t *table) block(h handle) ([]tableEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, ok := parseBlock(body)
+	entries, ok := t.parseBlock(body)
+	if t.entries > MaxIndexBytes {
+		return nil, t.corrupt(h.offset, "its entries take more than %d bytes", MaxIndexBytes)
+	}
 	if !ok {
 		return nil, t.corrupt(h.offset, "a block cannot be read")
 	}
@@ -162,7 +169,7 @@ func (t *table) uncompress(h handle, body []byte, compression byte) ([]byte, err
 	case snappyBlock:
 		size, err := snappy.DecodedLen(body)
 		t.inflated += int64(size)
-		if err != nil || t.inflated > MaxIndexBytes {
+		if err != nil || t.inflated > MaxIndexBytes || int64(size) > maxSnappy*h.size {
 			return nil, t.corrupt(h.offset, "a block cannot be uncompressed, or its index is larger than %d bytes", MaxIndexBytes)
 		}
 		if body, err = snappy.Decode(nil, body); err != nil {
@@ -174,9 +181,10 @@ func (t *table) uncompress(h handle, body []byte, compression byte) ([]byte, err
 }
 
 // parseBlock reads the entries of a block. Each key shares a prefix with the
-// one before it; the restart points at the end help to search, and are only
-// counted here.
-func parseBlock(b []byte) ([]tableEntry, bool) {
+// one before it, so that four bytes may stand for a key of maxKeyBytes: the entries
+// count as what they take in memory. The restart points at the end help to search,
+// and are only counted here.
+func (t *table) parseBlock(b []byte) ([]tableEntry, bool) {
 	if len(b) < restartSize {
 		return nil, false
 	}
@@ -198,6 +206,9 @@ func parseBlock(b []byte) ([]tableEntry, bool) {
 		}
 		shared, own, value := sizes[0], sizes[1], sizes[2]
 		if shared > uint64(len(key)) || own > uint64(len(b)) || value > uint64(len(b))-own || shared+own > maxKeyBytes {
+			return nil, false
+		}
+		if t.entries += entryBytes + int64(shared+own); t.entries > MaxIndexBytes {
 			return nil, false
 		}
 		key = append(key[:shared], b[:own]...)

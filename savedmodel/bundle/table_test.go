@@ -85,7 +85,7 @@ func TestBlocksThatLie(t *testing.T) {
 		{"snappy that is cut", "cannot be uncompressed", one(packed[:len(packed)-1], 1)},
 		{"snappy of no size", "cannot be uncompressed, or its index is larger", one([]byte("\xff"), 1)},
 		{"snappy of a great size", "cannot be uncompressed, or its index is larger", one(binary.AppendUvarint(nil, MaxIndexBytes+1), 1)},
-		{"snappy of the greatest size, that is cut", "a block cannot be uncompressed: ", one(binary.AppendUvarint(nil, MaxIndexBytes), 1)},
+		{"snappy of the greatest size, that is cut", "cannot be uncompressed, or its index is larger", one(binary.AppendUvarint(nil, MaxIndexBytes), 1)},
 		{"another compression", "in a way that TensorFlow does not know (2)", one(whole, 2)},
 		{"no restarts", "a block cannot be read", one([]byte{1, 2, 3}, 0)},
 		{"too many restarts", "a block cannot be read", one(binary.LittleEndian.AppendUint32(nil, 1), 0)},
@@ -165,5 +165,22 @@ func TestFooters(t *testing.T) {
 	}
 	if _, err := readTable("TABLE", whole); err != nil {
 		t.Error(err)
+	}
+}
+
+// Keys share their prefixes, so that an index of 100 kB may claim 600 MB of them.
+func TestKeysThatGrow(t *testing.T) {
+	const prefix, keys = 60_000, 10_000
+	entries := []string{rawEntry(0, prefix, 1, strings.Repeat("k", prefix)+"v")}
+	for i := range uint32(keys) {
+		entries = append(entries, rawEntry(prefix, 4, 1, string(binary.BigEndian.AppendUint32(nil, i))+"v"))
+	}
+	m := &tableMaker{}
+	data := m.add(rawBlock(1, entries...), 0)
+	meta := m.add(rawBlock(1), 0)
+	index := m.add(rawBlock(1, rawEntry(0, 1, uint64(len(data)), "z"+string(data))), 0)
+	_, err := readTable("variables.index", m.finish(meta, index))
+	if !errors.Is(err, millrace.ErrCorrupt) || !strings.Contains(err.Error(), "its entries take more than") {
+		t.Errorf("got %v", err)
 	}
 }
