@@ -63,6 +63,7 @@ bool RecordReader::Reserve(size_t want, Fault* fault) {
   }
   if (end_ > begin_) {
     std::memcpy(larger.get(), buffer_.get() + begin_, end_ - begin_);
+    moved_ += static_cast<int64_t>(end_ - begin_);
   }
   end_ -= begin_;
   begin_ = 0;
@@ -81,12 +82,17 @@ bool RecordReader::Fill(size_t want, size_t* got, Fault* fault) {
     if (left >= 0) {
       room = std::min(want, *got + static_cast<size_t>(left));
       if (room == *got) return true;
+    } else if (*got < capacity_) {
+      // A full buffer doubles, and no other: a source gives some 64 KiB at a
+      // time, and to copy the record for each of them takes its square.
+      room = std::min(want, capacity_);
     } else {
       room = std::min(want, std::max(2 * *got, minimum_));
     }
     if (!Reserve(room, fault)) return false;
     if (begin_ + room > capacity_ || begin_ == end_) {
       std::memmove(buffer_.get(), buffer_.get() + begin_, *got);
+      moved_ += static_cast<int64_t>(*got);
       begin_ = 0;
       end_ = *got;
     }

@@ -53,6 +53,9 @@ class RecordReader {
   // NextRun.
   void ReadExactly(bool exactly) { exactly_ = exactly; }
 
+  // moved returns how many buffered bytes were copied to another place.
+  int64_t moved() const { return moved_; }
+
   bool is_open() const { return source_ != nullptr; }
   // Where the next record is, in the inflated file.
   int64_t offset() const { return next_; }
@@ -84,6 +87,7 @@ class RecordReader {
   size_t capacity_ = 0;
   size_t begin_ = 0;  // what is buffered and not yet taken
   size_t end_ = 0;
+  int64_t moved_ = 0;
 };
 
 }  // namespace millrace

@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -216,6 +219,48 @@ TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
     EXPECT_EQ(outcome, Outcome::kFault) << test.name;
     EXPECT_EQ(fault.cause, Cause::kFailedPrecondition) << test.name;
     EXPECT_NE(fault.text.find(test.text), std::string::npos) << fault.text;
+  }
+}
+
+// Dripping is a source that does not know its length and gives 64 KiB at a time,
+// as one that inflates does.
+class Dripping : public ByteSource {
+ public:
+  explicit Dripping(std::string bytes) : bytes_(std::move(bytes)) {}
+  bool Read(char* to, size_t n, size_t* got, Fault*) override {
+    *got = std::min({n, size_t{64 << 10}, bytes_.size() - at_});
+    std::memcpy(to, bytes_.data() + at_, *got);
+    at_ += *got;
+    return true;
+  }
+  bool Skip(int64_t n, Fault*) override {
+    at_ += static_cast<size_t>(n);
+    return true;
+  }
+  int64_t left() const override { return -1; }
+  bool CheckEnd(Fault*) override { return true; }
+
+ private:
+  const std::string bytes_;
+  size_t at_ = 0;
+};
+
+// Where it is not known how much is left, a record of n bytes is copied no more
+// than twice.
+TEST(RecordReader, CopiesALongRecordNoMoreThanTwice) {
+  for (const size_t n : {size_t{1} << 20, size_t{32} << 20}) {
+    const std::vector<std::string> records = {"a", std::string(n, 'x'), "b"};
+    RecordReader reader(1, OpenFile);
+    Fault fault;
+    ASSERT_TRUE(reader.Open(std::make_unique<Dripping>(Framed(records)), "drip",
+                            0, 0, &fault));
+    std::string_view record;
+    for (const std::string& want : records) {
+      ASSERT_EQ(reader.Next(&record, &fault), Outcome::kRecord);
+      EXPECT_TRUE(record == want);
+    }
+    EXPECT_EQ(reader.Next(&record, &fault), Outcome::kEnd);
+    EXPECT_LT(reader.moved(), static_cast<int64_t>(2 * n));
   }
 }
 
