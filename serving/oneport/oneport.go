@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"millrace/serving/internal/accept"
 )
 
 // preface begins each connection of HTTP/2.
@@ -44,7 +46,7 @@ func Split(l net.Listener, o *Options) (grpc, http net.Listener) {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &splitter{from: l, options: *o, closed: make(chan struct{}), undecided: make(chan struct{}, cmp.Or(o.MaxUndecided, 10_000))}
+	s := &splitter{from: accept.Steady(l), options: *o, closed: make(chan struct{}), undecided: make(chan struct{}, cmp.Or(o.MaxUndecided, 10_000))}
 	s.options.FirstByteTime = cmp.Or(o.FirstByteTime, 2*time.Minute)
 	if o.TLS != nil {
 		s.options.TLS = o.TLS.Clone()

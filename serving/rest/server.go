@@ -19,6 +19,7 @@ import (
 	"millrace"
 	"millrace/serving"
 	"millrace/serving/auth"
+	"millrace/serving/internal/accept"
 )
 
 // ServerOptions are the options of a [Server]. Nil and the zero value mean the
@@ -104,7 +105,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if closed {
 		return errors.Join(millrace.Errorf(millrace.ErrClosed, "the server is shut down"), l.Close())
 	}
-	l = patientListener{l, idleTimeout, headerTimeout}
+	l = patientListener{accept.Steady(l), idleTimeout, headerTimeout}
 	if s.tls != nil {
 		l = tls.NewListener(l, s.tls)
 	}

@@ -63,20 +63,43 @@ const messageTime = time.Minute
 // mostKept is how much memory is kept for the next message.
 const mostKept = 2 << 20
 
-// arrivalKey is the key of the function that ends the context of a stream.
+// arrivalKey is the key of a stream's arrival.
 type arrivalKey struct{}
 
-// interruptible gives a stream a context that the server can end.
-func interruptible(ctx context.Context, _ *tap.Info) (context.Context, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	return context.WithValue(ctx, arrivalKey{}, cancel), nil
+// arrival is what a stream has before its message.
+type arrival struct {
+	cancel  context.CancelFunc // ends the context of the stream
+	headers int64              // bytes of its metadata in memory
 }
+
+// interruptible gives a stream a context that the server can end.
+func interruptible(ctx context.Context, info *tap.Info) (context.Context, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &arrival{cancel: cancel}
+	for key, values := range info.Header {
+		a.headers += headerBytes + int64(len(key))
+		for _, v := range values {
+			a.headers += headerBytes + int64(len(v))
+		}
+	}
+	return context.WithValue(ctx, arrivalKey{}, a), nil
+}
+
+// headerBytes is what a key or a value of metadata takes in memory besides its text.
+const headerBytes = 32
+
+// maxHeaders is the longest metadata of a request, in HTTP/2's measure. gRPC would take
+// 16 MB for each stream, before anything of ours sees it.
+const maxHeaders = 32 << 10
 
 // receive reads the message of a request. The lease has what the message takes.
 func (r *receiver) receive(stream grpc.ServerStream, q proto.Message, lease *budget.Lease) error {
-	if cancel, ok := stream.Context().Value(arrivalKey{}).(context.CancelFunc); ok {
-		late := time.AfterFunc(r.wait, cancel)
+	if a, ok := stream.Context().Value(arrivalKey{}).(*arrival); ok {
+		late := time.AfterFunc(r.wait, a.cancel)
 		defer late.Stop()
+		if err := lease.Grow(a.headers); err != nil {
+			return err
+		}
 	}
 	from, ok := grpc.ServerTransportStreamFromContext(stream.Context()).(messageStream)
 	if !ok {

@@ -132,7 +132,7 @@ func ServerOptions(o *Options) []grpc.ServerOption { return newServices(nil, o).
 // serverOptions returns the options of a server of the services.
 func (s *services) serverOptions() []grpc.ServerOption {
 	settings := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes), grpc.InTapHandle(interruptible), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes), grpc.InTapHandle(interruptible), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
 	}
 	if s.options.TLS != nil {
 		settings = append(settings, grpc.Creds(credentials.NewTLS(s.options.TLS)))
