@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -29,12 +30,19 @@ used only while the file's size, its modification time and a sample of its
 records are those that were indexed, so it does no harm to leave it behind.
 
 A damaged file gets no index. It is reported with the place of the damage, and
-index exits with code 3.`,
+index exits with code 3; with code 7 if an index cannot be written.`,
 		Example: `  millrace index examples/digits/data
   millrace index data --json | jq '.files[].records'`,
 		Args: cli.Exactly("DATASET_DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			warn := func(err error) { p.Warn("%v", err) }
+			var unwritten error
+			warn := func(err error) {
+				if errors.Is(err, millrace.ErrIO) {
+					unwritten = errors.Join(unwritten, err)
+					return
+				}
+				p.Warn("%v", err)
+			}
 			needs := &sandbox.Policy{Read: cli.Folders(args[0]), Write: []string{args[0]}}
 			if dir := index.CacheDir(); dir != "" && os.MkdirAll(dir, 0o755) == nil {
 				needs.Write = append(needs.Write, dir)
@@ -54,7 +62,7 @@ index exits with code 3.`,
 			if err != nil {
 				return err
 			}
-			return report.Problems
+			return errors.Join(report.Problems, unwritten)
 		},
 	}
 	f := c.Flags()
