@@ -125,7 +125,7 @@ func (z *inflater) begin() error {
 	return nil
 }
 
-// foreign is the fault of an input that is no header of the declared kind.
+// foreign is the fault of an input that lacks a header of the declared kind.
 func (z *inflater) foreign() error {
 	prefix, _ := z.in.Peek(sniffLen)
 	if z.members > 0 {

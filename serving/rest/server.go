@@ -189,7 +189,7 @@ func isOurs(uri string) bool {
 	return v1 || uri == "/v2" || strings.HasPrefix(uri, "/v2/")
 }
 
-// refuse answers what is no HTTP request, or does not come in time.
+// refuse answers what is not an HTTP request, or does not come in time.
 func refuse(ctx *fasthttp.RequestCtx, err error) {
 	var long *fasthttp.ErrSmallBuffer
 	var network net.Error

@@ -50,7 +50,7 @@ func cached(dir, data string) (string, error) {
 }
 
 // read returns what an index file says. The error is fs.ErrNotExist if there is no
-// such file, and a *formatError if it is no index file.
+// such file, and a *formatError if it is not an index file.
 func read(path string, limit int64) (*contents, error) {
 	b, err := regularfile.ReadFile(path, limit)
 	var large *regularfile.LimitError
