@@ -35,10 +35,10 @@ func (f *FileOrder) update() {
 	if f.list.Len() == f.listed {
 		return
 	}
-	places := f.list.Places()
-	f.left, f.listed = f.left[:0], len(places)
-	for _, p := range places {
-		if at := f.before[p.File] + p.Ordinal; at < f.before[p.File+1] { // else nobody counted it
+	left := f.list.Locations()
+	f.left, f.listed = f.left[:0], len(left)
+	for _, p := range left {
+		if at := f.before[p.File] + p.Record; at < f.before[p.File+1] { // else nobody counted it
 			f.left = append(f.left, at)
 		}
 	}

@@ -9,16 +9,11 @@ import (
 
 	"millrace"
 	"millrace/internal/base/figures"
+	"millrace/tfrecord"
 )
 
 // ErrTooMany is the cause of the error that ends a run with too many bad records.
 var ErrTooMany = errors.New("more records are bad than may be left out")
-
-// Place is where a record is.
-type Place struct {
-	File    int // in the list of the loader's files
-	Ordinal int64
-}
 
 // List knows which records a run has left out. Its methods may be called
 // concurrently.
@@ -29,19 +24,19 @@ type List struct {
 
 	mu     sync.Mutex
 	listen func(Entry)
-	left   map[Place]bool // true: the rest of the file, too
+	left   map[tfrecord.Location]bool // true: the rest of the file, too
 }
 
 // NewList returns a list that takes so many records at most. asked is that limit in
 // the words of the config. A ledger lists the records; it may be nil.
 func NewList(limit int64, asked string, ledger *Ledger) *List {
-	return &List{limit: limit, asked: asked, ledger: ledger, left: make(map[Place]bool)}
+	return &List{limit: limit, asked: asked, ledger: ledger, left: make(map[tfrecord.Location]bool)}
 }
 
 // Begin makes the list that of another run, from the start of the data or from a saved
 // state, with the records that this one had left out. listen is called for each
 // further record, one call at a time; it may be nil.
-func (l *List) Begin(left []Place, listen func(Entry)) error {
+func (l *List) Begin(left []tfrecord.Location, listen func(Entry)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.left)
@@ -58,7 +53,7 @@ func (l *List) Begin(left []Place, listen func(Entry)) error {
 func (l *List) LeaveOut(e Entry, cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := Place{e.FileNumber, e.Ordinal}
+	at := tfrecord.Location{File: e.FileNumber, Record: e.Ordinal}
 	if _, known := l.left[at]; known {
 		l.left[at] = l.left[at] || e.RestOfFile
 		return nil
@@ -100,18 +95,18 @@ func ordinal(n int64) string {
 	return figures.Count(n) + suffix
 }
 
-// Places returns the records that were left out, in the order of the data.
-func (l *List) Places() []Place {
+// Locations returns the records that were left out, in the order of the data.
+func (l *List) Locations() []tfrecord.Location {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	places := make([]Place, 0, len(l.left))
+	all := make([]tfrecord.Location, 0, len(l.left))
 	for p := range l.left {
-		places = append(places, p)
+		all = append(all, p)
 	}
-	slices.SortFunc(places, func(a, b Place) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Ordinal, b.Ordinal))
+	slices.SortFunc(all, func(a, b tfrecord.Location) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Record, b.Record))
 	})
-	return places
+	return all
 }
 
 // Len returns how many records were left out.
@@ -127,7 +122,7 @@ func (l *List) Counted(count func(file int) int64) (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for p := range l.left {
-		if p.Ordinal < count(p.File) {
+		if p.Record < count(p.File) {
 			n++
 		}
 	}

@@ -18,24 +18,24 @@ type leftOut []byte
 // mostOrdinal is larger than any file's number of records, and sums of it do not overflow.
 const mostOrdinal = 1 << 50
 
-func encodeLeftOut(places []quarantine.Place) (list leftOut) {
-	for len(places) > 0 {
-		file, n, next := places[0].File, 0, int64(0)
-		for n < len(places) && places[n].File == file {
+func encodeLeftOut(locations []tfrecord.Location) (list leftOut) {
+	for len(locations) > 0 {
+		file, n, next := locations[0].File, 0, int64(0)
+		for n < len(locations) && locations[n].File == file {
 			n++
 		}
 		list = binary.AppendUvarint(list, uint64(file))
 		list = binary.AppendUvarint(list, uint64(n))
-		for _, p := range places[:n] {
-			list, next = binary.AppendUvarint(list, uint64(p.Ordinal-next)), p.Ordinal
+		for _, p := range locations[:n] {
+			list, next = binary.AppendUvarint(list, uint64(p.Record-next)), p.Record
 		}
-		places = places[n:]
+		locations = locations[n:]
 	}
 	return list
 }
 
 // decode returns the records, and false for what encodeLeftOut does not write.
-func (l leftOut) decode() (places []quarantine.Place, ok bool) {
+func (l leftOut) decode() (locations []tfrecord.Location, ok bool) {
 	ok = true
 	number := func() int64 {
 		n, size := binary.Uvarint(l)
@@ -52,10 +52,10 @@ func (l leftOut) decode() (places []quarantine.Place, ok bool) {
 		}
 		for range n {
 			at = min(at+number(), mostOrdinal)
-			places = append(places, quarantine.Place{File: file, Ordinal: at})
+			locations = append(locations, tfrecord.Location{File: file, Record: at})
 		}
 	}
-	return places, ok
+	return locations, ok
 }
 
 // beginLeavingOut makes the list of records that are left out that of this pass.
@@ -64,14 +64,14 @@ func (pl *Pipeline) beginLeavingOut(o *steps.Options, header *stateHeader) error
 		return nil
 	}
 	pl.Passed.Clear()
-	var places []quarantine.Place
+	var locations []tfrecord.Location
 	if header != nil {
 		var ok bool
-		if places, ok = header.LeftOut.decode(); !ok {
+		if locations, ok = header.LeftOut.decode(); !ok {
 			return stateError(pl.Plan, "the saved state names no records that could have been left out")
 		}
 	}
-	if err := pl.Quarantine.Begin(places, listenTo(o)); err != nil {
+	if err := pl.Quarantine.Begin(locations, listenTo(o)); err != nil {
 		return err
 	}
 	if !pl.Plan.Engine().ReadsByPlace() {

@@ -70,7 +70,7 @@ func (p *pass) leftOut() leftOut {
 	if p.pipe.Quarantine == nil {
 		return nil
 	}
-	return encodeLeftOut(p.pipe.Quarantine.Places())
+	return encodeLeftOut(p.pipe.Quarantine.Locations())
 }
 
 // restoreState sets the iterator to the position of a saved state.

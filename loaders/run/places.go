@@ -92,8 +92,8 @@ func (l *places) of(first, rows int64) ([]steps.RecordPlace, error) {
 		if err != nil {
 			return nil, err
 		}
-		file, record := l.order.RecordAt(position)
-		list[i] = steps.RecordPlace{File: l.files[file].Path, Record: record}
+		at := l.order.RecordAt(position)
+		list[i] = steps.RecordPlace{File: l.files[at.File].Path, Record: at.Record}
 	}
 	return list, nil
 }

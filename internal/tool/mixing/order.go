@@ -36,8 +36,8 @@ func computedOrder(ctx context.Context, plan *loaders.Plan, scan *loaders.Scan) 
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return nil, millrace.Canceled(ctx, "measuring")
 		}
-		file, record := computed.At(int64(i))
-		order[i] = starts[file] + record
+		at := computed.At(int64(i))
+		order[i] = starts[at.File] + at.Record
 	}
 	return order, nil
 }

@@ -47,7 +47,7 @@ func (b *groups) locations(s *graph.Scope, group []tfbridge.Output) tfbridge.Out
 	if !b.Engine.Own {
 		return group[2]
 	}
-	n := int64(feed.PlaceBytes)
+	n := int64(feed.LocationBytes)
 	bytes := graph.Substr(s, group[1], s.Const(-n), s.Const(n))
 	return graph.EnsureShape(s, graph.DecodeRaw(s, bytes, tfbridge.Int64, nil), tfbridge.MakeShape(-1, n/8))
 }

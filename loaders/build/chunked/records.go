@@ -52,7 +52,7 @@ func (b *groups) part(d *dataset.Dataset, parts int64, epoch tfbridge.Output) *d
 func (b *groups) fedSequences(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
 	results := []graph.Spec{source.StringVector}
 	if !b.Engine.Own {
-		results = append(results, graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1, feed.PlaceBytes/8)})
+		results = append(results, graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1, feed.LocationBytes/8)})
 	}
 	return source.GoScan{
 		Name: "read_sequences", Any: "any_records", Fn: feed.Sequences(b.Feed()), Begin: s.Const(int64(0)), Before: []tfbridge.Output{epoch},

@@ -82,7 +82,7 @@ func (s *Source) CheckByPosition(ctx context.Context, d *native.Doubt) (v native
 	}
 	r := (&recordFeed{s}).reader(nil)
 	defer r.close()
-	_, err = r.read(int(d.File), d.Record)
+	_, err = r.read(tfrecord.Location{File: int(d.File), Record: d.Record})
 	if err == errLeftOut {
 		s.Passed.Add(d.Offset)
 		return native.Verdict{Record: d.Record + 1}, nil

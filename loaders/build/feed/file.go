@@ -80,7 +80,7 @@ func (f fileFeed) open(ctx context.Context, file int, skip int64) (*fedFile, *tf
 // iterator asks for one element after the other.
 type fedFile struct {
 	*quarantine.Reader
-	placed bool  // records carry their places
+	placed bool  // records carry their locations
 	read   int64 // records, with those that were left out and without one that ended reading
 	err    error // what ended reading, io.EOF at the end; sticks
 }
@@ -108,7 +108,7 @@ func (r *fedFile) take(bytes int64) ([]string, error) {
 		}
 		r.read = r.Count()
 		if r.placed {
-			data = appendPlace(data[:len(data):len(data)], r.place())
+			data = r.location().appendTo(data[:len(data):len(data)])
 		}
 		records = append(records, string(data))
 		n += int64(len(data))
@@ -133,8 +133,8 @@ func (r *fedFile) atEnd() error {
 	return e
 }
 
-// place returns the place of the record that was read last.
-func (r *fedFile) place() [3]int64 {
+// location returns the location of the record that was read last.
+func (r *fedFile) location() located {
 	last := r.Record()
-	return [3]int64{int64(r.FileNumber), last.Ordinal, last.Offset}
+	return located{tfrecord.Location{File: r.FileNumber, Record: last.Ordinal}, last.Offset}
 }

@@ -98,16 +98,16 @@ func (f *recordFeed) reader(order *order.Order) *recordReader {
 	}
 }
 
-// maxPlacedFiles bounds the files that a reader by place holds open.
+// maxPlacedFiles bounds the files that a reader by position keeps open.
 const maxPlacedFiles = 256
 
-// recordReader reads records by their places. Only one call at a time uses it.
+// recordReader reads records by their positions. Only one call at a time uses it.
 type recordReader struct {
 	*recordFeed
 	order    *order.Order
 	position int64 // position of the next record
 	end      int64
-	placed   bool               // records carry their places
+	placed   bool               // records carry their locations
 	check    func([]byte) error // nil: the operations judge the records
 	files    map[int]*tfrecord.ReaderAt
 	buf      []byte // records of a call, end to end
@@ -152,15 +152,16 @@ func (r *recordReader) take(ctx context.Context, most, bytes int64) ([][]byte, e
 	return records, nil
 }
 
-// read returns a record, with its place behind it where it is to carry one. The error
+// read returns a record, with its location appended where it is to carry one. The error
 // is errLeftOut for a bad record that is left out.
-func (r *recordReader) read(file int, record int64) ([]byte, error) {
+func (r *recordReader) read(at tfrecord.Location) ([]byte, error) {
+	file, record := at.File, at.Record
 	f, err := r.file(file)
 	if err != nil {
 		return nil, err
 	}
 	index := r.Scan.Indexes[file]
-	size := int(index.Layout.Length(record)) + tfrecord.FrameBytes + PlaceBytes
+	size := int(index.Layout.Length(record)) + tfrecord.FrameBytes + LocationBytes
 	if cap(r.buf)-len(r.buf) < size {
 		r.buf = make([]byte, 0, max(size, 2*cap(r.buf))) // records before it keep the old memory
 	}
@@ -179,7 +180,7 @@ func (r *recordReader) read(file int, record int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case r.placed:
-		return appendPlace(data, [3]int64{int64(file), place.Ordinal, place.Offset}), nil
+		return located{at, place.Offset}.appendTo(data), nil
 	}
 	return data, nil
 }

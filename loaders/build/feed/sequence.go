@@ -83,12 +83,12 @@ const maxOpenFiles = 16
 type sequenceReader struct {
 	feed       *sequenceFeed
 	epoch      int64
-	order      []int64                    // places in the data, nil: ascending
-	first      int64                      // place in the data at which an ascending order begins
+	order      []int64                    // positions in the data, nil: ascending
+	first      int64                      // position in the data at which an ascending order begins
 	begin, end int64                      // bounds of the epoch's part of the order
 	delivered  int64                      // records, with those that were left out
-	placed     bool                       // records carry their places
-	files      map[int]*quarantine.Reader // open, by their place in the plan
+	placed     bool                       // records carry their locations
+	files      map[int]*quarantine.Reader // open, by their index in the list
 	err        error                      // what ended reading; sticks
 }
 
@@ -100,10 +100,10 @@ func (r *sequenceReader) close() {
 }
 
 // take returns the number of records delivered and the next good records, one at
-// least and then as many as fit a number of bytes; none at the end. Their places
+// least and then as many as fit a number of bytes; none at the end. Their locations
 // follow as a matrix, or stand behind each record.
 func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Tensor, error) {
-	records, places := []string{}, []int64{}
+	records, locations := []string{}, []int64{}
 	for n := int64(0); r.err == nil && r.begin+r.delivered < r.end && (len(records) == 0 || n < bytes); r.delivered++ {
 		if ctx.Err() != nil {
 			return nil, millrace.Canceled(ctx, "")
@@ -115,15 +115,16 @@ func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Ten
 			at += r.first
 		}
 		var data []byte
-		var place [3]int64
-		if data, place, r.err = r.read(at); r.err == errLeftOut {
+		var location located
+		if data, location, r.err = r.read(at); r.err == errLeftOut {
 			r.err = nil
 			continue
 		} else if r.err != nil {
 			break
 		}
-		if places = append(places, place[:]...); r.placed {
-			data = appendPlace(data[:len(data):len(data)], place)
+		numbers := location.numbers()
+		if locations = append(locations, numbers[:]...); r.placed {
+			data = location.appendTo(data[:len(data):len(data)])
 		}
 		records = append(records, string(data))
 		n += int64(len(data))
@@ -131,7 +132,7 @@ func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Ten
 	if len(records) == 0 && r.err != nil {
 		return nil, r.err
 	}
-	return newTensors(r.delivered, records, places, r.placed)
+	return newTensors(r.delivered, records, locations, r.placed)
 }
 
 // newTensors makes the results of a call.
@@ -147,7 +148,7 @@ func newTensors(delivered int64, records []string, places []int64, placed bool) 
 		}
 		return []*tfbridge.Tensor{count, text}, err
 	}
-	matrix, err := tfbridge.NewTensorFromSlice([]int64{int64(len(records)), PlaceBytes / 8}, places)
+	matrix, err := tfbridge.NewTensorFromSlice([]int64{int64(len(records)), LocationBytes / 8}, places)
 	if err != nil {
 		count.Close()
 		text.Close()
@@ -158,10 +159,10 @@ func newTensors(delivered int64, records []string, places []int64, placed bool) 
 // errLeftOut says that the record that was asked for is left out.
 var errLeftOut = errors.New("the record is left out")
 
-// read returns the record at a place in the data, which is valid until the next
-// call, and the place in the form of a placed record. The error is errLeftOut for a
+// read returns the record at a position in the data, which is valid until the next
+// call, and its location. The error is errLeftOut for a
 // bad record that is left out.
-func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error) {
+func (r *sequenceReader) read(at int64) (data []byte, location located, err error) {
 	file, ordinal := 0, at
 	for ordinal >= r.feed.Scan.Count(file) {
 		ordinal -= r.feed.Scan.Count(file)
@@ -169,7 +170,7 @@ func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error)
 	}
 	f, err := r.file(file)
 	if err != nil {
-		return nil, place, err
+		return nil, location, err
 	}
 	index := r.feed.Scan.Indexes[file]
 	if index.Layout != nil && index.Compression == tfrecord.None {
@@ -181,15 +182,15 @@ func (r *sequenceReader) read(at int64) (data []byte, place [3]int64, err error)
 	}
 	switch {
 	case good:
-		return data, [3]int64{int64(file), ordinal, f.Record().Offset}, nil
+		return data, located{tfrecord.Location{File: file, Record: ordinal}, f.Record().Offset}, nil
 	case err == nil:
-		return nil, place, errLeftOut
+		return nil, location, errLeftOut
 	case err != io.EOF:
-		return nil, place, err
+		return nil, location, err
 	}
 	e := millrace.Errorf(millrace.ErrTruncated, "the file has %d records, %d were counted", f.Count(), index.Records)
 	e.File = index.Path
-	return nil, place, e
+	return nil, location, e
 }
 
 // file returns an open file. Where records come in the order of the data, those

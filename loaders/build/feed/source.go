@@ -39,10 +39,10 @@ import (
 //     and so many records are skipped.
 //
 // A record that is refused fails the call after the records before it were
-// delivered. The error has the record's place.
+// delivered. The error has the record's location.
 //
 // Where Millrace's own operations decode the records and Go has to check them first
-// ([engine.Choice.JudgesRecords]), they come the same way, and carry their places.
+// ([engine.Choice.JudgesRecords]), they come the same way, and carry their locations.
 
 // Source is where records come from. What it returns may be called by many iterators at
 // the same time.
@@ -87,14 +87,23 @@ type Func = func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tens
 // file holds them.
 const maxFeedBytes = 1 << 20
 
-// PlaceBytes is how many bytes the place of a record takes behind its data:
-// the number of the file, the record's ordinal in it and its offset, int64 each.
+// LocationBytes is how many bytes the location of a record takes after its data: the
+// number of the file, the record's ordinal in it and its offset, int64 each.
 // See cgo/datasets/placed_record.h.
-const PlaceBytes = 24
+const LocationBytes = 24
 
-// appendPlace puts the place of a record behind its data.
-func appendPlace(data []byte, place [3]int64) []byte {
-	for _, n := range place {
+// located is a location with the offset of the record in its file.
+type located struct {
+	tfrecord.Location
+	offset int64
+}
+
+// numbers returns the numbers that TensorFlow gets.
+func (l located) numbers() [3]int64 { return [3]int64{int64(l.File), l.Record, l.offset} }
+
+// appendTo appends the location to the data of a record.
+func (l located) appendTo(data []byte) []byte {
+	for _, n := range l.numbers() {
 		data = binary.NativeEndian.AppendUint64(data, uint64(n))
 	}
 	return data

@@ -6,6 +6,7 @@ import (
 	"millrace"
 	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
+	"millrace/tfrecord"
 )
 
 // Windows returns the function that yields the records of windows, in the order of the
@@ -74,12 +75,12 @@ type windowRecords struct {
 
 // add reads the records of the window at a position of the reader's order.
 func (w *windowRecords) add(ctx context.Context, r *recordReader, position int64) error {
-	file, at := r.order.WindowAt(position)
+	at := r.order.WindowAt(position)
 	for i := range at.Records {
 		if ctx.Err() != nil {
 			return millrace.Canceled(ctx, "")
 		}
-		record, err := r.read(file, at.Record+i)
+		record, err := r.read(tfrecord.Location{File: at.File, Record: at.Record + i})
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@
 // which records the rows of a run are. It needs no TensorFlow.
 //
 //	o := order.New(s, found)
-//	file, record := o.At(0)
+//	at := o.At(0)
 package order
 
 import (
@@ -16,6 +16,7 @@ import (
 	"millrace/loaders/permutation"
 	"millrace/loaders/scan"
 	"millrace/loaders/spec"
+	"millrace/tfrecord"
 )
 
 // Order says which record comes when, or which window, where records are read by their
@@ -81,11 +82,12 @@ func (o *Order) EpochRecords() int64 { return o.spec.Size }
 // in all of them.
 func (o *Order) Before() []int64 { return o.starts }
 
-// At returns the file and the ordinal in it of the record or window at a position.
-func (o *Order) At(position int64) (file int, record int64) {
+// At returns the location of the record at a position. Where the order is one of windows,
+// Record is the number of the window in its file.
+func (o *Order) At(position int64) tfrecord.Location {
 	at := o.order.At(position)
-	file = sort.Search(len(o.starts)-1, func(i int) bool { return o.starts[i+1] > at })
-	return file, at - o.starts[file]
+	file := sort.Search(len(o.starts)-1, func(i int) bool { return o.starts[i+1] > at })
+	return tfrecord.Location{File: file, Record: at - o.starts[file]}
 }
 
 // orderParts returns the records of the range, or those of each dataset of a mixture.

@@ -7,6 +7,7 @@ import (
 	"millrace/loaders/engine"
 	"millrace/loaders/scan"
 	"millrace/loaders/spec"
+	"millrace/tfrecord"
 )
 
 // CheckPlaces returns an error if nobody can say which record each row of a run is. It is
@@ -69,12 +70,11 @@ func OfRows(s *spec.Spec, found *scan.Scan) *Order {
 	return New(s, found)
 }
 
-// RecordAt returns the file and the ordinal in it of the record at a position, or of the
-// first record of the window there.
-func (o *Order) RecordAt(position int64) (file int, record int64) {
+// RecordAt returns the location of the record at a position, or of the first record of the
+// window there.
+func (o *Order) RecordAt(position int64) tfrecord.Location {
 	if o.config.Window == nil {
 		return o.At(position)
 	}
-	file, at := o.WindowAt(position)
-	return file, at.Record
+	return o.WindowAt(position).Location
 }

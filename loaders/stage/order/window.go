@@ -3,13 +3,15 @@ package order
 import (
 	"millrace/loaders/scan"
 	"millrace/loaders/spec"
+	"millrace/tfrecord"
 )
 
-// WindowPlace says where a window is: in some records of a file that follow each other,
+// WindowLocation says where a window is: in records of a file that follow each other,
 // and where in them it begins and ends, in units of the window.
-type WindowPlace struct {
-	Record, Records int64
-	Begin, End      int64 // from the begin of Record on
+type WindowLocation struct {
+	tfrecord.Location // the first record
+	Records           int64
+	Begin, End        int64 // counted from the begin of the first record
 }
 
 // examplesOf returns how many records a file has, or windows of those in the range.
@@ -31,16 +33,17 @@ func examplesOf(s *spec.Spec, found *scan.Scan, file int, before int64) int64 {
 	return windows
 }
 
-// WindowAt returns the file and the place of the window at a position.
-func (o *Order) WindowAt(position int64) (file int, at WindowPlace) {
-	file, window := o.At(position)
+// WindowAt returns the location of the window at a position.
+func (o *Order) WindowAt(position int64) WindowLocation {
+	at := o.At(position)
+	file, window := at.File, at.Record
 	s := o.config
 	first, behind := rangeIn(s, o.records[file+1]-o.records[file], o.records[file])
 	each := RecordUnits(s)
 	begin := window * windowStep(s)
 	end := min(begin+s.Window.Min, (behind-first)*each)
 	from, to := begin/each, (end+each-1)/each
-	return file, WindowPlace{Record: first + from, Records: to - from, Begin: begin - from*each, End: end - from*each}
+	return WindowLocation{Location: tfrecord.Location{File: file, Record: first + from}, Records: to - from, Begin: begin - from*each, End: end - from*each}
 }
 
 // rangeIn returns which records of a file of n are in the range, if there are so many
