@@ -32,11 +32,32 @@ async function step(model, body) {
   while (at("answer").textContent === "") await new Promise((done) => setTimeout(done, 20));
   answers.push(at("outcome").textContent.replace(/ in .*/, "") + ": " + at("answer").textContent.trim());
 }
+// drop draws a white square, and drops it as an image on the form of a model, which is then sent.
+async function drop(model, side) {
+  at("model").value = model;
+  at("model").dispatchEvent(new Event("change"));
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = side;
+  const context = canvas.getContext("2d");
+  context.fillStyle = "white";
+  context.fillRect(0, 0, side, side);
+  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  const data = new DataTransfer();
+  data.items.add(new File([blob], "square.png", { type: "image/png" }));
+  at("outcome").textContent = "";
+  at("body").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+  while (at("outcome").textContent === "") await new Promise((done) => setTimeout(done, 20));
+  answers.push(model + ": " + at("outcome").textContent + ": " + at("body").value.slice(0, 30));
+  if (at("outcome").className === "good") await step(model, at("body").value);
+}
 (async () => {
   while (!models.length) await new Promise((done) => setTimeout(done, 20));
   await step("linear", "");
   await step("linear", '{"instances": [["x"]]}');
   await step("<script>document.title=\"hacked\"</script>", '{"instances": [1, 2.5]}');
+  await drop("digits", 8);
+  await drop("strings", 2);
+  await drop("linear", 2);
   const told = document.body.appendChild(element("div"));
   told.id = "told";
   told.textContent = answers.join("|");
@@ -59,7 +80,7 @@ func chromium(t *testing.T) string {
 // TestBrowser opens the page, sends requests with the keyboard, and reads what a
 // person sees. MILLRACE_SCREENSHOTS names a folder for pictures.
 func TestBrowser(t *testing.T) {
-	s := start(t, map[string]string{odd: "constant", "linear": "linear", "two_signatures": "two_signatures"})
+	s := start(t, map[string]string{odd: "constant", "linear": "linear", "two_signatures": "two_signatures", "strings": "strings", "digits": "../../examples/digits/model"})
 	registry := prometheus.NewRegistry()
 	m, err := metrics.New(registry, s.Serves)
 	if err != nil {
@@ -98,6 +119,9 @@ func TestBrowser(t *testing.T) {
 		`<span class="state AVAILABLE">AVAILABLE</span>`,
 		"<td>float32[?, 3]</td>",
 		"<dt>Latency p99</dt>",
+		`|digits: The image is in the body: {"instances":[[[1,1,1,1,1,1,1,|Answered with status 200: `,
+		`|strings: The image is in the body: {"instances":[{"b64":"iVBORw0K|Answered with status 200: `,
+		"|linear: This signature has no input for images: ",
 	} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page lacks %s:\n%s", want, dom)
