@@ -38,6 +38,9 @@ func NewHandler(s *serving.Server) http.Handler {
 func Document(s *serving.Server) ([]byte, error) {
 	paths := object{}
 	for _, name := range s.Models() {
+		if !available(s, name) { // nor is a model loaded that waits to be asked for
+			continue
+		}
 		v, err := s.Acquire(serving.ModelSpec{Name: name})
 		if err != nil {
 			continue
@@ -62,6 +65,12 @@ func Document(s *serving.Server) ([]byte, error) {
 		return nil, millrace.Errorf(millrace.ErrInternal, "write the OpenAPI document: %w", err)
 	}
 	return text.Bytes(), nil
+}
+
+// available reports whether a version of a model is loaded.
+func available(s *serving.Server, name string) bool {
+	all, err := s.Status(serving.ModelSpec{Name: name})
+	return err == nil && slices.ContainsFunc(all, func(v serving.VersionStatus) bool { return v.State == serving.Available })
 }
 
 // addModel adds the paths of a model.

@@ -91,3 +91,26 @@ func TestDocument(t *testing.T) {
 		}
 	}
 }
+
+// Asking for the document loads no model that waits to be asked for.
+func TestDocumentOnDemand(t *testing.T) {
+	testruntime.Need(t)
+	configs := []serving.ModelConfig{{Name: "a", BasePath: "../../testdata/models/constant"}, {Name: "b", BasePath: "../../testdata/models/linear"}}
+	models, err := serving.New(t.Context(), configs, &serving.Options{FileSystemPollWait: -1, ModelMemory: 1 << 30, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Close()
+	v, err := models.Acquire(serving.ModelSpec{Name: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Release()
+	text, err := Document(models)
+	if err != nil || !strings.Contains(string(text), "/v1/models/b:predict") || strings.Contains(string(text), "/v1/models/a") {
+		t.Errorf("the document of b alone: %v\n%s", err, text)
+	}
+	if all, err := models.Status(serving.ModelSpec{Name: "a"}); err != nil || all[0].State != serving.Start {
+		t.Errorf("a is %v, %v", all, err)
+	}
+}
