@@ -45,9 +45,18 @@ func (b *Best) next(old *bestState, step int64, value, delta float64) *bestState
 func (t *training) evaluate(ctx context.Context) (best bool, err error) {
 	t.state.Metrics = nil
 	due := t.step%t.o.EvaluateEvery == 0 || t.o.Steps > 0 && t.step >= t.o.Steps
-	if t.evaluator == nil || !due || ctx.Err() != nil {
+	if !due {
 		return false, nil
 	}
+	return t.evaluateNow(ctx)
+}
+
+// evaluateNow evaluates, and reports whether this step is the best one.
+func (t *training) evaluateNow(ctx context.Context) (best bool, err error) {
+	if t.evaluator == nil || ctx.Err() != nil {
+		return false, nil
+	}
+	t.evaluated = t.step
 	var e *Evaluation
 	err = steer(t.pipe).averaged(func() (err error) {
 		e, err = t.evaluator.Run(ctx)

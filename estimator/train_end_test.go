@@ -373,3 +373,19 @@ func TestTrainRefusesAnotherJob(t *testing.T) {
 		t.Errorf("another job goes on: %v", err)
 	}
 }
+
+// Where the data end a training, its last step is evaluated too, once.
+func TestEvaluatedAtEndOfData(t *testing.T) {
+	for batches, want := range map[int64][]int64{3: {2, 3}, 4: {2, 4}} {
+		var steps []int64
+		o := &estimator.TrainOptions{Evaluate: level(), EvaluateEvery: 2, Best: &estimator.Best{Metric: "level"}}
+		o.Hooks.Evaluated = func(e *estimator.Evaluated) error {
+			steps = append(steps, e.Step)
+			return nil
+		}
+		r := trainLinear(t, batches, t.TempDir(), o)
+		if !slices.Equal(steps, want) || r.Evaluation == nil {
+			t.Errorf("%d batches: evaluated after %v, want %v", batches, steps, want)
+		}
+	}
+}

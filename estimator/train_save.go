@@ -109,7 +109,14 @@ func (t *training) reportSaved(s *Saved, err error) error {
 // and waits until it is on the disk.
 func (t *training) finish(ctx context.Context) error {
 	if t.result.Reason == EndedByData && t.clock.total.Steps > 0 {
-		if err := t.save(ctx, nil, false); err != nil {
+		best, err := false, error(nil)
+		if t.evaluated != t.step {
+			best, err = t.evaluateNow(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.save(ctx, nil, best); err != nil {
 			return err
 		}
 	}

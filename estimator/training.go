@@ -41,11 +41,12 @@ type training struct {
 	fixed     []dtype.TensorSpec // what a checkpoint holds, in the order of snapshot
 	unsaved   bool               // the source's position cannot be saved
 
-	step     int64
-	state    trainState
-	position []byte // position in the data to continue from; nil: the start
-	result   TrainResult
-	clock    clock
+	step      int64
+	evaluated int64 // the step of the last evaluation
+	state     trainState
+	position  []byte // position in the data to continue from; nil: the start
+	result    TrainResult
+	clock     clock
 }
 
 // trainState is what a checkpoint keeps of a training beside the variables.
