@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"millrace"
 	"millrace/graph/internal/judge"
@@ -113,7 +114,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 // describes, with a judge of serialized Examples before each operation that parses
 // them. If the graph may loop, the session has threads with which to interrupt loops.
 func importGraph(def []byte, model *ModelOptions) (*tfbridge.Session, error) {
-	def, err := judge.Insert(def, model.DecodeLimit)
+	def, err := judge.Insert(def, judge.Options{Limit: model.DecodeLimit, Compile: slices.Contains(model.AllowOps, "XlaLaunch")})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // tricks are all of them.
-var tricks = slices.Concat(hostTricks, aliasTricks, channelTricks, handleTricks, endTricks)
+var tricks = slices.Concat(hostTricks, aliasTricks, channelTricks, handleTricks, endTricks, kindTricks)
 
 // aliasTricks are those that change a name after it was looked at, or make a handle.
 var aliasTricks = []trick{

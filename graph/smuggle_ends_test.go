@@ -106,7 +106,7 @@ var endTricks = []trick{
 		s.output("^evil")
 	}},
 	failing("a pool's strides do not fit into 32 bits", "MaxPool", f32, given(dims{1, 4, 4, 1}), "T", f32, "ksize", ints{1, 2, 2, 1}, "strides", ints{1, 1 << 40, 2, 1}, "padding", "SAME"),
-	failing("a convolution's strides do not fit into 32 bits", "Conv2D", f32, given(dims{1, 4, 4, 1}, dims{1, 1, 1, 1}), "T", f32, "strides", ints{1, 1 << 40, 1, 1}, "padding", "SAME"),
+	refused("a convolution's strides do not fit into 32 bits", "Conv2D", f32, given(dims{1, 4, 4, 1}, dims{1, 1, 1, 1}), "T", f32, "strides", ints{1, 1 << 40, 1, 1}, "padding", "SAME"),
 	refused("a convolution has one stride", "Conv2DBackpropInput", f32, func(s *smuggled) []string {
 		s.numbers("sizes", dims{4}, 1, 4, 4, 1)
 		return append(in("sizes"), given(dims{1, 1, 1, 1}, dims{1, 4, 4, 1})(s)...)
@@ -170,7 +170,7 @@ var endTricks = []trick{
 		s.graph().Node = append(s.graph().Node, listNode("words", "w"))
 		return in("words")
 	}, "f", fn("batched"), "num_batch_threads", 1<<20, "max_batch_size", 4, "batch_timeout_micros", 1, "Tin", types1, "Tcaptured", []tfproto.DataType{}, "Tout", types1),
-	failing("a pool has a million threads", "ThreadPoolHandle", 0, nil, "num_threads", 1<<20, "display_name", "p"),
+	refused("a pool has a million threads", "ThreadPoolHandle", 0, nil, "num_threads", 1<<20, "display_name", "p"),
 	{"an item of a list has a place for each dimension", returnsError, func(s *smuggled) {
 		s.numbers("shape", dims{0})
 		s.numbers("two", dims{2}, 0, 0)
@@ -270,8 +270,8 @@ var endTricks = []trick{
 	}},
 	dataset("a sliding window is larger than memory", "SlidingWindowDataset", []int64{huge, 1, 1}),
 	dataset("a shuffle's buffer is larger than memory", "ShuffleDataset", []int64{huge, 1, 1}),
-	{"a batch is larger than memory", "it grows with the elements", dataset("", "BatchDataset", []int64{huge}).build},
-	failed(dataset("a pool of a dataset has a million threads", "PrivateThreadPoolDataset", []int64{1 << 20})),
+	failed(dataset("a batch is larger than memory", "BatchDataset", []int64{huge})),
+	dataset("a pool of a dataset has a million threads", "PrivateThreadPoolDataset", []int64{1 << 20}),
 	{"a dataset interleaves more datasets than memory", "", func(s *smuggled) {
 		f := s.function("f", []string{"a"}, opNode("d", "TensorDataset", in("a"), "Toutput_types", types1, "output_shapes", list{{}}))
 		f.Signature.OutputArg[0].Type, f.Ret["out"] = variant, "d:handle:0"
@@ -294,7 +294,7 @@ var endTricks = []trick{
 		s.graph().Node = append(s.graph().Node, call1("c", "f40", "x"))
 		s.output("^c")
 	}},
-	{"a constant of one value has the shape of a petabyte", returnsError, func(s *smuggled) {
+	{"a constant of one value has the shape of a petabyte", "", func(s *smuggled) {
 		s.floats("c", dims{1 << 48}, 1)
 		s.run("c", f32)
 	}},

@@ -3,7 +3,7 @@
 
 #include "_cgo_export.h"
 
-enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8 };
+enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, STRING = 7 };
 
 // The records are passed on as they are, so the output has their shape.
 static void infer_same(TF_ShapeInferenceContext *ctx, TF_Status *st) {
@@ -115,6 +115,13 @@ static void describe(const TF_Tensor *t, mr_argument *a) {
   for (int i = 0; i < a->rank && i < MR_MAX_RANK; i++) a->dims[i] = TF_Dim(t, i);
   a->data = TF_TensorData(t);
   a->len = TF_TensorByteSize(t);
+  if (a->dtype != STRING) return;
+  const TF_TString *strings = a->data;
+  for (int64_t i = 0, n = TF_TensorElementCount(t); i < n; i++) {
+    int64_t length = (int64_t)TF_StringGetSize(&strings[i]);
+    a->bytes += length;
+    if (length > a->longest) a->longest = length;
+  }
 }
 
 static void arguments_compute(void *kernel, TF_OpKernelContext *ctx) {

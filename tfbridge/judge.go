@@ -330,7 +330,7 @@ func argumentOf(a *C.mr_argument) argcheck.Arg {
 	for i := range shape {
 		shape[i] = int64(a.dims[i])
 	}
-	arg := argcheck.Arg{DType: dtype.DataType(a.dtype), Shape: shape}
+	arg := argcheck.Arg{DType: dtype.DataType(a.dtype), Shape: shape, Bytes: int64(a.bytes), Longest: int64(a.longest)}
 	if a.len > 0 {
 		arg.Data = unsafe.Slice((*byte)(a.data), int(a.len))
 	}

@@ -24,6 +24,7 @@ typedef struct mr_argument {
   int64_t dims[MR_MAX_RANK];
   const void *data;
   size_t len;
+  int64_t bytes, longest;  // of strings
 } mr_argument;
 
 #pragma GCC visibility pop

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -135,8 +136,13 @@ func TestOddArguments(t *testing.T) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(ops)), func(name string) bool {
 		return unfed(ops[name]) != "" || !soak.Long() && len(argcheck.Of(name)) == 0
 	})
+	attackAll(t, "TestOddChild", names)
+}
+
+// attackAll attacks operations in child processes, and reports those that end one.
+func attackAll(t *testing.T, child string, names []string) {
 	for len(names) > 0 {
-		at, why, late := attackSome(t, names)
+		at, why, late := attackSome(t, child, names)
 		if late {
 			t.Logf("SLOW %s", names[at])
 		} else if at < len(names) {
@@ -152,13 +158,20 @@ const patience = 20 * time.Second
 
 // attackSome attacks operations in a process with little memory, until it ends. It
 // returns how many survived, and the reason if not all did.
-func attackSome(t *testing.T, names []string) (survived int, why string, late bool) {
+func attackSome(t *testing.T, child string, names []string) (survived int, why string, late bool) {
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -v 8000000; ulimit -u 2000; ulimit -c 0; exec "$0" -test.run='^TestOddChild$' -test.v`, program)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -v 8000000; ulimit -u 2000; ulimit -c 0; exec "$0" -test.run="^$1$" -test.v`, program, child)
 	cmd.Dir = t.TempDir()
+	if keep := os.Getenv("MILLRACE_TEST_KEEP"); keep != "" {
+		defer func() { // the last attack, to look at
+			if survived < len(names) {
+				os.CopyFS(filepath.Join(keep, names[survived]), os.DirFS(cmd.Dir)) //nolint:errcheck // for a person
+			}
+		}()
+	}
 	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	var log bytes.Buffer
@@ -190,8 +203,17 @@ func attackSome(t *testing.T, names []string) (survived int, why string, late bo
 
 // TestOddChild is the process that is attacked.
 func TestOddChild(t *testing.T) {
+	attackInChild(t, func(p *probe) {
+		for range soak.Rounds(100, 150) {
+			p.attack(t)
+		}
+	})
+}
+
+// attackInChild attacks the operations that the parent names.
+func attackInChild(t *testing.T, attack func(*probe)) {
 	if os.Getenv("MILLRACE_TEST_PROBE") == "" {
-		t.Skip("a part of TestOddArguments")
+		t.Skip("a part of TestOddArguments or TestOddHandles")
 	}
 	ops := allowedOps(t)
 	names, err := io.ReadAll(os.Stdin)
@@ -201,9 +223,7 @@ func TestOddChild(t *testing.T) {
 	for _, name := range strings.Fields(string(names)) {
 		p := newProbe(ops[name])
 		p.odd, p.random = true, rand.New(rand.NewPCG(p.random.Uint64(), 29))
-		for range soak.Rounds(100, 300) {
-			p.attack(t)
-		}
+		attack(p)
 		fmt.Println("survived", name)
 	}
 }

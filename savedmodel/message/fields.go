@@ -15,7 +15,7 @@ const (
 
 	listTypeField, ListFuncField = 6, 9
 
-	FuncName, funcAttr = 1, 2
+	FuncName, FuncAttr = 1, 2
 )
 
 // MapEntry reads an entry of a map from strings to messages.

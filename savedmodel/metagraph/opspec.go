@@ -31,6 +31,11 @@ var OpOutputs = sync.OnceValue(func() map[string]string {
 // MaxOutputs is more inputs or outputs of one kind than any node has.
 const MaxOutputs = 1 << 16
 
+// OutputTypes returns the type of each output of a node that runs an operation of
+// TensorFlow's, 0 where an attribute does not say; ok is false if not even their number is
+// known.
+func OutputTypes(n Node) (types []int32, ok bool) { return outputTypes(n) }
+
 // outputTypes returns the type of each output of a node that runs an operation
 // of TensorFlow's, 0 where an attribute does not say; ok is false if not even
 // their number is known.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"millrace/dtype"
+	"millrace/internal/base/wire"
 	"millrace/savedmodel/message"
 	"millrace/savedmodel/metagraph"
 	"millrace/savedmodel/modelfile"
@@ -44,6 +45,64 @@ func (c callCheck) check(n metagraph.Node) error {
 						modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(name), side.what, want, side.attr, has, i)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// conditionTypes are the dtypes that a branch or a loop may ask: those that TensorFlow turns
+// into true or false. For another its kernel ends the process.
+var conditionTypes = []dtype.DataType{dtype.Bool, dtype.Int8, dtype.Uint8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float, dtype.Double, dtype.String}
+
+// checkCondition refuses a branch or a loop by a value of another dtype.
+func (c callCheck) checkCondition(n metagraph.Node) error {
+	refuse := func(t int32) error {
+		if t == 0 || slices.Contains(conditionTypes, dtype.DataType(t)) {
+			return nil
+		}
+		return c.r.Fail("node %s (%s) decides by a value of dtype %s, which is neither true nor false", modelfile.Quote(n.Name), modelfile.Quote(n.Op), dtype.DataType(t))
+	}
+	switch n.Op {
+	case "If", "StatelessIf":
+		if t, ok := message.AttrType(n.Attr("Tcond")); ok {
+			return refuse(t)
+		}
+	case "While", "StatelessWhile":
+		for _, name := range n.FunctionsOf("cond") {
+			if fn := c.m.Functions[name]; fn != nil && len(fn.Outputs) > 0 {
+				if err := refuse(fn.Outputs[0].Type); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return c.checkBound(n)
+}
+
+// checkBound refuses calls of functions with arguments that repeat more often than any
+// does, as an attribute of the call says.
+func (c callCheck) checkBound(n metagraph.Node) error {
+	for _, a := range n.Attrs {
+		err := message.Each(a.Value, message.AttrValueType(), func(b []byte, m *message.Type) error {
+			if m.Name != "NameAttrList" {
+				return nil
+			}
+			name, _ := message.Find(b, message.FuncName)
+			fn := c.m.Functions[string(name.Bytes)]
+			for f := range wire.Fields(b) {
+				if fn == nil || f.Num != message.FuncAttr {
+					continue
+				}
+				attr, value := message.MapEntry(f.Bytes)
+				if v, ok := message.AttrInt(value); ok && slices.Contains(fn.Counts, attr) && (v < 0 || v > metagraph.MaxOutputs) {
+					return c.r.Limit("node %s (%s): attribute %s of function %s is %d: an argument repeats at most %d times",
+						modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(attr), modelfile.Quote(fn.Name), v, metagraph.MaxOutputs)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

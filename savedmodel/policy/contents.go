@@ -2,6 +2,8 @@ package policy
 
 import (
 	"maps"
+	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -24,6 +26,7 @@ type contentCheck struct{ *callGraph }
 // constant of strings may have two contents at once: TensorFlow takes one, and
 // another reader may take the other.
 func (c contentCheck) checkTensors() error {
+	var total uint64
 	return message.Each(c.m.GraphDef, message.GraphDefType(), func(b []byte, m *message.Type) error {
 		if m.Name == "AttrValue" {
 			return c.checkReference(b)
@@ -53,6 +56,9 @@ func (c contentCheck) checkTensors() error {
 				}
 			}
 		}
+		if err := c.checkSize(b, typ, &total); err != nil {
+			return err
+		}
 		switch {
 		case content && dtype.DataType(typ).Base() == dtype.Variant:
 			return c.r.Unsafe("a constant of dtype variant that is written as content, which cannot be checked")
@@ -63,6 +69,36 @@ func (c contentCheck) checkTensors() error {
 		}
 		return nil
 	})
+}
+
+// The most bytes that a constant, and all of them, may take in memory. One value in a file
+// may stand for all elements of a tensor.
+const (
+	maxConstantBytes  = 2 << 30
+	maxConstantsBytes = 8 << 30
+)
+
+// checkSize refuses a constant that is larger in memory than a model needs. total counts
+// the bytes of all.
+func (c contentCheck) checkSize(tensor []byte, typ int32, total *uint64) error {
+	shape, _ := message.Find(tensor, tensorShape)
+	size := uint64(max(dtype.DataType(typ).Size(), 1))
+	if dtype.DataType(typ) == dtype.String {
+		size = 24
+	}
+	for f := range wire.Fields(shape.Bytes) {
+		if f.Num == shapeDim {
+			n, _ := message.Find(f.Bytes, dimSize)
+			if high, low := bits.Mul64(size, n.Number); high > 0 || low > maxConstantBytes {
+				return c.r.Limit("a constant of more than %d bytes in memory", int64(maxConstantBytes))
+			}
+			size *= n.Number
+		}
+	}
+	if *total += size; *total > maxConstantsBytes {
+		return c.r.Limit("constants of more than %d bytes in memory", int64(maxConstantsBytes))
+	}
+	return nil
 }
 
 // checkReference refuses an attribute whose type is a reference. TensorFlow never writes
@@ -143,6 +179,12 @@ func (c contentCheck) checkNode(n metagraph.Node) error {
 		return err
 	}
 	if err := (callCheck{c.callGraph}).check(n); err != nil {
+		return err
+	}
+	if err := (callCheck{c.callGraph}).checkCondition(n); err != nil {
+		return err
+	}
+	if err := (recursionCheck{c.callGraph}).checkKeeper(n); err != nil {
 		return err
 	}
 	return c.checkMerge(n)
@@ -293,19 +335,23 @@ func (c amountCheck) checkWindow(n metagraph.Node) error {
 	if n.Op == "Conv" || !strings.Contains(n.Op, "Conv2") && !strings.Contains(n.Op, "Conv3D") && !strings.HasPrefix(n.Op, "DepthwiseConv2") {
 		return nil
 	}
+	want := 4
+	if strings.Contains(n.Op, "Conv3D") {
+		want = 5
+	}
 	for _, name := range []string{"strides", "dilations"} {
 		list, ok := message.Find(n.Attr(name), message.AttrListField)
 		count := 0
 		for f := range wire.Fields(list.Bytes) {
 			for _, v := range f.Numbers() {
-				if int64(v) <= 0 {
-					return c.r.Limit("node %s (%s): the attribute %s has the number %d; it must be positive", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, int64(v))
+				if int64(v) <= 0 || v > math.MaxInt32 {
+					return c.r.Limit("node %s (%s): the attribute %s has the number %d; it must be positive, and fit into 32 bits", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, int64(v))
 				}
 				count++
 			}
 		}
-		if ok && count != 4 && count != 5 {
-			return c.r.Limit("node %s (%s): the attribute %s has %d numbers, not 4 or 5", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, count)
+		if ok && count != want {
+			return c.r.Limit("node %s (%s): the attribute %s has %d numbers, not %d", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, count, want)
 		}
 	}
 	return nil

@@ -52,8 +52,10 @@ func New(m *metagraph.Graph, r *metagraph.Report, allowed map[string]bool) *Chec
 // restore operation reads.
 func (p *Checker) Check(whole bool, missing error) (restored []string, err error) {
 	p.missing = missing
-	contents := contentCheck{p.callGraph}
-	for _, check := range []func() error{p.checkNames, p.collect, p.checkMissing, contents.checkTensors, contents.checkPlaceholders} {
+	p.findFed()
+	contents, recursion := contentCheck{p.callGraph}, recursionCheck{p.callGraph}
+	for _, check := range []func() error{p.checkNames, p.collect, p.checkMissing, contents.checkTensors, contents.checkPlaceholders,
+		recursion.checkChains, recursion.checkNesting} {
 		if err := p.r.Tolerate(check()); err != nil {
 			return nil, err
 		}

@@ -56,6 +56,18 @@ func (r *reach) has(s suspect) bool {
 	return r.nodes[s.node.Name]
 }
 
+// findFed finds the tensors that signatures feed. They have any value.
+func (p *Checker) findFed() {
+	for _, name := range slices.Sorted(maps.Keys(p.m.SignatureDefs)) {
+		if name == metagraph.InitSignature {
+			continue
+		}
+		for _, tensor := range metagraph.SignatureTensors(p.m.SignatureDefs[name], metagraph.SignatureInputs) {
+			p.fed[tensor] = true
+		}
+	}
+}
+
 // findRoots finds the roots and everything that they reach.
 func (p *Checker) findRoots(whole bool) (err error) {
 	all := root{kind: rootSignature}
@@ -64,9 +76,6 @@ func (p *Checker) findRoots(whole bool) (err error) {
 			continue
 		}
 		next := root{kind: rootSignature, signature: name}
-		for _, tensor := range metagraph.SignatureTensors(p.m.SignatureDefs[name], metagraph.SignatureInputs) {
-			p.fed[tensor] = true
-		}
 		for _, tensor := range metagraph.SignatureTensors(p.m.SignatureDefs[name], metagraph.SignatureOutputs) {
 			if p.m.Nodes[metagraph.ParseRef(tensor).Node] != nil { // else it cannot be called
 				next.targets = append(next.targets, tensor)

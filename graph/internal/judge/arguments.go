@@ -19,6 +19,9 @@ import (
 func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) ([]*tfproto.NodeDef, error) {
 	names := namesOf(nodes, function)
 	for _, n := range slices.Clone(nodes) {
+		if err := in.checkExport(n, function); err != nil {
+			return nil, err
+		}
 		rules := argcheck.Of(n.GetOp())
 		if len(rules) == 0 && !lists[n.GetOp()] {
 			continue
@@ -44,6 +47,20 @@ func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) (
 	return nodes, nil
 }
 
+// checkExport refuses a node that takes all of a table, unless the table is known to have the
+// dtypes that the node gives. The kernel believes the node.
+func (in *inserter) checkExport(n *tfproto.NodeDef, function *tfproto.OpDef) error {
+	if !strings.HasPrefix(n.GetOp(), "LookupTableExport") || len(dataInputs(n)) == 0 {
+		return nil
+	}
+	want := tableTypes{n.GetAttr()["Tkeys"].GetType(), n.GetAttr()["Tvalues"].GetType()}
+	if has, known := in.flow.table(function.GetName(), n.GetInput()[0], 0); !known || has != want && has != uncalled {
+		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a table from %s to %s, and the graph does not show that its input is one",
+			millrace.Quote(n.GetName()), n.GetOp(), dtype.DataType(want.keys), dtype.DataType(want.values))
+	}
+	return nil
+}
+
 // check is an operation that gets a check of its arguments.
 type check struct {
 	judged
@@ -57,12 +74,19 @@ type check struct {
 // keep keeps the rules that only a run can check.
 func (c *check) keep(rules []argcheck.Rule) error {
 	n := c.node
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r argcheck.Rule) bool {
+		name, ok := r.OfStrings()
+		return ok && n.GetAttr()[name].GetType() != tfproto.DataType_DT_STRING
+	})
+	if len(rules) == 0 {
+		return nil
+	}
 	var ok bool
 	if c.types, ok = inputTypes(n); !ok {
 		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) leaves the types of its inputs to the caller of a function; it must have them itself",
 			millrace.Quote(n.GetName()), n.GetOp())
 	}
-	for _, r := range rules {
+	for _, r := range forInputs(rules, len(c.types)) {
 		if name, value := r.Attr(); name != "" && n.GetAttr()[name] != nil && n.GetAttr()[name].GetI() != value {
 			continue
 		}
@@ -97,6 +121,14 @@ func (c *check) keep(rules []argcheck.Rule) error {
 		}
 	}
 	return nil
+}
+
+// forInputs returns the rules of an operation with n inputs.
+func forInputs(rules []argcheck.Rule, n int) (all []argcheck.Rule) {
+	for _, r := range rules {
+		all = append(all, r.For(n)...)
+	}
+	return all
 }
 
 // read returns an operation that reads the variable of a handle. It returns an error
@@ -213,14 +245,27 @@ var definitions = sync.OnceValue(func() map[string]*tfproto.OpDef {
 func inputTypes(n *tfproto.NodeDef) (types []tfproto.DataType, ok bool) {
 	def := definitions()[n.GetOp()]
 	for _, arg := range def.GetInputArg() {
-		dt := arg.GetType()
+		if list := arg.GetTypeListAttr(); list != "" {
+			of := attrOrDefault(n, def, list)
+			if of.GetPlaceholder() != "" {
+				return nil, false
+			}
+			types = append(types, of.GetList().GetType()...)
+			continue
+		}
+		dt, times := arg.GetType(), int64(1)
 		if arg.GetTypeAttr() != "" {
 			dt = attrOrDefault(n, def, arg.GetTypeAttr()).GetType()
 		}
-		if dt == 0 || arg.GetTypeListAttr() != "" || arg.GetNumberAttr() != "" {
+		if count := arg.GetNumberAttr(); count != "" {
+			if times = attrOrDefault(n, def, count).GetI(); times > int64(len(n.GetInput())) {
+				return nil, false
+			}
+		}
+		if dt == 0 || times < 0 {
 			return nil, false
 		}
-		types = append(types, dt)
+		types = append(types, slices.Repeat([]tfproto.DataType{dt}, int(times))...)
 	}
 	return types, def != nil
 }

@@ -58,7 +58,7 @@ func TestChecksOfHandles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Insert(def, 0)
+		got, err := Insert(def, Options{})
 		if tt.refused {
 			if err == nil {
 				t.Errorf("%v: no error", tt.variables)

@@ -17,6 +17,7 @@ type flow struct {
 	calls  map[string][]call                      // uses of each function
 	known  map[argument]answer                    // what was found out about arguments
 	ranks  map[string]int                         // what was found out about tensors; see rank
+	fixed  map[argument]bool                      // see neverConstant
 }
 
 // argument is one argument of a function.
@@ -43,7 +44,7 @@ const maxFlowDepth = 64
 // newFlow reads a graph.
 func newFlow(g *tfproto.GraphDef) *flow {
 	f := &flow{bodies: map[string]map[string]*tfproto.NodeDef{}, args: map[string]map[string]int{},
-		calls: map[string][]call{}, known: map[argument]answer{}, ranks: map[string]int{}}
+		calls: map[string][]call{}, known: map[argument]answer{}, ranks: map[string]int{}, fixed: map[argument]bool{}}
 	f.add("", g.GetNode())
 	for _, fn := range g.GetLibrary().GetFunction() {
 		name := fn.GetSignature().GetName()
@@ -141,6 +142,46 @@ func (f *flow) passed(a argument, depth int) answer {
 	}
 	return all
 }
+
+// table returns the dtypes of the keys and the values of the table whose handle a tensor
+// is. known is false if several tables of different dtypes, or other things, may be there.
+func (f *flow) table(body, tensor string, depth int) (of tableTypes, known bool) {
+	name, _, _ := strings.Cut(tensor, ":")
+	if n := f.bodies[body][name]; n != nil {
+		key, value := n.GetAttr()["key_dtype"], n.GetAttr()["value_dtype"]
+		switch {
+		case key != nil && value != nil && strings.Contains(n.GetOp(), "HashTable"):
+			return tableTypes{key.GetType(), value.GetType()}, key.GetPlaceholder()+value.GetPlaceholder() == ""
+		case n.GetOp() == "Identity" && depth < maxFlowDepth && len(dataInputs(n)) == 1:
+			return f.table(body, n.GetInput()[0], depth+1)
+		}
+		return tableTypes{}, false
+	}
+	i, ok := f.args[body][name]
+	if !ok || depth >= maxFlowDepth {
+		return tableTypes{}, false
+	}
+	of = uncalled
+	for _, c := range f.calls[body] {
+		if i >= len(c.inputs) {
+			return tableTypes{}, false
+		}
+		has, ok := f.table(c.caller, c.inputs[i], depth+1)
+		if !ok || of != uncalled && has != uncalled && has != of {
+			return tableTypes{}, false
+		}
+		if has != uncalled {
+			of = has
+		}
+	}
+	return of, true
+}
+
+// tableTypes are the dtypes of a table.
+type tableTypes struct{ keys, values tfproto.DataType }
+
+// uncalled stands for the dtypes of a table that a function gets which nothing calls.
+var uncalled tableTypes
 
 // constant returns the constant that a tensor of a function is. Those of the graph
 // itself may be fed.

@@ -15,18 +15,29 @@ import (
 // The argument and the result of the function that judges the elements of a dataset.
 const argumentName, resultName = "serialized", "judged"
 
+// Options of [Insert].
+type Options struct {
+	Limit   int64 // for [bytecheck.Spec]
+	Compile bool  // the graph may ask for XLA
+}
+
 // Insert returns a serialized GraphDef with a judge before each parser, and a check
 // before each operation that has rules for its arguments; or def itself if there
-// is none. The limit goes to [bytecheck.Spec].
-func Insert(def []byte, limit int64) ([]byte, error) {
-	if !needed(def) {
+// is none. Loops are kept out of constant folding, and nothing asks for XLA.
+func Insert(def []byte, o Options) ([]byte, error) {
+	compiles := !o.Compile && asksForCompiler(def)
+	if !compiles && !needed(def) {
 		return def, nil
 	}
 	g := &tfproto.GraphDef{}
 	if err := proto.Unmarshal(def, g); err != nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "not a GraphDef: %w", err)
 	}
-	in := &inserter{graph: g, limit: limit, flow: newFlow(g)}
+	if compiles {
+		dropCompiler(g)
+	}
+	in := &inserter{graph: g, limit: o.Limit, flow: newFlow(g)}
+	keepLoops(g, in.flow)
 	var err error
 	if g.Node, err = in.checked(in.body(g.GetNode(), nil), nil); err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"bytes"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"millrace/internal/base/argcheck"
@@ -14,8 +16,8 @@ const (
 	functionNode, nodeOpType = 3, 2
 )
 
-// needed reports whether an operation of a serialized GraphDef parses something or
-// has rules for its arguments. It does not build the message, which may be large.
+// needed reports whether an operation of a serialized GraphDef parses something,
+// has rules for its arguments, or is a loop. It does not build the message, which may be large.
 func needed(def []byte) bool {
 	return anyField(def, graphNode, concerned) || anyField(def, graphLibrary, func(library []byte) bool {
 		return anyField(library, libraryFunction, func(f []byte) bool { return anyField(f, functionNode, concerned) })
@@ -26,7 +28,7 @@ func needed(def []byte) bool {
 func concerned(node []byte) bool {
 	return anyField(node, nodeOpType, func(op []byte) bool {
 		_, parses := parsers[string(op)]
-		return parses || bytecheck.Checked(string(op)) || lists[string(op)] || len(argcheck.Of(string(op))) > 0
+		return parses || stateful[string(op)] == "While" || string(op) == "While" || bytes.HasPrefix(op, []byte("LookupTableExport")) || bytecheck.Checked(string(op)) || lists[string(op)] || len(argcheck.Of(string(op))) > 0
 	})
 }
 

@@ -52,7 +52,7 @@ func TestRanks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Insert(def, 0)
+		got, err := Insert(def, Options{})
 		g := &tfproto.GraphDef{}
 		if err != nil || proto.Unmarshal(got, g) != nil {
 			t.Fatal(err)

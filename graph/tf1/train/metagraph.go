@@ -53,7 +53,7 @@ func ImportMetaGraph(file string, o *savedmodel.Options) (*graph.Scope, error) {
 	if _, err := tfbridge.Open(nil); err != nil {
 		return nil, err
 	}
-	if def, err = judge.Insert(def, 0); err != nil {
+	if def, err = judge.Insert(def, judge.Options{Compile: true}); err != nil {
 		return nil, graph.ModelError(file, "", err)
 	}
 	s := graph.NewScope()

@@ -26,9 +26,11 @@ var text string
 
 // Arg is an argument of an operation.
 type Arg struct {
-	DType dtype.DataType
-	Shape []int64
-	Data  []byte // the elements, if they are numbers
+	DType   dtype.DataType
+	Shape   []int64
+	Data    []byte // the elements, if they are numbers
+	Bytes   int64  // of all strings, if they are strings, and of the longest
+	Longest int64
 }
 
 // Rule is a condition that the arguments of an operation must meet.
@@ -36,15 +38,17 @@ type Rule struct {
 	text        string
 	attr        string // the rule holds for nodes that have this attribute unset or at attrIs; "": for all
 	attrIs      int64
+	ofStrings   bool // attrIs is the dtype of strings, and the attribute must be set to it
 	left, right term
 	relation    string
 }
 
 // term is a number that a rule compares.
 type term struct {
-	function string // rank, size, value, last, fills; "": a constant; dtype: what the handle's variable holds
+	function string // rank, size, value, last, fills…; "": a constant; dtype: what the handle's variable holds
 	input    int
 	add      int64
+	onward   bool   // all inputs from this one
 	attr     string // on the right of a dtype
 }
 
@@ -53,7 +57,43 @@ func (r Rule) String() string { return r.text }
 
 // Attr returns the attribute that has to be unset or have a value for the rule to
 // apply. The name is empty if the rule always applies.
-func (r Rule) Attr() (name string, value int64) { return r.attr, r.attrIs }
+func (r Rule) Attr() (name string, value int64) {
+	if r.ofStrings {
+		return "", 0
+	}
+	return r.attr, r.attrIs
+}
+
+// OfStrings returns the attribute that has to be the dtype of strings for the rule to
+// apply.
+func (r Rule) OfStrings() (attr string, ok bool) { return r.attr, r.ofStrings }
+
+// For returns the rule for an operation with n inputs: several for one that is about all
+// inputs from one on.
+func (r Rule) For(n int) []Rule {
+	if r.left.function == "joined" || r.left.function == "crossed" {
+		r.left.input = n
+		r.text = fmt.Sprintf("%s(%d)%s", r.left.function, n, r.text[strings.Index(r.text, ")")+1:])
+		r.attr, r.ofStrings = "", false
+		return []Rule{r}
+	}
+	if r.left.input >= 0 && !r.left.onward {
+		return []Rule{r}
+	}
+	var all []Rule
+	from, to := r.left.input+n, r.left.input+n // of a negative number
+	if r.left.onward {
+		from, to = r.left.input, n-1
+	}
+	for i := max(from, 0); i <= to; i++ {
+		one := r
+		one.left.input, one.left.onward = i, false
+		one.attr, one.ofStrings = "", false
+		one.text = fmt.Sprintf("%s(%d)%s", r.left.function, i, r.text[strings.Index(r.text, ")")+1:])
+		all = append(all, one)
+	}
+	return all
+}
 
 // Handle returns the input whose handle the rule is about, and the attribute with
 // the dtype that its variable must have.
@@ -70,8 +110,17 @@ func (r Rule) Rank() (input, rank int, ok bool) {
 // Inputs returns the inputs that the rule reads.
 func (r Rule) Inputs() []int {
 	inputs := []int{r.left.input}
-	if r.left.function == "fills" {
+	if r.left.function == "joined" || r.left.function == "crossed" {
+		inputs = nil
+		for i := range r.left.input {
+			inputs = append(inputs, i)
+		}
+	}
+	switch r.left.function {
+	case "fills", "repeats", "picks":
 		inputs = append(inputs, 0)
+	case "filledwith":
+		inputs = append(inputs, 1)
 	}
 	if r.right.function != "" {
 		inputs = append(inputs, r.right.input)
@@ -117,7 +166,7 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+)\])?(dtype|rank|size|value|last|fills)\((\d+)\)(=|<=|>=)(\S+)$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string)\])?(dtype|rank|size|value|last|fills|bytes|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
 	termForm = regexp.MustCompile(`^(?:(rank|size|last)\((\d+)\))?([+-]?\d+)?$`)
 )
 
@@ -127,16 +176,17 @@ func Parse(s string) (Rule, error) {
 	if m == nil {
 		return Rule{}, fmt.Errorf("%q is not a rule", s)
 	}
-	r := Rule{text: s, attr: m[1], relation: m[5], left: term{function: m[3]}}
+	r := Rule{text: s, attr: m[1], relation: m[6], left: term{function: m[3], onward: m[5] == "+"}}
 	r.attrIs, _ = strconv.ParseInt(m[2], 10, 64)
+	r.ofStrings = m[2] == "string"
 	r.left.input, _ = strconv.Atoi(m[4])
 	if r.left.function == "dtype" {
-		r.right.attr = m[6]
+		r.right.attr = m[7]
 		return r, nil
 	}
-	t := termForm.FindStringSubmatch(m[6])
+	t := termForm.FindStringSubmatch(m[7])
 	if t == nil {
-		return Rule{}, fmt.Errorf("%q is not a rule: %q is not a number", s, m[6])
+		return Rule{}, fmt.Errorf("%q is not a rule: %q is not a number", s, m[7])
 	}
 	r.right = term{function: t[1]}
 	r.right.input, _ = strconv.Atoi(t[2])

@@ -12,8 +12,8 @@ func TestTable(t *testing.T) {
 	if _, err := table(); err != nil {
 		t.Fatal(err)
 	}
-	if len(Of("TensorListReserve")) == 0 || len(Of("Add")) != 0 {
-		t.Error("TensorListReserve has no rule, or Add has one")
+	if len(Of("TensorListReserve")) == 0 || len(Of("Sub")) != 0 {
+		t.Error("TensorListReserve has no rule, or Sub has one")
 	}
 }
 
@@ -46,6 +46,16 @@ func TestCheck(t *testing.T) {
 		{"fills(1)<=12", []Arg{{Shape: []int64{2, 3}}, scalar(dtype.Int32, []int32{3}, nil)}, "is 18; it must be <= 12"},
 		{"fills(1)<=12", []Arg{{Shape: []int64{1 << 32}}, scalar(dtype.Int64, nil, []int64{1 << 32})}, "is 9223372036854775807"},
 		{"fills(1)<=12", []Arg{{Shape: []int64{0}}, scalar(dtype.Int32, []int32{1 << 30}, nil)}, ""},
+		{"bytes(0)<=7", []Arg{{Bytes: 8}}, "the number of bytes of all strings of input 0 is 8"},
+		{"joined(2)<=7", []Arg{{Bytes: 2}, {Shape: []int64{3}, Bytes: 1}}, ""},
+		{"joined(2)<=7", []Arg{{Bytes: 2}, {Shape: []int64{3}, Bytes: 2}}, "is 8"},
+		{"joined(2)<=7", []Arg{{Bytes: 1 << 62}, {Shape: []int64{1 << 40}, Bytes: 1 << 62}}, "is 9223372036854775807"},
+		{"crossed(2)<=7", []Arg{{Shape: []int64{2}, Bytes: 2}, {Shape: []int64{2}, Bytes: 2}}, ""},
+		{"crossed(2)<=7", []Arg{{Shape: []int64{2, 1}, Bytes: 2}, {Shape: []int64{2}, Bytes: 2}}, "is 8"},
+		{"repeats(1)<=7", []Arg{{Bytes: 2}, scalar(dtype.Int32, []int32{2, 2}, nil)}, "is 8"},
+		{"filledwith(0)<=7", []Arg{scalar(dtype.Int32, []int32{2, 2}, nil), {Longest: 2}}, "is 8"},
+		{"picks(1)<=7", []Arg{{Shape: []int64{9, 2}, Bytes: 30, Longest: 2}, {Shape: []int64{2}}}, "is 8"},
+		{"picks(1)<=7", []Arg{{Shape: []int64{2, 2}, Bytes: 3, Longest: 2}, {Shape: []int64{2}}}, ""},
 		{"value(0)<=7", []Arg{scalar(dtype.Int32, []int32{-1, 7}, nil)}, ""},
 		{"value(0)<=7", []Arg{scalar(dtype.Int32, []int32{1, 8}, nil)}, "the value of input 0 is 8"},
 		{"value(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{-5})}, "the value of input 0 is -5"},
@@ -58,6 +68,38 @@ func TestCheck(t *testing.T) {
 		err = r.Check(func(i int) Arg { return tt.args[i] })
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s of %v\n got %v\nwant %q", tt.rule, tt.args, err, tt.want)
+		}
+	}
+}
+
+// A rule counts inputs from the end, or is about all from one on, for an operation that has
+// as many as its node says.
+func TestFor(t *testing.T) {
+	for _, tt := range []struct {
+		rule   string
+		inputs int
+		want   string
+	}{
+		{"value(-1)<=7", 3, "value(2)<=7"},
+		{"value(-4)<=7", 3, ""},
+		{"rank(1+)>=1", 3, "rank(1)>=1 rank(2)>=1"},
+		{"rank(1+)>=1", 1, ""},
+		{"[T=string]joined(0)<=7", 3, "joined(3)<=7"},
+		{"[axis=-1]size(1)=1", 3, "[axis=-1]size(1)=1"},
+	} {
+		r, err := Parse(tt.rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range r.For(tt.inputs) {
+			if again, err := Parse(one.String()); err != nil || again.String() != one.String() {
+				t.Errorf("%s: %v", one, err)
+			}
+			got = append(got, one.String())
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s for %d inputs is %q, want %q", tt.rule, tt.inputs, got, tt.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package argcheck
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"millrace"
 	"millrace/dtype"
@@ -25,13 +26,19 @@ func (r Rule) Check(arg func(i int) Arg) error {
 }
 
 var names = map[string]string{"rank": "rank", "size": "number of elements", "value": "value", "last": "last dimension",
-	"fills": "number of bytes for all elements of input 0, each as long as a value"}
+	"fills": "number of bytes for all elements of input 0, each as long as a value", "bytes": "number of bytes of all strings",
+	"repeats": "number of bytes of the strings of input 0, repeated as it says", "filledwith": "number of bytes of all strings that it asks for",
+	"picks":  "number of bytes of as many strings of input 0 as it may pick",
+	"joined": "number of bytes of all strings together, of inputs below", "crossed": "number of bytes of all strings together, of inputs below"}
 
 // values returns the numbers that a term stands for: several for the elements of an
 // argument. known is false for an argument that does not have any.
 func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
-	if t.function == "" {
+	switch t.function {
+	case "":
 		return []int64{t.add}, true
+	case "joined", "crossed":
+		return []int64{together(arg, t.input, t.function == "crossed")}, true
 	}
 	a := arg(t.input)
 	switch t.function {
@@ -50,6 +57,14 @@ func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 		return []int64{n + t.add}, true
 	case "fills":
 		return fills(a, arg(0))
+	case "bytes":
+		return []int64{a.Bytes}, true
+	case "repeats":
+		return product(a, arg(0).Bytes)
+	case "filledwith":
+		return product(a, arg(1).Longest)
+	case "picks":
+		return picks(a, arg(0)), true
 	}
 	return integers(a)
 }
@@ -69,6 +84,73 @@ func fills(value, of Arg) (all []int64, known bool) {
 		all[i] = v * n
 	}
 	return all, known
+}
+
+// product returns the product of all values and a number.
+func product(values Arg, of int64) (all []int64, known bool) {
+	factors, known := integers(values)
+	for _, v := range factors {
+		of = times(of, max(v, 1))
+	}
+	return []int64{of}, known
+}
+
+// times multiplies numbers that are not negative. It returns the largest number where the
+// product does not fit.
+func times(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+// together returns how many bytes the strings of the first n arguments take in one tensor,
+// where scalars count once for each element of the largest argument; or, crossed, for each
+// element of all others of another shape.
+func together(arg func(i int) Arg, n int, crossed bool) (sum int64) {
+	most := int64(1)
+	for i := range n {
+		most = max(most, arg(i).size())
+	}
+	for i := range n {
+		a, copies := arg(i), int64(1)
+		switch {
+		case crossed:
+			for k := range n {
+				if other := arg(k); k != i && !slices.Equal(other.Shape, a.Shape) {
+					copies = times(copies, other.size())
+				}
+			}
+		case len(a.Shape) == 0:
+			copies = most
+		}
+		if sum += times(a.Bytes, copies); sum < 0 {
+			return math.MaxInt64
+		}
+	}
+	return sum
+}
+
+// size returns the number of elements.
+func (a Arg) size() int64 {
+	n := int64(1)
+	for _, d := range a.Shape {
+		n = times(n, d)
+	}
+	return n
+}
+
+// picks returns how many bytes the strings take that indices pick out of a tensor: for each
+// index all that the largest slice may have.
+func picks(indices, from Arg) []int64 {
+	n, slice := int64(1), int64(1)
+	for _, d := range indices.Shape {
+		n = times(n, d)
+	}
+	for _, d := range from.Shape[min(1, len(from.Shape)):] {
+		slice = times(slice, d)
+	}
+	return []int64{min(times(n, times(slice, from.Longest)), times(n, from.Bytes))}
 }
 
 // integers returns the elements of an argument of integers.
