@@ -927,12 +927,12 @@ def main(out, names):
 BY_HAND = ["inplace_decode", "mobilenet_v3", "nasnet", "resnet50", "efficientnet_b0", "densenet121", "convnext_tiny", "xception", "inception_v3", "nasnet_mobile"]
 
 
-def pack(out):
+def pack(out, archive="models.tar.gz", prefix=""):
     """Packs the models: files alone, in order, with nothing of this machine."""
-    archive = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.tar.gz")
+    archive = os.path.join(os.path.dirname(os.path.abspath(__file__)), archive)
     with open(archive, "wb") as f, gzip.GzipFile("", "wb", 9, f, 0) as z, tarfile.open(fileobj=z, mode="w", format=tarfile.USTAR_FORMAT) as t:
         for folder, folders, names in os.walk(out):
-            folders[:] = sorted(d for d in folders if d not in BY_HAND)
+            folders[:] = sorted(d for d in folders if d not in BY_HAND and (folder != out or d.startswith(prefix)))
             for name in sorted(names):
                 path = os.path.join(folder, name)
                 info = tarfile.TarInfo(os.path.relpath(path, out))
