@@ -19,12 +19,12 @@ var exportedDir = flag.String("exported", "", "a folder of models with values.js
 func TestExported(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
-	for _, archive := range []string{"models.tar.gz", "more.tar.gz"} {
+	for _, archive := range []string{"models.tar.gz", "more.tar.gz", "keras.tar.gz"} {
 		for _, name := range unpackModels(t, dir, filepath.Join("../testdata/foreign", archive), "*/values.json") {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
-	if len(paths) < 78 {
+	if len(paths) < 90 {
 		t.Errorf("%d models", len(paths))
 	}
 	if *exportedDir != "" {
