@@ -13,7 +13,7 @@ import (
 // stop it.
 //
 // Constant folding runs whatever has only constants for inputs, in the calling thread, as
-// a graph of its own. A loop in it nests a call in each iteration: after some thousand of
+// a separate graph. A loop in it nests a call in each iteration: after some thousand of
 // them the stack ends, and the process with it. TensorFlow never folds operations that
 // keep state, so that the operations which contain loops become those of the same meaning
 // that are registered as if they did:
