@@ -14,6 +14,7 @@ func eachClass(b *Batch, visit func(label, class int64, weight float64) error) e
 	switch p := b.Predictions; {
 	case len(p.Shape) == len(labels)+1 && slices.Equal(p.Shape[:len(labels)], labels) && !p.Whole:
 		scores = int(p.Shape[len(labels)])
+	case !p.Whole && slices.Equal(p.Shape, labels) && (len(labels) < 2 || labels[len(labels)-1] == 1): // one probability each
 	case !slices.Equal(p.Shape, labels) || !p.Whole:
 		return badShape("the predictions must be integers of the labels' shape, or have one dimension more with the scores of the classes", b)
 	}
@@ -23,7 +24,12 @@ func eachClass(b *Batch, visit func(label, class int64, weight float64) error) e
 	}
 	for i, label := range b.Labels.Values {
 		class := int64(b.Predictions.Values[i*scores])
-		if !b.Predictions.Whole {
+		switch {
+		case !b.Predictions.Whole && scores == 1:
+			if class, err = binaryClass(b.Predictions.Values[i]); err != nil {
+				return err
+			}
+		case !b.Predictions.Whole:
 			class = int64(argmax(b.Predictions.Values[i*scores : (i+1)*scores]))
 		}
 		if err := visit(int64(label), class, weight(i)); err != nil {
@@ -31,6 +37,18 @@ func eachClass(b *Batch, visit func(label, class int64, weight float64) error) e
 		}
 	}
 	return nil
+}
+
+// binaryClass returns the class of a single probability, as Keras's accuracy of models
+// with one output.
+func binaryClass(p float64) (int64, error) {
+	switch {
+	case p < 0 || p > 1:
+		return 0, millrace.Errorf(millrace.ErrModel, "a single output per example must be a probability, got %v: let the model end with a sigmoid, or give it two outputs", p)
+	case p > 0.5:
+		return 1, nil
+	}
+	return 0, nil
 }
 
 // argmax returns the index of the first highest score.

@@ -13,7 +13,7 @@ type Type string
 
 // The kinds of metrics.
 const (
-	Accuracy          Type = "accuracy"            // share of predictions that are the label: integers, or the class with the highest score
+	Accuracy          Type = "accuracy"            // share of predictions that are the label: integers, the class with the highest score, or one probability above 0.5
 	TopK              Type = "top_k"               // share of labels among the K classes with the highest scores
 	Precision         Type = "precision"           // share of predictions above Threshold whose label is not 0
 	Recall            Type = "recall"              // share of labels other than 0 whose prediction is above Threshold
