@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"millrace"
+	"millrace/internal/base/uninterruptible"
 )
 
 // SavedModel is a model that was loaded from a directory. Many goroutines may run
@@ -117,4 +118,13 @@ func (m *SavedModel) Close() error {
 		return nil
 	}
 	return errors.Join(m.Session.Close(), m.Graph.Close())
+}
+
+// LoadSavedModelContext is LoadSavedModel that returns when ctx is done, with an
+// error of class millrace.ErrCanceled. TensorFlow cannot stop loading: it goes
+// on in the background, and then the model is closed.
+//
+// It wraps TF_LoadSessionFromSavedModel.
+func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
+	return uninterruptible.Run(ctx, func() (*SavedModel, error) { return LoadSavedModel(dir, tags, o) })
 }

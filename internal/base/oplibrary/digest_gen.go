@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "d99813cdf8f834e8"
+const digest = "9fdaefc69f96d335"

@@ -4,6 +4,14 @@
 // an error instead.
 package preflight
 
+import (
+	"runtime"
+
+	"millrace"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/machine"
+)
+
 // Check returns an error for the first condition that would end the process.
 // getenv looks up an environment variable, "" if it is not set.
 func Check(getenv func(string) string) error {
@@ -14,6 +22,35 @@ func Check(getenv func(string) string) error {
 		if err := v.check(getenv(v.name)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// The least that TensorFlow needs to run a small graph, measured with
+// TensorFlow 2.21 on two processors. With 1.3 GB of address space it aborts
+// when its threads start; with 1.8 GB it works. It has two threads for each
+// processor, and each takes a stack and an arena of malloc.
+const (
+	baseAddresses      = 1280 << 20
+	processorAddresses = 128 << 20
+	baseThreads        = 16
+	fewestFiles        = 4 // to read the libraries and to count the processors
+)
+
+// checkLimits compares the limits of the system with what TensorFlow needs.
+func checkLimits() error {
+	processors := int64(runtime.NumCPU())
+	if have, need := machine.AddressSpace(), baseAddresses+processors*processorAddresses; have < need {
+		return millrace.Errorf(millrace.ErrLimit, "ulimit -v leaves this process %s of address space, but TensorFlow needs %s and would end the process; raise the limit, or remove it: ulimit -v unlimited",
+			figures.Size(have), figures.Size(need))
+	}
+	if have, need := machine.Threads(), baseThreads+2*processors; have.Free < need {
+		return millrace.Errorf(millrace.ErrLimit, "%s leaves this process %s, but TensorFlow starts %d and would end the process; raise the limit",
+			have.Bound, figures.Of(have.Free, "thread"), need)
+	}
+	if free, limit := machine.OpenFiles(); free < fewestFiles {
+		return millrace.Errorf(millrace.ErrLimit, "this process may open only %s more, of %d, and TensorFlow would end the process without any; raise the limit: ulimit -n 4096",
+			figures.Of(free, "file"), limit)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package corrupt
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 
 	"millrace"
@@ -170,4 +171,15 @@ func foreignCases() []Case {
 		at("C40", "LFS pointer", "", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:00\n"), "git lfs pull"),
 		at("C40", "text in gzip", "gzip", Gzip([]byte("id,label\n0,cat\n1,dog\n")), "holds no TFRecords"),
 	}
+}
+
+// TopDownBMP is an image of one pixel whose height is -1: the top row comes first. It
+// ends the process of a model that decodes it to floats without a check.
+func TopDownBMP() []byte {
+	const header, width, height, bits = 10, 18, 22, 28
+	b := make([]byte, 54+4)
+	copy(b, "BM")
+	b[header], b[width], b[bits] = 54, 1, 24
+	binary.LittleEndian.PutUint32(b[height:], 1<<32-1)
+	return b
 }

@@ -109,3 +109,55 @@ func Resident(t testing.TB) int64 {
 	}
 	return pages * int64(os.Getpagesize())
 }
+
+// Growth measures the growth of the process's memory over many rounds.
+type Growth struct {
+	rounds  int
+	settled int64 // resident size after the first fifth of the rounds
+}
+
+// NewGrowth returns a Growth for a number of rounds.
+func NewGrowth(rounds int) *Growth { return &Growth{rounds: rounds} }
+
+// Round is called after each round, from 0 on. Allocators settle in the first
+// fifth of them.
+func (g *Growth) Round(t testing.TB, i int) {
+	t.Helper()
+	if i == g.rounds/5 {
+		g.settled = Resident(t)
+	}
+}
+
+// Check fails the test if the resident size grew by more than slack bytes
+// after the first fifth of the rounds.
+func (g *Growth) Check(t testing.TB, slack int64) {
+	t.Helper()
+	if grown := Resident(t) - g.settled; grown > slack {
+		t.Errorf("resident size grew by %d bytes over the last four fifths of %d rounds", grown, g.rounds)
+	}
+}
+
+// Objects counts the C objects of the process and returns a function that fails
+// the test if there are more when it is called. live counts them. Unlike [Check] it
+// looks at nothing else, and a test may call what it returns in its midst.
+//
+// It has patience: a thread of TensorFlow that reads ahead may hold the arguments
+// of a callback, or a value that was fed, a moment longer than the test.
+func Objects(t testing.TB, live func() int64) (check func()) {
+	t.Helper()
+	before := live()
+	return func() {
+		t.Helper()
+		for end := time.Now().Add(patience); ; {
+			more := live() - before
+			if more <= 0 {
+				return
+			}
+			if time.Now().After(end) {
+				t.Errorf("%d C objects more than before", more)
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+}

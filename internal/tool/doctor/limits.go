@@ -3,6 +3,7 @@ package doctor
 import (
 	"millrace/internal/base/figures"
 	"millrace/internal/base/machine"
+	"millrace/sandbox"
 )
 
 // The least that a process needs to read files in parallel.
@@ -43,4 +44,14 @@ func (e *examination) memory() {
 	default:
 		e.add(check, OK, "", "%s, which %s", figures.Size(have.Bytes), have.Bound)
 	}
+}
+
+// sandbox checks how far the kernel can confine commands.
+func (e *examination) sandbox() {
+	p := sandbox.Available()
+	if p.Whole() {
+		e.add("sandbox", OK, "", "%s", p)
+		return
+	}
+	e.add("sandbox", Warn, "docs/sandbox.md says which kernels and containers confine more; commands with --sandbox=require refuse to run here", "%s", p)
 }
