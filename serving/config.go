@@ -83,6 +83,13 @@ type Options struct {
 	LoadRetryInterval time.Duration
 	// NumLoadThreads is how many versions are loaded at the same time. 0: 1.
 	NumLoadThreads int
+	// NumUnloadThreads is how many versions are unloaded at the same time. 0: any number.
+	NumUnloadThreads int
+	// CheckMethodNames refuses a request to classify or to regress by a signature with another
+	// method_name. Models that TensorFlow 2 saves have "tensorflow/serving/predict" alone.
+	CheckMethodNames bool
+	// WarmupIterations is how often each warmup request is run. 0: once.
+	WarmupIterations int
 	// SkipModelWarmup leaves out the warmup requests that a model brings along.
 	SkipModelWarmup bool
 	// AllowVersionLabelsForUnavailableModels accepts a label of a version that is
@@ -132,6 +139,8 @@ type Options struct {
 	// OnBatch is told of each batch. It replaces the OnBatch of Batching. Nil:
 	// nobody is.
 	OnBatch func(BatchInfo)
+	// OnRun is called after each run that is not a batch. Nil: nothing is.
+	OnRun func(RunInfo)
 	// Logger is told of versions that come and go. Nil: slog.Default.
 	Logger *slog.Logger
 }
@@ -141,7 +150,19 @@ type BatchInfo struct {
 	Model     string
 	Version   int64
 	Signature string
+	API       string // "Predict", "Classify" or "Regress", by the signature's method_name
+	MostRows  int    // rows that a batch may have
 	batching.BatchInfo
+}
+
+// RunInfo describes a run of a version's signature for one request, without batching.
+type RunInfo struct {
+	Model     string
+	Version   int64
+	Signature string
+	API       string // "Predict", "Classify" or "Regress", by the signature's method_name
+	Took      time.Duration
+	Err       error
 }
 
 // complete returns the options with defaults filled in.
@@ -154,6 +175,7 @@ func (o *Options) complete() Options {
 	c.MaxNumLoadRetries = max(cmp.Or(c.MaxNumLoadRetries, 5), 0)
 	c.LoadRetryInterval = cmp.Or(c.LoadRetryInterval, time.Minute)
 	c.NumLoadThreads = max(c.NumLoadThreads, 1)
+	c.WarmupIterations = max(c.WarmupIterations, 1)
 	c.StuckRunTimeout = cmp.Or(c.StuckRunTimeout, time.Minute)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	var model graph.ModelOptions

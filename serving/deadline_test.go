@@ -126,7 +126,7 @@ func TestStuckRun(t *testing.T) {
 	}
 	defer s.Close()
 	changes := make(chan bool, 10)
-	s.OnReadiness(func(ready bool) { changes <- ready })
+	s.OnHealth(func(h Health) { changes <- h.Err == nil })
 	v, err := s.Acquire(ModelSpec{Name: "m"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math/rand/v2"
@@ -63,7 +64,7 @@ func (s *Server) AcquireContext(ctx context.Context, spec ModelSpec) (*Version, 
 func (s *Server) Admit(spec ModelSpec) error {
 	s.mu.Lock()
 	v, err := s.find(spec)
-	refused := s.admit()
+	refused := s.options.admit(s.acquired)
 	loaded := err == nil && v.state == Available
 	s.mu.Unlock()
 	if refused != nil || !loaded || !v.onlyBatches {
@@ -77,10 +78,9 @@ func (s *Server) Admit(spec ModelSpec) error {
 	return refused
 }
 
-// admit returns an error if no more versions may be acquired. The caller holds the
-// lock.
-func (s *Server) admit() error {
-	if most := s.options.MaxConcurrentRequests; most > 0 && s.acquired >= most {
+// admit returns an error if no more versions may be acquired than the number given.
+func (o *Options) admit(acquired int) error {
+	if most := o.MaxConcurrentRequests; most > 0 && acquired >= most {
 		return millrace.Errorf(millrace.ErrOverloaded, "%d requests are being answered, more are not allowed; try again later", most)
 	}
 	return nil
@@ -236,4 +236,31 @@ func (m *model) drawn(draw float64) *Version {
 		}
 	}
 	return nil
+}
+
+// Load returns how much the server has to do now.
+func (s *Server) Load() Load {
+	l := Load{}
+	if most := s.Memory.Limit(); most > 0 {
+		l.MemoryRatio = float64(s.Memory.InUse()) / float64(most)
+	}
+	var available []*Version
+	s.mu.Lock()
+	l.Requests = s.acquired
+	for _, m := range s.models {
+		for _, v := range m.versions {
+			l.Versions = append(l.Versions, VersionState{v.Name, v.Number, v.state})
+			if v.state == Available {
+				available = append(available, v)
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, v := range available {
+		l.Queues = append(l.Queues, queuesOf(v)...)
+	}
+	slices.SortFunc(l.Versions, func(a, b VersionState) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
+	})
+	return l
 }

@@ -18,6 +18,7 @@ type Server struct {
 
 	options Options
 	loading chan struct{} // has room for the versions that may load at a time
+	ending  chan struct{} // the same for unloading; nil: any number
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	work    sync.WaitGroup // the poll, and versions that have not ended
@@ -35,8 +36,7 @@ type Server struct {
 	logged atomic.Bool // logs has one: requests take no lock to find out
 	closed bool
 
-	unready     bool               // a run is stuck for too long
-	onReadiness []func(ready bool) // are told of unready
+	board board
 }
 
 // model is a model and what there is of it.
@@ -67,6 +67,7 @@ var errClosing = errors.New("the server is closing")
 func (s *Server) announce() {
 	close(s.changed)
 	s.changed = make(chan struct{})
+	s.board.report(s.models, s.closed)
 }
 
 // shadows counts shadow copies.

@@ -67,7 +67,7 @@ func tryAcquire(s *Server, spec ModelSpec) (v *Version, there bool, err error) {
 	if v, err = s.find(spec); err != nil {
 		return nil, false, err
 	}
-	if err := s.admit(); err != nil {
+	if err := s.options.admit(s.acquired); err != nil {
 		return nil, false, err
 	}
 	switch v.state {

@@ -22,6 +22,9 @@ func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error
 	s := &Server{options: o.complete(), models: map[string]*model{}, logs: map[LoggingConfig]*requestlog.Log{}, changed: make(chan struct{})}
 	s.Memory = budget.New(s.options.RequestMemory)
 	s.loading = make(chan struct{}, s.options.NumLoadThreads)
+	if n := s.options.NumUnloadThreads; n > 0 {
+		s.ending = make(chan struct{}, n)
+	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if err := s.replace(ctx, configs, 0); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -150,7 +153,7 @@ func (s *Server) waitFor(ctx context.Context, name string, retries int) error {
 	for {
 		s.mu.Lock()
 		changed := s.changed
-		pending, done, err := s.progress(name)
+		pending, done, err := s.models[name].progress(name, s.closed)
 		s.mu.Unlock()
 		if done {
 			return err
@@ -165,10 +168,9 @@ func (s *Server) waitFor(ctx context.Context, name string, retries int) error {
 }
 
 // progress reports whether wanted versions of a model are being loaded, and whether
-// there is nothing more to wait for. The caller holds the lock.
-func (s *Server) progress(name string) (pending, done bool, err error) {
-	m := s.models[name]
-	if s.closed || m == nil || m.removed {
+// there is nothing more to wait for. The model may be nil. The caller holds the server's lock.
+func (m *model) progress(name string, closed bool) (pending, done bool, err error) {
+	if closed || m == nil || m.removed {
 		return false, true, millrace.Errorf(millrace.ErrClosed, "model %q is no longer served", name)
 	}
 	available := false

@@ -8,7 +8,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// State is where a version is in its life. The numbers are those of TensorFlow
+// State is where a version is in its life. The numbers equal TensorFlow
 // Serving's ModelVersionStatus.
 type State int
 

@@ -55,19 +55,6 @@ func (s *Server) StuckRuns() []StuckRun {
 	return stuck
 }
 
-// Ready returns nil if the server can answer requests. It returns an error of class
-// millrace.ErrClosed after [Server.Close], and one of class millrace.ErrOverloaded
-// while a run is stuck for longer than [Options.StuckRunTimeout].
-func (s *Server) Ready() error {
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed {
-		return millrace.Errorf(millrace.ErrClosed, "the server is closing")
-	}
-	return checkStuck(s.StuckRuns(), s.options.StuckRunTimeout)
-}
-
 // checkStuck returns an error if the first of the runs, which is the oldest, is stuck
 // for most or longer. A negative most allows any time.
 func checkStuck(stuck []StuckRun, most time.Duration) error {
@@ -79,16 +66,37 @@ func checkStuck(stuck []StuckRun, most time.Duration) error {
 		r.Model, r.Version, time.Since(r.Since).Round(time.Second), len(stuck))
 }
 
-// OnReadiness has f called with whether the server is ready: now, and when that
-// changes, until it closes.
-func (s *Server) OnReadiness(f func(ready bool)) {
+// Ready returns nil if the server is ready; see [Health]. It returns an error of class
+// millrace.ErrClosed after [Server.Drain] or [Server.Close], one of class
+// millrace.ErrOverloaded while a run is stuck for longer than [Options.StuckRunTimeout],
+// and one with the code Unavailable while a model has no version that is available.
+func (s *Server) Ready() error {
+	stuck := checkStuck(s.StuckRuns(), s.options.StuckRunTimeout)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onReadiness = append(s.onReadiness, f)
-	f(!s.unready)
+	s.board.stuck = stuck
+	return s.board.health(s.models, s.closed).Err
 }
 
-// watchStuck logs stuck runs, and calls the functions of OnReadiness, until the server
+// Drain has the server report that it is not ready, so that nobody sends it new requests. It
+// answers those that come all the same, until [Server.Close].
+func (s *Server) Drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.board.draining = true
+	s.board.report(s.models, s.closed)
+}
+
+// OnHealth has f called with the server's health: now, and when it changes, until the
+// server closes. f must return soon, and must not call the server.
+func (s *Server) OnHealth(f func(Health)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.board.onHealth = append(s.board.onHealth, f)
+	f(s.board.health(s.models, s.closed))
+}
+
+// watchStuck logs stuck runs, and reports a change of the server's health, until the server
 // closes.
 func (s *Server) watchStuck() {
 	ticker := time.NewTicker(watchStuckInterval)
@@ -116,14 +124,10 @@ func (s *Server) lookForStuck(logged map[StuckRun]bool) map[StuckRun]bool {
 				slog.String("computes", r.Computes), slog.Duration("since", time.Since(r.Since).Round(time.Millisecond)))
 		}
 	}
-	unready := checkStuck(stuck, s.options.StuckRunTimeout) != nil
+	err := checkStuck(stuck, s.options.StuckRunTimeout)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if unready != s.unready {
-		s.unready = unready
-		for _, f := range s.onReadiness {
-			f(!unready)
-		}
-	}
+	s.board.stuck = err
+	s.board.report(s.models, s.closed)
 	return now
 }

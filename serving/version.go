@@ -51,6 +51,10 @@ type Version struct {
 // callers get the same.
 func (v *Version) Signatures() map[string]tfbridge.Signature { return v.signatures }
 
+// ChecksMethodNames reports whether to classify or to regress needs a signature with that
+// method_name.
+func (v *Version) ChecksMethodNames() bool { return v.server.options.CheckMethodNames }
+
 // MetaGraph returns a description of the model: a serialized MetaGraphDef message.
 func (v *Version) MetaGraph() []byte { return v.meta }
 
@@ -103,7 +107,25 @@ func (v *Version) call(ctx context.Context, signature string, inputs map[string]
 		_, span := parent.TracerProvider().Tracer("millrace/serving").Start(ctx, "run")
 		defer span.End()
 	}
-	return v.model.Call(ctx, signature, inputs, outputs...)
+	onRun := v.server.options.OnRun
+	if onRun == nil {
+		return v.model.Call(ctx, signature, inputs, outputs...)
+	}
+	began := time.Now()
+	results, err := v.model.Call(ctx, signature, inputs, outputs...)
+	onRun(RunInfo{Model: v.Name, Version: v.Number, Signature: signature, API: apiOf(v.signatures[signature]), Took: time.Since(began), Err: err})
+	return results, err
+}
+
+// apiOf returns TensorFlow Serving's name of the method that a signature is for.
+func apiOf(signature tfbridge.Signature) string {
+	switch signature.MethodName {
+	case "tensorflow/serving/classify":
+		return "Classify"
+	case "tensorflow/serving/regress":
+		return "Regress"
+	}
+	return "Predict"
 }
 
 // Admit returns an error of class millrace.ErrOverloaded if the queue of a signature
@@ -142,6 +164,10 @@ func (v *Version) release() {
 		return
 	}
 	go func() {
+		if ending := v.server.ending; ending != nil {
+			ending <- struct{}{}
+			defer func() { <-ending }()
+		}
 		err := v.close()
 		v.server.mu.Lock()
 		defer v.server.mu.Unlock()
@@ -231,7 +257,7 @@ func (v *Version) makeBatchers() error {
 		}
 		if o.OnBatch != nil {
 			options.OnBatch = func(info batching.BatchInfo) {
-				o.OnBatch(BatchInfo{Model: v.Name, Version: v.Number, Signature: key, BatchInfo: info})
+				o.OnBatch(BatchInfo{Model: v.Name, Version: v.Number, Signature: key, API: apiOf(v.signatures[key]), MostRows: mostRows(&options), BatchInfo: info})
 			}
 		}
 		b, err := batching.New(v.model, key, &options)
@@ -246,6 +272,11 @@ func (v *Version) makeBatchers() error {
 	}
 	v.onlyBatches = len(v.batchers) > 0 && len(v.batchers) == len(v.signatures)
 	return nil
+}
+
+// mostRows returns how many rows a batch has at most.
+func mostRows(o *batching.Options) int {
+	return cmp.Or(o.MaxExecutionBatchSize, o.MaxBatchSize, batching.DefaultMaxBatchSize)
 }
 
 // batching returns the options of the version's batchers, nil if it has none.

@@ -48,7 +48,7 @@ func (v *Version) warmUp(ctx context.Context) error {
 		if err == nil && i >= maxWarmupRecords {
 			err = millrace.Errorf(millrace.ErrModel, "there are more than %d warmup requests", maxWarmupRecords)
 		}
-		if err == nil {
+		for n := 0; n < v.server.options.WarmupIterations && err == nil; n++ {
 			err = v.replay(ctx, record)
 		}
 		if err != nil {

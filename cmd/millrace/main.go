@@ -5,9 +5,14 @@
 // work.
 package main
 
-import "millrace/cmd/millrace/internal/cli"
+import (
+	"os"
+
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/cmd/millrace/internal/serve"
+)
 
 func main() {
 	p := cli.NewProgram()
-	cli.Main(p, root(p))
+	cli.Main(p, root(p), serve.Arguments(os.Args, os.Getenv))
 }

@@ -43,11 +43,12 @@ Exit codes:
 
 // root returns the command with all its subcommands.
 func root(p *cli.Program) *cobra.Command {
+	p.Version = buildVersion()
 	c := cli.Group(&cobra.Command{
 		Use:           "millrace",
 		Short:         "Run TensorFlow input pipelines and models",
 		Long:          rootLong + rootExit,
-		Version:       buildVersion(),
+		Version:       p.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})

@@ -108,9 +108,19 @@ func TestServe(t *testing.T) {
 	get(t, "http://"+at["http"]+"/v1/models/other")
 	figures := get(t, "http://"+at["http"]+"/metrics")
 	for _, want := range []string{
-		`millrace_serving_requests_total{code="ok",entrypoint="REST",method="predict",model="m"} 1`,
-		`millrace_serving_requests_total{code="not found",entrypoint="REST",method="status",model=""} 1`,
-		`millrace_serving_requests_total{code="ok",entrypoint="GRPC",method="GetModelStatus",model="m"} 1`,
+		`millrace_serving_requests_total{code="ok",entrypoint="REST",method="predict",model="m",version="1"} 1`,
+		`millrace_serving_requests_total{code="not found",entrypoint="REST",method="status",model="",version=""} 1`,
+		`millrace_serving_requests_total{code="ok",entrypoint="GRPC",method="GetModelStatus",model="m",version=""} 1`,
+		`:tensorflow:serving:request_count{model_name="m",status="OK"} 2`,
+		`:tensorflow:serving:request_latency_count{API="predict",entrypoint="REST",model_name="m"} 1`,
+		`:tensorflow:serving:runtime_latency_count{API="Predict",model_name="m",runtime="TF1"} 1`,
+		`:tensorflow:serving:batching_session:processed_batch_size_sum 2`,
+		`:tensorflow:serving:batching_session:queuing_latency_count{thread_pool_name="model_server_batch_threads"} 1`,
+		`millrace_serving_batch_fill_ratio_sum{model="m",signature="serving_default",version="1"} 0.5`,
+		`millrace_serving_batch_queue_requests{model="m",signature="serving_default",version="1"} 0`,
+		`millrace_serving_batch_queue_oldest_seconds{model="m",signature="serving_default",version="1"} 0`,
+		"millrace_serving_requests_in_flight 0", "millrace_serving_request_memory_ratio 0",
+		`millrace_serving_model_version_state{model="m",state="AVAILABLE",version="1"} 1`,
 		`millrace_serving_batch_rows_sum{model="m",signature="serving_default",version="1"} 2`,
 		`millrace_serving_batches_total{model="m",ok="true",signature="serving_default",version="1"} 1`,
 		"millrace_tensor_bytes", "go_goroutines",

@@ -62,7 +62,10 @@ var roots = []string{
 	"tensorflow_serving/apis/get_model_status.proto",
 	"tensorflow_serving/apis/model_management.proto",
 	"tensorflow_serving/apis/prediction_log.proto",
+	"tensorflow_serving/config/monitoring_config.proto",
+	"tensorflow_serving/config/platform_config.proto",
 	"tensorflow_serving/config/ssl_config.proto",
+	"tensorflow_serving/servables/tensorflow/saved_model_bundle_source_adapter.proto",
 	"tensorflow_serving/servables/tensorflow/session_bundle_config.proto",
 
 	"inference/grpc_predict_v2.proto",

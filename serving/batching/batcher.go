@@ -188,6 +188,19 @@ func (b *Batcher) Waiting() (requests, rows int) {
 	return b.queue.waiting, int(b.queue.rows)
 }
 
+// OldestWait returns how long the oldest request that waits for a batch has waited, 0 if none
+// waits.
+func (b *Batcher) OldestWait() time.Duration {
+	s := b.options.Scheduler
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var oldest time.Duration
+	for _, g := range b.queue.groups {
+		oldest = max(oldest, time.Since(g.head().enqueued))
+	}
+	return oldest
+}
+
 // Close refuses new requests, waits until those that were accepted are answered,
 // and returns. It is idempotent.
 func (b *Batcher) Close() error {

@@ -70,7 +70,7 @@ type BatchInfo struct {
 
 // The defaults of TensorFlow Serving.
 const (
-	defaultMaxBatchSize       = 1000
+	DefaultMaxBatchSize       = 1000
 	defaultMaxEnqueuedBatches = 10
 )
 
@@ -88,7 +88,7 @@ func (o *Options) complete() (Options, error) {
 	if o != nil {
 		c = *o
 	}
-	c.MaxBatchSize = cmp.Or(c.MaxBatchSize, defaultMaxBatchSize)
+	c.MaxBatchSize = cmp.Or(c.MaxBatchSize, DefaultMaxBatchSize)
 	c.MaxEnqueuedBatches = cmp.Or(c.MaxEnqueuedBatches, defaultMaxEnqueuedBatches)
 	c.MaxExecutionBatchSize = cmp.Or(c.MaxExecutionBatchSize, c.MaxBatchSize)
 	c.AllowedBatchSizes = slices.Clone(c.AllowedBatchSizes)

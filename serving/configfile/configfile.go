@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"millrace"
 	"millrace/internal/base/regularfile"
@@ -39,6 +41,12 @@ func ReadBatching(path string) (*batching.Options, error) {
 	if err := read(path, &p); err != nil {
 		return nil, err
 	}
+	o, err := batchingOptions(&p)
+	return o, withFile(path, err)
+}
+
+// batchingOptions returns what BatchingParameters say.
+func batchingOptions(p *servingproto.BatchingParameters) (*batching.Options, error) {
 	o := &batching.Options{
 		MaxBatchSize:              int(p.GetMaxBatchSize().GetValue()),
 		BatchTimeout:              time.Duration(p.GetBatchTimeoutMicros().GetValue()) * time.Microsecond,
@@ -52,11 +60,11 @@ func ReadBatching(path string) (*batching.Options, error) {
 	}
 	if threads := p.GetNumBatchThreads(); threads != nil {
 		if threads.GetValue() < 1 {
-			return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "num_batch_threads is %d, it must be at least 1", threads.GetValue()))
+			return nil, millrace.Errorf(millrace.ErrConfig, "num_batch_threads is %d, it must be at least 1", threads.GetValue())
 		}
 		o.Scheduler = batching.NewScheduler(int(threads.GetValue()))
 	}
-	return o, withFile(path, o.Check())
+	return o, o.Check()
 }
 
 // modelBatchingFile is the file in which a SavedModel brings its own parameters.
@@ -100,6 +108,17 @@ func ReadTLS(path string) (*tls.Config, error) {
 
 // read reads a message in text form.
 func read(path string, m proto.Message) error {
+	return readResolved(path, m, protoregistry.GlobalTypes)
+}
+
+// resolver finds the messages that others embed.
+type resolver interface {
+	protoregistry.MessageTypeResolver
+	protoregistry.ExtensionTypeResolver
+}
+
+// readResolved reads a message in text form that may embed others.
+func readResolved(path string, m proto.Message, types resolver) error {
 	text, err := regularfile.ReadFile(path, regularfile.TextBytes)
 	if err != nil {
 		var at *fs.PathError
@@ -108,8 +127,9 @@ func read(path string, m proto.Message) error {
 		}
 		return withFile(path, millrace.Errorf(millrace.ErrIO, "%w", err))
 	}
-	if err := prototext.Unmarshal(text, m); err != nil {
-		return withFile(path, millrace.Errorf(millrace.ErrConfig, "%w", err))
+	if err := (prototext.UnmarshalOptions{Resolver: types}).Unmarshal(text, m); err != nil {
+		// The first words are TensorFlow Serving's, which scripts look for.
+		return withFile(path, millrace.Errorf(millrace.ErrConfig, "Error parsing text-format %s: %w", strings.TrimPrefix(string(m.ProtoReflect().Descriptor().FullName()), "millrace."), err))
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ type Metrics struct {
 	padding  *prometheus.CounterVec
 	waited   *prometheus.HistogramVec
 	running  *prometheus.HistogramVec
+	fill     *prometheus.HistogramVec
+	theirs   *tensorflowServing
 
 	mu    sync.RWMutex // guards what follows
 	known map[kind]*series
@@ -32,6 +34,7 @@ type Metrics struct {
 // kind is what requests have in common that are counted together.
 type kind struct {
 	entrypoint, method, model string
+	version                   int64 // 0: no version was found
 	code                      tfbridge.Code
 }
 
@@ -40,6 +43,9 @@ type kind struct {
 type series struct {
 	requests prometheus.Counter
 	latency  prometheus.Observer
+
+	theirRequests prometheus.Counter
+	theirLatency  prometheus.Observer // nil: requests that failed
 }
 
 // New returns metrics that a registry collects, and with them the memory of
@@ -54,12 +60,14 @@ func New(registry prometheus.Registerer, serves func(model string) bool) (*Metri
 	m := &Metrics{
 		serves:   serves,
 		known:    map[kind]*series{},
-		requests: r.counter("requests_total", "Requests that were answered, by status code.", "entrypoint", "method", "model", "code"),
-		latency:  r.histogram("request_duration_seconds", "Time to answer a request.", seconds, "entrypoint", "method", "model"),
+		requests: r.counter("requests_total", "Requests that were answered, by status code.", "entrypoint", "method", "model", "version", "code"),
+		latency:  r.histogram("request_duration_seconds", "Time to answer a request.", seconds, "entrypoint", "method", "model", "version"),
 		batches:  r.counter("batches_total", "Batches that were run.", "model", "version", "signature", "ok"),
 		rows:     r.histogram("batch_rows", "Rows of requests in a batch.", prometheus.ExponentialBuckets(1, 2, 12), batch...),
 		padding:  r.counter("batch_padding_rows_total", "Rows added to reach an allowed batch size.", batch...),
 		waited:   r.histogram("batch_queue_seconds", "Time that the oldest request of a batch waited.", seconds, batch...),
+		fill:     r.histogram("batch_fill_ratio", "Rows of requests in a batch, as a share of the rows that it may have.", prometheus.LinearBuckets(0.1, 0.1, 10), batch...),
+		theirs:   newTensorFlowServing(r),
 		running:  r.histogram("batch_duration_seconds", "Time to join, run and split a batch.", seconds, batch...),
 	}
 	r.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "millrace", Name: "tensor_bytes", Help: "Memory of the tensors that Go holds."},
@@ -96,6 +104,7 @@ type Request struct {
 	Entrypoint string // "REST" or "GRPC"
 	Method     string
 	Model      string
+	Version    int64 // 0: no version was found
 	Code       tfbridge.Code
 	Took       time.Duration
 }
@@ -103,12 +112,19 @@ type Request struct {
 // Request counts a request.
 func (m *Metrics) Request(r Request) {
 	if !m.serves(r.Model) {
-		r.Model = ""
+		r.Model, r.Version = "", 0
 	}
-	s := m.series(kind{r.Entrypoint, r.Method, r.Model, r.Code})
+	s := m.series(kind{r.Entrypoint, r.Method, r.Model, r.Version, r.Code})
 	s.requests.Inc()
 	s.latency.Observe(r.Took.Seconds())
+	s.theirRequests.Inc()
+	if s.theirLatency != nil {
+		s.theirLatency.Observe(float64(r.Took.Microseconds()))
+	}
 }
+
+// Run counts a run that is not a batch.
+func (m *Metrics) Run(i serving.RunInfo) { m.theirs.run(i) }
 
 // series returns the series of a kind.
 func (m *Metrics) series(k kind) *series {
@@ -118,10 +134,15 @@ func (m *Metrics) series(k kind) *series {
 	if s != nil {
 		return s
 	}
-	s = &series{
-		requests: m.requests.WithLabelValues(k.entrypoint, k.method, k.model, k.code.Error()),
-		latency:  m.latency.WithLabelValues(k.entrypoint, k.method, k.model),
+	version := ""
+	if k.version != 0 {
+		version = strconv.FormatInt(k.version, 10)
 	}
+	s = &series{
+		requests: m.requests.WithLabelValues(k.entrypoint, k.method, k.model, version, k.code.Error()),
+		latency:  m.latency.WithLabelValues(k.entrypoint, k.method, k.model, version),
+	}
+	s.theirRequests, s.theirLatency = m.theirs.request(k)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known[k] = s
@@ -136,4 +157,8 @@ func (m *Metrics) Batch(i serving.BatchInfo) {
 	m.padding.WithLabelValues(i.Model, version, i.Signature).Add(float64(i.Padding))
 	m.waited.WithLabelValues(i.Model, version, i.Signature).Observe(i.Waited.Seconds())
 	m.running.WithLabelValues(i.Model, version, i.Signature).Observe(i.Took.Seconds())
+	if i.MostRows > 0 {
+		m.fill.WithLabelValues(i.Model, version, i.Signature).Observe(float64(i.Rows) / float64(i.MostRows))
+	}
+	m.theirs.batch(i)
 }

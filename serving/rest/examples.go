@@ -96,7 +96,7 @@ func (c *call) examples(ctx context.Context) (*request, *serving.Version, []stri
 	if r.found.of("examples") == nil {
 		return nil, nil, nil, invalid("When method is %s, key 'examples' is expected and was not found", c.does)
 	}
-	v, err := c.server.AcquireContext(ctx, c.spec)
+	v, err := c.acquire(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"millrace/serving/auth"
 	"millrace/serving/batching"
 	"millrace/serving/budget"
+	"millrace/serving/internal/slots"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
 )
@@ -29,6 +30,8 @@ import (
 type Options struct {
 	// Timeout is the longest time for a request. 0: 30 s, as in TensorFlow Serving.
 	Timeout time.Duration
+	// NumThreads is how many requests for predictions are answered at a time; more wait. 0: any number.
+	NumThreads int
 	// MaxBodyBytes is the longest body of a request, after decompression. 0: 64 MiB.
 	MaxBodyBytes int64
 	// EnableCORS answers requests of pages from other sites.
@@ -50,13 +53,16 @@ type Request struct {
 	Method string // "predict", "classify", "regress", "metadata", "status", or "v2 infer" and the like
 	Code   tfbridge.Code
 	Took   time.Duration
+
+	Version int64 // 0: none was found
 }
 
 // handler answers requests from a server's models.
 type handler struct {
 	server  *serving.Server
 	options Options
-	scratch sync.Pool               // of *scratch
+	scratch sync.Pool // of *scratch
+	threads slots.Slots
 	refused atomic.Pointer[failure] // of the last overload
 }
 
@@ -73,6 +79,7 @@ func newHandler(s *serving.Server, o *Options) *handler {
 	h.options.Timeout = cmp.Or(h.options.Timeout, 30*time.Second)
 	h.options.MaxBodyBytes = cmp.Or(h.options.MaxBodyBytes, 64<<20)
 	h.options.Logger = cmp.Or(h.options.Logger, slog.Default())
+	h.threads = slots.New(h.options.NumThreads)
 	return h
 }
 
@@ -97,7 +104,7 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 		call.endSpan(span, err)
 	}
 	if h.options.OnRequest != nil {
-		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.does, Code: code, Took: time.Since(began)})
+		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.does, Code: code, Took: time.Since(began), Version: call.version})
 	}
 }
 
@@ -111,6 +118,7 @@ type call struct {
 	does       string // "predict" and so on; see [Request]
 	open       bool   // everybody may ask
 	scratch    *scratch
+	version    int64        // 0: none was found
 	jsonLength int          // 0, unless binary data follow the JSON
 	lease      budget.Lease // of what the request takes in memory
 }
@@ -151,6 +159,12 @@ func (c *call) answer() (body []byte, err error) {
 	c.lowerPriority()
 	ctx, end := c.limit(c.ctx, c.began, c.options.Timeout)
 	defer end()
+	if c.method() == http.MethodPost {
+		if err := c.threads.Acquire(ctx); err != nil {
+			return nil, err
+		}
+		defer c.threads.Release()
+	}
 	switch c.does {
 	case "predict":
 		return c.predict(ctx)
@@ -200,6 +214,15 @@ func (c *call) parsePath() error {
 	}
 	c.does, c.open = p.method, p.open()
 	return nil
+}
+
+// acquire returns the version that the request is for. The caller releases it.
+func (c *call) acquire(ctx context.Context) (*serving.Version, error) {
+	v, err := c.server.AcquireContext(ctx, c.spec)
+	if err == nil {
+		c.version = v.Number
+	}
+	return v, err
 }
 
 // invalid returns an error about a request.

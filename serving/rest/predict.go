@@ -23,7 +23,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.server.AcquireContext(ctx, c.spec) // before more work: it refuses what is too much
+	v, err := c.acquire(ctx) // before more work: it refuses what is too much
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (c *call) status() ([]byte, error) {
 
 // metadata answers with the signatures of a version.
 func (c *call) metadata() ([]byte, error) {
-	v, err := c.server.AcquireContext(c.ctx, c.spec)
+	v, err := c.acquire(c.ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (c *call) answerV2() ([]byte, error) {
 	case v2Server:
 		return describeServer(), nil
 	}
-	v, err := c.server.AcquireContext(c.ctx, c.spec)
+	v, err := c.acquire(c.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *call) infer(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.server.AcquireContext(ctx, c.spec)
+	v, err := c.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,3 +9,9 @@
 //	...
 //	server.GracefulStop()
 package rpc
+
+// The names of TensorFlow Serving's services.
+const (
+	predictionService = "tensorflow.serving.PredictionService"
+	modelService      = "tensorflow.serving.ModelService"
+)

@@ -19,10 +19,12 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"millrace/internal/base/servingproto"
 	"millrace/serving"
 	"millrace/serving/auth"
 	"millrace/serving/batching"
 	"millrace/serving/internal/inference"
+	"millrace/serving/internal/slots"
 	"millrace/serving/tracing"
 	"millrace/tfbridge"
 )
@@ -41,6 +43,10 @@ type Options struct {
 	// SerializeAsTensorContent answers with numbers in the field tensor_content,
 	// which is faster, and which not every client reads.
 	SerializeAsTensorContent bool
+	// MaxThreads is how many requests are answered at a time; more wait. 0: any number.
+	MaxThreads int
+	// NoHealth leaves out gRPC's health service.
+	NoHealth bool
 	// MaxTime is the longest time for a request, whatever deadline its client gives it,
 	// or if it gives none. 0: 5 min. Negative: as long as the client waits.
 	MaxTime time.Duration
@@ -68,6 +74,8 @@ type Request struct {
 	Method string // "Predict", "GetModelStatus" and so on
 	Code   tfbridge.Code
 	Took   time.Duration
+
+	Version int64 // 0: none was found, or the request failed
 }
 
 // Server is a gRPC server whose health service tells of its end.
@@ -80,6 +88,7 @@ type Server struct {
 type services struct {
 	models  *serving.Server
 	options Options
+	threads slots.Slots
 
 	receiver receiver
 }
@@ -99,6 +108,7 @@ func newServices(models *serving.Server, o *Options) *services {
 	s.options.MaxTensorBytes = cmp.Or(s.options.MaxTensorBytes, 1<<30)
 	s.options.MaxTime = cmp.Or(s.options.MaxTime, 5*time.Minute)
 	s.options.Logger = cmp.Or(s.options.Logger, slog.Default())
+	s.threads = slots.New(s.options.MaxThreads)
 	return s
 }
 
@@ -113,14 +123,10 @@ func (s *services) newServer() *Server {
 	if err := s.registerReflection(server.Server); err != nil { // the descriptors are part of the program
 		s.options.Logger.Error("reflection", slog.String("error", err.Error()))
 	}
-	grpc_health_v1.RegisterHealthServer(server, server.health)
-	s.models.OnReadiness(func(ready bool) {
-		state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
-		if ready {
-			state = grpc_health_v1.HealthCheckResponse_SERVING
-		}
-		server.health.SetServingStatus("", state)
-	})
+	if !s.options.NoHealth {
+		grpc_health_v1.RegisterHealthServer(server, server.health)
+		s.models.OnHealth((&reporter{to: server.health}).report)
+	}
 	return server
 }
 
@@ -190,6 +196,10 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 			if err != nil {
 				return nil, err
 			}
+			if err := s.threads.Acquire(ctx); err != nil {
+				return nil, err
+			}
+			defer s.threads.Release()
 			if err := s.receiver.receive(stream, any(q).(proto.Message), &lease); err != nil {
 				return nil, err
 			}
@@ -211,7 +221,7 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 		code := codeOf(err)
 		tracing.End(span, model(q), code, err)
 		if s.options.OnRequest != nil {
-			s.options.OnRequest(Request{Model: model(q), Method: name, Code: code, Took: time.Since(began)})
+			s.options.OnRequest(Request{Model: model(q), Method: name, Code: code, Took: time.Since(began), Version: versionOf(a)})
 		}
 		if err != nil {
 			return statusOf(err)
@@ -242,6 +252,16 @@ func protected[A any](ctx context.Context, s *services, name string, call func()
 		}
 	}()
 	return call()
+}
+
+// versionOf returns the number of the version that an answer names, 0 if it names none.
+func versionOf(answer any) int64 {
+	if a, ok := answer.(interface {
+		GetModelSpec() *servingproto.ModelSpec
+	}); ok {
+		return a.GetModelSpec().GetVersion().GetValue()
+	}
+	return 0
 }
 
 // incoming returns the metadata of a request, which may name a trace.

@@ -14,12 +14,6 @@ import (
 	"millrace/serving/internal/message"
 )
 
-// The names of TensorFlow Serving's services.
-const (
-	predictionService = "tensorflow.serving.PredictionService"
-	modelService      = "tensorflow.serving.ModelService"
-)
-
 // descriptions describes the services.
 func (s *services) descriptions() []*grpc.ServiceDesc {
 	return []*grpc.ServiceDesc{s.describeInference(), {

@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	wrapperspb "google.golang.org/protobuf/types/known/wrapperspb"
+	tfproto "millrace/internal/base/tfproto"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -21,6 +22,158 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+type ModelWarmupOptions struct {
+	state                protoimpl.MessageState `protogen:"open.v1"`
+	NumRequestIterations *wrapperspb.Int32Value `protobuf:"bytes,1,opt,name=num_request_iterations,json=numRequestIterations,proto3" json:"num_request_iterations,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *ModelWarmupOptions) Reset() {
+	*x = ModelWarmupOptions{}
+	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelWarmupOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelWarmupOptions) ProtoMessage() {}
+
+func (x *ModelWarmupOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelWarmupOptions.ProtoReflect.Descriptor instead.
+func (*ModelWarmupOptions) Descriptor() ([]byte, []int) {
+	return file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ModelWarmupOptions) GetNumRequestIterations() *wrapperspb.Int32Value {
+	if x != nil {
+		return x.NumRequestIterations
+	}
+	return nil
+}
+
+type SessionBundleConfig struct {
+	state                                 protoimpl.MessageState `protogen:"open.v1"`
+	SessionConfig                         *tfproto.ConfigProto   `protobuf:"bytes,2,opt,name=session_config,json=sessionConfig,proto3" json:"session_config,omitempty"`
+	BatchingParameters                    *BatchingParameters    `protobuf:"bytes,3,opt,name=batching_parameters,json=batchingParameters,proto3" json:"batching_parameters,omitempty"`
+	SavedModelTags                        []string               `protobuf:"bytes,6,rep,name=saved_model_tags,json=savedModelTags,proto3" json:"saved_model_tags,omitempty"`
+	EnableModelWarmup                     bool                   `protobuf:"varint,779,opt,name=enable_model_warmup,json=enableModelWarmup,proto3" json:"enable_model_warmup,omitempty"`
+	ModelWarmupOptions                    *ModelWarmupOptions    `protobuf:"bytes,780,opt,name=model_warmup_options,json=modelWarmupOptions,proto3" json:"model_warmup_options,omitempty"`
+	RemoveUnusedFieldsFromBundleMetagraph bool                   `protobuf:"varint,782,opt,name=remove_unused_fields_from_bundle_metagraph,json=removeUnusedFieldsFromBundleMetagraph,proto3" json:"remove_unused_fields_from_bundle_metagraph,omitempty"`
+	PreferTfliteModel                     bool                   `protobuf:"varint,783,opt,name=prefer_tflite_model,json=preferTfliteModel,proto3" json:"prefer_tflite_model,omitempty"`
+	EnablePerModelBatchingParams          bool                   `protobuf:"varint,789,opt,name=enable_per_model_batching_params,json=enablePerModelBatchingParams,proto3" json:"enable_per_model_batching_params,omitempty"`
+	MixedPrecision                        string                 `protobuf:"bytes,791,opt,name=mixed_precision,json=mixedPrecision,proto3" json:"mixed_precision,omitempty"`
+	unknownFields                         protoimpl.UnknownFields
+	sizeCache                             protoimpl.SizeCache
+}
+
+func (x *SessionBundleConfig) Reset() {
+	*x = SessionBundleConfig{}
+	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionBundleConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionBundleConfig) ProtoMessage() {}
+
+func (x *SessionBundleConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionBundleConfig.ProtoReflect.Descriptor instead.
+func (*SessionBundleConfig) Descriptor() ([]byte, []int) {
+	return file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SessionBundleConfig) GetSessionConfig() *tfproto.ConfigProto {
+	if x != nil {
+		return x.SessionConfig
+	}
+	return nil
+}
+
+func (x *SessionBundleConfig) GetBatchingParameters() *BatchingParameters {
+	if x != nil {
+		return x.BatchingParameters
+	}
+	return nil
+}
+
+func (x *SessionBundleConfig) GetSavedModelTags() []string {
+	if x != nil {
+		return x.SavedModelTags
+	}
+	return nil
+}
+
+func (x *SessionBundleConfig) GetEnableModelWarmup() bool {
+	if x != nil {
+		return x.EnableModelWarmup
+	}
+	return false
+}
+
+func (x *SessionBundleConfig) GetModelWarmupOptions() *ModelWarmupOptions {
+	if x != nil {
+		return x.ModelWarmupOptions
+	}
+	return nil
+}
+
+func (x *SessionBundleConfig) GetRemoveUnusedFieldsFromBundleMetagraph() bool {
+	if x != nil {
+		return x.RemoveUnusedFieldsFromBundleMetagraph
+	}
+	return false
+}
+
+func (x *SessionBundleConfig) GetPreferTfliteModel() bool {
+	if x != nil {
+		return x.PreferTfliteModel
+	}
+	return false
+}
+
+func (x *SessionBundleConfig) GetEnablePerModelBatchingParams() bool {
+	if x != nil {
+		return x.EnablePerModelBatchingParams
+	}
+	return false
+}
+
+func (x *SessionBundleConfig) GetMixedPrecision() string {
+	if x != nil {
+		return x.MixedPrecision
+	}
+	return ""
+}
 
 type BatchingParameters struct {
 	state                     protoimpl.MessageState  `protogen:"open.v1"`
@@ -39,7 +192,7 @@ type BatchingParameters struct {
 
 func (x *BatchingParameters) Reset() {
 	*x = BatchingParameters{}
-	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[0]
+	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51,7 +204,7 @@ func (x *BatchingParameters) String() string {
 func (*BatchingParameters) ProtoMessage() {}
 
 func (x *BatchingParameters) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[0]
+	mi := &file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -64,7 +217,7 @@ func (x *BatchingParameters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchingParameters.ProtoReflect.Descriptor instead.
 func (*BatchingParameters) Descriptor() ([]byte, []int) {
-	return file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDescGZIP(), []int{0}
+	return file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *BatchingParameters) GetMaxBatchSize() *wrapperspb.Int64Value {
@@ -134,7 +287,19 @@ var File_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_
 
 const file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDesc = "" +
 	"\n" +
-	"Lmillrace/tensorflow_serving/servables/tensorflow/session_bundle_config.proto\x12\x1bmillrace.tensorflow.serving\x1a\x1egoogle/protobuf/wrappers.proto\"\xf1\x03\n" +
+	"Lmillrace/tensorflow_serving/servables/tensorflow/session_bundle_config.proto\x12\x1bmillrace.tensorflow.serving\x1a\x1egoogle/protobuf/wrappers.proto\x1a.millrace/tensorflow/core/protobuf/config.proto\"Q\n" +
+	"\x12ModelWarmupOptions\x12;\n" +
+	"\x16num_request_iterations\x18\x01 \x01(\v2\x1b.google.protobuf.Int32Value\"\xbd\x03\n" +
+	"\x13SessionBundleConfig\x128\n" +
+	"\x0esession_config\x18\x02 \x01(\v2 .millrace.tensorflow.ConfigProto\x12L\n" +
+	"\x13batching_parameters\x18\x03 \x01(\v2/.millrace.tensorflow.serving.BatchingParameters\x12\x18\n" +
+	"\x10saved_model_tags\x18\x06 \x03(\t\x12\x1c\n" +
+	"\x13enable_model_warmup\x18\x8b\x06 \x01(\b\x12N\n" +
+	"\x14model_warmup_options\x18\x8c\x06 \x01(\v2/.millrace.tensorflow.serving.ModelWarmupOptions\x123\n" +
+	"*remove_unused_fields_from_bundle_metagraph\x18\x8e\x06 \x01(\b\x12\x1c\n" +
+	"\x13prefer_tflite_model\x18\x8f\x06 \x01(\b\x12)\n" +
+	" enable_per_model_batching_params\x18\x95\x06 \x01(\b\x12\x18\n" +
+	"\x0fmixed_precision\x18\x97\x06 \x01(\t\"\xf1\x03\n" +
 	"\x12BatchingParameters\x123\n" +
 	"\x0emax_batch_size\x18\x01 \x01(\v2\x1b.google.protobuf.Int64Value\x129\n" +
 	"\x14batch_timeout_micros\x18\x02 \x01(\v2\x1b.google.protobuf.Int64Value\x129\n" +
@@ -158,26 +323,34 @@ func file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config
 	return file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDescData
 }
 
-var file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_goTypes = []any{
-	(*BatchingParameters)(nil),     // 0: millrace.tensorflow.serving.BatchingParameters
-	(*wrapperspb.Int64Value)(nil),  // 1: google.protobuf.Int64Value
-	(*wrapperspb.StringValue)(nil), // 2: google.protobuf.StringValue
-	(*wrapperspb.BoolValue)(nil),   // 3: google.protobuf.BoolValue
+	(*ModelWarmupOptions)(nil),     // 0: millrace.tensorflow.serving.ModelWarmupOptions
+	(*SessionBundleConfig)(nil),    // 1: millrace.tensorflow.serving.SessionBundleConfig
+	(*BatchingParameters)(nil),     // 2: millrace.tensorflow.serving.BatchingParameters
+	(*wrapperspb.Int32Value)(nil),  // 3: google.protobuf.Int32Value
+	(*tfproto.ConfigProto)(nil),    // 4: millrace.tensorflow.ConfigProto
+	(*wrapperspb.Int64Value)(nil),  // 5: google.protobuf.Int64Value
+	(*wrapperspb.StringValue)(nil), // 6: google.protobuf.StringValue
+	(*wrapperspb.BoolValue)(nil),   // 7: google.protobuf.BoolValue
 }
 var file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_depIdxs = []int32{
-	1, // 0: millrace.tensorflow.serving.BatchingParameters.max_batch_size:type_name -> google.protobuf.Int64Value
-	1, // 1: millrace.tensorflow.serving.BatchingParameters.batch_timeout_micros:type_name -> google.protobuf.Int64Value
-	1, // 2: millrace.tensorflow.serving.BatchingParameters.max_enqueued_batches:type_name -> google.protobuf.Int64Value
-	1, // 3: millrace.tensorflow.serving.BatchingParameters.num_batch_threads:type_name -> google.protobuf.Int64Value
-	2, // 4: millrace.tensorflow.serving.BatchingParameters.thread_pool_name:type_name -> google.protobuf.StringValue
-	3, // 5: millrace.tensorflow.serving.BatchingParameters.enable_large_batch_splitting:type_name -> google.protobuf.BoolValue
-	1, // 6: millrace.tensorflow.serving.BatchingParameters.max_execution_batch_size:type_name -> google.protobuf.Int64Value
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	3,  // 0: millrace.tensorflow.serving.ModelWarmupOptions.num_request_iterations:type_name -> google.protobuf.Int32Value
+	4,  // 1: millrace.tensorflow.serving.SessionBundleConfig.session_config:type_name -> millrace.tensorflow.ConfigProto
+	2,  // 2: millrace.tensorflow.serving.SessionBundleConfig.batching_parameters:type_name -> millrace.tensorflow.serving.BatchingParameters
+	0,  // 3: millrace.tensorflow.serving.SessionBundleConfig.model_warmup_options:type_name -> millrace.tensorflow.serving.ModelWarmupOptions
+	5,  // 4: millrace.tensorflow.serving.BatchingParameters.max_batch_size:type_name -> google.protobuf.Int64Value
+	5,  // 5: millrace.tensorflow.serving.BatchingParameters.batch_timeout_micros:type_name -> google.protobuf.Int64Value
+	5,  // 6: millrace.tensorflow.serving.BatchingParameters.max_enqueued_batches:type_name -> google.protobuf.Int64Value
+	5,  // 7: millrace.tensorflow.serving.BatchingParameters.num_batch_threads:type_name -> google.protobuf.Int64Value
+	6,  // 8: millrace.tensorflow.serving.BatchingParameters.thread_pool_name:type_name -> google.protobuf.StringValue
+	7,  // 9: millrace.tensorflow.serving.BatchingParameters.enable_large_batch_splitting:type_name -> google.protobuf.BoolValue
+	5,  // 10: millrace.tensorflow.serving.BatchingParameters.max_execution_batch_size:type_name -> google.protobuf.Int64Value
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_init() }
@@ -191,7 +364,7 @@ func file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDesc), len(file_millrace_tensorflow_serving_servables_tensorflow_session_bundle_config_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

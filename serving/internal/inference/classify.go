@@ -35,6 +35,9 @@ func classify(ctx context.Context, m Model, key string, input examples) (*servin
 	if err != nil {
 		return nil, err
 	}
+	if err := checkMethod(m, sig, "classification", classifyMethod); err != nil {
+		return nil, err
+	}
 	if err := takesExamples(sig); err != nil {
 		return nil, err
 	}

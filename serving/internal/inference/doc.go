@@ -16,12 +16,24 @@ import (
 // one.
 type Model interface {
 	Signatures() map[string]tfbridge.Signature
+	// ChecksMethodNames reports whether to classify or to regress needs a signature with that
+	// method_name.
+	ChecksMethodNames() bool
 	Predict(ctx context.Context, signature string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error)
 }
 
 // invalid returns an error about a request.
 func invalid(format string, args ...any) error {
 	return millrace.Errorf(millrace.ErrModel, format, args...)
+}
+
+// checkMethod returns an error if a signature has another method_name than a request needs, and the
+// model checks that.
+func checkMethod(m Model, sig tfbridge.Signature, what, want string) error {
+	if !m.ChecksMethodNames() || sig.MethodName == want {
+		return nil
+	}
+	return invalid("Expected %s signature method_name to be %s. Was: %s", what, want, sig.MethodName)
 }
 
 // closeAll closes the tensors of a request or of an answer.

@@ -36,6 +36,9 @@ func regress(ctx context.Context, m Model, key string, input examples) (*serving
 	if err != nil {
 		return nil, err
 	}
+	if err := checkMethod(m, sig, "regression", regressMethod); err != nil {
+		return nil, err
+	}
 	if err := takesExamples(sig); err != nil {
 		return nil, err
 	}

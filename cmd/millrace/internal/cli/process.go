@@ -17,16 +17,16 @@ func NewProgram() *Program {
 	return &Program{Stdout: &standardOutput{w: os.Stdout}, Stderr: ownStderr()}
 }
 
-// Main runs the command line of the process until it ends or a signal stops it, and
-// ends the process with the exit code.
-func Main(p *Program, root *cobra.Command) {
+// Main runs the command line of the process, without the program's name, until it ends or a
+// signal stops it, and ends the process with the exit code.
+func Main(p *Program, root *cobra.Command, args []string) {
 	EndCrashesBySignal()
 	p.process = true
 	// With SIGPIPE caught, a write to a closed standard output returns an error
 	// and does not kill the process half-way.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := untilSignal(context.Background())
-	code := p.runOrAbandon(ctx, root, os.Args[1:])
+	ctx, stop := untilSignal(context.Background(), p.hangup)
+	code := p.runOrAbandon(ctx, root, args)
 	stop()
 	os.Exit(code)
 }

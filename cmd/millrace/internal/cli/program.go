@@ -35,6 +35,7 @@ import (
 // must be set.
 type Program struct {
 	Stdout, Stderr io.Writer
+	Version        string // the program's own
 	RuntimeDir     string // of --runtime; "": the default
 	Verbose        bool   // show TensorFlow's own log
 
@@ -43,6 +44,7 @@ type Program struct {
 	process bool          // the command line is that of the process, which it may confine
 
 	unfinished atomic.Value // string: what is incomplete if the command stops now
+	onHangup   atomic.Value // func(): does what SIGHUP asks for
 	grace      atomic.Int64 // how long the command may take to stop after a signal, in ns; 0: [Grace]
 }
 
@@ -64,6 +66,19 @@ func (p *Program) SetUnfinished(what string) { p.unfinished.Store(what) }
 // SetGrace lets the command take this long to stop after a signal. Less than
 // [Grace] has no effect.
 func (p *Program) SetGrace(d time.Duration) { p.grace.Store(int64(d)) }
+
+// OnHangup has f called for each SIGHUP, which no longer stops the command. f must return
+// soon.
+func (p *Program) OnHangup(f func()) { p.onHangup.Store(f) }
+
+// hangup reports whether SIGHUP does not stop the command, and does what it asks for.
+func (p *Program) hangup() bool {
+	f, ok := p.onHangup.Load().(func())
+	if ok {
+		f()
+	}
+	return ok
+}
 
 // RuntimeOptions returns the options to open the runtime with.
 func (p *Program) RuntimeOptions() *tfbridge.RuntimeOptions {

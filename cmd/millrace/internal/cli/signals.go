@@ -30,8 +30,8 @@ func (s SignalError) exitCode() int { return 128 + int(s.Signal) }
 // cancels, so that the command can stop cleanly. A second signal ends the
 // process at once, and so does a command that does not stop. A temporary output
 // file then stays behind; the next command that writes the same output reuses
-// it.
-func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
+// it. A SIGHUP for which hangup returns true is none of these signals.
+func untilSignal(parent context.Context, hangup func() bool) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -39,12 +39,20 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
-		first, ok := <-signals
+		next := func() (os.Signal, bool) {
+			for got := range signals {
+				if got != syscall.SIGHUP || !hangup() {
+					return got, true
+				}
+			}
+			return nil, false
+		}
+		first, ok := next()
 		if !ok {
 			return
 		}
 		cancel(SignalError{first.(syscall.Signal)})
-		if second, ok := <-signals; ok {
+		if second, ok := next(); ok {
 			os.Exit(SignalError{second.(syscall.Signal)}.exitCode())
 		}
 	}()

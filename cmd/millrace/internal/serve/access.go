@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
 	"millrace"
@@ -35,15 +34,17 @@ type accessFlags struct {
 	modelMemory   int64
 }
 
-// add declares the flags.
-func (f *accessFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.restTLS, "rest-ssl-config-file", "", "`FILE` with an SSLConfig: HTTPS, with client certificates if it says so")
-	s.BoolVar(&f.onePort, "one-port", false, "gRPC at the port of HTTP, and no other; with --rest-ssl-config-file both by TLS")
-	s.StringVar(&f.tokens, "auth-tokens", "", "`FILE` with a line \"IDENTITY TOKEN\" for each client: only requests with such a bearer token are answered")
-	s.BoolVar(&f.certificates, "auth-certificates", false, "answer clients that show a certificate, which the SSLConfig's custom_ca has signed")
-	s.StringVar(&f.settings, "model-settings", "", "JSON `FILE` with settings by model: batching, shared inputs, canary weights, shadow, cache")
-	s.Int64Var(&f.modelMemory, "model-memory", 0, "load models when they are asked for, and unload those not asked for longest beyond this many `BYTES` (0: load all at once)")
-	s.DurationVar(&f.maxQueueDelay, "max-queue-delay", 0, "refuse requests that would wait longer than this `TIME` for their batch (0: only those that would miss their deadline)")
+// table returns the flags.
+func (f *accessFlags) table() []flagRow {
+	return []flagRow{
+		{name: "rest-ssl-config-file", define: text(&f.restTLS, ""), usage: "`FILE` with an SSLConfig: HTTPS, with client certificates if it says so"},
+		{name: "one-port", define: truth(&f.onePort, false), usage: "gRPC at the port of HTTP, and no other; with --rest-ssl-config-file both by TLS"},
+		{name: "auth-tokens", define: text(&f.tokens, ""), usage: "`FILE` with a line \"IDENTITY TOKEN\" for each client: only requests with such a bearer token are answered"},
+		{name: "auth-certificates", define: truth(&f.certificates, false), usage: "answer clients that show a certificate, which the SSLConfig's custom_ca has signed"},
+		{name: "model-settings", define: text(&f.settings, ""), usage: "JSON `FILE` with settings by model: batching, shared inputs, canary weights, shadow, cache"},
+		{name: "model-memory", define: number64(&f.modelMemory, 0), usage: "load models when they are asked for, and unload those not asked for longest beyond this many `BYTES` (0: load all at once)"},
+		{name: "max-queue-delay", define: duration(&f.maxQueueDelay, 0), usage: "refuse requests that would wait longer than this `TIME` for their batch (0: only those that would miss their deadline)"},
+	}
 }
 
 // check refuses flags that cannot be, and those that mean nothing without another.

@@ -17,15 +17,21 @@ func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loade
 	needs := &sandbox.Policy{}
 	for _, m := range models {
 		needs.Read = append(needs.Read, versions(m.BasePath)...)
+		if above := filepath.Dir(m.BasePath); f.configFile != "" && above != "/" && above != "." { // who adds a model puts it next to others
+			needs.Read = append(needs.Read, cli.Expected(above))
+		}
 	}
 	for _, plan := range plans {
 		needs.Read = append(needs.Read, plan.Path, plan.ManifestPath)
 	}
-	if f.configFile != "" && f.configPoll > 0 { // who replaces the file makes another
+	if f.configFile != "" { // who replaces the file makes another
 		needs.Read = append(needs.Read, filepath.Dir(f.configFile))
 	}
 	if f.logging.FilenamePrefix != "" {
 		needs.Write = append(needs.Write, filepath.Dir(f.logging.FilenamePrefix))
+	}
+	if f.socket != "" { // it is open already, and removed at the end
+		needs.Rename = append(needs.Rename, filepath.Dir(f.socket))
 	}
 	for _, port := range []int{f.port, f.restPort} {
 		if port != 0 {

@@ -1,0 +1,34 @@
+package serve
+
+import (
+	"cmp"
+	"path"
+	"path/filepath"
+)
+
+// The names of TensorFlow Serving's program and of the script that its image starts. A manifest
+// that names them works with an image that has them as links to millrace.
+const (
+	servingName    = "tensorflow_model_server"
+	servingStarter = "tf_serving_entrypoint.sh"
+)
+
+// Arguments returns the arguments of a command line, with its program as the first. By the names
+// of TensorFlow Serving the program is the command serve with defaults as there: it listens on all
+// addresses, and by the name of the program only for gRPC. What the script takes from the
+// environment is MODEL_NAME and MODEL_BASE_PATH.
+func Arguments(line []string, getenv func(string) string) []string {
+	if len(line) == 0 {
+		return nil
+	}
+	given := line[1:]
+	switch filepath.Base(line[0]) {
+	case servingName:
+		return append([]string{"serve", "--host=0.0.0.0", "--rest_api_port=0"}, given...)
+	case servingStarter:
+		name := cmp.Or(getenv("MODEL_NAME"), "model")
+		base := path.Join(cmp.Or(getenv("MODEL_BASE_PATH"), "/models"), name)
+		return append([]string{"serve", "--host=0.0.0.0", "--model_name=" + name, "--model_base_path=" + base}, given...)
+	}
+	return given
+}

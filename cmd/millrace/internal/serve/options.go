@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/serving"
+	"millrace/serving/batching"
+	"millrace/serving/budget"
+	"millrace/serving/configfile"
+	"millrace/tfbridge"
+)
+
+// configs returns the models to serve.
+func (f *serveFlags) configs() ([]serving.ModelConfig, error) {
+	if f.configFile != "" {
+		return configfile.ReadModels(f.configFile)
+	}
+	var all []serving.ModelConfig
+	if f.base != "" {
+		all = append(all, serving.ModelConfig{Name: f.name, BasePath: f.base})
+	}
+	for _, model := range f.models {
+		name, dir, ok := strings.Cut(model, "=")
+		if !ok || name == "" || dir == "" {
+			return nil, millrace.Errorf(millrace.ErrConfig, "--model %s: want NAME=DIR", millrace.Quote(model))
+		}
+		all = append(all, serving.ModelConfig{Name: name, BasePath: dir})
+	}
+	return all, nil
+}
+
+// options returns the options of the server.
+func (f *serveFlags) options(p *program) (*serving.Options, error) {
+	o := &serving.Options{
+		FileSystemPollWait: time.Duration(f.pollWait) * time.Second, MaxNumLoadRetries: f.retries,
+		LoadRetryInterval: time.Duration(f.retryMicros) * time.Microsecond, NumLoadThreads: f.loadThreads,
+		NumUnloadThreads: f.endThreads, WarmupIterations: f.warmupTimes, CheckMethodNames: f.methodNames,
+		ModelMemory: f.access.modelMemory, SkipModelWarmup: !f.warmup, MaxConcurrentRequests: f.maxRequests, AllowVersionLabelsForUnavailableModels: f.futureLabels,
+		Model: &graph.ModelOptions{
+			AllowOps: f.allow, Unchecked: f.unchecked, DecodeLimit: f.decode, Runtime: p.RuntimeOptions(),
+			Session: f.session(),
+		},
+	}
+	if o.RequestMemory = f.memory; f.memory == 0 {
+		o.RequestMemory = budget.DefaultLimit() // within the sandbox it cannot be found out
+	}
+	if f.logging.FilenamePrefix != "" {
+		o.Logging = &f.logging
+	}
+	if o.StuckRunTimeout = f.stuckTime; f.stuckTime == 0 {
+		o.StuckRunTimeout = -1
+	}
+	if f.tags != "" {
+		o.Model.Tags = strings.Split(f.tags, ",")
+	}
+	if f.pollWait == 0 {
+		o.FileSystemPollWait = -1
+	}
+	if f.retries == 0 {
+		o.MaxNumLoadRetries = -1
+	}
+	if f.retryMicros <= 0 {
+		o.LoadRetryInterval = -1
+	}
+	if err := f.readSession(o); err != nil {
+		return nil, err
+	}
+	if f.platformFile != "" {
+		return o, f.readPlatform(o)
+	}
+	if f.batching {
+		if f.batchingFile == "" {
+			f.batch(o, &batching.Options{}, f.ownBatching)
+			return o, nil
+		}
+		parameters, err := configfile.ReadBatching(f.batchingFile)
+		if err != nil {
+			return nil, err
+		}
+		f.batch(o, parameters, f.ownBatching)
+	}
+	return o, nil
+}
+
+// batch has requests share runs.
+func (f *serveFlags) batch(o *serving.Options, parameters *batching.Options, own bool) {
+	o.Batching = parameters
+	if f.access.maxQueueDelay > 0 {
+		o.Batching.MaxQueueDelay = f.access.maxQueueDelay
+	}
+	o.Model.Inline = o.Model.Session.InterOpThreads == 0 // batches run beside each other, so operations need not
+	if own {
+		o.ModelBatching = configfile.ReadModelBatching
+	}
+}
+
+// session returns the options of TensorFlow's sessions that are flags.
+func (f *serveFlags) session() *tfbridge.SessionOptions {
+	return &tfbridge.SessionOptions{
+		SoftPlacement: true, GPUMemoryFraction: f.gpuFraction,
+		IntraOpThreads: cmp.Or(f.intra, f.sessionThreads), InterOpThreads: cmp.Or(f.inter, f.sessionThreads),
+	}
+}
+
+// readSession adds what files say of TensorFlow's sessions.
+func (f *serveFlags) readSession(o *serving.Options) (err error) {
+	if f.sessionFile != "" {
+		if o.Model.Session.Config, err = configfile.ReadSession(f.sessionFile); err != nil {
+			return err
+		}
+	}
+	if f.precision != "" {
+		o.Model.Session.Config, err = configfile.MixedPrecision(o.Model.Session.Config, f.precision)
+	}
+	return err
+}
+
+// readPlatform replaces the options that --platform_config_file has a say in. As in TensorFlow
+// Serving, flags about session, batching, tags and warmup do not count then.
+func (f *serveFlags) readPlatform(o *serving.Options) error {
+	p, err := configfile.ReadPlatform(f.platformFile)
+	if err != nil {
+		return err
+	}
+	o.Model.Session = &tfbridge.SessionOptions{SoftPlacement: true, Config: p.Session}
+	if p.MixedPrecision != "" {
+		if o.Model.Session.Config, err = configfile.MixedPrecision(p.Session, p.MixedPrecision); err != nil {
+			return err
+		}
+	}
+	o.Model.Tags, o.SkipModelWarmup, o.WarmupIterations = p.Tags, !p.Warmup, p.WarmupIterations
+	if p.Batching != nil {
+		f.batch(o, p.Batching, p.PerModelBatching)
+	}
+	return nil
+}

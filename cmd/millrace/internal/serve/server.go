@@ -1,0 +1,35 @@
+package serve
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
+	"millrace/serving"
+	"millrace/serving/configfile"
+	"millrace/serving/metrics"
+	restapi "millrace/serving/rest"
+	"millrace/serving/rpc"
+)
+
+// modelServer is a server of models and what answers requests from it.
+type modelServer struct {
+	flags      *serveFlags
+	program    *program
+	log        *slog.Logger
+	tls        *tls.Config // for gRPC; nil: no TLS
+	access     access
+	channel    channelArguments
+	monitoring *configfile.Monitoring // nil: metrics are at the usual path
+	socket     net.Listener           // nil: none
+	models     *serving.Server
+	registry   *prometheus.Registry
+	metrics    *metrics.Metrics
+	tracer     trace.TracerProvider // nil: no traces
+	web        *restapi.Server      // nil: no HTTP
+	rpc        *rpc.Server          // nil: no gRPC
+	ended      chan error           // gets the errors with which web and rpc end
+}
