@@ -141,6 +141,11 @@ image: ## build the images of the program, of the service, and to build yours wi
 image-test: need-go ## the digits and the service in the images, unprivileged, read-only, without network
 	docker/image-test
 
+# What "make image" puts into the default image, tested by chroot.
+.PHONY: root-test
+root-test: runtime ## the files of the default image, and the program in them, without an engine; needs root
+	$(WITH_RUNTIME) docker/root-test
+
 # Needs chromium, so it is apart from "make test", which tests the page without one.
 .PHONY: browser-test
 browser-test: runtime ## the server's page in a browser without a window; MILLRACE_SCREENSHOTS=DIR keeps pictures
@@ -154,7 +159,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short root-test stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files

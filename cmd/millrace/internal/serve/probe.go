@@ -55,7 +55,7 @@ func (p *program) probe(c *cobra.Command, f *serveFlags) error {
 // reachable returns a host by which a server that listens at --host is reached.
 func (f *serveFlags) reachable() string {
 	switch f.host {
-	case "0.0.0.0", "":
+	case "0.0.0.0", "localhost", "": // a container may not know localhost
 		return "127.0.0.1"
 	case "::":
 		return "::1"
