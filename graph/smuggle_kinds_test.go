@@ -124,6 +124,15 @@ func floatsNode(name string, shape dims, v ...float32) *tfproto.NodeDef {
 // kindTricks are those of other kinds: recursion, private attributes, compilers, lies of
 // functions about themselves.
 var kindTricks = []trick{
+	{"a loop of constants runs a hundred thousand times", ignored, func(s *smuggled) {
+		cond := s.function("cond", []string{"i"}, longNode("n", 100000), opNode("less", "Less", in("i", "n:output:0"), "T", i64))
+		cond.Signature.InputArg[0].Type, cond.Signature.OutputArg[0].Type, cond.Ret["out"] = i64, boolean, "less:z:0"
+		body := s.function("body", []string{"i"}, longNode("one", 1), opNode("next", "AddV2", in("i", "one:output:0"), "T", i64))
+		body.Signature.InputArg[0].Type, body.Signature.OutputArg[0].Type, body.Ret["out"] = i64, i64, "next:z:0"
+		s.longs("zero", dims{}, 0)
+		s.op("loop", "StatelessWhile", in("zero"), "T", []tfproto.DataType{i64}, "cond", fn("cond"), "body", fn("body"), "output_shapes", list{{}})
+		s.run("loop", i64)
+	}},
 	{"six hundred datasets lie in each other", "", nested(600, "TakeDataset")},
 	{"a loop lays datasets into each other", "", func(s *smuggled) {
 		loops("StatelessWhile", 300000, tensorData, func() ([]*tfproto.NodeDef, string) {
