@@ -106,6 +106,10 @@ var numericCases = map[string]numericCase{
 		return graph.Case(s, s.Const(int32(1)), branch("Square", x), branch("Sin", x), branch("Exp", x))[0]
 	}},
 
+	"StatelessWhile": {[]int64{3}, func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
+		return twice(s, x, s.Op1("Sin", nil, x))
+	}},
+
 	"TensorListGather": {[]int64{3, 2}, func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 		return s.Op1("TensorListGather", map[string]any{"element_dtype": tfbridge.Float}, listOf(s, x), s.Const([]int32{2, 0}), s.Const([]int32{2}))
 	}},
