@@ -45,7 +45,7 @@ func TestRegistrations(t *testing.T) {
 			}
 		}
 	}
-	if compared < 1300 {
+	if compared < 1100 {
 		t.Errorf("%d operations have a row", compared)
 	}
 }
