@@ -10,7 +10,8 @@ constexpr int kRounds = 10;
 constexpr uint32_t kMultiplierA = 0xd2511f53, kMultiplierB = 0xcd9e8d57;
 constexpr uint32_t kWeylA = 0x9e3779b9, kWeylB = 0xbb67ae85;
 
-// The streams of draws of an epoch: loaders/build/source/epochs.go has the same ones.
+// The streams of draws of an epoch: loaders/build/source/epochs.go has the same
+// ones.
 constexpr int64_t kStreams = 4, kFileStream = 1, kRecordStream = 2;
 
 uint32_t Low(uint64_t v) { return static_cast<uint32_t>(v); }

@@ -222,8 +222,8 @@ TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
   }
 }
 
-// Dripping is a source that does not know its length and gives 64 KiB at a time,
-// as one that inflates does.
+// Dripping is a source that does not know its length and gives 64 KiB at a
+// time, as one that inflates does.
 class Dripping : public ByteSource {
  public:
   explicit Dripping(std::string bytes) : bytes_(std::move(bytes)) {}
