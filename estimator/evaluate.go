@@ -3,6 +3,7 @@ package estimator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -45,6 +46,7 @@ type Evaluation struct {
 	Steps    int64
 	Examples int64
 	Duration time.Duration
+	Warnings []string // what is odd in what metrics were given, such as logits instead of probabilities
 }
 
 // metric returns the value of a metric that is a number.
@@ -173,6 +175,9 @@ func (e *Evaluator) Run(ctx context.Context) (*Evaluation, error) {
 	for i, m := range e.o.Metrics {
 		result.Names = append(result.Names, m.Name)
 		result.Values[m.Name] = list[i].Result()
+		if w, ok := list[i].(metrics.Warner); ok && w.Warning() != "" {
+			result.Warnings = append(result.Warnings, fmt.Sprintf("metric %q: %s", m.Name, w.Warning()))
+		}
 	}
 	result.Duration = time.Since(began)
 	return result, nil

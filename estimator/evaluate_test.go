@@ -76,6 +76,22 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// Values outside [0, 1] are warned of, unless they are said to be logits.
+func TestEvaluationWarns(t *testing.T) {
+	o := &estimator.EvaluateOptions{Signature: "evaluate", Metrics: []estimator.Metric{
+		{Name: "curve", Spec: metrics.Spec{Type: metrics.PRAUC}, Labels: "id", Predictions: "id"},
+		{Name: "logits", Spec: metrics.Spec{Type: metrics.PRAUC, Logits: true}, Labels: "id", Predictions: "id"},
+	}}
+	e, err := estimator.Evaluate(t.Context(), loadClassifier(t), source(t, fixture.Points(t, 1, nil)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`metric "curve": 6 of 20 predictions are outside [0, 1], first 2: if the model gives logits, set "from": "logits"`}
+	if diff := cmp.Diff(want, e.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got)\n%s", diff)
+	}
+}
+
 // Without a loss in the signature, the objective's loss is computed from the predictions,
 // the labels and optional weights.
 func TestEvaluateObjective(t *testing.T) {

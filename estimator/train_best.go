@@ -69,6 +69,12 @@ func (t *training) evaluateNow(ctx context.Context) (best bool, err error) {
 		return false, err
 	}
 	t.result.Evaluation = e
+	if !t.warned { // the next evaluations would say it again
+		t.warned = len(e.Warnings) > 0
+		for _, text := range e.Warnings {
+			t.note(text)
+		}
+	}
 	t.state.Metrics = e.finite()
 	if best, err = t.compare(e); err != nil {
 		return false, err

@@ -43,6 +43,7 @@ type training struct {
 
 	step      int64
 	evaluated int64 // the step of the last evaluation
+	warned    bool  // an evaluation had warnings
 	state     trainState
 	position  []byte // position in the data to continue from; nil: the start
 	result    TrainResult

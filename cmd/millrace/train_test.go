@@ -129,6 +129,32 @@ func TestTrain(t *testing.T) {
 	}
 }
 
+// Values that a metric of probabilities should not get are warned of once in the terminal,
+// and in the log by each evaluation.
+func TestTrainWarnsOfLogits(t *testing.T) {
+	testruntime.Need(t)
+	held := fixture.Points(t, 2, nil)
+	config := runConfig(t, fixture.Points(t, 4, fixture.Shuffled()), func(c fixture.Object) {
+		c["evaluate"] = fixture.Object{"loader": held.Config(), "every_steps": 30, "metrics": []fixture.Object{
+			{"name": "curve", "type": "pr_auc", "labels": "id", "predictions": "id"},
+			{"name": "f1", "type": "f1_score", "labels": "id", "predictions": "scores"},
+		}}
+		c["checkpoints"] = fixture.Object{"best": fixture.Object{"metric": "f1"}}
+	})
+	dir := filepath.Join(t.TempDir(), "run")
+	const warning = `metric "curve": 13 of 40 predictions are outside [0, 1], first 2`
+	if _, stderr := trained(t, 0, "train", config, "--dir", dir); strings.Count(stderr, warning) != 1 {
+		t.Errorf("train says %s", stderr)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "log.ndjson"))
+	if err != nil || strings.Count(string(log), `"warnings":["metric \"curve\": `) != 2 {
+		t.Errorf("log (%v):\n%s", err, log)
+	}
+	if _, stderr := trained(t, 0, "evaluate", config, "--dir", dir); strings.Count(stderr, warning) != 1 {
+		t.Errorf("evaluate says %s", stderr)
+	}
+}
+
 // setTrain changes what a run config trains, and how often it saves.
 func setTrain(t testing.TB, config string, train fixture.Object, everySteps int) {
 	t.Helper()

@@ -44,7 +44,7 @@ func eachClass(b *Batch, visit func(label, class int64, weight float64) error) e
 func binaryClass(p float64) (int64, error) {
 	switch {
 	case p < 0 || p > 1:
-		return 0, millrace.Errorf(millrace.ErrModel, "a single output per example must be a probability, got %v: let the model end with a sigmoid, or give it two outputs", p)
+		return 0, millrace.Errorf(millrace.ErrModel, "a single output per example must be a probability, got %v: if the model gives logits, set \"from\": \"logits\"", p)
 	case p > 0.5:
 		return 1, nil
 	}
@@ -186,6 +186,9 @@ func (c *confusion) Add(b *Batch) error {
 		}
 	}
 	return eachClass(b, func(label, class int64, weight float64) error {
+		if weight == 0 {
+			return nil // padding may have any label
+		}
 		if err := c.grow(max(label, class)); err != nil {
 			return err
 		}
@@ -201,6 +204,9 @@ func (c *confusion) Add(b *Batch) error {
 func (c *confusion) grow(class int64) error {
 	if class >= maxClasses {
 		return millrace.Errorf(millrace.ErrLimit, "class %d: a confusion matrix has at most %d classes", class, maxClasses)
+	}
+	if class < int64(len(c.counts)) {
+		return nil
 	}
 	for int64(len(c.counts)) <= class {
 		c.counts = append(c.counts, nil)

@@ -23,23 +23,56 @@ const (
 	MeanAbsoluteError Type = "mean_absolute_error" // mean of |label - prediction|
 	Perplexity        Type = "perplexity"          // exp of the mean cross entropy of the labels
 	ConfusionMatrix   Type = "confusion_matrix"    // how often each class (row) was predicted as each class (column)
+
+	BinaryAccuracy              Type = "binary_accuracy"                // share of labels 0 and 1 that the prediction, 1 above Threshold, equals
+	F1Score                     Type = "f1_score"                       // harmonic mean of precision and recall, class by class
+	PRAUC                       Type = "pr_auc"                         // area under the curve of precision over recall, Keras's AUC(curve="PR")
+	PrecisionAtRecall           Type = "precision_at_recall"            // best precision where the recall is at least Recall, among 200 thresholds
+	RootMeanSquaredError        Type = "root_mean_squared_error"        // square root of the mean of (label - prediction)²
+	MeanAbsolutePercentageError Type = "mean_absolute_percentage_error" // mean of 100 · |label - prediction| / |label|
+	R2Score                     Type = "r2_score"                       // 1 less the squared errors' part in the labels' variance, a mean over the last dimension
+	MeanIoU                     Type = "mean_iou"                       // intersection over union of labels and predictions, a mean over the classes that occur
 )
 
 // Types lists all kinds, in the order of the documentation.
 var Types = []Type{
 	Accuracy, TopK, Precision, Recall, AUC, Mean, MeanSquaredError, MeanAbsoluteError, Perplexity, ConfusionMatrix,
+	BinaryAccuracy, F1Score, PRAUC, PrecisionAtRecall, RootMeanSquaredError, MeanAbsolutePercentageError, R2Score, MeanIoU,
 }
 
 // Spec says what a metric computes.
 type Spec struct {
 	Type          Type
 	K             int64   // for TopK; 0: 5
-	Threshold     float64 // for Precision and Recall; 0: 0.5
+	Threshold     float64 // for Precision, Recall and BinaryAccuracy; 0: 0.5. For F1Score; 0: the highest score of several, 0.5 for one
+	Average       string  // for F1Score: "macro", "micro" or "weighted"; "": "macro"
+	Recall        float64 // for PrecisionAtRecall: above 0, at most 1
 	Probabilities bool    // the predictions of Perplexity are probabilities and not logits
+	Logits        bool    // the predictions of a metric of probabilities are logits; see [Type.OfProbabilities]
 }
 
 // NeedsLabels reports whether a metric compares predictions with labels.
 func (t Type) NeedsLabels() bool { return t != Mean }
+
+// OfProbabilities reports whether a metric takes probabilities, as which it reads logits
+// if the spec says that they are some. Without that, values outside [0, 1] have it warn,
+// or fail in the case of Accuracy.
+func (t Type) OfProbabilities() bool {
+	switch t {
+	case Accuracy, Precision, Recall, AUC, BinaryAccuracy, F1Score, PRAUC, PrecisionAtRecall:
+		return true
+	}
+	return false
+}
+
+// Loss reports whether less is better.
+func (t Type) Loss() bool {
+	switch t {
+	case MeanSquaredError, MeanAbsoluteError, Perplexity, RootMeanSquaredError, MeanAbsolutePercentageError:
+		return true
+	}
+	return false
+}
 
 // Batch is what a metric takes of one batch.
 type Batch struct {

@@ -96,9 +96,10 @@ type auc struct {
 	positives, negative []float64 // by the number of thresholds below the prediction
 }
 
-func newAUC() *auc {
+// newAUC takes the distance of the outermost thresholds from 0 and 1. With 0 a prediction
+// of 0 is above none.
+func newAUC(epsilon float64) *auc {
 	a := &auc{positives: make([]float64, numThresholds+1), negative: make([]float64, numThresholds+1)}
-	const epsilon = 1e-7
 	a.thresholds = append(a.thresholds, -epsilon)
 	for i := range numThresholds - 2 {
 		a.thresholds = append(a.thresholds, float64(i+1)/(numThresholds-1))
@@ -110,7 +111,7 @@ func newAUC() *auc {
 // Add adds a batch.
 func (a *auc) Add(b *Batch) error {
 	return eachPair(b, true, func(label, prediction, weight float64) {
-		above, _ := slices.BinarySearch(a.thresholds, prediction) // thresholds less than the prediction
+		above, _ := slices.BinarySearch(a.thresholds, min(max(prediction, 0), 1)) // thresholds less than the prediction
 		if label != 0 {
 			a.positives[above] += weight
 		} else {
@@ -121,11 +122,7 @@ func (a *auc) Add(b *Batch) error {
 
 // Result returns the area, by the trapezoidal rule.
 func (a *auc) Result() Value {
-	var positives, negatives float64
-	for i := range a.positives {
-		positives += a.positives[i]
-		negatives += a.negative[i]
-	}
+	positives, negatives := total(a.positives), total(a.negative)
 	if positives+negatives == 0 {
 		return Value{Number: math.NaN()}
 	}

@@ -143,6 +143,9 @@ func (w *watcher) evaluate(ctx context.Context, c *checkpoint.Checkpoint) error 
 		return err
 	}
 	w.last, w.any = c.Info.Step, true
+	for _, warning := range e.Warnings {
+		w.note(warning)
+	}
 	if w.o.Evaluated == nil {
 		return nil
 	}

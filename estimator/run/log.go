@@ -151,9 +151,13 @@ func (l *log) progress(p *estimator.Progress, loss string) error {
 
 // evaluated writes the line of an evaluation.
 func (l *log) evaluated(e *estimator.Evaluated) error {
-	return l.write(map[string]any{
+	line := map[string]any{
 		"step": e.Step, "evaluation": e.Values, "examples": e.Examples, "seconds": round(e.Duration.Seconds()), "best": e.Best,
-	})
+	}
+	if len(e.Warnings) > 0 {
+		line["warnings"] = e.Warnings
+	}
+	return l.write(line)
 }
 
 // Close closes the log.

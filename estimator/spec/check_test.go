@@ -13,6 +13,7 @@ import (
 
 	"millrace/estimator"
 	"millrace/estimator/losses"
+	"millrace/estimator/metrics"
 	"millrace/estimator/optimizer"
 	"millrace/estimator/spec"
 	"millrace/internal/base/tfproto"
@@ -212,6 +213,12 @@ func TestProblems(t *testing.T) {
 			`checkpoints.best.metric: there is no metric "acuracy"`},
 		{"metric without labels", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "auc", "predictions": "scores"}]}}`,
 			`evaluate.metrics[0]: metric "a": missing key "labels"`},
+		{"precision at no recall", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "precision_at_recall", "labels": "id", "predictions": "scores"}]}}`,
+			`evaluate.metrics[0]: metric "a": missing key "recall"`},
+		{"recall too high", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "precision_at_recall", "recall": 1.5, "labels": "id", "predictions": "scores"}]}}`,
+			`evaluate.metrics[0].recall: metric "a": must be`},
+		{"keys of other metrics", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "rmse", "labels": "id", "predictions": "scores"}, {"name": "b", "type": "r2_score", "from": "logits", "labels": "id", "predictions": "scores"}]}}`,
+			`evaluate.metrics[1].from: metric "b": "r2_score" does not use it`},
 		{"metric's labels are no tensor", `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, ` + loader + `, "evaluate": {"loader": "loader.json", "metrics": [{"name": "a", "type": "auc", "labels": "digit", "predictions": "scores"}]}}`,
 			`args.primary_features: no feature is named "digit", which metric "a" of run.json needs; the features are "id", "xs"`},
 		{"a tensor that nothing takes", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "evaluate": {"loader": "loader.json"}}`,
@@ -225,6 +232,32 @@ func TestProblems(t *testing.T) {
 		run, problems := check(t, tt.config)
 		if run != nil || !strings.Contains(problems, tt.want) {
 			t.Errorf("%s: got %s\nwant %s", tt.name, problems, tt.want)
+		}
+	}
+}
+
+// What a metric's keys say reaches the metric. Only "from" that is given makes logits, and
+// only a threshold that is given is one of f1_score.
+func TestMetricKeys(t *testing.T) {
+	run, problems := check(t, `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, "train": {"loader": "loader.json"}, "evaluate": {"loader": "loader.json", "metrics": [
+		{"name": "a", "type": "auc", "labels": "id", "predictions": "id"},
+		{"name": "b", "type": "auc", "labels": "id", "predictions": "id", "from": "logits"},
+		{"name": "c", "type": "f1_score", "labels": "id", "predictions": "scores", "average": "micro"},
+		{"name": "d", "type": "f1_score", "labels": "id", "predictions": "id", "threshold": 0.5},
+		{"name": "e", "type": "precision_at_recall", "labels": "id", "predictions": "id", "recall": 0.9}]},
+		"stop": {"metric": "e"}}`)
+	if run == nil {
+		t.Fatal(problems)
+	}
+	list := run.EvaluateOptions().Metrics
+	for i, want := range []metrics.Spec{
+		{Type: metrics.AUC, Average: "macro", Threshold: 0.5}, {Type: metrics.AUC, Average: "macro", Threshold: 0.5, Logits: true},
+		{Type: metrics.F1Score, Average: "micro"}, {Type: metrics.F1Score, Average: "macro", Threshold: 0.5},
+		{Type: metrics.PrecisionAtRecall, Average: "macro", Threshold: 0.5, Recall: 0.9},
+	} {
+		want.K = 5
+		if list[i].Spec != want {
+			t.Errorf("metric %s: %+v, want %+v", list[i].Name, list[i].Spec, want)
 		}
 	}
 }

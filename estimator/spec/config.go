@@ -73,14 +73,16 @@ type EvaluateConfig struct {
 // MetricConfig is a metric.
 type MetricConfig struct {
 	decl.Object
-	Name        string  `json:"name" decl:"required,nonempty,label=metric" doc:"The name under which it is reported."`
-	Type        string  `json:"type" decl:"required,enum=accuracy|top_k|precision|recall|auc|mean|mean_squared_error|mean_absolute_error|perplexity|confusion_matrix" doc:"What is computed, as Keras defines it."`
-	Labels      string  `json:"labels" decl:"" doc:"What is right: an output of the signature or a tensor of the loader. Required for every type but mean."`
-	Predictions string  `json:"predictions" decl:"required,nonempty" doc:"What the model says: an output of the signature or a tensor of the loader."`
-	Weights     string  `json:"weights" decl:"" doc:"How much each label counts: an output of the signature or a tensor of the loader, such as a mask. Without it all count alike."`
-	K           int64   `json:"k" decl:"default=5,min=1" doc:"For top_k: among how many classes the label has to be."`
-	Threshold   float64 `json:"threshold" decl:"default=0.5,above=0,below=1" doc:"For precision and recall: above it a prediction is positive."`
-	From        string  `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For perplexity: what the predictions are."`
+	Name        string   `json:"name" decl:"required,nonempty,label=metric" doc:"The name under which it is reported."`
+	Type        string   `json:"type" decl:"required,enum=accuracy|top_k|precision|recall|auc|mean|mean_squared_error|mean_absolute_error|perplexity|confusion_matrix|binary_accuracy|f1_score|pr_auc|precision_at_recall|root_mean_squared_error|mean_absolute_percentage_error|r2_score|mean_iou" doc:"What is computed, as Keras defines it."`
+	Labels      string   `json:"labels" decl:"" doc:"What is right: an output of the signature or a tensor of the loader. Required for every type but mean."`
+	Predictions string   `json:"predictions" decl:"required,nonempty" doc:"What the model says: an output of the signature or a tensor of the loader."`
+	Weights     string   `json:"weights" decl:"" doc:"How much each label counts: an output of the signature or a tensor of the loader, such as a mask. Without it all count alike."`
+	K           int64    `json:"k" decl:"default=5,min=1" doc:"For top_k: among how many classes the label has to be."`
+	Threshold   float64  `json:"threshold" decl:"default=0.5,above=0,below=1" doc:"For precision, recall, binary_accuracy and f1_score: above it a prediction is positive. f1_score of several classes takes the class with the highest score unless a threshold is given."`
+	Average     string   `json:"average" decl:"default=macro,enum=macro|micro|weighted" doc:"For f1_score: the mean over the classes; over all predictions; or over the classes, each weighted by its labels."`
+	Recall      *float64 `json:"recall" decl:"null,above=0,max=1" doc:"For precision_at_recall, which requires it: what the recall has to be at least."`
+	From        string   `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For perplexity: what the predictions are. For metrics of probabilities, which these are unless it says logits: accuracy of one output, binary_accuracy, precision, recall, f1_score, auc, pr_auc, precision_at_recall."`
 }
 
 // CheckpointsConfig says when checkpoints are written.
@@ -95,7 +97,7 @@ type CheckpointsConfig struct {
 type BestConfig struct {
 	decl.Object
 	Metric string `json:"metric" decl:"required,nonempty" doc:"loss, or the name of a metric of evaluate."`
-	Mode   string `json:"mode" decl:"default=auto,enum=max|min|auto" doc:"Whether more or less is better; auto: less of loss, mean_squared_error, mean_absolute_error and perplexity, more of everything else."`
+	Mode   string `json:"mode" decl:"default=auto,enum=max|min|auto" doc:"Whether more or less is better; auto: less of loss, errors and perplexity, more of everything else."`
 }
 
 // StopConfig says when to stop early.

@@ -76,6 +76,9 @@ func (c *checker) metrics() {
 			if metrics.Type(m.Type).NeedsLabels() && m.Labels == "" && !m.Bad("labels") {
 				c.report.Report(m.At, "missing key \"labels\"")
 			}
+			if metrics.Type(m.Type) == metrics.PrecisionAtRecall && m.Recall == nil && !m.Bad("recall") {
+				c.report.Report(m.At, "missing key \"recall\"")
+			}
 			c.misused(m)
 		}
 	}
@@ -90,10 +93,16 @@ func (c *checker) metrics() {
 	}
 }
 
+// ofProbabilities are the metrics that take logits where the config says so, and perplexity.
+var ofProbabilities = slices.DeleteFunc(slices.Clone(metrics.Types), func(t metrics.Type) bool {
+	return !t.OfProbabilities() && t != metrics.Perplexity
+})
+
 // misused warns of keys that the type of a metric ignores.
 func (c *checker) misused(m *MetricConfig) {
 	for key, types := range map[string][]metrics.Type{
-		"k": {metrics.TopK}, "threshold": {metrics.Precision, metrics.Recall}, "from": {metrics.Perplexity},
+		"k": {metrics.TopK}, "threshold": {metrics.Precision, metrics.Recall, metrics.BinaryAccuracy, metrics.F1Score},
+		"average": {metrics.F1Score}, "recall": {metrics.PrecisionAtRecall}, "from": ofProbabilities,
 	} {
 		if m.Has(key) && !slices.Contains(types, metrics.Type(m.Type)) {
 			c.report.Warn(m.Key(key), "%q does not use it", m.Type)

@@ -63,10 +63,25 @@ func (r *Run) EvaluateOptions() *estimator.EvaluateOptions {
 	for _, m := range e.Metrics {
 		o.Metrics = append(o.Metrics, estimator.Metric{
 			Name: m.Name, Labels: m.Labels, Predictions: m.Predictions, Weights: m.Weights,
-			Spec: metrics.Spec{Type: metrics.Type(m.Type), K: m.K, Threshold: m.Threshold, Probabilities: m.From == "probabilities"},
+			Spec: m.spec(),
 		})
 	}
 	return o
+}
+
+// spec returns what a metric computes. Keras's F1Score has no threshold unless one is given.
+func (m *MetricConfig) spec() metrics.Spec {
+	s := metrics.Spec{
+		Type: metrics.Type(m.Type), K: m.K, Threshold: m.Threshold, Average: m.Average,
+		Probabilities: m.From == "probabilities", Logits: m.Has("from") && m.From == "logits",
+	}
+	if m.Recall != nil {
+		s.Recall = *m.Recall
+	}
+	if s.Type == metrics.F1Score && !m.Has("threshold") {
+		s.Threshold = 0
+	}
+	return s
 }
 
 // plateau returns when the training lowers the learning rate, nil if never.
@@ -94,9 +109,5 @@ func (c *Config) lessIsBetter(metric, mode string) bool {
 			}
 		}
 	}
-	switch metrics.Type(kind) {
-	case metrics.MeanSquaredError, metrics.MeanAbsoluteError, metrics.Perplexity:
-		return true
-	}
-	return kind == "" // the loss
+	return kind == "" || metrics.Type(kind).Loss() // "" is the loss
 }
