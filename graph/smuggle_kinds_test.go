@@ -64,24 +64,6 @@ func emptyList(s *smuggled) string {
 	return "list"
 }
 
-// deep is a chain of n messages: field num in each other.
-func deepMessage(n int, num byte) []byte {
-	var b []byte
-	for range n {
-		var head []byte
-		head = append(head, num<<3|2)
-		for v := uint64(len(b)); ; v >>= 7 {
-			if v < 128 {
-				head = append(head, byte(v))
-				break
-			}
-			head = append(head, byte(v)|128)
-		}
-		b = append(head, b...)
-	}
-	return b
-}
-
 // withArgAttr makes a call of a function whose argument has an attribute.
 func withArgAttr(name string, v any) func(s *smuggled) {
 	return func(s *smuggled) {

@@ -11,7 +11,6 @@ import (
 
 	"millrace/internal/base/tfproto"
 	"millrace/internal/test/modeltest"
-	"millrace/savedmodel/modelfile"
 )
 
 // exhaustive tries every byte and bit where a normal run takes samples.
@@ -27,18 +26,6 @@ func copyModel(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// readerIn returns a reader of the model in dir.
-func readerIn(t testing.TB, dir string) *reader {
-	t.Helper()
-	r := newReader(dir, nil)
-	var err error
-	if r.folder, err = modelfile.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.folder.Close)
-	return r
 }
 
 // bare returns a copy of a test model without its fingerprint.

@@ -29,7 +29,6 @@ type handles struct {
 	nodes     []*tfproto.NodeDef
 	functions []*tfproto.FunctionDef
 	after     []string // what has to run before the operation
-	inside    int      // above 0: in a function, whose names have outputs
 }
 
 // newHandles begins a model.

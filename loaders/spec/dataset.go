@@ -47,7 +47,7 @@ type datasetPart struct{ *checker }
 // of a mixture.
 func (c datasetPart) dataset() {
 	if c.ordered.mixed() {
-		mixturePart{c.checker}.mixture(c.ordered.Mixture)
+		mixturePart(c).mixture(c.ordered.Mixture)
 		return
 	}
 	if d := &c.args.Dataset; !c.args.Bad("dataset") || d.At != nil {
@@ -65,7 +65,7 @@ func (c datasetPart) oneDataset(d *DatasetConfig) {
 	case *ListArgs:
 		if !a.Bad("manifest_file") {
 			c.spec.ManifestPath = c.disk.resolve(a.ManifestFile)
-			manifestPart{c.checker}.readManifest(a.Key("manifest_file"))
+			manifestPart(c).readManifest(a.Key("manifest_file"))
 		}
 		if !a.Bad("list_file") && !c.o.ManifestOnly {
 			c.spec.ListPath = c.disk.resolve(a.ListFile)

@@ -31,7 +31,7 @@ func (c datasetPart) readDir(a *DirArgs) {
 		return
 	}
 	c.spec.ManifestPath = filepath.Join(dir, ManifestName)
-	manifestPart{c.checker}.readManifest(at)
+	manifestPart(c).readManifest(at)
 	if c.o.ManifestOnly {
 		return
 	}

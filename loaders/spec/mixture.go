@@ -34,7 +34,7 @@ func (c mixturePart) mixture(entries []MixtureConfig) {
 		}
 		files := len(c.spec.Files)
 		c.nextDataset()
-		datasetPart{c.checker}.oneDataset(&e.Dataset)
+		datasetPart(c).oneDataset(&e.Dataset)
 		d := mixedDataset{e, c.features, c.unnamed, c.spec.Manifest, c.spec.ManifestPath}
 		c.mixed = append(c.mixed, d)
 		c.spec.Mixture = append(c.spec.Mixture, MixturePart{d.path, len(c.spec.Files) - files, e.Weight})

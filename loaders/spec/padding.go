@@ -29,7 +29,7 @@ func (c paddingPart) padding() {
 	for _, t := range c.tensors {
 		c.spec.Padding = append(c.spec.Padding, c.pad(t))
 	}
-	measurePart{c.checker}.maskPadding()
+	measurePart(c).maskPadding()
 }
 
 // paddingEntry finds the tensor that an entry is for.

@@ -55,7 +55,7 @@ func (c secondaryPart) secondaries() {
 				c.constant(args, t)
 			}
 		case *LengthsArgs, *MaskArgs:
-			measurePart{c.checker}.startMeasure(args, t)
+			measurePart(c).startMeasure(args, t)
 		}
 	}
 }

@@ -178,13 +178,13 @@ func (c contentCheck) checkNode(n metagraph.Node) error {
 	if err := c.checkConst(n); err != nil {
 		return err
 	}
-	if err := (callCheck{c.callGraph}).check(n); err != nil {
+	if err := callCheck(c).check(n); err != nil {
 		return err
 	}
-	if err := (callCheck{c.callGraph}).checkCondition(n); err != nil {
+	if err := callCheck(c).checkCondition(n); err != nil {
 		return err
 	}
-	if err := (recursionCheck{c.callGraph}).checkKeeper(n); err != nil {
+	if err := recursionCheck(c).checkKeeper(n); err != nil {
 		return err
 	}
 	return c.checkMerge(n)
