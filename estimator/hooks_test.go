@@ -157,7 +157,7 @@ func TestWrongTrainOptions(t *testing.T) {
 		"give both a source":              {estimator.TrainOptions{Evaluate: evaluate}, nil},
 		"TrainOptions.Evaluate":           {estimator.TrainOptions{}, plane(1)},
 		"need an evaluation":              {estimator.TrainOptions{Best: &estimator.Best{Metric: "loss"}}, nil},
-		"and an early stop":               {estimator.TrainOptions{Stop: &estimator.Stop{}}, nil},
+		"an early stop and":               {estimator.TrainOptions{Stop: &estimator.Stop{}}, nil},
 		`no metric "depth"`:               {estimator.TrainOptions{Steps: 1, EvaluateEvery: 1, Evaluate: evaluate, Best: &estimator.Best{Metric: "depth"}}, plane(1)},
 	} {
 		tt.o.Objective = regression()

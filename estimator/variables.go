@@ -63,7 +63,10 @@ func (n variableName) name(v gradients.Variable) string { return cmp.Or(n.path, 
 // all returns what the variable is called, the name that Python gave it first, as
 // Keras names slots. Python may give two variables the same name.
 func (n variableName) all(v gradients.Variable) []string {
-	called := []string{n.path, v.Name, n.wrapper}
+	called := []string{n.path, v.Name}
+	if n.wrapper != "" {
+		called = append(called, n.wrapper)
+	}
 	if n.object != nil {
 		called = append([]string{n.object.Name}, called...)
 	}
