@@ -14,7 +14,7 @@ import (
 var empty = map[string]bool{
 	"Scope.Func.Captures": true, "Scope.Func.Inputs": true, "Scope.Function.Captures": true, "Scope.Function.Inputs": true,
 	"Scope.Initializers": true, "reader.Sources": true, "train.QueueRunners": true, "train.Summaries": true,
-	"gradients.Open.Variables": true, "gradients.Open.Reads": true,
+	"gradients.Open.Variables": true, "gradients.Open.Reads": true, "gradients.Open.Changes": true, "gradients.Open.Assign": true,
 	"graph.ParseSingleSequenceExample.Lengths": true, "graph.ParseSingleSequenceExample.RaggedLists": true,
 }
 

@@ -37,9 +37,9 @@ files need not be there, only the manifest.
 
 The server listens on localhost unless --host says otherwise: it answers whoever
 reaches it. --auth-tokens and --auth-certificates limit that to known clients.
-After SIGINT or SIGTERM it is no longer ready; after --drain-delay it refuses new
-requests, answers the ones in flight, and ends with exit code 0. SIGHUP has it
-read --model_config_file again.
+After SIGINT or SIGTERM it is no longer ready; after --drain-delay it refuses
+new requests, answers the ones in flight, and ends with exit code 0. SIGHUP has
+it read --model_config_file again.
 
 TensorFlow Serving's flags that mean nothing here, as those of TensorFlow Lite,
 are accepted, and the log says why. docs/serving.md has a table of all. By the
