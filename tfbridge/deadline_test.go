@@ -170,3 +170,46 @@ func TestAbandoned(t *testing.T) {
 		t.Error("a run that has ended is still listed")
 	}
 }
+
+// expiring is a context whose deadline passes when somebody says so.
+type expiring struct {
+	context.Context
+	done chan struct{}
+}
+
+func (e *expiring) Deadline() (time.Time, bool) { return time.Unix(0, 0), true }
+func (e *expiring) Done() <-chan struct{}       { return e.done }
+func (e *expiring) Err() error {
+	select {
+	case <-e.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TensorFlow and the context notice a deadline at the same time: whoever is first, the
+// error is the error of the context.
+func TestDeadlineNoticedTwice(t *testing.T) {
+	b := newBuild(t)
+	c, err := b.session().PrepareRun(nil, []Output{b.constant("x", int64(0))}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2000 {
+		ctx := &expiring{t.Context(), make(chan struct{})}
+		r, err := c.begin(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.options = []byte{} // TensorFlow has the deadline
+		_, err = runAsync(ctx, r, func(r *run) ([]*Tensor, error) {
+			defer r.end()
+			close(ctx.done)
+			return nil, &Error{Code: DeadlineExceeded, Msg: "timed out"}
+		}, nil)
+		if !errors.Is(err, millrace.ErrCanceled) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want the error of the context", err)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func runAsync(ctx context.Context, r *run, execute func(*run) ([]*Tensor, error)
 	}
 	select {
 	case res := <-finished: // both happened; elements that the run took must not be lost
-		return res.out, res.err
+		return res.out, errLate(ctx, r, res.err, g)
 	default:
 	}
 	if g != nil {
