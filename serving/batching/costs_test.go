@@ -82,7 +82,7 @@ func TestAdaptive(t *testing.T) {
 		least      float64 // part of the rate that is possible
 		greedyMost float64
 	}{
-		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.87, 1.01},
+		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.75, 1.01}, // how the clients divide into batches depends on the order of goroutines
 		{"convolutions", 0, 10 * ms, 16, 0, 0.95, 1.01},
 		{"convolutions and a timeout that somebody recommends", 0, 10 * ms, 4, 50 * ms, 0.9, 0.5},
 	}
@@ -97,7 +97,7 @@ func TestAdaptive(t *testing.T) {
 			got := float64(answersOf(t, newMachine(cores, tt.call, tt.row), &Options{BatchTimeout: tt.timeout}, tt.clients, lasts)) / possible
 			greedy := float64(answersOf(t, newMachine(cores, tt.call, tt.row), &Options{BatchTimeout: tt.timeout, Greedy: true}, tt.clients, lasts)) / possible
 			t.Logf("%.2f of the possible rate, greedy %.2f", got, greedy)
-			if got < tt.least || greedy > tt.greedyMost || got < greedy*0.95 {
+			if got < tt.least || greedy > tt.greedyMost || got < greedy*0.93 {
 				t.Errorf("%.2f of the possible rate, greedy %.2f; want at least %.2f, and greedy at most %.2f", got, greedy, tt.least, tt.greedyMost)
 			}
 		})
