@@ -82,22 +82,31 @@ func TestAdaptive(t *testing.T) {
 		least      float64 // part of the rate that is possible
 		greedyMost float64
 	}{
-		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.75, 1.01}, // how the clients divide into batches depends on the order of goroutines
+		// How the clients divide into batches depends on the order of goroutines, and the rate
+		// of a run on that, for both batchers alike: therefore the mean of several runs.
+		// Requests alone get 0.04 of the possible rate.
+		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.5, 1.01},
 		{"convolutions", 0, 10 * ms, 16, 0, 0.95, 1.01},
 		{"convolutions and a timeout that somebody recommends", 0, 10 * ms, 4, 50 * ms, 0.9, 0.5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			const lasts, cores = 8 * time.Second, 2
+			const lasts, cores, runs = 8 * time.Second, 2, 6
 			possible := cores * lasts.Seconds() / tt.row.Seconds()
 			if tt.call > 0 { // all clients in two batches
 				n := tt.clients / cores
 				possible = cores * lasts.Seconds() * float64(n) / (tt.call + time.Duration(n)*tt.row).Seconds()
 			}
-			got := float64(answersOf(t, newMachine(cores, tt.call, tt.row), &Options{BatchTimeout: tt.timeout}, tt.clients, lasts)) / possible
-			greedy := float64(answersOf(t, newMachine(cores, tt.call, tt.row), &Options{BatchTimeout: tt.timeout, Greedy: true}, tt.clients, lasts)) / possible
+			rate := func(greedy bool) (mean float64) {
+				for range runs {
+					o := &Options{BatchTimeout: tt.timeout, Greedy: greedy}
+					mean += float64(answersOf(t, newMachine(cores, tt.call, tt.row), o, tt.clients, lasts)) / possible / runs
+				}
+				return mean
+			}
+			got, greedy := rate(false), rate(true)
 			t.Logf("%.2f of the possible rate, greedy %.2f", got, greedy)
-			if got < tt.least || greedy > tt.greedyMost || got < greedy*0.93 {
+			if got < tt.least || greedy > tt.greedyMost || got < greedy*0.95 {
 				t.Errorf("%.2f of the possible rate, greedy %.2f; want at least %.2f, and greedy at most %.2f", got, greedy, tt.least, tt.greedyMost)
 			}
 		})
