@@ -72,6 +72,17 @@ func args(t *testing.T, dir string) []string {
 	return []string{dir, l.Addr().String(), strconv.Itoa(other.Process.Pid)}
 }
 
+// boundSocket is a socket that a child binds before it restricts itself.
+var boundSocket int
+
+// bindSocket makes it.
+func bindSocket() (err error) {
+	if boundSocket, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return err
+	}
+	return unix.Bind(boundSocket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+}
+
 const folderArg, addressArg, processArg = 0, 1, 2
 
 func process(args []string) int {
@@ -233,6 +244,29 @@ var attempts = map[string][]attempt{
 				err = l.Close()
 			}
 			return err
+		}},
+	},
+	"listen without a port": {
+		{"listen", func([]string) error {
+			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			return unix.Listen(fd, 1) // binds it to a free port
+		}},
+	},
+	"listen at a bound socket": {
+		{"listen", func([]string) error { return unix.Listen(boundSocket, 1) }},
+	},
+	"addresses of the machine": {
+		{"resolve", func([]string) error {
+			fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			return unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 		}},
 	},
 	"other sockets": {

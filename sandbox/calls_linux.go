@@ -90,6 +90,9 @@ func socketRules(policy *Policy) []rule {
 		allowed = append(allowed, family(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE), family(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_ROUTE))
 	}
 	rules := []rule{{unix.SYS_SOCKET, unix.EPERM, allowed}}
+	if len(policy.Listen) == 0 {
+		rules = append(rules, listenRules(policy)...)
+	}
 	if policy.Connect {
 		return rules
 	}
@@ -98,4 +101,18 @@ func socketRules(policy *Policy) []rule {
 		rules = append(rules, rule{call, unix.EPERM, [][]test{{{argument, unix.MSG_FASTOPEN, 0, false}}}})
 	}
 	return rules
+}
+
+// listenRules returns the rules for a process whose sockets are bound before. Landlock has no
+// rule for listen, which gives a socket without a port a free one.
+func listenRules(policy *Policy) []rule {
+	var bound [][]test
+	for _, fd := range policy.Bound {
+		bound = append(bound, []test{{0, all, uint32(fd), false}})
+	}
+	var netlink [][]test
+	if policy.Connect { // glibc binds its socket for the machine's interfaces; no address of TCP or UDP is as short
+		netlink = [][]test{{{2, all, unix.SizeofSockaddrNetlink, false}}}
+	}
+	return []rule{{unix.SYS_LISTEN, unix.EPERM, bound}, {unix.SYS_BIND, unix.EPERM, netlink}}
 }

@@ -29,8 +29,15 @@ type Policy struct {
 	// Temp is the folder for temporary files; nil: none.
 	Temp *Temp
 
-	// Listen lists the TCP ports to accept connections at; 0 is any free one.
+	// Listen lists the TCP ports to accept connections at; 0 is any free one. With any entry
+	// the process can also listen at a port that the kernel chooses, because listen(2) binds a socket
+	// that is not bound, which Landlock does not check. A process that opens its listeners before Restrict
+	// leaves Listen empty: it can make no other.
 	Listen []uint16
+
+	// Bound lists descriptors of sockets that are bound and may begin to listen later, although
+	// Listen is empty.
+	Bound []int
 
 	// Connect allows outgoing connections and datagrams, to anywhere.
 	Connect bool

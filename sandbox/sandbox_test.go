@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 type childPolicy struct {
 	Policy
 	Private bool     // with a folder for temporary files
+	Named   bool     // its bound socket is in the policy
 	Off     bool     // unrestricted, to see that the attempts work
 	Args    []string // of the attempts
 }
@@ -44,6 +45,13 @@ func child(name string) int {
 			return 3
 		}
 		defer p.Policy.Temp.Close()
+	}
+	if err := bindSocket(); err != nil {
+		fmt.Println(err)
+		return 3
+	}
+	if p.Named {
+		p.Bound = append(p.Bound, boundSocket)
 	}
 	if !p.Off {
 		if _, err := Restrict(&p.Policy, Require); err != nil {
@@ -188,6 +196,13 @@ func TestNetwork(t *testing.T) {
 	want(t, try(t, "listen", childPolicy{Args: a}), false)
 	want(t, try(t, "listen", childPolicy{Policy: Policy{Listen: []uint16{0}}, Args: a}), true)
 	want(t, try(t, "listen", childPolicy{Policy: Policy{Listen: []uint16{1}}, Args: a}), false)
+	out := Policy{Connect: true}
+	want(t, try(t, "listen", childPolicy{Policy: out, Args: a}), false)
+	want(t, try(t, "listen without a port", childPolicy{Policy: out, Named: true, Args: a}), false)
+	want(t, try(t, "addresses of the machine", childPolicy{Policy: out, Args: a}), true)
+	want(t, try(t, "listen at a bound socket", childPolicy{Policy: out, Args: a}), false)
+	want(t, try(t, "listen at a bound socket", childPolicy{Args: a}), false)
+	want(t, try(t, "listen at a bound socket", childPolicy{Named: true, Args: a}), true)
 	want(t, try(t, "other sockets", childPolicy{Policy: Policy{Listen: []uint16{0}}, Args: a}), false)
 	want(t, try(t, "other sockets", childPolicy{Args: a}), false)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/base64"
 	"fmt"
@@ -29,22 +28,7 @@ func startServer(t *testing.T, args ...string) (server *exec.Cmd, addresses map[
 	t.Helper()
 	testruntime.Need(t)
 	server = exec.CommandContext(t.Context(), "millrace", append([]string{"serve", "--port", "-1", "--rest_api_port", "-1"}, args...)...)
-	log, err := server.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	addresses = map[string]string{}
-	for lines := bufio.NewScanner(log); len(addresses) < 2 && lines.Scan(); {
-		if _, rest, ok := strings.Cut(lines.Text(), "msg=listening interface="); ok {
-			name, address, _ := strings.Cut(rest, " address=")
-			addresses[name] = address
-		}
-	}
-	go io.Copy(io.Discard, log)
-	return server, addresses
+	return server, startListening(t, server)
 }
 
 // A server of its own process survives serialized Examples that end the process in

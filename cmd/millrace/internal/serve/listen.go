@@ -2,20 +2,16 @@ package serve
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/alts"
 
-	"millrace"
 	"millrace/serving/metrics"
 	"millrace/serving/page"
 	restapi "millrace/serving/rest"
@@ -33,7 +29,7 @@ func (s *modelServer) listen() error {
 	var listeners []net.Listener
 	onePort := s.flags.access.onePort
 	if s.flags.port != 0 && !onePort {
-		l, err := s.open("grpc", "port", s.flags.port)
+		l, err := s.open("grpc", portFlag)
 		if err != nil {
 			return err
 		}
@@ -49,7 +45,7 @@ func (s *modelServer) listen() error {
 		go func() { s.ended <- s.rpc.Serve(l) }()
 	}
 	if s.flags.restPort != 0 {
-		l, err := s.open("http", "rest_api_port", s.flags.restPort)
+		l, err := s.open("http", restPortFlag)
 		if err != nil {
 			return err
 		}
@@ -68,14 +64,11 @@ func (s *modelServer) listen() error {
 	return nil
 }
 
-// open opens the port of a flag. Port -1 is any free one, which the log names.
-func (s *modelServer) open(name, flag string, port int) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(s.flags.host, strconv.Itoa(max(port, 0))))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, millrace.Errorf(millrace.ErrIO, "--%s %d: another process listens there; give another port, -1 for any free one, or 0 for none", flag, port)
-	case err != nil:
-		return nil, millrace.Errorf(millrace.ErrIO, "--%s %d: %w", flag, port, err)
+// open begins to listen at the port of a flag, which the log names.
+func (s *modelServer) open(name, flag string) (net.Listener, error) {
+	l, err := s.ports[flag].listen()
+	if err != nil {
+		return nil, s.portError(flag, err)
 	}
 	s.log.Info("listening", slog.String("interface", name), slog.String("address", l.Addr().String()))
 	return l, nil

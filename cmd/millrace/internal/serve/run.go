@@ -55,7 +55,12 @@ func (p *program) serve(ctx context.Context, flags *serveFlags, ignored []flagRo
 		}
 		defer s.socket.Close()
 	}
+	if err := s.bind(); err != nil {
+		return err
+	}
+	defer s.ports.Close()
 	needs := flags.needs(configs, options.Loaders)
+	needs.Bound = s.ports.descriptors()
 	needs.Connect = s.tracer != nil
 	if err := p.Confine(needs); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // needs returns what a server touches: the folders of the models, in which new versions
-// may appear, and the ports. Other files that flags name have been read by now.
+// may appear. Other files that flags name have been read by now, and the ports are bound.
 func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loaders.Plan) *sandbox.Policy {
 	needs := &sandbox.Policy{}
 	for _, m := range models {
@@ -33,12 +32,6 @@ func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loade
 	if f.socket != "" { // it is open already, and removed at the end
 		needs.Rename = append(needs.Rename, filepath.Dir(f.socket))
 	}
-	for _, port := range []int{f.port, f.restPort} {
-		if port != 0 {
-			needs.Listen = append(needs.Listen, uint16(max(port, 0)))
-		}
-	}
-	f.resolveHost()
 	return needs
 }
 
@@ -56,16 +49,4 @@ func versions(base string) []string {
 		}
 	}
 	return paths
-}
-
-// resolveHost replaces the name of the host by its address: name servers cannot be
-// asked from within the sandbox. What cannot be resolved is reported when the port is
-// opened.
-func (f *serveFlags) resolveHost() {
-	if a, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, "0")); err == nil && f.host != "" {
-		f.host = a.IP.String()
-		if a.Zone != "" {
-			f.host += "%" + a.Zone
-		}
-	}
 }

@@ -25,6 +25,7 @@ type modelServer struct {
 	channel    channelArguments
 	monitoring *configfile.Monitoring // nil: metrics are at the usual path
 	socket     net.Listener           // nil: none
+	ports      ports
 	models     *serving.Server
 	registry   *prometheus.Registry
 	metrics    *metrics.Metrics
