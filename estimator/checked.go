@@ -2,12 +2,12 @@ package estimator
 
 import (
 	"cmp"
-	"context"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"millrace"
+	"millrace/estimator/internal/varname"
 	"millrace/graph"
 	"millrace/loaders"
 	"millrace/observe"
@@ -93,48 +93,6 @@ func ReadModel(dir string, o *ModelOptions) (*CheckedModel, error) {
 // Saved returns what the check found out about the model: its signatures,
 // variables and warnings.
 func (m *CheckedModel) Saved() *savedmodel.Model { return m.saved }
-
-// Load loads the model. TensorFlow checks the values of the variables as it
-// restores them; if one is damaged, Load reads them again to say which.
-func (m *CheckedModel) Load() (*Model, error) { return m.LoadContext(context.Background()) }
-
-// LoadContext is Load that returns when ctx is done, with an error of class
-// millrace.ErrCanceled. A load that TensorFlow cannot stop finishes in the background, and
-// its model is closed.
-func (m *CheckedModel) LoadContext(ctx context.Context) (*Model, error) {
-	start := time.Now()
-	loaded, err := graph.LoadCheckedContext(ctx, m.saved, m.options.graph(m.session()))
-	if err != nil {
-		return nil, err
-	}
-	model := &Model{CheckedModel: m, model: loaded, building: make(chan struct{}, 1), opened: time.Now()}
-	if l := m.options.Observe; l != nil && l.Opened != nil {
-		l.Opened(observe.Opened{Source: m.dir, Duration: model.opened.Sub(start)})
-	}
-	return model, nil
-}
-
-// smallModel is the largest size of a model's variables, in bytes, at which
-// each operation runs on a single thread. Splitting so little work over several
-// threads costs more than it saves (docs/performance.md). The input pipeline
-// uses the other threads.
-const smallModel = 1 << 20
-
-// session returns the session options. If the caller set none, the size of the
-// model decides.
-func (m *CheckedModel) session() *tfbridge.SessionOptions {
-	if m.options.Session != nil {
-		return m.options.Session
-	}
-	var bytes int64
-	for _, v := range m.saved.Variables {
-		bytes += v.Bytes
-	}
-	if bytes > smallModel {
-		return nil
-	}
-	return &tfbridge.SessionOptions{IntraOpThreads: 1, SoftPlacement: true}
-}
 
 // validateInputs refuses a signature with an input that refers to something
 // inside the model (a resource or variant).
@@ -250,3 +208,21 @@ func specOf(t savedmodel.Tensor) loaders.TensorSpec {
 	}
 	return spec
 }
+
+// VariableNames returns the names by which [Objective.Variables] may select the model's
+// variables: Python's names, and the paths in checkpoints. It is sorted.
+func (m *CheckedModel) VariableNames() []string {
+	names := map[string]bool{}
+	objects := m.saved.VariableObjects()
+	for _, v := range m.saved.Variables {
+		if object, ok := objects[v.Name]; ok && object.Name != "" {
+			names[object.Name] = true
+		}
+		names[varname.Trimmed(v.Name)] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// MatchesVariable reports whether one of the patterns of [Objective.Variables] matches a
+// name.
+func MatchesVariable(pattern, name string) bool { return varname.Matches(pattern, name) }

@@ -1,73 +1,11 @@
 package estimator
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"math"
-	"slices"
-	"time"
 
 	"millrace"
-	"millrace/estimator/metrics"
-	"millrace/graph/steps"
-	"millrace/savedmodel"
+	"millrace/estimator/training"
 )
-
-// Metric is one metric of an evaluation. Labels, Predictions and Weights name
-// outputs of the signature or tensors of the source.
-type Metric struct {
-	Name string // under which it is reported
-	metrics.Spec
-	Labels      string // "" for a metric that needs none
-	Predictions string
-	Weights     string // "": every example counts alike
-}
-
-// EvaluateOptions says what an evaluation computes. Nil and the zero value mean
-// the mean of the output "loss" of the model's default signature.
-type EvaluateOptions struct {
-	Signature string   // "": the default one of the model
-	Loss      string   // a scalar output to average over the batches, weighted by their rows; "": "loss"; ignored if there is none
-	Metrics   []Metric // besides
-
-	// Objective is the objective of the training, or nil. If the signature has no output
-	// "loss", its loss is computed from the signature's predictions and the source's
-	// labels.
-	Objective *Objective
-
-	Steps int64 // the evaluation ends after this many batches; 0: with the data
-}
-
-// Evaluation is what an evaluation found.
-type Evaluation struct {
-	Names    []string // names of the metrics, in order; "loss" comes first if there is one
-	Values   map[string]metrics.Value
-	Steps    int64
-	Examples int64
-	Duration time.Duration
-	Warnings []string // what is odd in what metrics were given, such as logits instead of probabilities
-}
-
-// metric returns the value of a metric that is a number.
-func (e *Evaluation) metric(name string) (float64, error) {
-	v, ok := e.Values[name]
-	if !ok || v.Matrix != nil {
-		return 0, millrace.Errorf(millrace.ErrConfig, "the evaluation has no metric %q that is a number; it has %q", name, e.Names)
-	}
-	return v.Number, nil
-}
-
-// finite returns the metrics that are finite numbers.
-func (e *Evaluation) finite() map[string]float64 {
-	values := map[string]float64{}
-	for name, v := range e.Values {
-		if v.Matrix == nil && !math.IsNaN(v.Number) && !math.IsInf(v.Number, 0) {
-			values[name] = v.Number
-		}
-	}
-	return values
-}
 
 // Evaluate runs a signature over the data of a source and computes metrics over
 // all batches. A last batch that is smaller counts by its rows. It changes no
@@ -80,14 +18,6 @@ func Evaluate(ctx context.Context, m *Model, src Source, o *EvaluateOptions) (*E
 	return e.Run(ctx)
 }
 
-// Evaluator is [Evaluate] to be done more than once, with the values that the
-// variables have at the time.
-type Evaluator struct {
-	pipe *Pipeline
-	o    *EvaluateOptions
-	loss string // "": the signature has none
-}
-
 // NewEvaluator joins the signature to the source. The evaluator lives as long as
 // the model.
 func NewEvaluator(ctx context.Context, m *Model, src Source, o *EvaluateOptions) (*Evaluator, error) {
@@ -98,125 +28,17 @@ func NewEvaluator(ctx context.Context, m *Model, src Source, o *EvaluateOptions)
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluator{o: o}
-	if _, err := e.newMetrics(); err != nil {
-		return nil, err
-	}
-	isOutput := func(name string) bool {
-		return slices.ContainsFunc(signature.Outputs, func(t savedmodel.Tensor) bool { return t.Name == name })
-	}
-	if loss := cmp.Or(o.Loss, "loss"); isOutput(loss) {
-		e.loss = loss
-	}
-	var keep []string
-	for _, metric := range o.Metrics {
-		for _, name := range []string{metric.Labels, metric.Predictions, metric.Weights} {
-			if name != "" && !isOutput(name) && !slices.Contains(keep, name) {
-				keep = append(keep, name)
-			}
-		}
-	}
-	if e.pipe, err = m.Join(ctx, src, &JoinOptions{Signature: o.Signature, Keep: keep, evaluated: o.Objective}); err != nil {
-		return nil, err
-	}
-	if e.loss == "" && slices.ContainsFunc(e.pipe.fetch, func(n steps.NamedOutput) bool { return n.Name == LossOutput }) {
-		e.loss = LossOutput
-	}
-	if e.pipe.changes {
-		f := millrace.Errorf(millrace.ErrModel, "the signature changes variables, so it cannot evaluate them")
-		f.File, f.Signature = m.dir, signature.Name
-		return nil, f
-	}
-	return e, nil
-}
-
-// newMetrics returns the metrics over no batches.
-func (e *Evaluator) newMetrics() ([]metrics.Metric, error) {
-	list := make([]metrics.Metric, len(e.o.Metrics))
-	for i, m := range e.o.Metrics {
-		var err error
-		if list[i], err = metrics.New(&m.Spec); err != nil {
-			return nil, err
-		}
-		if m.Type.NeedsLabels() && m.Labels == "" || m.Predictions == "" {
-			return nil, millrace.Errorf(millrace.ErrConfig, "metric %q: name the labels and the predictions", m.Name)
-		}
-	}
-	return list, nil
-}
-
-// Run evaluates. Only one run of an evaluator is allowed at a time.
-func (e *Evaluator) Run(ctx context.Context) (*Evaluation, error) {
-	list, err := e.newMetrics()
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	result := &Evaluation{Values: map[string]metrics.Value{}}
-	var loss, rows float64
-	for batch, err := range e.pipe.Run(ctx, &RunOptions{Ahead: predictAhead, Steps: e.o.Steps}) {
+	return training.NewEvaluator(signature, o, func(keep []string) (*training.Joined, error) {
+		p, err := m.Join(ctx, src, &JoinOptions{Signature: o.Signature, Keep: keep, evaluated: o.Objective})
 		if err != nil {
 			return nil, err
 		}
-		result.Steps++
-		result.Examples += batch.Rows()
-		if v, ok := scalar(batch.Tensor(e.loss)); ok {
-			loss += v * float64(batch.Rows())
-			rows += float64(batch.Rows())
+		if p.changes {
+			e := millrace.Errorf(millrace.ErrModel, "the signature changes variables, so it cannot evaluate them")
+			e.File, e.Signature = m.dir, signature.Name
+			return nil, e
 		}
-		if err := e.add(list, batch); err != nil {
-			return nil, err
-		}
-	}
-	if e.loss != "" {
-		result.Names = append(result.Names, e.loss)
-		result.Values[e.loss] = metrics.Value{Number: loss / rows}
-	}
-	for i, m := range e.o.Metrics {
-		result.Names = append(result.Names, m.Name)
-		result.Values[m.Name] = list[i].Result()
-		if w, ok := list[i].(metrics.Warner); ok && w.Warning() != "" {
-			result.Warnings = append(result.Warnings, fmt.Sprintf("metric %q: %s", m.Name, w.Warning()))
-		}
-	}
-	result.Duration = time.Since(began)
-	return result, nil
-}
-
-// add adds a batch to the metrics.
-func (e *Evaluator) add(list []metrics.Metric, batch *Batch) error {
-	arrays := map[string]*metrics.Array{}
-	array := func(name string) (*metrics.Array, error) {
-		if name == "" || arrays[name] != nil {
-			return arrays[name], nil
-		}
-		a, err := metrics.ArrayOf(batch.Tensor(name), nil)
-		arrays[name] = a
-		return a, err
-	}
-	for i, m := range e.o.Metrics {
-		labels, err := array(m.Labels)
-		if err != nil {
-			return e.metricError(&m, err)
-		}
-		predictions, err := array(m.Predictions)
-		if err != nil {
-			return e.metricError(&m, err)
-		}
-		weights, err := array(m.Weights)
-		if err != nil {
-			return e.metricError(&m, err)
-		}
-		if err := list[i].Add(&metrics.Batch{Labels: labels, Predictions: predictions, Weights: weights}); err != nil {
-			return e.metricError(&m, err)
-		}
-	}
-	return nil
-}
-
-// metricError adds the place to the error of a metric.
-func (e *Evaluator) metricError(m *Metric, err error) error {
-	f := millrace.Errorf(millrace.ErrModel, "metric %q: %w", m.Name, err)
-	f.File, f.Signature = e.pipe.model.dir, e.pipe.signature.Name
-	return f
+		joined := p.joined()
+		return &joined, nil
+	})
 }

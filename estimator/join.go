@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"millrace"
+	"millrace/estimator/training"
 	"millrace/estimator/trainstep"
 	"millrace/graph"
 	"millrace/graph/fuse"
@@ -28,8 +29,8 @@ type JoinOptions struct {
 	Objective *Objective
 
 	evaluated *Objective // whose loss is another output, LossOutput; nil: none
-	arrival   bool       // also yield when the batch arrived, under arrivalName
-	gradients bool       // also yield the gradients of Objective, under gradientsPrefix
+	arrival   bool       // also yield when the batch arrived, see training.AddArrival
+	gradients bool       // also yield the gradients of Objective, under training.GradientsPrefix
 }
 
 // Pipeline is a source joined to a signature in the model's graph: each step
@@ -44,7 +45,6 @@ type Pipeline struct {
 	fetch     []steps.NamedOutput
 	changes   bool            // a step changes variables
 	step      *trainstep.Step // training step of an Objective; nil without one
-	objective *Objective      // nil without one
 }
 
 // Join adds a source to the model's graph and joins a signature to it: it
@@ -100,7 +100,8 @@ func (m *Model) Join(ctx context.Context, src Source, o *JoinOptions) (*Pipeline
 		}
 	}
 	if o.arrival {
-		return p, p.addArrival(scope)
+		p.fetch = append(p.fetch, training.AddArrival(scope, p.gate.Tensors[0].Output.Op))
+		return p, scope.Err()
 	}
 	return p, nil
 }
@@ -133,7 +134,7 @@ func (p *Pipeline) joinSignature(s *graph.Scope) error {
 		return err
 	}
 	copied := &fuse.Options{Feeds: feeds, Outputs: targets, Prefix: s.Prefix() + "model"}
-	if copied.Changing = changing(g, def, targets); len(copied.Changing) > 0 {
+	if copied.Changing = fuse.Changing(g, def, targets); len(copied.Changing) > 0 {
 		p.changes, copied.After = true, p.gate.Tensors[0].Output.Op
 	}
 	fused, err := fuse.Copy(g, def, copied)

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"millrace/estimator/checkpoint"
 	"millrace/graph"
 	"millrace/observe"
+	"millrace/tfbridge"
 )
 
 // Model is a loaded SavedModel: a graph, and a session that holds the
@@ -64,6 +66,48 @@ func LoadModelContext(ctx context.Context, dir string, o *ModelOptions) (*Model,
 	return checked.LoadContext(ctx)
 }
 
+// Load loads the model. TensorFlow checks the values of the variables as it
+// restores them; if one is damaged, Load reads them again to say which.
+func (m *CheckedModel) Load() (*Model, error) { return m.LoadContext(context.Background()) }
+
+// LoadContext is Load that returns when ctx is done, with an error of class
+// millrace.ErrCanceled. A load that TensorFlow cannot stop finishes in the background, and
+// its model is closed.
+func (m *CheckedModel) LoadContext(ctx context.Context) (*Model, error) {
+	start := time.Now()
+	loaded, err := graph.LoadCheckedContext(ctx, m.saved, m.options.graph(m.session()))
+	if err != nil {
+		return nil, err
+	}
+	model := &Model{CheckedModel: m, model: loaded, building: make(chan struct{}, 1), opened: time.Now()}
+	if l := m.options.Observe; l != nil && l.Opened != nil {
+		l.Opened(observe.Opened{Source: m.dir, Duration: model.opened.Sub(start)})
+	}
+	return model, nil
+}
+
+// smallModel is the largest size of a model's variables, in bytes, at which
+// each operation runs on a single thread. Splitting so little work over several
+// threads costs more than it saves (docs/performance.md). The input pipeline
+// uses the other threads.
+const smallModel = 1 << 20
+
+// session returns the session options. If the caller set none, the size of the
+// model decides.
+func (m *CheckedModel) session() *tfbridge.SessionOptions {
+	if m.options.Session != nil {
+		return m.options.Session
+	}
+	var bytes int64
+	for _, v := range m.saved.Variables {
+		bytes += v.Bytes
+	}
+	if bytes > smallModel {
+		return nil
+	}
+	return &tfbridge.SessionOptions{IntraOpThreads: 1, SoftPlacement: true}
+}
+
 // lockGraph locks the graph for changes. It fails when ctx is done.
 func (m *Model) lockGraph(ctx context.Context) error {
 	select {
@@ -83,4 +127,18 @@ func (m *Model) Close() error {
 		l.Closed(observe.Closed{Source: m.dir, Duration: time.Since(m.opened), Err: err})
 	}
 	return err
+}
+
+// GraphDef returns the model's graph with all pipelines that were joined to it, a
+// serialized tensorflow.GraphDef.
+func (m *Model) GraphDef(ctx context.Context) ([]byte, error) {
+	if err := m.lockGraph(ctx); err != nil {
+		return nil, err
+	}
+	defer m.unlockGraph()
+	var def bytes.Buffer
+	if _, err := m.model.Graph().WriteTo(&def); err != nil {
+		return nil, err
+	}
+	return def.Bytes(), nil
 }

@@ -1,13 +1,13 @@
 package estimator
 
 import (
-	"path"
 	"slices"
 
 	"millrace"
 	"millrace/estimator/checkpoint"
-	"millrace/estimator/losses"
+	"millrace/estimator/internal/varname"
 	"millrace/estimator/optimizer"
+	"millrace/estimator/training"
 	"millrace/estimator/trainstep"
 	"millrace/graph"
 	"millrace/graph/gradients"
@@ -15,70 +15,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// Objective says how to train a signature that only predicts. Joined with an
-// objective, a signature changes variables: a step computes a loss of one of its
-// outputs, the derivatives of that loss, and updates the variables by them. Its
-// outputs are LossOutput and LearningRateOutput, then those that
-// JoinOptions.Outputs names, all of before the update.
-//
-// docs/gradients.md lists the operations that the signature may consist of. Another
-// one between a variable and the loss is an error of class ErrModel that names it.
-type Objective struct {
-	Loss        losses.Loss
-	Predictions string // the output that the loss is of; "": the only one
-	Labels      string // a tensor of the source
-	Weights     string // a tensor of the source, one for each example; "": all count alike
-
-	// More are further losses, such as one for each other output. The sum of all is trained.
-	// Each is an output too, unweighted, under the name of its predictions and "_loss".
-	More   []Term
-	Weight float64 // the first loss counts this many times; 0: once
-
-	Optimizer optimizer.Optimizer
-	ClipNorm  float64 // the largest global norm of the gradients; 0: any
-	L2        float64 // the loss grows by this times the sum of the squares of the trained variables
-
-	// Seed seeds random operations of the signature, such as tf.nn.dropout, to which the
-	// model gives no seed. Dropout layers of Keras have their own, in variables.
-	Seed int64
-
-	// Variables are patterns for the names of the variables to train, as path.Match
-	// has them, except that * and ? also match a slash. A name is one that Python gave
-	// the variable, or its path in a checkpoint. Nil means all variables of floating
-	// point that the loss depends on, without those that Python marked as not
-	// trainable, such as the moving averages of a batch normalization.
-	Variables []string
-}
-
-// Term is one of several losses of an [Objective].
-type Term struct {
-	Loss        losses.Loss
-	Predictions string  // the output that the loss is of
-	Labels      string  // a tensor of the source; "" for a loss that needs none
-	Weights     string  // a tensor of the source, one for each example; "": all count alike
-	Weight      float64 // the loss counts this many times; 0: once
-}
-
-// needsLabels reports whether the loss compares predictions with labels.
-func (t *Term) needsLabels() bool { return t.Loss.Function != nil || t.Loss.Type.NeedsLabels() }
-
-// terms returns all losses.
-func (o *Objective) terms(predictions string) []Term {
-	return append([]Term{{o.Loss, predictions, o.Labels, o.Weights, o.Weight}}, o.More...)
-}
-
-// Outputs of a signature that was joined with an [Objective].
-const (
-	LossOutput         = "loss"
-	LearningRateOutput = "learning_rate"
-)
-
 // joinObjective adds a step of training behind a gate.
 func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
-	if err := o.Objective.check(); err != nil {
+	if err := o.Objective.Check(); err != nil {
 		return err
 	}
-	names, err := variableNames(p)
+	names, err := varname.Of(p.model.model.Graph(), p.model.saved)
 	if err != nil {
 		return err
 	}
@@ -86,8 +28,8 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	t := &trainstep.Options{
 		Feeds: map[string]tfbridge.Output{}, Outputs: map[string]string{}, Predictions: objective.Predictions, Loss: &objective.Loss,
 		Optimizer: objective.Optimizer, ClipNorm: objective.ClipNorm, L2: objective.L2, Seed: objective.Seed,
-		Names:  func(v gradients.Variable) []string { return names[v.Node].all(v) },
-		Select: func(v gradients.Variable) bool { return names[v.Node].wanted(v, objective.Variables) },
+		Names:  func(v gradients.Variable) []string { return names[v.Node].All(v) },
+		Select: func(v gradients.Variable) bool { return names[v.Node].Selected(v, objective.Variables) },
 	}
 	if err := p.gateObjective(s, objective, t); err != nil {
 		return err
@@ -102,14 +44,14 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	loss := graph.Identity(s.WithControlDependencies(step.Op), step.Loss)
 	p.fetch = append(p.fetch, steps.NamedOutput{Name: LossOutput, Output: loss}, steps.NamedOutput{Name: LearningRateOutput, Output: step.Update.LearningRate})
 	if len(objective.More) > 0 {
-		for i, term := range objective.terms(t.Predictions) {
+		for i, term := range objective.Terms(t.Predictions) {
 			p.fetch = append(p.fetch, steps.NamedOutput{Name: term.Predictions + "_" + LossOutput, Output: step.Losses[i]})
 		}
 	}
 	for _, name := range o.Outputs {
 		p.fetch = append(p.fetch, steps.NamedOutput{Name: name, Output: step.Outputs[name]})
 	}
-	p.changes, p.step, p.objective = true, step, objective
+	p.changes, p.step = true, step
 	if err := s.Err(); err != nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
 	}
@@ -141,20 +83,6 @@ func (p *Pipeline) objectiveOutputs(o *JoinOptions, t *trainstep.Options) error 
 	return nil
 }
 
-// needed returns the tensors of the source that the losses need.
-func (o *Objective) needed() []string {
-	var names []string
-	for _, term := range o.terms(o.Predictions) {
-		for _, name := range []string{term.Labels, term.Weights} {
-			required := name == term.Labels && term.needsLabels()
-			if (name != "" || required) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // gateObjective puts the inputs, labels and weights behind a gate.
 func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Options) error {
 	tensors, err := p.inputs()
@@ -162,7 +90,7 @@ func (p *Pipeline) gateObjective(s *graph.Scope, o *Objective, t *trainstep.Opti
 		return err
 	}
 	at := map[string]int{} // tensors behind the inputs, by name
-	for _, name := range o.needed() {
+	for _, name := range o.Tensors() {
 		found, ok := p.input.Tensor(name)
 		if !ok {
 			return millrace.Errorf(millrace.ErrConfig, "the loss needs the tensor %q, which the source does not have", name)
@@ -206,11 +134,11 @@ func (p *Pipeline) addLoss(s *graph.Scope, o *Objective) error {
 	}
 	var terms []trainstep.Term
 	outputs := map[string]tfbridge.Output{}
-	for _, term := range o.terms(predictions) {
+	for _, term := range o.Terms(predictions) {
 		at := named(term.Predictions)
 		labels, labelled := p.input.Tensor(term.Labels)
 		weights, weighted := p.input.Tensor(term.Weights)
-		if at < 0 || term.needsLabels() && !labelled || term.Weights != "" && !weighted {
+		if at < 0 || term.NeedsLabels() && !labelled || term.Weights != "" && !weighted {
 			return nil // another signature evaluates, or there are no labels: no loss to compute
 		}
 		terms = append(terms, trainstep.Term{
@@ -223,6 +151,21 @@ func (p *Pipeline) addLoss(s *graph.Scope, o *Objective) error {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
 	}
 	p.fetch = append(p.fetch, steps.NamedOutput{Name: LossOutput, Output: loss})
+	return nil
+}
+
+// addGradients has a step yield the gradients too.
+func (p *Pipeline) addGradients() error {
+	if p.step == nil {
+		return nil
+	}
+	names, err := varname.Of(p.model.model.Graph(), p.model.saved)
+	if err != nil {
+		return err
+	}
+	for i, v := range p.step.Variables {
+		p.fetch = append(p.fetch, steps.NamedOutput{Name: training.GradientsPrefix + names[v.Node].Unique(v), Output: p.step.Gradients[i]})
+	}
 	return nil
 }
 
@@ -247,14 +190,4 @@ func (p *Pipeline) Slots() []checkpoint.Variable {
 		slots = append(slots, s)
 	}
 	return slots
-}
-
-// check checks the patterns.
-func (o *Objective) check() error {
-	for _, pattern := range o.Variables {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return millrace.Errorf(millrace.ErrConfig, "variables: %q is not a pattern: %w", pattern, err)
-		}
-	}
-	return nil
 }

@@ -58,15 +58,8 @@ func TestRestoreOfValuesThatAreGone(t *testing.T) {
 			t.Errorf("%s: got %v, want %q of %s", what, err, want, prefix)
 		}
 	}
-	wrong("a checkpoint without a position", "read the position in the data", (&training{}).restorePosition(c))
-	if text, err := m.objectGraph(); err != nil || text == "" {
-		t.Errorf("the graph of objects has %d bytes, %v", len(text), err)
-	}
 	removeData(t, prefix)
 	wrong("values", "read the variables", m.RestoreChecked(c))
-	if _, err := m.objectGraph(); err == nil {
-		t.Error("the graph of objects is read from nothing")
-	}
 }
 
 // Whoever waits for the graph stops when the context ends, and changes nothing.
@@ -82,8 +75,9 @@ func TestWaitingForTheGraph(t *testing.T) {
 		"GraphDef":   func() error { _, err := m.GraphDef(ctx); return err },
 		"values":     func() error { _, err := m.values(ctx); return err },
 		"valuesWith": func() error { _, err := m.valuesWith(ctx, make([]checkpoint.Variable, 1)); return err },
-		"prepare": func() error {
-			return (&training{model: m, pipe: &Pipeline{}}).prepareValues(ctx)
+		"subject": func() error {
+			_, err := (&Pipeline{model: m}).subject(ctx, nil)
+			return err
 		},
 	} {
 		if err := wait(); !errors.Is(err, millrace.ErrCanceled) || !errors.Is(err, context.Canceled) {

@@ -31,8 +31,6 @@ type RunOptions struct {
 	// Trace says which steps to trace, counted from 1 in this run; [Batch.Trace]
 	// then returns the trace. Nil: none.
 	Trace func(step int64) bool
-
-	prepareSave bool // see steps.Options.PrepareSave
 }
 
 // Run runs the signature over the batches of the source, in order, one session
@@ -46,15 +44,17 @@ func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, err
 	if o == nil {
 		o = &RunOptions{}
 	}
-	run := &steps.Options{
-		Fetch: p.fetch, Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State, PrepareSave: o.prepareSave, Trace: o.Trace, Places: o.Places,
-		Gate: p.gate, Joined: p.modelError, Lock: p.model.variables.RLocker(),
-		Observe: p.model.options.Observe, Source: p.model.dir, Signature: p.signature.Name,
-	}
+	return p.run(ctx, &steps.Options{Steps: o.Steps, Ahead: o.Ahead, SaveEvery: o.SaveEvery, State: o.State, Trace: o.Trace, Places: o.Places})
+}
+
+// run is Run with the options of package steps. It adds those about the model.
+func (p *Pipeline) run(ctx context.Context, o *steps.Options) iter.Seq2[*Batch, error] {
+	o.Fetch, o.Gate, o.Joined, o.Lock = p.fetch, p.gate, p.modelError, p.model.variables.RLocker()
+	o.Observe, o.Source, o.Signature = p.model.options.Observe, p.model.dir, p.signature.Name
 	if p.changes {
-		run.OnDemand, run.Lock = true, &p.model.variables
+		o.OnDemand, o.Lock = true, &p.model.variables
 	}
-	return p.input.Run(ctx, p.model.model.Session(), run)
+	return p.input.Run(ctx, p.model.model.Session(), o)
 }
 
 // modelError is the error of a step in which the model failed.

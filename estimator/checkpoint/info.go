@@ -68,6 +68,13 @@ type Checkpoint struct {
 	Info Info
 }
 
+// Errorf returns an error of class ErrCheckpoint about the checkpoint.
+func (c *Checkpoint) Errorf(format string, args ...any) *millrace.Error {
+	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
+	e.File = c.Prefix
+	return e
+}
+
 // Load checks the checkpoint of a step in dir: that its files are those that
 // were written, and that every tensor has its checksum.
 func Load(dir string, step int64) (*Checkpoint, error) {

@@ -117,3 +117,10 @@ func names(specs []dtype.TensorSpec) []string {
 // whole returns what says, for each tensor, that all of it is meant and not a
 // slice.
 func whole(specs []dtype.TensorSpec) []string { return make([]string, len(specs)) }
+
+// CloseTensors frees tensors that [ReadTensors] or [Values.Read] returned.
+func CloseTensors(list []*tfbridge.Tensor) {
+	for _, t := range list {
+		t.Close()
+	}
+}

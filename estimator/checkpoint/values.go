@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"sync"
 
 	"millrace"
 	"millrace/dtype"
@@ -109,4 +110,23 @@ func (v *Values) Assign(values []*tfbridge.Tensor) error {
 	}
 	_, err := v.assign.Run(context.Background(), values)
 	return err
+}
+
+// Restore sets the variables from the tensors of a checkpoint that specs names, in the order
+// of Specs. It holds the lock while it sets them.
+func (v *Values) Restore(c *Checkpoint, specs []dtype.TensorSpec, lock sync.Locker) error {
+	if err := c.Match(specs); err != nil {
+		return err
+	}
+	read, err := ReadTensors(c.Prefix, specs)
+	if err != nil {
+		return c.Errorf("read the variables: %w", err)
+	}
+	defer CloseTensors(read)
+	lock.Lock()
+	defer lock.Unlock()
+	if err := v.Assign(read); err != nil {
+		return c.Errorf("set the variables: %w", err)
+	}
+	return nil
 }

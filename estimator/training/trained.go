@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"millrace/estimator/internal/varname"
 	"millrace/graph/gradients"
 	"millrace/internal/base/figures"
 	"millrace/savedmodel"
@@ -77,12 +78,13 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// trainedBy returns what a pipeline trains, nil without an [Objective].
-func trainedBy(p *Pipeline) (*Trained, error) {
-	if p.step == nil {
+// newTrained returns what a training of a subject changes, nil without an [Objective]. Patterns
+// are Objective.Variables.
+func newTrained(u *Subject, patterns []string) (*Trained, error) {
+	if u.Step == nil {
 		return nil, nil
 	}
-	names, err := variableNames(p)
+	names, err := varname.Of(u.Graph, u.Saved)
 	if err != nil {
 		return nil, err
 	}
@@ -91,22 +93,22 @@ func trainedBy(p *Pipeline) (*Trained, error) {
 		return func(w gradients.Variable) bool { return v.Node == w.Node }
 	}
 	changed := map[string]bool{}
-	for _, c := range p.step.Changes {
-		changed[names[c.Variable.Node].shown(c.Variable)] = true
+	for _, c := range u.Step.Changes {
+		changed[names[c.Variable.Node].Shown(c.Variable)] = true
 	}
-	opened := slices.Clone(p.step.Opened)
-	slices.SortStableFunc(opened, func(a, b gradients.Variable) int { return cmp.Compare(names[a.Node].number(), names[b.Node].number()) })
+	opened := slices.Clone(u.Step.Opened)
+	slices.SortStableFunc(opened, func(a, b gradients.Variable) int { return cmp.Compare(names[a.Node].Number(), names[b.Node].Number()) })
 	for _, v := range opened {
 		name := names[v.Node]
 		switch {
-		case slices.ContainsFunc(p.step.Variables, same(v)):
-			t.Variables = append(t.Variables, TrainedVariable{name.shown(v), v.Shape.Dims()})
+		case slices.ContainsFunc(u.Step.Variables, same(v)):
+			t.Variables = append(t.Variables, TrainedVariable{name.Shown(v), v.Shape.Dims()})
 		default:
-			t.Others = append(t.Others, UntrainedVariable{name.shown(v), reason(v, name, p.objective.Variables, changed[name.shown(v)])})
+			t.Others = append(t.Others, UntrainedVariable{name.Shown(v), reason(v, name, patterns, changed[name.Shown(v)])})
 		}
 	}
-	t.noteInference(p, changed)
-	if left := p.step.Unrepeatable; len(left) > 0 {
+	t.noteInference(u, changed)
+	if left := u.Step.Unrepeatable; len(left) > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf(
 			"the numbers of the random operations %s are not part of a checkpoint: a run that is resumed draws others than one that was not stopped", listed(left)))
 	}
@@ -114,15 +116,15 @@ func trainedBy(p *Pipeline) (*Trained, error) {
 }
 
 // reason returns why a variable is not trained.
-func reason(v gradients.Variable, name variableName, patterns []string, changed bool) string {
+func reason(v gradients.Variable, name varname.Name, patterns []string, changed bool) string {
 	switch {
 	case changed:
 		return "the signature itself changes it"
 	case !v.Trainable():
 		return "it holds " + v.DType.String()
-	case patterns == nil && !name.wanted(v, nil):
+	case patterns == nil && !name.Selected(v, nil):
 		return "not trainable in the model"
-	case !name.wanted(v, patterns):
+	case !name.Selected(v, patterns):
 		return "no pattern of variables matches"
 	}
 	return "the loss does not depend on it"
@@ -135,7 +137,7 @@ const (
 )
 
 // noteInference notes layers that the signature runs as for predictions.
-func (t *Trained) noteInference(p *Pipeline, changed map[string]bool) {
+func (t *Trained) noteInference(u *Subject, changed map[string]bool) {
 	var still []string
 	for _, v := range t.Others {
 		layer, ok := strings.CutSuffix(v.Name, movingMean)
@@ -145,12 +147,12 @@ func (t *Trained) noteInference(p *Pipeline, changed map[string]bool) {
 		}
 	}
 	seeds := 0
-	for path, object := range p.model.saved.VariableObjects() {
+	for path, object := range u.Saved.VariableObjects() {
 		if isSeed(path, object) {
 			seeds++
 		}
 	}
-	for _, c := range p.step.Changes {
+	for _, c := range u.Step.Changes {
 		if strings.HasSuffix(c.Variable.Name, seedState) || strings.Contains(c.Variable.Name, seedState+"_") {
 			seeds--
 		}
@@ -166,7 +168,7 @@ func (t *Trained) noteInference(p *Pipeline, changed map[string]bool) {
 		parts = append(parts, figures.Of(int64(seeds), "random layer")+", such as dropout, have no effect")
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("signature %q runs the model as for predictions: %s; to train as Keras does, export a signature that calls the model with training=True (docs/keras.md)",
-		p.signature.Name, strings.Join(parts, ", and ")))
+		u.Signature.Name, strings.Join(parts, ", and ")))
 }
 
 // isSeed reports whether an object is the seed of a random layer, under one of its names.

@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"encoding/json"

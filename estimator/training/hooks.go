@@ -1,10 +1,6 @@
-package estimator
+package training
 
-import (
-	"time"
-
-	"millrace/tfbridge"
-)
+import "time"
 
 // Hooks are functions that a training calls, all from the goroutine that
 // trains and in order. Nil functions are not called. An error of a hook ends
@@ -15,22 +11,10 @@ type Hooks struct {
 	Restored   func(step int64) error // the training is about to continue after step; 0: to begin
 	BeforeStep func(step int64) error // step is about to be made; the first one is 1
 	AfterStep  func(*Step) error      // a step was made
-	Logged     func(*Progress) error  // TrainOptions.LogEvery steps were made
+	Logged     func(*Progress) error  // Options.LogEvery steps were made
 	Saved      func(*Saved) error     // a checkpoint was written
 	Evaluated  func(*Evaluated) error // an evaluation has ended
 	Note       func(text string)      // something that a person should know
-}
-
-// Step is a step that was made.
-type Step struct {
-	Step    int64
-	Loss    float64
-	Scalars map[string]float64    // the scalar outputs of the signature, the loss among them
-	Batch   *Batch                // the signature's outputs; valid until the hook returns
-	Total   Progress              // what this call of Train did so far, without Step, Loss and Scalars
-	Trace   *tfbridge.RunMetadata // metadata of a step in TrainOptions.Profile; nil for other steps
-
-	training *training
 }
 
 // Progress is what a training did since the last Progress.
@@ -58,7 +42,7 @@ type Saved struct {
 type Evaluated struct {
 	*Evaluation
 	Step int64
-	Best bool // whether it is the best by TrainOptions.Best
+	Best bool // whether it is the best by Options.Best
 }
 
 // StepsPerSecond returns the rate of the steps, 0 where no time passed.

@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"time"
@@ -41,7 +41,7 @@ func (s *saver) save(shot *snapshot, saved *Saved, keep checkpoint.Keep) error {
 	if err != nil {
 		return err
 	}
-	defer closeTensors(c.Values)
+	defer checkpoint.CloseTensors(c.Values)
 	err = s.store.Save(c, keep)
 	saved.Bytes = c.Info.Bytes
 	return err

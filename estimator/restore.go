@@ -2,86 +2,15 @@ package estimator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 
 	"millrace"
-	"millrace/dtype"
 	"millrace/estimator/checkpoint"
+	"millrace/estimator/internal/varname"
 	"millrace/estimator/weights"
+	"millrace/graph"
 	"millrace/tfbridge"
 )
-
-// restore sets the variables, the step and the position from the newest checkpoint. Without
-// one, the variables come from TrainOptions.Init, or keep the model's values.
-func (t *training) restore() error {
-	c, skipped, err := checkpoint.Newest(t.store.Dir())
-	if err != nil {
-		return err
-	}
-	for _, damaged := range skipped {
-		t.note(fmt.Sprintf("skipped: %v", damaged))
-	}
-	if c == nil {
-		return t.initialize()
-	}
-	changed := c.ChangedJob(t.job())
-	if err := c.RefuseChanges(changed, t.o.AllowChanged); err != nil {
-		return err
-	}
-	for _, change := range c.ChangedSettings(t.o.Settings) {
-		t.note("the last bits of the result may differ: " + change.Text())
-	}
-	if err := t.model.restore(t.values, c); err != nil {
-		return err
-	}
-	t.step = c.Info.Step
-	if err := json.Unmarshal(c.Info.State, &t.state); err != nil {
-		return checkpointError(c, "damaged: %v", err)
-	}
-	t.state.Metrics = nil
-	for _, change := range changed {
-		t.note(fmt.Sprintf("the training goes on although %s", change.Text()))
-		if slices.Contains(t.o.DataKeys, change.Key) {
-			t.state.DataEnded = false
-			t.note("other data than before: it is read from its start")
-			return nil
-		}
-	}
-	return t.restorePosition(c)
-}
-
-// restorePosition reads the position in the data.
-func (t *training) restorePosition(c *checkpoint.Checkpoint) error {
-	read, err := checkpoint.ReadTensors(c.Prefix, []dtype.TensorSpec{{Name: positionName, DType: dtype.String}})
-	if err != nil {
-		return checkpointError(c, "read the position in the data: %w", err)
-	}
-	defer closeTensors(read)
-	position, err := read[0].StringAt(0)
-	if err != nil {
-		return checkpointError(c, "read the position in the data: %w", err)
-	}
-	if position != "" {
-		t.position = []byte(position)
-	} else if !t.state.DataEnded {
-		t.note("the position in this source was not saved: the training reads it from its start again")
-	}
-	return nil
-}
-
-// initialize takes the variables from TrainOptions.Init.
-func (t *training) initialize() error {
-	if t.o.Init == "" {
-		return nil
-	}
-	report, err := t.model.Initialize(t.o.Init, t.o.InitOptions) // the slots of an optimizer keep their initial values
-	for _, line := range report {
-		t.note("init: " + line)
-	}
-	return err
-}
 
 // Restore sets the model's variables from a checkpoint, written by Millrace or by Python's
 // tf.train.Checkpoint. path is the prefix of its files, or a folder, whose newest
@@ -106,31 +35,7 @@ func (m *Model) RestoreChecked(c *checkpoint.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	return m.restoreFrom(values, c, c.Weights(values.Specs()))
-}
-
-// restore sets the variables from a checked checkpoint.
-func (m *Model) restore(values *checkpoint.Values, c *checkpoint.Checkpoint) error {
-	return m.restoreFrom(values, c, values.Specs())
-}
-
-// restoreFrom sets the variables from the tensors of a checkpoint that specs names, in
-// the order of the values.
-func (m *Model) restoreFrom(values *checkpoint.Values, c *checkpoint.Checkpoint, specs []dtype.TensorSpec) error {
-	if err := c.Match(specs); err != nil {
-		return err
-	}
-	read, err := checkpoint.ReadTensors(c.Prefix, specs)
-	if err != nil {
-		return checkpointError(c, "read the variables: %w", err)
-	}
-	defer closeTensors(read)
-	m.variables.Lock()
-	defer m.variables.Unlock()
-	if err := values.Assign(read); err != nil {
-		return checkpointError(c, "set the variables: %w", err)
-	}
-	return nil
+	return values.Restore(c, c.Weights(values.Specs()), &m.variables)
 }
 
 // Initialize sets variables of the model to weights from elsewhere: a SavedModel, a
@@ -162,7 +67,7 @@ func (m *Model) Initialize(path string, o *weights.Options) (report []string, er
 	if err != nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "read the variables: %w", err)
 	}
-	defer closeTensors(now)
+	defer checkpoint.CloseTensors(now)
 	for _, pair := range match.Taken {
 		value, err := source.Read(pair.Tensor, targets[pair.Variable].DType)
 		if err != nil {
@@ -195,7 +100,7 @@ func (m *Model) Variables(ctx context.Context) (map[string]*tfbridge.Tensor, err
 	}
 	named := map[string]*tfbridge.Tensor{}
 	for i, spec := range values.Specs() {
-		named[trimmed(spec.Name)] = read[i]
+		named[varname.Trimmed(spec.Name)] = read[i]
 	}
 	return named, nil
 }
@@ -207,7 +112,7 @@ func targetsOf(m *Model, all []checkpoint.Variable) (targets []weights.Variable,
 	byNode := map[string]int{}
 	add := func(target, i int) {
 		v := all[i]
-		names := []string{trimmed(v.Name)}
+		names := []string{varname.Trimmed(v.Name)}
 		if object, ok := objects[v.Name]; ok && object.Name != "" {
 			names = append(names, object.Name)
 		}
@@ -232,9 +137,39 @@ func targetsOf(m *Model, all []checkpoint.Variable) (targets []weights.Variable,
 	return targets, at
 }
 
-// checkpointError is an error about a checkpoint.
-func checkpointError(c *checkpoint.Checkpoint, format string, args ...any) error {
-	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
-	e.File = c.Prefix
-	return e
+// values returns the reader and writer of the model's variables, which the first call
+// makes.
+func (m *Model) values(ctx context.Context) (*checkpoint.Values, error) {
+	if err := m.lockGraph(ctx); err != nil {
+		return nil, err
+	}
+	defer m.unlockGraph()
+	if m.access != nil {
+		return m.access, nil
+	}
+	var err error
+	m.access, err = m.newValues("millrace_checkpoint", nil)
+	return m.access, err
+}
+
+// valuesWith is values with variables that are not the model's own.
+func (m *Model) valuesWith(ctx context.Context, more []checkpoint.Variable) (*checkpoint.Values, error) {
+	if len(more) == 0 {
+		return m.values(ctx)
+	}
+	if err := m.lockGraph(ctx); err != nil {
+		return nil, err
+	}
+	defer m.unlockGraph()
+	return m.newValues(fmt.Sprintf("millrace_checkpoint_%d", m.joined), more)
+}
+
+// newValues adds the operations to the graph, which is locked.
+func (m *Model) newValues(scope string, more []checkpoint.Variable) (*checkpoint.Values, error) {
+	variables, err := checkpoint.Variables(m.model.Graph(), m.saved.Program())
+	if err != nil {
+		return nil, err
+	}
+	s := graph.NewScopeWithGraph(m.model.Graph()).SubScope(scope)
+	return checkpoint.NewValues(s, m.model.Session(), append(variables, more...))
 }

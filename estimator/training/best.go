@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"context"
@@ -53,13 +53,13 @@ func (t *training) evaluate(ctx context.Context) (best bool, err error) {
 
 // evaluateNow evaluates, and reports whether this step is the best one.
 func (t *training) evaluateNow(ctx context.Context) (best bool, err error) {
-	if t.evaluator == nil || ctx.Err() != nil {
+	if t.subject.Evaluator == nil || ctx.Err() != nil {
 		return false, nil
 	}
 	t.evaluated = t.step
 	var e *Evaluation
-	err = steer(t.pipe).averaged(func() (err error) {
-		e, err = t.evaluator.Run(ctx)
+	err = t.subject.averaged(func() (err error) {
+		e, err = t.subject.Evaluator.Run(ctx)
 		return err
 	})
 	if ctx.Err() != nil { // the signal asks for a checkpoint, not for an error
@@ -123,16 +123,16 @@ func (t *training) plateau(e *Evaluation) error {
 	if !s.next(p, t.step, value) {
 		return nil
 	}
-	before, after, err := steer(t.pipe).lower()
+	before, after, err := t.subject.lower()
 	if err != nil || after == before {
-		return t.pipe.modelError(err)
+		return t.subject.Error(err)
 	}
 	t.note(fmt.Sprintf("step %d: %s has not improved for %d evaluations: the learning rate falls from %v to %v", t.step, p.Metric, s.Wait, before, after))
 	s.Wait, s.Cooldown = 0, p.Cooldown
 	return nil
 }
 
-// stopped reports whether TrainOptions.Stop applies.
+// stopped reports whether Options.Stop applies.
 func (t *training) stopped() bool {
 	return t.o.Stop != nil && t.state.Stop != nil && t.state.Stop.Since >= max(1, t.o.Stop.Patience)
 }

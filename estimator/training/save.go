@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"context"
@@ -13,12 +13,11 @@ import (
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/graph/steps"
-	"millrace/tfbridge"
 )
 
 // save takes a snapshot after the step of a batch and starts writing it. The batch may be
 // nil at the end of the data, where there is no position.
-func (t *training) save(ctx context.Context, batch *Batch, best bool) error {
+func (t *training) save(ctx context.Context, batch *steps.Batch, best bool) error {
 	began := time.Now()
 	if err := t.reportSaved(t.saver.wait()); err != nil {
 		return err
@@ -41,33 +40,26 @@ func (t *training) save(ctx context.Context, batch *Batch, best bool) error {
 }
 
 // snapshot returns what the checkpoint of this step is made of.
-func (t *training) snapshot(ctx context.Context, batch *Batch) (shot *snapshot, err error) {
+func (t *training) snapshot(ctx context.Context, batch *steps.Batch) (shot *snapshot, err error) {
 	t.state.Saves++
 	shot = &snapshot{specs: t.fixed, objects: t.objects, saves: t.state.Saves}
 	shot.info = checkpoint.Info{Step: t.step, Job: t.job(), Settings: t.o.Settings, Averages: t.averages}
 	if shot.info.State, err = json.Marshal(&t.state); err != nil {
 		return nil, millrace.Errorf(millrace.ErrInternal, "checkpoint: %w", err)
 	}
-	if shot.variables, err = t.readValues(); err != nil {
-		return nil, t.pipe.modelError(err)
+	if shot.variables, err = t.subject.readValues(); err != nil {
+		return nil, t.subject.Error(err)
 	}
 	if shot.position, err = t.positionOf(ctx, batch); err != nil {
-		closeTensors(shot.variables)
+		checkpoint.CloseTensors(shot.variables)
 		return nil, err
 	}
 	return shot, nil
 }
 
-// readValues reads the variables while no step changes them.
-func (t *training) readValues() ([]*tfbridge.Tensor, error) {
-	t.model.variables.RLock()
-	defer t.model.variables.RUnlock()
-	return t.values.Read()
-}
-
 // positionOf takes the position of the input behind a batch and returns what
 // encodes it, nil if it cannot be saved.
-func (t *training) positionOf(ctx context.Context, batch *Batch) (encode func() ([]byte, error), err error) {
+func (t *training) positionOf(ctx context.Context, batch *steps.Batch) (encode func() ([]byte, error), err error) {
 	if batch == nil || t.unsaved {
 		return nil, nil
 	}
@@ -82,7 +74,7 @@ func (t *training) positionOf(ctx context.Context, batch *Batch) (encode func() 
 
 // job returns what the training is of, with the model.
 func (t *training) job() map[string]string {
-	job := map[string]string{"model": t.model.saved.SHA256, "signature": t.pipe.signature.Name, "loss": t.o.Loss}
+	job := map[string]string{"model": t.subject.Saved.SHA256, "signature": t.subject.Signature.Name, "loss": t.o.Loss}
 	if o := t.o.Objective; o != nil {
 		job["loss"] = fmt.Sprintf("%v of %s and %s", &o.Loss, o.Predictions, o.Labels)
 		for _, m := range o.More {

@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"millrace/dtype"
@@ -43,7 +43,7 @@ func (s *snapshot) content() (*checkpoint.Content, error) {
 		err = s.addRest(c, position)
 	}
 	if err != nil {
-		closeTensors(c.Values)
+		checkpoint.CloseTensors(c.Values)
 		return nil, err
 	}
 	return c, nil
@@ -68,10 +68,4 @@ func (s *snapshot) addRest(c *checkpoint.Content, position []byte) error {
 		c.Values = append(c.Values, tensor)
 	}
 	return nil
-}
-
-func closeTensors(list []*tfbridge.Tensor) {
-	for _, t := range list {
-		t.Close()
-	}
 }

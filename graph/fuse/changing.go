@@ -1,10 +1,9 @@
-package estimator
+package fuse
 
 import (
 	"slices"
 	"strings"
 
-	"millrace/graph/fuse"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 
@@ -34,9 +33,9 @@ var readers = map[string]bool{
 	"RandomShuffle": true, "Multinomial": true, "RandomGamma": true, "RandomPoissonV2": true,
 }
 
-// changing returns the nodes that may change variables, tables or other state
+// Changing returns the nodes that may change variables, tables or other state
 // of a graph when the outputs are computed.
-func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []fuse.TensorName) []string {
+func Changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []TensorName) []string {
 	w := &stateWalk{graph: g, nodes: map[string]*tfproto.NodeDef{}, functions: map[string]*tfproto.FunctionDef{}, effects: map[string]bool{}, types: map[string]bool{}}
 	for _, n := range def.GetNode() {
 		w.nodes[n.GetName()] = n
@@ -61,7 +60,7 @@ func changing(g *tfbridge.Graph, def *tfproto.GraphDef, outputs []fuse.TensorNam
 			changing = append(changing, n.GetName())
 		}
 		for _, in := range n.GetInput() {
-			queue = append(queue, fuse.ParseTensorName(in).Node)
+			queue = append(queue, ParseTensorName(in).Node)
 		}
 	}
 	return changing

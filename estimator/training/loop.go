@@ -1,4 +1,4 @@
-package estimator
+package training
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"millrace"
-	"millrace/tfbridge"
+	"millrace/graph/steps"
 )
 
 // loop makes the steps.
@@ -23,7 +23,7 @@ func (t *training) loop(ctx context.Context) error {
 		t.result.Reason = EndedByStop
 		return nil
 	}
-	run := &RunOptions{State: t.position, prepareSave: true}
+	run := &steps.Options{State: t.position, PrepareSave: true}
 	if wanted, before := t.o.Profile, t.step; wanted != nil {
 		run.Trace = func(step int64) bool { return wanted.contains(before + step) }
 	}
@@ -32,7 +32,7 @@ func (t *training) loop(ctx context.Context) error {
 	}
 	// The steps do not get ctx: one that is abandoned would still change the
 	// variables, and nobody would know how far the input is.
-	for batch, err := range t.pipe.Run(context.WithoutCancel(ctx), run) {
+	for batch, err := range t.subject.Run(context.WithoutCancel(ctx), run) {
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (t *training) beforeStep() error {
 
 // afterStep logs, evaluates and saves after a step as the options require, and sets the
 // reason after the last step.
-func (t *training) afterStep(ctx context.Context, batch *Batch) error {
+func (t *training) afterStep(ctx context.Context, batch *steps.Batch) error {
 	t.step++
 	t.state.Examples += batch.Rows()
 	arrived, _ := scalar(batch.Tensor(arrivalName))
@@ -98,10 +98,10 @@ func (t *training) afterStep(ctx context.Context, batch *Batch) error {
 }
 
 // scalars returns the scalar outputs of a step that are numbers.
-func (t *training) scalars(batch *Batch) map[string]float64 {
+func (t *training) scalars(batch *steps.Batch) map[string]float64 {
 	values := map[string]float64{}
 	for _, name := range batch.Names() {
-		if name == arrivalName || strings.HasPrefix(name, gradientsPrefix) {
+		if name == arrivalName || strings.HasPrefix(name, GradientsPrefix) {
 			continue
 		}
 		if v, ok := scalar(batch.Tensor(name)); ok {
@@ -109,28 +109,6 @@ func (t *training) scalars(batch *Batch) map[string]float64 {
 		}
 	}
 	return values
-}
-
-// scalar returns the value of a scalar tensor that is a number.
-func scalar(t *tfbridge.Tensor) (float64, bool) {
-	if t == nil || len(t.Shape()) > 0 {
-		return 0, false
-	}
-	switch v := t.Value().(type) {
-	case float32:
-		return float64(v), true
-	case float64:
-		return v, true
-	case tfbridge.Float16:
-		return float64(v.Float32()), true
-	case tfbridge.BFloat16:
-		return float64(v.Float32()), true
-	case int32:
-		return float64(v), true
-	case int64:
-		return float64(v), true
-	}
-	return 0, false
 }
 
 // log reports the steps since the last call.
@@ -152,6 +130,6 @@ func (t *training) notFinite(s *Step) error {
 	}
 	e := millrace.Errorf(millrace.ErrModel, "step %d: the loss is %v, in a batch of %d examples, number %d to %d of the training%s; the checkpoint before it is untouched",
 		s.Step, s.Loss, s.Batch.Rows(), t.state.Examples-s.Batch.Rows()+1, t.state.Examples, made)
-	e.File, e.Signature, e.Tensor = t.model.dir, t.pipe.signature.Name, t.o.Loss
+	e.File, e.Signature, e.Tensor = t.subject.Dir, t.subject.Signature.Name, t.o.Loss
 	return e
 }

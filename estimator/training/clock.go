@@ -1,0 +1,70 @@
+package training
+
+import (
+	"time"
+
+	"millrace/graph"
+	"millrace/graph/steps"
+	"millrace/tfbridge"
+)
+
+// How long does a step wait for its input? Input and model are one run of one graph, so
+// from outside only the whole can be timed. An operation after the gate returns the arrival
+// time of the batch. It calls a Go function: TensorFlow's operation Timestamp is refused
+// where operations must be deterministic.
+
+// arrivalName is the output of a joined signature with the arrival time of the batch, in
+// nanoseconds since a fixed moment of the process.
+const arrivalName = "millrace/arrival"
+
+// epoch is that moment.
+var epoch = time.Now()
+
+// sinceEpoch returns the time that arrivals are measured in.
+func sinceEpoch() time.Duration { return time.Since(epoch) }
+
+// AddArrival adds an operation that runs after another one and returns the time. A
+// [Subject] yields its output with each batch.
+func AddArrival(s *graph.Scope, after *tfbridge.Operation) steps.NamedOutput {
+	s = s.SubScope("arrival").WithControlDependencies(after)
+	now := graph.GoCall(s, graph.GoCallSpec{
+		Name: "arrival", Out: []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}},
+		Fn: func(c *tfbridge.Call) {
+			t, err := tfbridge.NewTensor(int64(sinceEpoch()))
+			if err != nil {
+				c.Fail(err)
+				return
+			}
+			c.Return(t)
+		},
+	})
+	return steps.NamedOutput{Name: arrivalName, Output: now[0]}
+}
+
+// clock adds up the time that steps take.
+type clock struct {
+	began  time.Duration // start of the current step, since epoch
+	marked Progress      // since the last mark
+	total  Progress      // since the start
+}
+
+// start starts the time of a step.
+func (c *clock) start() { c.began = sinceEpoch() }
+
+// stop ends it. The batch of the step arrived at a moment since epoch.
+func (c *clock) stop(examples int64, arrived time.Duration) {
+	now := sinceEpoch()
+	for _, p := range []*Progress{&c.marked, &c.total} {
+		p.Steps++
+		p.Examples += examples
+		p.Duration += now - c.began
+		p.InputWait += min(max(0, arrived-c.began), now-c.began)
+	}
+}
+
+// mark returns what was done since the last call.
+func (c *clock) mark() Progress {
+	p := c.marked
+	c.marked = Progress{}
+	return p
+}
