@@ -106,8 +106,8 @@ func (r *reading) try(seed uint64, i int) error {
 	return r.load(def, &read)
 }
 
-// parse has TensorFlow's parser read the bytes as they came: the functions, and
-// the nodes as the body of one.
+// parse has TensorFlow's parser read the original bytes: the functions, and the nodes
+// as the body of one.
 func (r *reading) parse(raw []byte, read *tfproto.GraphDef) error {
 	var functions [][]byte
 	body := rawField(nil, 1, rawField(nil, 1, []byte("nodes")))

@@ -10,7 +10,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// ignored says that a model runs as if it did not have what the trick is about.
+// ignored is the reason why a harmless model is accepted: TensorFlow ignores the trick.
 const ignored = "TensorFlow ignores it"
 
 // nested makes a dataset of n datasets in each other.

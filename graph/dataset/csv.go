@@ -45,7 +45,7 @@ func CSV(s *graph.Scope, filenames tfbridge.Output, fields []CSVField, o *CSVOpt
 	defaults := make(tfbridge.OutputList, len(fields))
 	for i, f := range fields {
 		specs[i] = graph.Spec{DType: f.DType, Shape: tfbridge.ScalarShape()}
-		defaults[i] = f.standIn(s)
+		defaults[i] = f.defaultInput(s)
 	}
 	if s.Err() != nil {
 		return &Dataset{scope: s}
@@ -94,9 +94,9 @@ func (o *CSVOptions) check(fields []CSVField) error {
 	return nil
 }
 
-// standIn returns the record_defaults input of a field: an empty vector if the field is
+// defaultInput returns the record_defaults input of a field: an empty vector if the field is
 // required.
-func (f *CSVField) standIn(s *graph.Scope) tfbridge.Output {
+func (f *CSVField) defaultInput(s *graph.Scope) tfbridge.Output {
 	if s.Err() != nil {
 		return tfbridge.Output{}
 	}

@@ -125,7 +125,7 @@ func (d *Dataset) same(opType string, more attrs, inputs ...tfbridge.Input) *Dat
 	return d.then(opType, d.specs, more, inputs...).shapedAs(d)
 }
 
-// neverEnds marks d as a dataset without end if that is so.
+// neverEnds marks d as a dataset without end if endless is true.
 func (d *Dataset) neverEnds(endless bool) *Dataset {
 	d.endless = endless
 	return d

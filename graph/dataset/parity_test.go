@@ -112,7 +112,7 @@ func choices(s *graph.Scope) *dataset.Dataset {
 	return dataset.FromRows(s, []int64{2, 0, 1, 1, 2, 0, 0, 0, 2, 1})
 }
 
-// varied returns vectors of n times n, n from 1.
+// varied returns the vectors [1], [2 2], [3 3 3] and so on, up to n - 1 elements.
 func varied(s *graph.Scope, n int64) *dataset.Dataset {
 	return dataset.Range(s, 1, n, 1).Map("repeat", func(s *graph.Scope, args outs) outs {
 		return outs{graph.Fill(s, graph.ExpandDims(s, args[0], 0), args[0])}

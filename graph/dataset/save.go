@@ -159,7 +159,7 @@ func writeSpec(directory string, t *Structure) error {
 
 // LoadOptions are the options of [Load].
 type LoadOptions struct {
-	Spec        *Structure // of the elements; nil: as the directory says
+	Spec        *Structure // structure of the elements; nil: read from the directory
 	Compression string     // as they were saved; default "NONE"
 	Reader      ReaderFunc // how files are read; nil: one after the other
 }

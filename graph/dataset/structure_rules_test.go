@@ -13,8 +13,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// of shortens a structure of a kind of float32.
-func of(kind Kind, rank int, dims ...int64) *Structure {
+// leafOf returns a leaf of a kind, with float32 values.
+func leafOf(kind Kind, rank int, dims ...int64) *Structure {
 	switch shape := tfbridge.MakeShape(dims...); kind {
 	case KindSparse:
 		return SparseSpec(tfbridge.Float, shape)
@@ -41,14 +41,14 @@ func text(t *Structure) string {
 func TestBatchedAndSliced(t *testing.T) {
 	open := DenseSpec(tfbridge.Float, tfbridge.Shape{})
 	for _, tt := range []struct{ before, batched *Structure }{
-		{of(KindDense, 0), of(KindDense, 0, 5)},
-		{of(KindDense, 0, 2, -1), of(KindDense, 0, 5, 2, -1)},
+		{leafOf(KindDense, 0), leafOf(KindDense, 0, 5)},
+		{leafOf(KindDense, 0, 2, -1), leafOf(KindDense, 0, 5, 2, -1)},
 		{open, open},
-		{of(KindSparse, 0, 3), of(KindSparse, 0, 5, 3)},
-		{of(KindRagged, 0, -1), of(KindRagged, 1, 5, -1)},
-		{of(KindRagged, 1, 2, -1), of(KindRagged, 2, 5, 2, -1)},
-		{TupleSpec(of(KindDense, 0), of(KindRagged, 1, 2, -1)), TupleSpec(of(KindDense, 0, 5), of(KindRagged, 2, 5, 2, -1))},
-		{FieldsSpec(map[string]*Structure{"a": of(KindDense, 0, 3)}), FieldsSpec(map[string]*Structure{"a": of(KindDense, 0, 5, 3)})},
+		{leafOf(KindSparse, 0, 3), leafOf(KindSparse, 0, 5, 3)},
+		{leafOf(KindRagged, 0, -1), leafOf(KindRagged, 1, 5, -1)},
+		{leafOf(KindRagged, 1, 2, -1), leafOf(KindRagged, 2, 5, 2, -1)},
+		{TupleSpec(leafOf(KindDense, 0), leafOf(KindRagged, 1, 2, -1)), TupleSpec(leafOf(KindDense, 0, 5), leafOf(KindRagged, 2, 5, 2, -1))},
+		{FieldsSpec(map[string]*Structure{"a": leafOf(KindDense, 0, 3)}), FieldsSpec(map[string]*Structure{"a": leafOf(KindDense, 0, 5, 3)})},
 	} {
 		batches, err := tt.before.batched(5)
 		if err != nil || text(batches) != text(tt.batched) {
@@ -60,15 +60,15 @@ func TestBatchedAndSliced(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string]*Structure{
-		"component 0 is a scalar and has no slices":                           of(KindDense, 0),
-		"component 1 is a scalar and has no slices":                           TupleSpec(of(KindDense, 0, 2), of(KindDense, 0)),
-		"component 0 is a sparse float32[3], whose slices would be sparse":    of(KindSparse, 0, 3),
-		"component 0 is a ragged float32[2] and has no slices":                of(KindRagged, 0, 2),
-		"component 1 is a dataset float32[2] and has no slices":               TupleSpec(of(KindDense, 0, 2), DatasetSpec(of(KindDense, 0, 2))),
+		"component 0 is a scalar and has no slices":                           leafOf(KindDense, 0),
+		"component 1 is a scalar and has no slices":                           TupleSpec(leafOf(KindDense, 0, 2), leafOf(KindDense, 0)),
+		"component 0 is a sparse float32[3], whose slices would be sparse":    leafOf(KindSparse, 0, 3),
+		"component 0 is a ragged float32[2] and has no slices":                leafOf(KindRagged, 0, 2),
+		"component 1 is a dataset float32[2] and has no slices":               TupleSpec(leafOf(KindDense, 0, 2), DatasetSpec(leafOf(KindDense, 0, 2))),
 		"datasets cannot be batched, elements are (dataset float32[], float3": nil,
 	} {
 		if bad == nil {
-			_, err := TupleSpec(DatasetSpec(of(KindDense, 0)), of(KindDense, 0)).batched(1)
+			_, err := TupleSpec(DatasetSpec(leafOf(KindDense, 0)), leafOf(KindDense, 0)).batched(1)
 			wantModelError(t, err, want)
 			continue
 		}
@@ -87,7 +87,7 @@ func wantModelError(t *testing.T, err error, want string) {
 // What two structures have in common is true of both.
 func TestCommonStructure(t *testing.T) {
 	fields := func(key string, part *Structure) *Structure { return FieldsSpec(map[string]*Structure{key: part}) }
-	narrow := of(KindRagged, 1, 2, -1)
+	narrow := leafOf(KindRagged, 1, 2, -1)
 	narrow.Splits = tfbridge.Int32
 	open, text64 := DenseSpec(tfbridge.Float, tfbridge.Shape{}), DenseSpec(tfbridge.Int64, tfbridge.ScalarShape())
 	const notAlike, ranks, names = "are not alike", "differ in ragged rank or splits", "have other fields"
@@ -96,22 +96,22 @@ func TestCommonStructure(t *testing.T) {
 		want *Structure
 		err  string
 	}{
-		{of(KindDense, 0, 2, 3), of(KindDense, 0, 2, 4), of(KindDense, 0, 2, -1), ""},
-		{of(KindDense, 0, 2, 3), of(KindDense, 0, 2), open, ""},
-		{of(KindDense, 0), open, open, ""},
-		{of(KindSparse, 0, 2), of(KindSparse, 0, 3), of(KindSparse, 0, -1), ""},
-		{of(KindRagged, 1, 2, -1), of(KindRagged, 1, 3, -1), of(KindRagged, 1, -1, -1), ""},
+		{leafOf(KindDense, 0, 2, 3), leafOf(KindDense, 0, 2, 4), leafOf(KindDense, 0, 2, -1), ""},
+		{leafOf(KindDense, 0, 2, 3), leafOf(KindDense, 0, 2), open, ""},
+		{leafOf(KindDense, 0), open, open, ""},
+		{leafOf(KindSparse, 0, 2), leafOf(KindSparse, 0, 3), leafOf(KindSparse, 0, -1), ""},
+		{leafOf(KindRagged, 1, 2, -1), leafOf(KindRagged, 1, 3, -1), leafOf(KindRagged, 1, -1, -1), ""},
 		{narrow, narrow, narrow, ""},
-		{fields("a", of(KindDense, 0, 2)), fields("a", of(KindDense, 0, 3)), fields("a", of(KindDense, 0, -1)), ""},
-		{DatasetSpec(of(KindDense, 0, 2)), DatasetSpec(of(KindDense, 0, 3)), DatasetSpec(of(KindDense, 0, -1)), ""},
-		{of(KindDense, 0), of(KindSparse, 0, 1), nil, notAlike},
-		{of(KindDense, 0), text64, nil, notAlike},
+		{fields("a", leafOf(KindDense, 0, 2)), fields("a", leafOf(KindDense, 0, 3)), fields("a", leafOf(KindDense, 0, -1)), ""},
+		{DatasetSpec(leafOf(KindDense, 0, 2)), DatasetSpec(leafOf(KindDense, 0, 3)), DatasetSpec(leafOf(KindDense, 0, -1)), ""},
+		{leafOf(KindDense, 0), leafOf(KindSparse, 0, 1), nil, notAlike},
+		{leafOf(KindDense, 0), text64, nil, notAlike},
 		{TupleSpec(open), TupleSpec(open, open), nil, notAlike},
-		{TupleSpec(open, of(KindDense, 0)), TupleSpec(open, text64), nil, notAlike},
-		{of(KindRagged, 1, 2, -1), of(KindRagged, 2, 2, -1, -1), nil, ranks},
-		{of(KindRagged, 1, 2, -1), narrow, nil, ranks},
+		{TupleSpec(open, leafOf(KindDense, 0)), TupleSpec(open, text64), nil, notAlike},
+		{leafOf(KindRagged, 1, 2, -1), leafOf(KindRagged, 2, 2, -1, -1), nil, ranks},
+		{leafOf(KindRagged, 1, 2, -1), narrow, nil, ranks},
 		{fields("a", open), fields("b", open), nil, names},
-		{DatasetSpec(of(KindDense, 0)), DatasetSpec(text64), nil, notAlike},
+		{DatasetSpec(leafOf(KindDense, 0)), DatasetSpec(text64), nil, notAlike},
 	} {
 		for range 2 {
 			both, err := tt.a.common(tt.b)
@@ -128,12 +128,12 @@ func TestCommonStructure(t *testing.T) {
 
 // A structure that is written as Python writes it is read as the same one.
 func TestStructuresAreWritten(t *testing.T) {
-	narrow := of(KindRagged, 1, 2, -1)
+	narrow := leafOf(KindRagged, 1, 2, -1)
 	narrow.Splits = tfbridge.Int32
 	for _, want := range []*Structure{
-		of(KindDense, 0), of(KindDense, 0, 2, -1), DenseSpec(tfbridge.String, tfbridge.Shape{}),
-		of(KindSparse, 0, 2, -1), of(KindRagged, 0, 2), narrow, of(KindRagged, 2, 2, -1, -1),
-		TupleSpec(), TupleSpec(of(KindDense, 0), TupleSpec(narrow)), FieldsSpec(map[string]*Structure{"b": of(KindDense, 0), "a": of(KindSparse, 0, 1)}),
+		leafOf(KindDense, 0), leafOf(KindDense, 0, 2, -1), DenseSpec(tfbridge.String, tfbridge.Shape{}),
+		leafOf(KindSparse, 0, 2, -1), leafOf(KindRagged, 0, 2), narrow, leafOf(KindRagged, 2, 2, -1, -1),
+		TupleSpec(), TupleSpec(leafOf(KindDense, 0), TupleSpec(narrow)), FieldsSpec(map[string]*Structure{"b": leafOf(KindDense, 0), "a": leafOf(KindSparse, 0, 1)}),
 	} {
 		value, err := want.proto()
 		if err != nil {
@@ -143,15 +143,15 @@ func TestStructuresAreWritten(t *testing.T) {
 			t.Errorf("%s is read as %v, %v", text(want), got, err)
 		}
 	}
-	ragged, err := of(KindRagged, 2, 2, -1, -1).proto()
+	ragged, err := leafOf(KindRagged, 2, 2, -1, -1).proto()
 	if spec := ragged.GetTypeSpecValue(); err != nil || spec.GetNumFlatComponents() != 3 || spec.GetTypeSpecClassName() != "RaggedTensorSpec" {
 		t.Errorf("a ragged part is written as %v, %v", ragged, err)
 	}
-	sparse, err := of(KindSparse, 0, 2).proto()
+	sparse, err := leafOf(KindSparse, 0, 2).proto()
 	if spec := sparse.GetTypeSpecValue(); err != nil || spec.GetNumFlatComponents() != 3 || spec.GetTypeSpecClassName() != "SparseTensorSpec" {
 		t.Errorf("a sparse part is written as %v, %v", sparse, err)
 	}
-	for _, holds := range []*Structure{DatasetSpec(of(KindDense, 0)), TupleSpec(DatasetSpec(of(KindDense, 0)))} {
+	for _, holds := range []*Structure{DatasetSpec(leafOf(KindDense, 0)), TupleSpec(DatasetSpec(leafOf(KindDense, 0)))} {
 		_, err := holds.proto()
 		wantModelError(t, err, "elements with datasets in them cannot be saved")
 	}
@@ -164,7 +164,7 @@ func TestStructuresOfPython(t *testing.T) {
 		return v
 	}
 	ragged := func(change func(p *tfproto.TypeSpecProto, state []*tfproto.StructuredValue)) *tfproto.StructuredValue {
-		v := proto.CloneOf(part(of(KindRagged, 1, 2, -1)))
+		v := proto.CloneOf(part(leafOf(KindRagged, 1, 2, -1)))
 		change(v.GetTypeSpecValue(), v.GetTypeSpecValue().GetTypeState().GetTupleValue().GetValues())
 		return v
 	}
@@ -173,10 +173,10 @@ func TestStructuresOfPython(t *testing.T) {
 			state[2].Kind = &tfproto.StructuredValue_Int64Value{Int64Value: n}
 		})
 	}
-	number, broken := part(of(KindDense, 0)), &tfproto.StructuredValue{Kind: &tfproto.StructuredValue_StringValue{}}
+	number, broken := part(leafOf(KindDense, 0)), &tfproto.StructuredValue{Kind: &tfproto.StructuredValue_StringValue{}}
 	list := &tfproto.StructuredValue{Kind: &tfproto.StructuredValue_ListValue{ListValue: &tfproto.ListValue{Values: []*tfproto.StructuredValue{number, number}}}}
 	pair := &tfproto.StructuredValue{Kind: &tfproto.StructuredValue_NamedTupleValue{NamedTupleValue: &tfproto.NamedTupleValue{Values: []*tfproto.PairValue{
-		{Key: "b", Value: number}, {Key: "a", Value: part(of(KindDense, 0, 3))}}}}}
+		{Key: "b", Value: number}, {Key: "a", Value: part(leafOf(KindDense, 0, 3))}}}}}
 	below := &tfproto.StructuredValue{Kind: &tfproto.StructuredValue_TensorSpecValue{TensorSpecValue: &tfproto.TensorSpecProto{Dtype: tfproto.DataType_DT_FLOAT,
 		Shape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: -7}, {Size: 0}, {Size: 2}}}}}}
 	for want, v := range map[string]*tfproto.StructuredValue{"(float32[], float32[])": list, "(float32[], float32[3])": pair, "float32[?, 0, 2]": below} {
@@ -223,25 +223,25 @@ func TestPartsOfStructures(t *testing.T) {
 		size int
 		rows string
 	}{
-		{of(KindDense, 0, 2), 1, "[2]"}, {of(KindSparse, 0, 2), 3, "[2]"}, {of(KindRagged, 0, 2, 3), 1, "[2, 3]"},
-		{of(KindRagged, 1, 2, -1, 3), 2, "[?, 3]"}, {of(KindRagged, 2, 2, -1, 4, 3), 3, "[?, 3]"}, {of(KindRagged, 1, 2), 2, "?"},
+		{leafOf(KindDense, 0, 2), 1, "[2]"}, {leafOf(KindSparse, 0, 2), 3, "[2]"}, {leafOf(KindRagged, 0, 2, 3), 1, "[2, 3]"},
+		{leafOf(KindRagged, 1, 2, -1, 3), 2, "[?, 3]"}, {leafOf(KindRagged, 2, 2, -1, 4, 3), 3, "[?, 3]"}, {leafOf(KindRagged, 1, 2), 2, "?"},
 		{RaggedSpec(tfbridge.Float, tfbridge.Shape{}, 1), 2, "?"},
 	} {
 		if tt.part.size() != tt.size || tt.part.valuesShape().String() != tt.rows {
 			t.Errorf("%s is %d tensors with rows of %v, want %d, %s", text(tt.part), tt.part.size(), tt.part.valuesShape(), tt.size, tt.rows)
 		}
 	}
-	if !TupleSpec(of(KindDense, 0), of(KindDense, 0)).onlyDense() || TupleSpec(of(KindDense, 0), of(KindSparse, 0, 1)).onlyDense() {
+	if !TupleSpec(leafOf(KindDense, 0), leafOf(KindDense, 0)).onlyDense() || TupleSpec(leafOf(KindDense, 0), leafOf(KindSparse, 0, 1)).onlyDense() {
 		t.Error("onlyDense is about all leaves")
 	}
 	for want, part := range map[int]*Structure{
-		-1: of(KindDense, 0, 2, 3), 0: of(KindDense, 0, -1, 3), 1: of(KindDense, 0, -1, -1, 3),
+		-1: leafOf(KindDense, 0, 2, 3), 0: leafOf(KindDense, 0, -1, 3), 1: leafOf(KindDense, 0, -1, -1, 3),
 	} {
 		if got := part.raggedRank(); got != want {
 			t.Errorf("%v has ragged rank %d, want %d", part, got, want)
 		}
 	}
-	if got := of(KindSparse, 0, -1).raggedRank(); got != -1 {
+	if got := leafOf(KindSparse, 0, -1).raggedRank(); got != -1 {
 		t.Errorf("a sparse part has ragged rank %d", got)
 	}
 }
@@ -252,7 +252,7 @@ func TestMayHaveNoBytes(t *testing.T) {
 		part *Structure
 		want bool
 	}{
-		{of(KindDense, 0), false}, {of(KindDense, 0, 1), false}, {of(KindDense, 0, 2, 0), true}, {of(KindDense, 0, -1), true},
+		{leafOf(KindDense, 0), false}, {leafOf(KindDense, 0, 1), false}, {leafOf(KindDense, 0, 2, 0), true}, {leafOf(KindDense, 0, -1), true},
 		{DenseSpec(tfbridge.Float, tfbridge.Shape{}), true}, {DenseSpec(tfbridge.String, tfbridge.Shape{}), false},
 	} {
 		if got := mayHaveNoBytes(tt.part.Spec); got != tt.want {

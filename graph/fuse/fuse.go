@@ -1,5 +1,5 @@
-// Package fuse copies a part of a graph with other tensors in the place of its
-// inputs, so that a model's signature becomes the continuation of a pipeline.
+// Package fuse copies a part of a graph with other tensors in place of its inputs, so
+// that a model's signature becomes the continuation of a pipeline.
 package fuse
 
 import (
@@ -36,7 +36,7 @@ func ParseTensorName(s string) TensorName {
 	return TensorName{s, 0}
 }
 
-// Options say what to copy.
+// Options select what to copy.
 type Options struct {
 	Feeds   map[TensorName]tfbridge.Output // the replacement of each fed tensor
 	Outputs []TensorName                   // the tensors that the copy computes
@@ -175,7 +175,7 @@ func (f *fusion) importCopies(def *tfproto.GraphDef) error {
 		if err := f.mapInputs(n, &opts); err != nil {
 			return err
 		}
-		delete(n.Attr, "_class") // it asks for the device of a node that may not be in the copy
+		delete(n.Attr, "_class") // it requests colocation with a node that may not be in the copy
 		part.Node = append(part.Node, n)
 	}
 	if len(part.Node) == 0 {

@@ -2,7 +2,7 @@ package fuse
 
 import "testing"
 
-// Names of tensors in graphs are read as TensorFlow writes them.
+// Names of tensors are parsed in TensorFlow's format.
 func TestTensorNames(t *testing.T) {
 	for text, want := range map[string]TensorName{
 		"a": {"a", 0}, "a:0": {"a", 0}, "a/b:12": {"a/b", 12}, "^a/b": {"a/b", -1}, "a:x": {"a:x", 0}, "": {"", 0},

@@ -68,7 +68,7 @@ func fusedBatchNormRule(c *call) []tfbridge.Output {
 	op := map[string]string{"FusedBatchNorm": "FusedBatchNormGrad", "FusedBatchNormV2": "FusedBatchNormGradV2", "FusedBatchNormV3": "FusedBatchNormGradV3"}[c.typ]
 	mean, variance := c.x(3), c.x(4)
 	if training {
-		mean, variance = c.y(3), c.y(4) // kept for this by the operation
+		mean, variance = c.y(3), c.y(4) // the operation returns them for this
 	}
 	inputs := []tfbridge.Output{c.d(0), c.x(0), c.x(1), mean, variance}
 	if op == "FusedBatchNormGradV3" {

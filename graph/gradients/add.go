@@ -11,10 +11,10 @@ import (
 // to each x, and returns them. If dy is not nil, it holds the derivatives of a loss
 // with respect to each y, and the results are the derivatives of that loss.
 //
-// The result for an x that no y depends on is the zero Output. So it is where the
-// only way leads through operations that are constant almost everywhere, such as
-// Floor, ArgMax or a cast to integers. An operation on the way for which there is
-// no rule makes the scope fail; the error names it.
+// The result for an x that no y depends on is the zero Output. The same holds where the
+// only path leads through operations that are constant almost everywhere, such as
+// Floor, ArgMax or a cast to integers. An operation on the path without a rule makes
+// the scope fail; the error names it.
 func Add(s *graph.Scope, y, x, dy []tfbridge.Output) []tfbridge.Output {
 	if s.Err() != nil {
 		return unbuilt.Outputs(len(x))
@@ -22,8 +22,8 @@ func Add(s *graph.Scope, y, x, dy []tfbridge.Output) []tfbridge.Output {
 	return newWalk(s, nil).gradients(y, x, dy)
 }
 
-// tensor names an output of the graph. Two Outputs may be the same output and not
-// be equal, because each holds a pointer of its own.
+// tensor names an output of the graph. Two Outputs may be the same output and not be
+// equal, because each holds its own pointer.
 type tensor struct {
 	op    string
 	index int
@@ -37,7 +37,7 @@ type node struct {
 	name   string
 	typ    string
 	inputs []tfbridge.Output
-	active []bool // of the inputs: whether they depend on an x
+	active []bool // whether each input depends on an x
 }
 
 // walk adds one set of gradients.
@@ -46,12 +46,12 @@ type walk struct {
 	lib   *library             // nil until a function is called
 	loops map[string]*recorded // loops that keep what their gradient needs, by name
 	x     map[tensor]bool
-	reach map[string]bool // of the operations seen: whether an output depends on an x
+	reach map[string]bool // whether an output of each visited operation depends on an x
 	order []*node         // operations that depend on an x, inputs first
 	sums  map[tensor][]tfbridge.Output
 
-	handles map[tensor]bool       // of the variables that rows may be gathered from
-	slices  map[tensor][]Gradient // of these rows
+	handles map[tensor]bool       // handles of the variables that rows may be gathered from
+	slices  map[tensor][]Gradient // gradients of these rows
 }
 
 func newWalk(s *graph.Scope, loops map[string]*recorded) *walk {
@@ -61,7 +61,7 @@ func newWalk(s *graph.Scope, loops map[string]*recorded) *walk {
 	}
 }
 
-// gradients does what Add says.
+// gradients implements Add.
 func (w *walk) gradients(y, x, dy []tfbridge.Output) []tfbridge.Output {
 	if w.pullAll(y, x, dy); w.scope.Err() != nil {
 		return unbuilt.Outputs(len(x))
@@ -95,8 +95,8 @@ func (w *walk) pullAll(y, x, dy []tfbridge.Output) {
 	}
 }
 
-// visit returns whether an operation depends on an x, and puts those that do in
-// order. It keeps a stack of its own, because graphs are deep.
+// visit reports whether an operation depends on an x, and appends such operations to
+// order. It uses an explicit stack, because graphs are deep.
 func (w *walk) visit(root *tfbridge.Operation) {
 	type frame struct {
 		node *node

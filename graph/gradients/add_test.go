@@ -26,7 +26,7 @@ func evaluate(t *testing.T, s *graph.Scope, outputs ...tfbridge.Output) [][]floa
 	return values
 }
 
-// A loop built in Go, which keeps nothing for its derivative, runs once more.
+// A loop built in Go does not keep values for its derivative, so it runs once more.
 func TestLoopBuiltInGo(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -41,12 +41,12 @@ func TestLoopBuiltInGo(t *testing.T) {
 		t.Fatal(s.Err())
 	}
 	got := evaluate(t, s, d...)
-	if got[0][0] != 81 || got[1][0] != 2*4*27 { // y = x w⁴
+	if got[0][0] != 81 || got[1][0] != 2*4*27 { // expects y = x w⁴
 		t.Errorf("got %v, want 81 and 216", got)
 	}
 }
 
-// A condition built in Go goes the way that it went.
+// The derivative of a condition built in Go takes the branch that the condition took.
 func TestConditionBuiltInGo(t *testing.T) {
 	for _, positive := range []bool{true, false} {
 		s := graph.NewScope()
@@ -72,7 +72,8 @@ func TestConditionBuiltInGo(t *testing.T) {
 	}
 }
 
-// What the sum does not depend on, or only through a comparison, has no derivative.
+// Tensors that the sum does not depend on, or only through a comparison, have no
+// derivative.
 func TestConstant(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -109,8 +110,8 @@ func TestNoRule(t *testing.T) {
 	}
 }
 
-// A signature that changes a variable in a way that has no value cannot be opened; the
-// operation is named.
+// A signature that changes a variable other than by a new value cannot be opened. The
+// error names the operation.
 func TestOpenChange(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()

@@ -83,8 +83,8 @@ func quotient(div string) func(c *call) (dx, dy tfbridge.Output) {
 	}
 }
 
-// chosen is the derivatives of an operation that chooses x where a comparison of x
-// with y is true, and else y.
+// chosen is the derivatives of an operation that chooses x where a comparison of x with
+// y is true, and y elsewhere.
 func chosen(compare string) func(c *call) (dx, dy tfbridge.Output) {
 	return func(c *call) (dx, dy tfbridge.Output) {
 		first := c.f(compare, c.x(0), c.x(1))
@@ -122,8 +122,8 @@ func selectV1Rule(c *call) []tfbridge.Output {
 	return []tfbridge.Output{{}, c.f("Select", c.x(0), c.d(0), zero), c.f("Select", c.x(0), zero, c.d(0))}
 }
 
-// clipRule is the rule of ClipByValue: the derivative goes to x within the limits,
-// and else to the limit.
+// clipRule is the rule of ClipByValue: the derivative goes to x within the limits, and
+// to the limit elsewhere.
 func clipRule(c *call) []tfbridge.Output {
 	x, low, high := c.x(0), c.x(1), c.x(2)
 	below, above, zero := c.f("Less", x, low), c.f("Greater", x, high), c.f("ZerosLike", c.d(0))

@@ -5,11 +5,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// TensorFlow broadcasts the inputs of x + y to a common shape. Each element of an
-// input that was broadcast then stands for several elements of the result, and its
-// derivative is the sum of theirs. Which dimensions to sum depends on both shapes.
-// Shapes that are known when the graph is built need no operations for that. They
-// are known often enough to matter: the bias of a layer always has a known shape.
+// TensorFlow broadcasts the inputs of x + y to a common shape. Each element of a
+// broadcast input then affects several elements of the result, and its derivative is
+// the sum of their derivatives. Which dimensions to sum depends on both shapes. Shapes
+// that are known when the graph is built need no operations for that. They are known
+// often enough to matter: the bias of a layer always has a known shape.
 
 // unbroadcast returns the derivative of input i, given d in the shape of the result
 // of inputs i and other.
@@ -73,7 +73,7 @@ func (c *call) reshapeLike(d, x tfbridge.Output) tfbridge.Output {
 	return c.setShape(graph.Reshape(c.Scope, d, c.shape(x)), x)
 }
 
-// setShape tells TensorFlow that o has the shape of x.
+// setShape declares that o has the shape of x.
 func (c *call) setShape(o, x tfbridge.Output) tfbridge.Output {
 	if o.Op == nil || x.Shape().NumDimensions() < 0 {
 		return o
@@ -93,8 +93,8 @@ func narrow(dims []int64) []int32 {
 	return out
 }
 
-// broadcastAxes returns the axes of d over which to sum, for x that was broadcast
-// with y. ok is false if that depends on dimensions that are not known.
+// broadcastAxes returns the axes of d over which to sum, for x that was broadcast with
+// y. ok is false if that depends on unknown dimensions.
 func broadcastAxes(x, y, d tfbridge.Shape) (axes []int32, ok bool) {
 	n, m, rank := x.NumDimensions(), y.NumDimensions(), d.NumDimensions()
 	if n < 0 || m < 0 || rank < 0 {

@@ -32,7 +32,7 @@ func double(s *graph.Scope, v, x tfbridge.Output) tfbridge.Output {
 	return graph.Add(s, before, read(s, v, added))
 }
 
-// changing are ways to change the variables v and w, with a result that depends on x.
+// changing lists ways to change the variables v and w, with a result that depends on x.
 var changing = map[string]func(s *graph.Scope, v, w, x tfbridge.Output) tfbridge.Output{
 	"call": func(s *graph.Scope, v, w, x tfbridge.Output) tfbridge.Output {
 		f := s.Func("f", graph.SpecsOf([]tfbridge.Output{v, x}), nil, func(s *graph.Scope, a, _ []tfbridge.Output) []tfbridge.Output {
@@ -72,8 +72,8 @@ var changing = map[string]func(s *graph.Scope, v, w, x tfbridge.Output) tfbridge
 	},
 }
 
-// Opened, a graph that changes variables computes what it would do: the same outputs,
-// and the values that the variables have afterwards.
+// An opened graph that changes variables computes the same outputs as the original, and
+// the new values of the variables.
 func TestOpenChanges(t *testing.T) {
 	for name, build := range changing {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// Each rule is tried, on a model that Python differentiated or numerically.
+// Each rule is tested, numerically or on a model that Python differentiated.
 func TestEveryRule(t *testing.T) {
 	tried := map[string]bool{}
 	dir := unpackModels(t)

@@ -14,10 +14,10 @@ type cut struct {
 	lib       *library
 	n         int // number of variables
 	nodes     map[string]*tfproto.NodeDef
-	args      []tfbridge.Output // only their names count once the graph is closed
+	args      []tfbridge.Output // only their names are used after the graph is closed
 	argNames  []string
 	results   []tensor
-	invariant map[int]bool // variables that the body hands on unchanged
+	invariant map[int]bool // variables that the body passes on unchanged
 
 	before []string // the nodes of the body, in order
 	after  []string // the nodes of the derivative, in order
@@ -33,11 +33,12 @@ type kept struct {
 	spec  graph.Spec
 }
 
-// cheap holds the types of operations that the body computes for the derivative: a
-// shape takes less memory than the tensor whose shape it is.
+// cheap holds the types of operations that the body computes for the derivative, so
+// that their results are kept instead of their inputs: a shape takes less memory than
+// its tensor.
 var cheap = map[string]bool{"Shape": true, "ShapeN": true, "Size": true, "Rank": true}
 
-// make divides the operations of a graph. Those in forward are the body's.
+// make divides the operations of a graph. The operations in forward belong to the body.
 func (c *cut) make(s *graph.Scope, forward map[string]bool, dy, dx []tfbridge.Output) error {
 	nodes, order, err := graphDef(s)
 	if err != nil {

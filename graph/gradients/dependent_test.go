@@ -14,7 +14,7 @@ func product(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 	return graph.Mul(s, args[0], s.Op1("Square", nil, args[1]))
 }
 
-// twice is a loop of two rounds whose variable starts at v and whose body takes the
+// twice is a loop of two iterations whose variable starts at v and whose body takes the
 // capture c.
 func twice(s *graph.Scope, v, c tfbridge.Output) tfbridge.Output {
 	return graph.While(s, []tfbridge.Output{s.Const(int32(0)), v}, func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
@@ -59,8 +59,8 @@ var dependent = map[string]func(s *graph.Scope, a, b tfbridge.Output) tfbridge.O
 	},
 }
 
-// An operation with functions may get one tensor twice, or a tensor that is computed
-// from another of its inputs. Each way from x to the loss counts once.
+// An operation with functions may receive one tensor twice, or a tensor that is
+// computed from another of its inputs. Each path from x to the loss counts once.
 func TestLoopOfDependentInputs(t *testing.T) {
 	second := map[string]func(s *graph.Scope, x tfbridge.Output) tfbridge.Output{
 		"same tensor":     func(_ *graph.Scope, x tfbridge.Output) tfbridge.Output { return x },

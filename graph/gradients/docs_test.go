@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write docs/gradients.md")
 
 const page = "../../docs/gradients.md"
 
-// docs/gradients.md lists the rules that there are.
+// docs/gradients.md lists all rules.
 func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(`# Derivatives

@@ -13,10 +13,10 @@ import (
 //
 //	abc,cd->abd      dx: abd,cd->abc      dy: abd,abc->cd
 //
-// A label of an input that neither the result nor the other input has was summed
-// along its axis alone. All elements along that axis have the same derivative, so
-// the Einsum leaves the axis out, and a broadcast adds it. An ellipsis stands for
-// the dimensions before or between the labels; here it becomes labels that the equation does not have.
+// A label of an input that neither the result nor the other input has was summed along
+// its axis alone. All elements along that axis have the same derivative, so the Einsum
+// omits the axis, and a broadcast adds it. An ellipsis represents the dimensions before
+// or between the labels; here it becomes labels that the equation does not have.
 
 // einsumRule is the rule of Einsum with one or two inputs.
 func einsumRule(c *call) []tfbridge.Output {
@@ -91,7 +91,7 @@ func freeLabels(equation string) string {
 }
 
 // expandEllipsis replaces the ellipsis by a free label for each dimension that it
-// stands for. The labels count from the right, as broadcasting does.
+// represents. The labels count from the right, as broadcasting does.
 func expandEllipsis(labels, free string, rank int) (string, bool) {
 	before, after, has := strings.Cut(labels, "...")
 	if !has {

@@ -70,7 +70,7 @@ func (c *call) scatterRows(d, params tfbridge.Output) tfbridge.Output {
 
 // scatterAxis moves the axis to the front, scatters, and moves it back.
 func (c *call) scatterAxis(axis, rank int) tfbridge.Output {
-	n := c.x(1).Shape().NumDimensions() // dimensions of d that stand for the axis
+	n := c.x(1).Shape().NumDimensions() // dimensions of d that replace the axis
 	var forward, front, back []int32
 	for i := range n {
 		forward = append(forward, int32(axis+i))

@@ -11,19 +11,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// importer brings nodes into the graph of a scope, inputs first. A loop whose
-// variables depend on what is to be trained comes in another form, which keeps what
-// its derivative needs; see record.
+// importer brings nodes into the graph of a scope, inputs first. A loop whose variables
+// depend on trained inputs is imported in another form, which keeps the values that its
+// derivative needs; see record.
 type importer struct {
 	scope *graph.Scope
 	lib   *library
-	refs  map[ref]tfbridge.Output // what stands for a node's output: a fed tensor, an argument, a loop's result
-	train map[ref]bool            // refs that depend on what is to be trained
+	refs  map[ref]tfbridge.Output // replacements of nodes' outputs: a fed tensor, an argument, a loop's result
+	train map[ref]bool            // refs that depend on trained inputs
 	loops map[string]*recorded    // by the names of the loops' operations
 
-	prefix  string // of the imported names
+	prefix  string // prefix of the imported names
 	pending []*tfproto.NodeDef
-	active  map[string]bool // of the nodes seen: whether they depend on what is to be trained
+	active  map[string]bool // whether each visited node depends on trained inputs
 }
 
 func newImporter(s *graph.Scope, l *library) *importer {
@@ -33,8 +33,8 @@ func newImporter(s *graph.Scope, l *library) *importer {
 	}
 }
 
-// bind lets an output stand for a ref. train says whether the output depends on what
-// is to be trained.
+// bind replaces a ref by an output. train is true if the output depends on trained
+// inputs.
 func (im *importer) bind(r ref, o tfbridge.Output, train bool) {
 	im.refs[r] = o
 	if train {
@@ -73,7 +73,7 @@ func (im *importer) run(nodes []*tfproto.NodeDef, outputs []string) ([]tfbridge.
 	return results, nil
 }
 
-// depends reports whether an input depends on what is to be trained.
+// depends reports whether an input depends on trained inputs.
 func (im *importer) depends(s string) bool {
 	r := parseRef(s)
 	if _, bound := im.refs[r]; bound {
@@ -82,7 +82,7 @@ func (im *importer) depends(s string) bool {
 	return r.index >= 0 && im.active[r.node]
 }
 
-// loop adds a loop that keeps what its derivative needs.
+// loop adds a loop that keeps the values that its derivative needs.
 func (im *importer) loop(n *tfproto.NodeDef) error {
 	var inputs []tfbridge.Output
 	var active []bool
@@ -108,7 +108,7 @@ func (im *importer) loop(n *tfproto.NodeDef) error {
 	return nil
 }
 
-// output returns what stands for a ref.
+// output returns the replacement of a ref.
 func (im *importer) output(r ref) (tfbridge.Output, error) {
 	if o, ok := im.refs[r]; ok {
 		return o, nil
@@ -160,7 +160,7 @@ func (im *importer) flush() error {
 const producer = 1395
 
 // connect maps an input of an imported node, unless it is imported too. keep is false
-// for a control dependency that stands for nothing any more.
+// for a control dependency that has become void.
 func (im *importer) connect(r ref, here map[string]bool, opts *tfbridge.GraphImportOptions, mapped map[ref]bool) (keep bool, err error) {
 	if _, bound := im.refs[r]; !bound && here[r.node] {
 		return true, nil
@@ -189,8 +189,7 @@ func (im *importer) connect(r ref, here map[string]bool, opts *tfbridge.GraphImp
 	return true, nil
 }
 
-// sorted returns the nodes that outputs need, inputs first. Refs that are bound need
-// no nodes.
+// sorted returns the nodes that outputs need, inputs first. Bound refs need no nodes.
 func sorted(nodes []*tfproto.NodeDef, outputs []string, bound map[ref]tfbridge.Output) ([]*tfproto.NodeDef, error) {
 	byName := map[string]*tfproto.NodeDef{}
 	for _, n := range nodes {

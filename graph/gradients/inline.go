@@ -124,7 +124,7 @@ func (in *inliner) resolveAll(refs []string) []string {
 type body struct {
 	nodes    []*tfproto.NodeDef
 	results  []string
-	controls []string // control dependencies on what the function does beside its results
+	controls []string // control dependencies on the function's side effects
 }
 
 // instantiate returns the body of a function with args, which are refs. The names of
@@ -170,9 +170,9 @@ func (in *instance) node(n, call *tfproto.NodeDef) *tfproto.NodeDef {
 	for i, input := range c.Input {
 		c.Input[i] = in.ref(input)
 	}
-	delete(c.Attr, "_class") // names nodes of the function
+	delete(c.Attr, "_class") // it names nodes of the function
 	for key, value := range c.Attr {
-		if p := value.GetPlaceholder(); p != "" { // an attribute of the function
+		if p := value.GetPlaceholder(); p != "" { // the value is an attribute of the function
 			c.Attr[key] = call.GetAttr()[p]
 		}
 	}

@@ -97,7 +97,7 @@ func (l *library) callee(n *tfproto.NodeDef) *tfproto.FunctionDef {
 	return l.functions[n.Op]
 }
 
-// missing returns the functions that nodes call and the graph does not have.
+// missing returns the functions that nodes call but the graph does not contain.
 func (l *library) missing(nodes []*tfproto.NodeDef) ([]*tfbridge.Function, error) {
 	have := map[string]bool{}
 	functions, err := l.graph.Functions()
@@ -145,8 +145,8 @@ func called(n *tfproto.NodeDef) []string {
 	return names
 }
 
-// hasState reports whether nodes hold an operation that does not give the same
-// again when it runs a second time.
+// hasState reports whether nodes contain an operation whose results may differ when it
+// runs a second time.
 func (l *library) hasState(nodes []*tfproto.NodeDef) bool {
 	return slices.ContainsFunc(nodes, func(n *tfproto.NodeDef) bool {
 		switch n.Op {

@@ -29,7 +29,7 @@ import (
 // Which values these are is known once the derivative of the body exists. So a loop
 // is recorded in four steps:
 //
-//  1. Bring the body into a graph of its own, and add its derivative there (analyze).
+//  1. Import the body into a separate graph, and add its derivative there (analyze).
 //  2. Cut that graph in two: the body, and what only the derivative needs. Values
 //     that cross the cut are to be kept (cut). A value that is the same in all
 //     iterations, such as a weight, need not be.
@@ -39,12 +39,12 @@ import (
 
 // recorded is a loop that keeps what its derivative needs.
 type recorded struct {
-	name    string // of the operation
+	name    string // name of the operation
 	n       int    // number of the original loop's variables
 	specs   []graph.Spec
-	active  []bool            // of the variables: whether they depend on what is to be trained
-	inputs  []tfbridge.Output // of the original loop
-	outputs []tfbridge.Output // of the loop: the variables, a list for each kept value, the number of iterations
+	active  []bool            // whether each variable depends on trained inputs
+	inputs  []tfbridge.Output // inputs of the original loop
+	outputs []tfbridge.Output // outputs of the loop: the variables, a list for each kept value, the number of iterations
 	cut     *cut
 }
 
@@ -123,7 +123,7 @@ func elementShape(s *graph.Scope, p graph.Spec) tfbridge.Output {
 	return s.Const(narrow(p.Shape.Dims()))
 }
 
-// setShapes tells TensorFlow the shapes of outputs.
+// setShapes declares the shapes of outputs.
 func setShapes(s *graph.Scope, outputs []tfbridge.Output, specs []graph.Spec) {
 	for i, o := range outputs {
 		if specs[i].Shape.NumDimensions() >= 0 && s.Err() == nil {
@@ -132,15 +132,15 @@ func setShapes(s *graph.Scope, outputs []tfbridge.Output, specs []graph.Spec) {
 	}
 }
 
-// place adds a function's body on arguments and returns its results. Nothing keeps
-// what a derivative would need.
+// place adds a function's body on arguments and returns its results. It keeps no values
+// for a derivative.
 func place(s *graph.Scope, l *library, f *tfproto.FunctionDef, args []tfbridge.Output) []tfbridge.Output {
 	results, _ := placeWith(s, l, f, args, nil)
 	return results
 }
 
-// placeWith is place for arguments of which some depend on what is to be trained.
-// Loops then keep what their derivative needs.
+// placeWith is place for arguments that may depend on trained inputs. Loops then keep
+// the values that their derivatives need.
 func placeWith(s *graph.Scope, l *library, f *tfproto.FunctionDef, args []tfbridge.Output, active []bool) ([]tfbridge.Output, map[string]*recorded) {
 	nodes, names, outputs, err := l.flat(f)
 	if err == nil && len(names) != len(args) {
@@ -161,8 +161,8 @@ func placeWith(s *graph.Scope, l *library, f *tfproto.FunctionDef, args []tfbrid
 	return results, im.loops
 }
 
-// flat returns the nodes of a function with all calls inlined, the names of nodes
-// that stand for its arguments, and the refs of its results.
+// flat returns the nodes of a function with all calls inlined, the names of the nodes
+// that represent its arguments, and the refs of its results.
 func (l *library) flat(f *tfproto.FunctionDef) (nodes []*tfproto.NodeDef, args, results []string, err error) {
 	for i := range f.GetSignature().GetInputArg() {
 		args = append(args, fmt.Sprintf("argument%d", i))
@@ -175,8 +175,8 @@ func (l *library) flat(f *tfproto.FunctionDef) (nodes []*tfproto.NodeDef, args, 
 	return nodes, args, results, err
 }
 
-// settleActive finds which variables of a loop depend on what is to be trained: those
-// that do at the start, and those that the body computes from these.
+// settleActive finds which variables of a loop depend on trained inputs: variables that
+// do at the start, and variables that the body computes from these.
 func settleActive(l *library, body *tfproto.FunctionDef, rec *recorded) error {
 	nodes, args, results, err := l.flat(body)
 	if err != nil {
@@ -213,7 +213,7 @@ func settleActive(l *library, body *tfproto.FunctionDef, rec *recorded) error {
 	return nil
 }
 
-// analyze brings a loop's body and its derivative into a graph, and cuts it.
+// analyze adds a loop's body and its derivative to a new graph, and cuts it.
 func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorded) (*cut, error) {
 	if err := settleActive(l, body, rec); err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorde
 		return nil, a.Err()
 	}
 	for i := range dx {
-		if dx[i].Op == nil { // the body computes the variable anew
+		if dx[i].Op == nil { // the body computes the variable from other inputs
 			dx[i] = a.Op1("ZerosLike", nil, x[i])
 		}
 	}
@@ -262,7 +262,7 @@ func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorde
 	return c, installFrom(s, a)
 }
 
-// origin returns where a value that operations only hand on comes from.
+// origin follows a value back through operations that only pass it on.
 func origin(o tfbridge.Output) tfbridge.Output {
 	for o.Op.Type() == "Identity" {
 		o = o.Op.Inputs()[0]

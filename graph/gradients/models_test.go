@@ -85,7 +85,7 @@ func convert[T int32 | float32](values []float64) []T {
 	return out
 }
 
-// recordedModel is gradients.json.
+// recordedModel is the content of gradients.json.
 type recordedModel struct {
 	Inputs, Coefficients map[string]*recordedTensor
 	Gradients            map[string]*recordedTensor // nil: the loss does not depend on the variable
@@ -117,7 +117,7 @@ func readRecorded(t *testing.T, dir string) *recordedModel {
 // modelNames are the models of testdata/record.py.
 var modelNames = []string{"mlp", "cnn", "upscale", "conv1d", "lstm", "gru", "attention", "control", "operations"}
 
-// The derivatives of a saved model are those that Python's GradientTape gives.
+// The derivatives of a saved model equal those of Python's GradientTape.
 func TestModels(t *testing.T) {
 	dir := unpackModels(t)
 	for _, name := range modelNames {
@@ -164,7 +164,7 @@ func compareModel(t *testing.T, dir string) {
 	if got := floats(t, out[0])[0]; math.Abs(float64(got)-want.Loss) > 1e-5*math.Max(1, math.Abs(want.Loss)) {
 		t.Errorf("the loss is %v, Python has %v", got, want.Loss)
 	}
-	largest := 0.0 // of all derivatives: one that is zero but for rounding is compared with it
+	largest := 0.0 // largest value of all derivatives, the scale for derivatives that are zero up to rounding
 	for _, d := range want.Gradients {
 		if d != nil {
 			largest = max(largest, magnitude(d.Values))

@@ -24,7 +24,7 @@ func unary(op string, shape []int64, attrs map[string]any) numericCase {
 // image and volume are shapes of a batch of small images with channels.
 var image, volume = []int64{1, 4, 4, 2}, []int64{1, 2, 4, 4, 1}
 
-// numericCases are the operations that no recorded model has, by their types.
+// numericCases lists the operations that occur in no recorded model, by their types.
 var numericCases = map[string]numericCase{
 	"CheckNumerics":          unary("CheckNumerics", []int64{3}, map[string]any{"message": "x"}),
 	"DeepCopy":               unary("DeepCopy", []int64{3}, nil),
@@ -163,7 +163,7 @@ func batchNorm(op string, training bool) func(s *graph.Scope, x tfbridge.Output)
 	}
 }
 
-// Derivatives are what differences of the values say.
+// Derivatives equal differences of the values.
 func TestNumeric(t *testing.T) {
 	for name, c := range numericCases {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func compareDifferences(t *testing.T, g *tfbridge.Graph, shape []int64, o [3]tfb
 		n *= size
 	}
 	values := make([]float32, n)
-	for i := range values { // no two alike, none near a limit of the cases
+	for i := range values { // all values differ, and none is near a limit of the cases
 		values[i] = float32(math.Sin(float64(7*i+2))) * (0.5 + float32(i)/float32(4*n))
 	}
 	run := func(out tfbridge.Output) []float32 {

@@ -15,7 +15,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// OpenOptions says what to open.
+// OpenOptions selects what to open.
 type OpenOptions struct {
 	// Feeds replace tensors of the graph, named "node:0" or "node": the inputs of a
 	// signature.
@@ -30,13 +30,13 @@ type OpenOptions struct {
 type Variable struct {
 	Name   string          // its shared name, or the name of its node if it has none
 	Node   string          // the name of its node in the model's graph
-	Handle tfbridge.Output // of the model's own VarHandleOp
+	Handle tfbridge.Output // handle from the model's own VarHandleOp
 	Value  tfbridge.Output // the value that the outputs are computed from
 	DType  tfbridge.DataType
 	Shape  tfbridge.Shape
 }
 
-// Trainable reports whether the variable has values of floating point.
+// Trainable reports whether the variable has floating-point values.
 func (v Variable) Trainable() bool { return trainable(v.DType) }
 
 // Change is the value that a variable has after the outputs were computed.
@@ -48,20 +48,20 @@ type Change struct {
 // Opened is a part of a graph that was opened: it computes the same, and can be
 // differentiated.
 type Opened struct {
-	Outputs   []tfbridge.Output // in the order of the options
-	Variables []Variable        // that outputs and changes depend on, in the order of the graph
-	Changes   []Change          // the variables that the graph changes; whoever runs it assigns them, see Assign
+	Outputs   []tfbridge.Output // outputs in the order of the options
+	Variables []Variable        // the variables that outputs and changes depend on, in the order of the graph
+	Changes   []Change          // the variables that the graph changes; the caller assigns them, see Assign
 
-	// Random says whether random numbers depend on OpenOptions.Random, and Unrepeatable
-	// names the random operations that keep a state of TensorFlow's own, which no
-	// checkpoint has.
+	// Random reports whether random numbers depend on OpenOptions.Random. Unrepeatable
+	// names the random operations that keep their own state in TensorFlow, which
+	// checkpoints do not contain.
 	Random       bool
 	Unrepeatable []string
 
 	scope   *graph.Scope
 	lib     *library
 	loops   map[string]*recorded
-	gathers []*tfbridge.Operation // that take rows of variables
+	gathers []*tfbridge.Operation // operations that gather rows of variables
 }
 
 // Open adds to a scope the operations that compute outputs of the scope's graph from
@@ -74,9 +74,9 @@ type Opened struct {
 // batch normalization in training mode does, they compute its new value, see
 // [Opened.Assign]; no derivative flows through that value.
 //
-// An operation that changes a variable in another way, or a loop of TensorFlow 1, is a failure that
-// names it. A failure is the scope's; then Outputs are zero Outputs and Variables nil. What the functions do
-// beside computing the outputs and changing variables, such as checking an assertion, is omitted.
+// An operation that changes a variable in another way, or a loop of TensorFlow 1, is a
+// failure that names it. A failure is the scope's; then Outputs are zero Outputs and
+// Variables nil. Other side effects of the functions, such as assertions, are omitted.
 func Open(s *graph.Scope, o *OpenOptions) *Opened {
 	if s.Err() != nil {
 		return unopened(s, o)
@@ -95,7 +95,7 @@ func Open(s *graph.Scope, o *OpenOptions) *Opened {
 	return opened
 }
 
-// unopened is what Open returns after a failure.
+// unopened is the result of Open after a failure.
 func unopened(s *graph.Scope, o *OpenOptions) *Opened {
 	if o == nil {
 		o = &OpenOptions{}
@@ -179,8 +179,8 @@ func (o *Opened) Assign(s *graph.Scope, after ...*tfbridge.Operation) []*tfbridg
 	return assigned
 }
 
-// handles returns the names of the nodes of the variables' handles by those of their
-// values, for variables that can be trained.
+// handles returns the names of the handles' nodes by the names of the values' nodes,
+// for trainable variables.
 func (o *Opened) handles() map[string]string {
 	names := map[string]string{}
 	for _, v := range o.Variables {
@@ -191,8 +191,8 @@ func (o *Opened) handles() map[string]string {
 	return names
 }
 
-// addMissing adds the functions that nodes call and that passing variables by value
-// has made.
+// addMissing adds the functions that nodes call and that were made by passing variables
+// by value.
 func addMissing(s *graph.Scope, l *library, nodes []*tfproto.NodeDef) error {
 	functions, err := l.missing(nodes)
 	if err == nil {

@@ -23,7 +23,7 @@ import (
 // tf.random.set_seed sees the same numbers as in Python, as long as all batches have the
 // same size.
 
-// Random says which random numbers an opened graph draws.
+// Random determines the random numbers of an opened graph.
 type Random struct {
 	Step tfbridge.Output // an int64 scalar: how many times the graph has run before
 	Seed int64           // seeds operations to which the model gives no seed
@@ -47,7 +47,7 @@ const randomStep = "millrace_random_step"
 // random replaces random operations.
 type random struct {
 	lib       *library
-	o         *Random // nil: replaces none
+	o         *Random // nil: random operations are not replaced
 	rewritten bool
 	left      []string // random operations that keep their state
 }
@@ -75,7 +75,8 @@ func (r *random) rewrite(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
 	return all
 }
 
-// note records a random operation with state, a node or in a function that it calls.
+// note records a node that is a stateful random operation, or that calls a function
+// with one.
 func (r *random) note(n *tfproto.NodeDef, seen map[string]bool) {
 	if (statelessTypes[n.Op] != "" || slices.Contains(statefulRandom, n.Op)) && !slices.Contains(r.left, n.Name) {
 		r.left = append(r.left, n.Name)

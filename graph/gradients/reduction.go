@@ -27,7 +27,7 @@ var reductionRules = map[string]rule{
 		return []tfbridge.Output{graph.GatherV2(c.Scope, c.d(0), c.x(1), 0)}
 	},
 	"UnsortedSegmentSum": func(c *call) []tfbridge.Output {
-		// Negative segment numbers drop their rows.
+		// Rows with negative segment numbers are dropped.
 		known := c.f("GreaterEqual", c.x(1), c.f("ZerosLike", c.x(1)))
 		rows := graph.GatherV2(c.Scope, c.d(0), c.f("Maximum", c.x(1), c.f("ZerosLike", c.x(1))), 0)
 		for known.Op != nil && rows.Op != nil && known.Shape().NumDimensions() < rows.Shape().NumDimensions() {
@@ -92,7 +92,8 @@ func (c *call) countPerResult() tfbridge.Output {
 	return graph.Cast(c.Scope, graph.FloorDiv(c.Scope, c.f("Size", c.x(0)), results), dt)
 }
 
-// extremeRule divides the derivative of a maximum among the elements that have it.
+// extremeRule divides the derivative of a maximum equally among the elements that equal
+// it.
 func extremeRule(c *call) []tfbridge.Output {
 	y, d := c.keptDims(c.y(0)), c.keptDims(c.d(0))
 	equal := graph.Cast(c.Scope, graph.Equal(c.Scope, y, c.x(0)), c.y(0).DataType())

@@ -42,7 +42,8 @@ func whileRule(c *call) []tfbridge.Output {
 	return results
 }
 
-// again adds a loop once more, in the form that keeps what its derivative needs.
+// again adds a loop once more, in the form that keeps the values that its derivative
+// needs.
 func (c *call) again() *recorded {
 	lib, n := c.library(), c.nodeDef()
 	if c.Err() != nil {
@@ -69,8 +70,8 @@ func (c *call) nodeDef() *tfproto.NodeDef {
 	return n
 }
 
-// mayRunAgain makes the scope fail if a function gives something else when it runs a
-// second time.
+// mayRunAgain makes the scope fail if a function may return something else when it runs
+// a second time.
 func (c *call) mayRunAgain(f *tfproto.FunctionDef) {
 	nodes, _, _, err := c.walk.lib.flat(f)
 	if err != nil {
@@ -80,9 +81,9 @@ func (c *call) mayRunAgain(f *tfproto.FunctionDef) {
 	}
 }
 
-// replay adds the loop that goes through the iterations from the last to the first.
-// dy are the derivatives of the active variables after the loop; the results are
-// those before it.
+// replay adds the loop that goes through the iterations from the last to the first. dy
+// are the derivatives of the active variables after the loop; the results are their
+// derivatives before it.
 func (rec *recorded) replay(s *graph.Scope, dy []tfbridge.Output) []tfbridge.Output {
 	c := rec.cut
 	scalar := tfbridge.ScalarShape()
@@ -270,7 +271,7 @@ type branches struct {
 	args   int               // number of the branches' arguments
 	known  []int             // the results that have a derivative
 	inputs []tfbridge.Output // the arguments, then those derivatives
-	out    []graph.Spec      // of the derivatives of the active arguments
+	out    []graph.Spec      // specs of the derivatives of the active arguments
 }
 
 func newBranches(c *call) *branches {

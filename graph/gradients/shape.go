@@ -8,7 +8,7 @@ import (
 // like gives the derivative the shape of the input.
 var like = one(func(c *call) tfbridge.Output { return c.reshapeLike(c.d(0), c.x(0)) })
 
-// shapeRules are the rules of operations that arrange elements anew.
+// shapeRules are the rules of operations that rearrange elements.
 var shapeRules = map[string]rule{
 	"Reshape": like, "ExpandDims": like, "Squeeze": like,
 	"Transpose": one(func(c *call) tfbridge.Output {
@@ -82,13 +82,13 @@ func (c *call) concat(values []tfbridge.Output, axis tfbridge.Output) tfbridge.O
 	return c.fl("ConcatV2", nil, values, axis)
 }
 
-// unconcat cuts the derivative of joined tensors into theirs.
+// unconcat splits the derivative of joined tensors into the derivatives of each.
 func (c *call) unconcat(values []tfbridge.Output, axis tfbridge.Output) []tfbridge.Output {
 	if len(values) == 1 {
 		return []tfbridge.Output{c.d(0)}
 	}
 	axis = graph.Cast(c.Scope, axis, tfbridge.Int32)
-	if at, ok := ints(axis); ok && at[0] < 0 || !ok { // ConcatOffset takes no negative axis
+	if at, ok := ints(axis); ok && at[0] < 0 || !ok { // ConcatOffset does not accept a negative axis
 		axis = graph.FloorMod(c.Scope, axis, c.f("Rank", c.d(0)))
 	}
 	var shapes tfbridge.OutputList

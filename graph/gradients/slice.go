@@ -30,7 +30,7 @@ var sliceRules = map[string]rule{
 	}),
 }
 
-// unpad takes the part of the derivative that is not padding.
+// unpad returns the part of the derivative that is not padding.
 func (c *call) unpad() tfbridge.Output {
 	before := graph.Subscript(c.Scope, graph.Cast(c.Scope, c.x(1), tfbridge.Int32), graph.Whole(), graph.At(0))
 	return c.setShape(graph.Slice(c.Scope, c.d(0), before, c.shape(c.x(0))), c.x(0))

@@ -19,7 +19,7 @@ import (
 //
 // The derivative stops at the variable's handle, and stays rows and their indices. A
 // variable that a model also uses as a whole has a derivative of both kinds; they are
-// added up to a whole one, as Python does.
+// added up to a dense one, as Python does.
 
 // Gradient is the derivative with respect to a variable.
 type Gradient struct {
@@ -39,9 +39,9 @@ func (g Gradient) Dense(s *graph.Scope, v Variable) tfbridge.Output {
 	return s.Op1("UnsortedSegmentSum", nil, g.Value, g.Indices, s.Const(v.Shape.Size(0)))
 }
 
-// gatherFromHandles lets nodes that gather rows of a variable's value gather from the
-// variable. handles are the names of the nodes of the handles by the names of those of
-// the values. It returns the names of these nodes.
+// gatherFromHandles rewrites nodes that gather rows of a variable's value to gather
+// from the variable itself. handles maps the name of a value's node to the name of its
+// handle's node. It returns the names of the rewritten nodes.
 func gatherFromHandles(nodes []*tfproto.NodeDef, handles map[string]string) []string {
 	byName := map[string]*tfproto.NodeDef{}
 	for _, n := range nodes {
@@ -91,7 +91,7 @@ func isZero(t *tfproto.TensorProto) bool {
 	return t != nil
 }
 
-// resourceGatherRule keeps the rows of the derivative beside their indices.
+// resourceGatherRule keeps the rows of the derivative with their indices.
 func resourceGatherRule(c *call) []tfbridge.Output {
 	indices := graph.Reshape(c.Scope, graph.Cast(c.Scope, c.x(1), tfbridge.Int64), c.Const([]int32{-1}))
 	inner := graph.Subscript(c.Scope, c.fa("VariableShape", map[string]any{"out_type": tfbridge.Int32}, c.x(0)), graph.From(1))

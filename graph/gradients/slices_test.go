@@ -9,15 +9,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// What a model gathers from a variable has a derivative of rows; where the model uses
-// the variable as a whole too, the derivative is whole.
+// A variable that a model only gathers from has a derivative of rows. If the model also
+// uses the variable as a whole, the derivative is dense.
 func TestRowsOfVariables(t *testing.T) {
 	tests := []struct {
 		name        string
 		once, whole bool
 		axis        int64
 		indices     []int64
-		want        []float32 // of a variable of 3 rows of 2
+		want        []float32 // derivative of a variable with 3 rows of 2
 	}{
 		{"once", true, false, 0, []int64{2, 0, 2}, []float32{3, 4, 0, 0, 6, 8}},
 		{"twice", false, false, 0, []int64{2, 0, 2, 1}, []float32{3, 4, 5, 5, 6, 8}},

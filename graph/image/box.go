@@ -6,7 +6,7 @@ import "millrace/tfbridge"
 // two ends may be in either order, and may lie outside the image.
 type Box struct{ Top, Left, Bottom, Right float32 }
 
-// boxes returns boxes in the form that TensorFlow takes.
+// boxes returns boxes in TensorFlow's format.
 func boxes(all []Box) [][]float32 {
 	rows := make([][]float32, len(all))
 	for k, b := range all {
@@ -64,7 +64,7 @@ func (i Image) batchSize() tfbridge.Output {
 	return s.Op1("Slice", nil, shape, s.Const([]int64{0}), s.Const([]int64{1}))
 }
 
-// Point is a place in an image: 0 is the centre, -1 and 1 are the edges.
+// Point is a position in an image: 0 is the centre, -1 and 1 are the edges.
 type Point struct{ Y, X float32 }
 
 // ExtractGlimpse adds an ExtractGlimpseV2. It cuts out height by width pixels around a

@@ -29,7 +29,7 @@ func (i Image) AdjustSaturation(factor float32) Image {
 	return i.colored("AdjustSaturation").adjust("AdjustSaturation", factor)
 }
 
-// colored refuses an image that is not RGB.
+// colored makes the scope fail for an image that is not RGB.
 func (i Image) colored(method string) Image {
 	if !i.ok() {
 		return i

@@ -13,8 +13,8 @@ type JPEGOptions struct {
 }
 
 // EncodeJPEG adds an EncodeJpeg. It returns the bytes of a JPEG as a string. It takes
-// one image of uint8, grey or RGB. ConvertDType makes one of pixels from 0 to 1, and
-// SaturateCast one of floating-point pixels from 0 to 255, which Resize gives.
+// one image of uint8, grey or RGB. For pixels from 0 to 1 use ConvertDType first; for
+// floating-point pixels from 0 to 255, as Resize returns them, use SaturateCast.
 func (i Image) EncodeJPEG(o *JPEGOptions) tfbridge.Output {
 	if o == nil {
 		o = &JPEGOptions{}
@@ -39,7 +39,7 @@ func (i Image) EncodePNG(compression int64) tfbridge.Output {
 	return i.bytes("EncodePNG", tfbridge.Uint8, tfbridge.Uint16).op("EncodePng", map[string]any{"compression": compression}).Output()
 }
 
-// bytes refuses pixels of data types that a format does not have.
+// bytes makes the scope fail for data types that a format does not support.
 func (i Image) bytes(method string, fit ...tfbridge.DataType) Image {
 	if !i.ok() || slices.Contains(fit, i.DataType()) {
 		return i

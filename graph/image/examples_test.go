@@ -28,8 +28,7 @@ func encoded(t *testing.T) (png, jpeg string, pixels [][][]uint8) {
 	return got[0].Value().(string), got[1].Value().(string), got[2].Value().([][][]uint8)
 }
 
-// Pictures in Examples: three operations make a reader of such files. A PNG loses
-// nothing.
+// Three operations read pictures from Examples. A PNG is lossless.
 func TestImagesOfExamples(t *testing.T) {
 	png, jpeg, pixels := encoded(t)
 	record := string(example.Marshal([]example.Named{

@@ -5,7 +5,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Padding says what a filter does at the edges of an image.
+// Padding is the behaviour of a filter at the edges of an image.
 type Padding string
 
 // The kinds of padding.

@@ -17,7 +17,7 @@ func New(s *graph.Scope, output tfbridge.Output) Image {
 
 // DecodeOptions are the options of Decode. Nil and the zero value mean the defaults.
 type DecodeOptions struct {
-	Channels  int64             // 1 grey, 3 RGB, 4 RGBA; 0: as the image has
+	Channels  int64             // 1 grey, 3 RGB, 4 RGBA; 0: the image's own
 	DType     tfbridge.DataType // Uint8, Uint16 or Float; 0: Uint8
 	Animation bool              // all frames of a GIF, as a batch; the number of dimensions is then unknown while building
 }

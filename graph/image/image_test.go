@@ -37,20 +37,20 @@ func Example() {
 	// Output: [[[255] [255] [0] [0]]]
 }
 
-// recorded is what Python gave.
+// recorded holds Python's results.
 type recorded struct {
 	DType  string
 	Shape  []int64
 	Values []float64
 }
 
-// pixel values of the image that was recorded.
+// The pixel values of the recorded image.
 func pixel(n int) uint8 { return uint8(n * 7919 % 256) }
 
-// source makes the image that was recorded.
+// source makes the recorded image.
 type source struct {
 	*graph.Scope
-	unknown bool // its size is not known while building
+	unknown bool // its size is unknown while building
 }
 
 func (s source) rgb() image.Image {
@@ -162,7 +162,7 @@ func TestParity(t *testing.T) {
 	for name, do := range tests {
 		for _, unknown := range []bool{false, true} {
 			if unknown && name == "pad" {
-				continue // which needs the size
+				continue // the operation needs the size
 			}
 			t.Run(fmt.Sprintf("%s, unknown %v", name, unknown), func(t *testing.T) {
 				compare(t, do(source{graphtest.NewScope(t), unknown}), want[name])
@@ -176,7 +176,7 @@ func TestParity(t *testing.T) {
 
 var valid = &image.FilterOptions{StrideY: 2, StrideX: 2, Padding: image.Valid}
 
-// compare runs an image and compares it with what Python gave.
+// compare runs an image and compares it with Python's result.
 func compare(t *testing.T, i image.Image, want recorded) {
 	t.Helper()
 	value, err := i.Tensor().Eval(t.Context(), nil)
@@ -210,8 +210,8 @@ func TestRandomCropTooLarge(t *testing.T) {
 	}
 }
 
-// RandomSeed gives each element of a dataset a seed of its own, and the same ones in
-// every session.
+// RandomSeed gives each element of a dataset another seed, and the same seeds in every
+// session.
 func TestRandomSeed(t *testing.T) {
 	seeds := func(seed int64) [][]int64 {
 		s := graphtest.NewScope(t)
@@ -259,7 +259,7 @@ func ExampleImage_RandomFlipLeftRight() {
 	// [[[5] [6]]]
 }
 
-// A picture goes through a file and back.
+// Encoding and decoding a picture returns the same picture.
 func TestEncodeDecode(t *testing.T) {
 	s := source{graphtest.NewScope(t), false}
 	file := filepath.Join(t.TempDir(), "it.png")
@@ -414,7 +414,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What is no image says so when the graph runs.
+// Bytes that are not an image are an error when the graph runs.
 func TestDecodeJunk(t *testing.T) {
 	s := graphtest.NewScope(t)
 	if _, err := image.Decode(s, s.Const("no image"), nil).Tensor().Eval(t.Context(), nil); err == nil {

@@ -29,14 +29,14 @@ func RandomSeed(s *graph.Scope, seed int64) tfbridge.Output {
 		s.Const([]int32{2}), s.Const(int64(math.MinInt64)), s.Const(int64(math.MaxInt64)))
 }
 
-// RandomFlipLeftRight mirrors the image, or not, by even chances; each image of a
-// batch by itself. It is tf.image.stateless_random_flip_left_right.
+// RandomFlipLeftRight mirrors the image with probability one half; each image of a
+// batch separately. It is tf.image.stateless_random_flip_left_right.
 func (i Image) RandomFlipLeftRight(seed tfbridge.Output) Image {
 	return i.randomFlip("RandomFlipLeftRight", seed, Image.FlipLeftRight)
 }
 
-// RandomFlipUpDown turns the image upside down, or not, by even chances; each image
-// of a batch by itself. It is tf.image.stateless_random_flip_up_down.
+// RandomFlipUpDown turns the image upside down with probability one half; each image of
+// a batch separately. It is tf.image.stateless_random_flip_up_down.
 func (i Image) RandomFlipUpDown(seed tfbridge.Output) Image {
 	return i.randomFlip("RandomFlipUpDown", seed, Image.FlipUpDown)
 }
@@ -94,9 +94,9 @@ func (i Image) RandomHue(maxDelta float32, seed tfbridge.Output) Image {
 	return i.colored(method).adjustBy("AdjustHue", i.uniform(-maxDelta, maxDelta, seed))
 }
 
-// RandomCrop cuts out a part of a size, anywhere in the image. An image that is
-// smaller is an error of code InvalidArgument when the graph runs. All images of a
-// batch are cut at one place. It is tf.image.stateless_random_crop.
+// RandomCrop cuts out a part of a size, anywhere in the image. An image that is smaller
+// is an error of code InvalidArgument when the graph runs. All images of a batch are
+// cut at the same position. It is tf.image.stateless_random_crop.
 func (i Image) RandomCrop(height, width int64, seed tfbridge.Output) Image {
 	if i.ok() && (height <= 0 || width <= 0 || height > math.MaxInt32 || width > math.MaxInt32) {
 		return i.fail("RandomCrop", "%d by %d is no size", height, width)
@@ -107,7 +107,7 @@ func (i Image) RandomCrop(height, width int64, seed tfbridge.Output) Image {
 }
 
 // randomCrop cuts out a part of a size. Python draws a number for each dimension,
-// those that are not cut included.
+// including those that are not cropped.
 func (i Image) randomCrop(size []int32, rows int, seed tfbridge.Output) Image {
 	s := i.t.Scope()
 	shape := graph.Cast(s, graph.Shape(s, i.Output()), tfbridge.Int32)
@@ -122,7 +122,7 @@ func (i Image) randomCrop(size []int32, rows int, seed tfbridge.Output) Image {
 	return cropped.sized(int64(size[0]), int64(size[1]), rows)
 }
 
-// sized tells TensorFlow the size of an image.
+// sized declares the size of an image.
 func (i Image) sized(height, width int64, rows int) Image {
 	if !i.ok() {
 		return i
@@ -132,7 +132,7 @@ func (i Image) sized(height, width int64, rows int) Image {
 	return i.with(graph.EnsureShape(i.t.Scope(), i.Output(), tfbridge.MakeShape(dims...)))
 }
 
-// inRange refuses limits of a factor that is to be drawn.
+// inRange refuses limits of a random factor.
 func (i Image) inRange(method string, lower, upper float32) Image {
 	if i.ok() && !(lower >= 0 && upper > lower) {
 		return i.fail(method, "the factor is from %v to %v; it must not be negative, and the upper limit must be above the lower", lower, upper)
@@ -140,7 +140,7 @@ func (i Image) inRange(method string, lower, upper float32) Image {
 	return i
 }
 
-// uniform returns a random number from low up to high, without high itself.
+// uniform returns a random number from low up to but excluding high.
 func (i Image) uniform(low, high float32, seed tfbridge.Output) tfbridge.Output {
 	if !i.ok() {
 		return tfbridge.Output{}

@@ -9,16 +9,16 @@ import (
 	"millrace/tfbridge"
 )
 
-// Initializer says what a table holds.
+// Initializer describes the content of a table.
 type Initializer struct {
 	key, value tfbridge.DataType
-	what       string // for messages
+	what       string // name in messages
 	err        error
 	add        func(s *graph.Scope, table tfbridge.Output) *tfbridge.Operation
 }
 
-// KeyValueTensorInitializer fills a table with keys and their values, two vectors
-// of one length. A key given twice with two values is an error of code
+// KeyValueTensorInitializer fills a table with keys and their values, two vectors of
+// one length. A key that occurs twice with different values is an error of code
 // FailedPrecondition when the table is filled.
 //
 // It wraps InitializeTableV2.
@@ -38,7 +38,7 @@ type Column struct {
 	Index int64
 }
 
-// The indexes of a [Column] that is no column.
+// Special indexes of a [Column].
 const (
 	WholeLine  = -2 // the line itself, a String
 	LineNumber = -1 // the number of the line from 0, an Int64
@@ -87,7 +87,8 @@ func TextFileInitializer(filename tfbridge.Output, key, value Column, o *TextFil
 	return t
 }
 
-// check fails for a column that no line has, and for one of another data type.
+// check fails for a column that lines do not have, and for a column of the wrong data
+// type.
 func (c Column) check(what string) error {
 	switch {
 	case c.Index < WholeLine:
@@ -101,14 +102,15 @@ func (c Column) check(what string) error {
 }
 
 // DatasetInitializer fills a table with the elements of a dataset, each a key and its
-// value, two scalars. A vocabulary is numbered so:
+// value, two scalars. A vocabulary is numbered like this:
 //
 //	words.Enumerate(0).Map("swap", func(_ *graph.Scope, a []tfbridge.Output) []tfbridge.Output {
 //		return []tfbridge.Output{a[1], a[0]}
 //	}, nil)
 //
-// The dataset is read when the table is filled. A key that comes twice with two values
-// is then an error of code FailedPrecondition. It wraps InitializeTableFromDataset.
+// The dataset is read when the table is filled. A key that occurs twice with different
+// values is then an error of code FailedPrecondition. It wraps
+// InitializeTableFromDataset.
 func DatasetInitializer(d *dataset.Dataset) *Initializer {
 	t := &Initializer{what: "DatasetInitializer"}
 	specs := d.Specs()

@@ -101,14 +101,14 @@ var cases = map[string]func(makers) (table, tfbridge.Output){
 	"hashes":                  func(m makers) (table, tfbridge.Output) { return m.vocabulary(nil, 1000), m.text() },
 }
 
-// found is what was found in a table.
+// found is the result of looking keys up in a table.
 type found struct {
 	Values any     `json:"values"`
 	Shape  []int64 `json:"shape"`
 	Size   int64   `json:"size"`
 }
 
-// Tables give what Python's give, in a graph and in a function of a dataset.
+// Tables give the same results as in Python, in a graph and in a function of a dataset.
 func TestParity(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "parity.json"))
 	if err != nil {
@@ -133,7 +133,7 @@ func TestParity(t *testing.T) {
 			d := dataset.FromTensors(s, keys).Map("lookup", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 				return []tfbridge.Output{table.Lookup(s, args[0]), table.Size(s)}
 			}, nil)
-			for range 2 { // a second loop has a session of its own
+			for range 2 { // a second loop has its own session
 				for values, err := range d.All(t.Context(), nil) {
 					if err != nil {
 						t.Fatal(err)
@@ -145,8 +145,8 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// check compares the values and the size of a table with what was recorded, and
-// closes them.
+// check compares the values and the size of a table with the recorded ones, and closes
+// the tensors.
 func check(t *testing.T, where string, values []*tfbridge.Tensor, want found) {
 	t.Helper()
 	got := found{Shape: values[0].Shape(), Size: values[1].Value().(int64)}
@@ -225,7 +225,7 @@ func TestIteratorWithTable(t *testing.T) {
 	}
 }
 
-// What cannot be is said when it is built, and by name.
+// Impossible tables are reported while building, by name.
 func TestWrongTables(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -272,7 +272,7 @@ func TestWrongTables(t *testing.T) {
 	}
 }
 
-// A file that is not there is an error with its name, when the table is filled.
+// A missing file is an error with its name, when the table is filled.
 func TestMissingVocabulary(t *testing.T) {
 	s := graphtest.NewScope(t)
 	table := makers{s}.hash(makers{s}.file("nowhere.txt", line, number, nil), int64(0))

@@ -7,8 +7,8 @@ import (
 )
 
 // MutableHashTable maps keys to values, and changes while the graph runs. It begins
-// empty in each session. Runs may use it concurrently; what a lookup sees of an insert
-// in the same run is decided by control dependencies.
+// empty in each session. Runs may use it concurrently; control dependencies decide
+// whether a lookup sees an insert of the same run.
 //
 // An iterator whose functions use such a table cannot be saved.
 type MutableHashTable struct {
@@ -18,7 +18,7 @@ type MutableHashTable struct {
 }
 
 // NewMutableHashTable adds a table of keys of one data type. Keys that the table lacks
-// get defaultValue, whose data type and shape all values have.
+// get defaultValue, which determines the data type and the shape of all values.
 //
 // It wraps MutableHashTableV2, and MutableHashTableOfTensorsV2 for values that are not
 // scalars.
@@ -37,8 +37,8 @@ func NewMutableHashTable(s *graph.Scope, key tfbridge.DataType, defaultValue tfb
 	return t
 }
 
-// Lookup returns the value of each key, in the shape of keys with that of a value
-// behind it. The scope may be that of a function.
+// Lookup returns the value of each key, in the shape of keys followed by the shape of a
+// value. The scope may be that of a function.
 //
 // It wraps LookupTableFindV2.
 func (t *MutableHashTable) Lookup(s *graph.Scope, keys tfbridge.Output) tfbridge.Output {
@@ -46,8 +46,8 @@ func (t *MutableHashTable) Lookup(s *graph.Scope, keys tfbridge.Output) tfbridge
 	return s.Op1("LookupTableFindV2", nil, t.resource, keys, t.defaultValue)
 }
 
-// Insert returns the operation that adds keys with their values, or gives keys that are
-// there new ones. The scope may be that of a function.
+// Insert returns the operation that adds keys with their values, or gives existing keys
+// new values. The scope may be that of a function.
 //
 // It wraps LookupTableInsertV2.
 func (t *MutableHashTable) Insert(s *graph.Scope, keys, values tfbridge.Output) *tfbridge.Operation {
@@ -58,8 +58,8 @@ func (t *MutableHashTable) Insert(s *graph.Scope, keys, values tfbridge.Output) 
 	return s.AddOperation(tfbridge.OpSpec{Type: "LookupTableInsertV2", Input: []tfbridge.Input{t.resource, keys, values}})
 }
 
-// Remove returns the operation that removes keys. Keys that the table lacks are passed
-// over.
+// Remove returns the operation that removes keys. Keys that the table lacks are
+// ignored.
 //
 // It wraps LookupTableRemoveV2.
 func (t *MutableHashTable) Remove(s *graph.Scope, keys tfbridge.Output) *tfbridge.Operation {
@@ -74,7 +74,7 @@ func (t *MutableHashTable) Size(s *graph.Scope) tfbridge.Output {
 	return s.Op1("LookupTableSizeV2", nil, t.resource)
 }
 
-// Export returns all keys, and their values in the same order, which is no certain one.
+// Export returns all keys, and their values in the same, unspecified order.
 //
 // It wraps LookupTableExportV2.
 func (t *MutableHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
@@ -89,26 +89,25 @@ func (t *MutableHashTable) check(s *graph.Scope, what string, keys tfbridge.Outp
 	}
 }
 
-// DenseHashTable is a [MutableHashTable] that needs less memory a key, for keys that
-// leave two values free.
+// DenseHashTable is a [MutableHashTable] that needs less memory per key. Two values
+// must not be used as keys.
 type DenseHashTable struct {
 	MutableHashTable
 	empty, deleted tfbridge.Output
 }
 
-// DenseHashTableKeys are keys that a [DenseHashTable] uses itself. They are different,
-// and no other key is one of them. Looking one up or inserting it is an error of code
-// InvalidArgument.
+// DenseHashTableKeys are two different values that a [DenseHashTable] reserves. Looking
+// one up or inserting it is an error of code InvalidArgument.
 type DenseHashTableKeys struct {
-	Empty   tfbridge.Output // marks a free place
-	Deleted tfbridge.Output // marks a place whose key was removed
+	Empty   tfbridge.Output // marks a free slot
+	Deleted tfbridge.Output // marks a slot whose key was removed
 }
 
 // NewDenseHashTable adds a table. Keys that the table lacks get defaultValue, whose
 // data type and shape all values have.
 //
-// TensorFlow's kernels take strings and integers for keys, and no strings for values. It
-// wraps MutableDenseHashTableV2.
+// TensorFlow's kernels accept strings and integers as keys, but no strings as values.
+// It wraps MutableDenseHashTableV2.
 func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue tfbridge.Output) *DenseHashTable {
 	t := &DenseHashTable{MutableHashTable{defaultValue: defaultValue}, reserved.Empty, reserved.Deleted}
 	if s.Err() != nil {
@@ -123,10 +122,10 @@ func NewDenseHashTable(s *graph.Scope, reserved DenseHashTableKeys, defaultValue
 	return t
 }
 
-// Export returns all keys, and their values in the same order, which is no certain one.
+// Export returns all keys, and their values in the same, unspecified order.
 //
-// LookupTableExportV2, which it wraps, gives every place of the table, also those that
-// are free.
+// LookupTableExportV2, which it wraps, returns every slot of the table, including the
+// free ones.
 func (t *DenseHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
 	keys, values = t.MutableHashTable.Export(s)
 	if s.Err() != nil {
@@ -137,7 +136,7 @@ func (t *DenseHashTable) Export(s *graph.Scope) (keys, values tfbridge.Output) {
 	return rowsOf(s, graph.GatherV2(s, keys, places, 0), t.empty), rowsOf(s, graph.GatherV2(s, values, places, 0), t.defaultValue)
 }
 
-// differs reports for each of some keys whether it is another than key.
+// differs reports for each of several keys whether it differs from key.
 func differs(s *graph.Scope, keys, key tfbridge.Output) tfbridge.Output {
 	n := graph.Slice(s, graph.Shape(s, keys), s.Const([]int64{0}), s.Const([]int64{1}))
 	rows := graph.Reshape(s, keys, graph.ConcatV2(s, []tfbridge.Output{n, s.Const([]int64{-1})}, 0))

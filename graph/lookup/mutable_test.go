@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// mutable is either kind of table that changes.
+// mutable is either kind of mutable table.
 type mutable interface {
 	table
 	Insert(s *graph.Scope, keys, values tfbridge.Output) *tfbridge.Operation
@@ -22,8 +22,8 @@ type mutable interface {
 	Export(s *graph.Scope) (keys, values tfbridge.Output)
 }
 
-// Keys come and go, in a graph and in the functions of datasets. A new session begins
-// with an empty table.
+// Keys are added and removed, in a graph and in the functions of datasets. A new
+// session begins with an empty table.
 func TestMutableTables(t *testing.T) {
 	for name, build := range map[string]func(s *graph.Scope) mutable{
 		"hash": func(s *graph.Scope) mutable { return lookup.NewMutableHashTable(s, tfbridge.Int64, s.Const(int64(0))) },

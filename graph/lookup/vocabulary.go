@@ -15,14 +15,14 @@ type StaticVocabularyTable struct {
 	buckets int64
 }
 
-// absent is what the table has for keys outside of the vocabulary.
+// absent is the table's value for keys outside of the vocabulary.
 const absent = -1
 
-// NewStaticVocabularyTable adds a table, and its initializer to those of the scope.
-// The initializer's keys are of type String or Int64, and its values, of type Int64,
-// are the ids from 0 up; nil means that every key is hashed. Other keys get ids
-// from the size of the vocabulary up. There must be one bucket for them at least;
-// see [NewStaticHashTable] for a table without.
+// NewStaticVocabularyTable adds a table, and its initializer to those of the scope. The
+// initializer's keys are of type String or Int64, and its values, of type Int64, are
+// the ids from 0 up; nil means that every key is hashed. Other keys get ids from the
+// size of the vocabulary up. They need at least one bucket; [NewStaticHashTable] makes
+// a table without buckets.
 func NewStaticVocabularyTable(s *graph.Scope, init *Initializer, oovBuckets int64) *StaticVocabularyTable {
 	const what = "StaticVocabularyTable"
 	t := &StaticVocabularyTable{buckets: oovBuckets}

@@ -26,7 +26,7 @@ func attrs[O ~struct {
 	return opimpl.Attrs(optional, list...)
 }
 
-// results hands out the outputs of an operation, in order.
+// results returns the outputs of an operation one after the other.
 type results struct {
 	*opimpl.Results
 	op *tf.Operation // nil after a failure

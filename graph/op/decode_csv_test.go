@@ -9,13 +9,13 @@ import (
 	tf "millrace/tfbridge"
 )
 
-// Each option of DecodeCSV changes what the same kind of record is read as.
+// Each option of DecodeCSV changes how a record is parsed.
 func TestDecodeCSV(t *testing.T) {
 	tests := []struct {
 		name    string
 		record  string
 		options []op.DecodeCSVAttr
-		want    string // the three columns, of which the last has the default -1
+		want    string // the three columns; the default of the last is -1
 	}{
 		{"plain", `a,2,3`, nil, "a 2 3"},
 		{"quoted, without a value", `"a,b",2,`, nil, "a,b 2 -1"},

@@ -18,15 +18,15 @@ import (
 	tf "millrace/tfbridge"
 )
 
-// wrapper is what a generated function passes on.
+// wrapper describes what a generated function passes to the operation.
 type wrapper struct {
 	inputs int
 	lists  []string // the named list outputs
 	attrs  map[string]bool
 }
 
-// wrappers reads the generated files: for each operation what its function
-// passes on, and the attributes of its options.
+// wrappers reads the generated files: for each operation the arguments that its
+// function passes on, and the attributes of its options.
 func wrappers(t *testing.T) map[string]*wrapper {
 	t.Helper()
 	paths, err := filepath.Glob("*_gen.go")
@@ -74,7 +74,7 @@ func literals(body ast.Node) []string {
 	return found
 }
 
-// read returns what the function of an operation passes on.
+// read returns the arguments that the function of an operation passes on.
 func read(t *testing.T, f *ast.FuncDecl) (string, *wrapper) {
 	w := &wrapper{attrs: map[string]bool{}}
 	name := ""
@@ -105,9 +105,9 @@ func read(t *testing.T, f *ast.FuncDecl) (string, *wrapper) {
 	return name, w
 }
 
-// Each public operation of the runtime has a function, which passes on each
-// input, names each list among the outputs, and can set each attribute that
-// the inputs do not imply; and there are no other functions.
+// Each public operation of the runtime has a function, which passes on each input,
+// names each list among the outputs, and can set each attribute that the inputs do not
+// imply; and no other function exists.
 func TestGeneratedFunctions(t *testing.T) {
 	raw, err := tf.OpList()
 	if err != nil {
@@ -138,7 +138,7 @@ func TestGeneratedFunctions(t *testing.T) {
 	}
 }
 
-// definition returns what a function must pass on.
+// definition returns the arguments that a function must pass on.
 func definition(def *tfproto.OpDef) *wrapper {
 	w := &wrapper{inputs: len(def.InputArg), attrs: map[string]bool{}}
 	for _, a := range def.Attr {

@@ -71,7 +71,7 @@ func TestControlDependencies(t *testing.T) {
 	init := op.AssignVariableOp(s, variable, op.Const(s, int32(0)))
 	after := []*tf.Operation{op.AssignAddVariableOp(s, variable, op.Const(s, int32(1)))}
 	counted := s.WithControlDependencies(after...)
-	after[0] = init // which must not reach the scope
+	after[0] = init // this change must not reach the scope
 	read := op.ReadVariableOp(counted, variable, tf.Int32)
 	sess := session(t, s)
 	do(t, sess, init)
@@ -177,7 +177,7 @@ func TestFunctionAttributes(t *testing.T) {
 	}
 }
 
-// The zero value of an option says nothing.
+// The zero value of an option has no effect.
 func TestZeroOption(t *testing.T) {
 	s := newScope(t)
 	x := op.Const(s, [][]float32{{1, 2}})

@@ -1,6 +1,6 @@
-// Package opimpl is what generated functions of operations call: those of package
-// op, and those that "millrace ops wrap" writes for the libraries of users. Write
-// [millrace/graph.Scope.AddOperation] in other code.
+// Package opimpl has the helpers that generated functions of operations call: the
+// functions of package op, and those that "millrace ops wrap" writes for libraries of
+// users. Other code should call [millrace/graph.Scope.AddOperation].
 package opimpl
 
 import (
@@ -29,7 +29,7 @@ func Attrs[O ~struct {
 	}
 	m := make(map[string]any, len(optional)+len(required))
 	for _, a := range optional {
-		if o := Attr(a); o.Name != "" { // the zero value is no attribute
+		if o := Attr(a); o.Name != "" { // the zero value means no attribute
 			m[o.Name] = o.Value
 		}
 	}
@@ -39,7 +39,7 @@ func Attrs[O ~struct {
 	return m
 }
 
-// Results hands out the outputs of an operation, in order.
+// Results returns the outputs of an operation one after the other.
 type Results struct {
 	scope *graph.Scope
 	spec  tf.OpSpec

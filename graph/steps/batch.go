@@ -9,24 +9,24 @@ import (
 	"millrace/tfbridge"
 )
 
-// Batch is what one step gave: tensors by name. It is valid until the next
-// iteration of the sequence that yielded it, unless [Batch.Keep] was called. A
-// batch is not safe for concurrent use; its tensors may be read concurrently.
+// Batch is the result of one step: tensors by name. It is valid until the next
+// iteration of the sequence that yielded it, unless [Batch.Keep] was called. A batch is
+// not safe for concurrent use; its tensors may be read concurrently.
 type Batch struct {
 	names   []string
 	tensors []*tfbridge.Tensor
 	rows    int64
 	kept    bool
-	inputs  []string // names of the model's inputs; nil: not known
+	inputs  []string // names of the model's inputs; nil: unknown
 	state   []byte
 	trace   *tfbridge.RunMetadata
 	places  []RecordPlace                                         // nil unless Options.Places
-	place   func(rows int64) string                               // nil: not known, or the run is not on demand
+	place   func(rows int64) string                               // nil: unknown, or the run is not on demand
 	save    func(context.Context) (func() ([]byte, error), error) // nil unless the run is on demand
 }
 
-// Names returns the names of the tensors in the order in which they were asked
-// for: for a loader, the order of its config.
+// Names returns the names of the tensors in the order in which they were requested: for
+// a loader, the order of its config.
 func (b *Batch) Names() []string { return b.names }
 
 // Tensor returns the tensor of a name, nil if there is none. The batch owns
@@ -66,19 +66,19 @@ func (b *Batch) divide(inputs bool) map[string]*tfbridge.Tensor {
 // Rows returns the number of examples in the batch.
 func (b *Batch) Rows() int64 { return b.rows }
 
-// State returns where in the data the batch ends, for [Options.State], perhaps
-// in another process. It is nil if the run does not save it with this batch
-// (see [Options.SaveEvery]). It holds what is buffered for shuffling.
+// State returns the position after the batch, for [Options.State], perhaps in another
+// process. It is nil if the run does not save it with this batch (see
+// [Options.SaveEvery]). It includes the elements that are buffered for shuffling.
 func (b *Batch) State() []byte { return b.state }
 
-// Trace returns what TensorFlow recorded of the step, nil unless [Options.Trace]
-// asked for it.
+// Trace returns TensorFlow's trace of the step, nil unless [Options.Trace] requested
+// it.
 func (b *Batch) Trace() *tfbridge.RunMetadata { return b.trace }
 
-// Place says which records the batch is made of, for a person to read: files and
-// numbers of records. It returns "" where the source does not know, as where it
-// shuffles, and where the run is not on demand ([Options.OnDemand]). Call it in
-// the loop's body for the batch.
+// Place describes the records in the batch for a person to read: files and record
+// numbers. It returns "" if the source does not know them, for example because it
+// shuffles, and if the run is not on demand ([Options.OnDemand]). Call it in the loop's
+// body for the batch.
 func (b *Batch) Place() string {
 	if b.place == nil {
 		return ""
@@ -86,30 +86,31 @@ func (b *Batch) Place() string {
 	return b.place(b.rows)
 }
 
-// RecordPlace says which record a row is.
+// RecordPlace is the location of a row's record.
 type RecordPlace struct {
 	File   string // the file's name as the input received it
-	Record int64  // number of the record in the file, from 0; of a window the first record
+	Record int64  // number of the record in the file, from 0; for a window, its first record
 }
 
-// Places returns which record each row is, in the order of the rows. It is nil unless
-// [Options.Places] asked for it. The producer has made it, so that it costs nothing here,
-// may be read concurrently, and stays valid after the batch.
+// Places returns the location of each row's record, in the order of the rows. It is nil
+// unless [Options.Places] requested it. The producer computes it, so the call is cheap.
+// The slice may be read concurrently and stays valid after the batch.
 func (b *Batch) Places() []RecordPlace { return b.places }
 
 // ErrNoPosition is the error of [Batch.SaveState] for an input whose position
 // cannot be saved, and for a run that is not on demand.
 var ErrNoPosition = errors.New("the position in this source cannot be saved")
 
-// SaveState takes what [Batch.State] would return, at any batch of a run on
-// demand ([Options.OnDemand]). Call it in the loop's body for the batch: the
-// input has taken no later batch then. The loop may go on as soon as it returns,
-// while another goroutine calls encode for the bytes. Encode must be called
-// once: it frees what was taken.
+// SaveState captures the state that [Batch.State] would return, at any batch of a run
+// on demand ([Options.OnDemand]). Call it in the loop's body for the batch, before the
+// input takes a later batch. The loop may continue as soon as it returns, while another
+// goroutine calls encode for the bytes. Encode must be called exactly once: it frees
+// the captured state.
 //
-// When ctx ends, SaveState returns an error of class millrace.ErrCanceled. An input whose
-// threads wait for data can only be saved when they have it. Other errors are of class
-// millrace.ErrCheckpoint; errors.Is distinguishes [ErrNoPosition] from the others.
+// When ctx ends, SaveState returns an error of class millrace.ErrCanceled. An input
+// whose threads wait for data can only be saved after the data has arrived. Other
+// errors are of class millrace.ErrCheckpoint; errors.Is distinguishes [ErrNoPosition]
+// from the others.
 func (b *Batch) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
 	if b.save == nil {
 		return nil, millrace.Errorf(millrace.ErrCheckpoint, "%w", ErrNoPosition)
@@ -132,7 +133,7 @@ func (b *Batch) Close() error {
 	return errors.Join(errs...)
 }
 
-// release closes a batch that nobody kept.
+// release closes a batch unless Keep was called.
 func (b *Batch) release() {
 	if b != nil && !b.kept {
 		b.Close()

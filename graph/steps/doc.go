@@ -1,11 +1,10 @@
-// Package steps runs a graph step by step. A step is one TF_SessionRun: an
-// input pipeline hands out its next batch, what is joined to the pipeline
-// computes with it, and Go gets the fetched tensors as a [Batch].
+// Package steps runs a graph step by step. A step is one TF_SessionRun: an input
+// pipeline returns its next batch, the model joined to it computes with the batch, and
+// Go gets the fetched tensors as a [Batch].
 //
-// A [Pipeline] is an input as it stands in a graph. Packages that read data
-// make one of an [Input] and a [Pass]: package loaders of a config, package
-// estimator of datasets and Go values. [Pipeline.Run] is the loop that all of
-// them share:
+// A [Pipeline] is an input in a graph. Packages that read data make one from an [Input]
+// and a [Pass]: package loaders from a config, package estimator from datasets and Go
+// values. [Pipeline.Run] is the loop that all of them share:
 //
 //	for batch, err := range pipeline.Run(ctx, session, nil) {
 //		if err != nil {
@@ -14,10 +13,9 @@
 //		fmt.Println(batch.Rows(), batch.Tensor("image").Shape())
 //	}
 //
-// A run has two goroutines. The producer makes the steps and sends what they
-// give; the consumer is the caller's loop. The producer is up to
-// [Options.Ahead] steps ahead, or waits until it is asked
-// ([Options.OnDemand]):
+// A run has two goroutines. The producer makes the steps and sends their results; the
+// consumer is the caller's loop. The producer is up to [Options.Ahead] steps ahead, or
+// waits for a request ([Options.OnDemand]):
 //
 //	producer   step 1 | step 2 | step 3 |   wait   | step 4
 //	                  \        \                   \

@@ -14,9 +14,9 @@ import (
 // words: TensorFlow changes them, and records and models put their own words
 // into them.
 //
-// Reading the data once more would show it, but takes as long as the run took so far, and
-// live data cannot be read again. So the graph itself keeps count. A gate stands between
-// the two:
+// Reading the data once more would show it, but takes as long as the run has taken so
+// far, and live data cannot be read again. So the graph itself keeps count. A gate
+// stands between the two:
 //
 //	input ──► tensors ──┬──────────────► Identity ──► model ──► fetches
 //	                    └┄┄► count += 1 ┄┄┘                 (┄┄ control edge)
@@ -27,7 +27,7 @@ import (
 // wait for the gate: its failure may count as the input's.
 
 // Gate distinguishes a failure of an input from a failure of the model joined to it.
-// [NewGate] makes one. One run at a time may use it.
+// [NewGate] makes one. Only one run at a time may use it.
 type Gate struct {
 	// Tensors are the input's tensors after the gate, in the same order. The model takes
 	// these.
@@ -37,8 +37,7 @@ type Gate struct {
 	count tfbridge.Output
 }
 
-// NewGate adds a gate behind tensors of an input. A failure sticks to the
-// scope.
+// NewGate adds a gate after the tensors of an input. A failure sticks to the scope.
 func NewGate(s *graph.Scope, tensors []NamedOutput) *Gate {
 	s = s.SubScope("gate")
 	counter := s.Op1("VarHandleOp", map[string]any{

@@ -14,8 +14,8 @@ type NamedOutput struct {
 
 // Input describes an input pipeline within a graph.
 //
-// Each session run that fetches any of Tensors, or Rows, takes the next batch;
-// all that one run fetches are of the same batch. The first dimension of every
+// Each session run that fetches any of Tensors, or Rows, takes the next batch; all
+// tensors that one run fetches belong to the same batch. The first dimension of every
 // tensor is the batch's; a scalar is a batch of one row.
 type Input struct {
 	Tensors []NamedOutput
@@ -28,14 +28,15 @@ type Input struct {
 	// of Tensors. The zero Output: the first tensor is fetched and counted.
 	Rows tfbridge.Output
 
-	// Positions is an int64 vector, where the rows of the batch are in the order of the
-	// input, for an input that needs them for its state: see [Positioner]. The zero
+	// Positions is an int64 vector with the position of each row of the batch in the
+	// input's order, for an input that needs them for its state: see [Positioner]. The
+	// zero
 	// Output: there are none.
 	Positions tfbridge.Output
 
 	// BatchRows is the number of rows of a batch, for an input that may return several
-	// batches in one run of the session, one after the other; the very last may have fewer.
-	// All its tensors must be numbers. 0: each run returns one batch.
+	// batches in one run of the session, one after the other; only the last may have
+	// fewer. All its tensors must be numbers. 0: each run returns one batch.
 	BatchRows int64
 
 	// Placeholders are fed with what [Pass.Next] returns. Nil: the input reads
@@ -50,18 +51,18 @@ type Input struct {
 // Pass is one pass over the data of an input, in one session. One goroutine at
 // a time calls its methods.
 type Pass interface {
-	// Next returns the values of Input.Placeholders for the next step, io.EOF
-	// where the values end. The pass owns the values, which stay valid until
-	// the next call. An input without placeholders returns nil, nil.
+	// Next returns the values of Input.Placeholders for the next step, or io.EOF at the
+	// end of the values. The pass owns the values, which stay valid until the next
+	// call. An input without placeholders returns nil, nil.
 	Next(ctx context.Context) ([]*tfbridge.Tensor, error)
 
-	// Taken counts a batch of a step. It returns the state of the input after the batch if
-	// the options request it, else nil.
+	// Taken is called for each batch of a step. It returns the state of the input after
+	// the batch if the options request it, else nil.
 	Taken(rows int64) (state []byte, err error)
 
-	// Failed judges the error of a step in which the input failed: nil means
-	// that the step is to be made again, io.EOF that the data has ended, and
-	// anything else is the error that the consumer gets.
+	// Failed classifies the error of a step in which the input failed: nil means that
+	// the step is to be repeated, io.EOF that the data has ended, and anything else is
+	// the error that the consumer gets.
 	Failed(ctx context.Context, err error) error
 
 	// Close ends the pass.
@@ -70,29 +71,29 @@ type Pass interface {
 
 // Positioner is a [Pass] of an input with [Input.Positions].
 type Positioner interface {
-	// TakenAt passes the places of the rows of the next [Pass.Taken]. The pass must not
-	// keep the slice.
+	// TakenAt passes the positions of the rows for the next call of [Pass.Taken]. The
+	// pass must not keep the slice.
 	TakenAt(positions []int64) error
 }
 
-// Placer is a [Pass] that may know which records its batches are made of.
+// Placer is a [Pass] that may know which records its batches contain.
 type Placer interface {
-	// Place says which records the last rows that were taken are made of: files
-	// and numbers, for a person to read. It returns "" where that is not known.
+	// Place describes the records of the last rows taken, for a person to read: files
+	// and record numbers. It returns "" if they are unknown.
 	Place(rows int64) string
 }
 
 // Locator is a [Pass] of an input whose rows are records of files.
 type Locator interface {
-	// Places returns which records the last rows that were taken are. The run must have
-	// [Options.Places].
+	// Places returns the locations of the records of the last rows taken. The run must
+	// have [Options.Places].
 	Places(rows int64) ([]RecordPlace, error)
 }
 
 // Saver is a [Pass] whose position can be saved between any two batches.
 type Saver interface {
-	// SaveState takes the state of the input after the batches taken so far. The input may
-	// continue when it returns. Encode then makes the bytes of that state, in any
-	// goroutine. It is called once.
+	// SaveState captures the state of the input after the batches taken so far. The
+	// input may continue when it returns. Encode then returns the bytes of that state,
+	// in any goroutine. It is called once.
 	SaveState(ctx context.Context) (encode func() ([]byte, error), err error)
 }

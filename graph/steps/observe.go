@@ -22,7 +22,7 @@ func newObserver(o *Options) *observer {
 	return w
 }
 
-// stepStarts returns the time if somebody wants to know how long steps take.
+// stepStarts returns the time if the listener measures steps.
 func (w *observer) stepStarts() (start time.Time) {
 	if w.Batch != nil {
 		start = time.Now()
@@ -30,17 +30,17 @@ func (w *observer) stepStarts() (start time.Time) {
 	return start
 }
 
-// given is a batch, one of those that a run of the session gave.
+// given describes one of the batches that a run of the session returned.
 type given struct {
 	step, rows int64
-	start      time.Time // of the run
+	start      time.Time // start of the run
 	of, before int64     // expected batches of the run, and batches before this one
 }
 
-// gave reports a batch.
+// gave reports that a batch was returned.
 func (w *observer) gave(b given) {
 	if w.Batch != nil {
-		took := time.Since(b.start) / time.Duration(b.of) // as if they came one by one
+		took := time.Since(b.start) / time.Duration(b.of) // the time of a single batch
 		w.Batch(observe.Batch{
 			Source: w.source, Signature: w.signature, Step: b.step, Rows: b.rows,
 			Duration: took, Elapsed: b.start.Sub(w.began) + time.Duration(b.before+1)*took,
@@ -48,15 +48,14 @@ func (w *observer) gave(b given) {
 	}
 }
 
-// again reports that a step is repeated.
+// again reports a repeated step.
 func (w *observer) again(step int64, err error) {
 	if w.Retry != nil {
 		w.Retry(observe.Retry{Source: w.source, Signature: w.signature, Step: step, Err: err})
 	}
 }
 
-// waitStarts returns the time if somebody wants to know how long the consumer
-// waits.
+// waitStarts returns the time if the listener measures the consumer's waits.
 func (w *observer) waitStarts() (start time.Time) {
 	if w.Stall != nil {
 		start = time.Now()
@@ -64,7 +63,7 @@ func (w *observer) waitStarts() (start time.Time) {
 	return start
 }
 
-// waited reports that the consumer has waited for a batch.
+// waited reports that the consumer waited for a batch.
 func (w *observer) waited(step int64, start time.Time) {
 	if w.Stall != nil {
 		w.Stall(observe.Stall{Source: w.source, Signature: w.signature, Step: step, Duration: time.Since(start)})

@@ -6,7 +6,7 @@ import (
 	"millrace/observe"
 )
 
-// Nobody who listens, and somebody who listens to little, cost no allocation.
+// Reporting to no listener, or to one that handles few events, does not allocate.
 func TestNoListenerCostsNothing(t *testing.T) {
 	heard := 0
 	for name, l := range map[string]*observe.Listener{

@@ -6,14 +6,14 @@ import (
 	"millrace/observe"
 )
 
-// Options says what a run fetches and when its steps are made. Nil and the
-// zero value fetch the tensors of the input.
+// Options determine what a run fetches and when its steps are made. Nil and the zero
+// value fetch the tensors of the input.
 type Options struct {
 	Fetch []NamedOutput // nil: Input.Tensors
 	Steps int64         // number of steps of the run; 0: until the data ends
 
-	Ahead    int         // steps made before the consumer asks for them; 0: 1
-	OnDemand bool        // a step is made when the consumer asks for it, never ahead: for steps that change variables
+	Ahead    int         // steps made before the consumer requests them; 0: 1
+	OnDemand bool        // a step is made when the consumer requests it, never ahead: for steps that change variables
 	Lock     sync.Locker // held while a step is made; nil: none
 
 	SaveEvery int64  // interval in batches at which [Batch.State] returns a state; 0: never
@@ -23,17 +23,17 @@ type Options struct {
 	// ends with an error at once if the input cannot provide them.
 	Places bool
 
-	// PrepareSave makes ready, before the first step, what [Batch.SaveState]
-	// needs. Otherwise its first call takes some hundred times as long as later ones.
+	// PrepareSave prepares [Batch.SaveState] before the first step. Otherwise its first
+	// call takes about a hundred times as long as later ones.
 	PrepareSave bool
 
-	// Trace says which steps to trace, counted from 1; see [Batch.Trace]. A traced
+	// Trace selects the steps to trace, counted from 1; see [Batch.Trace]. A traced
 	// step takes longer. Nil: none.
 	Trace func(step int64) bool
 
-	// Gate stands between the input and the model joined to it; nil: no model is joined.
-	// Joined converts the error of a step that failed after the gate; nil: the error as it
-	// is.
+	// Gate stands between the input and the model joined to it; nil: no model is
+	// joined. Joined converts the error of a step that failed after the gate; nil: the
+	// error stays unchanged.
 	Gate   *Gate
 	Joined func(err error) error
 

@@ -7,8 +7,8 @@ import (
 	"millrace"
 )
 
-// Pipeline is an input that stands in a graph, to be read by one run at a
-// time. [New] makes one. Its methods may be called concurrently.
+// Pipeline is an input in a graph. One run at a time may read it. [New] makes one. Its
+// methods may be called concurrently.
 type Pipeline struct {
 	input   Input
 	reading atomic.Bool                   // a run is being ranged over
@@ -31,9 +31,9 @@ func (p *Pipeline) Tensor(name string) (NamedOutput, bool) {
 	return NamedOutput{}, false
 }
 
-// acquire makes the caller the only one who reads the pipeline. The producer
-// of a canceled run may still be at its last step. The caller waits for that,
-// since the step would otherwise take the first batch of the new run.
+// acquire makes the caller the only reader of the pipeline. The producer of a canceled
+// run may still be at its last step. The caller waits for that, since the step would
+// otherwise take the first batch of the new run.
 func (p *Pipeline) acquire(ctx context.Context) error {
 	if !p.reading.CompareAndSwap(false, true) {
 		return millrace.Errorf(millrace.ErrClosed, "another loop is reading this pipeline")

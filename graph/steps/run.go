@@ -55,7 +55,8 @@ func (r *run) consume(ctx context.Context, yield func(*Batch, error) bool) {
 	}
 }
 
-// yield yields the batches of a step's result. It reports whether the loop continues.
+// yield yields the batches of a step's result. It reports whether the loop is to
+// continue.
 func (r *run) yield(b *Batch, yield func(*Batch, error) bool) bool {
 	batches, err := r.cut(b)
 	if err != nil {
@@ -83,7 +84,7 @@ func (r *run) receive(ctx context.Context) (result, error) {
 			return result{}, millrace.Canceled(ctx, "")
 		}
 	}
-	select { // is it there already?
+	select { // prefers a result that is ready
 	case res := <-r.results:
 		r.received++
 		return res, nil
@@ -93,7 +94,7 @@ func (r *run) receive(ctx context.Context) (result, error) {
 	select {
 	case res := <-r.results:
 		r.received++
-		if res.err == nil && !r.o.OnDemand { // a step that is made on demand is always waited for
+		if res.err == nil && !r.o.OnDemand { // a step on demand always makes the consumer wait
 			r.observe.waited(r.received, start)
 		}
 		return res, nil
@@ -102,9 +103,9 @@ func (r *run) receive(ctx context.Context) (result, error) {
 	}
 }
 
-// leave ends the producer and frees what it made for nobody. After the context
-// it does not wait for the last step, which may take as long as it likes: the
-// producer frees the results then.
+// leave ends the producer and frees results that were not received. If the context has
+// ended it does not wait for the last step, which may take any time: the producer then
+// frees the results.
 func (r *run) leave(ctx context.Context, ended <-chan struct{}) {
 	close(r.left)
 	select {
@@ -154,7 +155,7 @@ func (r *run) wanted() bool {
 	}
 }
 
-// discard frees results that nobody will receive.
+// discard frees results that will not be received.
 func (r *run) discard() {
 	for {
 		select {

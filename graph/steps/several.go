@@ -15,8 +15,8 @@ func (r *run) batchesOf(b *Batch) int64 {
 	return (b.rows-1)/size + 1
 }
 
-// cut returns the batches of a step's result, which it takes. The last one has the
-// state.
+// cut returns the batches of a step's result, and takes ownership of the result. The
+// last batch has the state.
 func (r *run) cut(b *Batch) ([]*Batch, error) {
 	n := r.batchesOf(b)
 	if n == 1 {
@@ -48,7 +48,7 @@ func (r *run) cut(b *Batch) ([]*Batch, error) {
 	return batches, nil
 }
 
-// releaseAll closes batches that nobody kept.
+// releaseAll closes batches unless Keep was called.
 func releaseAll(batches []*Batch) {
 	for _, b := range batches {
 		b.release()

@@ -22,17 +22,17 @@ type run struct {
 	traced *tfbridge.Callable // call, for the steps to trace; nil: none
 	rowsOf int                // index of the fetch whose first dimension is the rows of a batch
 	pass   Pass
-	steps  int64 // made
+	steps  int64 // number of steps made
 
 	observe  *observer
 	received int64 // number of batches that the consumer received
 
 	results chan result
-	asked   chan struct{} // the consumer waits for a step; nil: steps are made ahead
+	asked   chan struct{} // requests of the consumer for a step; nil: steps are made ahead
 	left    chan struct{} // closed when the consumer has left
 }
 
-// result is what one step gave.
+// result is the result of one step.
 type result struct {
 	batch *Batch
 	err   error
@@ -47,12 +47,12 @@ func newRun(p *Pipeline, sess *tfbridge.Session, o *Options) *run {
 		r.asked = make(chan struct{})
 		r.results = make(chan result)
 	} else {
-		r.results = make(chan result, max(o.Ahead, 1)-1) // one more is in the producer's hand
+		r.results = make(chan result, max(o.Ahead, 1)-1) // the producer holds one more
 	}
 	return r
 }
 
-// start prepares the steps and puts the input at its first batch.
+// start prepares the steps and starts the input at its first batch.
 func (r *run) start(ctx context.Context) error {
 	if err := r.prepare(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (r *run) prepare() error {
 	return err
 }
 
-// step makes the next step, again where the input says so.
+// step makes the next step, and repeats it if the input requests that.
 func (r *run) step(ctx context.Context) (*Batch, error) {
 	if r.o.Steps > 0 && r.steps >= r.o.Steps {
 		return nil, io.EOF
@@ -138,9 +138,9 @@ func (r *run) step(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// compute makes the session run of a step. The run is not given the consumer's
-// context: a run that is left behind would still take its batch. Who waited
-// for the lock may find that the consumer has left.
+// compute makes the session run of a step. The run does not use the consumer's context:
+// a cancelled run would still take its batch. After the wait for the lock the consumer
+// may have left.
 func (r *run) compute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.RunMetadata, error) {
 	if r.o.Lock == nil {
 		return r.execute(values)
@@ -155,7 +155,7 @@ func (r *run) compute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.
 	}
 }
 
-// execute makes the session run of the next step, with a trace if it is to have one.
+// execute makes the session run of the next step, with a trace if one was requested.
 func (r *run) execute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.RunMetadata, error) {
 	if r.traced != nil && r.o.Trace(r.steps+1) {
 		return r.traced.RunTraced(context.Background(), values)
@@ -164,7 +164,7 @@ func (r *run) execute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.
 	return tensors, nil, err
 }
 
-// batch makes a batch of what a step fetched.
+// batch makes a batch from the fetched tensors of a step.
 func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error) {
 	b := &Batch{names: r.names, inputs: r.pipe.input.ModelInputs, tensors: slices.Clip(tensors[:len(r.names)])}
 	var err error
@@ -190,7 +190,8 @@ func (r *run) batch(tensors []*tfbridge.Tensor, start time.Time) (*Batch, error)
 	return b, nil
 }
 
-// position passes the places of a batch's rows to the pass, given the fetched tensors.
+// position passes the positions of a batch's rows to the pass, given the fetched
+// tensors.
 func (r *run) position(tensors []*tfbridge.Tensor) error {
 	p, ok := r.pass.(Positioner)
 	if r.pipe.input.Positions.Op == nil || !ok {
@@ -223,10 +224,10 @@ func (r *run) take(b *Batch, start time.Time) (err error) {
 	return nil
 }
 
-// countRows returns the rows of a batch, given what was fetched.
+// countRows returns the number of rows of a batch, given the fetched tensors.
 func (r *run) countRows(tensors []*tfbridge.Tensor) (int64, error) {
 	counted := tensors[r.rowsOf]
-	if r.rowsOf == len(r.names) { // fetched for its rows only
+	if r.rowsOf == len(r.names) { // this fetch only counts rows
 		defer counted.Close()
 		if r.pipe.input.Rows.Op != nil {
 			rows, err := tfbridge.View[int64](counted)
@@ -242,13 +243,13 @@ func (r *run) countRows(tensors []*tfbridge.Tensor) (int64, error) {
 	return 1, nil
 }
 
-// failed says what the failure of a step means. Nil: make it again.
+// failed classifies the failure of a step. Nil means that the step is to be repeated.
 func (r *run) failed(ctx context.Context, err error) error {
 	if err == errLeft {
 		return err
 	}
 	if g := r.o.Gate; g != nil {
-		// A gate that cannot be read, in a session that was closed, says nothing.
+		// A gate that cannot be read, because the session was closed, gives no answer.
 		if passed, late := g.passed(r.sess); late == nil && passed > r.steps {
 			if r.o.Joined != nil {
 				return r.o.Joined(err)

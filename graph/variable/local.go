@@ -31,7 +31,8 @@ func NewLocal(s *graph.Scope, dtype tfbridge.DataType, shape tfbridge.Shape) *Lo
 		return v
 	}
 	s = s.SubScope("local_variable")
-	// A session finds a variable by its shared name: two that have none would be one.
+	// A session finds a variable by its shared name: two variables without one would be
+	// the same.
 	v.handle = s.Op1("VarHandleOp", map[string]any{"dtype": dtype, "shape": shape, "shared_name": s.Prefix() + "value"})
 	v.Placeholder = s.Placeholder(dtype, shape)
 	v.Initializer = s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{v.handle, v.Placeholder}})
@@ -44,8 +45,8 @@ func (v *Local) Read(s *graph.Scope) tfbridge.Output {
 	return s.Op1("ReadVariableOp", map[string]any{"dtype": v.dtype}, v.handle)
 }
 
-// InitializedValue adds an operation that runs Initializer and then reads the
-// variable. It is for what is initialized together with the variable, such as the
+// InitializedValue adds an operation that runs Initializer and then reads the variable.
+// Use it for operations that are initialized together with the variable, such as the
 // iterator of a dataset.
 func (v *Local) InitializedValue(s *graph.Scope) tfbridge.Output {
 	return v.Read(s.WithControlDependencies(v.Initializer))

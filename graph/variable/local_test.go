@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
-// Two variables of one session hold what was fed to them once.
+// Two variables of one session keep the values that they were initialized with.
 func TestLocal(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()

@@ -2,10 +2,10 @@ package explain
 
 import "time"
 
-// Bottleneck returns the stage that holds the pipeline up, and what would help: the
-// stage whose time, shared by the threads that it may use, is the longest. It returns
-// nil if nothing was measured. A pipeline is as fast as this stage, unless who takes
-// the elements is slower.
+// Bottleneck returns the stage that limits the speed of the pipeline, and what would
+// help: the stage with the longest time, divided by the number of threads that it may
+// use. It returns nil if nothing was measured. A pipeline is as fast as this stage,
+// unless the consumer is slower.
 func (d *Dataset) Bottleneck() (stage *Stage, help string) {
 	var longest time.Duration
 	for _, s := range d.Run.All() {
@@ -22,7 +22,7 @@ func (d *Dataset) Bottleneck() (stage *Stage, help string) {
 	return stage, stage.help()
 }
 
-// busy returns how long a stage needs for its work with all the threads that it has.
+// busy returns how long a stage needs for its work with all its threads.
 func (m *Measured) busy() time.Duration {
 	for _, p := range m.Parameters {
 		if p.Name == "parallelism" && p.Value > 1 {
@@ -32,7 +32,7 @@ func (m *Measured) busy() time.Duration {
 	return m.Time
 }
 
-// advice is what helps stages, by name.
+// advice lists by stage name what makes the stage faster.
 var advice = map[string]string{
 	"Map":                "map several elements at a time (MapParallel), or whole batches: batch first",
 	"ParallelMap":        "its function is the work: map whole batches (batch first), or give it more processors",
@@ -64,7 +64,7 @@ var advice = map[string]string{
 
 const nativeReader = "it reads, checks and decodes records: give it more processors, or faster storage"
 
-// help says what would make the stage faster.
+// help returns advice on what would make the stage faster.
 func (s *Stage) help() string {
 	if text := advice[s.Name()]; text != "" {
 		return text

@@ -35,7 +35,8 @@ func (p *parser) arguments(nodes map[string]*tfproto.NodeDef, n *tfproto.NodeDef
 	return args
 }
 
-// width returns how many inputs of a node an argument is, and whether it is no list.
+// width returns how many inputs of a node an argument consists of, and whether it is a
+// single tensor.
 func width(arg *tfproto.OpDef_ArgDef, n *tfproto.NodeDef) (single bool, size int) {
 	switch {
 	case arg.GetNumberAttr() != "":
@@ -46,11 +47,11 @@ func width(arg *tfproto.OpDef_ArgDef, n *tfproto.NodeDef) (single bool, size int
 	return true, 1
 }
 
-// maxText is how much of a text is shown.
+// maxText is the length at which texts are cut.
 const maxText = 40
 
-// constant returns the value of a node that is a constant: a number, a bool or a
-// quoted text; for several of them their number. It is "" for other nodes.
+// constant returns the value of a node that is a constant: a number, a bool or a quoted
+// text; for several values it returns their number. It returns "" for other nodes.
 func constant(n *tfproto.NodeDef) string {
 	t := n.GetAttr()["value"].GetTensor()
 	if n.GetOp() != "Const" || t == nil {
@@ -66,8 +67,8 @@ func constant(n *tfproto.NodeDef) string {
 	return scalar(t)
 }
 
-// scalar returns the only element of a tensor as text, "" for types that no argument
-// has.
+// scalar returns the only element of a tensor as text, "" for types that arguments do
+// not have.
 func scalar(t *tfproto.TensorProto) string {
 	content := t.GetTensorContent()
 	switch dtype.DataType(t.GetDtype()) {
@@ -102,7 +103,7 @@ func scalar(t *tfproto.TensorProto) string {
 }
 
 // first returns the first element, the zero value if there is none: protocol buffers
-// leave it out.
+// omit it.
 func first[T any](values []T) T {
 	if len(values) > 0 {
 		return values[0]

@@ -12,15 +12,15 @@ import (
 )
 
 // Where do the figures of a stage come from? Not from the serialized dataset: that is a
-// program, which nobody has run. tf.data's autotuner keeps a model of the iterators
-// that run, a tree of nodes with times and counts, and IteratorGetModelProto returns
-// it. It has two gaps. A node goes away with its iterator: that of a file when the
-// file ends, and everything below a Repeat at the end of an epoch. And its nodes carry
-// the names of iterators, not of the dataset's nodes.
+// program before it runs. tf.data's autotuner keeps a model of the iterators that run,
+// a tree of nodes with times and counts, and IteratorGetModelProto returns it. It has
+// two gaps. A node disappears with its iterator: the node of a file at the end of the
+// file, and everything below a Repeat at the end of an epoch. And its nodes carry the
+// names of iterators, not of the dataset's nodes.
 //
-// So a Model is given the serialized models of many moments of a pass. It keeps the
-// last that it saw of each node. In the end it walks the tree of nodes and the tree of
-// stages together:
+// So a Model collects serialized models at many moments of a pass. It keeps the last
+// state of each node. In the end it walks the tree of nodes and the tree of stages
+// together:
 //
 //	stages                 nodes of the model
 //	Prefetch               Root                 no stage: passed over
@@ -35,11 +35,11 @@ import (
 // Model collects what tf.data measured in a pass.
 type Model struct {
 	nodes  map[int64]*tfproto.ModelProto_Node
-	inputs map[int64][]int64 // those that a node has had, in the order of their numbers
+	inputs map[int64][]int64 // all inputs that a node has had, in ascending order
 	root   int64
 }
 
-// Add adds a serialized ModelProto of a moment later than the last one.
+// Add adds a serialized ModelProto that was taken later than the one before.
 func (m *Model) Add(serialized []byte) error {
 	now := &tfproto.ModelProto{}
 	if err := proto.Unmarshal(serialized, now); err != nil {
@@ -60,15 +60,16 @@ func (m *Model) Add(serialized []byte) error {
 	return nil
 }
 
-// Measure sets the figures of a stage and of those that it reads. A stage that the
-// model has not seen keeps none.
+// Measure sets the figures of a stage and of the stages that it reads. A stage without
+// nodes in the model keeps no figures.
 func (m *Model) Measure(s *Stage) {
 	if m.nodes[m.root] != nil {
 		m.match(s, []int64{m.root})
 	}
 }
 
-// match gives the figures of nodes to a stage. Nodes that are no stage are passed over.
+// match assigns the figures of nodes to a stage. It skips nodes that belong to no
+// stage.
 func (m *Model) match(s *Stage, ids []int64) {
 	for len(ids) > 0 && !m.fits(s, ids[0]) {
 		var deeper []int64
@@ -94,9 +95,9 @@ func (m *Model) match(s *Stage, ids []int64) {
 	}
 }
 
-// distribute adds the inputs of a node to those of the stage's inputs that they are of,
-// and returns those that are of its functions. A stage without functions opens its only
-// input once an epoch.
+// distribute assigns the inputs of a node to the stage's inputs, and returns the inputs
+// that belong to the stage's functions. A stage without functions opens its only input
+// once an epoch.
 func (m *Model) distribute(s *Stage, ids []int64, inputs [][]int64) (functions []int64) {
 	for i, in := range s.Inputs {
 		if len(ids) == 0 || !m.leadsTo(in, ids[0]) {
@@ -112,7 +113,8 @@ func (m *Model) distribute(s *Stage, ids []int64, inputs [][]int64) (functions [
 	return ids
 }
 
-// leadsTo reports whether a node, or what it reads first, is a stage's.
+// leadsTo reports whether a node belongs to a stage, or its chain of first inputs leads
+// to such a node.
 func (m *Model) leadsTo(s *Stage, id int64) bool {
 	for !m.fits(s, id) {
 		if len(m.inputs[id]) == 0 {
@@ -123,8 +125,8 @@ func (m *Model) leadsTo(s *Stage, id int64) bool {
 	return true
 }
 
-// fits reports whether a node may be a stage's: "FiniteRepeat" is a Repeat's, and
-// "ParallelMapV2" a ParallelMap's.
+// fits reports whether a node may belong to a stage: "FiniteRepeat" fits Repeat, and
+// "ParallelMapV2" fits ParallelMap.
 func (m *Model) fits(s *Stage, id int64) bool {
 	return m.nodes[id] != nil && strings.Contains(m.nodes[id].GetName(), s.Name())
 }

@@ -17,16 +17,16 @@ const (
 	margin     = 20
 	panelGap   = 60
 	titleSpace = 34
-	noteWidth  = 800 // of the sentence below
+	noteWidth  = 800 // width of the sentence below
 )
 
-// maxArguments is how many characters of the arguments fit into a box.
+// maxArguments is the number of characters of arguments that fit into a box.
 const maxArguments = 40
 
 // SVG returns the description as a picture that a browser shows: on the left the
 // dataset as built, on the right as TensorFlow runs it. Data flows from the top to the
 // bottom; dashed lines come from the datasets that a function returns. After a pass a
-// bar shows the share of the work, and the stage that holds the pipeline up is red.
+// bar shows each stage's share of the work, and the bottleneck is red.
 func (d *Dataset) SVG() []byte {
 	p := &picture{of: d}
 	p.slowest, _ = d.Bottleneck()
@@ -136,12 +136,13 @@ func (p *picture) text(x, y int, class, text string) {
 	p.boxes.WriteString("</text>\n")
 }
 
-// escape writes text that may have any characters.
+// escape writes text that may contain any characters.
 func (p *picture) escape(text string) {
-	xml.EscapeText(&p.boxes, []byte(text)) // a strings.Builder takes everything
+	xml.EscapeText(&p.boxes, []byte(text)) // a strings.Builder never fails
 }
 
-// sources are the stages whose data goes into a stage: its inputs, then its functions'.
+// sources returns the stages whose data goes into a stage: its inputs, then the stages
+// of its functions.
 func (s *Stage) sources() []*Stage {
 	return append(s.Inputs[:len(s.Inputs):len(s.Inputs)], s.Functions...)
 }

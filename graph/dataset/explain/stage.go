@@ -14,14 +14,14 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// Dataset is a description of a dataset. It is not changed by its methods, which may
-// run concurrently.
+// Dataset is a description of a dataset. Its methods do not change it and may run
+// concurrently.
 type Dataset struct {
 	Built *Stage `json:"built"` // as the program built it
 	Run   *Stage `json:"run"`   // as TensorFlow runs it: after its rewrites
 
-	Elements int64         `json:"elements,omitempty"` // that a pass took from it; 0: nothing was measured
-	Time     time.Duration `json:"time_ns,omitempty"`  // of the pass
+	Elements int64         `json:"elements,omitempty"` // elements read in the measured pass; 0: nothing was measured
+	Time     time.Duration `json:"time_ns,omitempty"`  // duration of the pass
 }
 
 // Stage is one dataset of the chain or tree that a dataset consists of.
@@ -29,27 +29,27 @@ type Stage struct {
 	Op          string     `json:"op"`                  // type of its operation: "ParallelMapDatasetV2"
 	Node        string     `json:"node"`                // name of the node in TensorFlow's serialized dataset
 	Arguments   []Argument `json:"arguments,omitempty"` // inputs that are constants
-	Cardinality int64      `json:"cardinality"`         // number of elements; -1: endless, -2: not known without reading
+	Cardinality int64      `json:"cardinality"`         // number of elements; -1: endless, -2: unknown without reading
 	Inputs      []*Stage   `json:"inputs,omitempty"`    // the datasets that it reads
-	Functions   []*Stage   `json:"functions,omitempty"` // the datasets that its functions return; their cardinality is not known
+	Functions   []*Stage   `json:"functions,omitempty"` // the datasets that its functions return; their cardinality is unknown
 	Measured    *Measured  `json:"measured,omitempty"`  // nil if nothing was measured
 }
 
 // Argument is an input of a dataset that is a constant.
 type Argument struct {
 	Name  string `json:"name"`  // "buffer_size"
-	Value string `json:"value"` // "100"; how many, for more than one
+	Value string `json:"value"` // "100"; for several values, their number
 }
 
-// Measured is what a stage did in a pass. The datasets that a function returns are
-// counted together.
+// Measured has the figures of a stage in a pass. The datasets that a function returns
+// are counted together.
 type Measured struct {
-	Datasets   int           `json:"datasets"`             // how many there were; more than one inside functions
-	Elements   int64         `json:"elements"`             // that they produced
-	Time       time.Duration `json:"time_ns"`              // of their threads, without that of the datasets that they read; of a function that of its operations, without the wait for a thread
-	Bytes      int64         `json:"bytes"`                // of the elements that they produced
+	Datasets   int           `json:"datasets"`             // number of datasets; more than one inside functions
+	Elements   int64         `json:"elements"`             // elements that they produced
+	Time       time.Duration `json:"time_ns"`              // time of their threads, without the datasets that they read; a function counts with the time of its operations, without the wait for a thread
+	Bytes      int64         `json:"bytes"`                // bytes of the elements that they produced
 	Buffered   int64         `json:"buffered"`             // elements that they held at the end
-	Parameters []Parameter   `json:"parameters,omitempty"` // that they run with, such as "parallelism"
+	Parameters []Parameter   `json:"parameters,omitempty"` // parameters that they run with, such as "parallelism"
 }
 
 // Parameter is a number that a stage runs with.
@@ -68,8 +68,8 @@ func (s *Stage) Name() string {
 	return strings.TrimSuffix(name, "Dataset")
 }
 
-// All returns the stages in the order in which data passes through them: those that a
-// stage reads come before it, and those of its functions too.
+// All returns the stages in the order in which data passes through them: the stages
+// that a stage reads, and the stages of its functions, come before it.
 func (s *Stage) All() []*Stage {
 	if s == nil {
 		return nil
@@ -86,7 +86,7 @@ var bookkeeping = []string{"Options", "Finalize", "Model", "PrivateThreadPool", 
 
 // Parse returns the stages of a dataset that DatasetToGraphV2 has serialized. define
 // returns the serialized definition of an operation type; where it fails, the inputs
-// have no names and are left out.
+// have no names and are omitted.
 func Parse(graph []byte, define func(opType string) ([]byte, error)) (*Stage, error) {
 	g := &tfproto.GraphDef{}
 	if err := proto.Unmarshal(graph, g); err != nil {
@@ -113,8 +113,8 @@ type parser struct {
 	define    func(opType string) ([]byte, error)
 }
 
-// stage returns the stage of a node, nil if the node is no dataset. Bookkeeping is
-// passed over.
+// stage returns the stage of a node, nil if the node is not a dataset. Bookkeeping is
+// skipped.
 func (p *parser) stage(nodes map[string]*tfproto.NodeDef, name string) *Stage {
 	n := nodes[name]
 	if !isDataset(n) {
@@ -139,7 +139,7 @@ func same(a, b *Stage) bool {
 		slices.EqualFunc(a.Inputs, b.Inputs, same) && slices.EqualFunc(a.Functions, b.Functions, same)
 }
 
-// unknown is the cardinality of a dataset that must be read to know it.
+// unknown is the cardinality of a dataset that has to be read to be counted.
 const unknown = -2
 
 // returned returns the datasets that the functions of a node return.

@@ -11,7 +11,7 @@ import (
 
 // Text returns the description as a table for a terminal: the stages in the order in
 // which data passes through them. Below "as TensorFlow runs it" are the figures of the
-// pass, if there was one, and the stage that holds the pipeline up.
+// pass, if there was one, and the stage that limits the pipeline.
 func (d *Dataset) Text() string {
 	var b strings.Builder
 	for i, side := range d.sides() {
@@ -30,7 +30,7 @@ func (d *Dataset) Text() string {
 	return b.String()
 }
 
-// verdict says which stage holds the pipeline up, "" if nothing was measured.
+// verdict names the stage that limits the pipeline, "" if nothing was measured.
 func (d *Dataset) verdict() string {
 	s, help := d.Bottleneck()
 	switch {
@@ -43,7 +43,7 @@ func (d *Dataset) verdict() string {
 	return fmt.Sprintf("%s holds the pipeline up: it was busy for %s. What would help: %s.", s.Name(), figures.Milliseconds(s.Measured.busy()), help)
 }
 
-// writeStages writes the rows of a tree of stages. That which ran has the figures of
+// writeStages writes the rows of a tree of stages. The tree that ran has the figures of
 // the pass.
 func writeStages(b *strings.Builder, side side, of *Dataset) {
 	if of.Elements == 0 || side.root != of.Run {
@@ -56,11 +56,11 @@ func writeStages(b *strings.Builder, side side, of *Dataset) {
 	}
 	fmt.Fprintln(w, "arguments")
 	writeStage(w, side.root, "  ", of)
-	w.Flush() // a strings.Builder takes everything
+	w.Flush() // a strings.Builder never fails
 }
 
-// writeStage writes a stage below those that it reads. Where it reads more than one,
-// or has a function that returns a dataset, these are indented.
+// writeStage writes a stage below the stages that it reads. If there are several of
+// them, or functions that return datasets, they are indented.
 func writeStage(w *tabwriter.Writer, s *Stage, indent string, of *Dataset) {
 	inner := indent
 	if len(s.Inputs) > 1 {
@@ -93,7 +93,7 @@ func (s *Stage) cardinality() string {
 // endless is the cardinality of a dataset without end.
 const endless = -1
 
-// columns returns the figures of a stage, each with the tab behind it.
+// columns returns the figures of a stage, each followed by a tab.
 func (m *Measured) columns(of *Dataset) string {
 	if m == nil {
 		return "\t\t\t\t\t"
@@ -101,7 +101,7 @@ func (m *Measured) columns(of *Dataset) string {
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t", figures.Milliseconds(m.Time), of.share(m), figures.Count(m.Elements), figures.Size(m.Bytes), figures.Count(m.Buffered))
 }
 
-// share returns the part of the work that a stage did.
+// share returns a stage's part of the total work.
 func (d *Dataset) share(m *Measured) string {
 	all := d.worked()
 	if all == 0 {
@@ -110,7 +110,7 @@ func (d *Dataset) share(m *Measured) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(m.Time)/float64(all))
 }
 
-// worked returns the time of all threads of all stages.
+// worked returns the sum of the times of all threads of all stages.
 func (d *Dataset) worked() time.Duration {
 	var all time.Duration
 	for _, s := range d.Run.All() {
@@ -124,8 +124,8 @@ func (d *Dataset) worked() time.Duration {
 // parameters are the names that tf.data's model has for arguments.
 var parameters = map[string]string{"num_parallel_calls": "parallelism", "buffer_size": "buffer_size"}
 
-// arguments returns the stage's constants. Where TensorFlow chooses a value, it is the
-// one that the pass ran with.
+// arguments returns the stage's constants. For a value that TensorFlow chooses, it
+// returns the value that the pass ran with.
 func (s *Stage) arguments() string {
 	parts := make([]string, len(s.Arguments))
 	for i, a := range s.Arguments {
@@ -134,7 +134,7 @@ func (s *Stage) arguments() string {
 	return strings.Join(parts, " ")
 }
 
-// value returns what an argument is.
+// value returns the value of an argument.
 func (s *Stage) value(a Argument) string {
 	name, tunable := parameters[a.Name]
 	if !tunable || a.Value != "-1" {

@@ -15,8 +15,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// benchmarkRecords are how many Examples the benchmark below reads: of 64
-// floats and an int64 each.
+// benchmarkRecords is the number of Examples that the benchmark below reads. Each has
+// 64 floats and an int64.
 const benchmarkRecords = 100_000
 
 func benchmarkFile(b *testing.B) string {
@@ -36,8 +36,8 @@ func benchmarkFile(b *testing.B) string {
 	return writeFile(b, corrupt.Frame(records...))
 }
 
-// BenchmarkExamples reads a file of Examples in batches with TensorFlow's own
-// operations and with ours.
+// BenchmarkExamples reads a file of Examples in batches with TensorFlow's operations
+// and with ours.
 func BenchmarkExamples(b *testing.B) {
 	needLibrary(b)
 	path := benchmarkFile(b)
@@ -86,7 +86,7 @@ func pass(b *testing.B, d *dataset.Dataset) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	next.Inline() // no thread but this one and those of the dataset
+	next.Inline() // uses only this thread and the threads of the dataset
 	for b.Loop() {
 		if _, err := sess.Run(nil, nil, []*tfbridge.Operation{it.Init}); err != nil {
 			b.Fatal(err)
@@ -107,16 +107,16 @@ func pass(b *testing.B, d *dataset.Dataset) {
 
 // The file of the benchmark below: a sequence of 64 MiB of floats.
 const (
-	benchmarkRow     = 16   // floats of a position
-	benchmarkPerRec  = 1024 // positions of a record
+	benchmarkRow     = 16   // floats per position
+	benchmarkPerRec  = 1024 // positions per record
 	benchmarkSeqRecs = 1024
-	benchmarkWindow  = 1000 // positions
+	benchmarkWindow  = 1000 // positions per window
 	benchmarkBatch   = 64
-	benchmarkEpochs  = 8 // so that starting counts for little
+	benchmarkEpochs  = 8 // enough that the start hardly counts
 )
 
-// BenchmarkWindows cuts windows one behind the other, and copies them from
-// memory for comparison.
+// BenchmarkWindows cuts consecutive windows, and copies them from memory for
+// comparison.
 func BenchmarkWindows(b *testing.B) {
 	needLibrary(b)
 	floats := make([]float32, benchmarkPerRec*benchmarkRow)

@@ -12,8 +12,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Every size may be as small and as large as its bounds, and no smaller or
-// larger; a high of math.MaxInt64 is no bound.
+// Every size may be as small and as large as its bounds, and not smaller or larger. A
+// high of math.MaxInt64 means no upper bound.
 func TestBounds(t *testing.T) {
 	needLibrary(t)
 	windows := func(s *graph.Scope, o native.WindowsOptions) {

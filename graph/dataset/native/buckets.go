@@ -14,27 +14,27 @@ import (
 
 // BucketOptions are the options of [BucketSequences].
 type BucketOptions struct {
-	Of         int     // the feature of the Sequence, a list, whose length tells the bucket of a record
-	Boundaries []int64 // ascending: the greatest length of each bucket but the last, which has no end
-	Sizes      []int64 // of the batches of each bucket, one more than Boundaries
-	Drop       bool    // leave out a last batch of each bucket of fewer records
+	Of         int     // the feature of the Sequence, a list, whose length determines the bucket of a record
+	Boundaries []int64 // ascending: the greatest length of each bucket but the last, which is unbounded
+	Sizes      []int64 // batch size of each bucket, one more than Boundaries
+	Drop       bool    // drop the last batch of each bucket if it has fewer records
 
-	// Positions adds a last component to each batch: an int64 vector of where its
-	// records are in their order. The first records of the dataset are at the
-	// positions Held, an int64 vector. The one behind them is at Next, an int64
-	// scalar, and each further one at the next position. Unset: there are none
-	// such, and Next is 0.
+	// Positions adds a last component to each batch: an int64 vector with the positions
+	// of its records in their order. The first records of the dataset are at the
+	// positions Held, an int64 vector. The record after them is at Next, an int64
+	// scalar, and each further one at the next position. Unset: Held is empty, and Next
+	// is 0.
 	Positions  bool
 	Held, Next tfbridge.Output
 
 	DecodeOptions
 }
 
-// BucketSequences batches the serialized records with lists that d yields with
-// others of similar length. It yields a batch as soon as it is full, and at the
-// end the rest in the order of the buckets: [dataset.Dataset.BucketByLength] and
-// [ParseSequences] in one. After a failure every further element is the same
-// failure.
+// BucketSequences batches the serialized records with lists that d yields with records
+// of similar length. It yields a batch as soon as it is full, and at the end the
+// remaining records in the order of the buckets. It combines
+// [dataset.Dataset.BucketByLength] and [ParseSequences]. After a failure every further
+// element is the same failure.
 func BucketSequences(d *dataset.Dataset, q *Sequence, o *BucketOptions) *dataset.Dataset {
 	const op = "MillraceBucketBatchDataset"
 	s := d.Scope()

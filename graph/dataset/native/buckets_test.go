@@ -31,7 +31,7 @@ func longLists(s *graph.Scope, lengths ...int) *dataset.Dataset {
 	return dataset.FromSlices(s, s.Const(records))
 }
 
-// padded asks for that list, padded to a size.
+// padded requests that list, padded to a size.
 func padded(s *graph.Scope, size int64) *native.Sequence {
 	return &native.Sequence{
 		Features:   []native.Feature{{Key: "i", Kind: native.Int, List: true}},
@@ -39,8 +39,8 @@ func padded(s *graph.Scope, size int64) *native.Sequence {
 	}
 }
 
-// A bucket gives a batch as soon as it is full, with the positions of its records; at the
-// end the rest comes bucket by bucket.
+// A bucket yields a batch as soon as it is full, with the positions of its records. At
+// the end the remaining records follow bucket by bucket.
 func TestBucketSequences(t *testing.T) {
 	needLibrary(t)
 	full := []any{
@@ -68,8 +68,9 @@ func TestBucketSequences(t *testing.T) {
 	}
 }
 
-// A record that cannot be decoded ends the dataset when it comes. One that is longer than
-// its padding does so when its batch is due, and not at all if that is dropped.
+// A record that cannot be decoded ends the dataset at once. A record that is longer
+// than its padding ends it when its batch is due, and not at all if that batch is
+// dropped.
 func TestBucketSequencesFail(t *testing.T) {
 	needLibrary(t)
 	bad := func(s *graph.Scope) *dataset.Dataset {
@@ -113,7 +114,7 @@ func TestBucketSequencesFail(t *testing.T) {
 	}
 }
 
-// What cannot be buckets is an error when the graph is built.
+// Impossible buckets are an error when the graph is built.
 func TestBucketSequencesAreChecked(t *testing.T) {
 	needLibrary(t)
 	for name, change := range map[string]func(q *native.Sequence, o *native.BucketOptions){

@@ -9,26 +9,26 @@ import (
 	"millrace/tfbridge"
 )
 
-// ChunkPart says what a component of a batch of rows is.
+// ChunkPart is the content of a component of a batch of rows.
 type ChunkPart string
 
-// The parts. Those from RowStart on are of no column.
+// The parts. The parts from RowStart on belong to no column.
 const (
-	Row         ChunkPart = "row"      // the frames of each row, padded; a column without frames as it is
+	Row         ChunkPart = "row"      // the frames of each row, padded; a column without frames is unchanged
 	Joined      ChunkPart = "joined"   // the frames of the only row, without an axis for rows
-	RowSplits   ChunkPart = "splits"   // int64: 0 and the frames of the only row
-	RowSize     ChunkPart = "size"     // int32: the frames of each row, context counted, padding not
-	RowLength   ChunkPart = "length"   // int64: likewise
+	RowSplits   ChunkPart = "splits"   // int64: 0 and the number of frames of the only row
+	RowSize     ChunkPart = "size"     // int32: the number of frames of each row, with context, without padding
+	RowLength   ChunkPart = "length"   // int64: the same as RowSize
 	RowMask     ChunkPart = "mask"     // bool: true for frames, padded with false
-	RowElements ChunkPart = "elements" // int64: the values of each row
+	RowElements ChunkPart = "elements" // int64: the number of values of each row
 	RowStart    ChunkPart = "start"    // int32: the first frame of each row, without context
 	RowEnd      ChunkPart = "end"      // bool: whether a row is the last of all
-	RowPlace    ChunkPart = "place"    // int64, [rows, 3]: the place of each row's record
+	RowPlace    ChunkPart = "place"    // int64, [rows, 3]: the location of each row's record
 )
 
 // ChunkColumn is a tensor of the records that rows are cut from.
 type ChunkColumn struct {
-	Name        string // for messages
+	Name        string // name in messages
 	Ragged      bool   // records differ in length along the first axis
 	Sequence    bool   // has a time axis, the first one
 	Left, Right int64  // frames of context
@@ -39,32 +39,32 @@ type ChunkColumn struct {
 // ChunkComponent is a component of a batch of rows.
 type ChunkComponent struct {
 	Part   ChunkPart
-	Column int        // of a part that is of a column
-	Each   int64      // of RowElements: how many values a frame has
-	Spec   graph.Spec // of the component
+	Column int        // index of the column, for parts that belong to one
+	Each   int64      // for RowElements: the number of values of a frame
+	Spec   graph.Spec // spec of the component
 }
 
 // ChunkOptions are the rules by which [Chunks] makes rows and batches.
 type ChunkOptions struct {
-	Size, Step int64 // frames of a chunk, and from one to the next; 0: rows are whole sequences
-	DropTail   bool  // leave out chunks shorter than Size
+	Size, Step int64 // frames of a chunk, and frames from the start of one to the start of the next; 0: rows are whole sequences
+	DropTail   bool  // drop chunks shorter than Size
 	Aligned    bool  // sequences of a record that differ in length are an error
-	Frames     int64 // of a batch: the longest row of each sequence times the number of rows
-	MaxRows    int64 // of a batch; 0: any number
+	Frames     int64 // limit of a batch: the longest row of each sequence times the number of rows
+	MaxRows    int64 // limit of a batch; 0: any number
 	Columns    []ChunkColumn
 	Components []ChunkComponent
 
-	// PlacedFiles are the names of the files that the places of records number, a
-	// vector of strings.
+	// PlacedFiles are the names of the files that the locations of records refer to by
+	// number, a vector of strings.
 	PlacedFiles tfbridge.Output
 }
 
-// Chunks cuts the sequences that d yields into rows and batches the rows by a
-// budget of frames. An element of d is a group of records: for each column the
-// values of all records, and of a ragged one an int64 vector of where each
-// record begins in them; then the places of the records, [records, 3]: the
-// number of the file, the record in it and its offset. After a failure every
-// further element is the same failure.
+// Chunks cuts the sequences that d yields into rows and batches the rows by a budget of
+// frames. An element of d is a group of records: for each column the values of all
+// records, and for a ragged column an int64 vector with the start of each record in
+// them; then the locations of the records, [records, 3]: the number of the file, the
+// record in it and its offset. After a failure every further element is the same
+// failure.
 func Chunks(d *dataset.Dataset, o *ChunkOptions) *dataset.Dataset {
 	s := d.Scope()
 	specs, all, fills := o.attrs()
@@ -74,17 +74,16 @@ func Chunks(d *dataset.Dataset, o *ChunkOptions) *dataset.Dataset {
 // ChunkFiles says how [ChunkRecords] reads records.
 type ChunkFiles struct {
 	Examples    bool      // records are Examples, as in [Sequence], and not SequenceExamples
-	Features    []Feature // to decode
+	Features    []Feature // features to decode
 	Of          []int     // the feature that each column is
-	BufferBytes int64     // to read at a time of a record that is out of order; default 256 KiB
-	Threads     int64     // that read and decode records, no more than there are processors; default 1
+	BufferBytes int64     // bytes per read of a record that is out of order; default 256 KiB
+	Threads     int64     // threads that read and decode records, at most one per processor; default 1
 }
 
-// ChunkRecords is [Records], [DecodeSequences] and [Chunks] in one: the records
-// of uncompressed local files go from the file's bytes into the batches. Files
-// and counts are as for [Examples]; PlacedFiles of the options is not used. An
-// element is whole or was not begun: asked again after a failure, the dataset
-// begins it again.
+// ChunkRecords is [Records], [DecodeSequences] and [Chunks] in one: the records of
+// uncompressed local files go from the file's bytes into the batches. Files and counts
+// are as for [Examples]; PlacedFiles of the options is not used. Elements are atomic:
+// after a failure, the next read begins the same element again.
 func ChunkRecords(s *graph.Scope, filenames, counts tfbridge.Output, f *ChunkFiles, o *ChunkOptions) *dataset.Dataset {
 	const op = opChunkRecords
 	limit.Between(0, maxBuffer).Check(s, op+": buffer", f.BufferBytes)

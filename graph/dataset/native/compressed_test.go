@@ -27,14 +27,14 @@ func gzipped(t testing.TB, names []string) (paths []string) {
 	return paths
 }
 
-// TestInflatesAhead reads compressed files, large enough for threads of their own, with
-// one thread and with several. The batches and the place of a fault must be the same.
+// TestInflatesAhead reads compressed files, large enough for separate threads, with one
+// thread and with several. The batches and the location of a fault must be the same.
 func TestInflatesAhead(t *testing.T) {
 	needLibrary(t)
 	const fileRecords, damaged = 6000, 2
 	var records [][]byte
 	for i := range fileRecords {
-		records = append(records, corrupt.Example(i%97)) // batches differ
+		records = append(records, corrupt.Example(i%97)) // so that batches differ
 	}
 	file := corrupt.Frame(records...)
 	packed := [][]byte{corrupt.Members(file, file), corrupt.Gzip(file), corrupt.Gzip(file), corrupt.Gzip(file)}

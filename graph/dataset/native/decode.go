@@ -9,9 +9,9 @@ import (
 
 // DecodeOptions are the options of [Decode] and [DecodeSequences].
 type DecodeOptions struct {
-	// PlacedFiles are the names of all files, a vector of strings, where the
-	// records carry their places ([RecordsOptions].Placed). Without it an error
-	// names the record's number in the batch, or in the dataset, alone.
+	// PlacedFiles are the names of all files, a vector of strings, if the records carry
+	// their locations ([RecordsOptions].Placed). Without it an error only names the
+	// record's number in the batch, or in the dataset.
 	PlacedFiles tfbridge.Output
 }
 
@@ -27,19 +27,18 @@ func (o *DecodeOptions) attrs() attrs {
 	return attrs{"placed": o != nil && o.PlacedFiles.Op != nil}
 }
 
-// Decode decodes a vector of serialized Examples, the features as components
-// with the records along their first axis. It takes what
-// [graph.ParseExampleV2] takes, gives the same values, and no record can end
-// the process.
+// Decode decodes a vector of serialized Examples, into a component for each feature,
+// with the records along the first axis. It accepts the same records as
+// [graph.ParseExampleV2] and returns the same values, and no record can end the
+// process.
 func Decode(s *graph.Scope, serialized tfbridge.Output, features []Feature, o *DecodeOptions) []tfbridge.Output {
 	const op = opDecodeExamples
 	all := decodeAttrs(s, op, features)
 	return addKernel(s, op, exampleSpecs(s, op, features, -1), all, o, serialized)
 }
 
-// DecodeSequences is [Decode] for records with lists, in the place of
-// [graph.ParseSequenceExampleV2], or of [graph.ParseExampleV2] with ragged
-// features.
+// DecodeSequences is [Decode] for records with lists, in place of
+// [graph.ParseSequenceExampleV2], or of [graph.ParseExampleV2] with ragged features.
 func DecodeSequences(s *graph.Scope, serialized tfbridge.Output, q *Sequence, o *DecodeOptions) []tfbridge.Output {
 	const op = opDecodeSequences
 	specs, all, fills := q.attrs(s, op, -1)

@@ -1,8 +1,7 @@
-// Package native adds Millrace's own dataset operations to a graph. They read,
-// check and decode records straight into the memory of a batch, in C++
-// (cgo/datasets), many times as fast as the operations of tf.data that they
-// stand for. What they return is a [dataset.Dataset] like any other: it can be
-// mapped, prefetched, saved and restored.
+// Package native adds Millrace's own dataset operations to a graph. They read, check
+// and decode records straight into the memory of a batch, in C++ (cgo/datasets), many
+// times as fast as the operations of tf.data that they replace. What they return is a
+// [dataset.Dataset] like any other: it can be mapped, prefetched, saved and restored.
 //
 //	if path, err := native.Library(); err != nil || path == "" {
 //		return err // no library was built: use dataset.TFRecords and Dataset.ParseExample

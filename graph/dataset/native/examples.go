@@ -12,15 +12,16 @@ import (
 // ExamplesOptions are the options of [Examples].
 type ExamplesOptions struct {
 	BatchSize   int64           // default 1
-	Size        tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize
-	Epochs      int64           // passes over the files; 0: no end
-	Drop        bool            // leave out a last batch of fewer examples
+	Size        tfbridge.Output // an int64 scalar that replaces BatchSize
+	Epochs      int64           // passes over the files; 0: endless
+	Drop        bool            // drop a last batch of fewer examples
 	Compression string          // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64           // to read at a time; default 256 KiB
+	BufferBytes int64           // bytes per read; default 256 KiB
 	// Threads is how many compressed files are inflated at the same time, ahead of the
 	// batches; default 1. Their order is that of the names.
 	Threads int64
-	// Judge decides about bad records, and which of them are left out. Nil: the first one is a failure. The number of batches is not known with a judge.
+	// Judge decides which bad records are skipped. Nil: the first one is a failure.
+	// With a Judge the number of batches is unknown.
 	Judge Judge
 }
 
@@ -28,9 +29,9 @@ type ExamplesOptions struct {
 // components. It is TFRecords, Repeat, Batch and ParseExample in one, and many
 // times as fast: records go from the file's bytes straight into the batch.
 //
-// Filenames and counts are as for [Records]. What is wrong with a file or
-// record is a *millrace.Error with its file, record, offset and feature; asking
-// again gives the same error. Epochs end at once when one has no records.
+// Filenames and counts are as for [Records]. A fault in a file or record is a
+// *millrace.Error with its file, record, offset and feature, and is sticky. An epoch
+// without records ends the dataset.
 func Examples(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *ExamplesOptions) *dataset.Dataset {
 	judge := o.judge()
 	op := judge.op(opExampleBatch, opJudgedExamples)
@@ -48,8 +49,8 @@ func (o *ExamplesOptions) judge() Judge {
 	return o.Judge
 }
 
-// inputs returns the inputs of an operation that come after the files, and the
-// number of rows that all batches have, -1 if that is not known.
+// inputs returns the inputs of an operation that come after the files, and the number
+// of rows that all batches have, -1 if it is unknown.
 func (o *ExamplesOptions) inputs(s *graph.Scope, op string) (static int64, inputs []tfbridge.Input) {
 	if o == nil {
 		o = &ExamplesOptions{}
@@ -80,7 +81,7 @@ func (o *ExamplesOptions) attrs(s *graph.Scope, op string) attrs {
 	return attrs{"compression": compression(s, op, o.Compression), "threads": max(o.Threads, 1)}
 }
 
-// How many bytes a native dataset reads at a time: unless told, and at most.
+// The default and the maximum number of bytes that a native dataset reads at a time.
 const (
 	defaultBuffer = 256 << 10
 	maxBuffer     = 1 << 30
@@ -88,7 +89,7 @@ const (
 
 // ParseOptions are the options of [Parse] and [ParseSequences].
 type ParseOptions struct {
-	Drop bool // leave out a last batch of fewer records
+	Drop bool // drop a last batch of fewer records
 	DecodeOptions
 }
 
@@ -101,8 +102,8 @@ func Parse(d *dataset.Dataset, n int64, features []Feature, o *ParseOptions) *da
 	return addDecoder(d.Scope(), op, features, static, o.decode().attrs(), inputs...)
 }
 
-// inputs returns the inputs of an operation that parses the records of d, and
-// the number of rows that all batches have, -1 if that is not known.
+// inputs returns the inputs of an operation that parses the records of d, and the
+// number of rows that all batches have, -1 if it is unknown.
 func (o *ParseOptions) inputs(d *dataset.Dataset, op string, n int64) (static int64, inputs []tfbridge.Input) {
 	s := d.Scope()
 	limit.Between(1, math.MaxInt64).Check(s, op+": batch size", n)
@@ -114,7 +115,7 @@ func (o *ParseOptions) inputs(d *dataset.Dataset, op string, n int64) (static in
 	return static, []tfbridge.Input{d.Variant(), s.Const(n), s.Const(drop), o.decode().files(s)}
 }
 
-// decode returns the options that are those of decoding.
+// decode returns the options of decoding.
 func (o *ParseOptions) decode() *DecodeOptions {
 	if o == nil {
 		return nil

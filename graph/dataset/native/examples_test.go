@@ -19,8 +19,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// needLibrary skips a test where the library of native datasets was not built,
-// and fails it where nothing may be skipped.
+// needLibrary skips a test if the library of native datasets was not built, or fails it
+// if tests must not be skipped.
 func needLibrary(t testing.TB) {
 	t.Helper()
 	path, err := native.Library()
@@ -68,8 +68,8 @@ func TestGivesTheSameBatches(t *testing.T) {
 	}
 }
 
-// TestFaults reads the faulty files and finds in each what the strict
-// reader finds: the class of the failure, the record and its offset.
+// TestFaults reads the faulty files and compares each fault with the strict reader's:
+// the class of the failure, the record and its offset.
 func TestFaults(t *testing.T) {
 	needLibrary(t)
 	codes := map[string][]tfbridge.Code{
@@ -113,8 +113,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCuts cuts a file at every byte: none of the cuts goes unseen when
-// the records were counted, and those between records only then.
+// TestCuts cuts a file at every byte. If the records were counted, each cut is noticed;
+// otherwise cuts between records are not.
 func TestCuts(t *testing.T) {
 	needLibrary(t)
 	file := corrupt.File()
@@ -197,8 +197,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestGraph writes datasets as graphs and makes them from those again, as
-// TensorFlow's optimiser does.
+// TestGraph writes datasets as graphs and imports these graphs again, as TensorFlow's
+// optimiser does.
 func TestGraph(t *testing.T) {
 	needLibrary(t)
 	s := newScope(t)
@@ -228,8 +228,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConsumers reads one iterator from several goroutines: every record
-// comes once.
+// TestConsumers reads one iterator from several goroutines: every record is returned
+// once.
 func TestConsumers(t *testing.T) {
 	needLibrary(t)
 	const epochs = 40
@@ -277,15 +277,14 @@ func TestConsumers(t *testing.T) {
 	}
 }
 
-// TestClose closes the session while batches without end are read.
+// TestClose closes the session while an endless dataset is read.
 func TestClose(t *testing.T) {
 	needLibrary(t)
 	path := writeFile(t, corrupt.File())
 	closeInFlight(t, nativeFiles(t, []string{path}, []int64{10}, &native.ExamplesOptions{BatchSize: 1 << 22}).Prefetch(2))
 }
 
-// closeInFlight closes the session while elements of a dataset without end are
-// read.
+// closeInFlight closes the session while an endless dataset is read.
 func closeInFlight(t *testing.T, d *dataset.Dataset) {
 	t.Helper()
 	it := d.Iterator("it")

@@ -22,13 +22,13 @@ const (
 type Feature struct {
 	Key       string
 	Kind      Kind
-	DType     tfbridge.DataType // of raw numbers; the other kinds have one type
-	Shape     []int64           // of one record, or of one element of a list; all of it known
-	Strings   int64             // of raw numbers, how many byte strings hold them; default 1
+	DType     tfbridge.DataType // type of raw numbers; the other kinds have one type
+	Shape     []int64           // shape of one record, or of one element of a list; fully defined
+	Strings   int64             // the number of byte strings that raw numbers are stored in; default 1
 	BigEndian bool              // raw numbers have their most significant byte first
-	List      bool              // any number of elements: a feature list of a SequenceExample, or values of an Example ([Sequence].Examples), not raw ones
+	List      bool              // any number of elements: a feature list of a SequenceExample, or values of an Example ([Sequence].Examples); the latter not for Raw
 	Optional  bool              // a list of Examples that is empty where a record lacks it
-	Finite    bool              // a record is in doubt in which a value is NaN or infinite; of kind Float or of Raw floats, and not of a List
+	Finite    bool              // a record with a NaN or an infinite value goes to the Judge; for Float or Raw floats, not for a List
 }
 
 // spec returns the feature's type and shape in batches of n.
@@ -45,11 +45,12 @@ func (f *Feature) spec(n int64) graph.Spec {
 	return p
 }
 
-// stored returns how many values, of raw numbers byte strings, a record stores.
+// stored returns how many values a record stores; for raw numbers, how many byte
+// strings.
 func (f *Feature) stored() int64 {
 	if f.Kind == Raw {
 		return max(f.Strings, 1)
 	}
-	n, _ := dtype.Elements(f.Shape) // decodeAttrs refuses a shape without a number
+	n, _ := dtype.Elements(f.Shape) // decodeAttrs refuses shapes whose size overflows
 	return n
 }

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A shape with more values or bytes than can be counted is refused before the
-// operation sees it.
+// A shape whose number of values or bytes overflows is refused before the operation
+// sees it.
 func TestShapesThatOverflow(t *testing.T) {
 	for _, shape := range [][]int64{{1 << 31, 1 << 31, 1 << 31}, {1 << 31, 1 << 30}, {1 << 31, 1 << 31, 1 << 31, 0}} {
 		s := newScope(t)

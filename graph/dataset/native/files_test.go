@@ -53,7 +53,7 @@ func wideFeatures() []native.Feature {
 	}
 }
 
-// wideRecord is a record with the features above, another one between them.
+// wideRecord is a record with the features above, and another feature between them.
 func wideRecord(r *rand.Rand) []byte {
 	random := func(n int) []byte {
 		b := make([]byte, n)

@@ -7,26 +7,27 @@ import (
 	"millrace/tfbridge"
 )
 
-// A Judge decides about a record that [Examples] or [Records] cannot decode, or only as TensorFlow
-// reads what is no protobuf. Calls of one iterator come one at a time, in the order of the
-// records.
+// A Judge decides about a record that [Examples] or [Records] cannot decode, or that
+// only a lenient reading as in TensorFlow decodes. Calls of one iterator are
+// sequential, in the order of the records.
 type Judge func(ctx context.Context, d *Doubt) (Verdict, error)
 
 // Doubt is a record that a [Judge] decides about.
 type Doubt struct {
-	File   int64  // its number in the list
-	Record int64  // in the file
-	Offset int64  // in the decompressed bytes of the file; in an [Order] the record's position in it
+	File   int64  // index in the list of files
+	Record int64  // index in the file
+	Offset int64  // offset in the decompressed bytes of the file; in an [Order] the record's position in the order
 	Data   []byte // valid during the call; nil if it could not be read, and in an [Order]
 }
 
-// Verdict is what is to be done with a record.
+// Verdict is the decision about a record.
 type Verdict struct {
-	Good       bool // it is decoded
-	RestOfFile bool // the records behind it are left out as well
+	Good       bool // decode the record
+	RestOfFile bool // skip the following records of the file as well
 
-	// Where to go on if it is left out: the record behind it and its offset. With
-	// RestOfFile, Record is how many records the file has. An [Order] goes on by itself.
+	// If the record is skipped, reading continues at this record and offset. With
+	// RestOfFile, Record is the number of records in the file. An [Order] ignores both
+	// fields.
 	Record, Offset int64
 }
 
@@ -38,8 +39,8 @@ func (j Judge) op(without, with string) string {
 	return with
 }
 
-// add adds the judge to the attributes of an operation, and returns the inputs that come
-// last. There are none without a judge.
+// add adds the judge to the attributes of an operation, and returns the last inputs.
+// Without a judge it adds and returns nothing.
 func (j Judge) add(s *graph.Scope, more attrs) []tfbridge.Input {
 	if j == nil {
 		return nil
@@ -81,7 +82,7 @@ func (j Judge) function(s *graph.Scope) *graph.Func {
 	})
 }
 
-// tensors returns the results of the function: cgo/datasets/record_judge.h says which.
+// tensors returns the results of the function: see cgo/datasets/record_judge.h.
 func (v Verdict) tensors() ([]*tfbridge.Tensor, error) {
 	record, offset := v.Record, v.Offset
 	switch {

@@ -15,14 +15,15 @@ import (
 	"millrace/internal/test/corrupt"
 )
 
-// TestJudge leaves records out. Only those that cannot be decoded for sure are judged.
+// TestJudge skips records. Only records that do not certainly decode are passed to the
+// judge.
 func TestJudge(t *testing.T) {
 	needLibrary(t)
 	records := corrupt.Examples(10)
 	records[5] = slices.Concat([]byte("\x9a\x06\x03abc"), records[5]) // an unknown field
 	records[7] = []byte("garbage")
 	file := corrupt.Frame(records...)
-	file = corrupt.Flip(file, 8*(len(corrupt.Frame(records[:3]...))+13)) // of record 3
+	file = corrupt.Flip(file, 8*(len(corrupt.Frame(records[:3]...))+13)) // flips a bit of record 3
 	whole := corrupt.Frame(corrupt.Example(50))
 	names := []string{writeFile(t, file), writeFile(t, whole)}
 	size := func(n int64) int64 { return int64(len(corrupt.Frame(records[:n]...))) }
@@ -68,7 +69,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeEndsTheRun fails where the judge does, and where it finds a record good that
+// TestJudgeEndsTheRun fails where the judge does, and where it accepts a record that
 // cannot be decoded.
 func TestJudgeEndsTheRun(t *testing.T) {
 	needLibrary(t)

@@ -16,10 +16,10 @@ func Find(o *tfbridge.RuntimeOptions) string {
 	return oplibrary.Find(dir, runtimedir.Pinned().Version)
 }
 
-// Library returns the path of the library that was loaded when the runtime was
-// opened; it opens the runtime if need be. It is "" where there is no library
-// for this runtime: then the functions of this package fail, and TensorFlow's
-// own operations do the same work.
+// Library returns the path of the library that was loaded when the runtime was opened;
+// it opens the runtime if necessary. It returns "" if there is no library for this
+// runtime. Then the functions of this package fail; TensorFlow's own operations can
+// replace them.
 func Library() (path string, err error) {
 	r, err := tfbridge.Open(nil)
 	if err != nil {

@@ -69,8 +69,8 @@ func newParsers(t *testing.T, s *graph.Scope, record out, general outs, it *data
 	return &parsers{sess, record, general, it}
 }
 
-// parse returns what both parsers make of a record, nil if both refuse it. The
-// test fails if one of them does.
+// parse returns the record as both parsers decode it, nil if both refuse it. The test
+// fails if only one of them does.
 func (p *parsers) parse(t *testing.T, data []byte) (want, got []*tfbridge.Tensor) {
 	t.Helper()
 	fed, err := tfbridge.NewStringTensor(nil, [][]byte{data})
@@ -99,10 +99,10 @@ func closeAll(lists ...[]*tfbridge.Tensor) {
 	}
 }
 
-// mutated changes a record in one place or a few. It keeps clear of what makes
-// TensorFlow write behind its memory: longer lists of unpacked floats.
+// mutated changes a record in one place or a few. It avoids changes that make
+// TensorFlow write past the end of its memory: longer lists of unpacked floats.
 func mutated(r *rand.Rand, data []byte) []byte {
-	if r.IntN(4) == 0 { // features of several messages
+	if r.IntN(4) == 0 { // makes features of several messages
 		data = append(append([]byte{}, data...), corrupt.Example(r.IntN(128))...)
 	}
 	data = append([]byte{}, data...)

@@ -56,7 +56,7 @@ func add(s *graph.Scope, op string, specs []graph.Spec, more attrs, inputs ...tf
 	return dataset.FromVariant(s, variant, specs)
 }
 
-// none returns what stands for a dataset after a failure.
+// none returns the placeholder for a dataset after a failure.
 func none(s *graph.Scope) *dataset.Dataset {
 	return dataset.FromVariant(s, tfbridge.Output{}, nil)
 }
@@ -80,8 +80,7 @@ func exampleSpecs(s *graph.Scope, op string, features []Feature, batch int64) []
 	return specs
 }
 
-// compression returns the name of a compression after reporting one that is
-// not known.
+// compression returns the name of a compression and reports an unknown one.
 func compression(s *graph.Scope, op, name string) string {
 	switch name {
 	case "", "GZIP", "ZLIB":
@@ -91,7 +90,7 @@ func compression(s *graph.Scope, op, name string) string {
 	return name
 }
 
-// decodeAttrs returns the attributes that say what to decode.
+// decodeAttrs returns the attributes for the features to decode.
 func decodeAttrs(s *graph.Scope, op string, features []Feature) attrs {
 	var keys, kinds []string
 	var stored []int64

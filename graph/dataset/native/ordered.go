@@ -10,51 +10,52 @@ import (
 	"millrace/tfbridge"
 )
 
-// Order says which records of plain local files to read, and in which order. An order
+// Order selects records of plain local files, and the order to read them in. The order
 // is computed and takes no memory; docs/records.md describes it. A position counts the
 // records of all epochs, one epoch after the other.
 type Order struct {
-	Filenames tfbridge.Output // string vector
+	Filenames tfbridge.Output // names of the files, a string vector
 	Counts    tfbridge.Output // int64 vector: the records of each file
 	Lengths   tfbridge.Output // uint32 vector: the data bytes of all records, file after file
 	Start     tfbridge.Output // int64 scalar: the position to begin at; not set: 0
 
-	Shuffling string // "none", "exact", "block" or "buffer"
+	Shuffling string // one of "none", "exact", "block" and "buffer"
 	Seed      int64
-	Block     int64 // records of a block; default 1
-	Mixed     int64 // records that block shuffling mixes with each other, or that the buffer holds; default 1
+	Block     int64 // records per block; default 1
+	Mixed     int64 // number of records that block shuffling mixes, or that the buffer holds; default 1
 
-	// Of "buffer", which has the order of InterleaveDataset between two datasets ShuffleDataset:
-	// how many files their buffer holds, and how many are read in turns; default 1.
+	// For "buffer", which has the order of InterleaveDataset between two
+	// ShuffleDatasets: how many files the buffer of files holds, and how many files are
+	// read in turns; default 1.
 	FilesBuffer, FilesAtOnce int64
 
 	// Parts are the datasets that positions are drawn from, at least one: consecutive
 	// records of all files.
 	Parts []OrderPart
 
-	Begin   int64 // of what is read of each epoch's order
-	Size    int64 // of what is read of each epoch's order
-	Epochs  int64 // 0: no end
-	Threads int64 // that read; default 1
+	Begin   int64 // first position to read in each epoch's order
+	Size    int64 // number of positions to read in each epoch's order
+	Epochs  int64 // passes over the records; 0: endless
+	Threads int64 // threads that read; default 1
 }
 
 // OrderPart is one of the datasets of an [Order].
 type OrderPart struct {
 	First, Records int64
 
-	// Threshold is what a drawn number must be below to be this part's, if it is no
-	// part's before it. Numbers are drawn from 0 to 2^63 - 1.
+	// Threshold selects this part if a drawn number is below it, and not below the
+	// threshold of a part before it. Numbers are drawn from 0 to 2^63 - 1.
 	Threshold int64
 }
 
 // OrderedOptions are the options of [OrderedExamples] and [OrderedSequences].
 type OrderedOptions struct {
 	BatchSize int64           // default 1
-	Size      tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize
-	Drop      bool            // leave out a last batch of fewer examples
+	Size      tfbridge.Output // an int64 scalar that replaces BatchSize
+	Drop      bool            // drop a last batch of fewer examples
 
-	// Judge decides which bad records are left out. Nil: the first one is a failure. The
-	// number of batches is not known with a judge.
+	// Judge decides which bad records are skipped. Nil: the first one is a failure.
+	// With a Judge the number of batches is unknown.
 	Judge Judge
 }
 
@@ -67,12 +68,12 @@ func (o *OrderedOptions) judge() Judge {
 }
 
 // OrderedExamples returns batches of the Examples in files in a computed order, the
-// features as components. Order.Threads make batches ahead. Files of 64 MiB in all are kept in
-// memory. Of larger ones each thread reads up to 8 MiB of records at once, sorted by their place
-// in the files, so that it needs few calls of the system. Both checksums of every
-// record are checked, and its length is compared with the one given. What is wrong
-// with a file or record is a *millrace.Error with its file, record, offset and
-// feature. It comes behind the batches before it; asking again gives the same error.
+// features as components. Order.Threads threads prefetch batches. Files of up to 64 MiB
+// in all are kept in memory. From larger ones each thread reads up to 8 MiB of records
+// at once, sorted by file and offset, so that it needs few system calls. Both checksums
+// of every record are checked, and its length is compared with the one given. A fault
+// in a file or record is a *millrace.Error with its file, record, offset and feature.
+// It is reported after all preceding batches, and is sticky.
 func OrderedExamples(s *graph.Scope, order *Order, features []Feature, o *OrderedOptions) *dataset.Dataset {
 	judge, more := o.judge(), order.attrs()
 	op := judge.op(opOrderedExamples, opJudgedOrderedExamples)
@@ -89,7 +90,7 @@ func OrderedSequences(s *graph.Scope, order *Order, q *Sequence, o *OrderedOptio
 }
 
 // OrderedRecords returns the records of files in a computed order, each a string that
-// carries its place, for a later [Parse] or [Decode] with PlacedFiles.
+// carries its location, for a later [Parse] or [Decode] with PlacedFiles.
 func OrderedRecords(s *graph.Scope, order *Order) *dataset.Dataset {
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
 	variant := s.Op1(opOrderedRecords, order.attrs(), order.inputs(s, opOrderedRecords)...)
@@ -99,8 +100,8 @@ func OrderedRecords(s *graph.Scope, order *Order) *dataset.Dataset {
 	return dataset.FromVariant(s, variant, specs)
 }
 
-// batches returns the inputs of an operation that makes batches, and the number of
-// rows that all batches have, -1 if that is not known.
+// batches returns the inputs of an operation that makes batches, and the number of rows
+// that all batches have, -1 if it is unknown.
 func (o *Order) batches(s *graph.Scope, op string, options *OrderedOptions) (static int64, inputs []tfbridge.Input) {
 	if options == nil {
 		options = &OrderedOptions{}
@@ -114,7 +115,7 @@ func (o *Order) batches(s *graph.Scope, op string, options *OrderedOptions) (sta
 	return static, append(o.inputs(s, op), batchSize(s, size, options.Size), s.Const(options.Drop))
 }
 
-// inputs returns the inputs that all operations over an order have.
+// inputs returns the inputs that operations over an order have in common.
 func (o *Order) inputs(s *graph.Scope, op string) []tfbridge.Input {
 	if len(o.Parts) == 0 {
 		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "the order has no parts"))
@@ -130,7 +131,7 @@ func (o *Order) inputs(s *graph.Scope, op string) []tfbridge.Input {
 	return []tfbridge.Input{o.Filenames, o.Counts, o.Lengths, s.Const(parts), start}
 }
 
-// attrs returns the attributes that all operations over an order have.
+// attrs returns the attributes that operations over an order have in common.
 func (o *Order) attrs() attrs {
 	epochs := o.Epochs
 	if epochs == 0 {

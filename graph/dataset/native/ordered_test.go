@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// buffers are the sizes of a shuffle in buffers, and the files that it is of.
+// buffers are the sizes of a shuffle with buffers, and its files.
 type buffers struct {
 	counts                      []int64
 	files, filesAtOnce, records int64
@@ -38,8 +38,8 @@ func drawBuffers(r *rand.Rand) *buffers {
 	return b
 }
 
-// ofTensorFlow returns the numbers of the records as tf.data's datasets shuffle them.
-func (b *buffers) ofTensorFlow(s *graph.Scope) *dataset.Dataset {
+// tensorFlowOrder returns the record numbers in the order of tf.data's own shuffles.
+func (b *buffers) tensorFlowOrder(s *graph.Scope) *dataset.Dataset {
 	var begins, ends []int64
 	total := int64(0)
 	for _, n := range b.counts {
@@ -58,7 +58,8 @@ func (b *buffers) ofTensorFlow(s *graph.Scope) *dataset.Dataset {
 	}).Skip(b.start)
 }
 
-// order returns the same order for files in which each record is its number.
+// order returns the same order, computed, for files in which each record contains its
+// number.
 func (b *buffers) order(t *testing.T, s *graph.Scope) *native.Order {
 	t.Helper()
 	var paths []string
@@ -79,20 +80,20 @@ func (b *buffers) order(t *testing.T, s *graph.Scope) *native.Order {
 	}
 }
 
-// The order of shuffle buffers that is computed is that in which tf.data's buffers give
-// the records, from any position on.
+// The computed order of shuffle buffers equals the order of tf.data's buffers, from any
+// position on.
 func TestBufferOrderIsThatOfTensorFlow(t *testing.T) {
 	needLibrary(t)
 	r := rand.New(rand.NewPCG(9, 9))
 	for i := range 40 {
 		b, s := drawBuffers(r), newScope(t)
 		var want []any
-		for _, number := range all(t, b.ofTensorFlow(s)) {
+		for _, number := range all(t, b.tensorFlowOrder(s)) {
 			want = append(want, fmt.Sprintf("%4d", number))
 		}
 		var got []any
 		for _, record := range all(t, native.OrderedRecords(s, b.order(t, s))) {
-			got = append(got, record.(string)[:4]) // its place lies behind it
+			got = append(got, record.(string)[:4]) // the location follows
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("case %d, %+v (-TensorFlow +native)\n%s", i, b, diff)

@@ -13,31 +13,31 @@ import (
 // RecordsOptions are the options of [Records].
 type RecordsOptions struct {
 	Compression string // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64  // to read at a time; default 256 KiB
+	BufferBytes int64  // bytes per read; default 256 KiB
 
-	// Placed has every record carry its place, for a later [Parse] or
-	// [Decode] with PlacedFiles: then these can tell the place of a record
-	// that is wrong, whatever was shuffled and mixed in between. Nothing else
-	// can read such records. FirstFile is the number of the first of the
-	// filenames among PlacedFiles, an int64 scalar; not set: 0.
+	// Placed appends its location to every record, for a later [Parse] or [Decode] with
+	// PlacedFiles. These can then report the location of a bad record, however the
+	// records were shuffled and mixed in between. Other operations cannot read such
+	// records. FirstFile is the number of the first of the filenames among PlacedFiles,
+	// an int64 scalar; not set: 0.
 	Placed    bool
 	FirstFile tfbridge.Output
 
-	// Judge decides about records that cannot be read or that are not
-	// Good, and which of them are left out. Its files count from FirstFile. Nil: the first record
-	// that cannot be read is a failure, and all others come.
+	// Judge decides which records are skipped, of those that cannot be read or that do
+	// not decode to Good. Its file indices count from FirstFile. Nil: the first record
+	// that cannot be read is a failure, and all others are returned.
 	Judge Judge
 	Good  *GoodRecords
 }
 
-// GoodRecords says what records have to be decoded to.
+// GoodRecords describes the features that a record must decode to.
 type GoodRecords struct {
-	Examples bool // as in [Sequence]
+	Examples bool // records are Examples, as in [Sequence]
 	Features []Feature
-	Most     []int64 // for each feature how many elements of a list there may be; -1: any number
+	Most     []int64 // for each feature the maximum number of elements of a list; -1: any number
 }
 
-// attrs adds the attributes of an operation that judges records.
+// attrs adds the attributes of an operation with a judge.
 func (g *GoodRecords) attrs(s *graph.Scope, op string, to attrs) {
 	if g == nil || len(g.Most) != len(g.Features) {
 		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "a judge of records needs features, and how many elements each may have"))
@@ -54,12 +54,11 @@ func (g *GoodRecords) attrs(s *graph.Scope, op string, to attrs) {
 // process or take more memory than its largest record, of at most 256 MiB.
 // Both checksums of every record are checked.
 //
-// Filenames are a string scalar or vector, counts the numbers of their records
-// in the same shape, int64, -1 where it is not known. Another number is an
-// error of code FailedPrecondition, so that no file ends early unseen; an empty
-// vector of counts means that none is known. What is wrong with a file is a
-// *millrace.Error with its file, record and offset; asking again gives the same
-// error.
+// Filenames are a string scalar or vector, counts the numbers of their records in the
+// same shape, int64, -1 where it is unknown. If a file has another number of records,
+// that is an error of code FailedPrecondition, so a truncated file never passes
+// unnoticed. An empty vector of counts means that all are unknown. A fault in a file is
+// a *millrace.Error with its file, record and offset, and is sticky.
 func Records(s *graph.Scope, filenames, counts tfbridge.Output, o *RecordsOptions) *dataset.Dataset {
 	if o == nil {
 		o = &RecordsOptions{}

@@ -55,12 +55,12 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestRecordsOfEveryMutation cuts files at every byte and flips bits of them:
-// what comes before the fault is delivered, and then comes an error or, where
-// the file still is a whole one, the end.
+// TestRecordsOfEveryMutation cuts files at every byte and flips bits of them. The
+// records before the fault are delivered, followed by an error or, if the file is still
+// a whole one, by the end.
 func TestRecordsOfEveryMutation(t *testing.T) {
 	needLibrary(t)
-	const records = 4 // small ones, since all is tried
+	const records = 4 // few, since every mutation is tried
 	file := corrupt.Frame(corrupt.Examples(records)...)
 	for compression, whole := range map[string][]byte{"": file, "GZIP": corrupt.Gzip(file), "ZLIB": corrupt.Zlib(file)} {
 		path := writeFile(t, whole)
@@ -122,8 +122,8 @@ func rereader(t testing.TB, d *dataset.Dataset) func() ([]any, error) {
 	}
 }
 
-// TestRecordThatClaimsTooMuch overwrites a file after its dataset was made, as
-// someone may after a check.
+// TestRecordThatClaimsTooMuch overwrites a file after its dataset was made, as a user
+// might after a check.
 func TestRecordThatClaimsTooMuch(t *testing.T) {
 	needLibrary(t)
 	for _, n := range []uint64{256<<20 + 1, 1 << 32, 1 << 36, 1 << 40, math.MaxInt64 - 4, math.MaxUint64, math.MaxUint64 - 4, math.MaxUint64 - 12} {
@@ -144,8 +144,8 @@ func TestRecordThatClaimsTooMuch(t *testing.T) {
 	}
 }
 
-// TestPlaceTravels finds the place of a bad record behind whatever stands
-// between the operation that reads it and the one that decodes it.
+// TestPlaceTravels finds the location of a bad record, whatever datasets stand between
+// the operation that reads it and the one that decodes it.
 func TestPlaceTravels(t *testing.T) {
 	needLibrary(t)
 	bad := corrupt.Examples(10)
@@ -186,7 +186,8 @@ func TestPlaceTravels(t *testing.T) {
 	}
 }
 
-// TestDecodeNamesTheFeature and the place of a record that lacks it.
+// TestDecodeNamesTheFeature checks that an error names the feature and the location of
+// a record that lacks it.
 func TestDecodeNamesTheFeature(t *testing.T) {
 	needLibrary(t)
 	path := writeFile(t, corrupt.File())
@@ -200,7 +201,8 @@ func TestDecodeNamesTheFeature(t *testing.T) {
 	}
 }
 
-// TestEpochsOfNothing end at once, however many there are.
+// TestEpochsOfNothing checks that epochs without records end at once, however many
+// there are.
 func TestEpochsOfNothing(t *testing.T) {
 	needLibrary(t)
 	empty := writeFile(t, nil)
@@ -231,7 +233,8 @@ func TestEpochsOfNothing(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAnotherKind of file are errors, and hang nobody.
+// TestRecordsOfAnotherKind checks that files of another kind are errors, and do not
+// hang.
 func TestRecordsOfAnotherKind(t *testing.T) {
 	needLibrary(t)
 	dir := t.TempDir()

@@ -11,45 +11,43 @@ import (
 	"millrace/tfbridge"
 )
 
-// Part says what a component of a batch of records with lists has of a
-// feature.
+// Part is the part of a feature that a component of a batch contains.
 type Part string
 
-// The parts. Values and Elements are of any feature, the others of lists.
+// The parts. Values and Elements apply to any feature, the others to lists.
 const (
-	Values   Part = "values"   // of one size one row a record; of a list the elements of all records, joined
-	Splits   Part = "splits"   // int64: how many elements come before each record, and in all
-	Padded   Part = "padded"   // one row a record, padded
+	Values   Part = "values"   // a feature of fixed size: one row per record; a list: the elements of all records, joined
+	Splits   Part = "splits"   // int64: the number of elements before each record, and the total
+	Padded   Part = "padded"   // one row per record, padded
 	Lengths  Part = "lengths"  // int64: the number of elements of each record
 	Mask     Part = "mask"     // bool: true for elements, padded with false
-	Elements Part = "elements" // int64: the number of values of each record, in all its elements
+	Elements Part = "elements" // int64: the total number of values of each record
 )
 
 // Component is a component of a batch of records with lists.
 type Component struct {
-	Feature int // in [Sequence]
+	Feature int // index in [Sequence].Features
 	Part    Part
-	Size    int64           // of Padded and Mask: elements to pad to, more are an error; -1: the longest of the batch
-	Fill    tfbridge.Output // of Padded: what to pad with, a scalar of the feature's type
+	Size    int64           // for Padded and Mask: elements to pad to, more are an error; -1: the longest of the batch
+	Fill    tfbridge.Output // for Padded: the padding value, a scalar of the feature's type
 }
 
-// Sequence says what to make of records with lists. Several components may
-// be of one feature.
+// Sequence describes the batches to make from records with lists. Several components
+// may use one feature.
 type Sequence struct {
-	// Examples says that records are Examples. A list is then a feature of any
-	// number of values, as many as its Shape has for each of its elements: what
-	// Python reads with tf.io.FixedLenSequenceFeature, or of shape [] with
+	// Examples declares that records are Examples. A list is then a feature with any
+	// number of elements, each of which takes the number of values of its Shape. Python
+	// reads such features with tf.io.FixedLenSequenceFeature or, for shape [], with
 	// tf.io.RaggedFeature. Otherwise records are SequenceExamples.
 	Examples   bool
 	Features   []Feature
 	Components []Component
 }
 
-// Sequences is [Examples] for records with lists: it is TFRecords, Repeat,
-// Batch and a Map of [graph.ParseSequenceExampleV2], or of
-// [graph.ParseExampleV2] with ragged features, in one, with the padding of
-// lists. What these refuse is an error here, and so is a missing list that is
-// not Optional.
+// Sequences is [Examples] for records with lists: it is TFRecords, Repeat, Batch and a
+// Map of [graph.ParseSequenceExampleV2], or of [graph.ParseExampleV2] with ragged
+// features, in one, with the padding of lists. Records that these operations refuse are
+// errors, and so is a missing list that is not Optional.
 func Sequences(s *graph.Scope, filenames, counts tfbridge.Output, q *Sequence, o *ExamplesOptions) *dataset.Dataset {
 	judge := o.judge()
 	op := judge.op(opSequenceBatch, opJudgedSequences)
@@ -109,7 +107,7 @@ func (q *Sequence) attrs(s *graph.Scope, op string, n int64) (specs []graph.Spec
 	return specs, all, fills
 }
 
-// featureAttrs returns the attributes that say what to decode.
+// featureAttrs returns the attributes for the features to decode.
 func (q *Sequence) featureAttrs(s *graph.Scope, op string) attrs {
 	all := decodeAttrs(s, op, q.Features)
 	var records []graph.Spec
@@ -126,9 +124,10 @@ func (q *Sequence) featureAttrs(s *graph.Scope, op string) attrs {
 	return all
 }
 
-// checkList refuses what only lists of Examples can be, or cannot.
+// checkList refuses options that do not fit: some are only for lists of Examples,
+// others are not for them.
 func (q *Sequence) checkList(f *Feature) error {
-	elements, _ := dtype.Elements(f.Shape) // decodeAttrs refuses a shape without a number
+	elements, _ := dtype.Elements(f.Shape) // decodeAttrs refuses shapes whose size overflows
 	switch {
 	case f.Optional && !(q.Examples && f.List):
 		return millrace.Errorf(millrace.ErrModel, "feature %q: only a list of Examples can be optional", f.Key)

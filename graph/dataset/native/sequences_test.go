@@ -17,8 +17,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// listFeatures are a feature of every kind in the context and as a list, by
-// key as TensorFlow's parser gives them: the context first.
+// listFeatures are a feature of every kind in the context and as a list, in the order
+// of TensorFlow's parser: the context first, then by key.
 func listFeatures() []native.Feature {
 	return []native.Feature{
 		{Key: "cf", Kind: native.Float, Shape: []int64{2}},
@@ -62,7 +62,7 @@ func listRecord(r *rand.Rand) []byte {
 	return example.MarshalSequence(context, lists)
 }
 
-// listFiles writes files of so many SequenceExamples.
+// listFiles writes files with the given numbers of SequenceExamples.
 func listFiles(t testing.TB, counts ...int64) (names []string) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range counts {
@@ -101,8 +101,8 @@ func generalLists(s *graph.Scope, serialized out) []out {
 	return append(append(p.Context.Dense, p.Lists...), p.Lengths...)
 }
 
-// decodeLists decodes the raw features that generalLists gives, whose records
-// have strings of the right length: a shorter list is padded with zeros.
+// decodeLists decodes the raw features of generalLists, whose strings all have the
+// right length. A shorter list is padded with zeros.
 func decodeLists(s *graph.Scope, parsed []out) []out {
 	for i, f := range listFeatures() {
 		if f.Kind != native.Raw {
@@ -124,7 +124,7 @@ func decodeLists(s *graph.Scope, parsed []out) []out {
 	return parsed
 }
 
-// zeros are what TensorFlow pads lists of a type with.
+// zeros is the padding that TensorFlow uses for lists of a type.
 func zeros(s *graph.Scope, dtype tfbridge.DataType) out {
 	if dtype == tfbridge.String {
 		return s.Const("")
@@ -132,7 +132,7 @@ func zeros(s *graph.Scope, dtype tfbridge.DataType) out {
 	return graph.Cast(s, s.Const(int64(0)), dtype)
 }
 
-// paddedLists asks for what generalLists gives.
+// paddedLists requests the same components as generalLists returns.
 func paddedLists(s *graph.Scope) *native.Sequence {
 	q := &native.Sequence{Features: listFeatures()}
 	var lengths []native.Component
@@ -183,7 +183,7 @@ func TestSequencesGiveTheSameBatches(t *testing.T) {
 	}
 }
 
-// TestSequenceParts asks for every part of two lists.
+// TestSequenceParts requests every part of two lists.
 func TestSequenceParts(t *testing.T) {
 	needLibrary(t)
 	var records [][]byte

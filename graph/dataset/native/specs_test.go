@@ -13,8 +13,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Batches of records with lists have the shapes that are known beforehand: of
-// each part of a list, padded and not, and of the context.
+// Batches of records with lists have static shapes as far as possible: for each part of
+// a list, padded or not, and for the context.
 func TestSpecsOfLists(t *testing.T) {
 	s := newScope(t)
 	zero := s.Zeros(tfbridge.Float)
@@ -51,8 +51,8 @@ func TestSpecsOfLists(t *testing.T) {
 	}
 }
 
-// Windows have the sizes that are known beforehand, and batches of them too.
-// Windows of several sizes make no batch.
+// Windows, and batches of them, have static shapes as far as possible. Windows of
+// several sizes cannot be batched.
 func TestSpecsOfWindows(t *testing.T) {
 	build := func(s *graph.Scope, o *native.WindowsOptions) *dataset.Dataset {
 		return native.Windows(s, s.Const([]string{"x"}), s.Const([]int64{1}), sequenceFeatures(), o)

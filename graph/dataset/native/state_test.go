@@ -15,7 +15,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// TestFailsAgain asks again after a failure.
+// TestFailsAgain reads again after a failure.
 func TestFailsAgain(t *testing.T) {
 	needLibrary(t)
 	path := writeFile(t, corrupt.Flip(corrupt.File(), 300*8))
@@ -43,8 +43,7 @@ func TestFailsAgain(t *testing.T) {
 	}
 }
 
-// TestState saves before every element and goes on from there in a new
-// session.
+// TestState saves before every element and continues from there in a new session.
 func TestState(t *testing.T) {
 	needLibrary(t)
 	names, lists := wideFiles(t, 5, 0, 6), listFiles(t, 5, 0, 6)

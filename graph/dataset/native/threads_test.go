@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	largeRecords   = 40 // of a file of large records
-	largePositions = 3  // of such a record
+	largeRecords   = 40 // records per file
+	largePositions = 3  // positions per record
 	largeRow       = 2048
 )
 
-// largeFile is a file of records so large that several threads read them. Those
-// from one on have another layout.
+// largeFile is a file of records so large that several threads read them. The records
+// from index other on have another layout.
 func largeFile(f, other int) []byte {
 	var records [][]byte
 	for r := range largeRecords {
@@ -77,8 +77,8 @@ func TestWindowsThreads(t *testing.T) {
 	}
 }
 
-// TestWindowsThreadsFaults damages a record that is read together with
-// others: it is the one that is named, and what comes before it is delivered.
+// TestWindowsThreadsFaults damages a record that is read together with others: the
+// error names this record, and all records before it are delivered.
 func TestWindowsThreadsFaults(t *testing.T) {
 	needLibrary(t)
 	file := largeFile(0, largeRecords)
@@ -127,8 +127,8 @@ func TestWindowsThreadsState(t *testing.T) {
 	}
 }
 
-// TestWindowsThreadsClose closes the session while threads read windows
-// without end.
+// TestWindowsThreadsClose closes the session while threads read an endless dataset of
+// windows.
 func TestWindowsThreadsClose(t *testing.T) {
 	needLibrary(t)
 	names := []string{writeFile(t, largeFile(0, largeRecords))}

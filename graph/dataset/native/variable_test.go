@@ -103,7 +103,7 @@ func TestVariableFeaturesAsInPython(t *testing.T) {
 	}
 }
 
-// TestVariableFeatureErrors says which feature of a record is wrong, and how.
+// TestVariableFeatureErrors checks that errors name the feature and the fault.
 func TestVariableFeatureErrors(t *testing.T) {
 	needLibrary(t)
 	ints := func(v ...int64) example.Feature { return example.Feature{Kind: example.Int64, Ints: v} }
@@ -136,7 +136,7 @@ func TestVariableFeatureErrors(t *testing.T) {
 	}
 }
 
-// TestVariableFeaturesRefused refuses lists of Examples that cannot be.
+// TestVariableFeaturesRefused checks that impossible lists of Examples are refused.
 func TestVariableFeaturesRefused(t *testing.T) {
 	needLibrary(t)
 	tests := []struct {

@@ -13,38 +13,37 @@ import (
 // WindowsOptions are the options of [Windows].
 type WindowsOptions struct {
 	Min, Max     int64 // sizes of windows, both ends included
-	Stride       int64 // from one begin to the next; 0: each begins where the last ends
-	KeepTail     bool  // a file's last window may be shorter, but not than Min
+	Stride       int64 // distance between the starts of consecutive windows; 0: each begins where the one before ends
+	KeepTail     bool  // a file's last window may be shorter, but not shorter than Min
 	PadTail      bool  // a file's last window of at least one unit is filled up with 0
 	WholeRecords bool  // sizes and Stride count records, not positions
 
-	// Seed keys the draws of sizes. They are those of
-	// [graph.StatelessRandomUniformIntAt] with the key Seed, of size Max-Min+1,
-	// plus Min: windows k and k+1, k even, of a file have the two numbers of the
-	// counter k/2, epoch<<32+file.
+	// Seed keys the draws of sizes. They equal [graph.StatelessRandomUniformIntAt] with
+	// the key Seed, of size Max-Min+1, plus Min: windows k and k+1, k even, of a file
+	// have the two numbers of the counter k/2, epoch<<32+file.
 	Seed int64
 	// FirstEpoch and FirstFile number the first epoch and file in the draws,
 	// for datasets of one epoch or file. They are int64 scalars; not set: 0.
 	FirstEpoch, FirstFile tfbridge.Output
 
-	Epochs      int64           // passes over the files; 0: no end
+	Epochs      int64           // passes over the files; 0: endless
 	BatchSize   int64           // windows of one size in a batch; 0: windows one by one
-	Joined      bool            // windows of a batch lie end to end; a last component, int64, is where each begins and the last one ends, in units
-	Size        tfbridge.Output // of a batch, an int64 scalar, in place of BatchSize where that is not 0
-	Drop        bool            // leave out a last batch of fewer windows
+	Joined      bool            // windows of a batch are concatenated; a last component, int64, has the start of each and the end of the last, in units
+	Size        tfbridge.Output // an int64 scalar that replaces BatchSize where that is not 0
+	Drop        bool            // drop a last batch of fewer windows
 	Compression string          // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64           // to read at a time; default 256 KiB
-	Threads     int64           // that read the records of one element, no more than there are processors; default 1
+	BufferBytes int64           // bytes per read; default 256 KiB
+	Threads     int64           // threads that read the records of one element, at most one per processor; default 1
 }
 
-// Windows returns windows of the sequences in files of Examples: the
-// records of a file are joined along their first axis, and windows cut from
-// that. Features are numbers with a first axis, as long in one as in the other
-// unless whole records are counted. Records go from the file's bytes straight
-// into the windows wherever these do not overlap.
+// Windows returns windows of the sequences in files of Examples: the records of a file
+// are joined along their first axis, and windows cut from that. Features are numeric
+// and have a first axis, which has the same length in all features of a record unless
+// whole records are counted. Records go from the file's bytes straight into the windows
+// wherever these do not overlap.
 //
-// Files and counts are as for [Examples], but all counts must be known.
-// No window crosses files; what no window takes is read and checked as well.
+// Files and counts are as for [Examples], but all counts must be known. No window
+// crosses files. Positions that no window contains are read and checked as well.
 func Windows(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *WindowsOptions) *dataset.Dataset {
 	const op = opWindows
 	if o == nil {
@@ -91,10 +90,10 @@ func batchSize(s *graph.Scope, size int64, output tfbridge.Output) tfbridge.Outp
 	return s.Const(size)
 }
 
-// maxThreads bounds the threads of a native dataset.
+// maxThreads is the maximum number of threads of a native dataset.
 const maxThreads = 1000
 
-// first returns the numbers of the first epoch and file.
+// first returns the indices of the first epoch and file.
 func (o *WindowsOptions) first(s *graph.Scope) tfbridge.Output {
 	if o.FirstEpoch.Op == nil && o.FirstFile.Op == nil {
 		return s.Const([]int64{0, 0})
@@ -108,8 +107,8 @@ func (o *WindowsOptions) first(s *graph.Scope) tfbridge.Output {
 	return graph.Pack(s, numbers, 0)
 }
 
-// specs returns the specs of windows or their batches, and those of records with one
-// more axis in front.
+// specs returns the specs of windows or their batches, and the specs of records with
+// one more axis in front.
 func (o *WindowsOptions) specs(s *graph.Scope, op string, features []Feature) (windows, records []graph.Spec) {
 	for i := range features {
 		f := &features[i]

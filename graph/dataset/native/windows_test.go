@@ -26,8 +26,8 @@ func sequenceFeatures() []native.Feature {
 	}
 }
 
-// sequenceFile is a file of n records. Position p of file f is 1000*f+p in n,
-// and that and the next number in the others.
+// sequenceFile is a file of n records. Feature n of position p of file f has the value
+// 1000*f+p; the other features have that value and the next.
 func sequenceFile(f, n int) []byte {
 	var records [][]byte
 	for r := range n {
@@ -69,8 +69,8 @@ func drawn(t *testing.T, o *native.WindowsOptions, epoch, file, n int) []int64 {
 	return got[0].Value().([]int64)
 }
 
-// windowsOf returns the windows of files of so many units, each by its
-// positions, cut one by one.
+// windowsOf returns the windows of files of the given sizes, cut one by one. Each
+// window is a list of positions.
 func windowsOf(t *testing.T, o *native.WindowsOptions, units []int) (windows [][]int64) {
 	t.Helper()
 	least := int(o.Min)
@@ -110,8 +110,8 @@ func windowsOf(t *testing.T, o *native.WindowsOptions, units []int) (windows [][
 	return windows
 }
 
-// cut returns the windows of a dataset by feature n, and checks the others by
-// it. Batches are taken apart.
+// cut returns the windows of a dataset by feature n, and checks the other features
+// against it. Batches are split.
 func cut(t *testing.T, elements [][]any) (windows [][]int64) {
 	t.Helper()
 	for _, element := range elements {
@@ -125,7 +125,7 @@ func cut(t *testing.T, elements [][]any) (windows [][]int64) {
 		for i, n := range ns {
 			for k, v := range n {
 				if r, x := rs[i][k], xs[i][k]; v == 0 && r[1] == 0 && x[1] == 0 {
-					continue // filled up
+					continue // padding
 				} else if r[0] != int16(v) || r[1] != int16(v+1) || x[0] != float32(v) || x[1] != float32(v+1) {
 					t.Errorf("position %d: n %v, r %v, x %v", k, v, r, x)
 				}
@@ -136,8 +136,8 @@ func cut(t *testing.T, elements [][]any) (windows [][]int64) {
 	return windows
 }
 
-// sequenceCounts are the records of the files of the tests below; the last
-// but one is too short for most windows.
+// sequenceCounts are the numbers of records in the files of the tests below. The last
+// file but one is too short for most windows.
 var sequenceCounts = []int64{11, 0, 1, 20}
 
 func sequenceNames(t testing.TB) (names []string) {
@@ -198,13 +198,13 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Joined windows are those that come one by one, end to end, with where each begins.
+// Joined windows equal single windows, concatenated, with the start of each.
 func TestJoinedWindows(t *testing.T) {
 	needLibrary(t)
 	names := sequenceNames(t)
 	for _, rule := range windowRules() {
 		if rule.Min == rule.Max && !rule.PadTail {
-			continue // stacked
+			continue // windows are stacked
 		}
 		one := newScope(t)
 		single := cut(t, tuples(all(t, native.Windows(one, one.Const(names), one.Const(sequenceCounts), sequenceFeatures(), &rule))))
@@ -240,8 +240,8 @@ func tuples(elements []any) (components [][]any) {
 	return components
 }
 
-// TestWindowsOfOneFile numbers epoch and file as they are in a larger
-// dataset; without a number they are the first.
+// TestWindowsOfOneFile numbers epoch and file as in a larger dataset. Without numbers
+// they are the first.
 func TestWindowsOfOneFile(t *testing.T) {
 	needLibrary(t)
 	names := sequenceNames(t)
@@ -326,8 +326,8 @@ func TestWindowsFaults(t *testing.T) {
 	}
 }
 
-// TestWindowsLarge has records so large that their values are read to
-// where they belong: of one layout, of another, and of the first again.
+// TestWindowsLarge reads records so large that their values are read directly to their
+// final memory. The layout changes, and changes back.
 func TestWindowsLarge(t *testing.T) {
 	needLibrary(t)
 	const row, records = 4096, 12

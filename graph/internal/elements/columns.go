@@ -16,7 +16,7 @@ type Columns struct {
 
 // ColumnsOptions are the options of [Layout.Columns].
 type ColumnsOptions struct {
-	MaxBytes int64 // of each column; 0: no limit
+	MaxBytes int64 // limit of each column; 0: no limit
 	Empty    bool  // parts may have no elements
 }
 
@@ -43,7 +43,7 @@ func (c *Columns) Add(v reflect.Value) (ok bool, part string, err error) {
 	}
 	for i := range c.rows {
 		part := &c.layout.Parts[i]
-		value, err := part.of(v)
+		value, err := part.valueIn(v)
 		if err != nil {
 			return false, part.Name, err
 		}
@@ -54,13 +54,13 @@ func (c *Columns) Add(v reflect.Value) (ok bool, part string, err error) {
 	return true, "", nil
 }
 
-// of returns the part of a value.
-func (p *Part) of(v reflect.Value) (reflect.Value, error) {
+// valueIn returns the part of a value.
+func (p *Part) valueIn(v reflect.Value) (reflect.Value, error) {
 	for i := range p.path {
 		s := &p.path[i]
-		if s.of != nil {
+		if s.component != nil {
 			var err error
-			if v, err = s.of(v); err != nil {
+			if v, err = s.component(v); err != nil {
 				return v, err
 			}
 			continue

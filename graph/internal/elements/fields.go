@@ -10,7 +10,7 @@ import (
 
 // Field is a field of a Go struct that holds a part of an element.
 type Field struct {
-	Name  string // of the part: from the tag, or else the field's own
+	Name  string // name of the part: from the tag, or else the field's own
 	Index int
 }
 
@@ -44,7 +44,8 @@ func Fields(t reflect.Type) ([]Field, error) {
 	return fields, nil
 }
 
-// SortedFields returns the fields of a struct by name, as structures have them.
+// SortedFields returns the fields of a struct by name, which is the order of
+// structures.
 func SortedFields(t reflect.Type) ([]Field, error) {
 	fields, err := Fields(t)
 	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })

@@ -1,5 +1,5 @@
-// Package elements copies Go values into tensors: the elements of a sequence, or
-// what a decoder makes of records. A [Layout] says which tensors a Go type
+// Package elements copies Go values into tensors: the elements of a sequence, or the
+// values that a decoder returns. A [Layout] describes the tensors that a Go type
 // becomes, and [Columns] collect values.
 package elements
 
@@ -14,16 +14,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// Specs are what the caller says of the tensors, which a Go type alone does not
-// tell.
+// Specs describe the tensors as far as the Go type does not.
 type Specs struct {
-	Spec   dtype.TensorSpec            // of a value that is one tensor
-	Fields map[string]dtype.TensorSpec // of named parts; "a.b" is part b of part a
+	Spec   dtype.TensorSpec            // spec of a value that is one tensor
+	Fields map[string]dtype.TensorSpec // specs of named parts; "a.b" is part b of part a
 	// Composite reports whether a type is a tensor made of several, such as a
 	// sparse one.
 	Composite func(reflect.Type) bool
-	// Components returns the tensors that a composite type is made of, from what
-	// the caller says of it; nil: composite types are refused.
+	// Components returns the tensors that a composite type consists of, given its spec
+	// from the caller; nil: composite types are refused.
 	Components func(t reflect.Type, said dtype.TensorSpec) ([]Component, error)
 }
 
@@ -34,8 +33,8 @@ type Component struct {
 	Of    func(v reflect.Value) (reflect.Value, error) // returns the tensor of a composite value
 }
 
-// Layout is what a Go type becomes: one tensor, or named parts, which may have
-// parts themselves. It must not be changed.
+// Layout describes what a Go type becomes: one tensor, or named parts, which may have
+// parts themselves. It is immutable.
 type Layout struct {
 	Root  *Node
 	Parts []Part // the leaves of Root from left to right
@@ -43,10 +42,10 @@ type Layout struct {
 
 // Node is a part of a value.
 type Node struct {
-	Names []string // of its parts, sorted; nil: it is a tensor
+	Names []string // names of its parts, sorted; nil: it is a tensor
 	Nodes []*Node
-	Spec  dtype.TensorSpec // of a tensor; what the caller says of a composite one
-	Type  reflect.Type     // of a composite tensor, which is several of the layout's parts; nil: another
+	Spec  dtype.TensorSpec // spec of a tensor; for a composite one, the caller's spec
+	Type  reflect.Type     // type of a composite tensor, which is several of the layout's parts; nil: not composite
 }
 
 // Part is a tensor of a value.
@@ -60,10 +59,10 @@ type Part struct {
 
 // step leads from a value to a part of it.
 type step struct {
-	field   int // of a struct
-	key     string
-	entries int                                        // of the map that has the key; 0: the value is a struct
-	of      func(reflect.Value) (reflect.Value, error) // nil: not a composite value
+	field     int // index in a struct
+	key       string
+	entries   int                                        // number of entries of the map that has the key; 0: the value is a struct
+	component func(reflect.Value) (reflect.Value, error) // nil: not a composite value
 }
 
 // Of returns the layout of a Go type: a number, string or bool, a slice or array
@@ -111,7 +110,7 @@ func (l *layouter) node(t reflect.Type, at Part) (*Node, error) {
 	case t.Kind() == reflect.Map:
 		return l.entries(t, at)
 	}
-	spec, err := specOf(t, l.said(at))
+	spec, err := specOf(t, l.declared(at))
 	if err != nil {
 		return nil, at.wrap(err)
 	}
@@ -120,8 +119,8 @@ func (l *layouter) node(t reflect.Type, at Part) (*Node, error) {
 	return &Node{Spec: spec}, nil
 }
 
-// said returns what the caller says of a part.
-func (l *layouter) said(at Part) dtype.TensorSpec {
+// declared returns the caller's spec of a part.
+func (l *layouter) declared(at Part) dtype.TensorSpec {
 	if len(at.path) == 0 {
 		return l.specs.Spec
 	}
@@ -134,13 +133,13 @@ func (l *layouter) composite(t reflect.Type, at Part) (*Node, error) {
 	if l.specs.Components == nil {
 		return nil, at.wrap(millrace.Errorf(millrace.ErrModel, "a %v is no tensor: give its tensors as parts and join them with MapOf", t))
 	}
-	n := &Node{Spec: l.said(at), Type: t}
+	n := &Node{Spec: l.declared(at), Type: t}
 	components, err := l.specs.Components(t, n.Spec)
 	if err != nil {
 		return nil, at.wrap(err)
 	}
 	for _, c := range components {
-		l.parts = append(l.parts, Part{Name: at.Name, Spec: c.Spec, empty: c.Empty, path: append(slices.Clip(at.path), step{of: c.Of})})
+		l.parts = append(l.parts, Part{Name: at.Name, Spec: c.Spec, empty: c.Empty, path: append(slices.Clip(at.path), step{component: c.Of})})
 	}
 	return n, nil
 }
@@ -182,8 +181,8 @@ func (l *layouter) add(n *Node, t reflect.Type, at Part) error {
 	return err
 }
 
-// keys returns the keys of a map, sorted: the names of Specs.Fields without what
-// is before and behind them.
+// keys returns the keys of a map, sorted: the names of Specs.Fields, reduced to the
+// components of this level.
 func (l *layouter) keys(t reflect.Type, at Part) []string {
 	keys := map[string]bool{}
 	for name := range l.specs.Fields {
@@ -217,8 +216,8 @@ func (p Part) wrap(err error) error {
 	return millrace.Errorf(millrace.ErrModel, "part %q: %w", p.Name, err)
 }
 
-// specOf returns the type and shape of a Go type's values, made known by what
-// the caller says of them.
+// specOf returns the type and shape of a Go type's values, completed by the caller's
+// spec.
 func specOf(t reflect.Type, said dtype.TensorSpec) (dtype.TensorSpec, error) {
 	if t == reflect.TypeFor[*tfbridge.Tensor]() || t.Kind() == reflect.Interface {
 		if said.DType == 0 {
@@ -242,7 +241,7 @@ func specOf(t reflect.Type, said dtype.TensorSpec) (dtype.TensorSpec, error) {
 	return dtype.TensorSpec{DType: known, Shape: shape}, nil
 }
 
-// MayBeEmpty reports whether a value may have a part of no bytes.
+// MayBeEmpty reports whether a value may have a part without bytes.
 func (l *Layout) MayBeEmpty() bool {
 	return slices.ContainsFunc(l.Parts, func(p Part) bool {
 		dims, err := p.Spec.Shape.ToSlice()
@@ -250,8 +249,8 @@ func (l *Layout) MayBeEmpty() bool {
 	})
 }
 
-// Fold returns what leaf and fields make of a node: leaf of its tensors, and
-// fields of the named parts of each struct or map.
+// Fold computes a value from a node: leaf from its tensors, and fields from the named
+// parts of each struct or map.
 func Fold[S any](n *Node, leaf func(*Node) S, fields func(map[string]S) S) S {
 	if n.Names == nil {
 		return leaf(n)

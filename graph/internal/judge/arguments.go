@@ -47,8 +47,8 @@ func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) (
 	return nodes, nil
 }
 
-// checkExport refuses a node that takes all of a table, unless the table is known to have the
-// dtypes that the node gives. The kernel believes the node.
+// checkExport refuses a node that exports a table, unless the table is known to have
+// the node's dtypes. The kernel does not check them.
 func (in *inserter) checkExport(n *tfproto.NodeDef, function *tfproto.OpDef) error {
 	if !strings.HasPrefix(n.GetOp(), "LookupTableExport") || len(dataInputs(n)) == 0 {
 		return nil
@@ -66,7 +66,7 @@ type check struct {
 	judged
 	flow  *flow
 	types []tfproto.DataType // the types of its inputs
-	ranks []*tfproto.NodeDef // operations that ensure the ranks of inputs
+	ranks []*tfproto.NodeDef // EnsureShape operations for ranks of inputs
 	reads []*tfproto.NodeDef // operations that read the variables of handles
 	spec  tfbridge.ArgumentsSpec
 }
@@ -91,7 +91,7 @@ func (c *check) keep(rules []argcheck.Rule) error {
 			continue
 		}
 		if !c.takes(r) {
-			continue // TensorFlow refuses the node, for it has too few inputs
+			continue // TensorFlow refuses the node because it has too few inputs
 		}
 		if input, attr, ok := r.Handle(); ok {
 			want := dtype.DataType(n.GetAttr()[attr].GetType())
@@ -131,9 +131,9 @@ func forInputs(rules []argcheck.Rule, n int) (all []argcheck.Rule) {
 	return all
 }
 
-// read returns an operation that reads the variable of a handle. It returns an error
-// where the variable has another dtype, and the kernel that it stands before does not.
-// It waits for whatever the kernel waits for, such as the first assignment.
+// read returns an operation that reads the variable of a handle. It returns an error if
+// the variable has another dtype, which the kernel after it would not notice. It waits
+// for the same operations as the kernel, such as the first assignment.
 func (c *check) read(input int, dt *tfproto.AttrValue) *tfproto.NodeDef {
 	n := c.node
 	inputs := []string{n.GetInput()[input]}
@@ -149,7 +149,7 @@ func (c *check) read(input int, dt *tfproto.AttrValue) *tfproto.NodeDef {
 		Attr: map[string]*tfproto.AttrValue{"dtype": dt}}
 }
 
-// takes reports whether the node has the inputs that a rule reads.
+// takes reports whether the node has all inputs that a rule reads.
 func (c *check) takes(r argcheck.Rule) bool {
 	return !slices.ContainsFunc(r.Inputs(), func(i int) bool {
 		return i >= len(c.types) || i >= len(c.node.GetInput()) || strings.HasPrefix(c.node.GetInput()[i], "^")
@@ -157,7 +157,7 @@ func (c *check) takes(r argcheck.Rule) bool {
 }
 
 // proves reports whether the inputs that a rule reads are constants that meet it, or
-// have the rank that it asks for.
+// have the rank that it requires.
 func (c *check) proves(r argcheck.Rule) bool {
 	if input, rank, ok := r.Rank(); ok && rank > 0 && c.flow.rank(c.function.GetName(), c.node.GetInput()[input], 0) == rank {
 		return true
@@ -173,9 +173,9 @@ func (c *check) proves(r argcheck.Rule) bool {
 	return r.Check(func(i int) argcheck.Arg { return args[i] }) == nil
 }
 
-// passed returns the input that the check passes on, -1 if there is none. It is
-// neither a handle nor a variant, since those cannot be copied. It is one that the
-// rules read if possible: shape functions need the constants that others are.
+// passed returns the input that the check passes on, -1 if there is none. It is neither
+// a handle nor a variant, since those cannot be copied. If possible it is one that the
+// rules read, because shape functions need other inputs to stay constants.
 func (c *check) passed() int {
 	for _, i := range c.spec.Inputs {
 		if copyable(c.types[i]) {

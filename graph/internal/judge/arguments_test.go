@@ -17,8 +17,8 @@ func typed(dt tfproto.DataType) *tfproto.AttrValue {
 	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: dt}}
 }
 
-// gather is a graph with a function that gathers rows of a variable, its argument.
-// The calls pass variables of these dtypes.
+// gather is a graph with a function that gathers rows of a variable, its argument. Its
+// calls pass variables of the given dtypes.
 func gather(variables ...tfproto.DataType) *tfproto.GraphDef {
 	const f32, i32 = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT32
 	g := &tfproto.GraphDef{Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{{
@@ -39,13 +39,13 @@ func gather(variables ...tfproto.DataType) *tfproto.GraphDef {
 	return g
 }
 
-// A check stands where the graph does not prove a rule, and only there. Without it the
-// graph is what it was.
+// A check is added only where the graph does not prove a rule. Otherwise the graph
+// stays the same.
 func TestChecksOfHandles(t *testing.T) {
 	const f32, i64 = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT64
 	for _, tt := range []struct {
 		variables []tfproto.DataType
-		nodes     int // the function has, with its check
+		nodes     int // number of nodes of the function, with its check
 		refused   bool
 	}{
 		{[]tfproto.DataType{f32, f32}, 2, false},
@@ -79,7 +79,8 @@ func TestChecksOfHandles(t *testing.T) {
 	}
 }
 
-// Functions that call each other in many ways, and themselves, take no time.
+// Functions that call each other in many ways, and themselves, are analyzed in short
+// time.
 func TestFlowOfManyCalls(t *testing.T) {
 	g := gather()
 	f := g.Library.Function

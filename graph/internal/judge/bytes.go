@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// dtypeAttrs are the attributes with the data type of what an operation makes of
-// bytes, where a check asks for it.
+// dtypeAttrs are the attributes with the data type that an operation decodes bytes to,
+// if its check needs the type.
 var dtypeAttrs = map[string]string{
 	"ParseTensor":           "out_type",
 	"DeserializeSparse":     "dtype",
@@ -26,8 +26,8 @@ func takesBytes(n *tfproto.NodeDef) bool {
 	return bytecheck.Checked(n.GetOp()) && (!set || serialized.GetType() != tfproto.DataType_DT_VARIANT)
 }
 
-// specOf returns the check of a node. Attributes that a caller of a function sets count
-// as those that make the largest tensor.
+// specOf returns the check of a node. An attribute that a function's caller sets counts
+// as the value that makes the largest tensor.
 func specOf(n *tfproto.NodeDef, limit int64) *bytecheck.Spec {
 	attrs := n.GetAttr()
 	s := &bytecheck.Spec{
@@ -63,7 +63,7 @@ func intAttr(n *tfproto.NodeDef, name string, missing, unknown int64) int64 {
 	}
 }
 
-// checkBytes puts a check before an operation that takes bytes.
+// checkBytes inserts a check before an operation that decodes bytes.
 func (j *judged) checkBytes(limit int64) *tfproto.NodeDef {
 	n := j.node
 	spec := tfbridge.JudgeSpec{Parser: n.GetName(), Bytes: specOf(n, limit)}

@@ -15,8 +15,8 @@ type flow struct {
 	bodies map[string]map[string]*tfproto.NodeDef // nodes by function; "" is the graph itself
 	args   map[string]map[string]int              // positions of each function's arguments
 	calls  map[string][]call                      // uses of each function
-	known  map[argument]answer                    // what was found out about arguments
-	ranks  map[string]int                         // what was found out about tensors; see rank
+	known  map[argument]answer                    // results for arguments
+	ranks  map[string]int                         // results for tensors; see rank
 	fixed  map[argument]bool                      // see neverConstant
 }
 
@@ -38,7 +38,7 @@ type call struct {
 	inputs []string // the arguments; nil if TensorFlow decides
 }
 
-// maxFlowDepth is the longest way of a handle through identities and calls.
+// maxFlowDepth is the longest path of a handle through identities and calls.
 const maxFlowDepth = 64
 
 // newFlow reads a graph.
@@ -52,7 +52,7 @@ func newFlow(g *tfproto.GraphDef) *flow {
 		f.args[name] = map[string]int{}
 		for i, a := range fn.GetSignature().GetInputArg() {
 			if a.GetNumberAttr() != "" || a.GetTypeListAttr() != "" {
-				break // positions of what follows are not known
+				break // the positions of the following arguments are unknown
 			}
 			f.args[name][a.GetName()] = i
 		}
@@ -80,8 +80,8 @@ func (f *flow) add(body string, nodes []*tfproto.NodeDef) {
 	}
 }
 
-// argumentsOf returns the inputs that a node passes to its functions, nil if nobody
-// knows.
+// argumentsOf returns the inputs that a node passes to its functions, nil if that is
+// unknown.
 func argumentsOf(n *tfproto.NodeDef) []string {
 	inputs := dataInputs(n)
 	switch n.GetOp() {
@@ -102,8 +102,8 @@ func dataInputs(n *tfproto.NodeDef) []string {
 	return inputs
 }
 
-// variable returns the dtype of the variable whose handle a tensor is. known is
-// false if several variables of different dtypes, or other things, may be there.
+// variable returns the dtype of the variable whose handle a tensor is. known is false
+// if the tensor may be one of several variables of different dtypes, or something else.
 func (f *flow) variable(body, tensor string, depth int) (dt tfproto.DataType, known bool) {
 	name, _, _ := strings.Cut(tensor, ":")
 	if n := f.bodies[body][name]; n != nil {
@@ -143,8 +143,9 @@ func (f *flow) passed(a argument, depth int) answer {
 	return all
 }
 
-// table returns the dtypes of the keys and the values of the table whose handle a tensor
-// is. known is false if several tables of different dtypes, or other things, may be there.
+// table returns the dtypes of the keys and the values of the table whose handle a
+// tensor is. known is false if the tensor may be one of several tables of different
+// dtypes, or something else.
 func (f *flow) table(body, tensor string, depth int) (of tableTypes, known bool) {
 	name, _, _ := strings.Cut(tensor, ":")
 	if n := f.bodies[body][name]; n != nil {
@@ -180,11 +181,12 @@ func (f *flow) table(body, tensor string, depth int) (of tableTypes, known bool)
 // tableTypes are the dtypes of a table.
 type tableTypes struct{ keys, values tfproto.DataType }
 
-// uncalled stands for the dtypes of a table that a function gets which nothing calls.
+// uncalled represents the dtypes of a table that is an argument of a function without
+// calls.
 var uncalled tableTypes
 
-// constant returns the constant that a tensor of a function is. Those of the graph
-// itself may be fed.
+// constant returns the value of a tensor of a function that is a constant. Tensors of
+// the graph itself may be fed.
 func (f *flow) constant(body, tensor string) (argcheck.Arg, bool) {
 	if body == "" {
 		return argcheck.Arg{}, false

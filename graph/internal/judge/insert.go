@@ -12,7 +12,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// The argument and the result of the function that judges the elements of a dataset.
+// The argument and the result of the function that checks the elements of a dataset.
 const argumentName, resultName = "serialized", "judged"
 
 // Options of [Insert].
@@ -21,9 +21,10 @@ type Options struct {
 	Compile bool  // the graph may ask for XLA
 }
 
-// Insert returns a serialized GraphDef with a judge before each parser, and a check
-// before each operation that has rules for its arguments; or def itself if there
-// is none. Loops are kept out of constant folding, and nothing asks for XLA.
+// Insert returns a serialized GraphDef with a check of the bytes before each parser,
+// and a check before each operation that has rules for its arguments. It returns def
+// itself if no check is needed. Loops are kept out of constant folding, and requests
+// for XLA are removed.
 func Insert(def []byte, o Options) ([]byte, error) {
 	compiles := !o.Compile && asksForCompiler(def)
 	if !compiles && !needed(def) {
@@ -56,16 +57,16 @@ func Insert(def []byte, o Options) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(g)
 }
 
-// inserter adds judges to a graph.
+// inserter adds checks to a graph.
 type inserter struct {
 	graph *tfproto.GraphDef
 	limit int64
 	flow  *flow
-	made  []*tfproto.FunctionDef // for datasets
+	made  []*tfproto.FunctionDef // functions for datasets
 }
 
-// body returns nodes with a judge before each parser. They are those of a function,
-// or of the graph itself, which is no function.
+// body returns nodes with a check before each parser. They are the nodes of a function,
+// or of the graph itself if function is nil.
 func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*tfproto.NodeDef {
 	names := namesOf(nodes, function)
 	for _, n := range slices.Clone(nodes) {
@@ -87,7 +88,7 @@ func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*t
 	return nodes
 }
 
-// nodes puts a judge before a parser of records.
+// nodes inserts a check before a parser of records.
 func (j *judged) nodes() []*tfproto.NodeDef {
 	n := j.node
 	judge := j.judge(j.name(judgeName), n.GetInput()[0], j.parser.keyInputs(n))
@@ -103,7 +104,7 @@ func (j *judged) nodes() []*tfproto.NodeDef {
 	return made
 }
 
-// judge returns the node that judges records.
+// judge returns the node that checks records.
 func (j *judged) judge(name, records string, keys []string) *tfproto.NodeDef {
 	spec := tfbridge.JudgeSpec{Parser: j.node.GetName(), Request: j.parser.request(j.node), RowBytes: j.parser.rowBytes(j.node), Limit: j.limit}
 	return &tfproto.NodeDef{
@@ -112,7 +113,7 @@ func (j *judged) judge(name, records string, keys []string) *tfproto.NodeDef {
 	}
 }
 
-// mapper puts a Map before a parser of a dataset, which judges the elements.
+// mapper inserts a Map that checks the elements before a parser of a dataset.
 func (in *inserter) mapper(j *judged) *tfproto.NodeDef {
 	f := j.makeFunction(in.functionName())
 	in.made = append(in.made, f)
@@ -131,7 +132,7 @@ func (in *inserter) mapper(j *judged) *tfproto.NodeDef {
 	return n
 }
 
-// makeFunction returns the function that judges an element of a dataset.
+// makeFunction returns the function that checks an element of a dataset.
 func (j *judged) makeFunction(name string) *tfproto.FunctionDef {
 	judge := j.judge("judge", argumentName, nil)
 	f := &tfproto.FunctionDef{

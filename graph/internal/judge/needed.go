@@ -37,7 +37,7 @@ func anyField(message []byte, want protowire.Number, meets func([]byte) bool) bo
 	for len(message) > 0 {
 		num, typ, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return false // it is not a GraphDef, and TensorFlow says so
+			return false // it is not a GraphDef; TensorFlow reports that
 		}
 		message = message[n:]
 		if n = protowire.ConsumeFieldValue(num, typ, message); n < 0 {

@@ -6,7 +6,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// The names of what Insert adds end in these words.
+// The suffixes of the names of added nodes.
 const (
 	judgeName    = "/millrace_judge"
 	keysName     = "/millrace_judge_keys"
@@ -27,12 +27,12 @@ func namesOf(nodes []*tfproto.NodeDef, function *tfproto.OpDef) map[string]bool 
 	return names
 }
 
-// judged is a parser that gets a judge.
+// judged is a parser that gets a check.
 type judged struct {
 	parser   parser
 	node     *tfproto.NodeDef
-	function *tfproto.OpDef  // which the node is in; nil: none
-	names    map[string]bool // of all nodes and arguments around it
+	function *tfproto.OpDef  // the function that contains the node; nil: none
+	names    map[string]bool // names of all nodes and arguments around it
 	limit    int64           // see bytecheck.Spec
 }
 

@@ -8,26 +8,26 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// parser describes a type of operation that parses serialized records with
-// TensorFlow's fast parsers. Of ParseSingleSequenceExample protobuf does the
-// parsing, which survives any bytes.
+// parser describes a type of operation that parses serialized records with TensorFlow's
+// fast parsers. ParseSingleSequenceExample is not among them: it parses with protobuf,
+// which survives any bytes.
 type parser struct {
 	sequence bool // the records are SequenceExamples
-	dataset  bool // input 0 is a dataset of vectors of records, and not the records
+	dataset  bool // input 0 is a dataset of vectors of records instead of the records
 
-	// What holds the keys, in the order of the groups: inputs from number keys on,
-	// or the attributes keyAttrs. Of SequenceExamples nobody asks for them.
+	// The keys in the order of the groups: inputs from number keys on, or the
+	// attributes keyAttrs. They are unused for SequenceExamples.
 	keys     int
 	keyAttrs []string
 
 	groups []group
 }
 
-// group is some features that a parser asks for.
+// group is a group of features that a parser requests.
 type group struct {
 	types  string // the attribute with their data types
 	shapes string // the attribute with their shapes; "": any number of values
-	sparse bool   // their values get indices
+	sparse bool   // values are returned with indices
 }
 
 var (
@@ -51,13 +51,13 @@ var parsers = map[string]parser{
 	"ExperimentalParseExampleDataset": {dataset: true, keyAttrs: keyAttrs, groups: exampleGroups},
 }
 
-// everything is the request of a parser of which nobody knows what it asks for:
-// in a function whose caller says it.
+// everything is the request of a parser whose features are unknown, because the caller
+// of its function sets them.
 func (p parser) everything() example.Request {
 	return example.Request{Sequence: p.sequence, Whole: true}
 }
 
-// request returns what a node asks for.
+// request returns the features that a node requests.
 func (p parser) request(n *tfproto.NodeDef) example.Request {
 	r := example.Request{Sequence: p.sequence}
 	for _, g := range p.groups {
@@ -78,7 +78,7 @@ func (p parser) request(n *tfproto.NodeDef) example.Request {
 	return r
 }
 
-// list returns an attribute of a node, empty if it has none of the name. It reports
+// list returns an attribute of a node, empty if it has none with that name. It reports
 // false for one that the caller of a function sets.
 func list(n *tfproto.NodeDef, name string) (*tfproto.AttrValue_ListValue, bool) {
 	attr := n.GetAttr()[name]
@@ -111,8 +111,7 @@ func elements(shape *tfproto.TensorShapeProto) int64 {
 	return n
 }
 
-// rowBytes returns how much memory the dense features of a record take that have a
-// shape.
+// rowBytes returns the memory that the dense features with a shape take for one record.
 func (p parser) rowBytes(n *tfproto.NodeDef) int64 {
 	var sum int64
 	for _, g := range p.groups {
@@ -140,7 +139,7 @@ func (p parser) keyInputs(n *tfproto.NodeDef) []string {
 		return nil
 	}
 	count := len(exampleGroups)
-	if n.GetOp() == "ParseExample" { // an input for each key
+	if n.GetOp() == "ParseExample" { // has an input for each key
 		count = int(n.GetAttr()["Nsparse"].GetI() + n.GetAttr()["Ndense"].GetI())
 	}
 	end := min(p.keys+count, len(n.GetInput()))

@@ -7,14 +7,14 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// ensureRank puts an EnsureShape before an input that must have a rank. It is
+// ensureRank inserts an EnsureShape before an input that must have a given rank. It is
 // TensorFlow's own operation: it has kernels for all devices and copies nothing, and so
 // costs little before a convolution.
 func (c *check) ensureRank(input, rank int) *tfproto.NodeDef {
 	return c.ensure(input, c.types[input], rank)
 }
 
-// ensure does so for an input of a dtype.
+// ensure does the same for an input of a dtype.
 func (c *check) ensure(input int, dt tfproto.DataType, rank int) *tfproto.NodeDef {
 	shape := &tfproto.TensorShapeProto{}
 	for range rank {
@@ -30,10 +30,10 @@ func (c *check) ensure(input int, dt tfproto.DataType, rank int) *tfproto.NodeDe
 	return made
 }
 
-// lists are operations with lists of inputs. Some of the inputs must have a rank.
+// lists are operations with lists of inputs, some of which must have a given rank.
 var lists = words(`ParseExample RaggedGather`)
 
-// ensureLists ensures the ranks of the inputs of such an operation.
+// ensureLists ensures the ranks of the inputs of an operation with lists of inputs.
 func (c *check) ensureLists() ([]*tfproto.NodeDef, error) {
 	n := c.node
 	if n.GetOp() == "ParseExample" { // the kernel ends the process for an empty key
@@ -78,20 +78,20 @@ func words(s string) map[string]bool {
 }
 
 // rank returns the rank that a tensor of a function has in each run, 0 if the graph
-// does not show it.
+// does not determine it.
 func (f *flow) rank(body, tensor string, depth int) int {
 	if body == "" || depth >= maxFlowDepth {
 		return 0 // tensors of the graph itself may be fed
 	}
 	key := body + "/" + tensor
 	if _, seen := f.ranks[key]; !seen {
-		f.ranks[key] = 0 // for a loop
+		f.ranks[key] = 0 // in case of a loop
 		f.ranks[key] = f.rankOf(body, tensor, depth)
 	}
 	return f.ranks[key]
 }
 
-// rankOf finds the rank of a tensor out.
+// rankOf computes the rank of a tensor.
 func (f *flow) rankOf(body, tensor string, depth int) int {
 	if a, ok := f.constant(body, tensor); ok {
 		return len(a.Shape)

@@ -29,8 +29,8 @@ func convolutions(between ...*tfproto.NodeDef) *tfproto.GraphDef {
 	}}}}
 }
 
-// The rank of what goes into a convolution is ensured, unless the operations before
-// show it.
+// The rank of a convolution's inputs is ensured, unless the operations before it
+// determine it.
 func TestRanks(t *testing.T) {
 	node := func(name, op string, inputs ...string) *tfproto.NodeDef {
 		return &tfproto.NodeDef{Name: name, Op: op, Input: inputs}
@@ -76,7 +76,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// Sums of sums take no time.
+// Nested sums are analyzed in short time.
 func TestRankOfManySums(t *testing.T) {
 	nodes := []*tfproto.NodeDef{{Name: "first", Op: "MaxPool", Input: []string{"x"}}}
 	last := "first:output:0"

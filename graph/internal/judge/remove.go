@@ -8,8 +8,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Remove takes out of a graph what [Insert] put into it. Only programs with Millrace
-// know the operation, so that a graph for others has to do without.
+// Remove removes from a graph what [Insert] added. Only programs with Millrace have the
+// check operation, so graphs for other programs must not contain it.
 func Remove(g *tfproto.GraphDef) {
 	g.Node = removeFrom(g.GetNode())
 	library := g.GetLibrary()
@@ -29,9 +29,9 @@ func Remove(g *tfproto.GraphDef) {
 // isMade reports whether a function has a name of those that Insert makes.
 func isMade(function string) bool { return strings.HasPrefix(function, functionName) }
 
-// removeFrom returns nodes without judges.
+// removeFrom returns nodes without the added checks.
 func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
-	judged := map[string]string{} // what judges pass on
+	judged := map[string]string{} // inputs that the checks pass on
 	keys := map[string]bool{}
 	for _, n := range nodes {
 		switch {

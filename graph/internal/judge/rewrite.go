@@ -9,32 +9,32 @@ import (
 	"millrace/savedmodel/effect"
 )
 
-// A model may ask for two things that TensorFlow does before any deadline or check can
+// A model may request two things that TensorFlow does before any deadline or check can
 // stop it.
 //
-// Constant folding runs whatever has only constants for inputs, in the calling thread, as
-// a separate graph. A loop in it nests a call in each iteration: after some thousand of
-// them the stack ends, and the process with it. TensorFlow never folds operations that
-// keep state, so that the operations which contain loops become those of the same meaning
-// that are registered as if they did:
+// Constant folding runs whatever has only constants for inputs, in the calling thread,
+// as a separate graph. A loop in it nests a call in each iteration: after some thousand
+// of them the stack overflows and ends the process. TensorFlow never folds stateful
+// operations. So the operations that contain loops are replaced by equivalent ones that
+// are registered as stateful:
 //
 //	StatelessWhile -> While                    and, around one:
 //	PartitionedCall -> StatefulPartitionedCall
 //	StatelessIf -> If, StatelessCase -> Case
 //
 // XLA compiles a function when it is called, and its compiler ends the process for
-// dimensions that it does not expect. What XLA would compile means the same without it.
+// dimensions that it does not expect. Functions compute the same without XLA.
 
-// stateful are the operations that become others around a loop.
+// stateful maps the operations that contain loops to their stateful equivalents.
 var stateful = map[string]string{"PartitionedCall": "StatefulPartitionedCall", "StatelessIf": "If", "StatelessCase": "Case", "StatelessWhile": "While"}
 
-// compileAttrs ask for XLA.
+// compileAttrs are the attributes that request XLA.
 var compileAttrs = []string{"_XlaMustCompile", "_XlaCompile", "_XlaCompiledKernel", "_XlaCluster", "_XlaScope"}
 
 // asksForCompiler reports whether a serialized GraphDef has such an attribute.
 func asksForCompiler(def []byte) bool { return bytes.Contains(def, []byte("_Xla")) }
 
-// dropCompiler removes the attributes that ask for XLA.
+// dropCompiler removes the attributes that request XLA.
 func dropCompiler(g *tfproto.GraphDef) {
 	drop := func(attrs map[string]*tfproto.AttrValue) {
 		for _, name := range compileAttrs {
@@ -66,7 +66,7 @@ func keepLoops(g *tfproto.GraphDef, f *flow) {
 	keep("", g.GetNode())
 	for _, f := range g.GetLibrary().GetFunction() {
 		keep(f.GetSignature().GetName(), f.GetNodeDef())
-		if loops[f.GetSignature().GetName()] { // a node may have the function for its operation
+		if loops[f.GetSignature().GetName()] { // a function's name may be a node's operation
 			f.Signature.IsStateful = true
 		}
 	}
@@ -81,8 +81,8 @@ func (f *flow) mayBeFolded(body string, n *tfproto.NodeDef) bool {
 // keepsValue are operations whose output is a constant only if their first input is.
 var keepsValue = words(`Cast EnsureShape ExpandDims Identity Reshape Snapshot Squeeze StopGradient TensorListFromTensor Transpose`)
 
-// neverConstant reports whether a tensor has a value in a run alone: what a caller feeds, a
-// variable's handle, or what another operation that keeps state gives.
+// neverConstant reports whether a tensor only has a value during a run: a fed tensor, a
+// variable's handle, or the output of another stateful operation.
 func (f *flow) neverConstant(body, tensor string, depth int) bool {
 	name, _, _ := strings.Cut(tensor, ":")
 	if n := f.bodies[body][name]; n != nil {
@@ -108,8 +108,8 @@ func (f *flow) neverConstant(body, tensor string, depth int) bool {
 	return never
 }
 
-// loopingFunctions returns the functions that contain a loop which may be folded, or call
-// one that does.
+// loopingFunctions returns the functions that contain a loop which may be folded, or
+// call such a function.
 func loopingFunctions(library *tfproto.FunctionDefLibrary, flow *flow) map[string]bool {
 	callers := map[string][]string{}
 	loops := map[string]bool{}
@@ -139,7 +139,7 @@ func loopingFunctions(library *tfproto.FunctionDefLibrary, flow *flow) map[strin
 	return loops
 }
 
-// calledBy returns the functions that a node may call, and its own operation.
+// calledBy returns the functions that a node may call, including its own operation.
 func calledBy(n *tfproto.NodeDef) []string {
 	names := []string{n.GetOp()}
 	for _, a := range n.GetAttr() {

@@ -52,7 +52,7 @@ func TestLoopsAreKept(t *testing.T) {
 	}
 }
 
-// Nothing asks for XLA unless the caller allows it.
+// XLA is not requested unless the caller allows it.
 func TestCompilerIsDropped(t *testing.T) {
 	yes := &tfproto.AttrValue{Value: &tfproto.AttrValue_B{B: true}}
 	attrs := func() map[string]*tfproto.AttrValue {

@@ -13,8 +13,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// The table of what operations make of bytes has each operation that a model may use
-// and that takes strings, and says check where there is one.
+// The table of operations that decode bytes lists each operation that a model may use
+// and that takes strings, and marks those with a check.
 func TestBounds(t *testing.T) {
 	raw, err := tfbridge.OpList()
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package unbuilt makes what calls return that add nothing to a graph, because its
-// scope failed. Programs ask for the failure at the end. Until then they index what
-// they got, so a list of outputs must not be shorter than it would have been:
+// Package unbuilt makes the results of calls that add nothing to a graph because its
+// scope has failed. Programs check for the failure at the end. Until then they index
+// the results, so a list of outputs must not be shorter than it would have been without
+// the failure:
 //
 //	parts := s.Op("Split", map[string]any{"num_split": 2}, axis, x)
 //	y := graph.Add(s, parts[0], parts[1]) // the zero Output twice, if s has failed
@@ -21,8 +22,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Many is the length of a list of which nothing says how long it would have been:
-// more than programs index by hand.
+// Many is the length of a list whose real length cannot be determined: more than
+// programs index by hand.
 const Many = 1024
 
 // Outputs returns n zero Outputs, Many if n is 0 or negative.

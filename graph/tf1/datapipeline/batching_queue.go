@@ -141,7 +141,7 @@ func (q *TFBatchingQueue) Loop(ctx context.Context, session *tfbridge.Session, t
 	if train {
 		name = "batch for training"
 	}
-	l := q.loops.of(train)
+	l := q.loops.get(train)
 	run, err := q.runs.prepare(session, name, runSpec{
 		feeds: l.started, fetches: slices.Concat(l.next, l.result), targets: []*tfbridge.Operation{l.made},
 	})

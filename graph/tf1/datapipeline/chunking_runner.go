@@ -31,10 +31,10 @@ type TFChunkingQueueRunnerOptions struct {
 	TargetQueue *DataQueue
 }
 
-// NewTFChunkingQueueRunner adds the operations that cut sequences. makeDequeueOp adds an
-// operation that returns the next sequence, by the keys of the target queue. It may also
-// return [EpochEnd]: an element whose EpochEnd is true marks the end of the epoch and goes
-// on to the target queue.
+// NewTFChunkingQueueRunner adds the operations that cut sequences. makeDequeueOp adds
+// an operation that returns the next sequence, by the keys of the target queue. It may
+// also return [EpochEnd]: an element whose EpochEnd is true marks the end of the epoch
+// and is passed to the target queue.
 //
 // A sequence whose keys with a time axis differ in length makes the run fail, unless
 // sequences stay whole.

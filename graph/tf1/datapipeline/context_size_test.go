@@ -30,7 +30,7 @@ func convolutions(s *graph.Scope, data map[string]tfbridge.Output) tfbridge.Outp
 func TestContextSize(t *testing.T) {
 	for name, test := range map[string]struct {
 		network datapipeline.Network
-		want    int // -1: there is none
+		want    int // context in frames; -1: an error
 	}{
 		"convolutions": {convolutions, 10},
 		"no context":   {func(s *graph.Scope, data map[string]tfbridge.Output) tfbridge.Output { return data["data"] }, 0},
@@ -70,7 +70,7 @@ func TestContextOfNetwork(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		context      map[string]datapipeline.Context
-		before, want int // zeros in front of the first frame, and frames of a chunk
+		before, want int // leading zeros, and frames of a chunk
 	}{
 		"of the network": {nil, 5, 14},
 		"set":            {map[string]datapipeline.Context{"data": {Left: 1, Right: 2}}, 1, 7},

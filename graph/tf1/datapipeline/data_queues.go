@@ -32,7 +32,7 @@ type TFDataQueuesOptions struct {
 	Ordered   bool
 	Seed      int64    // seed of the shuffling; 0: 1
 	WithBatch bool     // the data has a batch dimension in front
-	Special   []string // special keys that an element has beside its data
+	Special   []string // special keys of an element, in addition to its data
 	// TrainChunks and EvalChunks describe how the elements of a queue are cut, if they have
 	// a Size. A TFChunkingQueueRunner then pads short chunks. So all chunks have one shape,
 	// and a batch can take many at a time; the sizes exclude the padding.
@@ -102,11 +102,11 @@ func (o *TFDataQueuesOptions) check(e *ExternData) error {
 	return nil
 }
 
-// either adds the operations of of for the queue that the flag selects.
-func (q *TFDataQueues) either(s *graph.Scope, of func(s *graph.Scope, q *DataQueue) []tfbridge.Output) []tfbridge.Output {
+// either adds the operations of build for the queue that the flag selects.
+func (q *TFDataQueues) either(s *graph.Scope, build func(s *graph.Scope, q *DataQueue) []tfbridge.Output) []tfbridge.Output {
 	return graph.Cond(s, q.TrainFlag,
-		func(s *graph.Scope) []tfbridge.Output { return of(s, q.TrainQueue) },
-		func(s *graph.Scope) []tfbridge.Output { return of(s, q.EvalQueue) })
+		func(s *graph.Scope) []tfbridge.Output { return build(s, q.TrainQueue) },
+		func(s *graph.Scope) []tfbridge.Output { return build(s, q.EvalQueue) })
 }
 
 // addQuestions adds the operations of HaveMore and OneMoreEnqueueIsEnough.

@@ -103,7 +103,8 @@ func TestQueueComponents(t *testing.T) {
 	}
 }
 
-// broken is a dataset that ends badly: its last sequence comes with an error, or panics.
+// broken is a dataset that fails: its last sequence is yielded with an error, or
+// panics.
 type broken struct {
 	*datapipeline.StaticDataset
 	err   error
@@ -126,8 +127,8 @@ func (d broken) Sequences(ctx context.Context, epoch int64) iter.Seq2[*datapipel
 	}
 }
 
-// The error of a sequence names dataset, tag, position and key. The next dataset is read
-// without trace of it.
+// The error of a sequence names dataset, tag, position and key. The next dataset is
+// read normally.
 func TestBrokenDataset(t *testing.T) {
 	s := graphtest.NewScope(t)
 	o := datapipeline.Options{Chunking: datapipeline.Chunking{Size: 2}, Batching: datapipeline.Batching{BatchSize: 1}}

@@ -34,8 +34,8 @@ import (
 //     bounded; it never contains more than a batch and the chunks of one sequence.
 //   - Level 3: it counts the batches, and waits in Go while there is no room.
 //
-// Staging must go on while the dataset is slow, so it has its own goroutine. That one also
-// waits in Go.
+// Staging must continue while the dataset is slow, so it has its own goroutine. That
+// one also waits in Go.
 
 // driver is the goroutine that makes the runs of levels 1 to 3 in an epoch.
 type driver struct {
@@ -77,11 +77,11 @@ func (d *driver) run(ctx context.Context, name string, values []*tfbridge.Tensor
 
 // drive reads an epoch and makes its batches.
 func (p *QueueDataProvider) drive(ctx context.Context) (err error) {
-	d, chunker := p.driver, p.chunkers.of(p.epoch.Train)
+	d, chunker := p.driver, p.chunkers.get(p.epoch.Train)
 	defer p.batches.finish(&err)
 	defer chunker.finish(&err)
 	defer func() { closeAll(d.started) }()
-	if begin := p.batches.loops.of(p.epoch.Train).begin; begin != nil {
+	if begin := p.batches.loops.get(p.epoch.Train).begin; begin != nil {
 		if err := d.do(ctx, p.mode("begin"), nil, runSpec{targets: []*tfbridge.Operation{begin}}); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (p *QueueDataProvider) drive(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	err = d.do(ctx, p.mode("end"), nil, runSpec{targets: []*tfbridge.Operation{p.ends.of(p.epoch.Train)}})
+	err = d.do(ctx, p.mode("end"), nil, runSpec{targets: []*tfbridge.Operation{p.ends.get(p.epoch.Train)}})
 	for ended := false; err == nil && !ended; {
 		ended, err = d.cut(ctx)
 	}
@@ -105,7 +105,7 @@ func (p *QueueDataProvider) move(ctx context.Context, e Element) error {
 		return err
 	}
 	d := p.driver
-	if d.sequences++; d.sequences > p.sequences.of(p.epoch.Train).minAfterDequeue {
+	if d.sequences++; d.sequences > p.sequences.get(p.epoch.Train).minAfterDequeue {
 		_, d.err = d.cut(ctx)
 	}
 	return d.err
@@ -114,7 +114,7 @@ func (p *QueueDataProvider) move(ctx context.Context, e Element) error {
 // cut moves a sequence to level 2, or the end of the epoch, and makes the batches for
 // which there are rows. It reports whether the epoch has ended.
 func (d *driver) cut(ctx context.Context) (ended bool, err error) {
-	chunker := d.p.chunkers.of(d.p.epoch.Train)
+	chunker := d.p.chunkers.get(d.p.epoch.Train)
 	fetched, err := d.run(ctx, d.p.mode("cut"), nil, runSpec{
 		fetches: []tfbridge.Output{chunker.ended, chunker.ready}, targets: []*tfbridge.Operation{chunker.cut},
 	})
@@ -140,7 +140,7 @@ func (d *driver) addBlock(ctx context.Context, frames *tfbridge.Tensor, ended bo
 	if err != nil {
 		return err
 	}
-	o := d.p.options.of(d.p.epoch)
+	o := d.p.options.forEpoch(d.p.epoch)
 	for length := range o.Chunking.lengths(d.p.externData, int(n)) {
 		if !d.batch.fits(length) {
 			if err := d.takeBatch(ctx); err != nil {
@@ -171,7 +171,7 @@ func (d *driver) takeBatch(ctx context.Context) error {
 	}
 	defer rows.Close()
 	d.batch.clear()
-	l := q.loops.of(d.p.epoch.Train)
+	l := q.loops.get(d.p.epoch.Train)
 	spec := runSpec{feeds: []tfbridge.Output{l.taken}, targets: []*tfbridge.Operation{l.made}}
 	if err := d.do(ctx, d.p.mode("batch"), []*tfbridge.Tensor{rows}, spec); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (d *driver) addRows(ctx context.Context, ready *tfbridge.Tensor, ended bool
 	if d.rows, err = scalarOf[int32](ready); err != nil {
 		return err
 	}
-	sure := int64(d.p.batches.loops.of(d.p.epoch.Train).sure)
+	sure := int64(d.p.batches.loops.get(d.p.epoch.Train).sure)
 	for d.rows > 0 && (ended || d.open+int64(d.rows) >= sure) {
 		if err := d.fill(ctx); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (d *driver) fill(ctx context.Context) (err error) {
 	if err := d.p.stage.waitForFewer(ctx, q, d.p.options.capacity()); err != nil {
 		return err
 	}
-	l := q.loops.of(d.p.epoch.Train)
+	l := q.loops.get(d.p.epoch.Train)
 	if d.started == nil {
 		if d.started, err = q.nothing(); err != nil {
 			return err

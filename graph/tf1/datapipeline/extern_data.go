@@ -53,7 +53,7 @@ func (d Data) sizeAxes() []int {
 const (
 	SeqTag   = "seq_tag"   // string: the name of the sequence
 	SeqIdx   = "seq_idx"   // int32: its position in the epoch
-	EpochEnd = "epoch_end" // bool: this is no sequence, but the end of the epoch
+	EpochEnd = "epoch_end" // bool: this element is not a sequence, but marks the end of the epoch
 )
 
 // SpecialKeys returns the special keys.

@@ -35,12 +35,12 @@ type FeedDictOptions struct {
 	// SingleThreaded makes each batch on demand, without a goroutine. The batches are the
 	// same.
 	SingleThreaded bool
-	// TFQueue takes the batches in place of placeholders: they go into the queue in the
-	// graph while the model computes, and a run is fed with the queues' TrainFlag alone.
-	// The queues must have a batch dimension and the special keys SeqTag and SeqIdx, and
-	// belong to this provider alone. If the queue for training shuffles, the batches come
-	// in another order, and progress counts them in the order they were made. TFQueue
-	// excludes SingleThreaded.
+	// TFQueue replaces the placeholders: they go into the queue in the graph while the
+	// model computes, and a run is only fed the queues' TrainFlag. The queues must have
+	// a batch dimension and the special keys SeqTag and SeqIdx, and belong to this
+	// provider alone. If the queue for training shuffles, the batches come in another
+	// order, and progress counts them in the order they were made. TFQueue excludes
+	// SingleThreaded.
 	TFQueue *TFDataQueues
 }
 
@@ -151,7 +151,7 @@ func (p *FeedDictDataProvider) StartThreads(ctx context.Context, session *tfbrid
 
 // batches yields the batches of the epoch.
 func (p *FeedDictDataProvider) batches(ctx context.Context) iter.Seq2[*fedBatch, error] {
-	o := p.options.of(p.epoch)
+	o := p.options.forEpoch(p.epoch)
 	random := rand.New(rand.NewPCG(uint64(o.Seed), uint64(p.epoch.Number)))
 	sequences := shuffled(p.sequences(ctx), o.ShuffleSeqs, random)
 	rows := shuffled(o.Chunking.cut(sequences, p.externData.defaultInput()), o.ShuffleChunks, random)

@@ -135,7 +135,7 @@ var errStop = errors.New("stop")
 
 // copied copies an element into Go's memory.
 func (p *FeedDictDataProvider) copied(e Element) (*sequence, error) {
-	o := p.options.of(p.epoch)
+	o := p.options.forEpoch(p.epoch)
 	if err := o.Chunking.checkAligned(p.externData, e); err != nil {
 		return nil, err
 	}

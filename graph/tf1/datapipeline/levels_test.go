@@ -174,7 +174,7 @@ func TestContextMatchesConvolution(t *testing.T) {
 		"conv": graph.Squeeze(s, conv, 2, 3), "classes": graph.Identity(s, data["classes"]), "size": graph.Identity(s, data["classes/size0"]),
 	}
 	r := &reader{DataProvider: p, session: graphtest.NewSession(t, s, graphtest.Unoptimized(t))}
-	computed := map[bool]map[int32]float32{} // by mode: the output by the frame's class
+	computed := map[bool]map[int32]float32{} // per mode, the output for each frame, by the frame's class
 	for _, train := range []bool{false, true} {
 		computed[train] = map[int32]float32{}
 		r.start(t, recording("data", 10, 3, 7), datapipeline.Epoch{Train: train})
@@ -256,7 +256,7 @@ func TestFeedIntoTFQueue(t *testing.T) {
 	}
 }
 
-// A sequence whose keys differ in length cannot be cut; the graph says so, too.
+// A sequence whose keys differ in length cannot be cut; the graph also reports that.
 func TestUnalignedSequence(t *testing.T) {
 	s := graphtest.NewScope(t)
 	l := newLevels(t, s, datapipeline.Chunking{Size: 2}, datapipeline.Batching{BatchSize: 5})
@@ -267,7 +267,7 @@ func TestUnalignedSequence(t *testing.T) {
 	if !errors.Is(err, tfbridge.InvalidArgument) || l.chunker.Err() != err || l.chunker.IsRunning() {
 		t.Errorf("got %v, want code InvalidArgument", err)
 	}
-	// Whole sequences may differ.
+	// Whole sequences may have keys of different lengths.
 	w := graphtest.NewScope(t)
 	whole := newLevels(t, w, datapipeline.Chunking{}, datapipeline.Batching{BatchSize: 5})
 	whole.read(t, d)

@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Pipe is a place where data waits: a queue or a staging area.
+// Pipe buffers data: a queue or a staging area.
 type Pipe interface {
 	// HaveDataForDequeue reports whether a dequeue would find data now, without
 	// waiting.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// progress tells how far a provider is through a dataset. Its methods may be called
-// concurrently.
+// progress counts how much of a dataset a provider has delivered. Its methods may be
+// called concurrently.
 type progress struct {
 	mu           sync.Mutex
 	dataset      Dataset
@@ -36,14 +36,14 @@ func (p *progress) took(b batchInfo) {
 	for key, n := range b.frames {
 		p.frames[key] += n
 	}
-	// The last sequence may go on in the next batch, so it does not count yet. The
-	// end of the data, and it alone, is 1: an estimate may be too small.
+	// The last sequence may continue in the next batch, so it does not count yet. Only
+	// the end of the data is 1, because an estimate may be too small.
 	total, _ := p.dataset.NumSeqs()
 	total = max(total, p.lastSeqIdx+1)
 	p.frac = max(p.frac, float64(p.lastSeqIdx)/float64(total))
 }
 
-// end says that the consumer took all batches of the epoch.
+// end records that the consumer took all batches of the epoch.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,8 +76,8 @@ func (p *progress) CompleteFrac() float64 {
 	return p.frac
 }
 
-// NumFrames returns how many frames the batches taken had by key, for the keys with a
-// time axis. Context counts, padding does not.
+// NumFrames returns the number of frames, by key, of the batches taken, for the keys
+// with a time axis. Context counts, padding does not.
 func (p *progress) NumFrames() map[string]int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

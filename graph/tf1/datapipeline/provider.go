@@ -125,8 +125,8 @@ func (o *Options) check(e *ExternData) error {
 // capacity returns the number of batches buffered for the consumer.
 func (o *Options) capacity() int { return cmp.Or(o.Capacity, 10) }
 
-// of returns the options as they apply to an epoch.
-func (o Options) of(epoch *Epoch) Options {
+// forEpoch returns the options as they apply to an epoch.
+func (o Options) forEpoch(epoch *Epoch) Options {
 	if epoch.Train {
 		return o
 	}

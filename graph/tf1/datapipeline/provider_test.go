@@ -37,9 +37,8 @@ func rowsOf(batches []batch) []string {
 	return rows
 }
 
-// Progress never falls, is 0 at the start and 1 at the end alone, also where the number
-// of sequences is an estimate, too small or too large. The counters count what was
-// taken.
+// Progress never falls, is 0 at the start and 1 only at the end, also if the estimated
+// number of sequences is too small or too large. The counters count the batches taken.
 func TestProgress(t *testing.T) {
 	s := graphtest.NewScope(t)
 	for _, r := range newReaders(t, s, providers(t, s, speech, &frameByFrame)...) {
@@ -83,13 +82,14 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// An early stop leaves no goroutine and no batch behind, and is not the end. Then the
-// provider reads another dataset, from its first sequence. 1,000 rounds in "make soak".
+// An early stop leaves no goroutine and no batch, and does not count as the end of the
+// data. Then the provider reads another dataset, from its first sequence. 1,000 rounds
+// in "make soak".
 func TestStopHalfway(t *testing.T) {
 	s := graphtest.NewScope(t)
 	readers := newReaders(t, s, providers(t, s, speech, &frameByFrame)...)
 	want := [][]string{nil, nil}
-	for _, r := range readers { // goroutines that TensorFlow's first runs start stay
+	for _, r := range readers { // TensorFlow's first runs start goroutines that stay
 		want[0] = rowsOf(r.all(t, recording("train", 3, 30), datapipeline.Epoch{Train: true}))
 		want[1] = rowsOf(r.all(t, recording("dev", 5, 6), datapipeline.Epoch{}))
 	}
@@ -141,7 +141,7 @@ func (d waiting) Sequences(ctx context.Context, epoch int64) iter.Seq2[*datapipe
 func TestContexts(t *testing.T) {
 	s := graphtest.NewScope(t)
 	providers := providers(t, s, speech, &frameByFrame)
-	for _, r := range newReaders(t, s, providers[0], providers[2]) { // the third makes no batch unless it is asked
+	for _, r := range newReaders(t, s, providers[0], providers[2]) { // the third makes batches only on demand
 		r.start(t, waiting{recording("train", 1)}, datapipeline.Epoch{Train: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
@@ -197,8 +197,8 @@ func TestProviderOrder(t *testing.T) {
 	}
 }
 
-// DataKeys select what is read of a sequence; the other keys of the data are skipped, and a
-// key that the data do not have at all is an error.
+// DataKeys select the keys to read of a sequence. The other keys of the data are
+// skipped, and a key that the data do not have is an error.
 func TestDataKeys(t *testing.T) {
 	part := &datapipeline.ExternData{Data: speech.Data, DataKeys: []string{"data"}}
 	s := graphtest.NewScope(t)
@@ -231,7 +231,7 @@ func TestDataKeys(t *testing.T) {
 	}
 }
 
-// The threads of the queue provider are those that run. Two goroutines may ask for
+// Threads names the running threads of the queue provider. Two goroutines may request
 // data. No run is fed.
 func TestQueueDataProviderThreads(t *testing.T) {
 	s := graphtest.NewScope(t)
@@ -267,9 +267,9 @@ func TestQueueDataProviderThreads(t *testing.T) {
 	}
 }
 
-// Shuffling mixes the frames of different sequences in training. Each comes once.
-// Evaluation keeps the order. Frames are chunks of size 1, so there is no other option
-// for them.
+// Shuffling mixes the frames of different sequences in training. Each frame is returned
+// once. Evaluation keeps the order. Frames are chunks of size 1, so there is no other
+// option for them.
 func TestShuffle(t *testing.T) {
 	s := graphtest.NewScope(t)
 	o := frameByFrame
@@ -320,9 +320,9 @@ func TestEvaluationTakesWholeSequences(t *testing.T) {
 	}
 }
 
-// While there is no room for a batch, the driver waits in Go, and no run of it waits in
-// TensorFlow. A run that waited would put its batch into the queue as soon as somebody
-// takes one; the driver goes on only when the staging area has taken one.
+// While there is no room for a batch, the driver waits in Go, and none of its runs
+// waits in TensorFlow. A waiting run would put its batch into the queue as soon as a
+// batch is dequeued; the driver only continues when the staging area has taken one.
 func TestDriverWaitsForRoom(t *testing.T) {
 	for _, train := range []bool{true, false} { // batches of blocks, and of other rows
 		s := graphtest.NewScope(t)

@@ -60,7 +60,7 @@ type QueueDataProvider struct {
 // byMode is a pair: a value for training and a value for evaluation.
 type byMode[T any] struct{ train, eval T }
 
-func (m byMode[T]) of(train bool) T {
+func (m byMode[T]) get(train bool) T {
 	if train {
 		return m.train
 	}
@@ -126,7 +126,7 @@ func (o *Options) buffer(size, ordered int) (int, *DataQueueOptions) {
 
 // addChunks adds level 2.
 func (p *QueueDataProvider) addChunks(s *graph.Scope) {
-	training, evaluation := p.options.of(&Epoch{Train: true}), p.options.of(&Epoch{})
+	training, evaluation := p.options.forEpoch(&Epoch{Train: true}), p.options.forEpoch(&Epoch{})
 	trainChunks, evalChunks := training.padded(p.externData), evaluation.padded(p.externData)
 	capacity, _ := p.options.buffer(p.options.ShuffleChunks, p.options.chunkCapacity(p.externData))
 	p.chunks = NewTFDataQueues(s, p.externData, &TFDataQueuesOptions{
@@ -183,7 +183,7 @@ func (p *QueueDataProvider) InitDataset(dataset Dataset, epoch *Epoch) error {
 
 // enqueue feeds a sequence to level 1.
 func (p *QueueDataProvider) enqueue(ctx context.Context, e Element) error {
-	o := p.options.of(p.epoch)
+	o := p.options.forEpoch(p.epoch)
 	if err := o.Chunking.checkAligned(p.externData, e); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (p *QueueDataProvider) enqueue(ctx context.Context, e Element) error {
 	if err != nil {
 		return err
 	}
-	return p.driver.do(ctx, p.mode("enqueue"), values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.of(p.epoch.Train)}})
+	return p.driver.do(ctx, p.mode("enqueue"), values, runSpec{feeds: feeds, targets: []*tfbridge.Operation{p.enqueues.get(p.epoch.Train)}})
 }
 
 // mode returns the name of a run for training or for evaluation.
@@ -251,7 +251,7 @@ type thread struct {
 
 // threads returns the goroutines of the epoch, in the order in which data passes them.
 func (p *QueueDataProvider) threads() []thread {
-	chunker := p.chunkers.of(p.epoch.Train)
+	chunker := p.chunkers.get(p.epoch.Train)
 	return []thread{
 		{"DatasetReader", []*activity{&p.reader.activity, &chunker.activity, &p.batches.activity}, p.drive},
 		{"CpuToDefaultDevStage", []*activity{&p.stage.activity}, func(ctx context.Context) error { return p.stage.loop(ctx, p.session, p.batches) }},

@@ -14,10 +14,10 @@ import (
 // [NewSparseConditionalAccumulator]. Nil and the zero value mean the defaults.
 type AccumulatorOptions struct {
 	Options
-	ReductionType string // what TakeGrad makes of the gradients: "MEAN" or "SUM"; "": "MEAN"
+	ReductionType string // result of TakeGrad: "MEAN" or "SUM"; "": "MEAN"
 }
 
-// accumulator is what both kinds have in common.
+// accumulator is the common part of both kinds.
 type accumulator struct {
 	name, opType string
 	prefix       string // of the types of operations on it
@@ -26,9 +26,9 @@ type accumulator struct {
 	shape        tfbridge.Shape
 }
 
-// ConditionalAccumulator adds up gradients until there are enough of them, and
-// drops those that come late: that were computed at a step before its own. The step
-// begins at 0 and is counted by TakeGrad.
+// ConditionalAccumulator adds up gradients until there are enough of them, and drops
+// late ones: gradients computed at a step before the accumulator's. Its step begins at
+// 0, and TakeGrad increments it.
 type ConditionalAccumulator struct{ accumulator }
 
 // NewConditionalAccumulator adds an accumulator of gradients of a numeric data type.
@@ -92,8 +92,7 @@ func (a *accumulator) SetGlobalStep(s *graph.Scope, step tfbridge.Output) *tfbri
 	return s.AddOperation(tfbridge.OpSpec{Type: a.prefix + "SetGlobalStep", Input: []tfbridge.Input{a.handle, scalar(s, step)}})
 }
 
-// check reports whether x can have a spec. Otherwise it makes the reason the
-// scope's failure.
+// check reports whether x is compatible with a spec. If not, it makes the scope fail.
 func (a *accumulator) check(s *graph.Scope, what string, x tfbridge.Output, want graph.Spec) bool {
 	if s.Err() != nil {
 		return false
@@ -106,8 +105,7 @@ func (a *accumulator) check(s *graph.Scope, what string, x tfbridge.Output, want
 }
 
 // ApplyGrad adds an operation that adds a gradient, which was computed at a step, a
-// scalar int64. It drops the gradient without a word if the step is before the
-// accumulator's.
+// scalar int64. It drops the gradient silently if the step is before the accumulator's.
 //
 // It wraps ResourceAccumulatorApplyGradient.
 func (a *ConditionalAccumulator) ApplyGrad(s *graph.Scope, gradient, step tfbridge.Output) *tfbridge.Operation {

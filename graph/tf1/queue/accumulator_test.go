@@ -15,8 +15,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// An accumulator returns the mean or the sum of the gradients that are not late,
-// waits for them, and counts its steps.
+// An accumulator waits for gradients, returns the mean or the sum of those that are not
+// late, and counts its steps.
 func TestConditionalAccumulator(t *testing.T) {
 	s := graphtest.NewScope(t)
 	shape := tfbridge.MakeShape(2)
@@ -61,7 +61,7 @@ func TestConditionalAccumulator(t *testing.T) {
 	}
 }
 
-// Sparse gradients have every slice that one of them has.
+// The mean of sparse gradients has every slice that any of them has.
 func TestSparseConditionalAccumulator(t *testing.T) {
 	s := graphtest.NewScope(t)
 	a := queue.NewSparseConditionalAccumulator(s, tfbridge.Float, tfbridge.MakeShape(5, 1), nil)
@@ -97,7 +97,7 @@ func TestBarrier(t *testing.T) {
 	n := s.Placeholder(tfbridge.Int32, tfbridge.Shape{})
 	some := b.TakeMany(s, n, nil)
 	session := graphtest.NewSession(t, s, nil)
-	for _, value := range []any{int32(-1), []int32{}} { // which end the process in TensorFlow
+	for _, value := range []any{int32(-1), []int32{}} { // these values would end the process in TensorFlow
 		if err := feed(t, session, n, value, nil, some.Keys); !errors.Is(err, tfbridge.InvalidArgument) {
 			t.Errorf("%v elements: got %v, want code InvalidArgument", value, err)
 		}
@@ -133,7 +133,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// What cannot work is refused while the graph is built, with a name.
+// Arguments that cannot work are refused while building, in an error with the name.
 func TestRefusedBarriersAndAccumulators(t *testing.T) {
 	barrier := func(f func(s *graph.Scope, b *queue.Barrier)) func(*graph.Scope) {
 		return func(s *graph.Scope) { f(s, queue.NewBarrier(s, []graph.Spec{number}, &queue.Options{Name: "mine"})) }

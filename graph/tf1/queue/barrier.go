@@ -11,9 +11,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// Barrier joins components that come at different times, by their keys. An element
-// is complete when each of its components was inserted. Complete elements come out
-// in the order in which their first components came.
+// Barrier joins components that arrive at different times, by their keys. An element is
+// complete when each of its components was inserted. Complete elements are returned in
+// the order in which their first components arrived.
 type Barrier struct {
 	name       string
 	handle     tfbridge.Output
@@ -22,7 +22,7 @@ type Barrier struct {
 }
 
 // NewBarrier adds a barrier. The components are those of [NewFIFO], and must have
-// shapes. An element has a key, a string, besides them.
+// shapes. An element also has a key, a string.
 //
 // It wraps Barrier. TensorFlow has no resource for it, so that functions cannot use
 // the barrier.
@@ -64,10 +64,10 @@ func (b *Barrier) String() string { return fmt.Sprintf("barrier %q", b.name) }
 // fail makes err, about this barrier, the scope's failure.
 func (b *Barrier) fail(s *graph.Scope, err error) { s.UpdateErr(b.String(), err) }
 
-// InsertMany adds an operation that inserts one component of several elements: keys
-// is a vector of strings, and values has as many rows. It never waits. A component
-// that is there already fails with code InvalidArgument, a new key in a closed
-// barrier with code Cancelled.
+// InsertMany adds an operation that inserts one component of several elements: keys is
+// a vector of strings, and values has as many rows. It never waits. Inserting a
+// component twice fails with code InvalidArgument, a new key in a closed barrier with
+// code Cancelled.
 //
 // It wraps BarrierInsertMany.
 func (b *Barrier) InsertMany(s *graph.Scope, component int, keys, values tfbridge.Output) *tfbridge.Operation {
@@ -94,9 +94,9 @@ func (b *Barrier) InsertMany(s *graph.Scope, component int, keys, values tfbridg
 	})
 }
 
-// Taken is what [Barrier.TakeMany] returns of n elements.
+// Taken is the result of [Barrier.TakeMany]: n elements.
 type Taken struct {
-	Indices tfbridge.Output   // which insertion each began with, a vector of int64 that counts from the smallest one
+	Indices tfbridge.Output   // index of the insertion that began each element, a vector of int64 that counts from the smallest index
 	Keys    tfbridge.Output   // a vector of strings
 	Values  []tfbridge.Output // the components, stacked
 }
@@ -104,12 +104,12 @@ type Taken struct {
 // TakeManyOptions are the options of [Barrier.TakeMany]. Nil and the zero value
 // mean the defaults.
 type TakeManyOptions struct {
-	AllowSmallBatch bool // take what is complete if a closed barrier has fewer elements than asked for
+	AllowSmallBatch bool // take all complete elements if a closed barrier has fewer than n
 }
 
 // TakeMany adds an operation that waits for n complete elements, n being a scalar
-// int32, and takes them. In a closed barrier that cannot have enough any more it
-// fails with code OutOfRange.
+// int32, and takes them. In a closed barrier that can no longer get n elements it fails
+// with code OutOfRange.
 //
 // It wraps BarrierTakeMany.
 func (b *Barrier) TakeMany(s *graph.Scope, n tfbridge.Output, o *TakeManyOptions) Taken {

@@ -17,9 +17,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A dequeue from a queue that nobody fills, and an enqueue to one that nobody
-// empties, end with the context. The error names the queue, nothing is left, and the
-// queue works as before.
+// A dequeue from a queue that nobody fills, and an enqueue to one that nobody empties,
+// end with the context. The error names the queue, nothing leaks, and the queue still
+// works.
 func TestContextEndsAWait(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 1, []graph.Spec{number}, &queue.Options{Name: "filenames"})
@@ -50,7 +50,7 @@ func TestContextEndsAWait(t *testing.T) {
 	}
 }
 
-// A round that is stopped in the middle leaves no goroutine and no handle.
+// A pipeline that is stopped in the middle leaks no goroutine and no handle.
 func TestRoundsThatStopHalfway(t *testing.T) {
 	round := func() {
 		s := graph.NewScope()
@@ -80,7 +80,7 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 			t.Errorf("the enqueues ended with %v", err)
 		}
 	}
-	round() // starts what stays for the process
+	round() // starts threads that stay for the life of the process
 	noneLeft, before := leak.Objects(t, tfbridge.Live), runtime.NumGoroutine()
 	for range soak.Rounds(20, 1000) {
 		round()

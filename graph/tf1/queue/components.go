@@ -11,9 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// checkComponents returns what is wrong with the components of a queue. Dense
-// components have fully defined shapes, or unknown ones. Ranked components have
-// shapes.
+// checkComponents returns an error if the components of a queue are invalid. Dense
+// components have fully defined shapes, or unknown ones. Ranked components have shapes.
 func checkComponents(components []graph.Spec, dense, ranked bool) error {
 	if len(components) == 0 {
 		return millrace.Errorf(millrace.ErrModel, "there are no components; an element needs at least one")
@@ -52,14 +51,14 @@ func describe(i int, name string) string {
 }
 
 // FromMap returns the values of a map in the order of the components, as
-// [Queue.Enqueue] and [Queue.EnqueueMany] take them. The map must have the names of
-// the components and no other.
+// [Queue.Enqueue] and [Queue.EnqueueMany] take them. The map must have exactly the
+// names of the components.
 func (q *Queue) FromMap(s *graph.Scope, values map[string]tfbridge.Output) []tfbridge.Output {
 	return ordered(s, q.components, values, q.fail)
 }
 
-// ordered returns the values of a map in the order of the components, or makes what is
-// wrong with them the scope's failure by fail.
+// ordered returns the values of a map in the order of the components, or calls fail
+// with the reason why they are invalid.
 func ordered(s *graph.Scope, components []graph.Spec, values map[string]tfbridge.Output, fail func(*graph.Scope, error)) []tfbridge.Output {
 	if s.Err() != nil {
 		return unbuilt.Outputs(len(components))
@@ -72,8 +71,8 @@ func ordered(s *graph.Scope, components []graph.Spec, values map[string]tfbridge
 	return list
 }
 
-// ToMap returns the values of one dequeue by the names of the components. For a queue
-// whose components have no names, and for values of another number, it returns nil.
+// ToMap returns the values of one dequeue by the names of the components. It returns
+// nil if the components have no names, or if the number of values differs.
 func (q *Queue) ToMap(values []tfbridge.Output) map[string]tfbridge.Output {
 	return toMap(q.components, values)
 }
@@ -109,8 +108,8 @@ func toMap(components []graph.Spec, values []tfbridge.Output) map[string]tfbridg
 	return byName
 }
 
-// checkValues returns what is wrong with values for the components. If rows is
-// true, each has one dimension more than its component.
+// checkValues returns an error if values do not fit the components. If rows is true,
+// each value has one more dimension than its component.
 func checkValues(components []graph.Spec, values []tfbridge.Output, rows bool) error {
 	if len(values) != len(components) {
 		return millrace.Errorf(millrace.ErrModel, "%d values for %d components", len(values), len(components))
@@ -133,8 +132,7 @@ func checkValues(components []graph.Spec, values []tfbridge.Output, rows bool) e
 	return nil
 }
 
-// stack returns the shape of n tensors of a shape, stacked; n is -1 if it is not
-// known.
+// stack returns the shape of n tensors of a shape, stacked; n is -1 if it is unknown.
 func stack(n int64, shape tfbridge.Shape) tfbridge.Shape {
 	if shape.NumDimensions() < 0 {
 		return shape

@@ -5,12 +5,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// counter is an int64 of the session that needs no initialization: the value of the
-// key 0 in a table. Runs change it one at a time, inside a monitor. The methods of a
+// counter is an int64 of the session that needs no initialization: the value of the key
+// 0 in a table. Only one run at a time changes it, inside a monitor. The methods of a
 // nil counter add nothing.
 type counter struct{ table tfbridge.Output }
 
-// newCounter adds a counter. Those of one session with the same name are one.
+// newCounter adds a counter. Counters of one session with the same name are the same.
 func newCounter(s *graph.Scope, name string) *counter {
 	return &counter{newTable(s, name)}
 }
@@ -55,7 +55,8 @@ func (c *counter) clear(s *graph.Scope) *tfbridge.Operation {
 	return c.set(s, s.Const(int64(0)))
 }
 
-// stringBytes is how many bytes TensorFlow takes for a string, without its content.
+// stringBytes is the number of bytes that TensorFlow needs for a string, in addition to
+// its content.
 const stringBytes = 24
 
 // bytesOf adds operations that count the bytes of values, as TensorFlow's staging

@@ -1,5 +1,5 @@
-// Package queue has TensorFlow's queues: what one run of a graph enqueues, another
-// run dequeues, in the same session. [NewFIFO] makes one:
+// Package queue has TensorFlow's queues: one run of a graph enqueues elements, and
+// another run of the same session dequeues them. [NewFIFO] makes one:
 //
 //	q := queue.NewFIFO(s, 32, []graph.Spec{
 //		{Name: "image", DType: tfbridge.Float, Shape: tfbridge.MakeShape(28, 28)},
@@ -14,14 +14,15 @@
 // dequeue from a closed queue that has too few elements fails with code OutOfRange,
 // an enqueue to a closed queue with code Cancelled.
 //
-// Beside queues there are what joins components by keys ([Barrier]), what holds
-// elements on a device ([StagingArea], [MapStagingArea]), and what adds up gradients
-// of several workers ([ConditionalAccumulator], [SparseConditionalAccumulator]).
+// There are also barriers, which join components by keys ([Barrier]), staging areas,
+// which hold elements on a device ([StagingArea], [MapStagingArea]), and accumulators,
+// which add up gradients of several workers ([ConditionalAccumulator],
+// [SparseConditionalAccumulator]).
 //
 // An interrupted DequeueMany loses the elements that it had already taken.
 //
-// The methods of a queue add operations to a graph. They return nil or the zero
-// Output after a failure, and [graph.Scope.Err] tells it. Building is for one
-// goroutine at a time. The operations may run concurrently. A queue lives in a
-// session and ends with it.
+// The methods of a queue add operations to a graph. They return nil or the zero Output
+// after a failure, and [graph.Scope.Err] returns the error. Only one goroutine at a
+// time may build. The operations may run concurrently. A queue lives in a session and
+// ends with it.
 package queue

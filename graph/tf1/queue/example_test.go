@@ -56,7 +56,7 @@ func Example() {
 	// [5]
 }
 
-// A staging area holds one batch ahead of the model.
+// A staging area prefetches one batch for the model.
 func ExampleNewStagingArea() {
 	ctx := context.Background()
 	s := graph.NewScope()

@@ -18,8 +18,8 @@ var (
 	word   = graph.Spec{Name: "word", DType: tfbridge.String, Shape: tfbridge.ScalarShape()}
 )
 
-// A queue returns elements one by one and stacked, in their order, and what is left
-// when it is closed.
+// A queue returns elements one by one and stacked, in their order, and the remaining
+// elements after it is closed.
 func TestFIFO(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 10, []graph.Spec{number, word}, nil)

@@ -8,10 +8,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// FromList adds the choice of one of several queues: the one at index, a scalar
-// int32 or int64 that is computed in each run. Their components must have the same
-// names and data types. A dimension in which their shapes differ is unknown in the
-// result. An index without a queue fails the run with code InvalidArgument.
+// FromList adds a choice between several queues: the one at index, a scalar int32 or
+// int64 that is computed in each run. Their components must have the same names and
+// data types. A dimension in which their shapes differ is unknown in the result. An
+// index without a queue fails the run with code InvalidArgument.
 //
 // It wraps Pack and GatherV2 on the handles.
 func FromList(s *graph.Scope, index tfbridge.Output, queues []*Queue) *Queue {
@@ -45,7 +45,8 @@ func FromList(s *graph.Scope, index tfbridge.Output, queues []*Queue) *Queue {
 	return q
 }
 
-// merge makes the components of q those that q and other have in common.
+// merge makes the components of q compatible with other: dimensions that differ become
+// unknown.
 func (q *Queue) merge(other *Queue) error {
 	if len(other.components) != len(q.components) {
 		return millrace.Errorf(millrace.ErrModel, "%v has %d components, the first queue has %d", other, len(other.components), len(q.components))

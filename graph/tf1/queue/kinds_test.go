@@ -181,7 +181,8 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
-// What cannot work is refused while the graph is built, with the queue's name.
+// Arguments that cannot work are refused while building, in an error with the queue's
+// name.
 func TestRefused(t *testing.T) {
 	scalar := tfbridge.ScalarShape()
 	two := []graph.Spec{number, word}

@@ -10,10 +10,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// # What would end the process
+// # Arguments that would end the process
 //
-// TensorFlow 2.21 checks what enters and leaves a queue, but not all of it. Five
-// things end the process, where an error of the run should be:
+// TensorFlow 2.21 checks most elements that enter and leave a queue. Five cases end the
+// process instead of failing the run:
 //
 //   - A batch whose number of elements does not fit in 63 bits. It need not be
 //     large: of elements with shape [2^40, 2^22, 0], which hold nothing, four are
@@ -26,29 +26,28 @@ import (
 //   - A min_after_dequeue for which there is no memory: the queue reserves
 //     32 bytes for each tensor when it is made.
 //
-// The last is refused while the graph is built. For the others the graph's shapes
-// tell in nearly all cases that nothing can happen. Otherwise an Assert, or a
-// Reshape to a scalar, runs before the operation. A check of batches needs a limit
-// for each open dimension of an element, before it is known what it will be batched
-// with: rows times each limit times the known dimensions must fit in 63 bits.
+// The last case is refused while the graph is built. The graph's shapes nearly always
+// rule the others out. Otherwise an Assert, or a Reshape to a scalar, runs before the
+// operation. A check of batches needs a limit for each open dimension of an element,
+// before the other elements of its batch are known: rows times each limit times the
+// known dimensions must fit in 63 bits.
 
 const (
-	// most is how many elements a batch may have. TensorFlow allows one bit more;
-	// the root of a number in floating point needs some room.
+	// most is the largest number of elements in a batch. TensorFlow allows one bit
+	// more; the margin is for floating-point roots.
 	most = math.MaxInt64 / 2
-	// maxReserved is how many tensors MinAfterDequeue may reserve memory for:
-	// 2 GiB.
+	// maxReserved is the number of tensors that MinAfterDequeue may reserve memory for,
+	// which is 2 GiB.
 	maxReserved = 1 << 26
-	// maxPaddedRows is the largest batch of elements with two open dimensions or
-	// more. With it, two open dimensions may have 11 million places each, three
-	// 50,000.
+	// maxPaddedRows is the largest batch of elements with two open dimensions or more.
+	// With it, two open dimensions may be up to 11 million each, three up to 50,000.
 	maxPaddedRows = 1 << 16
 )
 
-// limits are what a queue must not exceed.
+// limits are the limits of the elements of a queue.
 type limits struct {
-	rows int64   // of a batch
-	dims []int64 // of the open dimensions of each component; -1 if it has none
+	rows int64   // rows of a batch
+	dims []int64 // size of the open dimensions of each component; -1 if it has none
 }
 
 // newLimits returns the limits of a queue with these components.
@@ -99,9 +98,9 @@ func checkReserve(minAfterDequeue int, components []graph.Spec) error {
 	return nil
 }
 
-// guard returns n, a scalar int32, that fails the run if it is no scalar, negative,
-// or larger than a batch may be. count is the value that n is known to have, or -1.
-// who names the queue or barrier.
+// guard returns n, a scalar int32. The run fails if n is not a scalar, is negative, or
+// is larger than the maximum batch. count is the constant value of n, or -1. who names
+// the queue or barrier.
 func (l limits) guard(s *graph.Scope, who string, n tfbridge.Output, count int64) tfbridge.Output {
 	if count >= 0 {
 		return n
@@ -112,7 +111,7 @@ func (l limits) guard(s *graph.Scope, who string, n tfbridge.Output, count int64
 	return graph.Identity(s.WithControlDependencies(graph.Assert(s, inside, []tfbridge.Output{message, n}, nil)), n)
 }
 
-// check returns an error for a batch that is known to be too large.
+// check returns an error for a batch whose static shape is too large.
 func (l limits) check(count int64) error {
 	if count <= l.rows {
 		return nil
@@ -120,8 +119,8 @@ func (l limits) check(count int64) error {
 	return millrace.Errorf(millrace.ErrLimit, "%d elements are too many for a batch; at most %d fit in a tensor", count, l.rows)
 }
 
-// scalar returns x, and a check that it is a scalar where the graph does not tell.
-// TensorFlow's kernels take the first element without looking.
+// scalar returns x, with a check at run time that it is a scalar if its shape is
+// unknown. TensorFlow's kernels read the first element without a check.
 func scalar(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 	if x.Shape().NumDimensions() == 0 {
 		return x

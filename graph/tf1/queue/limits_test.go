@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// feed runs op, or else fetches outputs, with one value fed.
+// feed runs op, or fetches outputs if op is nil, with one value fed.
 func feed(t testing.TB, session *tfbridge.Session, o tfbridge.Output, value any, op *tfbridge.Operation, outputs ...tfbridge.Output) error {
 	t.Helper()
 	v, err := tfbridge.NewTensor(value)
@@ -54,7 +54,7 @@ func TestBatchThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// Two elements that hold nothing are a batch that is too large, once they are
+// Two elements without values can become a batch that is too large when they are
 // padded. They are refused one by one.
 func TestPaddingThatIsTooLarge(t *testing.T) {
 	s := graphtest.NewScope(t)
@@ -84,7 +84,7 @@ func TestPaddingThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// A scalar for EnqueueMany ends the process where nobody knows a shape.
+// A scalar for EnqueueMany ends the process if no shape is known.
 func TestManyOfAScalarOfUnknownRank(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 10, []graph.Spec{{DType: tfbridge.Int64}}, nil)

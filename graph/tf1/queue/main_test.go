@@ -28,7 +28,7 @@ func fetch(t testing.TB, session *tfbridge.Session, outputs ...tfbridge.Output) 
 	return values, nil
 }
 
-// mustFetch is fetch for what must not fail.
+// mustFetch is fetch for runs that must not fail.
 func mustFetch(t testing.TB, session *tfbridge.Session, outputs ...tfbridge.Output) []any {
 	t.Helper()
 	values, err := fetch(t, session, outputs...)
@@ -45,7 +45,7 @@ func do(t testing.TB, session *tfbridge.Session, op *tfbridge.Operation) error {
 	return err
 }
 
-// mustDo is do for what must not fail.
+// mustDo is do for runs that must not fail.
 func mustDo(t testing.TB, session *tfbridge.Session, op *tfbridge.Operation) {
 	t.Helper()
 	if err := do(t, session, op); err != nil {

@@ -10,14 +10,14 @@ import (
 // like a [StagingArea].
 type MapStagingArea struct {
 	staging
-	keys tfbridge.Output // a table with 1 for each key that is there
+	keys tfbridge.Output // a table with 1 for each key in the map
 }
 
 // NewMapStagingArea adds a staging area of elements with keys. The components are
 // those of [NewFIFO], but their shapes need not be fully defined.
 //
-// It wraps MapStage, or OrderedMapStage, and the operations that go with it, and
-// guards them as [NewStagingArea] does.
+// It wraps MapStage, or OrderedMapStage, and the operations that go with it, and makes
+// them interruptible, as [NewStagingArea] does.
 func NewMapStagingArea(s *graph.Scope, components []graph.Spec, o *StagingOptions) *MapStagingArea {
 	a := &MapStagingArea{staging: newStaging(s, "MapStagingArea", components, o)}
 	if s.Err() == nil {
@@ -43,7 +43,7 @@ func (a *MapStagingArea) indices(s *graph.Scope) tfbridge.Output {
 	return s.Const(all)
 }
 
-// has adds the condition that a key is there.
+// has adds the condition that a key is in the map.
 func (a *MapStagingArea) has(s *graph.Scope, key tfbridge.Output) tfbridge.Output {
 	found := onHost(s).Op1("LookupTableFindV2", nil, a.keys, key, s.Const(int64(0)))
 	return graph.Equal(onHost(s), found, s.Const(int64(1)))
@@ -54,9 +54,9 @@ func (a *MapStagingArea) forget(s *graph.Scope, keys tfbridge.Output) *tfbridge.
 	return onHost(s).AddOperation(tfbridge.OpSpec{Type: "LookupTableRemoveV2", Input: []tfbridge.Input{a.keys, keys}})
 }
 
-// Put adds an operation that adds an element under a key, a scalar int64: a value
-// for each component in their order. It waits while the key is there, or there is no
-// room. An element with more bytes than MemoryLimit fails with code InvalidArgument.
+// Put adds an operation that adds an element under a key, a scalar int64: a value for
+// each component in their order. It waits while the key is in the map or the map is
+// full. An element with more bytes than MemoryLimit fails with code InvalidArgument.
 //
 // It wraps MapStage or OrderedMapStage.
 func (a *MapStagingArea) Put(s *graph.Scope, key tfbridge.Output, values ...tfbridge.Output) *tfbridge.Operation {

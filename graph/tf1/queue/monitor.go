@@ -14,11 +14,11 @@ import (
 // something. Stage is the same at a full area, and so are the peeks, and the
 // operations of a staging map.
 //
-// The answer. No run enters such a kernel before it is sure not to wait there. It
-// waits at a queue instead, which takes no thread and can be interrupted. This is
-// the monitor of operating systems, made of three queues:
+// The answer. No run enters such a kernel before it is certain not to wait there. Runs
+// wait at a queue instead, which takes no thread and can be interrupted. This is the
+// monitor of operating systems, made of three queues:
 //
-//	gate      has room for one element: who enqueues it is alone
+//	gate      has room for one element: the run that enqueues it is alone
 //	waiting   an element for each run that waits
 //	arrivals  an element wakes one of them
 //
@@ -27,32 +27,31 @@ import (
 //	1. enqueue to gate                         alone from here on
 //	2. is the condition true?                  "the size is larger than 0"
 //	      no: enqueue to waiting
-//	          dequeue from gate                others may go on
+//	          dequeue from gate                others may continue
 //	          dequeue from arrivals            waits; can be interrupted
 //	          go to 1
 //	3. Unstage, or another operation           certain not to wait
 //	4. enqueue to arrivals as many elements as waiting has, and dequeue these
 //	5. dequeue from gate
 //
-// Steps 1 and 2 are a loop of the graph. A step that depends on the condition
-// enqueues or dequeues a number of elements, 1 or 0, so that there are no branches.
-// Whoever is woken looks at the condition again, so that an element too many in
-// arrivals does no harm.
+// Steps 1 and 2 are a loop of the graph. A step that depends on the condition enqueues
+// or dequeues a number of elements, 1 or 0, so that there are no branches. A woken run
+// checks the condition again, so an extra element in arrivals does no harm.
 //
-// What was tried. TensorFlow's own MutexLock in the place of the gate releases
-// itself when a run fails, but a run that is interrupted while it waits for the lock
-// marks it as free while another one holds it. Queues that count elements and free
-// places, without a gate, cannot wait for a key, or for the element of an index.
+// What was tried. TensorFlow's own MutexLock in place of the gate releases itself when
+// a run fails, but a run that is interrupted while it waits for the lock marks it as
+// free while another one holds it. Queues that count elements and free places, without
+// a gate, cannot wait for a key, or for the element of an index.
 //
-// What it cannot do. A run that is interrupted between steps 1 and 5 does not open
-// the gate. So whoever interrupts a run must clear the area before it goes on.
+// What it cannot do. A run that is interrupted between steps 1 and 5 does not open the
+// gate. So a program that interrupts a run must clear the area before it continues.
 
 // monitor is a lock on which runs wait for conditions.
 type monitor struct {
 	gate, waiting, arrivals *Queue
 }
 
-// newMonitor adds a monitor. Those of one session with the same name are one.
+// newMonitor adds a monitor. Monitors of one session with the same name are the same.
 func newMonitor(s *graph.Scope, name string) *monitor {
 	s = onHost(s)
 	token := []graph.Spec{{DType: tfbridge.Bool, Shape: tfbridge.ScalarShape()}}
@@ -85,8 +84,8 @@ func (m *monitor) enter(s *graph.Scope, cond func(s *graph.Scope) tfbridge.Outpu
 	return s.WithControlDependencies(alone[0].Op)
 }
 
-// attempt adds steps 1 and 2: it returns whether the condition is true. If it is,
-// the gate stays closed. Otherwise the run is among those that wait.
+// attempt adds steps 1 and 2: it returns whether the condition is true. If it is, the
+// gate stays closed. Otherwise the run has joined the waiting runs.
 func (m *monitor) attempt(s *graph.Scope, cond func(s *graph.Scope) tfbridge.Output) tfbridge.Output {
 	s = s.WithControlDependencies(m.gate.Enqueue(s, s.Const(true)))
 	ok := cond(s)
@@ -98,7 +97,7 @@ func (m *monitor) attempt(s *graph.Scope, cond func(s *graph.Scope) tfbridge.Out
 	}
 	held := graph.Identity(s.WithControlDependencies(open[0].Op), ok)
 	if s.Err() == nil {
-		s.UpdateErr("monitor", s.Graph().SetShape(held, tfbridge.ScalarShape())) // tables do not tell theirs
+		s.UpdateErr("monitor", s.Graph().SetShape(held, tfbridge.ScalarShape())) // the shape of a table lookup is unknown
 	}
 	return held
 }

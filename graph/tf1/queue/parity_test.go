@@ -17,7 +17,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// scenario is what testdata/make.py recorded of one queue.
+// scenario is a recording of one queue by testdata/make.py.
 type scenario struct {
 	Kind       string
 	Capacity   int
@@ -26,11 +26,11 @@ type scenario struct {
 		MinAfterDequeue int `json:"min_after_dequeue"`
 		Seed            int64
 	}
-	Steps [][2]any // the step, and its result: a value or a code
+	Steps [][2]any // a step, and its result: a value or a code
 }
 
-// A queue does what Python's does: the same elements in the same order, also of a
-// shuffling queue, and the same codes at the end and after errors.
+// A queue behaves as in Python: it returns the same elements in the same order, even if
+// it shuffles, and the same codes at the end and after errors.
 func TestParity(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "parity.json"))
 	if err != nil {
@@ -89,7 +89,7 @@ func (sc *scenario) queue(t *testing.T, s *graph.Scope) *queue.Queue {
 	return nil
 }
 
-// take adds and runs one step, and returns its result in the form of the record.
+// take adds and runs one step, and returns its result in the format of the recording.
 func take(t *testing.T, s *graph.Scope, session *tfbridge.Session, q *queue.Queue, step []any) map[string]any {
 	t.Helper()
 	var op *tfbridge.Operation

@@ -6,12 +6,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// NewPriority adds a queue that returns the element of the lowest priority first.
-// The first component is the priority, a scalar int64. Elements of the same priority
-// come in no particular order. All components must have fully defined shapes:
-// TensorFlow refuses other priority queues when they run.
+// NewPriority adds a queue that returns the element of the lowest priority first. The
+// first component is the priority, a scalar int64. The order of elements with the same
+// priority is undefined. All components must have fully defined shapes: TensorFlow
+// refuses other priority queues when they run.
 //
-// It wraps PriorityQueueV2, whose attributes leave the priority out.
+// It wraps PriorityQueueV2, whose attributes do not include the priority.
 func NewPriority(s *graph.Scope, capacity int, components []graph.Spec, o *Options) *Queue {
 	p := spec{opType: "PriorityQueueV2", capacity: capacity, components: components, dense: true, ranked: true}
 	if len(components) == 1 {

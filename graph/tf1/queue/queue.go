@@ -10,7 +10,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Unbounded is the capacity of a queue that no enqueue waits at.
+// Unbounded is the capacity of a queue without a limit: enqueues never wait.
 const Unbounded = -1
 
 // Queue is a queue in a graph, of whatever type.
@@ -23,10 +23,9 @@ type Queue struct {
 	limits     limits
 }
 
-// Options are the options that all queues have. Nil and the zero value mean the
-// defaults.
+// Options are the options of all queues. Nil and the zero value mean the defaults.
 type Options struct {
-	Name       string // of the queue's operation; "": the operation's type
+	Name       string // name of the queue's operation; "": the operation's type
 	SharedName string // queues of one session with the same SharedName are one queue; "": none is shared
 	Container  string // the resource container that holds the queue; "": the session's default
 }
@@ -35,25 +34,25 @@ type Options struct {
 // has room for capacity elements, or for any number if capacity is [Unbounded].
 // Queues are on the CPU unless the scope has a device.
 //
-// The components say what an element consists of. All of them have names, or none
-// has. All of them have fully defined shapes, or all have the zero Shape. In the
-// latter case each element may have other shapes, and the queue has no
-// [Queue.DequeueMany] and [Queue.DequeueUpTo].
+// The components describe an element. Either all of them have names, or none has. All
+// of them have fully defined shapes, or all have the zero Shape. In the latter case
+// each element may have other shapes, and the queue has no [Queue.DequeueMany] and
+// [Queue.DequeueUpTo].
 //
 // It wraps FIFOQueueV2.
 func NewFIFO(s *graph.Scope, capacity int, components []graph.Spec, o *Options) *Queue {
 	return newQueue(s, spec{opType: "FIFOQueueV2", capacity: capacity, components: components, dense: true}, o)
 }
 
-// spec is what a queue is made of.
+// spec describes a queue.
 type spec struct {
 	opType     string
 	capacity   int
 	components []graph.Spec
 	dense      bool           // shapes must be fully defined, if they are given
 	ranked     bool           // shapes must be given
-	attrs      map[string]any // of the operation, beside or instead of those that all queues have
-	err        error          // what is wrong with the attributes
+	attrs      map[string]any // attributes of the operation, in addition to or instead of the common ones
+	err        error          // the fault in the attributes
 }
 
 // newQueue checks a spec and adds the queue.
@@ -89,7 +88,7 @@ func newQueue(s *graph.Scope, p spec, o *Options) *Queue {
 	return q
 }
 
-// check returns what is wrong with a spec.
+// check returns an error if a spec is invalid.
 func (p spec) check() error {
 	if p.capacity != Unbounded && (p.capacity < 1 || p.capacity > math.MaxInt32) {
 		return millrace.Errorf(millrace.ErrModel, "capacity is %d, must be from 1 to %d, or Unbounded", p.capacity, math.MaxInt32)
@@ -106,7 +105,8 @@ func (q *Queue) Name() string { return q.name }
 // Handle returns the queue's resource handle, for operations that take one.
 func (q *Queue) Handle() tfbridge.Output { return q.handle }
 
-// Components returns what an element consists of. The caller must not change it.
+// Components returns the components of an element. The caller must not change the
+// slice.
 func (q *Queue) Components() []graph.Spec { return q.components }
 
 // String names the queue in messages.
@@ -128,14 +128,14 @@ func (q *Queue) IsClosed(s *graph.Scope) tfbridge.Output {
 	return s.Op1("QueueIsClosedV2", nil, q.handle)
 }
 
-// Close adds an operation that closes the queue. From then on enqueues fail with
-// code Cancelled. Dequeues go on as long as there are enough elements, and then
-// fail with code OutOfRange.
+// Close adds an operation that closes the queue. From then on enqueues fail with code
+// Cancelled. Dequeues succeed as long as there are enough elements, and then fail with
+// code OutOfRange.
 //
-// What becomes of enqueues that wait for room depends on cancelPendingEnqueues. If
-// it is true they fail with code Cancelled at once. Otherwise the queue closes when
-// they have succeeded, and the run that closes it waits for them. Then closing a
-// closed queue fails with code Cancelled.
+// If cancelPendingEnqueues is true, enqueues that wait for room fail with code
+// Cancelled at once. Otherwise the queue closes when they have succeeded, and the run
+// that closes it waits for them; closing a queue that is already closed then fails with
+// code Cancelled.
 //
 // It wraps QueueCloseV2.
 func (q *Queue) Close(s *graph.Scope, cancelPendingEnqueues bool) *tfbridge.Operation {
@@ -145,9 +145,9 @@ func (q *Queue) Close(s *graph.Scope, cancelPendingEnqueues bool) *tfbridge.Oper
 	})
 }
 
-// WithHandle returns the queue as an operation's output passes it on, such as an
-// Identity that has control dependencies. What is added by its methods runs after
-// that operation.
+// WithHandle returns the queue with another handle: the output of an operation that
+// passes the handle on, such as an Identity with control dependencies. Operations added
+// by the result's methods run after that operation.
 func (q *Queue) WithHandle(handle tfbridge.Output) *Queue {
 	passed := *q
 	passed.handle = handle

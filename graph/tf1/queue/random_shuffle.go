@@ -13,13 +13,13 @@ const DefaultSeed = 87654321
 // mean the defaults.
 type RandomShuffleOptions struct {
 	Options
-	MinAfterDequeue int   // how many elements a dequeue leaves in an open queue, so that they mix well
+	MinAfterDequeue int   // number of elements that a dequeue leaves in an open queue, so that they mix well
 	Seed, Seed2     int64 // both 0: another order in every session; Python's seed=n is [DefaultSeed], n
 }
 
-// NewRandomShuffle adds a queue that returns a random element of those in it. A
-// dequeue waits until MinAfterDequeue elements stay behind. Closing the queue ends
-// that, so that all elements come out. The capacity must be larger than
+// NewRandomShuffle adds a queue that returns a random element of those in it. A dequeue
+// waits until it can leave MinAfterDequeue elements in the queue. After the queue is
+// closed, all elements can be dequeued. The capacity must be larger than
 // MinAfterDequeue. The components are those of [NewFIFO].
 //
 // It wraps RandomShuffleQueueV2.

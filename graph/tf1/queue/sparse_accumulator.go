@@ -5,19 +5,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// IndexedSlices is a gradient of which only some slices along the first dimension
-// are given; the others are 0.
+// IndexedSlices is a gradient given by some of its slices along the first dimension;
+// the others are 0.
 type IndexedSlices struct {
-	Values     tfbridge.Output // the slices, one behind the other
-	Indices    tfbridge.Output // where each slice is, a vector of int64
-	DenseShape tfbridge.Output // of the whole, a vector of int64; the zero Output: not known
+	Values     tfbridge.Output // the slices, stacked
+	Indices    tfbridge.Output // the index of each slice, a vector of int64
+	DenseShape tfbridge.Output // shape of the whole, a vector of int64; the zero Output: unknown
 }
 
 // SparseConditionalAccumulator is a [ConditionalAccumulator] of [IndexedSlices].
 type SparseConditionalAccumulator struct{ accumulator }
 
 // NewSparseConditionalAccumulator adds an accumulator of gradients of a numeric data
-// type. The shape is that of whole gradients; the zero Shape leaves it open.
+// type. The shape is the dense shape of a gradient; the zero Shape leaves it open.
 //
 // It wraps SparseConditionalAccumulator. TensorFlow has no resource for it, so that
 // functions cannot use the accumulator.
@@ -26,8 +26,7 @@ func NewSparseConditionalAccumulator(s *graph.Scope, dtype tfbridge.DataType, sh
 }
 
 // ApplyGrad adds an operation that adds a gradient, which was computed at a step, a
-// scalar int64. It drops the gradient without a word if the step is before the
-// accumulator's.
+// scalar int64. It drops the gradient silently if the step is before the accumulator's.
 //
 // It wraps SparseAccumulatorApplyGradient.
 func (a *SparseConditionalAccumulator) ApplyGrad(s *graph.Scope, gradient IndexedSlices, step tfbridge.Output) *tfbridge.Operation {
@@ -50,9 +49,9 @@ func (a *SparseConditionalAccumulator) ApplyGrad(s *graph.Scope, gradient Indexe
 	})
 }
 
-// TakeGrad adds an operation that waits for n gradients, a scalar int32 of at least
-// 1, and returns their mean or sum, which has every slice that one of them has. It
-// resets the accumulator, and adds 1 to its step.
+// TakeGrad adds an operation that waits for n gradients, a scalar int32 of at least 1,
+// and returns their mean or sum, which has every slice that any of them has. It resets
+// the accumulator, and adds 1 to its step.
 //
 // It wraps SparseAccumulatorTakeGradient.
 func (a *SparseConditionalAccumulator) TakeGrad(s *graph.Scope, n tfbridge.Output) IndexedSlices {

@@ -14,40 +14,40 @@ import (
 type StagingOptions struct {
 	SharedName  string // areas of one session with the same SharedName are one; "": none is shared
 	Container   string // the resource container that holds the area; "": the session's default
-	Capacity    int    // how many elements there may be; 0: any number
-	MemoryLimit int64  // how many bytes the elements may have together; 0: any number
-	Ordered     bool   // of a map: get the element of the smallest key, and not any
+	Capacity    int    // maximum number of elements; 0: any number
+	MemoryLimit int64  // maximum number of bytes of all elements; 0: any number
+	Ordered     bool   // for a map: PopItem returns the element with the smallest key instead of any
 }
 
-// staging is what both kinds of area have in common.
+// staging is the common part of both kinds of area.
 type staging struct {
-	name       string // shared
-	kind       string // for messages
+	name       string // shared name
+	kind       string // kind of area in messages
 	components []graph.Spec
 	options    StagingOptions
 	monitor    *monitor
 	bytes      *counter // nil without a MemoryLimit
 }
 
-// StagingArea holds elements from one run to the next, in their order, on the device
-// of the scope that its methods get; every call must get the same device. Compared
-// with a queue it can be looked into, cleared, and limited in bytes.
+// StagingArea holds elements from one run to the next, in their order, on the device of
+// the scope that its methods get; every call must get the same device. Unlike a queue
+// it has Peek, Clear and a limit in bytes.
 //
-// Put waits while the area is full, Get and Peek while the element is not there. A
-// context ends the wait, as at a queue. After a run that uses the area was
+// Put waits while the area is full, Get and Peek while the element is missing. A
+// context ends the wait, as for a queue. After a run that uses the area was
 // interrupted, run Clear before the area is used again.
 type StagingArea struct{ staging }
 
 // NewStagingArea adds a staging area. The components are those of [NewFIFO], but
 // their shapes need not be fully defined.
 //
-// It wraps Stage and the operations that go with it, and guards them: in
-// TensorFlow they wait in their kernels, where nothing can interrupt them.
+// It wraps Stage and the operations that go with it, and makes them interruptible: in
+// TensorFlow they wait in their kernels, which cannot be interrupted.
 func NewStagingArea(s *graph.Scope, components []graph.Spec, o *StagingOptions) *StagingArea {
 	return &StagingArea{newStaging(s, "StagingArea", components, o)}
 }
 
-// newStaging checks the arguments and adds what guards an area.
+// newStaging checks the arguments and adds the monitor of an area.
 func newStaging(s *graph.Scope, kind string, components []graph.Spec, o *StagingOptions) staging {
 	if o == nil {
 		o = &StagingOptions{}
@@ -98,8 +98,8 @@ func (a *staging) ToMap(values []tfbridge.Output) map[string]tfbridge.Output {
 	return toMap(a.components, values)
 }
 
-// op adds an operation on the area. Those of one name and device are on one area.
-// The capacity and the memory limit are left to the monitor.
+// op adds an operation on the area. Operations with the same name and device use the
+// same area. The monitor enforces the capacity and the memory limit.
 func (a *staging) op(s *graph.Scope, opType string, in ...tfbridge.Input) *tfbridge.Operation {
 	attrs := map[string]any{"shared_name": a.name, "container": a.options.Container}
 	if opType != "Stage" {
@@ -121,9 +121,9 @@ func (a *staging) room(s *graph.Scope, size, need tfbridge.Output) tfbridge.Outp
 	return ok
 }
 
-// prepare checks the values of a put, and returns how many bytes they have and a
-// scope that runs when they are computed. It fails for an element that the area can
-// never hold.
+// prepare checks the values of a put, and returns their number of bytes and a scope
+// that runs after they are computed. It fails for an element that is larger than the
+// area's limit.
 func (a *staging) prepare(s *graph.Scope, values []tfbridge.Output) (need tfbridge.Output, ready *graph.Scope) {
 	if s.Err() != nil {
 		return need, s
@@ -233,7 +233,7 @@ func (a *StagingArea) Clear(s *graph.Scope) *tfbridge.Operation {
 	return a.monitor.reset(s, a.op(s, "StageClear"), a.bytes.clear(s))
 }
 
-// enter is [monitor.enter] for an area that may not have been built.
+// enter is [monitor.enter] for an area whose construction may have failed.
 func (a *staging) enter(s *graph.Scope, cond func(s *graph.Scope) tfbridge.Output) *graph.Scope {
 	if s.Err() != nil {
 		return s

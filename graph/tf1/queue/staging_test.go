@@ -24,8 +24,8 @@ func waitingAt(s *graph.Scope, area string) tfbridge.Output {
 	return queue.NewFIFO(s, queue.Unbounded, token, &queue.Options{SharedName: area + "/waiting"}).Size(s)
 }
 
-// A staging area returns its elements in their order, shows them by index, and
-// forgets them.
+// A staging area returns its elements in their order, shows them by index, and can be
+// cleared.
 func TestStagingArea(t *testing.T) {
 	s := graphtest.NewScope(t)
 	a := queue.NewStagingArea(s, []graph.Spec{number, word}, nil)
@@ -55,8 +55,8 @@ func TestStagingArea(t *testing.T) {
 	}
 }
 
-// Whoever waits at a staging area, at its full or empty end, can be interrupted, and
-// the session closes at once. TensorFlow's own Unstage would hold the session.
+// A run that waits at a full or empty staging area can be interrupted, and the session
+// closes at once. TensorFlow's own Unstage would hold the session.
 func TestStagingAreaInterrupted(t *testing.T) {
 	s := graphtest.NewScope(t)
 	a := queue.NewStagingArea(s, []graph.Spec{number}, &queue.StagingOptions{Capacity: 1})
@@ -105,8 +105,8 @@ func TestStagingAreaInterrupted(t *testing.T) {
 	}
 }
 
-// Puts and gets of several goroutines hand over each element once, through an area
-// that is nearly always full or empty.
+// Concurrent puts and gets pass each element exactly once through an area that is
+// nearly always full or empty.
 func TestStagingAreaConcurrent(t *testing.T) {
 	const workers, each = 3, 20
 	s := graphtest.NewScope(t)
@@ -218,7 +218,8 @@ func TestStagingMemoryLimit(t *testing.T) {
 	}
 }
 
-// What cannot work is refused while the graph is built, with the area's name.
+// Arguments that cannot work are refused while building, in an error with the area's
+// name.
 func TestRefusedStagingAreas(t *testing.T) {
 	one := []graph.Spec{number}
 	tests := []struct {

@@ -15,10 +15,10 @@ func (q *Queue) Enqueue(s *graph.Scope, values ...tfbridge.Output) *tfbridge.Ope
 	return q.enqueue(s, "QueueEnqueueV2", values, false)
 }
 
-// EnqueueMany adds an operation that enqueues as many elements as the first
-// dimension of each value counts, which may be none. The values are those of
-// [Queue.Enqueue], stacked. It enqueues what there is room for, and waits for room
-// for the rest. Another run may enqueue in between.
+// EnqueueMany adds an operation that enqueues several elements, possibly none: the
+// values are those of [Queue.Enqueue], stacked along a new first dimension. It enqueues
+// as many as there is room for, and waits for room for the others. Another run may
+// enqueue in between.
 //
 // It wraps QueueEnqueueManyV2.
 func (q *Queue) EnqueueMany(s *graph.Scope, values ...tfbridge.Output) *tfbridge.Operation {
@@ -48,17 +48,17 @@ func (q *Queue) Dequeue(s *graph.Scope) []tfbridge.Output {
 	return q.dequeue(s, "QueueDequeueV2", q.components)
 }
 
-// DequeueMany adds an operation that dequeues n elements, n being a scalar int32,
-// and stacks them. It waits until n elements have come. From a closed queue with
-// fewer elements it takes none. The components must have shapes.
+// DequeueMany adds an operation that dequeues n elements, n being a scalar int32, and
+// stacks them. It waits until there are n elements. From a closed queue with fewer
+// elements it takes none and fails. The components must have shapes.
 //
 // It wraps QueueDequeueManyV2.
 func (q *Queue) DequeueMany(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
 	return q.dequeueRows(s, "QueueDequeueManyV2", n, true)
 }
 
-// DequeueUpTo is DequeueMany that takes the elements that are left if a closed
-// queue has fewer than n, but at least one.
+// DequeueUpTo is like DequeueMany, but takes the remaining elements, at least one, if a
+// closed queue has fewer than n.
 //
 // It wraps QueueDequeueUpToV2.
 func (q *Queue) DequeueUpTo(s *graph.Scope, n tfbridge.Output) []tfbridge.Output {
@@ -110,7 +110,7 @@ func (q *Queue) dequeue(s *graph.Scope, opType string, specs []graph.Spec, n ...
 	return values
 }
 
-// rowCount returns the number that n holds if it is a constant, and -1 otherwise.
+// rowCount returns the value of n if it is a constant, and -1 otherwise.
 func rowCount(n tfbridge.Output) (int64, error) {
 	if got := graph.SpecOf(n); got.DType != tfbridge.Int32 || !got.Shape.IsCompatibleWith(tfbridge.ScalarShape()) {
 		return 0, millrace.Errorf(millrace.ErrModel, "the number of elements is %v, must be a scalar int32", got)

@@ -6,8 +6,8 @@
 //	key, value := r.Read(s, files)
 //
 // A read opens the next file when it has finished one, and waits while the queue of
-// names is empty. When the queue is closed and empty, it fails with code
-// OutOfRange. That is the end of the data.
+// names is empty. When the queue is closed and empty, it fails with code OutOfRange,
+// which means the end of the data.
 //
 // The methods add operations to a graph, as those of package queue do. A reader
 // lives in a session and ends with it. Operations of one reader may run

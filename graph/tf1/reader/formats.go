@@ -9,12 +9,12 @@ import (
 // defaults.
 type TextLineOptions struct {
 	Options
-	SkipHeaderLines int // lines at the start of each file that are no records
+	SkipHeaderLines int // lines to skip at the start of each file
 }
 
-// NewTextLine adds a reader of text files. A value is a line without its end, a key
-// is "file:number" with the line's number from 1. Every "\r" of a line is left out. A
-// last line without an end counts. TensorFlow sets no limit to the length of a line.
+// NewTextLine adds a reader of text files. A value is a line without its end, a key is
+// "file:number" with the line's number from 1. Every "\r" of a line is removed. The
+// last line may lack its line end. The length of a line is unlimited.
 //
 // It wraps TextLineReaderV2.
 func NewTextLine(s *graph.Scope, o *TextLineOptions) *Reader {
@@ -32,10 +32,10 @@ func NewTextLine(s *graph.Scope, o *TextLineOptions) *Reader {
 // zero value mean the defaults.
 type FixedLengthRecordOptions struct {
 	Options
-	HeaderBytes int64  // at the start of each file, which are no record
-	FooterBytes int64  // at the end of each file, which are no record
+	HeaderBytes int64  // bytes to skip at the start of each file
+	FooterBytes int64  // bytes to skip at the end of each file
 	HopBytes    int64  // from the start of a record to the start of the next; 0: RecordBytes
-	Encoding    string // of all files: "GZIP", "ZLIB", or "" for none
+	Encoding    string // compression of all files: "GZIP", "ZLIB", or "" for none
 }
 
 // maxLength is the longest record, header, footer or hop.
@@ -43,8 +43,8 @@ const maxLength = 1 << 30
 
 // NewFixedLengthRecord adds a reader of files whose records have recordBytes bytes
 // each. A value is a record, a key is "file:number" with the record's number from 0.
-// TensorFlow leaves out what is left at the end of a file and is shorter than a
-// record; compare [Reader.NumRecordsProduced] with what you expect.
+// TensorFlow skips an incomplete record at the end of a file; compare
+// [Reader.NumRecordsProduced] with the expected number.
 //
 // It wraps FixedLengthRecordReaderV2.
 func NewFixedLengthRecord(s *graph.Scope, recordBytes int64, o *FixedLengthRecordOptions) *Reader {
@@ -66,8 +66,8 @@ func NewFixedLengthRecord(s *graph.Scope, recordBytes int64, o *FixedLengthRecor
 	}, &o.Options, err)
 }
 
-// NewWholeFile adds a reader whose records are whole files. A value is the content
-// of a file, a key is its name. TensorFlow sets no limit to the size of a file.
+// NewWholeFile adds a reader whose records are whole files. A value is the content of a
+// file, a key is its name. The size of a file is unlimited.
 //
 // It wraps WholeFileReaderV2.
 func NewWholeFile(s *graph.Scope, o *Options) *Reader {
@@ -82,7 +82,8 @@ func NewIdentity(s *graph.Scope, o *Options) *Reader {
 	return newReader(s, "IdentityReaderV2", map[string]any{}, o, nil)
 }
 
-// checkCompression refuses a name that TensorFlow would take for no compression.
+// checkCompression refuses unknown names, which TensorFlow would treat as no
+// compression.
 func checkCompression(option, name string) error {
 	switch name {
 	case "", "GZIP", "ZLIB":

@@ -135,8 +135,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// ReadUpTo returns the rest of a file if it has fewer records, the counters count,
-// and Reset begins anew.
+// ReadUpTo returns the remaining records of a file if it has fewer, the counters count,
+// and Reset starts over.
 func TestProgress(t *testing.T) {
 	g := newReading(t, write(t, "a\nb\nc\n", "d\n"), func(s *graph.Scope) *reader.Reader { return reader.NewTextLine(s, nil) })
 	keys, values := g.r.ReadUpTo(g.s, g.files, g.s.Const(int64(2)))
@@ -170,8 +170,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A state that was saved restores the counts of a reader in another session, and one
-// that is damaged is an error.
+// A saved state restores the counts of a reader in another session, and a damaged state
+// is an error.
 func TestState(t *testing.T) {
 	build := func(s *graph.Scope) *reader.Reader { return reader.NewIdentity(s, nil) }
 	first := newReading(t, []string{"a", "b", "c"}, build)
@@ -210,8 +210,8 @@ func header(n uint64) string {
 	return string(binary.LittleEndian.AppendUint32(b, (crc>>15|crc<<17)+0xa282ead8))
 }
 
-// Whatever is in a file of records is an error at worst, and names the place. The
-// first three end the process in TensorFlow's reader, or pass for the end of a file.
+// Damage in a TFRecord file is always an error that names the location. The first three
+// files end the process in TensorFlow's reader, or look like the end of a file to it.
 func TestDamagedRecords(t *testing.T) {
 	whole, err := os.ReadFile(writeRecords(t, "whole", 1))
 	if err != nil {
@@ -251,7 +251,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// A file that is not there fails one read; the next one opens the next file.
+// A missing file fails one read; the next one opens the next file.
 func TestMissingFile(t *testing.T) {
 	path := writeRecords(t, "there", 1)
 	g := newReading(t, []string{filepath.Join(t.TempDir(), "missing"), path}, func(s *graph.Scope) *reader.Reader {
@@ -265,7 +265,8 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// What cannot work is refused while the graph is built, with the reader's name.
+// Arguments that cannot work are refused while building, in an error with the reader's
+// name.
 func TestRefused(t *testing.T) {
 	name := reader.Options{Name: "mine"}
 	text := func(s *graph.Scope) *reader.Reader {

@@ -16,7 +16,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// scenario is what testdata/make.py recorded of one reader.
+// scenario is a recording of one reader by testdata/make.py.
 type scenario struct {
 	Kind    string
 	Options struct {
@@ -28,12 +28,12 @@ type scenario struct {
 		Hop         int64 `json:"hop_bytes"`
 		Encoding    string
 	}
-	Files []*string // in hexadecimal; nil is a file that is not there
-	Steps [][2]any  // the step, and its result: a value or a code
+	Files []*string // contents in hexadecimal; nil: a missing file
+	Steps [][2]any  // a step, and its result: a value or a code
 }
 
-// A reader does what Python's does: the same records with the same keys, counts, and
-// codes at the end and after errors.
+// A reader behaves as in Python: it returns the same records with the same keys and
+// counts, and the same codes at the end and after errors.
 func TestParity(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "parity.json"))
 	if err != nil {
@@ -91,8 +91,8 @@ func (sc *scenario) reader(s *graph.Scope) *reader.Reader {
 	return reader.NewIdentity(s, nil)
 }
 
-// take adds and runs one step, and returns its result in the form of the record.
-// The folder's name is left out, as in the record.
+// take adds and runs one step, and returns its result in the format of the recording.
+// Both omit the folder's name.
 func (g *reading) take(step []any, dir string, saved *any) map[string]any {
 	g.t.Helper()
 	var op *tfbridge.Operation

@@ -56,8 +56,8 @@ func (r *Reader) Reset(s *graph.Scope) *tfbridge.Operation {
 }
 
 // SerializeState adds an operation that returns the state of the reader, a scalar
-// string. Of TensorFlow's readers those of [NewWholeFile] and [NewIdentity] can do
-// it. For the others it fails with code Unimplemented.
+// string. Among TensorFlow's readers only [NewWholeFile] and [NewIdentity] support it.
+// For the others it fails with code Unimplemented.
 //
 // It wraps ReaderSerializeStateV2.
 func (r *Reader) SerializeState(s *graph.Scope) tfbridge.Output {
@@ -65,8 +65,8 @@ func (r *Reader) SerializeState(s *graph.Scope) tfbridge.Output {
 }
 
 // RestoreState adds an operation that restores a state of [Reader.SerializeState], a
-// scalar string. A state that is damaged, or of another kind of reader, fails with
-// code InvalidArgument and resets the reader.
+// scalar string. A damaged state, or a state of another kind of reader, fails with code
+// InvalidArgument and resets the reader.
 //
 // It wraps ReaderRestoreStateV2.
 func (r *Reader) RestoreState(s *graph.Scope, state tfbridge.Output) *tfbridge.Operation {
@@ -80,8 +80,8 @@ func (r *Reader) RestoreState(s *graph.Scope, state tfbridge.Output) *tfbridge.O
 	return s.AddOperation(tfbridge.OpSpec{Type: "ReaderRestoreStateV2", Input: []tfbridge.Input{r.handle, scalar(s, state)}})
 }
 
-// scalar returns x, and a check that it is a scalar where the graph does not tell.
-// TensorFlow's kernels take the first element without looking.
+// scalar returns x, with a check at run time that it is a scalar if its shape is
+// unknown. TensorFlow's kernels read the first element without a check.
 func scalar(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 	if x.Shape().NumDimensions() == 0 {
 		return x

@@ -17,15 +17,14 @@ type Reader struct {
 	handle tfbridge.Output
 }
 
-// Options are the options that all readers have. Nil and the zero value mean the
-// defaults.
+// Options are the options of all readers. Nil and the zero value mean the defaults.
 type Options struct {
-	Name       string // of the reader's operation; "": the operation's type
+	Name       string // name of the reader's operation; "": the operation's type
 	SharedName string // readers of one session with the same SharedName are one reader; "": none is shared
 	Container  string // the resource container that holds the reader; "": the session's default
 }
 
-// newReader adds a reader unless err says what is wrong with the attributes.
+// newReader adds a reader unless err is set, which describes a fault in the attributes.
 func newReader(s *graph.Scope, opType string, attrs map[string]any, o *Options, err error) *Reader {
 	if o == nil {
 		o = &Options{}

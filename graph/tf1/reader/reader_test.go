@@ -14,7 +14,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// fileNames is what a queue of file names holds.
+// fileNames are the components of a queue of file names.
 var fileNames = []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
 
 // writeRecords writes a TFRecord file of n records and returns its path.

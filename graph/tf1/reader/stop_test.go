@@ -16,8 +16,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Reading that is stopped halfway through a file, and while a read waits for the
-// next file name, leaves no goroutine, no handle and no open file.
+// If reading is stopped halfway through a file, or while a read waits for the next file
+// name, no goroutine, handle or open file leaks.
 func TestRoundsThatStopHalfway(t *testing.T) {
 	path := writeRecords(t, "file", 4)
 	round := func() {
@@ -54,7 +54,7 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 			t.Errorf("the read that waited ended with %v", err)
 		}
 	}
-	round() // starts what stays for the process
+	round() // starts threads that stay for the life of the process
 	noneLeft := leak.Objects(t, tfbridge.Live)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	for range soak.Rounds(10, 1000) {
@@ -74,7 +74,7 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 	t.Errorf("%d goroutines are left, %d were before", runtime.NumGoroutine(), goroutines)
 }
 
-// openFiles counts the files that the process has open.
+// openFiles counts the open files of the process.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

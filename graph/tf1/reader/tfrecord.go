@@ -10,8 +10,8 @@ import (
 // defaults.
 type TFRecordOptions struct {
 	Options
-	CompressionType string // of all files: "GZIP", "ZLIB", or "" for none
-	TensorFlow      bool   // use TensorFlow's own reader, which nothing protects
+	CompressionType string // compression of all files: "GZIP", "ZLIB", or "" for none
+	TensorFlow      bool   // use TensorFlow's own reader, which damaged files can crash
 }
 
 // TFRecordOp is the operation type of our own reader of TFRecord files.
@@ -20,11 +20,11 @@ const TFRecordOp = "MillraceTFRecordReader"
 // NewTFRecord adds a reader of TFRecord files. A value is a record, a key is
 // "file:offset" with the offset of the record in the uncompressed file.
 //
-// It is an operation of our own library (package native): whatever is in a file, it
-// is an error at worst, with its place. A further read fails in the same way, until
-// the reader is reset. Without the library the scope fails. With the option
-// TensorFlow it wraps TFRecordReaderV2: a damaged header can end the process, and a
-// file that is cut in a header, or in a compressed block, looks complete.
+// It is an operation of our own library (package native): damage in a file is always an
+// error that names its location. A further read fails in the same way, until the reader
+// is reset. Without the library the scope fails. With the option TensorFlow it wraps
+// TFRecordReaderV2: a damaged header can end the process, and a file that is cut in a
+// header, or in a compressed block, looks complete.
 func NewTFRecord(s *graph.Scope, o *TFRecordOptions) *Reader {
 	if o == nil {
 		o = &TFRecordOptions{}
@@ -39,7 +39,7 @@ func NewTFRecord(s *graph.Scope, o *TFRecordOptions) *Reader {
 	return newReader(s, TFRecordOp, map[string]any{"compression": o.CompressionType}, &o.Options, err)
 }
 
-// checkLibrary fails where the library of our own operations is not loaded.
+// checkLibrary fails if the library of our own operations is not loaded.
 func checkLibrary() error {
 	r, err := tfbridge.Open(nil)
 	if err == nil && !r.HasOperations() {

@@ -17,8 +17,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Goroutines that share a reader get each record once, also where one waits for the
-// name of the next file. The counts and a reset do not wait with it.
+// Goroutines that share a reader get each record once, also if one of them waits for
+// the name of the next file. The counts and a reset do not wait for it.
 func TestReadsWhileOneWaits(t *testing.T) {
 	const records, files = 30, 3
 	s := graphtest.NewScope(t)
@@ -74,7 +74,7 @@ func TestReadsWhileOneWaits(t *testing.T) {
 		for n := 0; n < records*(i+1); {
 			n = <-taken
 		}
-		out, err := session.Run(nil, []tfbridge.Output{count}, nil) // the goroutines wait, or will
+		out, err := session.Run(nil, []tfbridge.Output{count}, nil) // the goroutines wait now or soon
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestReadsWhileOneWaits(t *testing.T) {
 	}
 }
 
-// A number of records that is negative is an error, and 0 reads none.
+// A negative number of records is an error, and 0 reads none.
 func TestReadUpToNone(t *testing.T) {
 	g := newReading(t, []string{writeRecords(t, "file", 2)}, func(s *graph.Scope) *reader.Reader { return reader.NewTFRecord(s, nil) })
 	if _, values := g.r.ReadUpTo(g.s, g.files, g.s.Const(int64(-1))); values.Op == nil {

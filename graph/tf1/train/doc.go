@@ -20,5 +20,5 @@
 // programs that are moved from there. docs/reading.md has the names of both.
 //
 // The functions add operations to a graph; the scope's first failure sticks, as in
-// package graph. Building is for one goroutine at a time.
+// package graph. Only one goroutine at a time may build.
 package train

@@ -17,8 +17,8 @@ type ProducerOptions struct {
 	NumEpochs   int64               // number of times that each row is produced; 0: unlimited
 	InOrder     bool                // keep the order of the rows; default: shuffle them differently in each epoch
 	Seed, Seed2 int64               // seeds of the shuffle; both 0: another order in every session; Python's seed=n is [queue.DefaultSeed], n
-	Capacity    int                 // of the queue; 0: 32
-	SharedName  string              // of the queue: see [queue.Options]
+	Capacity    int                 // capacity of the queue; 0: 32
+	SharedName  string              // shared name of the queue: see [queue.Options]
 	CancelOp    *tfbridge.Operation // cancel operation of the runner: see [QueueRunnerOptions]
 }
 

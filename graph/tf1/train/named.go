@@ -31,8 +31,8 @@ func (t Tensors) named(batch Tensors) Tensors {
 	return out
 }
 
-// none returns what stands for a batch after a failure: zero values in the places of t's
-// tensors. If t has none, it has zero Outputs all the same, for programs that index them.
+// none returns the placeholder of a batch after a failure: zero values in place of t's
+// tensors. If t has none, it still has zero Outputs, for programs that index them.
 func (t Tensors) none() Tensors {
 	if len(t.Dense)+len(t.Sparse)+len(t.Named)+len(t.NamedSparse) == 0 {
 		return Tensors{Dense: unbuilt.Outputs(unbuilt.Many)}

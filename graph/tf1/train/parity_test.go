@@ -102,7 +102,7 @@ func (p *pipelines) letters(value tfbridge.Output) tfbridge.Output {
 	return graph.Reshape(p.Scope, graph.DecodeRaw(p.Scope, value, tfbridge.Uint8, nil), p.Const([]int64{-1}))
 }
 
-// even reports whether the number of a record is even.
+// even reports whether the index of a record is even.
 func (p *pipelines) even(value tfbridge.Output) tfbridge.Output {
 	digit := p.Op1("Substr", nil, value, p.Const(int32(1)), p.Const(int32(1)))
 	number := p.Op1("StringToNumber", map[string]any{"out_type": tfbridge.Int32}, digit)
@@ -134,7 +134,7 @@ func (p *pipelines) sparse(n tfbridge.Output, rows bool) train.Tensors {
 	return train.Tensors{Sparse: []graph.SparseTensor{{Indices: indices, Values: values, Shape: shape}}}
 }
 
-// sparseRows returns each value of a batch of sparse tensors with its place and the
+// sparseRows returns each value of a batch of sparse tensors with its index and the
 // columns of the batch.
 func (p *pipelines) sparseRows(batch train.Tensors) tfbridge.Output {
 	s := p.Scope
@@ -264,7 +264,7 @@ func batchCases(n int) []parityCase {
 	}
 	for i := range all {
 		if strings.HasPrefix(all[i].name, "batch, 4 threads, smaller final False") {
-			all[i].partial = true // which examples are left over is open
+			all[i].partial = true // the remaining examples depend on timing
 		}
 	}
 	return all
@@ -435,8 +435,9 @@ func rowTexts(value any, batch bool) []string {
 	return rows
 }
 
-// Every function gives what it gives in Python, from the same files: the same elements
-// an epoch, in the same order where one goroutine makes it certain, and the same codes.
+// Every function gives the same results as in Python, from the same files: the same
+// elements per epoch, the same order where a single goroutine defines it, and the same
+// codes.
 func TestParity(t *testing.T) {
 	text, err := os.ReadFile("testdata/parity/train.json")
 	if err != nil {
@@ -470,7 +471,7 @@ func TestParity(t *testing.T) {
 	table.check(t)
 }
 
-// compareParity compares what Go gave with what Python gave.
+// compareParity compares Go's result with Python's.
 func compareParity(t *testing.T, c parityCase, got, want recorded) {
 	t.Helper()
 	if got.End != want.End || got.Join != want.Join {

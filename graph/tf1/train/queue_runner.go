@@ -15,8 +15,8 @@ import (
 
 // # A stage of a pipeline, and how it ends
 //
-// A QueueRunner fills one queue. Each of its enqueue operations is run again and
-// again by a goroutine of its own:
+// A QueueRunner fills one queue. A separate goroutine runs each of its enqueue
+// operations repeatedly:
 //
 //	goroutine 1: enqueue, enqueue, enqueue, ... --+
 //	goroutine 2: enqueue, enqueue, ...          --+--> [ queue ] --> dequeue
@@ -26,8 +26,8 @@ import (
 //
 //  1. The data ends. An enqueue operation fails with code OutOfRange, because the
 //     queue that it reads from is closed and empty. Its goroutine ends, and the
-//     others go on: each may still hold the rest of a file. The last one closes the
-//     queue, which hands the end on to the next stage when the queue is empty.
+//     others continue: each may still hold the rest of a file. The last one closes the
+//     queue, which passes the end to the next stage when the queue is empty.
 //  2. An enqueue operation fails otherwise. That error stops the coordinator.
 //  3. The coordinator stops, for whatever reason. The goroutines may wait in
 //     TensorFlow for room in the queue, where no context reaches them. So the runner
@@ -36,18 +36,18 @@ import (
 //
 // # Forgetting to start it
 //
-// In Python a dequeue from a queue whose runner was not started waits for ever. Here
-// it fails. [QueueRunner.Queue] is the same queue behind an Assert, whose condition is
-// that a variable of the session is initialized. Start initializes the variable.
+// In Python a dequeue from a queue whose runner was not started waits forever. Here it
+// fails. [QueueRunner.Queue] is the same queue after an Assert, whose condition is that
+// a variable of the session is initialized. Start initializes the variable.
 //
 //	VarIsInitializedOp(started) -> Assert ......> Identity(queue) -> dequeue, read
 //
 // The alternatives were a type of session that always starts the runners, which does
-// not help who runs the graph in another one, and a deadline, which cannot tell a
-// slow disk from a runner that is missing.
+// not help programs with another session, and a deadline, which cannot distinguish a
+// slow disk from a missing runner.
 
-// QueueRunner fills a queue of a graph: it holds the operations that are to be run by
-// goroutines. [NewQueueRunner] makes one. Its methods may be called concurrently.
+// QueueRunner fills a queue of a graph: goroutines run its enqueue operations.
+// [NewQueueRunner] makes one. Its methods may be called concurrently.
 type QueueRunner struct {
 	name       string
 	queue      *queue.Queue // nil for a runner of a MetaGraphDef
@@ -67,8 +67,8 @@ type QueueRunner struct {
 type QueueRunnerOptions struct {
 	CloseOp  *tfbridge.Operation // closes the queue at the end of the data; nil: one is added
 	CancelOp *tfbridge.Operation // closes the queue and cancels pending enqueues, at a stop; nil: one is added
-	// QueueClosedCodes are the codes by which an enqueue operation says that the data
-	// has ended. Nil means OutOfRange.
+	// QueueClosedCodes are the codes of an enqueue operation that mean the end of the
+	// data. Nil means OutOfRange.
 	QueueClosedCodes []tfbridge.Code
 	// InterOpPool runs the operations of an enqueue in TensorFlow's inter-op threads,
 	// several at a time. Default: one after the other in a single thread, which saves
@@ -81,9 +81,9 @@ type QueueRunnerOptions struct {
 // queueRunners is the key of the collection, as in TensorFlow.
 const queueRunners = "queue_runners"
 
-// NewQueueRunner returns a runner that runs each of the operations in a goroutine of
-// its own. An operation may occur several times. All are expected to enqueue to q.
-// Hand the runner to [AddQueueRunner], or start it yourself. Consumers dequeue from
+// NewQueueRunner returns a runner that runs each of the operations in a separate
+// goroutine. An operation may occur several times. All are expected to enqueue to q.
+// Pass the runner to [AddQueueRunner], or start it yourself. Consumers dequeue from
 // [QueueRunner.Queue].
 func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Operation, o *QueueRunnerOptions) *QueueRunner {
 	if o == nil {
@@ -95,7 +95,7 @@ func NewQueueRunner(s *graph.Scope, q *queue.Queue, enqueueOps []*tfbridge.Opera
 	}
 	s.UpdateErr("QueueRunner", checkRunner(q, enqueueOps))
 	if r.queue = q; q == nil {
-		r.queue = queue.NewFIFO(s, 1, nil, nil) // which adds nothing to a scope that failed
+		r.queue = queue.NewFIFO(s, 1, nil, nil) // adds nothing to a scope that failed
 	}
 	if s.Err() != nil {
 		return r
@@ -126,12 +126,12 @@ func repeated(ops []*tfbridge.Operation) bool {
 	return len(seen) < len(ops)
 }
 
-// threadReads are the operations that read in a thread of their kernel. What follows
-// one in a run continues in that thread. So without the pool all goroutines that run
-// the same kernel would compute in that one thread.
+// threadReads are the operations that read in a thread of their kernel. The operations
+// after one of them in a run continue in that thread. So without the pool all
+// goroutines that run the same kernel would compute in that one thread.
 var threadReads = []string{"ReaderRead", "ReaderReadV2", "ReaderReadUpTo", "ReaderReadUpToV2"}
 
-// readInThread reports whether what the operations depend on is one of threadReads.
+// readInThread reports whether the operations depend on one of threadReads.
 func readInThread(ops []*tfbridge.Operation) bool {
 	seen := map[*tfbridge.Operation]bool{}
 	var visit func(op *tfbridge.Operation) bool
@@ -145,7 +145,7 @@ func readInThread(ops []*tfbridge.Operation) bool {
 	return slices.ContainsFunc(ops, visit)
 }
 
-// checkRunner returns what is wrong with the arguments of a runner.
+// checkRunner returns an error if the arguments of a runner are invalid.
 func checkRunner(q *queue.Queue, enqueueOps []*tfbridge.Operation) error {
 	if q == nil {
 		return millrace.Errorf(millrace.ErrModel, "the queue is nil")
@@ -203,13 +203,13 @@ func (r *QueueRunner) Queue() *queue.Queue { return r.queue }
 // EnqueueOps returns the operations that the goroutines run.
 func (r *QueueRunner) EnqueueOps() []*tfbridge.Operation { return slices.Clone(r.enqueueOps) }
 
-// maxGoroutines is how many enqueue operations a runner may have. Each holds a thread
-// of the operating system, and Go ends a process that has 10,000.
+// maxGoroutines is the maximum number of enqueue operations of a runner. Each holds a
+// thread of the operating system, and Go ends a process that has 10,000.
 const maxGoroutines = 1000
 
-// StartQueueRunners starts all runners of the graph in a session of it. Variables,
-// such as those that count epochs, are initialized before: see
-// [graph.Scope.Initializers]. After an error the coordinator is told to stop.
+// StartQueueRunners starts all runners of the graph in a session of it. Variables, such
+// as those that count epochs, are initialized before: see [graph.Scope.Initializers].
+// After an error it requests the coordinator to stop.
 //
 // The goroutines end with the data, or when the coordinator stops. Join waits for
 // them; close the session afterwards.

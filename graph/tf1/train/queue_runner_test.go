@@ -17,7 +17,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// bound bounds the time of what would otherwise hang.
+// bound returns a context with a deadline, for calls that would otherwise hang.
 func bound(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -192,7 +192,7 @@ func TestQueueRunnerNotStarted(t *testing.T) {
 	}
 }
 
-// A variable that counts epochs must be initialized; otherwise Join says so.
+// A variable that counts epochs must be initialized; otherwise Join reports that.
 func TestQueueRunnerUninitialized(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 2, scalarInt64, nil)
@@ -211,8 +211,8 @@ func TestQueueRunnerUninitialized(t *testing.T) {
 	}
 }
 
-// A runner that waits at a queue of which no runner knows is named after the grace
-// period. Closing the session ends it.
+// A runner that waits at a queue without a runner is named after the grace period.
+// Closing the session ends it.
 func TestQueueRunnerStuck(t *testing.T) {
 	s := graphtest.NewScope(t)
 	foreign := queue.NewFIFO(s, 2, scalarInt64, nil)

@@ -12,13 +12,13 @@ import (
 // ShuffleBatchOptions are the options of [ShuffleBatch] and [ShuffleBatchJoin]. Nil and
 // the zero value mean the defaults.
 type ShuffleBatchOptions struct {
-	NumThreads int // goroutines that run the enqueue operation; 0: 1. [ShuffleBatchJoin] has one for each of its Tensors.
-	// MinAfterDequeue is how many examples stay in the queue, so that they mix. More
-	// shuffle better, need more memory, and delay the first batch. At the end of the
-	// data they are handed out too.
+	NumThreads int // number of goroutines that run the enqueue operation; 0: 1. [ShuffleBatchJoin] has one for each of its Tensors.
+	// MinAfterDequeue is the number of examples that stay in the queue, so that they
+	// mix. More examples shuffle better, need more memory, and delay the first batch.
+	// At the end of the data they are dequeued too.
 	MinAfterDequeue int
-	// Capacity of the queue; it must be larger than MinAfterDequeue. 0: what
-	// [RecommendedCapacity] says.
+	// Capacity of the queue; it must be larger than MinAfterDequeue. 0:
+	// [RecommendedCapacity].
 	Capacity    int
 	Seed, Seed2 int64 // both 0: another order in every session; Python's seed=n is [queue.DefaultSeed], n
 	EnqueueOptions
@@ -32,29 +32,29 @@ func ShuffleBatch(s *graph.Scope, tensors Tensors, batchSize int, o *ShuffleBatc
 	return MaybeShuffleBatch(s, tensors, tfbridge.Output{}, batchSize, o)
 }
 
-// MaybeShuffleBatch is [ShuffleBatch] that leaves examples out, as [MaybeBatch] does.
+// MaybeShuffleBatch is [ShuffleBatch] that skips examples, as [MaybeBatch] does.
 func MaybeShuffleBatch(s *graph.Scope, tensors Tensors, keepInput tfbridge.Output, batchSize int, o *ShuffleBatchOptions) Tensors {
 	b := batching{name: "shuffle_batch", lists: []Tensors{tensors}, keep: keepInput, batchSize: batchSize}
 	return b.shuffle(s, o)
 }
 
-// ShuffleBatchJoin is [ShuffleBatch] of several sources, such as several readers of
-// one queue of file names: they read different files of an epoch at the same time.
-// With more readers than files, or disks that seek slowly, take [ShuffleBatch] of one
-// reader with several threads, which reads one file at a time.
+// ShuffleBatchJoin is [ShuffleBatch] of several sources, such as several readers of one
+// queue of file names: they read different files of an epoch at the same time. With
+// more readers than files, or disks that seek slowly, use [ShuffleBatch] of one reader
+// with several threads, which reads one file at a time.
 func ShuffleBatchJoin(s *graph.Scope, tensorsList []Tensors, batchSize int, o *ShuffleBatchOptions) Tensors {
 	return MaybeShuffleBatchJoin(s, tensorsList, tfbridge.Output{}, batchSize, o)
 }
 
-// MaybeShuffleBatchJoin is [ShuffleBatchJoin] that leaves examples out, as
-// [MaybeBatch] does.
+// MaybeShuffleBatchJoin is [ShuffleBatchJoin] that skips examples, as [MaybeBatch]
+// does.
 func MaybeShuffleBatchJoin(s *graph.Scope, tensorsList []Tensors, keepInput tfbridge.Output, batchSize int, o *ShuffleBatchOptions) Tensors {
 	b := batching{name: "shuffle_batch_join", lists: tensorsList, join: true, keep: keepInput, batchSize: batchSize}
 	return b.shuffle(s, o)
 }
 
 // RecommendedCapacity returns the capacity for the queue of a [ShuffleBatch]: room for
-// a batch of each goroutine, and for two more, beyond the examples that stay.
+// a batch of each goroutine, and for two more, in addition to the examples that stay.
 func RecommendedCapacity(minAfterDequeue, numThreads, batchSize int) int {
 	const margin = 2 // batches
 	return minAfterDequeue + (max(numThreads, 1)+margin)*max(batchSize, 1)

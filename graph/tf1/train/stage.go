@@ -19,7 +19,7 @@ type stage struct {
 	canceled    chan struct{} // closed when cancel has ended
 
 	mu   sync.Mutex
-	live int // goroutines that go on
+	live int // number of running goroutines
 }
 
 // fill runs an enqueue operation until the data ends, it fails, or ctx is done.
@@ -27,8 +27,8 @@ func (g *stage) fill(ctx context.Context, operation int, name string) error {
 	ended := false
 	defer func() { g.leave(ended) }()
 	for ctx.Err() == nil {
-		// With ctx, Run would return while the run goes on. The cancel operation
-		// ends a run that waits.
+		// With ctx, Run would return before the run ends. The cancel operation ends a
+		// run that waits.
 		if _, err := g.runs.enqueue[operation].Run(context.Background(), nil); err != nil {
 			if ended = g.runner.isClosed(err); ended {
 				return nil
@@ -61,8 +61,8 @@ func (r *QueueRunner) isClosed(err error) bool {
 	return slices.ContainsFunc(r.closed, func(c tfbridge.Code) bool { return errors.Is(err, c) })
 }
 
-// leave counts a goroutine that ends. The last one closes the queue if the data ended
-// for it, and waits until a cancellation has ended.
+// leave records the end of a goroutine. The last one closes the queue if its data
+// ended, and waits until a cancellation has ended.
 func (g *stage) leave(ended bool) {
 	g.mu.Lock()
 	g.live--
@@ -72,7 +72,7 @@ func (g *stage) leave(ended bool) {
 		return
 	}
 	if ended {
-		// It fails if the queue is closed already, which is as well.
+		// It fails if the queue is already closed, which is fine.
 		_, _ = g.runs.close.Run(context.Background(), nil)
 	}
 	if !g.keep() {
@@ -83,8 +83,8 @@ func (g *stage) leave(ended bool) {
 	g.runner.mu.Unlock()
 }
 
-// cancel closes the queue so that no enqueue waits. It fails if the queue is closed
-// already, or the session, which is as well.
+// cancel closes the queue so that no enqueue waits. It fails if the queue or the
+// session is already closed, which is fine.
 func (g *stage) cancel() {
 	defer close(g.canceled)
 	_, _ = g.runs.cancel.Run(context.Background(), nil)

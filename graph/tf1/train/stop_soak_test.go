@@ -20,7 +20,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// A pipeline that is stopped in the middle leaves nothing behind, however often.
+// A pipeline that is stopped in the middle leaks nothing, however often.
 func TestStopInTheMiddle(t *testing.T) {
 	folder := writeParityFiles(t)
 	round := func() {
@@ -46,33 +46,33 @@ func TestStopInTheMiddle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	round() // what is set up once for the process
+	round() // sets up what the process needs once
 	leak.Check(t, tfbridge.Live)
 	for range soak.Rounds(10, 1000) {
 		round()
 	}
 }
 
-// TestStopAtRandom has a queue of so many elements, which so many goroutines fill. So
-// many rounds are under way at once: a round is mostly waiting for other threads.
+// The test has queues of this many elements, filled by this many goroutines. Many
+// rounds run at once, because a round mostly waits for other threads.
 const (
 	capacityOfStop   = 16
 	goroutinesOfStop = 8
 	roundsAtOnce     = 4
 )
 
-// A stop at any moment ends all goroutines in time, and loses nothing that was
+// A stop at any moment ends all goroutines in time, and loses no element that was
 // enqueued before.
 func TestStopAtRandom(t *testing.T) {
 	p := newStopped(t)
-	p.rounds(t, 2*roundsAtOnce) // TensorFlow keeps the threads that these need
+	p.rounds(t, 2*roundsAtOnce) // starts the threads that TensorFlow keeps
 	makeThreads(2 * roundsAtOnce * goroutinesOfStop)
 	leak.Check(t, tfbridge.Live)
 	p.rounds(t, soak.Rounds(20, 10_000))
 }
 
-// makeThreads has Go make as many threads as may wait in calls at the same time. It keeps
-// them, and how many some rounds need is chance.
+// makeThreads makes Go start as many threads as may wait in calls at the same time. Go
+// keeps them. How many threads a few rounds need is random.
 func makeThreads(n int) {
 	var all, done sync.WaitGroup
 	all.Add(n)
@@ -87,8 +87,8 @@ func makeThreads(n int) {
 	done.Wait()
 }
 
-// stopped is what TestStopAtRandom runs: the runner, an element of its queue, and how
-// far each goroutine has counted.
+// stopped is the graph of TestStopAtRandom: the runner, an element of its queue, and
+// the count of each goroutine.
 type stopped struct {
 	scope            *graph.Scope
 	runner           *train.QueueRunner
@@ -135,8 +135,8 @@ func (p *stopped) rounds(t *testing.T, n int) {
 	wg.Wait()
 }
 
-// round starts the runner in a session of its own, stops it at a random moment, and
-// checks what came out.
+// round starts the runner in a separate session, stops it at a random moment, and
+// checks the dequeued elements.
 func (p *stopped) round(ctx context.Context, random *rand.Rand) error {
 	session, err := tfbridge.NewSession(p.scope.Graph(), p.options)
 	if err != nil {
@@ -171,8 +171,8 @@ func (p *stopped) round(ctx context.Context, random *rand.Rand) error {
 	return p.lost(session, next)
 }
 
-// consume takes elements until the queue is closed and empty. It requests a stop
-// before it takes element number take. It returns how many came from each goroutine.
+// consume takes elements until the queue is closed and empty. It requests a stop before
+// it takes element number take. It returns the number of elements from each goroutine.
 func (p *stopped) consume(c *train.Coordinator, session *tfbridge.Session, take int) (next [goroutinesOfStop]int64, err error) {
 	dequeue, err := session.PrepareRun(nil, p.element, nil, &tfbridge.RunOptions{Inline: true})
 	if err != nil {
@@ -203,8 +203,8 @@ func (p *stopped) consume(c *train.Coordinator, session *tfbridge.Session, take 
 	}
 }
 
-// lost returns an error if a goroutine has counted further than its elements came: by
-// more than the one whose enqueue the stop canceled.
+// lost returns an error if a goroutine has counted more elements than arrived, except
+// for one element whose enqueue the stop canceled.
 func (p *stopped) lost(session *tfbridge.Session, next [goroutinesOfStop]int64) error {
 	values, err := runInline(session, p.counted, nil)
 	if err != nil {
@@ -219,8 +219,8 @@ func (p *stopped) lost(session *tfbridge.Session, next [goroutinesOfStop]int64) 
 	return err
 }
 
-// runInline makes a run in the calling thread. On a busy machine a change of threads
-// takes longer than the run.
+// runInline makes a run in the calling thread. On a busy machine a thread switch takes
+// longer than the run.
 func runInline(session *tfbridge.Session, fetches []tfbridge.Output, targets []*tfbridge.Operation) ([]*tfbridge.Tensor, error) {
 	run, err := session.PrepareRun(nil, fetches, targets, &tfbridge.RunOptions{Inline: true})
 	if err != nil {

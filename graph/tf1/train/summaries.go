@@ -11,8 +11,8 @@ import (
 // summaries is the key of the collection, as in TensorFlow.
 const summaries = "summaries"
 
-// fullness says how the fullness of a queue is shown: as the share of the capacity,
-// beyond the elements that a dequeue leaves behind.
+// fullness describes the summary of a queue's fill level: the share of its capacity,
+// not counting the elements that a dequeue leaves in the queue.
 type fullness struct {
 	name            string
 	capacity        int
@@ -31,8 +31,8 @@ func shuffleFullness(capacity, minAfterDequeue int) fullness {
 }
 
 // addFullness adds a summary of a queue: 0 if a dequeue has to wait, 1 if the
-// goroutines that fill it have to. It should stay above 0; if it does not, the queue
-// needs more of them.
+// goroutines that fill it have to. It should stay above 0; otherwise the queue needs
+// more goroutines.
 func addFullness(s *graph.Scope, q *queue.Queue, f fullness) {
 	size := q.Size(s)
 	if f.minAfterDequeue > 0 {
@@ -45,9 +45,9 @@ func addFullness(s *graph.Scope, q *queue.Queue, f fullness) {
 	}
 }
 
-// Summaries returns the outputs of the summaries of the graph: scalar strings, each
-// a serialized tensorflow.Summary. Those of this package tell how full each queue is,
-// from 0 to 1.
+// Summaries returns the outputs of the summaries of the graph: scalar strings, each a
+// serialized tensorflow.Summary. The summaries of this package contain the fill level
+// of each queue, from 0 to 1.
 func Summaries(s *graph.Scope) []tfbridge.Output {
 	var all []tfbridge.Output
 	for _, o := range s.Collection(summaries) {

@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Each queue has a summary of how full it is, as a share of what it holds beyond the
+// Each queue has a summary of its fill level, as a share of its capacity without the
 // elements that stay. The names are Python's.
 func TestFullness(t *testing.T) {
 	s := graphtest.NewScope(t)
@@ -62,7 +62,7 @@ func TestFullness(t *testing.T) {
 	check(map[string]float32{names: 0.75, batch: 0, shuffled: 0.25})
 }
 
-// The stages of a pipeline are operations that a graph shows.
+// The stages of a pipeline are visible as operations of its graph.
 func TestStages(t *testing.T) {
 	s := graphtest.NewScope(t)
 	p := &pipelines{s, t.TempDir()}

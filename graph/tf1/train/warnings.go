@@ -17,13 +17,14 @@ type producer struct {
 	rows  int64
 }
 
-// Warnings returns what is probably not meant in a graph's pipeline, although it runs: a
-// sentence each, in the order in which the producers were added. There is one kind today:
-// more readers than files. A reader takes whole files, so that some readers get no file of
-// an epoch and wait, and examples of two epochs mix where one ends and the next begins.
+// Warnings returns probable mistakes in a graph's pipeline that do not keep it from
+// running: a sentence for each, in the order in which the producers were added. There
+// is one kind today: more readers than files. A reader takes whole files, so that some
+// readers get no file of an epoch and wait, and examples of two epochs mix where one
+// ends and the next begins.
 //
-// It knows the files of [StringInputProducer] where their number is part of the graph, as
-// for a constant. [NewMonitoredSession] logs the warnings.
+// It knows the number of files of a [StringInputProducer] if it is part of the graph,
+// for example a constant. [NewMonitoredSession] logs the warnings.
 func Warnings(s *graph.Scope) []string {
 	readers := map[*queue.Queue]map[*reader.Reader]bool{}
 	for _, source := range reader.Sources(s) {

@@ -1,6 +1,5 @@
-// Package limit holds the bounds of what a dataset operation may be asked for.
-// Beyond them TensorFlow runs out of memory, or ends the process, where an
-// error is wanted.
+// Package limit holds the bounds of the arguments of dataset operations. Beyond them
+// TensorFlow would run out of memory or end the process instead of returning an error.
 package limit
 
 import (
@@ -9,18 +8,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// The greatest values that operations may be given.
+// The greatest values of arguments.
 const (
 	ShuffleBuffer   = 100_000_000 // elements
 	Batch           = 1<<31 - 1   // elements
-	WholeBatch      = 100_000_000 // elements of a batch for which room is made at once
+	WholeBatch      = 100_000_000 // elements of a batch that is allocated as a whole
 	Parallel        = 1_000       // calls at a time, datasets open at a time, threads
 	ReadBuffer      = 1 << 33     // bytes
 	PaddedDimension = 1 << 31     // elements
 	PaddedBatch     = 1 << 40     // bytes
 )
 
-// Range is what a size may be, both ends included.
+// Range is the range of a valid size, both ends included.
 type Range struct{ low, high int64 }
 
 // Between returns the range from low to high, both included.
@@ -57,8 +56,8 @@ func AtMost(s *graph.Scope, what string, n tfbridge.Output, high int64) tfbridge
 	return graph.Identity(s.WithControlDependencies(check), n)
 }
 
-// Fits makes the scope fail if a batch of n elements, padded to p, would be too
-// large. Dimensions that are not known count as 1.
+// Fits makes the scope fail if a batch of n elements, padded to p, would be too large.
+// Unknown dimensions count as 1.
 func Fits(s *graph.Scope, what string, n int64, p graph.Spec) {
 	bytes := max(int64(p.DType.Size()), 1)
 	grow := func(by int64) {

@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
-// none is the class of no error.
+// none is the class that means success.
 const none millrace.Class = ""
 
-// Both ends of a range belong to it. What lies beyond is an error that names the
+// Both ends of a range belong to it. A size beyond it is an error that names the
 // operation, the size and the bound.
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// checkError compares an error with its class, if it should have one, and its words.
+// checkError compares an error with the wanted class and text.
 func checkError(t *testing.T, err error, class millrace.Class, words string) {
 	t.Helper()
 	switch {
@@ -50,15 +50,15 @@ func checkError(t *testing.T, err error, class millrace.Class, words string) {
 	}
 }
 
-// Where a batch is allocated as a whole it has fewer elements.
+// A batch that is allocated as a whole may have fewer elements.
 func TestBatchSize(t *testing.T) {
 	if whole, any := limit.BatchSize(true), limit.BatchSize(false); whole != 100_000_000 || any != 1<<31-1 {
 		t.Errorf("got %d and %d elements", whole, any)
 	}
 }
 
-// A padded batch may take 1 TiB and not a byte more, whichever dimension is the
-// last straw. Dimensions that are not known count as 1.
+// A padded batch may take at most 1 TiB, whichever dimension exceeds it. Unknown
+// dimensions count as 1.
 func TestFits(t *testing.T) {
 	spec := func(d tfbridge.DataType, dims ...int64) graph.Spec {
 		return graph.Spec{DType: d, Shape: tfbridge.MakeShape(dims...)}
@@ -96,7 +96,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// A number that is known only when the graph runs may be as large as the bound.
+// A number that is known only when the graph runs may be at most the bound.
 func TestAtMost(t *testing.T) {
 	s := graphtest.NewScope(t)
 	in := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
@@ -132,7 +132,7 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
-// Nothing is added to a graph that has failed, nor for a number that is not there.
+// Nothing is added to a graph that has failed, nor for an unset number.
 func TestAtMostAfterAFailure(t *testing.T) {
 	s := graphtest.NewScope(t)
 	if out := limit.AtMost(s, "the operation", tfbridge.Output{}, 7); out.Op != nil || s.Err() != nil {
