@@ -14,13 +14,14 @@ import (
 
 const mebi = 1 << 20
 
-// bombs are bytes that an operation would blow up beyond the limit, and sound ones.
+// bombs lists bytes that an operation would decode to more than the limit, and bytes
+// that are accepted.
 var bombs = []struct {
 	name, op string
 	attrs    map[string]any
 	limit    int64
 	bytes    []byte
-	passes   bool // the check does not refuse them
+	passes   bool // whether the check accepts the bytes
 }{
 	{"PNG", "DecodePng", nil, 0, corrupt.PNG(20000, 20000), false},
 	{"PNG of a few bytes", "DecodePng", nil, 0, corrupt.PNG(1, 1), true},
@@ -50,8 +51,8 @@ var bombs = []struct {
 	{"sound of the model's channels", "DecodeWav", map[string]any{"desired_samples": 44100, "desired_channels": 1}, 0, corrupt.WAV(32767), true},
 }
 
-// TestDecodeLimit gives models bytes that an operation would blow up beyond the limit:
-// the run fails before anything is allocated. Smaller ones pass.
+// TestDecodeLimit runs models on bytes that an operation would decode to more than the
+// limit: the run fails before anything is allocated. Smaller ones pass.
 func TestDecodeLimit(t *testing.T) {
 	for _, test := range bombs {
 		t.Run(test.name, func(t *testing.T) {
@@ -101,7 +102,8 @@ func decode(t *testing.T, op string, attrs map[string]any, b []byte, o *graph.Mo
 }
 
 // TestDefaultsOfManyExamples gives a model many short Examples, whose dense features
-// are made of default values: the limit counts them, unless the bytes are as many.
+// are made of default values: the limit counts these values, except where the
+// serialized records are at least as large.
 func TestDefaultsOfManyExamples(t *testing.T) {
 	s := graphtest.NewScope(t)
 	x := s.Placeholder(tfbridge.String, tfbridge.MakeShape(-1))

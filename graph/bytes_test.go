@@ -11,7 +11,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// hostile are bytes that signatures of the model "payloads" must not parse.
+// hostile lists bytes that signatures of the model "payloads" must not parse.
 var hostile = []struct {
 	name, signature string
 	bytes           []byte
@@ -27,8 +27,8 @@ var hostile = []struct {
 }
 
 // TestModelsParseNoHostileBytes gives a model bytes that end the process or take all
-// memory in TensorFlow: each run fails with the place of the element, and the model
-// answers on.
+// memory in TensorFlow: each run fails with an error that names the element, and later
+// runs succeed.
 func TestModelsParseNoHostileBytes(t *testing.T) {
 	m := load(t, "payloads", nil)
 	for _, test := range hostile {

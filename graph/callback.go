@@ -16,9 +16,9 @@ type GoFunc struct {
 	// run fails with that error and its class. A panic becomes an error of class
 	// millrace.ErrInternal.
 	Fn tfbridge.CallFunc
-	// Pure says that equal arguments give equal results and that there are no
-	// side effects. TensorFlow may then omit, share or repeat calls, and save
-	// the state of datasets that call the function.
+	// Pure declares that equal arguments give equal results and that there are no side
+	// effects. TensorFlow may then omit, share or repeat calls, and save the state of
+	// datasets that call the function.
 	Pure bool
 }
 

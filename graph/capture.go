@@ -10,7 +10,7 @@ import (
 type body struct {
 	parent  *Scope
 	outer   []tfbridge.Output // captures, in the parent's graph
-	inner   []tfbridge.Output // what stands for each in the body
+	inner   []tfbridge.Output // the placeholder of each in the body
 	effects []*tfbridge.Operation
 }
 

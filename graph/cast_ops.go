@@ -4,8 +4,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Cast adds a Cast, unless x is of the type already. Like TensorFlow's it
-// truncates and wraps; there is none from or to strings.
+// Cast adds a Cast, unless x is of the type already. Numbers are truncated and wrapped
+// as in TensorFlow. Strings cannot be cast.
 func Cast(s *Scope, x tfbridge.Output, to tfbridge.DataType) tfbridge.Output {
 	if SpecOf(x).DType == to {
 		return x
@@ -13,8 +13,8 @@ func Cast(s *Scope, x tfbridge.Output, to tfbridge.DataType) tfbridge.Output {
 	return s.Op1("Cast", map[string]any{"DstT": to}, x)
 }
 
-// Bitcast adds a Bitcast: the same bytes as another type. To a smaller type it
-// adds a last dimension, to a larger one it takes it away.
+// Bitcast adds a Bitcast: the same bytes as another type. Casting to a smaller type
+// adds a last dimension; casting to a larger type removes it.
 func Bitcast(s *Scope, x tfbridge.Output, to tfbridge.DataType) tfbridge.Output {
 	return s.Op1("Bitcast", map[string]any{"type": to}, x)
 }

@@ -59,8 +59,8 @@ func (s *Scope) Placeholder(dtype tfbridge.DataType, shape tfbridge.Shape) tfbri
 	return s.Op1("Placeholder", map[string]any{"dtype": dtype, "shape": shape})
 }
 
-// PlaceholderWithDefault adds a PlaceholderWithDefault: x where nothing is
-// fed, with a shape that says less than x's own.
+// PlaceholderWithDefault adds a PlaceholderWithDefault: x where nothing is fed, with a
+// shape that may be less specific than x's.
 func PlaceholderWithDefault(s *Scope, x tfbridge.Output, shape tfbridge.Shape) tfbridge.Output {
 	return s.Op1("PlaceholderWithDefault", map[string]any{"shape": shape}, x)
 }
@@ -80,7 +80,7 @@ func ZerosLike(s *Scope, x tfbridge.Output) tfbridge.Output {
 	return s.Op1("ZerosLike", nil, x)
 }
 
-// Range adds a Range: the numbers from start up to but without limit.
+// Range adds a Range: the numbers from start up to but excluding limit.
 func Range(s *Scope, start, limit, delta tfbridge.Output) tfbridge.Output {
 	return s.Op1("Range", nil, start, limit, delta)
 }

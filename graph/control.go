@@ -8,8 +8,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Branch builds one branch of [Cond] or [Case], in a scope of its own. It may use
-// outputs of the graphs around it.
+// Branch builds one branch of [Cond] or [Case], in its own scope. It may use outputs of
+// the graphs around it.
 type Branch func(s *Scope) []tfbridge.Output
 
 // Cond adds a condition. It returns the results of then if pred, a bool, is true,
@@ -26,9 +26,9 @@ func Cond(s *Scope, pred tfbridge.Output, then, otherwise Branch) []tfbridge.Out
 	return branching(s, "cond", pred, []Branch{then, otherwise})
 }
 
-// Case adds a choice. It returns the results of branch index, an int32 that counts
-// from 0, or of the last branch if there is no such branch. Only that branch runs.
-// The rules are those of [Cond].
+// Case adds a choice. It returns the results of branch index, an int32 that counts from
+// 0, or of the last branch if index is out of range. Only that branch runs. The rules
+// are those of [Cond].
 //
 // It adds a Case or StatelessCase.
 func Case(s *Scope, index tfbridge.Output, branches ...Branch) []tfbridge.Output {

@@ -241,8 +241,8 @@ func TestGradientsInALoop(t *testing.T) {
 	}
 }
 
-// Derivatives stop at what is no number of floating point, and state that
-// matters has none.
+// Gradients end at tensors that are not floating point. Operations whose state matters
+// have no derivative.
 func TestWhereDerivativesEnd(t *testing.T) {
 	s := graphtest.NewScope(t)
 	x := s.Const(float32(2.5))
@@ -461,8 +461,8 @@ func TestControlFlowMistakes(t *testing.T) {
 	}
 }
 
-// Rounds must not take stack: TensorFlow runs loops that are not lowered by
-// calling itself.
+// Iterations must not use stack: TensorFlow runs loops that are not lowered by calling
+// itself.
 func TestWhileOfManyRounds(t *testing.T) {
 	const rounds = 100_000
 	count := func(s *graph.Scope) tfbridge.Output {

@@ -30,15 +30,15 @@ type recorded struct {
 	Values []any
 }
 
-// recordedCall is a call of a signature. Fails says that TensorFlow could not
-// make it because a variable has no value.
+// recordedCall is a call of a signature. Fails is set if TensorFlow could not make the
+// call because a variable has no value.
 type recordedCall struct {
 	Tags            []string
 	Signature       string
 	Inputs, Outputs map[string]recorded
 	Fails           bool
 
-	tolerance float64 // relative, of floats
+	tolerance float64 // relative tolerance of floats
 }
 
 // unpackCorpus writes the models to a folder and returns their names.

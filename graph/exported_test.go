@@ -48,7 +48,7 @@ func TestExported(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, c := range calls {
-				c.tolerance = 1e-3 // of sums over whole images in another order
+				c.tolerance = 1e-3 // Python sums whole images in another order
 				c.check(t, path)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 type DenseFeature struct {
 	Key     string
 	DType   tfbridge.DataType
-	Shape   tfbridge.Shape  // of one record; where several are parsed at once the first dimension may be unknown
-	Default tfbridge.Output // for records without it; not set: the feature is required or, with an unknown dimension, padded with zeros
+	Shape   tfbridge.Shape  // the shape in one record; its first dimension may be unknown where several records are parsed at once
+	Default tfbridge.Output // the value for records without the feature; not set: the feature is required or, with an unknown dimension, padded with zeros
 }
 
 // SparseFeature is a feature of any number of values, as a sparse tensor.
@@ -24,7 +24,7 @@ type SparseFeature struct {
 type RaggedFeature struct {
 	Key    string
 	DType  tfbridge.DataType
-	Splits tfbridge.DataType // of the row splits: Int32 or Int64; default Int64
+	Splits tfbridge.DataType // the type of the row splits: Int32 or Int64; default Int64
 }
 
 // ExampleFeatures are the features to parse from Examples.

@@ -179,13 +179,12 @@ func tensorProto(t *tfbridge.Tensor) (*tfproto.TensorProto, error) {
 // the node that holds its handle.
 const HandleSuffix = "/handle"
 
-// ByValue returns the part of a GraphDef that outputs need, rewritten so that it has
-// no side effects on resource variables. Functions take the values of variables in place
+// ByValue returns the part of a GraphDef that outputs need, rewritten so that it has no
+// side effects on resource variables. Functions take the values of variables in place
 // of their handles: each variable is read once, outside of all functions. The node of a
 // variable becomes a ReadVariableOp of its name; the handle gets a name with
-// [HandleSuffix]. The program does not assign new values, it computes them: changed names
-// the tensor with the new value of each variable that it changed, by the node of the
-// variable.
+// [HandleSuffix]. The rewritten graph returns new values instead of assigning them:
+// changed maps the node of each changed variable to the tensor with its new value.
 //
 // Derivatives need that form: a handle has none. An operation that uses a variable
 // in another way than to read it or to assign, add or subtract a value is an error of
@@ -216,7 +215,7 @@ func ByValue(def *tfproto.GraphDef, outputs ...string) (byValue *tfproto.GraphDe
 	}
 	needed := outputs
 	for variable, ref := range b.now {
-		needed = append(needed[:len(needed):len(needed)], ref, variable) // one that is only assigned, too
+		needed = append(needed[:len(needed):len(needed)], ref, variable) // a variable that is only assigned is needed too
 	}
 	g.Node = append(g.Node, handles...)
 	g.Library.Function = append(g.Library.GetFunction(), f.made...)
@@ -257,7 +256,8 @@ func (b *frozenBody) ref(n *tfproto.NodeDef, name string, i int) string {
 	return fmt.Sprintf("%s:%d", n.Name, i)
 }
 
-// take lets an input that held a variable's handle take the variable's present value.
+// take replaces each input that was a variable's handle by the variable's present
+// value.
 func (b *frozenBody) take(n *tfproto.NodeDef, inputs map[int]tfproto.DataType) {
 	for i := range inputs {
 		n.Input[i] = b.present(n.Input[i])
@@ -299,16 +299,16 @@ func (b *frozenBody) set(variable, ref string) {
 	b.now[variable], b.origins[ref] = ref, variable
 }
 
-// copying says how to copy a function, and what became of its arguments.
+// copying describes how to copy a function, and which of its arguments become values.
 type copying struct {
 	args  map[int]tfproto.DataType // the arguments that are values now
 	loop  bool                     // the function is the body of a loop
 	state map[int]bool             // arguments whose values the copy has to return, changed or not
 }
 
-// returnState adds the new values of a function's changed arguments, and of those that
-// how names, to its results. In a loop's body they take the place of the results that
-// handed on the handles.
+// returnState adds the new values of a function's changed arguments, and of the
+// arguments in how.state, to its results. In a loop's body they take the place of the
+// results that passed on the handles.
 func (f *frozenFunction) returnState(fn *tfproto.FunctionDef, b *frozenBody, how *copying) error {
 	for _, i := range slices.Sorted(maps.Keys(how.args)) {
 		arg := fn.Signature.InputArg[i]

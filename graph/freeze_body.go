@@ -20,8 +20,8 @@ import (
 type freezer struct {
 	byValue   bool // variables may change, see freeze.go
 	functions map[string]*tfproto.FunctionDef
-	roots     map[string]tfproto.DataType // of the graph's own nodes: what they hold
-	copies    map[string]*frozenFunction  // by function and which arguments are values
+	roots     map[string]tfproto.DataType // data types of the graph's own nodes that became values
+	copies    map[string]*frozenFunction  // by function and by which of its arguments are values
 	made      []*tfproto.FunctionDef
 }
 
@@ -30,8 +30,8 @@ type frozenFunction struct {
 	name    string
 	args    map[int]tfproto.DataType // the arguments that became values
 	outputs map[int]tfproto.DataType // the outputs that became values
-	handles map[int]int              // the arguments that these outputs hand on
-	state   []int                    // the arguments whose new values are further results
+	handles map[int]int              // by output, the argument that it passes on
+	state   []int                    // the arguments whose new values are appended to the results
 }
 
 // refs holds the outputs of a body's nodes that became values, by the names that
@@ -43,7 +43,7 @@ type frozenBody struct {
 	refs     refs
 	function bool              // outputs are "node:name:0" instead of "node:0"
 	renamed  map[string]string // outputs that have another name now
-	origins  map[string]string // the refs where the handles behind refs come from
+	origins  map[string]string // by handle, the ref of the variable that it came from
 	now      map[string]string // the refs of the values assigned last, by origin
 }
 

@@ -41,7 +41,7 @@ func ExampleModel_Freeze() {
 	// StatefulPartitionedCall StatefulPartitionedCall_1
 }
 
-// frozen freezes a signature and loads the result with nothing beside it.
+// frozen freezes a signature and loads the result without any other file.
 func frozen(t *testing.T, m *graph.Model, key string) *graph.Model {
 	t.Helper()
 	def, err := m.Freeze(t.Context(), key)
@@ -123,7 +123,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// What has no value that a constant could hold is refused by name.
+// Freeze refuses state that a constant cannot hold, and names it.
 func TestFreezeRefuses(t *testing.T) {
 	tests := []struct{ model, key, want string }{
 		{"vocab", "", "hash_table"},

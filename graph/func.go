@@ -8,18 +8,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// Body builds a function's body in a scope of its own. It computes the results
-// from the arguments and the placeholders of the requested captures.
+// Body builds a function's body in its own scope. It computes the results from the
+// arguments and the placeholders of the requested captures.
 type Body func(s *Scope, args, captured []tfbridge.Output) []tfbridge.Output
 
 // Func is a function in a graph. Pass [Func.Attr] as the attribute of an operation
 // that takes a function, and Captures as its captured inputs.
 type Func struct {
 	Name     string
-	In       []Spec            // of the arguments, without the captures
-	Out      []Spec            // of the results
+	In       []Spec            // specs of the arguments, without the captures
+	Out      []Spec            // specs of the results
 	Stateful bool              // it has operations with state or side effects
-	Captures []tfbridge.Output // in the graph that the function was made in
+	Captures []tfbridge.Output // outputs of the graph that the function was made in
 }
 
 // Attr returns the attribute value that names the function.

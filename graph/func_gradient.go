@@ -27,11 +27,11 @@ func trainables(outputs []tfbridge.Output) int {
 	return n
 }
 
-// gradient makes the function that is the derivative of a body, of which a
-// function was made already. The caller closes it. It takes the inputs and a
-// derivative for each result, and returns a derivative for each input. Tensors
-// that are not floating point have a zero derivative; a tensor of a data type
-// without a zero is returned instead. The derivative runs the body again.
+// gradient makes the function that is the derivative of a body that was already made
+// into a function. The caller closes it. It takes the inputs and a derivative for each
+// result, and returns a derivative for each input. Tensors that are not floating point
+// have a zero derivative; a tensor of a data type without a zero is returned instead.
+// The derivative runs the body again.
 //
 // gradient adds operations to the body. It fails if TensorFlow has no derivative
 // for one of the body's operations; do not use the body afterwards.

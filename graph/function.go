@@ -10,11 +10,11 @@ import (
 // FunctionOptions are the options of Function. Nil and the zero value mean the
 // defaults.
 type FunctionOptions struct {
-	// Gradient builds the derivative, in a scope of its own. It gets the
-	// arguments and a derivative for each result, and returns a derivative for
-	// each argument, of the argument's data type. It may capture outputs as the
-	// function may. The derivative with respect to captures is then zero. Nil
-	// means the derivative that follows from the body's operations.
+	// Gradient builds the derivative, in its own scope. It gets the arguments and a
+	// derivative for each result, and returns a derivative for each argument, of the
+	// argument's data type. It may capture outputs as the function may. The derivative
+	// with respect to captures is then zero. Nil means the derivative that follows from
+	// the body's operations.
 	Gradient func(s *Scope, args, dy []tfbridge.Output) []tfbridge.Output
 }
 

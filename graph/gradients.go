@@ -13,11 +13,11 @@ import (
 //
 // The names of the operations begin with the scope's prefix and "Gradients/". Each
 // prefix can be used once; use a [Scope.SubScope] for a second call. Gradients
-// differentiates the operations for which TensorFlow's C++ library has a
-// derivative, which are fewer than in Python, and [Cond], [Case], [While] and
-// [Call]. Package graph/gradients differentiates more, loops of other origin among
-// them. A scope with control dependencies or a device is a failure, because they
-// cannot be applied.
+// differentiates the operations for which TensorFlow's C++ library has a derivative,
+// which are fewer than in Python, and [Cond], [Case], [While] and [Call]. Package
+// graph/gradients differentiates more, including loops that this package did not build.
+// A scope with control dependencies or a device is a failure, because they cannot be
+// applied.
 //
 // See [tfbridge.Graph.AddGradients] for what else fails.
 func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbridge.Output {
@@ -49,9 +49,9 @@ func Gradients(s *Scope, y, x []tfbridge.Output, dx ...tfbridge.Output) []tfbrid
 	return grads
 }
 
-// addGradients adds the gradients under a prefix that the graph must not have yet.
-// The names that scopes of the graph have given out tell; what came in by an import,
-// TensorFlow finds.
+// addGradients adds the gradients under a prefix that the graph must not have yet. It
+// looks up the names that the graph's scopes have given out. TensorFlow itself reports
+// a prefix that came with an import.
 func (s *Scope) addGradients(prefix string, y, x, dx []tfbridge.Output) ([]tfbridge.Output, error) {
 	if _, used := s.state.names[prefix]; used || s.graph.Operation(prefix) != nil {
 		return nil, millrace.Errorf(millrace.ErrModel,
@@ -156,8 +156,8 @@ func (s *Scope) derivable(y, x []tfbridge.Output) error {
 type paths struct {
 	scope *Scope
 	from  map[string]bool
-	reach map[string]bool // of the operations seen: whether they depend on from
-	err   error           // the first of them that has no derivative
+	reach map[string]bool // whether each visited operation depends on from
+	err   error           // why the first operation without a derivative has none
 }
 
 // visit returns whether an operation is in from or depends on it.

@@ -21,8 +21,8 @@ func Pack(s *Scope, values []tfbridge.Output, axis int64) tfbridge.Output {
 	return s.Op1("Pack", map[string]any{"axis": axis}, tfbridge.OutputList(values))
 }
 
-// Unpack adds an Unpack: the n slices of x along an axis. It returns n outputs
-// in any case, but 1024 if n is negative or more than TensorFlow can count.
+// Unpack adds an Unpack: the n slices of x along an axis. It returns n outputs even
+// after a failure, or 1024 if n is negative or larger than TensorFlow allows.
 func Unpack(s *Scope, x tfbridge.Output, n int, axis int64) []tfbridge.Output {
 	if n < 0 || n > math.MaxUint16 {
 		s.fail("Unpack", "%d outputs; there may be from 0 to %d", n, math.MaxUint16)

@@ -14,8 +14,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A parsing is a way to parse serialized Examples in a graph. Each asks for "vals",
-// three floats where it can, for strings "s" and for any number of floats "list".
+// A parsing is a way to parse serialized Examples in a graph. Each requests the
+// features "vals" (three floats if the operation supports fixed sizes), "s" (strings)
+// and "list" (any number of floats).
 type parsing struct {
 	name string
 	add  func(s *graph.Scope, records tfbridge.Output) []tfbridge.Output
@@ -102,7 +103,7 @@ var parsings = []parsing{
 }
 
 // overshoot is a record whose list of strings "s", in the context and in a feature
-// list, has one that ends behind the list.
+// list, contains a string that ends after the list does.
 var overshoot = []byte("\x0a\x0d\x0a\x0b\x0a\x01s\x12\x06\x0a\x04\x0a\x05ab\x12\x0f\x0a\x0d\x0a\x01s\x12\x08\x0a\x06\x0a\x04\x0a\x05ab")
 
 // importParsing returns a model that parses, and its input.
@@ -148,9 +149,9 @@ func parse(t *testing.T, m *graph.Model, in tfbridge.Output, fetches []tfbridge.
 	return err
 }
 
-// TestModelsNeverParseKillers gives each kind of parser in a model the records that
-// end the process in TensorFlow: the error names their element. What TensorFlow parses
-// or refuses without harm reaches it.
+// TestModelsNeverParseKillers gives each kind of parser in a model the records that end
+// the process in TensorFlow: the error names their element. Records that TensorFlow
+// parses or refuses without harm reach it.
 func TestModelsNeverParseKillers(t *testing.T) {
 	sound, odd := corrupt.Example(1), slices.Concat(corrupt.Example(2), []byte("\x9a\x06\x7fxx"))
 	for _, p := range parsings {
@@ -192,7 +193,7 @@ func TestModelsNeverParseKillers(t *testing.T) {
 	}
 }
 
-// A graph for others has no judge: they do not know the operation.
+// A frozen graph contains no check operations, because other programs do not have them.
 func TestFrozenModelHasNoJudge(t *testing.T) {
 	m := load(t, "examples", nil)
 	def, err := m.Freeze(t.Context(), "classify")

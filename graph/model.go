@@ -23,11 +23,11 @@ const DefaultSignature = "serving_default"
 // ModelOptions are the options of loading a model. Nil and the zero value mean the
 // defaults.
 type ModelOptions struct {
-	Tags       []string // of the meta graph, exactly these; nil: "serve", or those of a model's only one
-	Signatures []string // that the model must have
+	Tags       []string // tags of the meta graph, exactly these; nil: "serve", or the tags of a model's only meta graph
+	Signatures []string // signatures that the model must have
 	AllowOps   []string // operations that touch the host and are allowed all the same
 	Unchecked  bool     // load a model that the policy refuses: DANGEROUS, see savedmodel.Options
-	SHA256     string   // of saved_model.pb or the GraphDef, in hexadecimal; "": not pinned
+	SHA256     string   // SHA-256 of saved_model.pb or the GraphDef, in hexadecimal; "": not pinned
 	Runtime    *tfbridge.RuntimeOptions
 
 	// DecodeLimit is how many bytes one operation of the model may make of bytes that it
@@ -86,7 +86,7 @@ type Model struct {
 	closed  atomic.Bool
 
 	once     sync.Once
-	closeErr error // of Close
+	closeErr error // result of Close
 }
 
 // LoadModel checks and loads the SavedModel in dir. The values of variables are
@@ -94,8 +94,8 @@ type Model struct {
 // one is damaged. Errors are of class ErrModel, ErrUnsafeModel, ErrLimit or
 // ErrIO.
 //
-// TensorFlow does not read the model's protobuf: it imports the graph that was
-// judged, as package savedmodel wrote it again.
+// TensorFlow does not read the model's protobuf: it imports the checked graph, as
+// package savedmodel serialized it.
 func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	checked, err := ReadModel(dir, o)
 	if err != nil {
@@ -104,9 +104,9 @@ func LoadModel(dir string, o *ModelOptions) (*Model, error) {
 	return LoadChecked(checked, o)
 }
 
-// LoadModelContext is LoadModel that returns when ctx is done, with an error of
-// class millrace.ErrCanceled. What TensorFlow cannot stop goes on in the
-// background, and then the model is closed.
+// LoadModelContext is LoadModel that returns when ctx is done, with an error of class
+// millrace.ErrCanceled. Work that TensorFlow cannot stop continues in the background;
+// the model is closed when it ends.
 func LoadModelContext(ctx context.Context, dir string, o *ModelOptions) (*Model, error) {
 	return uninterruptible.Run(ctx, func() (*Model, error) {
 		checked, err := ReadModel(dir, o)
@@ -149,9 +149,8 @@ func ImportModel(file string, o *ModelOptions) (*Model, error) {
 	return &Model{path: file, session: session, graph: session.Graph()}, nil
 }
 
-// ModelError returns a failure of TensorFlow's as the model's: of class
-// ErrModel, or ErrLimit when it was memory that was short. Errors with a class
-// pass through.
+// ModelError returns a failure of TensorFlow's as the model's: of class ErrModel, or
+// ErrLimit if memory ran out. Errors with a class pass through.
 func ModelError(path, signature string, err error) error {
 	var known *millrace.Error
 	if errors.As(err, &known) {
@@ -201,10 +200,10 @@ func (m *Model) Signatures() map[string]tfbridge.Signature {
 	return signatures
 }
 
-// AddSignature adds a way to call the model: tensors of its graph, to which
-// operations may have been added. A key that the model has already, or a tensor
-// that its graph has not, is an error of class ErrModel. AddSignature must not run
-// at the same time as other methods.
+// AddSignature adds a way to call the model: tensors of its graph, to which operations
+// may have been added. A key that the model has already, or a tensor that its graph
+// does not have, is an error of class ErrModel. AddSignature must not run at the same
+// time as other methods.
 func (m *Model) AddSignature(key string, s tfbridge.Signature) error {
 	if err := m.check(); err != nil {
 		return err
@@ -276,9 +275,9 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 }
 
 // Call runs a signature with inputs and outputs by name. An empty key means
-// [DefaultSignature]. outputs names those to compute; none stands for all that
-// can be fetched. An output of dtype resource or variant stays in TensorFlow:
-// Call leaves it out, and fails if it is asked for by name.
+// [DefaultSignature]. outputs names those to compute; none stands for all that can be
+// fetched. An output of dtype resource or variant stays in TensorFlow: Call skips it,
+// and fails if it is requested by name.
 //
 // An input is a *tfbridge.Tensor, which the caller keeps, or a Go value for
 // [tfbridge.NewTensor]. Call converts numbers to the data type of the signature: a
@@ -287,12 +286,12 @@ func (m *Model) Exec(ctx context.Context, fetches []tfbridge.Output, feeds map[t
 // []byte is one element. Call first compares names, data types and, unless
 // [ModelOptions] say otherwise, shapes with the signature. The caller closes the results.
 //
-// A sparse, ragged or composite tensor goes in and comes out as its components,
-// each under a name of its own: "ids/indices", "ids/values" and "ids/dense_shape"
-// of a sparse tensor "ids", "ids/flat_values" and "ids/row_splits" of a ragged
-// one. [Model.Signatures] lists the names; [savedmodel.Tensor] says which
-// components belong together. Models that TensorFlow 2 saves take the components
-// of a composite input as inputs of their own, named x, x_1 and so on.
+// A sparse, ragged or composite tensor goes in and comes out as its components, each
+// under its own name: "ids/indices", "ids/values" and "ids/dense_shape" of a sparse
+// tensor "ids", "ids/flat_values" and "ids/row_splits" of a ragged one.
+// [Model.Signatures] lists the names; [savedmodel.Tensor] says which components belong
+// together. Models that TensorFlow 2 saves take the components of a composite input as
+// separate inputs, named x, x_1 and so on.
 //
 // Serialized Examples that would end the process in TensorFlow's parsers are refused
 // before the model parses them, with an error of class ErrCorrupt or ErrSchema that
@@ -340,7 +339,7 @@ func (m *Model) Call(ctx context.Context, key string, inputs map[string]any, out
 func (m *Model) tensor(key, name string, value any) (*tfbridge.Tensor, error) {
 	info, ok := m.saved.Signatures[key].Inputs[name]
 	if !ok {
-		return nil, nil // whoever compares the names says what is wrong with it
+		return nil, nil // the comparison of names reports it
 	}
 	t, err := InputTensor(info, value)
 	if err != nil {
@@ -359,7 +358,7 @@ func InputTensor(info tfbridge.TensorInfo, value any) (*tfbridge.Tensor, error) 
 	return tfbridge.NewTensor(value)
 }
 
-// check fails if there is nothing to run any more.
+// check fails if the model is nil or closed.
 func (m *Model) check() error {
 	if m == nil || m.session == nil {
 		return millrace.Errorf(millrace.ErrClosed, "there is no model: it is nil or a zero value")
@@ -372,8 +371,8 @@ func (m *Model) check() error {
 	return nil
 }
 
-// Abandoned returns the runs that TensorFlow has not ended though nobody waits for
-// them; see [tfbridge.Session.Abandoned].
+// Abandoned returns the runs that TensorFlow has not ended although no caller waits for
+// them any more; see [tfbridge.Session.Abandoned].
 func (m *Model) Abandoned() []tfbridge.AbandonedRun {
 	if m.check() != nil {
 		return nil
@@ -394,9 +393,9 @@ func (m *Model) Close() error {
 	return m.closeErr
 }
 
-// refusedInput returns the error of a call that failed over a serialized Example,
-// with the input that the Example came in. Other errors pass through, as does that of
-// an Example that the graph computed.
+// refusedInput returns the error of a call that failed over a serialized Example, with
+// the input that the Example came in. Other errors pass through, among them errors
+// about Examples that the graph computed.
 func refusedInput(key string, inputs map[string]*tfbridge.Tensor, err error) error {
 	var refused *tfbridge.RefusedBytes
 	if !errors.As(err, &refused) {

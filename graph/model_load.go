@@ -13,12 +13,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// TensorFlow's own loader takes a folder. It reads the protobuf, makes a
-// session of the graph, and runs two operations: one that restores the
-// variables, with the prefix of their files fed, and one that initializes
-// tables, both with the paths of the assets fed. Loading here does the same
-// four steps, with the graph that package savedmodel judged and the files that
-// it opened, so that nothing is read that was not checked.
+// TensorFlow's own loader takes a folder. It reads the protobuf, makes a session of the
+// graph, and runs two operations: one that restores the variables, with the prefix of
+// their files fed, and one that initializes tables, both with the paths of the assets
+// fed. Loading here does the same four steps, with the graph that package savedmodel
+// checked and the files that it opened, so that nothing unchecked is read.
 
 // LoadChecked loads a model that [ReadModel] has checked with the same options.
 // The two are [LoadModel] in two steps, for programs that look at the model in
@@ -61,7 +60,7 @@ func loadChecked(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 	return m, nil
 }
 
-// loadError returns a failure to load the model in dir with its place.
+// loadError adds the folder of the model to a failure to load it.
 func loadError(dir string, err error) error {
 	var known *millrace.Error
 	if errors.As(err, &known) && known.File != "" {
@@ -82,7 +81,7 @@ func loadError(dir string, err error) error {
 	return e
 }
 
-// loadProgram loads the program of a model and runs what runs at load.
+// loadProgram loads the program of a model and runs its load-time operations.
 func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions) (m *Model, err error) {
 	stage, err := checked.Stage()
 	if err != nil {
@@ -110,9 +109,9 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 	return &Model{path: checked.Dir, session: session, graph: saved.Graph, saved: saved, stage: stage, checked: checked}, nil
 }
 
-// importGraph returns a session on a new graph that holds what a GraphDef
-// describes, with a judge of serialized Examples before each operation that parses
-// them. If the graph may loop, the session has threads with which to interrupt loops.
+// importGraph returns a session on a new graph that holds what a GraphDef describes,
+// with a check of serialized Examples before each operation that parses them. If the
+// graph may loop, the session has threads with which to interrupt loops.
 func importGraph(def []byte, model *ModelOptions) (*tfbridge.Session, error) {
 	def, err := judge.Insert(def, judge.Options{Limit: model.DecodeLimit, Compile: slices.Contains(model.AllowOps, "XlaLaunch")})
 	if err != nil {

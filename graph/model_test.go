@@ -86,7 +86,7 @@ func TestModelCall(t *testing.T) {
 	}
 }
 
-// A model that the policy refuses loads with Unchecked, and does what it does.
+// A model that the policy refuses loads with Unchecked, and runs.
 func TestUncheckedModel(t *testing.T) {
 	dir := filepath.Join(models, "writes_file")
 	if m, err := graph.LoadModel(dir, nil); !errors.Is(err, millrace.ErrUnsafeModel) {
@@ -109,7 +109,7 @@ func TestUncheckedModel(t *testing.T) {
 	}
 }
 
-// A model may be called by many goroutines, and closed beside them.
+// Many goroutines may call a model while it is closed.
 func TestModelConcurrently(t *testing.T) {
 	m := load(t, "strings", nil)
 	var wg sync.WaitGroup
@@ -164,7 +164,7 @@ func TestModelCallFailures(t *testing.T) {
 	}
 }
 
-// What TensorFlow runs as it loads a model is no way to call it.
+// The operations that TensorFlow runs as it loads a model are not signatures.
 func TestModelSignatures(t *testing.T) {
 	for _, name := range []string{"strings", "vocab", "linear"} {
 		m := load(t, name, nil)

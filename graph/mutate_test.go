@@ -8,9 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// mutator changes the bytes of protobufs where it matters: the fields of
-// messages at any depth, rather than bytes at random, of which most would end
-// the message.
+// mutator changes the bytes of protobufs where it matters: the fields of messages at
+// any depth, because random changes of bytes would mostly make the message unreadable.
 type mutator struct {
 	rng   *rand.Rand
 	bank  [][]byte // fields of the models, with their tags, to be put elsewhere
@@ -61,8 +60,8 @@ func (m *mutator) collect(b []byte, d protoreflect.MessageDescriptor) {
 	}
 }
 
-// mutate returns a changed copy of a message of a type. It goes down into the
-// messages inside as long as chance wills.
+// mutate returns a changed copy of a message of a type. It descends into nested
+// messages to a random depth.
 func (m *mutator) mutate(b []byte, d protoreflect.MessageDescriptor) []byte {
 	fields := spans(b)
 	if len(fields) == 0 {
@@ -75,15 +74,15 @@ func (m *mutator) mutate(b []byte, d protoreflect.MessageDescriptor) []byte {
 		return m.replace(b, s, protowire.AppendBytes(m.tag(s.num, s.wire), inner))
 	}
 	switch m.rng.IntN(8) {
-	case 0: // leave a field out
+	case 0: // drop a field
 		return m.replace(b, s, nil)
-	case 1: // write it twice
+	case 1: // write the field twice
 		return m.replace(b, s, append(append([]byte(nil), b[s.start:s.end]...), b[s.start:s.end]...))
-	case 2: // put another one beside it
+	case 2: // insert another field
 		return m.replace(b, s, append(append([]byte(nil), m.bank[m.rng.IntN(len(m.bank))]...), b[s.start:s.end]...))
-	case 3: // move it to the front
+	case 3: // move the field to the front
 		return append(append([]byte(nil), b[s.start:s.end]...), m.replace(b, s, nil)...)
-	case 4: // give it another number
+	case 4: // give the field another number
 		return m.replace(b, s, append(m.tag(s.num+protowire.Number(m.rng.IntN(5)-2), s.wire), b[s.start+protowire.SizeTag(s.num):s.end]...))
 	}
 	return m.replace(b, s, m.value(b, s))

@@ -42,7 +42,7 @@ func cleanName(name string) string {
 	return clean
 }
 
-// isNameRune tells whether a name may start with r.
+// isNameRune reports whether a name may start with r.
 func isNameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.'
 }

@@ -16,8 +16,8 @@ func errNoScope() error {
 	return millrace.Errorf(millrace.ErrModel, "the tensor has no scope; make it with NewTensor")
 }
 
-// numberOf returns a Go number as a value of a data type, exactly but for the
-// rounding to a floating-point type, and other values as they are.
+// numberOf converts a Go number to a data type. Only floating-point types may round it.
+// Other values are returned unchanged.
 func numberOf(dt tfbridge.DataType, y any) (any, error) {
 	v := reflect.ValueOf(y)
 	switch y.(type) {

@@ -11,8 +11,8 @@ import (
 
 type celsius float64
 
-// A value for an input gets the signature's data type where every element stays
-// the number that it is.
+// A Go value becomes the signature's data type if the value of every element stays the
+// same.
 func TestInputOf(t *testing.T) {
 	half, bfloat := tfbridge.NewFloat16(0.5), tfbridge.NewBFloat16(0.5)
 	tests := []struct {
@@ -40,7 +40,8 @@ func TestInputOf(t *testing.T) {
 		{tfbridge.String, []byte("mill"), "mill"},
 		{tfbridge.String, [][]byte{[]byte("mill"), nil}, []string{"mill", ""}},
 		{tfbridge.Float, 0.1, float32(0.1)}, // a constant of Go's is rounded
-		// What is no number stays as it is; whoever compares the types refuses it.
+		// Values that are not numbers stay unchanged; the comparison of types refuses
+		// them.
 		{tfbridge.Float, []string{"1"}, []string{"1"}},
 		{tfbridge.Bool, []int{1}, []int{1}},
 		{tfbridge.String, []float32{1}, []float32{1}},

@@ -37,8 +37,9 @@ func (f *ExampleFeatures) names(s *Scope) tfbridge.Output {
 // ParseSingleExample adds a ParseSingleExample: it parses one serialized
 // Example. Ragged features need [ParseExampleV2].
 //
-// Its kernel takes no names. With f.ExampleNames, a scalar, it adds a ParseExampleV2 of a
-// vector of the one record instead: of a scalar that kernel does not report the name.
+// Its kernel takes no names. With f.ExampleNames, a scalar, it adds a ParseExampleV2 of
+// a vector of the one record instead: for a scalar record that kernel does not report
+// the name.
 func ParseSingleExample(s *Scope, serialized tfbridge.Output, f *ExampleFeatures) *ParsedExample {
 	if f != nil && f.ExampleNames.Op != nil && len(f.Ragged) == 0 {
 		rows := *f
@@ -60,8 +61,8 @@ func ParseSingleExample(s *Scope, serialized tfbridge.Output, f *ExampleFeatures
 	return f.parsed(&taker{outputs})
 }
 
-// checked makes what is wrong with the features the scope's failure. It returns f, or no
-// features if f is nil.
+// checked reports invalid features as the scope's failure. It returns f, or no features
+// if f is nil.
 func (f *ExampleFeatures) checked(s *Scope, op string) *ExampleFeatures {
 	if f == nil {
 		s.fail(op, "the features are nil")
@@ -82,7 +83,7 @@ func (f *ExampleFeatures) parsed(from *taker) *ParsedExample {
 	return p
 }
 
-// only returns what was parsed of the one record of a batch of one.
+// only returns the results for the one record of a batch of size 1.
 func (p *ParsedExample) only(s *Scope) *ParsedExample {
 	for i, dense := range p.Dense {
 		p.Dense[i] = Squeeze(s, dense, 0)

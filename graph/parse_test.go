@@ -91,7 +91,7 @@ func TestParseSingleExample(t *testing.T) {
 	}
 }
 
-// Names of records stand in the messages about them.
+// Error messages contain the names of records.
 func TestExampleNames(t *testing.T) {
 	weight := []graph.DenseFeature{{Key: "weight", DType: tfbridge.Float, Shape: tfbridge.ScalarShape()}}
 	none := record(7, nil)

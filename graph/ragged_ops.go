@@ -4,8 +4,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// RaggedRange adds a RaggedRange with steps of 1: the numbers from each start
-// up to but without its limit, joined, and the splits between them.
+// RaggedRange adds a RaggedRange with steps of 1: the numbers from each start up to but
+// excluding its limit, joined, and the splits between them.
 func RaggedRange(s *Scope, starts, limits tfbridge.Output) RaggedTensor {
 	outputs := s.Op("RaggedRange", map[string]any{"Tsplits": tfbridge.Int64}, starts, limits, s.Const(int64(1)))
 	from := &taker{outputs}
@@ -20,8 +20,8 @@ func RaggedTensorToVariant(s *Scope, x RaggedTensor) tfbridge.Output {
 		tfbridge.OutputList{x.RowSplits}, x.Values)
 }
 
-// RaggedTensorFromVariant adds a RaggedTensorFromVariant: the rows that a
-// vector of variants holds. The spec is that of the joined rows.
+// RaggedTensorFromVariant adds a RaggedTensorFromVariant: the rows that a vector of
+// variants holds. values is the spec of the joined rows.
 func RaggedTensorFromVariant(s *Scope, rows tfbridge.Output, values Spec) RaggedTensor {
 	outputs := s.Op("RaggedTensorFromVariant", map[string]any{
 		"input_ragged_rank":  int64(0),
@@ -34,10 +34,10 @@ func RaggedTensorFromVariant(s *Scope, rows tfbridge.Output, values Spec) Ragged
 	return RaggedTensor{RowSplits: parts[0], Values: EnsureShape(s, parts[1], values.Shape)}
 }
 
-// RaggedTensorToTensor adds a RaggedTensorToTensor: the rows, each followed by
-// as many values as it takes to make them equally long. The shape is that of
-// the result; a first or second dimension of -1 is that of the rows. What is
-// longer than the shape is cut off without a word.
+// RaggedTensorToTensor adds a RaggedTensorToTensor: the rows, padded with value to the
+// same length. shape is the shape of the result; -1 as its first or second dimension
+// means the number or the length of the rows. Rows and elements beyond the shape are
+// cut off without an error.
 func RaggedTensorToTensor(s *Scope, x RaggedTensor, shape, value tfbridge.Output) tfbridge.Output {
 	return s.Op1("RaggedTensorToTensor", map[string]any{"row_partition_types": []string{"ROW_SPLITS"}},
 		shape, x.Values, value, tfbridge.OutputList{x.RowSplits})

@@ -18,7 +18,7 @@ type reach struct {
 
 // reachBody collects the nodes of a reach.
 type reachBody struct {
-	host, address string // address is that of a TCP server
+	host, address string // address names a TCP server
 	nodes         []*tfproto.NodeDef
 }
 
@@ -68,7 +68,7 @@ func (b *reachBody) float(shape dims, v ...float32) string {
 	return b.value(&tfproto.TensorProto{Dtype: f32, FloatVal: v}, shape)
 }
 
-// shown returns a string that shows a tensor, after some nodes.
+// shown returns a string that shows a tensor. It has control dependencies on after.
 func (b *reachBody) shown(tensor string, t tfproto.DataType, after ...string) string {
 	inputs := in(tensor)
 	for _, a := range after {
@@ -77,7 +77,7 @@ func (b *reachBody) shown(tensor string, t tfproto.DataType, after ...string) st
 	return b.do("StringFormat", inputs, "T", []tfproto.DataType{t}, "template", "{}", "placeholder", "{}", "summarize", -1) + ":output:0"
 }
 
-// done returns the argument after some nodes.
+// done returns the argument, with control dependencies on after.
 func (b *reachBody) done(after ...string) string { return b.shown("x", str, after...) }
 
 // oneString are the attributes of a dataset of strings.
@@ -163,7 +163,8 @@ func layReach(s *smuggled, address string, r *reach, place *reachPlace) {
 	s.write()
 }
 
-// flat turns the name of an output in a function, node:output:number, to that in a graph.
+// flat turns the name of an output in a function, node:output:number, into its name in
+// a graph.
 func flat(input string) string {
 	parts := strings.Split(input, ":")
 	if len(parts) == 3 {

@@ -20,7 +20,7 @@ func records(op string, inputs func(b *reachBody) []string, attrs ...any) reach 
 	return reach{op, hostSecret, func(b *reachBody) string { return b.first(b.dataset(op, inputs(b), attrs...)) }}
 }
 
-// readers are ways to read what is the host's.
+// readers lists ways to read the host's files.
 var readers = []reach{
 	{"ReadFile", hostSecret, func(b *reachBody) string {
 		return b.shown(b.do("ReadFile", in(b.text(b.at("secret"))))+":contents:0", str)

@@ -39,10 +39,10 @@ type reaching struct {
 
 func (r *reaching) String() string { return r.reach.what + " in " + r.place.name }
 
-// TestReach has models touch the host by each operation of TensorFlow that can, wherever it
-// may stand in a model. The policy refuses all of them. With the policy
-// switched off each does touch the host; in the sandbox none does. What is looked at
-// are effects: what the output holds, which files changed, whether a server was called.
+// TestReach has models touch the host by each operation of TensorFlow that can,
+// wherever it may stand in a model. The policy refuses all of them. With the policy
+// switched off each does touch the host; in the sandbox none does. The test looks at
+// effects: what the output holds, which files changed, whether a server was called.
 func TestReach(t *testing.T) {
 	testruntime.Need(t)
 	free := layReaches(t)
@@ -160,7 +160,8 @@ func stateOf(t *testing.T, dir string) string {
 	return state.String()
 }
 
-// touched says how the host was touched, by its state and what the process said.
+// touched describes how the host was touched, from its state and from the output of the
+// process.
 func (r *reaching) touched(t *testing.T, said string) string {
 	switch {
 	case r.callers.Load() > 0:
@@ -173,8 +174,8 @@ func (r *reaching) touched(t *testing.T, said string) string {
 	return ""
 }
 
-// tryReaches loads and runs the models in a process of their own, and returns what each
-// said.
+// tryReaches loads and runs the models in a separate process, and returns the output
+// for each.
 func tryReaches(t *testing.T, all []*reaching, mode sandbox.Mode) []string {
 	program, err := os.Executable()
 	if err != nil {
@@ -240,7 +241,7 @@ func TestReachChild(t *testing.T) {
 	os.Exit(0) // models that never end cannot be closed
 }
 
-// tryReach loads and runs a model, and says in a line what came of it.
+// tryReach loads and runs a model, and reports the result in one line.
 func tryReach(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()

@@ -37,8 +37,8 @@ type reading struct {
 	accepted, parsed, imported int
 }
 
-// newReading takes the graphs of the test models. Every operation of theirs is
-// allowed, so that a graph is read on to its end.
+// newReading takes the graphs of the test models. Every operation is allowed, so that
+// graphs are read to their ends.
 func newReading(t testing.TB) *reading {
 	r := &reading{mutator: &mutator{}, options: &savedmodel.Options{}}
 	files, err := filepath.Glob(filepath.Join(models, "*", "saved_model.pb"))
@@ -81,7 +81,7 @@ func newReading(t testing.TB) *reading {
 	return r
 }
 
-// try makes mutant i, and returns what is read differently.
+// try makes mutant i, and returns an error if the two readers differ.
 func (r *reading) try(seed uint64, i int) error {
 	r.rng = rand.New(rand.NewPCG(seed, uint64(i)))
 	raw := r.graphs[r.rng.IntN(len(r.graphs))]
@@ -187,7 +187,7 @@ func (r *reading) load(def []byte, read *tfproto.GraphDef) error {
 }
 
 // sameNodes compares nodes with those that TensorFlow has. It adds defaults of
-// attributes and drops those that begin with an underscore of its own use.
+// attributes and drops those that begin with an underscore, which are TensorFlow's own.
 func sameNodes(where string, theirs, ours []*tfproto.NodeDef) error {
 	nodes := map[string]*tfproto.NodeDef{}
 	for _, n := range theirs {
@@ -229,8 +229,8 @@ func inputsOf(n *tfproto.NodeDef) []string {
 	return append(in, slices.Compact(control)...)
 }
 
-// TestReadings gives both readers changed graphs, in a process of its own: what
-// ends TensorFlow is counted, and the rest goes on behind it.
+// TestReadings gives both readers changed graphs, in a separate process. Graphs that
+// end the process are counted, and a new process continues after them.
 func TestReadings(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	program, err := os.Executable()

@@ -21,7 +21,7 @@ type Scope struct {
 	values   *value
 }
 
-// value is one of [Scope.WithValue], and those of before.
+// value is an entry of [Scope.WithValue], linked to the entries before it.
 type value struct {
 	key, value any
 	before     *value

@@ -12,7 +12,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A value is had by scopes made from the one with it, in functions too, and by no others.
+// A value is visible in the scopes derived from the one that has it, function bodies
+// included, and in no others.
 func TestValues(t *testing.T) {
 	s := graphtest.NewScope(t)
 	type key struct{}

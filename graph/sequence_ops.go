@@ -5,14 +5,14 @@ import (
 	"millrace/tfbridge"
 )
 
-// ListFeature is a feature list of a SequenceExample whose every element is a
-// tensor of one shape. Parsed from one record it has one more dimension in
-// front, the length of the list.
+// ListFeature is a feature list of a SequenceExample in which all elements have one
+// shape. A list parsed from one record has an additional first dimension, the length of
+// the list.
 type ListFeature struct {
 	Key          string
 	DType        tfbridge.DataType
 	Shape        tfbridge.Shape // of one element
-	AllowMissing bool           // a record without it has an empty list; default an error
+	AllowMissing bool           // a record without the list has an empty one; default an error
 }
 
 // RaggedListFeature is a feature list whose elements hold any number of
@@ -43,7 +43,7 @@ type ParsedSequence struct {
 }
 
 // ParseSingleSequenceExample adds a ParseSingleSequenceExample: it parses one
-// serialized SequenceExample. It knows no ragged features.
+// serialized SequenceExample. It does not support ragged features.
 func ParseSingleSequenceExample(s *Scope, serialized tfbridge.Output, f *SequenceFeatures) *ParsedSequence {
 	const op = "ParseSingleSequenceExample"
 	f = f.checked(s, op)
@@ -122,8 +122,8 @@ func (f *SequenceFeatures) batchAttrs() map[string]any {
 	}
 }
 
-// checked makes what is wrong with the features the scope's failure. It returns f, or no
-// features if f is nil.
+// checked reports invalid features as the scope's failure. It returns f, or no features
+// if f is nil.
 func (f *SequenceFeatures) checked(s *Scope, op string) *SequenceFeatures {
 	if f == nil {
 		s.fail(op, "the features are nil")

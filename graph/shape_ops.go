@@ -30,14 +30,14 @@ func EnsureShape(s *Scope, x tfbridge.Output, shape tfbridge.Shape) tfbridge.Out
 	return s.Op1("EnsureShape", map[string]any{"shape": shape}, x)
 }
 
-// ExpandDims adds an ExpandDims: a dimension of size 1 before that of axis,
-// or, with axis -1, at the end.
+// ExpandDims adds an ExpandDims: a dimension of size 1 before dimension axis or, with
+// axis -1, at the end.
 func ExpandDims(s *Scope, x tfbridge.Output, axis int64) tfbridge.Output {
 	return s.Op1("ExpandDims", nil, x, s.Const(axis))
 }
 
-// Squeeze adds a Squeeze: without the dimensions of axes, which must have size
-// 1; without axes, all that do.
+// Squeeze adds a Squeeze: it removes the dimensions in axes, which must have size 1, or
+// all dimensions of size 1 if axes is empty.
 func Squeeze(s *Scope, x tfbridge.Output, axes ...int64) tfbridge.Output {
 	return s.Op1("Squeeze", map[string]any{"squeeze_dims": append([]int64{}, axes...)}, x)
 }

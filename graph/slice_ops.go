@@ -40,7 +40,7 @@ func At(i int64) Index {
 	return Index{Begin: &i, Single: true}
 }
 
-// Between returns the index of the elements from begin up to but without end.
+// Between returns the index of the elements from begin up to but excluding end.
 func Between(begin, end int64) Index {
 	return Index{Begin: &begin, End: &end}
 }
@@ -50,7 +50,7 @@ func From(begin int64) Index {
 	return Index{Begin: &begin}
 }
 
-// Until returns the index of the elements up to but without end.
+// Until returns the index of the elements up to but excluding end.
 func Until(end int64) Index {
 	return Index{End: &end}
 }
@@ -72,7 +72,7 @@ func Subscript(s *Scope, x tfbridge.Output, at ...Index) tfbridge.Output {
 		strides[i] = 1
 		switch {
 		case index.Single && index.Begin != nil:
-			// End is 0 for the last element: the mask, not end, says so.
+			// End is 0 for the last element: the mask, not end, expresses that.
 			begin[i], end[i] = *index.Begin, *index.Begin+1
 			o.ShrinkAxisMask |= 1 << i
 			continue

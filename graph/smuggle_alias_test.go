@@ -12,10 +12,10 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// tricks are all of them.
+// tricks lists all tricks.
 var tricks = slices.Concat(hostTricks, aliasTricks, channelTricks, handleTricks, endTricks, kindTricks)
 
-// aliasTricks are those that change a name after it was looked at, or make a handle.
+// aliasTricks are the tricks that change a name after it was checked, or make a handle.
 var aliasTricks = []trick{
 	// Writing to the buffer of a tensor that others hold.
 	{"the name of a cache is a constant that another operation writes to", "", func(s *smuggled) {
@@ -61,12 +61,12 @@ var aliasTricks = []trick{
 		s.reshape("long", "filename")
 		s.update("u", "long")
 	}},
-	{"a tensor of its own is written to, and a signature reads it", "", func(s *smuggled) {
+	{"a private tensor is written to, and a signature reads it", "", func(s *smuggled) {
 		s.empty("e")
 		s.update("u", "e")
 		s.node("reader", "Identity", "e")
 	}},
-	{"a tensor of its own is written to, and a signature feeds it", "", func(s *smuggled) {
+	{"a private tensor is written to, and a signature feeds it", "", func(s *smuggled) {
 		s.empty("e")
 		s.update("u", "e")
 		s.signature().Inputs["e"] = &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: "e:0"}, Dtype: tfproto.DataType_DT_STRING}
@@ -140,8 +140,8 @@ var aliasTricks = []trick{
 				{TypeName: "tensorflow::TensorList", Metadata: []byte("\xff\xff\xff\xff\x7f\x01\x00")}}}))
 	}},
 
-	// Sound.
-	{"a tensor of its own is written to", "nothing else holds it", func(s *smuggled) {
+	// Models that are accepted.
+	{"a private tensor is written to", "nothing else holds it", func(s *smuggled) {
 		s.empty("e")
 		s.update("u", "e")
 		s.update("u2", "u")
@@ -213,7 +213,8 @@ func zeroFloat(name string) *tfproto.NodeDef {
 		TensorShape: &tfproto.TensorShapeProto{}, FloatVal: []float32{0}}))
 }
 
-// What a model prints does not go where the rows of a program go.
+// A model's prints do not go to the output of the program, which may consist of rows of
+// data.
 func TestPrintsToStderr(t *testing.T) {
 	i := slices.IndexFunc(tricks, func(t trick) bool { return t.what == "printing goes to stdout" })
 	s := newSmuggled(t, filepath.Join(t.TempDir(), "model"), t.TempDir())

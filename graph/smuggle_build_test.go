@@ -12,7 +12,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// smuggled is a hostile model being built. What it is not to touch lies in
+// smuggled is a hostile model being built. The files that it must not touch lie in
 // host: a file to read, a pipe to block on, and a place to write to.
 type smuggled struct {
 	t    *testing.T

@@ -119,9 +119,9 @@ func (s *smuggled) reads(name, op string, inputs []string, attrs ...any) {
 	s.output("^" + name + "_read")
 }
 
-// aliased makes a trick: a constant is empty when it is judged, gets an alias, and
-// an operation that writes into its input writes a path through the alias, before
-// the constant names the file of a cache.
+// aliased makes a trick: a constant is empty when it is checked, gets an alias, and an
+// operation that writes into its input writes a path through the alias, before the
+// constant names the file of a cache.
 func aliased(what string, alias func(s *smuggled) string) trick {
 	return trick{"a cache's file is an empty constant, written through " + what, "", func(s *smuggled) {
 		s.constant("empty", "")

@@ -25,9 +25,9 @@ func given(shapes ...dims) func(s *smuggled) []string {
 	}
 }
 
-// of makes a dataset of one string the first input of a node, and numbers of
+// stringsAnd makes a dataset of one string the first input of a node, and numbers of
 // int64 the others.
-func of(numbers ...int64) func(s *smuggled) []string {
+func stringsAnd(numbers ...int64) func(s *smuggled) []string {
 	return func(s *smuggled) []string {
 		s.op("data", "TensorDataset", in("x"), "Toutput_types", types1, "output_shapes", list{{}})
 		names := in("data")
@@ -42,7 +42,7 @@ func of(numbers ...int64) func(s *smuggled) []string {
 
 // dataset makes a trick of a dataset that the signature reads.
 func dataset(what, op string, numbers []int64, attrs ...any) trick {
-	return trick{what, "", func(s *smuggled) { s.reads("evil", op, of(numbers...)(s), attrs...) }}
+	return trick{what, "", func(s *smuggled) { s.reads("evil", op, stringsAnd(numbers...)(s), attrs...) }}
 }
 
 const huge = math.MaxInt64 / 4
@@ -73,16 +73,16 @@ var endTricks = []trick{
 	{"a dataset asks for an optimization without its parameters", "TensorFlow leaves it out", func(s *smuggled) {
 		s.constant("none")
 		s.graph().Node = append(s.graph().Node, listNode("rewrites", "auto_shard"))
-		s.reads("evil", "OptimizeDatasetV2", append(of()(s), "rewrites", "none", "none"), "optimization_configs", strs{"auto_shard:num_workers:x"})
+		s.reads("evil", "OptimizeDatasetV2", append(stringsAnd()(s), "rewrites", "none", "none"), "optimization_configs", strs{"auto_shard:num_workers:x"})
 	}},
 	{"a dataset is rewritten by an optimization without its parameters", returnsError, func(s *smuggled) {
 		s.constant("rewrite", "slack")
-		s.reads("evil", "RewriteDataset", append(of()(s), "rewrite"))
+		s.reads("evil", "RewriteDataset", append(stringsAnd()(s), "rewrite"))
 	}},
 	{"a dataset names its optimizations, one without its parameters", returnsError, func(s *smuggled) {
 		s.constant("rewrite")
 		s.graph().Node = append(s.graph().Node, listNode("rewrites", "slack"))
-		s.reads("evil", "OptimizeDataset", append(of()(s), "rewrites"))
+		s.reads("evil", "OptimizeDataset", append(stringsAnd()(s), "rewrites"))
 	}},
 	{"a call returns more than its function", "", func(s *smuggled) {
 		s.function("same", []string{"a"})
@@ -254,7 +254,7 @@ var endTricks = []trick{
 	}, "T", f32, "Tindices", i32),
 	{"a dataset's window is larger than memory", "it grows with the elements", func(s *smuggled) {
 		s.op("no", "Const", nil, "dtype", boolean, "value", &tfproto.TensorProto{Dtype: boolean, TensorShape: &tfproto.TensorShapeProto{}, BoolVal: []bool{false}})
-		s.op("window", "WindowDataset", append(of(huge, 1, 1)(s), "no"), "output_types", types1, "output_shapes", list{{}})
+		s.op("window", "WindowDataset", append(stringsAnd(huge, 1, 1)(s), "no"), "output_types", types1, "output_shapes", list{{}})
 		s.op("evil", "DatasetToSingleElement", in("window"), "output_types", []tfproto.DataType{variant}, "output_shapes", list{nil})
 		s.output("^evil")
 	}},
@@ -275,7 +275,7 @@ var endTricks = []trick{
 	{"a dataset interleaves more datasets than memory", "", func(s *smuggled) {
 		f := s.function("f", []string{"a"}, opNode("d", "TensorDataset", in("a"), "Toutput_types", types1, "output_shapes", list{{}}))
 		f.Signature.OutputArg[0].Type, f.Ret["out"] = variant, "d:handle:0"
-		s.reads("evil", "InterleaveDataset", of(huge, 1)(s), "f", fn("f"), "Targuments", []tfproto.DataType{})
+		s.reads("evil", "InterleaveDataset", stringsAnd(huge, 1)(s), "f", fn("f"), "Targuments", []tfproto.DataType{})
 	}},
 	{"functions call each other in a chain of many thousands", "", func(s *smuggled) {
 		s.function("f0", []string{"a"})

@@ -51,8 +51,8 @@ func writesAsset(s *smuggled, handle string) {
 	s.initOp("init")
 }
 
-// run has the signature run a node that TensorFlow could otherwise leave out,
-// since it keeps no state.
+// run has the signature run a node that TensorFlow could otherwise prune, since it is
+// stateless.
 func (s *smuggled) run(output string, t tfproto.DataType) {
 	s.op("shown", "Print", in("x", output), "T", str, "U", []tfproto.DataType{t}, "first_n", 0)
 	s.output("^shown")

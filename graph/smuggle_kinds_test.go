@@ -456,7 +456,7 @@ var kindTricks = []trick{
 	{"a dataset interleaves with a thread for each of a million", returnsError, func(s *smuggled) {
 		f := s.function("f", []string{"a"}, opNode("d", "TensorDataset", in("a"), "Toutput_types", types1, "output_shapes", list{{}}))
 		f.Signature.OutputArg[0].Type, f.Ret["out"] = variant, "d:handle:0"
-		s.op("many", "RepeatDataset", of(-1)(s), "output_types", types1, "output_shapes", list{{}})
+		s.op("many", "RepeatDataset", stringsAnd(-1)(s), "output_types", types1, "output_shapes", list{{}})
 		s.longs("million", dims{}, 1<<20)
 		s.longs("uno", dims{}, 1)
 		s.op("no", "Const", nil, "dtype", boolean, "value", &tfproto.TensorProto{Dtype: boolean, TensorShape: &tfproto.TensorShapeProto{}, BoolVal: []bool{false}})
@@ -465,21 +465,21 @@ var kindTricks = []trick{
 		s.output("^read")
 	}},
 	{"a dataset has options that are junk", returnsError, func(s *smuggled) {
-		s.reads("evil", "OptionsDataset", of()(s), "serialized_options", "\xff\xff\xff\x01junk")
+		s.reads("evil", "OptionsDataset", stringsAnd()(s), "serialized_options", "\xff\xff\xff\x01junk")
 	}},
 	{"a dataset's options ask for a million threads", ignored, func(s *smuggled) {
 		// threading_options.private_threadpool_size
-		s.reads("evil", "OptionsDataset", of()(s), "serialized_options", "\x2a\x05\x10\x80\x80\x80\x04")
+		s.reads("evil", "OptionsDataset", stringsAnd()(s), "serialized_options", "\x2a\x05\x10\x80\x80\x80\x04")
 	}},
 	{"a dataset's options ask for a million threads, in another place", returnsError, func(s *smuggled) {
 		o := &tfproto.AttrValue{}
 		_ = o
-		s.op("o", "OptionsDataset", of()(s), "output_types", types1, "output_shapes", list{{}}, "serialized_options", "\x2a\x05\x10\x80\x80\x80\x04")
+		s.op("o", "OptionsDataset", stringsAnd()(s), "output_types", types1, "output_shapes", list{{}}, "serialized_options", "\x2a\x05\x10\x80\x80\x80\x04")
 		s.reads("evil", "FinalizeDataset", in("o"))
 	}},
 	{"a dataset's private pool has thousands of threads, a thousand times", "", func(s *smuggled) {
 		s.longs("n", dims{}, 1000)
-		prev := of()(s)[0]
+		prev := stringsAnd()(s)[0]
 		for i := range 50 {
 			name := fmt.Sprint("p", i)
 			s.op(name, "PrivateThreadPoolDataset", in(prev, "n"), "output_types", types1, "output_shapes", list{{}})
@@ -489,11 +489,11 @@ var kindTricks = []trick{
 		s.output("^read")
 	}},
 	{"the metadata of a dataset is junk", returnsError, func(s *smuggled) {
-		s.reads("evil", "TakeDataset", of(1)(s), "metadata", "\xff\xff\xff\xffjunk")
+		s.reads("evil", "TakeDataset", stringsAnd(1)(s), "metadata", "\xff\xff\xff\xffjunk")
 	}},
 	{"a dataset maps with a billion calls at a time", returnsError, func(s *smuggled) {
 		s.function("same", []string{"a"})
-		s.reads("evil", "ParallelMapDatasetV2", of(1<<30)(s), "f", fn("same"), "Targuments", []tfproto.DataType{}, "deterministic", "true")
+		s.reads("evil", "ParallelMapDatasetV2", stringsAnd(1<<30)(s), "f", fn("same"), "Targuments", []tfproto.DataType{}, "deterministic", "true")
 	}},
 	{"a shape has three hundred dimensions", returnsError, func(s *smuggled) {
 		d := make(dims, 300)

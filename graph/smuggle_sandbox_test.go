@@ -48,7 +48,7 @@ func TestTricksInSandbox(t *testing.T) {
 	}
 }
 
-// trickTime is the longest time for a trick: some wait for the host's pipe.
+// trickTime is the time limit of a trick: some tricks wait for the host's pipe.
 const trickTime = 20 * time.Second
 
 // runTrick loads and runs a model in a process of its own and returns the system calls by
@@ -96,7 +96,7 @@ func runTrick(t *testing.T, s *smuggled, mode sandbox.Mode) []string {
 // metadata are calls that look at names and open nothing.
 var metadata = regexp.MustCompile(`^(stat|lstat|newfstatat|statx|access|faccessat2?|readlink(at)?|statfs|getcwd|chdir)\(`)
 
-// touched returns the calls of a thread that succeeded and are of something outside.
+// touched returns the calls of a thread that succeeded on something outside.
 func touched(trace []byte, host, temp string) (seen []string) {
 	for lines := bufio.NewScanner(bytes.NewReader(trace)); lines.Scan(); {
 		line := lines.Text()

@@ -89,11 +89,10 @@ func onlyHost(t *testing.T, host string) {
 	}
 }
 
-// TestHarmlessTricks loads and runs every trick that is not refused, in a
-// process under strace. The process may open what it likes to read but nothing
-// of the host's folder, write to its private folder only, start no program and
-// use no network. A model that is allowed to read a file by name shows that
-// the watch sees it.
+// TestHarmlessTricks loads and runs every trick that is not refused, in a process under
+// strace. The process may read any file outside the host's folder, may write only to
+// its private folder, and may neither start a program nor use the network. As a
+// control, a model with an allowed ReadFile shows that the test notices such a read.
 func TestHarmlessTricks(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "strace", "-qq", "-e", "trace=none", "true").CombinedOutput(); err != nil {
 		t.Skipf("needs strace and the right to trace: %v, %s", err, out)
@@ -142,8 +141,8 @@ func TestFailingTricks(t *testing.T) {
 	}
 }
 
-// watch loads and runs models in a process of its own, and returns the system
-// calls of it that a model has no reason to make.
+// watch loads and runs models in a separate process, and returns the system calls that
+// a model has no reason to make.
 func watch(t *testing.T, base, allowed string, dirs []string) []string {
 	t.Helper()
 	temp, work, log := filepath.Join(base, "temp"), filepath.Join(base, "work"), filepath.Join(base, "strace.log")
@@ -180,7 +179,7 @@ func watch(t *testing.T, base, allowed string, dirs []string) []string {
 var (
 	network = regexp.MustCompile(`\b(connect|bind|listen|accept4?|sendto|sendmsg)\(|socket\(AF_INET`)
 	started = regexp.MustCompile(`\bexecve(at)?\(`)
-	own     = regexp.MustCompile(`"/dev/|"/proc/self/task/[0-9]+/comm"`) // names of threads
+	own     = regexp.MustCompile(`"/dev/|"/proc/self/task/[0-9]+/comm"`) // threads get names
 	changes = regexp.MustCompile(`O_WRONLY|O_RDWR|O_CREAT|\b(mkdir|mkdirat|rename\w*|unlink|link|linkat|symlink\w*|truncate|chmod|mknod\w*)\(`)
 )
 

@@ -13,14 +13,14 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// trick is one way to have a model touch what is not its own.
+// trick is one way to make a model touch something outside its folder.
 type trick struct {
-	what     string // as docs/audit/models.md says it
+	what     string // as in docs/audit/models.md
 	harmless string // why it is loaded; "": it is refused
 	build    func(s *smuggled)
 }
 
-// hostTricks are those that use an operation which touches the host, by what they hide it in.
+// hostTricks use an operation that touches the host. They differ in where they hide it.
 var hostTricks = []trick{
 	// Where an operation can stand.
 	{"a signature reads a file", "", func(s *smuggled) { s.constant("f", s.at("secret")); s.node("r", "ReadFile", "f"); s.output("^r") }},
@@ -99,7 +99,7 @@ var hostTricks = []trick{
 	}},
 	{"an operation is of no TensorFlow", "", func(s *smuggled) { s.node("o", "OwnOperation", "x") }},
 
-	// What the conditions of operations are about.
+	// Operations that are allowed under conditions.
 	{"a cache's file is a constant", "", func(s *smuggled) { s.constant("f", s.at("written")); s.node("c", "CacheDatasetV2", "x", "f", "x") }},
 	{"a cache's file is what a signature feeds over an empty constant", "", func(s *smuggled) {
 		s.constant("f", "")
@@ -310,7 +310,7 @@ var hostTricks = []trick{
 		}
 	}},
 
-	// What two parsers read differently.
+	// Bytes that two parsers read differently.
 	{"a node in a field whose tag has more than 32 bits", "", func(s *smuggled) {
 		graph, _ := proto.Marshal(s.graph())
 		hidden, _ := proto.Marshal(bodyNode("w", "WriteFile", "x", "x"))
@@ -331,7 +331,7 @@ var hostTricks = []trick{
 		s.raw = rawField(nil, 2, rawField(rawField(meta, 2, graph), 2, hidden))
 	}},
 
-	// What the tricks above change a little: without the change it is sound.
+	// Small variations of the tricks above that are sound.
 	{"the model's own saver", "only a program that asks for it runs it", func(s *smuggled) { s.saver("_temp/part") }},
 	{"a cache without a file", "the name is empty for all callers", func(s *smuggled) {
 		s.constant("none", "")

@@ -7,7 +7,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// statefulness says whether a body may run again.
+// statefulness classifies bodies by whether they may run again.
 type statefulness int
 
 const (

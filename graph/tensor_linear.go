@@ -22,8 +22,8 @@ func (t Tensor) Clip(low, high any) Tensor {
 	return t.apply("ClipByValue", nil, t.operand("Clip", low), t.operand("Clip", high))
 }
 
-// IsClose tells where |x-y| <= max(relative * max(|x|, |y|), absolute), as
-// Python's math.isclose does. It adds several operations.
+// IsClose reports where |x-y| <= max(relative * max(|x|, |y|), absolute), as Python's
+// math.isclose does. It adds several operations.
 func (t Tensor) IsClose(y any, relative, absolute float64) Tensor {
 	if t.scope == nil {
 		return t

@@ -24,15 +24,15 @@ func (t Tensor) All(axes ...int64) Tensor { return t.reduce("All", axes) }
 // Any adds an Any along axes, or of everything: whether some bool is true.
 func (t Tensor) Any(axes ...int64) Tensor { return t.reduce("Any", axes) }
 
-// ArgMax adds an ArgMax: where along an axis the greatest is, the first of
-// several, as int64.
+// ArgMax adds an ArgMax: the index of the greatest element along an axis, the first of
+// equal ones, as int64.
 func (t Tensor) ArgMax(axis int64) Tensor { return t.constant("ArgMax", axis) }
 
-// ArgMin adds an ArgMin: where along an axis the least is, the first of
-// several, as int64.
+// ArgMin adds an ArgMin: the index of the least element along an axis, the first of
+// equal ones, as int64.
 func (t Tensor) ArgMin(axis int64) Tensor { return t.constant("ArgMin", axis) }
 
-// reduce adds a reduction; without axes it is of all of them.
+// reduce adds a reduction; over all axes if none are given.
 func (t Tensor) reduce(opType string, axes []int64) Tensor {
 	if t.scope == nil {
 		return t

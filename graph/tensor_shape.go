@@ -15,7 +15,8 @@ func (t Tensor) Cast(dt tfbridge.DataType) Tensor {
 	return t.apply("Cast", map[string]any{"DstT": dt})
 }
 
-// Reshape adds a Reshape to dims, one of which may be -1: what is left.
+// Reshape adds a Reshape to dims, One of them may be -1: it takes the size that is
+// left.
 func (t Tensor) Reshape(dims ...int64) Tensor {
 	return t.binary("Reshape", slices.Clone(dims))
 }
@@ -34,12 +35,12 @@ func (t Tensor) Transpose(perm ...int64) Tensor {
 	return t.binary("Transpose", slices.Clone(perm))
 }
 
-// ExpandDims adds an ExpandDims: a dimension of size 1 before that of axis, or
-// counted from the end when negative, -1 being the last.
+// ExpandDims adds an ExpandDims: a dimension of size 1 before dimension axis. A
+// negative axis counts from the end; -1 adds the last dimension.
 func (t Tensor) ExpandDims(axis int64) Tensor { return t.constant("ExpandDims", axis) }
 
-// Squeeze adds a Squeeze: without the dimensions of axes, which must have size
-// 1; without axes, all that do.
+// Squeeze adds a Squeeze: it removes the dimensions in axes, which must have size 1, or
+// all dimensions of size 1 if axes is empty.
 func (t Tensor) Squeeze(axes ...int64) Tensor {
 	return t.apply("Squeeze", map[string]any{"squeeze_dims": append([]int64{}, axes...)})
 }
@@ -112,7 +113,7 @@ func (t Tensor) integers(what string, indices any) tfbridge.Output {
 	return t.scope.Const(indices)
 }
 
-// rank returns the number of dimensions; not to know it is a failure.
+// rank returns the number of dimensions. An unknown number is a failure.
 func (t Tensor) rank(what string) int {
 	if t.scope == nil || t.scope.Err() != nil {
 		return 0

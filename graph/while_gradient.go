@@ -29,7 +29,7 @@ func scalarSpec(dt tfbridge.DataType) Spec {
 func (l *loop) addGradient(s *Scope, args []tfbridge.Output) []tfbridge.Output {
 	x, dys := args[:len(l.all)], args[len(l.all):]
 	rounds, lists := l.record(s, x)
-	var dx []tfbridge.Output // of the variables and captures that have one
+	var dx []tfbridge.Output // derivatives of the variables and captures that have one
 	var specs []Spec
 	for i, v := range x {
 		switch {

@@ -154,10 +154,10 @@ func (d *Dataset) labelled(label string) *Dataset {
 // inferredRows is the number of rows that InferCSV reads.
 const inferredRows = 100
 
-// InferCSV returns the fields of CSV files: The first line has the names, and must be the
-// same in all files. A field's type is the first of Int32, Int64, Float, Double and String
-// that can represent all its values in the first 100 rows, as in Python, except that inf
-// and nan are numbers. Missing values become 0 or "".
+// InferCSV returns the fields of CSV files: the first line has the names, and must be
+// the same in all files. A field's type is the first of Int32, Int64, Float, Double and
+// String that can represent all its values in the first 100 rows, as in Python, except
+// that inf and nan are numbers. Missing values become 0 or "".
 func InferCSV(files []string, o *MakeCSVOptions) ([]CSVField, error) {
 	if o == nil {
 		o = &MakeCSVOptions{}

@@ -28,7 +28,8 @@ func csvFiles(t *testing.T, texts ...string) string {
 	return filepath.Join(dir, "*.csv")
 }
 
-// Names come from the first line, types from the values: the narrowest that has them all.
+// Names come from the first line, types from the values: the narrowest type that
+// represents them all.
 func TestInferCSV(t *testing.T) {
 	pattern := csvFiles(t, "small,big,real,wide,word,none,mixed,hex\n1,3000000000,0.5,1e300,x,,1,1a\n,NA,2,,,,2.5,7\n", "small,big,real,wide,word,none,mixed,hex\n-7,1,inf,1,\"a,b\",,,\n")
 	files, _ := filepath.Glob(pattern)
@@ -47,7 +48,7 @@ func TestInferCSV(t *testing.T) {
 	}
 }
 
-// The batches are those of the rows, by the names of the columns; a label is apart.
+// The batches contain the rows by the names of the columns; a label is a separate part.
 func TestMakeCSVDataset(t *testing.T) {
 	pattern := csvFiles(t, "y,x,name\n0,0.5,a\n1,,b\n", "y,x,name\n2,inf,c\n")
 	s := graphtest.NewScope(t)

@@ -21,7 +21,7 @@ type Dataset struct {
 	scope     *graph.Scope
 	variant   tfbridge.Output
 	specs     []graph.Spec
-	structure *Structure  // over the components; nil: a tensor, or a tuple of them
+	structure *Structure  // how the components are nested; nil: a tensor, or a tuple of them
 	remote    bool        // it reads from another device
 	endless   bool        // it is known to have no end
 	stage     *debugStage // in debug mode
@@ -58,7 +58,7 @@ func FromVariantOf(s *graph.Scope, variant tfbridge.Output, element *Structure) 
 }
 
 // Spec returns the structure of the elements: after a failure, a tuple of tensors of
-// which nothing is known.
+// unknown types and shapes.
 func (d *Dataset) Spec() *Structure {
 	d = d.orNone()
 	if d.structure != nil {
@@ -67,8 +67,8 @@ func (d *Dataset) Spec() *Structure {
 	return structureOf(d.Specs())
 }
 
-// Specs returns the types and shapes of the components. After a failure nobody knows
-// them, and there are 1024 zero Specs, for programs that index them.
+// Specs returns the types and shapes of the components. After a failure it returns 1024
+// zero Specs, so that programs may index them.
 func (d *Dataset) Specs() []graph.Spec {
 	d = d.orNone()
 	if len(d.specs) == 0 && d.scope.Err() != nil {

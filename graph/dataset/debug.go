@@ -43,8 +43,8 @@ type DebugOptions struct {
 // DebugElement is an element that a stage of a pipeline in debug mode has produced.
 type DebugElement struct {
 	Stage  DebugStage
-	Number int64      // of elements that the stage produced before, in all iterators
-	Spec   *Structure // of the element
+	Number int64      // number of elements that the stage produced before, in all iterators
+	Spec   *Structure // structure of the element
 
 	// Tensors are the element as [Dataset.All] yields it, valid until DebugOptions.Element
 	// returns. They are nil if a part is one that Go cannot read, such as a dataset.
@@ -53,7 +53,7 @@ type DebugElement struct {
 
 // DebugStage is a call that made a dataset.
 type DebugStage struct {
-	Name string // of the function or method: "Map"
+	Name string // function or method: "Map"
 	File string // where the program calls it
 	Line int
 }
@@ -92,11 +92,12 @@ func PrintElements(w io.Writer) func(*DebugElement) error {
 //
 //	s := dataset.WithDebugMode(graph.NewScope(), &dataset.DebugOptions{Element: dataset.PrintElements(os.Stderr)})
 //
-// Nothing runs in parallel or ahead, and TensorFlow neither rewrites the pipeline nor tunes
-// it: parallelism, prefetching and [Options] of speed are ignored. The order is that of a
-// pipeline that is not Sloppy. o.Element sees each element of each stage. The error of
-// [Dataset.All], [Iterate] and their like names the stage that failed, with its line in the
-// program, as long as one iterator runs at a time.
+// Nothing runs in parallel or ahead, and TensorFlow neither rewrites the pipeline nor
+// tunes it: parallelism, prefetching and those [Options] that only affect speed are
+// ignored. The order is that of a pipeline that is not Sloppy. o.Element sees each
+// element of each stage. The error of [Dataset.All], [Iterate] and their like names the
+// stage that failed, with its line in the program, as long as one iterator runs at a
+// time.
 //
 // A pipeline in debug mode is slow. Its iterators cannot be saved, its datasets do not know
 // their [Dataset.Cardinality], and [Dataset.At] fails. Operations that are one stage, such
@@ -162,8 +163,8 @@ func userCall() (caller runtime.Frame, name string) {
 	}
 }
 
-// ask records that a stage is asked for an element. Open stages inside of it were
-// abandoned.
+// ask records that a stage is asked for an element. Stages that were opened inside it
+// have ended without an answer.
 func (s *debugStage) ask() {
 	s.mode.mu.Lock()
 	defer s.mode.mu.Unlock()

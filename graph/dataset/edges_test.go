@@ -143,7 +143,7 @@ func TestPartsThatAreNotSet(t *testing.T) {
 	}
 }
 
-// A dataset made of no rows, or padded, has the same structure as others.
+// A dataset without rows, or with padding, has the same structure as others.
 func TestStructuresOfFewRows(t *testing.T) {
 	s := newScope(t)
 	if got := dataset.FromRows(s, [][]int64{}).Spec().String(); got != "int64[?]" {

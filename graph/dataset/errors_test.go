@@ -186,7 +186,7 @@ func TestDecodeMismatch(t *testing.T) {
 	}
 }
 
-// Numbers go into wider Go types that hold each of their values.
+// Numbers decode to wider Go types that represent each of their values.
 func TestDecodeWidens(t *testing.T) {
 	type row struct {
 		Small   []int32         `tf:"small"`

@@ -127,7 +127,7 @@ func ExampleIterator_SaveState() {
 	if err := it.RestoreState(context.Background(), sess, state); err != nil {
 		log.Fatal(err)
 	}
-	run(it.NextInline()) // 1 again
+	run(it.NextInline()) // returns 1 again
 	// Output:
 	// 0
 	// 1

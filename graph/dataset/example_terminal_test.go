@@ -146,7 +146,7 @@ func ExampleDataset_Finalize() {
 	// Output: [0 1]
 }
 
-// A dataset is a tensor, which can be handed on as one.
+// A dataset is a tensor, which can be passed as one.
 func ExampleFromVariant() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

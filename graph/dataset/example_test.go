@@ -54,8 +54,7 @@ func ExampleDataset_Interleave() {
 	// Output: a1 b1 a2 b2 c1 c2
 }
 
-// Every repetition has an order of its own; the seed gives the same ones in
-// every process.
+// Every repetition has another order; the seed gives the same orders in every process.
 func ExampleDataset_Shuffle() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

@@ -79,7 +79,7 @@ func ExampleDataset_Batch() {
 func ExampleDataset_BatchOutput() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	n := s.Const(int64(3)) // a placeholder, perhaps
+	n := s.Const(int64(3)) // could be a placeholder
 	show[[]int](dataset.Range(s, 0, 5, 1).BatchOutput(n, true))
 	// Output: [0 1 2]
 }
@@ -136,7 +136,7 @@ func ExampleDataset_BucketByLength() {
 	d := dataset.FromRows(s, [][]int64{{1}, {2, 2, 2}, {3, 3}, {4}, {5, 5, 5, 5}})
 	show[[][]int64](d.BucketByLength("length", &dataset.Buckets{
 		Length:     func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output { return graph.Size(s, args[0]) },
-		Boundaries: []int64{2}, // up to 2, and all others
+		Boundaries: []int64{2}, // one bucket for lengths up to 2, one for all others
 		Sizes:      []int64{2, 2},
 	}))
 	// Output:
@@ -183,8 +183,8 @@ func ExampleDataset_GroupByReducer() {
 	// 25
 }
 
-// Windows are datasets, of one component each; ZipWindow makes elements of
-// them again.
+// Windows are datasets, of one component each; ZipWindow combines them to elements
+// again.
 func ExampleDataset_Window() {
 	s := graph.NewScope()
 	defer s.Graph().Close()

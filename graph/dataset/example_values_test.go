@@ -253,7 +253,7 @@ func ExampleFromColumns() {
 func ExampleFromRows() {
 	s := graph.NewScope()
 	defer s.Graph().Close()
-	// Lengths differ: one dimension is unknown, and the rows of rows ragged.
+	// Lengths differ, so one dimension is unknown, and the rows are ragged.
 	d := dataset.FromRows(s, [][][]int32{{{1}, {2, 3}}, {{4}}})
 	fmt.Println(d.Spec())
 	show[[][]int32](d)
@@ -285,7 +285,7 @@ func ExampleSparse() {
 	// Output: [[0 1] [1 0] [1 3]] [5 6 7] [2 4]
 }
 
-// The structure of elements can be written down, for what is not made here.
+// The structure of elements can be declared for datasets that come from elsewhere.
 func ExampleStructure() {
 	spec := dataset.FieldsSpec(map[string]*dataset.Structure{
 		"image":  dataset.DenseSpec(tfbridge.Uint8, tfbridge.MakeShape(-1, 28, 28)),

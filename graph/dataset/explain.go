@@ -118,9 +118,9 @@ func fetchText(ctx context.Context, sess *tfbridge.Session, text tfbridge.Output
 	return []byte(s), err
 }
 
-// count sets the cardinalities of the stages whose nodes are in a graph. A cardinality that
-// cannot be computed stays unknown, such as the one of a dataset with a table of another
-// session.
+// count sets the cardinalities of the stages whose nodes are in a graph. A cardinality
+// that cannot be computed stays unknown, for example if the dataset uses a table of
+// another session.
 func count(ctx context.Context, s *graph.Scope, root *explain.Stage) {
 	var counted []*explain.Stage
 	var counts []tfbridge.Output

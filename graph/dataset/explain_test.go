@@ -28,8 +28,8 @@ func written(s *explain.Stage) string {
 	return strings.Join(append(parts, s.Name()), " ")
 }
 
-// The rewrites show: a map before a batch becomes one with it. Each stage has its number
-// of elements, and what it did.
+// Explain shows the rewrites: a map before a batch is fused with it. Each stage has its
+// number of elements, and its cost.
 func TestExplain(t *testing.T) {
 	noneLeft := leak.Objects(t, tfbridge.Live)
 	s := graph.NewScope()
@@ -71,7 +71,8 @@ func TestExplain(t *testing.T) {
 	noneLeft()
 }
 
-// What functions return, and every epoch, is counted where it belongs.
+// Elements that functions return, and elements of every epoch, are counted for the
+// right stage.
 func TestExplainBranches(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -102,7 +103,7 @@ func TestExplainBranches(t *testing.T) {
 	}
 }
 
-// The stage that does the work is named, and what would help.
+// The report names the stage that does the work, and advises what would help.
 func TestExplainBottleneck(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -127,7 +128,7 @@ func TestExplainBottleneck(t *testing.T) {
 	}
 }
 
-// The picture is XML whatever texts are in it.
+// The picture is XML whatever text it contains.
 func TestExplainPicture(t *testing.T) {
 	s := graph.NewScope()
 	defer s.Graph().Close()

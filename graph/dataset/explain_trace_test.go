@@ -14,22 +14,8 @@ import (
 )
 
 // Are the times of Explain true? A traced run of TensorFlow (RunOptions.Trace) knows
-// nothing of stages, but it times IteratorGetNextSync, in which all stages of a pipeline
-// without threads of its own do their work, one inside of the other:
-//
-//	trace    |------------------ IteratorGetNextSync ------------------|
-//	stages    |------------------------- Batch -----------------------|
-//	           |------------- Map -----------||--------- Map --------|
-//	            |- Map -|  |- operations -|    |- Map -|  |- oper... |
-//	                     ^ until a thread takes the function
-//
-// A stage's time in Explain is without that of the stages below. So the times of all
-// stages should be what the trace has for the same element. Explain's are a little less:
-// tf.data counts the operations of a function, not the wait for a thread to run them. On
-// a busy machine that wait is long now and then, so a few elements that agree suffice.
-//
-// The time of one stage is what the trace has more when the pipeline ends with this stage
-// than when it ends before it. That takes a pass for each, and therefore a benchmark.
+// nothing of stages, but it times IteratorGetNextSync, in which all stages of a
+// pipeline without background threads do their work, one inside of the other:
 
 // products maps by multiplying matrices of a size, three times.
 func products(size int64) func(s *graph.Scope, a outs) outs {
@@ -48,11 +34,11 @@ type traced struct {
 	model tfbridge.Output
 	sess  *tfbridge.Session
 	seen  explain.Model
-	bytes int64         // of the elements
-	time  time.Duration // by the trace
+	bytes int64         // size of the elements
+	time  time.Duration // duration by the trace
 }
 
-// newTraced starts an iterator in a session of its own.
+// newTraced starts an iterator in its own session.
 func newTraced(t testing.TB, d *dataset.Dataset) *traced {
 	t.Helper()
 	s := d.Scope().SubScope("traced")
@@ -98,7 +84,7 @@ func (r *traced) take(t testing.TB, n int) {
 	}
 }
 
-// measure sets what Explain's model now says of the stages that r reads.
+// measure stores what Explain's model reports for the stages that r reads.
 func (r *traced) measure(t testing.TB, run *explain.Stage) {
 	t.Helper()
 	model, err := r.sess.Run(nil, []tfbridge.Output{r.model}, nil)
@@ -123,7 +109,7 @@ func explained(t testing.TB, d *dataset.Dataset) *explain.Stage {
 }
 
 // All stages together took the time that the trace has of the same element, within 10%.
-// They gave the elements and bytes that the runs fetched.
+// They returned the elements and bytes that the runs fetched.
 func TestExplainAgreesWithTrace(t *testing.T) {
 	d := dataset.Range(graphtest.NewScope(t), 0, 1000, 1).Map("one", products(400), nil).Map("two", products(300), nil).
 		Batch(2, true).WithOptions(&dataset.Options{NoOptimization: true})
@@ -155,8 +141,8 @@ func TestExplainAgreesWithTrace(t *testing.T) {
 	}
 }
 
-// The time of each stage by Explain, divided by that by the trace, and what it is short of
-// for an element.
+// BenchmarkExplainBesideTrace reports for each stage the ratio of its time in Explain
+// to its time in the trace, and the difference for one element.
 func BenchmarkExplainBesideTrace(b *testing.B) {
 	const elements = 50
 	s := graph.NewScope()

@@ -10,8 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// failsAs checks that a dataset, and what is made of it, has the failure of a scope
-// and no other.
+// failsAs checks that a dataset, and what is made of it, has the failure of a scope,
+// and only that one.
 func failsAs(t *testing.T, name string, s *graph.Scope, d *dataset.Dataset) {
 	t.Helper()
 	if s.Err() == nil {
@@ -67,8 +67,8 @@ func TestMethodsKeepFailures(t *testing.T) {
 	}
 }
 
-// What fails of itself gives a dataset with that failure, and after another failure
-// nothing is done.
+// A function that fails returns a dataset with that failure. After another failure it
+// does nothing.
 func TestFunctionsKeepFailures(t *testing.T) {
 	type d = dataset.Dataset
 	ten := func(s *graph.Scope) *d { return dataset.Range(s, 0, 10, 1) }

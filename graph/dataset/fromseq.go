@@ -88,11 +88,11 @@ func FromSeq[T any](s *graph.Scope, seq iter.Seq2[T, error], o *SeqOptions) *Dat
 	}, o)
 }
 
-// FromFunc is FromSeq for a sequence that is made when an iterator begins. Its context is
-// cancelled when the iterator or its session is closed; the sequence should then end. If
-// it does not, the session closes all the same, and its Close returns an error that names
-// the source. Cancelling the context of a single run does not end the sequence: it
-// goes on for the next run, but an element in flight may be lost. [Iterate] and
+// FromFunc is FromSeq for a sequence that is made when an iterator begins. Its context
+// is cancelled when the iterator or its session is closed; the sequence should then
+// end. If it does not, the session still closes, and its Close returns an error that
+// names the source. Cancelling the context of a single run does not end the sequence:
+// it continues for the next run, but an element in flight may be lost. [Iterate] and
 // [Dataset.All] close their session when their context is done. With
 // SeqOptions.Replayable the sequence begins at element from; otherwise from is 0.
 func FromFunc[T any](s *graph.Scope, seq func(ctx context.Context, from int64) iter.Seq2[T, error], o *SeqOptions) *Dataset {
@@ -170,8 +170,8 @@ func (d *Dataset) splitChunks(name string, t *Structure, mayBeEmpty bool) *Datas
 	return d.then("UnbatchDataset", t.Specs(), nil).as(t)
 }
 
-// next answers a call for the next elements. The call has the number of elements delivered
-// and a token; anything else than a token begins a sequence.
+// next answers a call for the next elements. The call has the number of elements
+// delivered and a token; any other value begins a sequence.
 func (src *source) next(c *tfbridge.Call) {
 	given, err := tfbridge.View[int64](c.Args()[1])
 	if err != nil {
@@ -192,8 +192,8 @@ func (src *source) next(c *tfbridge.Call) {
 		c.Fail(err)
 		return
 	}
-	// Nothing yet: if the first elements cannot be given the scan must know
-	// that the sequence has begun, or it would begin again.
+	// There are no elements yet. If the first elements cannot be returned, the scan
+	// must know that the sequence has begun, or it would begin again.
 	results, err := p.results(token, 0)
 	if err == nil {
 		c.Go(src.name, p.run)
@@ -201,14 +201,13 @@ func (src *source) next(c *tfbridge.Call) {
 	answer(c, results, err)
 }
 
-// source is what a live dataset is made from: a sequence and what its elements
-// are made of.
+// source describes a live dataset: its sequence and the structure of its elements.
 type source struct {
 	name   string
 	o      SeqOptions
 	layout *elements.Layout
-	chunk  int   // elements handed over at a time
-	bytes  int64 // their bytes
+	chunk  int   // elements returned by one call at most
+	bytes  int64 // their bytes at most
 	each   func(ctx context.Context, from int64, p *producer) error
 }
 
@@ -256,7 +255,7 @@ func (src *source) batched(p graph.Spec) graph.Spec {
 	return p
 }
 
-// structure returns what the dataset's elements are made of.
+// structure returns the structure of the dataset's elements.
 func (src *source) structure() *Structure {
 	return elements.Fold(src.layout.Root, func(n *elements.Node) *Structure {
 		if n.Type != nil {
@@ -267,7 +266,7 @@ func (src *source) structure() *Structure {
 	}, FieldsSpec)
 }
 
-// mayBeEmpty tells whether elements may have parts of no bytes.
+// mayBeEmpty reports whether elements may have parts of no bytes.
 func (src *source) mayBeEmpty() bool { return src.o.Empty || src.layout.MayBeEmpty() }
 
 // errorAt is a failure at an element.

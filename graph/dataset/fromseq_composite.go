@@ -10,9 +10,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A [Sparse] or [Ragged] of a sequence crosses from Go to the graph as its tensors, each of
-// them a part. A map after the source joins the tensors of each element to the variant that
-// is its component:
+// A [Sparse] or [Ragged] of a sequence passes from Go to the graph as its tensors, each
+// in its own part. A map after the source joins the tensors of each element to the
+// variant that is its component:
 //
 //	Go element              chunk of elements             element of the dataset
 //	Sparse{Indices,    ->   indices [n, values, rank] ->  variant
@@ -152,8 +152,8 @@ func (d *Dataset) joinParts(t *Structure) *Dataset {
 	}, nil).as(t)
 }
 
-// reshaped returns the tensors of a leaf in their final shapes. From Go, empty indices come
-// without the rank of the others, and the values of a ragged part are flat.
+// reshaped returns the tensors of a leaf in their final shapes. Empty indices come from
+// Go without a rank, and the values of a ragged part are flat.
 func (t *Structure) reshaped(s *graph.Scope, parts []tfbridge.Output) []tfbridge.Output {
 	last := len(parts) - 1
 	switch t.Kind {
@@ -165,7 +165,7 @@ func (t *Structure) reshaped(s *graph.Scope, parts []tfbridge.Output) []tfbridge
 		if err != nil || len(dims) == 1 {
 			return parts
 		}
-		rows := graph.Subscript(s, parts[last-1], graph.At(-1)) // a -1 could be anything where another dimension is 0
+		rows := graph.Subscript(s, parts[last-1], graph.At(-1)) // a -1 is ambiguous where another dimension is 0
 		shape := graph.ConcatV2(s, []tfbridge.Output{graph.ExpandDims(s, rows, 0), s.Const(dims[1:])}, 0)
 		parts[last] = graph.Reshape(s, parts[last], shape)
 	}

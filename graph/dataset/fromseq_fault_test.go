@@ -21,7 +21,7 @@ import (
 
 var errOwn = errors.New("own error")
 
-// after yields the numbers from 0 up to but without n, and then does something.
+// after yields the numbers from 0 up to but excluding n, and then does something.
 func after(n int64, then func(yield func(int64, error) bool)) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		for i := range n {
@@ -37,8 +37,8 @@ func fails(err error) func(func(int64, error) bool) {
 	return func(yield func(int64, error) bool) { yield(0, err) }
 }
 
-// What a sequence does wrong is told once, with its place, after the elements
-// before it.
+// A fault of a sequence is reported once, with the number of its element, after the
+// elements before it.
 func TestFromSeqFails(t *testing.T) {
 	tests := []struct {
 		name string
@@ -139,7 +139,7 @@ func TestFromSeqElements(t *testing.T) {
 	})
 }
 
-// Elements that together are more than the limit wait, and none is lost.
+// Elements wait while the buffered ones exceed the limit, and none is lost.
 func TestFromSeqBytes(t *testing.T) {
 	seq := func(yield func([]float32, error) bool) {
 		for i := range 50 {
@@ -156,7 +156,7 @@ func TestFromSeqBytes(t *testing.T) {
 	}
 }
 
-// A large element after a small one waits until it is alone.
+// A large element after a small one waits until the buffer is empty.
 func TestFromSeqLargeAfterSmall(t *testing.T) {
 	sizes := []int{1, 40, 1, 1, 40, 40, 1}
 	seq := func(yield func([]float32, error) bool) {
@@ -177,7 +177,7 @@ func TestFromSeqLargeAfterSmall(t *testing.T) {
 	}
 }
 
-// The producer may change an element as soon as it has handed it over.
+// The producer may change an element as soon as yield has returned.
 func TestFromSeqCopies(t *testing.T) {
 	buffer := []int64{0, 0}
 	d := dataset.FromSeq(newScope(t), func(yield func([]int64, error) bool) {
@@ -195,7 +195,7 @@ func TestFromSeqCopies(t *testing.T) {
 	}
 }
 
-// The producer is never further ahead than the buffer is large.
+// The producer is never further ahead than the size of the buffer.
 func TestFromSeqBackPressure(t *testing.T) {
 	for _, buffer := range []int{1, 2, 7, 100} {
 		t.Run(fmt.Sprint(buffer), func(t *testing.T) {
@@ -290,8 +290,8 @@ func TestFromSeqCloses(t *testing.T) {
 	}
 }
 
-// A storm of ends of contexts and new attempts leaves nothing behind, neither
-// ends the data nor repeats any, and the next session gets all elements.
+// Many cancelled contexts and new attempts in a row leak nothing, neither end the data
+// nor repeat any of it, and the next session gets all elements.
 func TestFromSeqCancelStorm(t *testing.T) {
 	cycles := max(many/200, 2)
 	if os.Getenv("MILLRACE_STORM") != "" {
@@ -317,7 +317,7 @@ func TestFromSeqCancelStorm(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := int64(-1)
-		for range 10 { // attempts, each canceled at a time of its own
+		for range 10 { // attempts, each canceled at another time
 			ctx, cancel := context.WithCancel(t.Context())
 			go cancel()
 			out, err := sess.RunContext(ctx, nil, it.Element, nil)

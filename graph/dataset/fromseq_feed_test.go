@@ -110,7 +110,7 @@ func threads(t *testing.T) int {
 	return len(tasks)
 }
 
-// maxThreads is what blocks in TensorFlow at a time, and some.
+// maxThreads is the number of threads that block in TensorFlow at a time, and a margin.
 const maxThreads = 64 + 32
 
 // Ten thousand goroutines push at once, and all are served.
@@ -141,7 +141,7 @@ func TestManyPushes(t *testing.T) {
 	}
 }
 
-// Ten thousand sequences of one iterator are under way at once.
+// Ten thousand sequences of one iterator are read at once.
 func TestManySequences(t *testing.T) {
 	before := threads(t)
 	s := newScope(t)
@@ -168,7 +168,7 @@ func TestManySequences(t *testing.T) {
 	}
 }
 
-// A feed whose producer closes it in the middle of an element gives no half
+// A feed whose producer closes it in the middle of an element does not return half an
 // element.
 func TestFeedFromProducer(t *testing.T) {
 	f := dataset.NewFeed[[]string](nil)

@@ -13,7 +13,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// compositeRow is an element with sparse and ragged parts, nested ones among them.
+// compositeRow is an element with sparse and ragged parts, including nested ones.
 type compositeRow struct {
 	Clicks dataset.Sparse[float32] `tf:"clicks"`
 	Text   struct {
@@ -24,7 +24,8 @@ type compositeRow struct {
 	ID int64 `tf:"id"`
 }
 
-// compositeRows returns elements whose parts have other numbers of values, or none.
+// compositeRows returns elements whose parts have different numbers of values, some
+// none.
 func compositeRows() []compositeRow {
 	tag := func(at ...int64) dataset.Sparse[int64] {
 		x := dataset.Sparse[int64]{Indices: [][]int64{}, Values: []int64{}, Shape: []int64{9}}
@@ -49,7 +50,7 @@ func compositeRows() []compositeRow {
 	return rows
 }
 
-// compositeOptions say what the types of compositeRow do not.
+// compositeOptions declare what the types of compositeRow leave open.
 func compositeOptions() *dataset.SeqOptions {
 	tag := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(9)}
 	return &dataset.SeqOptions{Fields: map[string]graph.Spec{
@@ -58,7 +59,7 @@ func compositeOptions() *dataset.SeqOptions {
 	}, Replayable: true}
 }
 
-// Sparse and ragged parts come as they were sent, one by one and in batches.
+// Sparse and ragged parts arrive as they were sent, one by one and in batches.
 func TestFromSeqComposite(t *testing.T) {
 	s := newScope(t)
 	d := dataset.FromSeq(s, seqOf(compositeRows()...), compositeOptions())
@@ -91,7 +92,7 @@ type compositeBatch struct {
 	} `tf:"text"`
 }
 
-// What is wrong with a sparse or ragged element is told with its number and part.
+// A fault in a sparse or ragged element is reported with the element's number and part.
 func TestFromSeqCompositeMistakes(t *testing.T) {
 	for want, spoil := range map[string]func(*compositeRow){
 		"index 0 of a sparse tensor is [0 3]":                func(r *compositeRow) { r.Clicks.Indices[0][1] = 3 },
@@ -112,7 +113,7 @@ func TestFromSeqCompositeMistakes(t *testing.T) {
 	}
 }
 
-// What cannot be known of parts, or not be joined, is refused.
+// Sparse and ragged parts whose rank is unknown, or that cannot be joined, are refused.
 func TestFromSeqCompositeRefuses(t *testing.T) {
 	of := func(dims ...int64) *dataset.SeqOptions {
 		return &dataset.SeqOptions{Spec: graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(dims...)}}

@@ -25,10 +25,10 @@ type producer struct {
 	mu      sync.Mutex
 	columns *elements.Columns
 	n       int   // elements in the rows
-	count   int64 // elements before and in the rows
+	count   int64 // elements elements up to the last row
 	given   int64 // elements before the rows
 	flush   bool  // the next element has another shape
-	done    bool  // no more will come
+	done    bool  // the sequence has ended
 	err     error // why it is done; nil once reported
 	waiting *tfbridge.Call
 }
@@ -122,7 +122,7 @@ func (p *producer) add(v reflect.Value) (bool, error) {
 	p.columns.Truncate(p.n)
 	switch {
 	case errors.Is(err, millrace.ErrLimit) && p.n > 0 && p.src.o.Batch == 0:
-		p.flush = true // alone it may do
+		p.flush = true // the element may fit when it is alone
 		return false, nil
 	case err != nil:
 		return false, p.wrap(err, part)
@@ -217,8 +217,8 @@ func answer(c *tfbridge.Call, results []*tfbridge.Tensor, err error) {
 	c.Fail(err)
 }
 
-// results makes the results of a call from the rows, which hold n elements.
-// Those of a batch are one element of the chunk.
+// results makes the results of a call from the rows, which hold n elements. The tensors
+// of a batch are one element of the chunk.
 func (p *producer) results(token *tfbridge.Tensor, n int) ([]*tfbridge.Tensor, error) {
 	p.given += int64(n)
 	p.n, p.flush = 0, false

@@ -2,5 +2,5 @@
 
 package dataset_test
 
-// many is how many producers there are at once.
+// many is the number of concurrent producers.
 const many = 10_000

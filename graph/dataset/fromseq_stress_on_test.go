@@ -2,5 +2,5 @@
 
 package dataset_test
 
-// many is little under stress, where each use of a C pointer collects.
+// many is small under stress, where each use of a C pointer runs the collector.
 const many = 100

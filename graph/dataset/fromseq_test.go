@@ -27,7 +27,7 @@ func seqOf[T any](values ...T) iter.Seq2[T, error] {
 	}
 }
 
-// counting returns the numbers from 0 up to but without n.
+// counting returns the numbers from 0 up to but excluding n.
 func counting(n int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		for i := range n {
@@ -142,7 +142,7 @@ func TestFromSeqRefuses(t *testing.T) {
 	}
 }
 
-// Every iterator ranges over its sequence anew, and sources do not mind each
+// Every iterator ranges over its sequence again, and sources are independent of each
 // other.
 func TestFromSeqAnew(t *testing.T) {
 	s := newScope(t)
@@ -158,7 +158,7 @@ func TestFromSeqAnew(t *testing.T) {
 	}
 }
 
-// sources within a function, which begin anew for every element, and under all
+// sources appear within a function, where each element starts them again, and under all
 // kinds of other datasets.
 func TestFromSeqUnder(t *testing.T) {
 	s := newScope(t)
@@ -220,8 +220,8 @@ func TestFromChan(t *testing.T) {
 	}
 }
 
-// A saved iterator goes on where it was, in sequences that are skipped or that
-// begin where they are told, elsewhere and beside the one that was saved.
+// A saved iterator continues at its position, also in another process and next to the
+// original. Its sequence skips elements or begins at the given one.
 func TestFromSeqState(t *testing.T) {
 	o := &dataset.SeqOptions{Replayable: true, Buffer: 4}
 	from := func(_ context.Context, from int64) iter.Seq2[int64, error] {
@@ -279,7 +279,7 @@ func TestFromSeqStateNotReplayable(t *testing.T) {
 	}
 }
 
-// openSeq returns an iterator over d that has begun.
+// openSeq returns an iterator over d that has begun to read.
 func openSeq(t *testing.T, d *dataset.Dataset) (*dataset.Iterator, *tfbridge.Session) {
 	t.Helper()
 	it := d.Iterator("it")
@@ -316,7 +316,7 @@ func isClass(t *testing.T, err error, class millrace.Class) {
 	}
 }
 
-// What went in as structs comes out as structs.
+// Structs that go in come out as structs.
 func TestFromSeqStructure(t *testing.T) {
 	type element struct {
 		Text string `tf:"a"`

@@ -16,10 +16,10 @@ type Grouping struct {
 	Reduce func(s *graph.Scope, key tfbridge.Output, window *Dataset) *Dataset // dataset of the results for a window
 }
 
-// GroupByWindow collects elements by group. As soon as a group has a window of elements,
-// it yields the elements of Reduce for that window. At the end of the data the rest of each
-// group is a smaller window, in the order of the keys. A window keeps the order of its
-// elements.
+// GroupByWindow collects elements by group. As soon as a group has a window of
+// elements, it yields the elements of Reduce for that window. At the end of the data
+// the remaining elements of each group form a smaller window, in the order of the keys.
+// A window keeps the order of its elements.
 func (d *Dataset) GroupByWindow(name string, g *Grouping) *Dataset {
 	d = d.orNone()
 	if g == nil || g.Key == nil || g.Size == nil || g.Reduce == nil {
@@ -129,7 +129,7 @@ type Buckets struct {
 }
 
 // BucketByLength batches elements of similar length. It yields a batch as soon as it is
-// full, and at the end the rest in the order of the buckets. It wraps
+// full, and at the end the remaining elements in the order of the buckets. It wraps
 // GroupByWindowDataset, PaddedBatchDatasetV2 and BatchDatasetV2.
 func (d *Dataset) BucketByLength(name string, b *Buckets) *Dataset {
 	d = d.orNone()

@@ -9,8 +9,9 @@ import (
 	"millrace/graph/dataset"
 )
 
-// byRemainder groups numbers by their remainder modulo 3, two of remainder 0
-// and one more of each further one to a window, captured from around.
+// byRemainder groups numbers by their remainder modulo 3. A window of remainder 0 has
+// two elements, and each further remainder one more. The sizes are captured from the
+// graph around.
 func byRemainder(s *graph.Scope) *dataset.Dataset {
 	three, two := s.Const(int64(3)), s.Const(int64(2))
 	return dataset.Range(s, 0, 11, 1).GroupByWindow("thirds", &dataset.Grouping{

@@ -28,7 +28,7 @@ func sessionOf(t *testing.T, s *graph.Scope) *tfbridge.Session {
 	return sess
 }
 
-// A handle that is fed says which iterator a run takes its element from.
+// The fed handle determines which iterator a run takes its element from.
 func TestStringHandles(t *testing.T) {
 	s := graphtest.NewScope(t)
 	train, dev := dataset.Range(s, 0, 3, 1), dataset.Range(s, 100, 103, 1)
@@ -61,8 +61,8 @@ func TestStringHandles(t *testing.T) {
 	}
 }
 
-// The iterator that a program initializes, runs and ends itself gives the elements that a
-// loop gives.
+// An iterator that a program initializes, runs and ends itself returns the same
+// elements as a loop.
 func TestIteratorGivesWhatLoopGives(t *testing.T) {
 	s := graphtest.NewScope(t)
 	d := dataset.Range(s, 0, 20, 1).Shuffle(7, &dataset.ShuffleOptions{Seed: 1, Seed2: 2}).Batch(3, false)
@@ -79,7 +79,7 @@ func TestIteratorGivesWhatLoopGives(t *testing.T) {
 	if diff := cmp.Diff(want, r.next(100)); diff != "" || len(want) != 7 {
 		t.Errorf("by hand (-loop +iterator)\n%s", diff)
 	}
-	for range 2 { // the end stays the end
+	for range 2 { // the end is sticky
 		if _, err := r.sess.Run(nil, it.Element, nil); !errors.Is(err, tfbridge.OutOfRange) {
 			t.Errorf("after the end: %v", err)
 		}
@@ -87,7 +87,7 @@ func TestIteratorGivesWhatLoopGives(t *testing.T) {
 }
 
 // A dataset operation has inputs, attributes and an output. A function is an attribute:
-// its name, by which the library of the graph has it.
+// its name in the graph's function library.
 func TestNodesOfDatasets(t *testing.T) {
 	s := graphtest.NewScope(t)
 	outer := s.Const(int64(10))
@@ -121,8 +121,8 @@ func TestNodesOfDatasets(t *testing.T) {
 	}
 }
 
-// Functions of datasets may collect tensors in lists, which is what Python's TensorArray
-// is, and apply other functions to slices.
+// Functions of datasets may collect tensors in lists, as Python's TensorArray does, and
+// apply other functions to slices.
 func TestListsInFunctions(t *testing.T) {
 	r := start(t, func(s *graph.Scope) *dataset.Dataset {
 		return dataset.Range(s, 2, 4, 1).Map("squares", func(s *graph.Scope, args outs) outs {

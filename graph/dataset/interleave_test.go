@@ -10,7 +10,7 @@ import (
 	"millrace/graph/dataset"
 )
 
-// threeOf gives 10*x, 10*x+1 and 10*x+2, by way of a function in a function.
+// threeOf returns 10*x, 10*x+1 and 10*x+2, computed by a function in a function.
 func threeOf(s *graph.Scope, args outs) *dataset.Dataset {
 	return dataset.Range(s, 0, 3, 1).Map("tens", func(s *graph.Scope, inner outs) outs {
 		return outs{graph.Add(s, graph.Mul(s, args[0], s.Const(int64(10))), inner[0])}

@@ -22,10 +22,11 @@ type IterateOptions struct {
 // An error comes last and once. Ranging again starts from the beginning. [Iterate] yields
 // Go values instead.
 //
-// All adds an iterator to the graph, once. Each loop runs it in a new session, which costs
-// some 30 ms, so that nothing of a loop outlives it. A program that goes over small data
-// often uses [Dataset.Repeat], or a [Dataset.Iterator] in its own session. When ctx is done
-// the loop waits for the step in flight, and yields an error of class millrace.ErrCanceled.
+// All adds an iterator to the graph, once. Each loop runs it in a new session, which
+// costs some 30 ms, so that no state of a loop outlives it. A program that reads small
+// data often should use [Dataset.Repeat], or a [Dataset.Iterator] in its own session.
+// When ctx is done the loop waits for the step in flight, and yields an error of class
+// millrace.ErrCanceled.
 func (d *Dataset) All(ctx context.Context, o *IterateOptions) iter.Seq2[[]*tfbridge.Tensor, error] {
 	d = d.orNone()
 	if o == nil {

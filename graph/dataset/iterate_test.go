@@ -98,7 +98,7 @@ func TestCanceled(t *testing.T) {
 }
 
 func TestCanceledWhileReading(t *testing.T) {
-	// No element ever passes: only closing the session ends the call.
+	// No element ever passes the filter: only closing the session ends the call.
 	s := newScope(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	started := dataset.Range(s, 0, 1, 1).Repeat(-1).Filter("none", never)

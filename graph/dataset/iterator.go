@@ -23,7 +23,7 @@ type Iterator struct {
 	Init     *tfbridge.Operation
 	Element  []tfbridge.Output   // the components of the next element
 	Parts    []tfbridge.Output   // the tensors of the next element: Element, with several tensors for a sparse or a ragged component
-	State    tfbridge.Output     // a scalar string: what SaveState returns, for who fetches it in a run of his own
+	State    tfbridge.Output     // a scalar string: what SaveState returns, for programs that fetch it in their own runs
 	Destroy  *tfbridge.Operation // frees the iterator for good: no run of Init brings it back. The session frees it in any case
 
 	scope    *graph.Scope
@@ -56,7 +56,7 @@ func (d *Dataset) Iterator(name string) *Iterator {
 	})
 	it.Init = s.AddOperation(tfbridge.OpSpec{
 		Type: "MakeIterator", Input: []tfbridge.Input{d.read(), it.Resource},
-		ControlDependencies: s.Initializers(), // the dataset may read their tables from here on
+		ControlDependencies: s.Initializers(), // the dataset may read their tables afterwards
 	})
 	it.Element = s.Op("IteratorGetNext", map[string]any{"output_types": types, "output_shapes": shapes}, it.Resource)
 	it.Parts = d.Spec().expand(s, it.Element)
@@ -77,10 +77,10 @@ func (d *Dataset) iteratorName(s *graph.Scope) string {
 }
 
 // NextInline adds another way to fetch the next element, for runs made with
-// [tfbridge.Callable.Inline]. Element waits for the element in a thread of its own;
+// [tfbridge.Callable.Inline]. Element waits for the element in a separate thread;
 // NextInline waits in the calling thread, which saves tens of microseconds. Other runs
-// should use Element: NextInline would hold a thread of TensorFlow's pool, which the dataset
-// may need.
+// should use Element: NextInline would hold a thread of TensorFlow's pool, which the
+// dataset may need.
 func (it *Iterator) NextInline() []tfbridge.Output {
 	return it.scope.Op("IteratorGetNextSync", map[string]any{
 		"output_types": graph.DTypes(it.specs), "output_shapes": graph.Shapes(it.specs),
@@ -137,8 +137,8 @@ func (it *Iterator) RestoreState(ctx context.Context, sess *tfbridge.Session, st
 	return nil
 }
 
-// Optional is an element, or the certainty that there is none. It is one variant tensor,
-// so functions may take and return it. It is what tf.experimental.Optional is.
+// Optional is an element, or the information that there is none. It is one variant
+// tensor, so functions may take and return it. It is what tf.experimental.Optional is.
 type Optional struct {
 	Variant tfbridge.Output
 	specs   []graph.Spec
@@ -187,10 +187,10 @@ func (it *Iterator) StringHandle() tfbridge.Output {
 	return it.scope.Op1("IteratorToStringHandle", nil, it.Resource)
 }
 
-// NextOfHandle returns the components of the next element of the iterator that handle, a
-// scalar string, names: so a run says by what it feeds whether it trains or evaluates. The
-// iterator's elements must have these types, and shapes that fit. It wraps
-// IteratorFromStringHandleV2.
+// NextOfHandle returns the components of the next element of the iterator that handle,
+// a scalar string, names. So the value that a run feeds decides whether it trains or
+// evaluates. The iterator's elements must have these types, and shapes that fit. It
+// wraps IteratorFromStringHandleV2.
 func NextOfHandle(s *graph.Scope, handle tfbridge.Output, specs ...graph.Spec) []tfbridge.Output {
 	of := attrs{"output_types": graph.DTypes(specs), "output_shapes": graph.Shapes(specs)}
 	return s.Op("IteratorGetNext", of, s.Op1("IteratorFromStringHandleV2", of, handle))

@@ -58,7 +58,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A size that is fed is checked when an iterator is initialized.
+// A fed size is checked when an iterator is initialized.
 func TestFedBatchSize(t *testing.T) {
 	s := newScope(t)
 	size := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())

@@ -11,8 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// nothings returns five elements that are tensors of zeros, of a shape that is
-// known beforehand or not.
+// nothings returns five elements that are tensors of zeros, of a static or unknown
+// shape.
 func nothings(s *graph.Scope, dt tfbridge.DataType, known bool, dims ...int64) *dataset.Dataset {
 	return dataset.Range(s, 0, 5, 1).Map("zeros", func(s *graph.Scope, args outs) outs {
 		x := graph.Fill(s, s.Const(dims), s.Zeros(dt))
@@ -23,8 +23,8 @@ func nothings(s *graph.Scope, dt tfbridge.DataType, known bool, dims ...int64) *
 	}, nil)
 }
 
-// lives lists elements without bytes and absurd numbers, for every operation
-// that takes some.
+// lives lists, for every operation that accepts some, elements without bytes and absurd
+// numbers.
 func lives() []life {
 	all := append(livesWithoutBytes(), livesOfNumbers()...)
 	slices.SortStableFunc(all, func(a, b life) int { return strings.Compare(a.name, b.name) })
@@ -133,7 +133,7 @@ func fedLives() map[string]func(d *dataset.Dataset, n out) *dataset.Dataset {
 	}
 }
 
-// numberLives are operations with a number of Go.
+// numberLives are operations whose size is a Go number.
 func numberLives() map[string]func(d *dataset.Dataset, n int64) *dataset.Dataset {
 	return map[string]func(d *dataset.Dataset, n int64) *dataset.Dataset{
 		"batch":               func(d *dataset.Dataset, n int64) *dataset.Dataset { return d.Batch(n, false) },

@@ -14,18 +14,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// livesFrom says from which of lives on the other process goes.
+// livesFrom names the environment variable with the index in lives at which the child
+// process starts.
 const livesFrom = "MILLRACE_TEST_LIVES"
 
-// life is a dataset that TensorFlow might end the process for. It may give
-// elements or fail.
+// life is a dataset that TensorFlow might end the process for. It may return elements
+// or fail.
 type life struct {
 	name  string
 	build func(s *graph.Scope, feed func(int64) out) *dataset.Dataset // feed makes a placeholder of a number
 }
 
-// TestProcessLives reads datasets that TensorFlow ended the process for in a
-// process of its own, which must come through.
+// TestProcessLives reads datasets that used to end TensorFlow's process. It reads them
+// in a separate process, which must survive.
 func TestProcessLives(t *testing.T) {
 	cases := lives()
 	for from := 0; from < len(cases); {
@@ -45,7 +46,7 @@ func TestProcessLives(t *testing.T) {
 	}
 }
 
-// TestLives is the other process of TestProcessLives.
+// TestLives runs in the child process of TestProcessLives.
 func TestLives(t *testing.T) {
 	from, err := strconv.Atoi(os.Getenv(livesFrom))
 	if err != nil {

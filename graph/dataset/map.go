@@ -23,7 +23,7 @@ type PredicateFunc func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output
 // MapOptions are the options of [Dataset.Map].
 type MapOptions struct {
 	Parallel int64 // elements worked on at a time; 0: one after the other; [Autotune]
-	Sloppy   bool  // with Parallel: hand elements out as they are ready
+	Sloppy   bool  // with Parallel: yield elements as they are ready
 	Inline   bool  // run the function's operations in one thread, which is faster if they are small
 }
 
@@ -91,11 +91,11 @@ func (d *Dataset) function(name string, fn MapFunc) *graph.Func {
 		return &graph.Func{}
 	}
 	return d.scope.Func(name, d.specs, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
-		return fn(s, slices.Clone(args)) // which may be changed, the function's arguments not
+		return fn(s, slices.Clone(args)) // fn may change this copy
 	})
 }
 
-// predicate makes a function of the components that gives a bool.
+// predicate makes a function of the components that returns a bool.
 func (d *Dataset) predicate(what, name string, fn PredicateFunc) *graph.Func {
 	if fn == nil {
 		d.fail(what, "predicate %q is nil", name)
@@ -110,9 +110,8 @@ func (d *Dataset) predicate(what, name string, fn PredicateFunc) *graph.Func {
 	return f
 }
 
-// datasetFunction makes a function from the components to a dataset, and
-// returns the dataset that its body ends with, of which only what its elements
-// are is of use.
+// datasetFunction makes a function from the components to a dataset. It also returns
+// the dataset that the function's body ends with, which is only good for its structure.
 func (d *Dataset) datasetFunction(what, name string, fn DatasetFunc) (*graph.Func, *Dataset) {
 	if fn == nil {
 		d.fail(what, "function %q is nil", name)
@@ -137,7 +136,7 @@ type InterleaveOptions struct {
 	CycleLength int64 // datasets open at a time; default 1
 	BlockLength int64 // elements taken from one before the next; default 1
 	Parallel    int64 // datasets read at a time, at most CycleLength; 0: one after the other; [Autotune]
-	Sloppy      bool  // with Parallel: hand elements out as they are ready
+	Sloppy      bool  // with Parallel: yield elements as they are ready
 	InBuffer    int64 // with Parallel: datasets opened ahead; default 0; [Autotune]
 	OutBuffer   int64 // with Parallel: elements read ahead of each dataset; default 1; [Autotune]
 }
@@ -165,7 +164,7 @@ func (d *Dataset) Interleave(name string, fn DatasetFunc, o *InterleaveOptions) 
 	more["deterministic"] = determinism(o.Sloppy)
 	out := o.OutBuffer
 	if out == 0 {
-		out = 1 // TensorFlow takes no 0
+		out = 1 // TensorFlow does not accept 0
 	}
 	return d.then("ParallelInterleaveDatasetV4", inner.specs, more, f.Inputs(),
 		s.Const(cycle), s.Const(block), s.Const(out), s.Const(o.InBuffer), s.Const(min(o.Parallel, cycle))).shapedAs(inner)

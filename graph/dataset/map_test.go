@@ -180,7 +180,7 @@ func TestMistakesInFunctions(t *testing.T) {
 			if err := s.Err(); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error\n got %v\nwant one with %q", err, tt.want)
 			}
-			// All that follows does nothing, and does not crash.
+			// All following calls do nothing, and do not crash.
 			d = d.Batch(2, false).Shuffle(3, nil).Prefetch(1).Unbatch().Repeat(2).Concatenate(d).WithOptions(nil)
 			d = dataset.Zip(s, d, d.PaddedBatch(2, nil)).Window(s.Const(int64(2)), nil).Cache("").Enumerate(0)
 			d = d.Interleave("f", nil, nil).Map("g", nil, nil).Filter("h", nil).Scan("i", nil, nil)

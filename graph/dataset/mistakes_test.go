@@ -11,7 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Go values that make no element or no rows say which part, and why.
+// Go values that cannot become an element or rows give an error that names the part,
+// and why.
 func TestWrongValues(t *testing.T) {
 	type sparse = dataset.Sparse[int32]
 	type ragged = dataset.Ragged[int32]
@@ -78,7 +79,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// Structures that cannot be are refused where they are used.
+// Impossible structures are refused where they are used.
 func TestWrongStructures(t *testing.T) {
 	number := dataset.DenseSpec(tfbridge.Int64, tfbridge.ScalarShape())
 	for want, structure := range map[string]*dataset.Structure{
@@ -102,7 +103,7 @@ func TestWrongStructures(t *testing.T) {
 	}
 }
 
-// Calls with Go types say what is wrong with their functions and states.
+// Typed calls report mistakes in their functions and states.
 func TestWrongCalls(t *testing.T) {
 	type d = dataset.Dataset
 	type field = dataset.CSVField

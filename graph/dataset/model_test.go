@@ -16,7 +16,7 @@ func TestDatasetInAModelsSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	// Twice: two scopes on one graph, whose functions have one name.
+	// Two scopes on one graph have functions of the same name.
 	for factor := range int64(2) {
 		s := graph.NewScopeWithGraph(m.Graph)
 		d := dataset.Range(s, 0, 3, 1).Map("f", func(s *graph.Scope, args outs) outs {

@@ -9,7 +9,7 @@ import (
 	"millrace/graph/dataset"
 )
 
-// No method of a nil or zero dataset panics, and what they give is an error.
+// No method of a nil or zero dataset panics, and their results give an error.
 func TestNilDataset(t *testing.T) {
 	for name, d := range map[string]*dataset.Dataset{"nil": nil, "zero": {}} {
 		v := reflect.ValueOf(d)

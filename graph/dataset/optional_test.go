@@ -13,7 +13,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// The end of a dataset is an optional without a value, and no failure.
+// The end of a dataset is an optional without a value, not a failure.
 func TestOptionals(t *testing.T) {
 	s := graphtest.NewScope(t)
 	it := dataset.Range(s, 5, 7, 1).Iterator("it")

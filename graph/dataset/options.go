@@ -9,12 +9,12 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// Switch is an option that TensorFlow decides unless told to.
+// Switch is an option that TensorFlow decides unless it is set.
 type Switch int
 
 // The positions of a Switch.
 const (
-	Default Switch = iota // as TensorFlow has it
+	Default Switch = iota // TensorFlow's default
 	On
 	Off
 )
@@ -34,16 +34,17 @@ const (
 // Options say how TensorFlow runs the whole of a dataset. The zero value is
 // what Python's tf.data.Options is, but that order is always kept.
 type Options struct {
-	// NoAutotune has parallelism and buffers stay as they are. With autotuning the end of an
-	// iterator may wait: now and then TensorFlow's autotuner misses the signal to end, and
-	// then it ends when it looks up next, after up to the time that it has run, a minute at most.
+	// NoAutotune keeps parallelism and buffers as they are. With autotuning, closing an
+	// iterator may wait: TensorFlow's autotuner sometimes misses the signal to end, and
+	// then ends only at its next check. That takes at most as long as the iterator has
+	// run, and at most a minute.
 	NoAutotune bool
 
-	Name             string // of the dataset, in TensorFlow's metrics
+	Name             string // name of the dataset in TensorFlow's metrics
 	Sloppy           bool   // operations that leave it open may change the order
-	NoOptimization   bool   // none of TensorFlow's rewrites of the dataset graph but those below that are On
-	CPUBudget        int32  // processors that autotuning counts on; 0: all
-	RAMBudget        int64  // bytes of buffers that autotuning may use; 0: half of what is free
+	NoOptimization   bool   // TensorFlow does not rewrite the dataset graph, except for the rewrites below that are On
+	CPUBudget        int32  // number of processors that autotuning assumes; 0: all
+	RAMBudget        int64  // bytes of buffers that autotuning may use; 0: half of the free memory
 	Parallelism      int64  // degree that autotuning starts with; 0: TensorFlow's choice
 	MinParallelism   int64  // degree that autotuning does not go below; 0: 1
 	PrivateThreads   int32  // size of a thread pool for this dataset; 0: it shares the session's
@@ -58,17 +59,17 @@ type Options struct {
 	Rewrites Rewrites
 }
 
-// Rewrites are TensorFlow's rewrites of the dataset graph, each on its own. The
-// elements stay the same, but for functions with random numbers.
+// Rewrites are TensorFlow's rewrites of the dataset graph, each separately. The
+// elements stay the same, except where functions use random numbers.
 type Rewrites struct {
-	FilterFusion           Switch // filters after each other become one; default off
+	FilterFusion           Switch // consecutive filters become one; default off
 	FilterParallelization  Switch // filters work on several elements at a time; default off
 	InjectPrefetch         Switch // a prefetch at the end where there is none; default on
 	MapAndBatchFusion      Switch // a map before a batch becomes one with it; default on
 	MapAndFilterFusion     Switch // a map before a filter becomes one with it; default off
-	MapFusion              Switch // maps after each other become one; default off
+	MapFusion              Switch // consecutive maps become one; default off
 	MapParallelization     Switch // maps of functions without state work on several elements at a time; default on
-	NoopElimination        Switch // what does nothing is left out; default on
+	NoopElimination        Switch // datasets that do nothing are removed; default on
 	ShuffleAndRepeatFusion Switch // a shuffle before a repeat becomes one with it; default on
 }
 
@@ -94,7 +95,7 @@ func (d *Dataset) Finalize() *Dataset {
 	return d.same("FinalizeDataset", nil)
 }
 
-// check reports sizes that TensorFlow would take for something else.
+// check reports sizes that TensorFlow would misinterpret.
 func (o *Options) check() error {
 	if o.Algorithm < AutotuneDefault || o.Algorithm > AutotuneStageBased {
 		return millrace.Errorf(millrace.ErrModel, "Algorithm is %d, which is none of autotuning", o.Algorithm)
@@ -168,7 +169,7 @@ func (o *Options) optimization() *tfproto.OptimizationOptions {
 	return p
 }
 
-// add sets the rewrites that are not left to TensorFlow.
+// add sets the rewrites that have been set.
 func (r *Rewrites) add(p *tfproto.OptimizationOptions) {
 	message := p.ProtoReflect()
 	for name, w := range map[protoreflect.Name]Switch{
@@ -188,7 +189,7 @@ func (r *Rewrites) add(p *tfproto.OptimizationOptions) {
 	}
 }
 
-// value returns what a switch says, and whether it says anything.
+// value returns the value of a switch, and whether it is set.
 func (w Switch) value() (on, set bool) {
 	return w == On, w == On || w == Off
 }

@@ -22,7 +22,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// What TensorFlow runs changes with the rewrites, and the elements do not.
+// The rewrites change the datasets that TensorFlow runs, but not the elements.
 func TestRewrites(t *testing.T) {
 	maps := func(d *dataset.Dataset) *dataset.Dataset { return d.Map("a", double, nil).Map("b", double, nil) }
 	filters := func(d *dataset.Dataset) *dataset.Dataset { return d.Filter("a", always).Filter("b", always) }
@@ -37,7 +37,7 @@ func TestRewrites(t *testing.T) {
 		name     string
 		pipeline func(*dataset.Dataset) *dataset.Dataset
 		rewrites dataset.Rewrites
-		next     []string // that runs; nothing else does
+		next     []string // the only datasets that run
 	}{
 		{"map fusion", maps, dataset.Rewrites{MapFusion: dataset.On}, []string{"ParallelMap", "FiniteTake"}},
 		{"no map fusion", maps, dataset.Rewrites{MapFusion: dataset.Off, MapParallelization: dataset.Off}, []string{"Map", "Map"}},
@@ -152,8 +152,8 @@ func fieldsOf(m protoreflect.Message, prefix string) (fields []string) {
 	return fields
 }
 
-// Each option sets its field of the message that TensorFlow reads, and no
-// other. Most of them change the speed alone, which no element shows.
+// Each option sets its field of the message that TensorFlow reads, and no other. Most
+// of them change the speed alone, which elements do not show.
 func TestEveryOption(t *testing.T) {
 	defaults := []string{"autotune_options.enabled=true", "deterministic=true", "symbolic_checkpoint=false"}
 	if diff := cmp.Diff(defaults, serializedOptions(t, nil)); diff != "" {
@@ -161,7 +161,7 @@ func TestEveryOption(t *testing.T) {
 	}
 	tests := []struct {
 		options dataset.Options
-		want    string // that is set beside the defaults, or in place of one
+		want    string // the field that is set in addition to the defaults, or instead of one
 	}{
 		{dataset.Options{Name: "numbers"}, "dataset_name=numbers"},
 		{dataset.Options{Sloppy: true}, "deterministic=false"},

@@ -106,12 +106,12 @@ func (d *Dataset) Enumerate(start int64) *Dataset {
 // ShuffleOptions are the options of [Dataset.Shuffle].
 type ShuffleOptions struct {
 	Seed, Seed2 int64 // both 0: another order in every process; Python's seed=n is [DefaultSeed], n
-	Fixed       bool  // the same order in every repetition; default another one in each
+	Fixed       bool  // the same order in every repetition; default: another order in each
 }
 
-// Shuffle yields elements in random order: it draws each from a buffer of the next ones. If
-// Repeat follows, every repetition is shuffled anew. The same seeds give the same orders in
-// every process.
+// Shuffle yields elements in random order: it draws each from a buffer of the next
+// ones. If Repeat follows, every repetition is shuffled again. The same seeds give the
+// same orders in every process.
 func (d *Dataset) Shuffle(buffer int64, o *ShuffleOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {

@@ -15,7 +15,7 @@ import (
 func TestOrder(t *testing.T) {
 	tests := []struct {
 		name  string
-		build func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset // of 0 1 2
+		build func(s *graph.Scope, d *dataset.Dataset) *dataset.Dataset // made from 0 1 2
 		want  []any
 	}{
 		{"Repeat", func(_ *graph.Scope, d *dataset.Dataset) *dataset.Dataset { return d.Repeat(2) }, values(0, 1, 2, 0, 1, 2)},
@@ -105,7 +105,7 @@ func TestAssertCardinality(t *testing.T) {
 	for _, n := range []int64{2, 4} {
 		s := newScope(t)
 		count := s.Const(n)
-		// Within a function and an interleave, as it is used for files.
+		// Shuffle in a function and an interleave, as programs use it for files.
 		d := dataset.Range(s, 0, 2, 1).Interleave("f", func(s *graph.Scope, args outs) *dataset.Dataset {
 			return dataset.Range(s, 0, 3, 1).AssertCardinality(count)
 		}, &dataset.InterleaveOptions{CycleLength: 2, Parallel: 2})
@@ -155,7 +155,7 @@ func TestShuffle(t *testing.T) {
 }
 
 func TestTwoShufflesOfOneSeed(t *testing.T) {
-	// Two operations, one seed: TensorFlow must not make them one that draws
+	// Two operations share one seed: TensorFlow must not merge them into one that draws
 	// a new order for each.
 	s := newScope(t)
 	shuffled := func() *dataset.Dataset {

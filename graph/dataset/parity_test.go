@@ -12,8 +12,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// parity are pipelines by the names that testdata/parity/dataset.py gives to
-// the same ones in Python.
+// parity lists pipelines by the names of the same pipelines in
+// testdata/parity/dataset.py.
 var parity = map[string]func(s *graph.Scope) *dataset.Dataset{
 	"shuffle": func(s *graph.Scope) *dataset.Dataset {
 		return dataset.Range(s, 0, 10, 1).Shuffle(4, &dataset.ShuffleOptions{Seed: dataset.DefaultSeed, Seed2: 3})
@@ -155,7 +155,7 @@ func windowPairs(s *graph.Scope) *dataset.Dataset {
 	}))
 }
 
-// recorded returns what Python gave, by the names of pipelines.
+// recorded returns Python's results by the names of pipelines.
 func recorded(t *testing.T, file string) map[string]any {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/parity/" + file)

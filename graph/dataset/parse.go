@@ -14,7 +14,7 @@ import (
 // ParseExampleOptions are the options of [Dataset.ParseExample].
 type ParseExampleOptions struct {
 	Parallel int64 // batches parsed at a time; default 1; [Autotune]
-	Sloppy   bool  // hand batches out as they are ready
+	Sloppy   bool  // yield batches as they are ready
 }
 
 // ParseExample parses batches of serialized Examples: the one component of d
@@ -146,15 +146,15 @@ type BatchedFeaturesOptions struct {
 	Reader func(s *graph.Scope, filename tfbridge.Output) *Dataset
 
 	Label          string // the feature that is the second part of each element; "": elements have one part
-	Epochs         int64  // how often to read the files; 0: without end
+	Epochs         int64  // number of passes over the files; 0: endless
 	InOrder        bool   // do not shuffle files and records
 	ShuffleBuffer  int64  // records to shuffle among; default 10000
-	Seed, Seed2    int64  // of shuffling, see [ShuffleOptions]
+	Seed, Seed2    int64  // seeds of the shuffle, see [ShuffleOptions]
 	PrefetchBuffer int64  // batches to read ahead; default [Autotune]
 	ReaderThreads  int64  // files read at a time, whose records come in turns; default 1; [Autotune]
 	ParserThreads  int64  // batches parsed at a time; default 2; [Autotune]
-	Sloppy         bool   // with ReaderThreads: hand records out as they are ready
-	DropFinalBatch bool   // leave out a last batch of fewer records
+	Sloppy         bool   // with ReaderThreads: yield records as they are ready
+	DropFinalBatch bool   // drop a last batch of fewer records
 }
 
 // MakeBatchedFeaturesDataset returns batches of the features of Examples, as Python's
@@ -188,7 +188,7 @@ func MakeBatchedFeaturesDataset(s *graph.Scope, patterns []string, batchSize int
 	return parsed.labelled(o.Label).Prefetch(cmp.Or(o.PrefetchBuffer, Autotune))
 }
 
-// check reports what cannot be carried out.
+// check reports invalid options.
 func (o *BatchedFeaturesOptions) check(patterns []string, f *graph.ExampleFeatures) error {
 	switch {
 	case len(patterns) == 0:
@@ -203,8 +203,8 @@ func (o *BatchedFeaturesOptions) check(patterns []string, f *graph.ExampleFeatur
 	return nil
 }
 
-// read returns the Examples of files. Of pairs of a key and an Example it keeps the
-// Example.
+// read returns the Examples of files. It drops the keys if the reader returns pairs of
+// a key and an Example.
 func (o *BatchedFeaturesOptions) read(files *Dataset) *Dataset {
 	open := o.Reader
 	if open == nil {

@@ -5,17 +5,17 @@ import (
 	"millrace/tfbridge"
 )
 
-// RaggedOutput is the parts of a ragged tensor in a graph: the row splits from
-// the outermost dimension inwards, and the joined rows. Functions that give
-// one row split may use [graph.RaggedTensor].
+// RaggedOutput is the parts of a ragged tensor in a graph: the row splits from the
+// outermost dimension inwards, and the joined rows. Functions with one row split may
+// use [graph.RaggedTensor].
 type RaggedOutput struct {
 	Splits []tfbridge.Output
 	Values tfbridge.Output
 }
 
-// parts returns the tensors that a component of such a leaf stands for: itself
-// if it is dense; indices, values and shape of a sparse tensor; row splits
-// and values of a ragged one.
+// parts returns the tensors that a component of the leaf represents: itself if it is
+// dense; indices, values and shape of a sparse tensor; row splits and values of a
+// ragged one.
 func (t *Structure) parts(s *graph.Scope, component tfbridge.Output) []tfbridge.Output {
 	if s.Err() != nil {
 		return nil
@@ -32,7 +32,7 @@ func (t *Structure) parts(s *graph.Scope, component tfbridge.Output) []tfbridge.
 		return out
 	case KindRagged:
 		out := s.Op("RaggedTensorFromVariant", map[string]any{
-			"input_ragged_rank":  int64(-1), // from the variant's own rank
+			"input_ragged_rank":  int64(-1), // the ragged rank is the variant's
 			"output_ragged_rank": int64(t.RaggedRank),
 			"Tvalues":            t.Spec.DType,
 			"Tsplits":            t.Splits,
@@ -58,8 +58,8 @@ func (t *Structure) valuesShape() tfbridge.Shape {
 	return tfbridge.MakeShape(values...)
 }
 
-// component returns the component that a leaf's tensors travel in. A batched
-// one can be sliced along its first dimension.
+// component returns the component that represents a leaf's tensors. A batched component
+// can be sliced along its first dimension.
 func (t *Structure) component(s *graph.Scope, parts []tfbridge.Output, batched bool) tfbridge.Output {
 	switch t.Kind {
 	case KindSparse:
@@ -77,7 +77,7 @@ func (t *Structure) component(s *graph.Scope, parts []tfbridge.Output, batched b
 	return parts[0]
 }
 
-// expand returns the tensors that the components of an element stand for.
+// expand returns the tensors that the components of an element represent.
 func (t *Structure) expand(s *graph.Scope, components []tfbridge.Output) []tfbridge.Output {
 	var tensors []tfbridge.Output
 	for i, leaf := range t.Leaves() {
@@ -88,7 +88,7 @@ func (t *Structure) expand(s *graph.Scope, components []tfbridge.Output) []tfbri
 	return tensors
 }
 
-// size returns how many tensors a component of a leaf stands for.
+// size returns the number of tensors that a component of the leaf represents.
 func (t *Structure) size() int {
 	switch t.Kind {
 	case KindSparse:
@@ -99,8 +99,8 @@ func (t *Structure) size() int {
 	return 1
 }
 
-// sliceable returns d with components that can be sliced along their first
-// dimension: sparse and ragged ones made in a function travel in one variant.
+// sliceable returns d with components that can be sliced along their first dimension:
+// sparse and ragged components made in a function are single variants.
 func (d *Dataset) sliceable(what string) *Dataset {
 	tree := d.Spec()
 	if d.scope.Err() != nil || tree.onlyDense() {
@@ -114,8 +114,8 @@ func (d *Dataset) sliceable(what string) *Dataset {
 	})
 }
 
-// recode maps d to elements of another structure with as many leaves, whose
-// components fn makes from the tensors of the leaves before.
+// recode maps d to elements of another structure with the same number of leaves. fn
+// makes their components from the tensors of the old leaves.
 func (d *Dataset) recode(name string, after *Structure, fn func(*graph.Scope, *Structure, []tfbridge.Output) tfbridge.Output) *Dataset {
 	leaves := d.Spec().Leaves()
 	return d.Map(name, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {

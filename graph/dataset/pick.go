@@ -11,16 +11,16 @@ import (
 
 // ChooseOptions are the options of [Choose].
 type ChooseOptions struct {
-	// StopOnEmpty ends the dataset when one is chosen that has no more elements.
-	// Without it the choices of ended datasets are passed over. The choices must
-	// then be finite; otherwise an iterator restored from a checkpoint may never
-	// end.
+	// StopOnEmpty ends the dataset when a chosen dataset has no more elements. Without
+	// it such choices are skipped. The choices must then be finite; otherwise an
+	// iterator restored from a checkpoint may never end.
 	StopOnEmpty bool
 }
 
-// Choose takes each element from one of the datasets. choices, a dataset of int64 scalars,
-// says from which, counted from 0. The datasets must have the same structure; dimensions in
-// which they differ are unknown in the result. It wraps DirectedInterleaveDataset.
+// Choose takes each element from one of the datasets. choices, a dataset of int64
+// scalars, selects it by its index. The datasets must have the same structure;
+// dimensions in which they differ are unknown in the result. It wraps
+// DirectedInterleaveDataset.
 func Choose(s *graph.Scope, choices *Dataset, datasets []*Dataset, o *ChooseOptions) *Dataset {
 	if o == nil {
 		o = &ChooseOptions{}
@@ -34,7 +34,7 @@ func Choose(s *graph.Scope, choices *Dataset, datasets []*Dataset, o *ChooseOpti
 	return directed(s, "Choose", choices, datasets, o.StopOnEmpty)
 }
 
-// directed interleaves datasets as the elements of choices say.
+// directed interleaves datasets in the order that the elements of choices give.
 func directed(s *graph.Scope, what string, choices *Dataset, datasets []*Dataset, stop bool) *Dataset {
 	tree := alike(s, what, datasets)
 	if s.Err() != nil {
@@ -70,11 +70,11 @@ func alike(s *graph.Scope, what string, datasets []*Dataset) *Structure {
 
 // SampleOptions are the options of [Sample].
 type SampleOptions struct {
-	Weights     []float64 // how often each dataset is chosen, of any sum; nil: all alike
-	WeightsOf   *Dataset  // in place of Weights: for every element to give, a vector of float32 or float64
+	Weights     []float64 // relative frequency of each dataset, unnormalised; nil: all equal
+	WeightsOf   *Dataset  // instead of Weights: for every element of the result, a vector of float32 or float64
 	Seed, Seed2 int64     // both 0: another order in every process; Python's seed=n is [DefaultSeed], n
 	Vary        bool      // another order in every repetition; default the same one
-	StopOnEmpty bool      // end when a dataset is chosen that has no more elements; default: go on with the others
+	StopOnEmpty bool      // end when a dataset is chosen that has no more elements; default: continue with the others
 }
 
 // Sample takes each element from a dataset chosen at random, until all have ended. The same
@@ -139,7 +139,7 @@ func (o *SampleOptions) weights(n int) ([]float64, error) {
 	if weights == nil {
 		weights = make([]float64, n)
 		for i := range weights {
-			weights[i] = math.E // whose logarithm is 1, as Python has it
+			weights[i] = math.E // its logarithm is 1, as in Python
 		}
 	}
 	if len(weights) != n {
@@ -158,7 +158,7 @@ func (o *SampleOptions) weights(n int) ([]float64, error) {
 	return weights, nil
 }
 
-// choicesOf returns the choices that a dataset of weights makes.
+// choicesOf returns the choices drawn with a dataset of weights.
 func (o *SampleOptions) choicesOf(s *graph.Scope, n int, numbers *Dataset) *Dataset {
 	if !usable(s, "Sample: weights", o.WeightsOf) {
 		return &Dataset{scope: s}
@@ -176,10 +176,11 @@ func (o *SampleOptions) choicesOf(s *graph.Scope, n int, numbers *Dataset) *Data
 
 // untilAllEnd interleaves datasets by endless choices, until all datasets have ended.
 //
-// DirectedInterleaveDataset could do that alone, but its saved state does not hold which
-// inputs have ended. A restored iterator would look for further elements for ever. So its
-// inputs here never end: after its last element, each yields empty optionals for ever. A
-// scan counts the inputs that have reached them, and the scan's state is saved.
+// DirectedInterleaveDataset could do that alone, but its saved state does not hold
+// which inputs have ended. A restored iterator would look for further elements forever.
+// So its inputs here never end: after its last element, each yields empty optionals
+// forever. A scan counts the inputs that have reached their ends, and the scan's state
+// is saved.
 func untilAllEnd(s *graph.Scope, choices *Dataset, datasets []*Dataset) *Dataset {
 	tree := alike(s, "Sample", datasets)
 	if s.Err() != nil {
@@ -213,8 +214,8 @@ func untilAllEnd(s *graph.Scope, choices *Dataset, datasets []*Dataset) *Dataset
 		}, &MapOptions{Inline: true}).as(tree)
 }
 
-// optional yields i and each element as an optional, and then i and an empty optional for
-// ever.
+// optional yields i and each element as an optional, and then i and an empty optional
+// forever.
 func (d *Dataset) optional(i int64) *Dataset {
 	values := d.Map("optional", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{s.Const(i), s.Op1("OptionalFromValue", nil, tfbridge.OutputList(args))}
@@ -234,7 +235,7 @@ func (d *Dataset) IgnoreErrors() *Dataset {
 
 // ResampleOptions are the options of [Dataset.RejectionResample].
 type ResampleOptions struct {
-	Initial     []float64 // how often each class comes in d, of any sum; nil: as counted so far
+	Initial     []float64 // class frequencies in d, unnormalised; nil: estimated from the elements so far
 	Seed, Seed2 int64     // both 0: other elements in every process
 }
 
@@ -242,12 +243,12 @@ type ResampleOptions struct {
 // from its components.
 type ClassFunc func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output
 
-// RejectionResample leaves out elements at random so that the classes come as
-// often as target says, numbers of any sum: a tuple of the class, an int64, and
-// the element. The class that d has least of, by the target, is kept whole.
-// Unlike Python's, which reads d twice at a time and gives some elements twice,
-// it gives none twice, and its iterators can be saved. It wraps ScanDataset,
-// FilterDataset and StatelessRandomUniform.
+// RejectionResample drops elements at random so that the classes have the frequencies
+// of target, which need not be normalised. An element of the result is a tuple of the
+// class, an int64, and the element. All elements of the class that is rarest compared
+// with the target are kept. Python's implementation reads d twice at a time and returns
+// some elements twice; this one does not, and its iterators can be saved. It wraps
+// ScanDataset, FilterDataset and StatelessRandomUniform.
 func (d *Dataset) RejectionResample(name string, class ClassFunc, target []float64, o *ResampleOptions) *Dataset {
 	d = d.orNone()
 	if o == nil {
@@ -287,16 +288,16 @@ func (d *Dataset) RejectionResample(name string, class ClassFunc, target []float
 	}, nil).as(TupleSpec(number, d.Spec()))
 }
 
-// counts returns what classes are counted from.
+// counts returns the initial class counts.
 func (o *ResampleOptions) counts(n int) []float64 {
 	if o.Initial != nil {
 		return slices.Clone(o.Initial)
 	}
-	// So that the first elements do not decide.
+	// The initial counts keep the first elements from deciding alone.
 	return slices.Repeat([]float64{10}, n)
 }
 
-// check reports distributions that cannot be.
+// check reports impossible distributions.
 func (o *ResampleOptions) check(target []float64) error {
 	positive := func(w float64) bool { return w > 0 }
 	switch {

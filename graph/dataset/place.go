@@ -11,8 +11,8 @@ import (
 
 // placer walks a structure and a Go value together.
 type placer struct {
-	leaf func(v reflect.Value, leaf *Structure, i int) error // gives leaf i to v
-	next int                                                 // the leaf that comes next
+	leaf func(v reflect.Value, leaf *Structure, i int) error // assigns leaf i to v
+	next int                                                 // index of the next leaf
 }
 
 // place assigns the parts of t to v.

@@ -6,8 +6,8 @@ import (
 	"millrace/dtype"
 )
 
-// basic returns the type that numbers, bools and strings of a kind have in
-// tensors, nil for other kinds. An int is an int64.
+// basic returns the Go type that tensors use for numbers, bools and strings of a kind,
+// nil for other kinds. An int is an int64.
 func basic(k reflect.Kind) reflect.Type {
 	switch k {
 	case reflect.Int, reflect.Int64:
@@ -42,12 +42,12 @@ func basic(k reflect.Kind) reflect.Type {
 	return nil
 }
 
-// plainValue returns a value that is a tensor in types without names of their
-// own: v itself where it has them already.
+// plainValue converts a tensor value to predeclared types. It returns v itself if v has
+// them already.
 func plainValue(v reflect.Value) reflect.Value {
 	elem := elemOf(v.Type())
 	to := basic(elem.Kind())
-	if to == nil || to == elem || isHalf(elem) { // numbers of half precision are data types of their own
+	if to == nil || to == elem || isHalf(elem) { // half-precision numbers have their own Go types
 		return v
 	}
 	return converted(v, to)
@@ -69,9 +69,9 @@ func converted(v reflect.Value, to reflect.Type) reflect.Value {
 	return list
 }
 
-// hold sets v to x if the type of v holds every value of the type of x. An int
-// holds an int32, a float64 a float32, a []byte a string, a slice another one
-// whose elements it holds, and an array a slice of its length.
+// hold sets v to x if the type of v represents every value of the type of x. An int
+// represents an int32, a float64 a float32, a []byte a string; a slice represents
+// slices whose elements it represents, and an array slices of its length.
 func hold(v, x reflect.Value) bool {
 	from, to := x.Kind(), v.Kind()
 	switch {
@@ -107,13 +107,13 @@ func holdEach(v, x reflect.Value) bool {
 	return true
 }
 
-// widens reports whether a Go type holds every value of another type, both of
-// them numbers, or bools or strings.
+// widens reports whether a Go type represents every value of another type. Both are
+// numbers, or bools or strings.
 func widens(from, to reflect.Type) bool {
 	a, b := from.Kind(), to.Kind()
 	switch {
 	case isHalf(to):
-		return false // Go keeps its bits in a uint16, whose values are others
+		return false // Go stores its bits in a uint16, which has other values
 	case isHalf(from):
 		return a == b || isFloat(b)
 	}
@@ -132,7 +132,7 @@ func widens(from, to reflect.Type) bool {
 	return false
 }
 
-// isHalf reports whether a Go type is a number of 16 bits with a point.
+// isHalf reports whether a Go type is a 16-bit floating-point number.
 func isHalf(t reflect.Type) bool {
 	return t == reflect.TypeFor[dtype.Float16]() || t == reflect.TypeFor[dtype.BFloat16]()
 }

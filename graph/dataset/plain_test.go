@@ -9,7 +9,7 @@ import (
 	"millrace/graph/dataset"
 )
 
-// Numbers of half precision are not taken for the uint16 that Go keeps them in.
+// Half-precision numbers are not mistaken for the uint16 that Go stores them in.
 func TestHalfPrecisionKeepsItsType(t *testing.T) {
 	type named uint16
 	type row struct {

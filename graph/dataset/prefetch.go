@@ -16,8 +16,8 @@ func (d *Dataset) Prefetch(n int64) *Dataset {
 }
 
 // PrefetchOutput is [Dataset.Prefetch] with a number, an int64 scalar, that is an
-// output of the graph, such as a placeholder. With 0 elements are read when they are
-// asked for, in the thread that asks.
+// output of the graph, such as a placeholder. With 0, elements are read on request, in
+// the requesting thread.
 func (d *Dataset) PrefetchOutput(n tfbridge.Output) *Dataset {
 	d = d.orNone()
 	if debugOf(d.scope) != nil {
@@ -26,11 +26,10 @@ func (d *Dataset) PrefetchOutput(n tfbridge.Output) *Dataset {
 	return d.same("PrefetchDataset", nil, n).neverEnds(d.endless)
 }
 
-// CopyToDevice gives the elements as they are on a device, such as "/gpu:0" or
-// "/cpu:1", while d itself stays on the first processor: what runs on that
-// device need not copy them. Only [Dataset.Prefetch] may follow, and the
-// iterator, on the same device. Its iterators cannot be saved. It wraps
-// GeneratorDataset and RemoteCall.
+// CopyToDevice copies the elements to a device, such as "/gpu:0" or "/cpu:1", while d
+// itself stays on the first processor. Operations on that device then need not copy
+// them. Only [Dataset.Prefetch] and the iterator may follow, on the same device. Its
+// iterators cannot be saved. It wraps GeneratorDataset and RemoteCall.
 func (d *Dataset) CopyToDevice(device string) *Dataset {
 	d = d.orNone()
 	s := d.scope
@@ -51,10 +50,9 @@ func (d *Dataset) CopyToDevice(device string) *Dataset {
 }
 
 // PrefetchToDevice reads up to n elements ahead to a device, in the background:
-// [Dataset.CopyToDevice] and then [Dataset.Prefetch] there. It must come last.
-// Where the device is the processor that d runs on, as "/cpu:0" is, it is no
-// more than Prefetch, and its iterators can be saved. It wraps
-// PrefetchDataset.
+// [Dataset.CopyToDevice] and then [Dataset.Prefetch] there. It must come last. Where
+// the device is the processor that d runs on, for example "/cpu:0", it is the same as
+// Prefetch, and its iterators can be saved. It wraps PrefetchDataset.
 func (d *Dataset) PrefetchToDevice(device string, n int64) *Dataset {
 	d = d.orNone()
 	if device == "" {
@@ -66,7 +64,7 @@ func (d *Dataset) PrefetchToDevice(device string, n int64) *Dataset {
 	return d.CopyToDevice(device).Prefetch(n)
 }
 
-// onHost tells whether a device is the first processor.
+// onHost reports whether a device is the first processor.
 func onHost(device string) bool {
 	switch device {
 	case "/cpu:0", "/CPU:0", "/device:CPU:0", "CPU:0", "cpu:0", "/cpu", "cpu":
@@ -78,13 +76,13 @@ func onHost(device string) bool {
 // deviceCopy makes the functions that read a dataset from another device.
 type deviceCopy struct {
 	d  *Dataset
-	of map[string]any // attributes of the elements
+	of map[string]any // attributes with the types and shapes of the elements
 }
 
-// host is where datasets run.
+// host is the device that datasets run on.
 const host = "/job:localhost/replica:0/task:0/device:CPU:0"
 
-// functions returns those that begin, go on and end.
+// functions returns the functions that begin, continue and end an iteration.
 func (c *deviceCopy) functions() (first, next, last *graph.Func) {
 	s := c.d.scope
 	handle := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}

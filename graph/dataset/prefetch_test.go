@@ -11,7 +11,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Two processors stand in for a processor and another device.
+// Two processors represent a processor and another device.
 func TestPrefetchToDevice(t *testing.T) {
 	config, err := proto.Marshal(&tfproto.ConfigProto{DeviceCount: map[string]int32{"CPU": 2}})
 	if err != nil {

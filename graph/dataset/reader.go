@@ -22,8 +22,8 @@ import (
 // the first exists. A call of Go for each element would make saving simple, and
 // cost tens of microseconds an element.
 //
-// The answer. A scan calls Go for a chunk of elements, and Unbatch splits it; what
-// Unbatch has left it saves itself. The scan's state is
+// The answer. A scan calls Go for a chunk of elements, and Unbatch splits it; Unbatch
+// saves the elements that it has left. The scan's state is
 //
 //	token   finds the open reader in this process; a restored one finds nothing
 //	state   bytes of Reader.State, behind the elements of some chunk
@@ -46,8 +46,8 @@ type Reader[T any] interface {
 	// Next returns the next element, and io.EOF at the end. FromReader copies the
 	// element before it calls Next again.
 	Next() (T, error)
-	// State returns what the source's open function needs to go on behind the
-	// elements that Next has returned. Next has not failed before.
+	// State returns what the source's open function needs to continue after the
+	// elements that Next has returned. It is not called after Next has failed.
 	State() ([]byte, error)
 	// Close releases what the reader holds. It must not block.
 	Close() error
@@ -55,14 +55,14 @@ type Reader[T any] interface {
 
 // ReaderOptions are the options of [FromReader].
 type ReaderOptions struct {
-	Name   string                // in errors; default "reader"
+	Name   string                // name in errors; default "reader"
 	Spec   graph.Spec            // as in [SeqOptions]
 	Fields map[string]graph.Spec // as in [SeqOptions]
-	// Chunk is how many elements are read for one call of Go; default 256, or
-	// fewer when they take 1 MiB.
+	// Chunk is the number of elements that one call of Go reads; default 256, or fewer
+	// if they exceed 1 MiB.
 	Chunk int
-	// Workers, if not 0, is how many readers of this dataset read at a time.
-	// Otherwise each iterator's may, one call at a time.
+	// Workers, if not 0, is the number of readers of this dataset that may read at a
+	// time. By default the reader of each iterator may, one call at a time.
 	Workers int
 }
 
@@ -72,19 +72,20 @@ const (
 	readerChunkBytes   = 1 << 20
 )
 
-// FromReader returns a dataset of what a reader in Go reads: a file format, or any
-// other source with a position that can be saved. Elements are as for [FromSeq].
+// FromReader returns a dataset of the elements that a reader in Go reads: a file
+// format, or any other source with a position that can be saved. Elements are as for
+// [FromSeq].
 //
-// Every iterator calls open when it begins, with a nil state, and when it goes on
-// after it was restored, with the state that the reader gave. It closes the reader
-// at the end, and when the iterator or its session is closed. The context is
-// cancelled when the session is closed. Nothing is read before it is asked for:
-// [Dataset.Prefetch] reads ahead.
+// Every iterator calls open when it begins, with a nil state, and when it continues
+// after it was restored, with the reader's saved state. It closes the reader at the
+// end, and when the iterator or its session is closed. The context is cancelled when
+// the session is closed. Nothing is read before it is requested: [Dataset.Prefetch]
+// reads ahead.
 //
-// After an error the elements before it are delivered, then the error, once, and
-// then the end of the data. The error keeps its class and place; without a class it
-// is of class millrace.ErrIO. A panic is of class millrace.ErrInternal, an element
-// of the wrong data type or shape of class millrace.ErrSchema.
+// After an error the elements before it are delivered, then the error, once, and then
+// the end of the data. The error keeps its class and location; without a class it is of
+// class millrace.ErrIO. A panic is of class millrace.ErrInternal, an element of the
+// wrong data type or shape of class millrace.ErrSchema.
 //
 // It wraps ScanDataset and UnbatchDataset.
 func FromReader[T any](s *graph.Scope, open func(ctx context.Context, state []byte) (Reader[T], error), o *ReaderOptions) *Dataset {
@@ -135,7 +136,7 @@ func (r *reflectedReader[T]) NextValue() (reflect.Value, error) {
 	return reflect.ValueOf(r.box).Elem(), err
 }
 
-// readerSource is what FromReader makes a dataset of.
+// readerSource describes a dataset of FromReader.
 type readerSource struct {
 	o      ReaderOptions
 	layout *elements.Layout
@@ -185,7 +186,7 @@ func (src *readerSource) next(ctx context.Context, args []*tfbridge.Tensor) ([]*
 
 // failed returns the error of a source with its name.
 func (src *readerSource) failed(err error) error {
-	if errors.Is(err, io.EOF) { // where the data does not end
+	if errors.Is(err, io.EOF) { // an end in the middle of the data
 		err = io.ErrUnexpectedEOF
 	}
 	e := *tfbridge.ClassifyError(err)

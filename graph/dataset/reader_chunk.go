@@ -17,10 +17,10 @@ type openReader struct {
 	reader  valueReader
 	columns *elements.Columns
 
-	state   string // of the reader, where the dataset was
-	skipped int64  // elements delivered since
+	state   string // state of the reader at a position of the dataset
+	skipped int64  // elements delivered since state
 	waiting reflect.Value
-	err     error // why the reader does not go on; io.EOF at the end, and once the error was told
+	err     error // why the reader has stopped; io.EOF at the end, and after the error was reported
 }
 
 // skip reads elements that the dataset has delivered, and returns the token that
@@ -49,7 +49,7 @@ func (r *openReader) chunk(token *tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 		if err == nil || err == io.EOF {
 			err = tfbridge.ErrEndOfSequence
 		} else {
-			err, r.err = r.src.failed(err), io.EOF // told once
+			err, r.err = r.src.failed(err), io.EOF // reported once
 		}
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (r *openReader) fill() (n int64, err error) {
 		}
 		n++
 		r.skipped++
-		if waited { // and now is in the chunk, so the reader is where the dataset will be
+		if waited { // it is now in the chunk, so the reader is at the dataset's position
 			r.waiting = reflect.Value{}
 			r.err = r.save()
 		}
@@ -96,7 +96,7 @@ func (r *openReader) fill() (n int64, err error) {
 	return n, r.err
 }
 
-// save asks the reader for its state, which is that of the dataset.
+// save asks the reader for its state, which is also the state of the dataset.
 func (r *openReader) save() error {
 	state, err := r.reader.State()
 	if err == nil {
@@ -105,8 +105,8 @@ func (r *openReader) save() error {
 	return err
 }
 
-// add adds an element: the one that waited, or the next. It returns false if the
-// element must wait because it has another shape than the n before it.
+// add appends the waiting element, or the next one. It returns false if the element
+// must wait because its shape differs from the n elements before it.
 func (r *openReader) add(n int) (bool, error) {
 	value := r.waiting
 	if n > 0 || !value.IsValid() {

@@ -55,8 +55,8 @@ func (r *entryReader) State() ([]byte, error) {
 }
 func (r *entryReader) Close() error { return nil }
 
-// The records of a format in Go may have components of several types, and an iterator over
-// them goes on where another one was saved.
+// The records of a format in Go may have components of several types, and an iterator
+// over them continues at the position of a saved one.
 func TestReaderOfEntries(t *testing.T) {
 	want := []entry{{"a", 1}, {"", -2}, {"a longer key", 1 << 62}}
 	build := func(s *graph.Scope) *dataset.Dataset {

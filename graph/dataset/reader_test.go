@@ -62,7 +62,7 @@ func ExampleFromReader() {
 	// three
 }
 
-// lengths reads slices of the given lengths: element i is i, so many times. Its
+// lengths reads slices of the given lengths: element i consists of copies of i. Its
 // state is i. It fails at element fail with err, or panics if err is nil.
 type lengths struct {
 	all    []int
@@ -123,8 +123,9 @@ func (l *lengthSource) dataset(s *graph.Scope) *dataset.Dataset {
 	}, &l.o)
 }
 
-// An iterator that is saved between any two elements goes on in another graph,
-// also where elements of several shapes end chunks early, and reads little again.
+// An iterator that is saved between any two elements continues in another graph, also
+// where elements of several shapes end chunks early, and reads only a few elements
+// again.
 func TestFromReaderState(t *testing.T) {
 	for _, chunk := range []int{1, 3, 100} {
 		l := &lengthSource{lengths: lengths{all: []int{2, 2, 2, 0, 0, 1, 2, 3, 3, 3, 3, 3, 1}, fail: -1}, o: dataset.ReaderOptions{Chunk: chunk}}
@@ -191,7 +192,7 @@ func TestFromReaderFails(t *testing.T) {
 	isClass(t, s.Err(), millrace.ErrModel)
 }
 
-// Each iterator has a reader of its own, and every reader is closed.
+// Each iterator has its own reader, and every reader is closed.
 func TestFromReaderCloses(t *testing.T) {
 	l := &lengthSource{lengths: lengths{all: []int{1, 1, 1}, fail: -1}, o: dataset.ReaderOptions{Workers: 1, Chunk: 1}}
 	s := newScope(t)

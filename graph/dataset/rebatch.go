@@ -9,10 +9,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// Rebatch cuts the elements, which are batches, into batches of n along their
-// first dimension, across their borders. Batches that lie inside one element
-// are slices of it, not copies. Fewer are left at the end; drop leaves them
-// out.
+// Rebatch cuts the elements, which are batches, into batches of n along their first
+// dimension, across the borders of elements. Batches that lie inside one element are
+// slices of it, not copies. The last batch may be smaller; drop drops it.
 func (d *Dataset) Rebatch(n int64, drop bool) *Dataset {
 	d = d.orNone()
 	limit.Between(1, math.MaxInt64).Check(d.scope, "RebatchDatasetV2: batch size", n)
@@ -38,8 +37,8 @@ func (d *Dataset) rebatchOf(batches *Dataset, n int64, drop bool) *Dataset {
 	return d.batchOf(&Dataset{scope: d.scope, structure: rows}, n, drop)
 }
 
-// SkipOutput leaves out the first n elements; n is an int64 scalar of the
-// graph, such as a placeholder.
+// SkipOutput skips the first n elements; n is an int64 scalar of the graph, such as a
+// placeholder.
 func (d *Dataset) SkipOutput(n tfbridge.Output) *Dataset {
 	d = d.orNone()
 	return d.same("SkipDataset", nil, n)
@@ -52,9 +51,9 @@ func (d *Dataset) TakeOutput(n tfbridge.Output) *Dataset {
 	return d.same("TakeDataset", nil, n)
 }
 
-// BatchOutput is [Dataset.Batch] with a size, an int64 scalar, that is an
-// output of the graph. The size of the batches is then not known beforehand,
-// and one that Batch refuses is an error of code InvalidArgument.
+// BatchOutput is [Dataset.Batch] with a size, an int64 scalar, that is an output of the
+// graph. The batch dimension is then unknown while building, and a size that Batch
+// refuses is an error of code InvalidArgument at run time.
 func (d *Dataset) BatchOutput(n tfbridge.Output, drop bool) *Dataset {
 	d = d.orNone()
 	return d.then("BatchDatasetV2", d.batched(-1, drop, d.specs), attrs{"parallel_copy": true},
@@ -76,9 +75,10 @@ func (d *Dataset) BatchParallel(n int64, drop bool, parallel int64) *Dataset {
 		d.scope.Const(n), d.scope.Const(parallel), d.scope.Const(drop)).batchOf(d, n, drop)
 }
 
-// PadToCardinality makes d a dataset of n elements: zeros and empty strings follow its
-// own. A scalar bool comes behind the components of each: whether the element is d's. The
-// shapes must be known. It is an error of code InvalidArgument if d has more elements.
+// PadToCardinality makes d a dataset of n elements: after d's own elements come zeros
+// and empty strings. A scalar bool is appended to the components of each element: true
+// if the element is d's. The shapes must be known. It is an error of code
+// InvalidArgument if d has more elements.
 //
 // It wraps ZipDataset, ConcatenateDataset, TakeWhileDataset and others.
 func (d *Dataset) PadToCardinality(n int64) *Dataset {

@@ -35,21 +35,21 @@ type RecordDecoderOptions struct {
 	// together; default one for each processor. Further calls wait without a
 	// goroutine and without a thread.
 	Workers int
-	// Stateful says that equal records may become different values, or that
-	// decoding has side effects. Then TensorFlow neither shares, omits nor
-	// repeats calls, and the state of an iterator over them cannot be saved.
+	// Stateful declares that equal records may become different values, or that
+	// decoding has side effects. Then TensorFlow neither shares, omits nor repeats
+	// calls, and the state of an iterator over them cannot be saved.
 	Stateful bool
 }
 
 // RecordError is the failure of one record. It is in the errors of runs:
 // errors.As finds it there.
 type RecordError struct {
-	Key   string // of the record; "" without keys
-	Index int    // of the record among those of the call, in row-major order
+	Key   string // key of the record; "" without keys
+	Index int    // index of the record within the call, in row-major order
 	Err   error  // from the decoder's function
 }
 
-// Error returns the place and the reason.
+// Error returns the key or index of the record, and the reason.
 func (e *RecordError) Error() string {
 	if e.Key != "" {
 		return fmt.Sprintf("key %s: %v", millrace.Quote(e.Key), e.Err)

@@ -9,8 +9,8 @@ import (
 	"millrace/graph/dataset"
 )
 
-// What a record costs that Go decodes: alone, and in batches. The function does
-// little, so this is the price of the call.
+// BenchmarkDecodeRecords measures the cost of a record that Go decodes, alone and in
+// batches. The function does little, so this is the cost of the call.
 func BenchmarkDecodeRecords(b *testing.B) {
 	decoder, err := dataset.NewRecordDecoder(decodePair, nil)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// pair is what a record of eight bytes holds.
+// pair is the content of a record of eight bytes.
 type pair struct {
 	X int32 `tf:"x"`
 	Y int32 `tf:"y"`
 }
 
-// decodePair is a record format.
+// decodePair decodes a record.
 func decodePair(record []byte) (pair, error) {
 	if len(record) != 8 {
 		return pair{}, fmt.Errorf("%d bytes, want 8", len(record))
@@ -32,7 +32,7 @@ func decodePair(record []byte) (pair, error) {
 	return pair{int32(binary.LittleEndian.Uint32(record)), int32(binary.LittleEndian.Uint32(record[4:]))}, nil
 }
 
-// encodePairs is its reverse.
+// encodePairs is the reverse of decodePair.
 func encodePairs(points ...pair) []string {
 	records := []string{}
 	for _, p := range points {
@@ -109,8 +109,8 @@ func TestDecodeRecordsShapes(t *testing.T) {
 	}
 }
 
-// An error has the record's key, its own class and itself; and the iterator goes on
-// with the next element.
+// An error names the record's key, keeps its class and wraps the function's error. The
+// iterator continues with the next element.
 func TestDecodeRecordsFails(t *testing.T) {
 	errOdd := errors.New("odd")
 	decode := func(record []byte) ([]int64, error) {
@@ -161,7 +161,7 @@ func TestDecodeRecordsFails(t *testing.T) {
 	}
 }
 
-// Not more calls than Workers run at a time, however many elements are asked for.
+// At most Workers calls run at a time, however many elements are requested.
 func TestDecodeRecordsWorkers(t *testing.T) {
 	const workers = 2
 	var running, most atomic.Int64
@@ -207,7 +207,8 @@ func TestDecodeRecordsState(t *testing.T) {
 	}
 }
 
-// What cannot be a decoder, or cannot be decoded, is told while building.
+// Impossible decoders, and values that cannot be decoded to, are reported while
+// building.
 func TestDecodeRecordsRefuses(t *testing.T) {
 	_, err := dataset.NewRecordDecoder[int64](nil, nil)
 	isClass(t, err, millrace.ErrModel)

@@ -102,7 +102,7 @@ func (d *Dataset) Scan(name string, initial []tfbridge.Output, fn ScanFunc) *Dat
 	return d.then("ScanDataset", f.Out[n:], more, tfbridge.OutputList(initial), f.Inputs())
 }
 
-// sameTypes tells in which type a state differs from the one before.
+// sameTypes returns an error if the types of a state differ from the state before it.
 func sameTypes(before, after []graph.Spec) error {
 	if len(before) != len(after) {
 		return millrace.Errorf(millrace.ErrModel, "state has %d tensors, then %d", len(before), len(after))

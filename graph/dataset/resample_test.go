@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// tenth is the class of numbers of which nine in ten are of class 0.
+// tenth is a class function that assigns nine in ten numbers to class 0.
 func tenth(s *graph.Scope, args outs) out {
 	return graph.Cast(s, graph.Equal(s, graph.FloorMod(s, args[0], s.Const(int64(10))), s.Const(int64(0))), tfbridge.Int64)
 }
@@ -30,7 +30,8 @@ func TestRejectionResample(t *testing.T) {
 				last = e.Number
 				counts[e.Class]++
 			}
-			// 500 of each, give or take four standard deviations of what is drawn.
+			// Each class should have 500 elements, within four standard deviations of
+			// the draw.
 			if counts[1] < 490 || counts[1] > 500 || counts[0] < 410 || counts[0] > 590 {
 				t.Errorf("%d of class 0, %d of class 1", counts[0], counts[1])
 			}
@@ -44,7 +45,7 @@ func ExampleDataset_RejectionResample() {
 	d := dataset.FromRows(s, []string{"a", "b", "a", "a"}).RejectionResample("class",
 		func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
 			return graph.Cast(s, graph.Equal(s, args[0], s.Const("b")), tfbridge.Int64)
-		}, []float64{0, 1}, nil) // none of class 0
+		}, []float64{0, 1}, nil) // the target has no elements of class 0
 	show[struct {
 		Class int
 		Text  string

@@ -22,7 +22,7 @@ type SaveOptions struct {
 	Compression string    // "NONE", "GZIP" or "SNAPPY"; default "NONE"
 	Shard       ShardFunc // which file an element goes to; nil: all to one
 	Session     *tfbridge.SessionOptions
-	Feeds       map[tfbridge.Output]*tfbridge.Tensor // of placeholders that the dataset is made from
+	Feeds       map[tfbridge.Output]*tfbridge.Tensor // values of the dataset's placeholders
 }
 
 // Save writes all elements to files in a local directory, for [Load] and for Python's
@@ -59,11 +59,11 @@ func (d *Dataset) Save(ctx context.Context, directory string, o *SaveOptions) er
 }
 
 // WriteTFRecords writes all elements, each a scalar string, as the records of one local
-// TFRecord file, which it replaces: whole or not at all. Of the options the compression
-// ("GZIP", "ZLIB" or none), the session and the feeds count. When ctx is done it waits for
-// the step in flight and returns an error of class millrace.ErrCanceled.
+// TFRecord file, which it replaces: whole or not at all. It uses the options
+// Compression ("GZIP", "ZLIB" or none), Session and Feeds only. When ctx is done it
+// waits for the step in flight and returns an error of class millrace.ErrCanceled.
 //
-// It wraps DatasetToTFRecord. Package [millrace/tfrecord] writes what Go has.
+// It wraps DatasetToTFRecord. Package [millrace/tfrecord] writes Go values.
 func (d *Dataset) WriteTFRecords(ctx context.Context, path string, o *SaveOptions) error {
 	const what = "Dataset.WriteTFRecords"
 	d = d.orNone()
@@ -92,7 +92,7 @@ func (d *Dataset) WriteTFRecords(ctx context.Context, path string, o *SaveOption
 	return err
 }
 
-// rename gives a file that was written its name, when its data is on the disk.
+// rename syncs a written file to the disk and gives it its final name.
 func rename(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
 	if err == nil {
@@ -117,7 +117,7 @@ func saveFailure(path string, err error) error {
 	return e
 }
 
-// runOnce runs an operation in a session of its own.
+// runOnce runs an operation in its own session.
 func runOnce(ctx context.Context, g *tfbridge.Graph, op *tfbridge.Operation, o *SaveOptions) error {
 	if ctx == nil {
 		return errNoContext("save")

@@ -16,7 +16,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// A file appears whole, or the one before it stays.
+// Either the whole new file appears, or the old one stays.
 func TestWriteTFRecords(t *testing.T) {
 	s := graphtest.NewScope(t)
 	path := filepath.Join(t.TempDir(), "a.tfrecords")

@@ -11,7 +11,7 @@ import (
 // components of an element.
 type ShardFunc func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output
 
-// ReaderFunc makes one dataset from those of the shards. The elements of shards
+// ReaderFunc makes one dataset from the datasets of the shards. The elements of shards
 // are datasets; [Dataset.Interleave] with [Inner] reads them in turns.
 type ReaderFunc func(s *graph.Scope, shards *Dataset) *Dataset
 
@@ -63,9 +63,8 @@ func (d *Dataset) Snapshot(directory string, o *SnapshotOptions) *Dataset {
 	return snapshot.Map("element", func(_ *graph.Scope, args []tfbridge.Output) []tfbridge.Output { return args[1:] }, nil).shapedAs(d)
 }
 
-// Inner returns the dataset that an element of shards is, for the functions of
-// [Dataset.FlatMap] and [Dataset.Interleave]: of elements of one component, a
-// dataset.
+// Inner returns the dataset that an element of shards consists of, for the functions of
+// [Dataset.FlatMap] and [Dataset.Interleave].
 func (d *Dataset) Inner() DatasetFunc {
 	d = d.orNone()
 	t := d.Spec()
@@ -103,8 +102,8 @@ func (d *Dataset) shardFunction(what string, fn ShardFunc) *graph.Func {
 	return f
 }
 
-// readerFunction makes a function from a dataset of shards to one dataset of
-// elements like those of d.
+// readerFunction makes a function from a dataset of shards to one dataset with elements
+// of d's structure.
 func (d *Dataset) readerFunction(what string, fn ReaderFunc, shards int64) *graph.Func {
 	if fn == nil {
 		fn = func(s *graph.Scope, all *Dataset) *Dataset {

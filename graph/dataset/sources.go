@@ -16,13 +16,13 @@ import (
 // TFRecordsOptions are the options of [TFRecords].
 type TFRecordsOptions struct {
 	Compression string // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64  // to read at a time; default 256 KiB
-	Unbuffered  bool   // read no more than is asked for; BufferBytes is ignored
+	BufferBytes int64  // bytes per read; default 256 KiB
+	Unbuffered  bool   // read only the requested bytes; BufferBytes is ignored
 	TensorFlow  bool   // use TFRecordDataset even where our own operation is loaded
 }
 
-// maxOwnBuffer is how many bytes our own operation reads at a time at most. It
-// reads a few of them at least, whatever it is told.
+// maxOwnBuffer is the largest read of our own operation. The operation raises small
+// sizes to a minimum itself.
 const maxOwnBuffer = 1 << 30
 
 // defaultBuffer is how many bytes are read at a time, as in Python.
@@ -35,14 +35,14 @@ const RecordsOp = "MillraceRecordsDataset"
 // TFRecords returns the records of files, each a string. The filenames are a
 // scalar or a vector of strings; files are read one after the other.
 //
-// Where the library of our own operations is loaded (package native), that reads
-// the records: whatever is in a file is an error at worst, with its place, and
-// Unbuffered makes no difference. Without it this wraps TFRecordDataset, which
-// nothing protects: a damaged header can end the process, and a file that ends in a
-// header looks complete. Check files with package tfrecord first, and compare the
-// number of records with [Dataset.AssertCardinality]. docs/dataset.md lists what is
-// checked by which. [Dataset.All] finds the place of a damaged record if the
-// filenames are constants.
+// Where the library of our own operations is loaded (package native), its operation
+// reads the records: damage in a file is always an error that names its location, and
+// Unbuffered has no effect. Without the library, TFRecords wraps TFRecordDataset, which
+// has no such protection: a damaged header can end the process, and a file that ends in
+// a header looks complete. Check files with package tfrecord first, and compare the
+// number of records with [Dataset.AssertCardinality]. docs/dataset.md lists which
+// checks each of them makes. [Dataset.All] finds the location of a damaged record if
+// the filenames are constants.
 func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *Dataset {
 	if o == nil {
 		o = &TFRecordsOptions{}
@@ -50,7 +50,7 @@ func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *
 	compression(s, "TFRecordDataset", o.Compression)
 	buffer := readBuffer(s, "TFRecordDataset", o.BufferBytes)
 	if o.Unbuffered {
-		buffer = s.Const(int64(0)) // TensorFlow's word for it
+		buffer = s.Const(int64(0)) // TensorFlow's value for unbuffered
 	}
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
 	if r, err := tfbridge.Open(nil); err == nil && r.HasOperations() && !o.TensorFlow {
@@ -60,10 +60,10 @@ func TFRecords(s *graph.Scope, filenames tfbridge.Output, o *TFRecordsOptions) *
 	return made(s, specs, s.Op1("TFRecordDataset", nil, filenames, s.Const(o.Compression), buffer))
 }
 
-// nameRecord returns the error of an iteration with the place of the record that
-// ended it. TensorFlow says that a record is damaged, and not in which file. So we
-// read the files of each TFRecordDataset again if their names are constants, and
-// take the first damage. Our own operation names the place itself.
+// nameRecord returns the error of an iteration with the location of the record that
+// ended it. TensorFlow says that a record is damaged, and not in which file. So we read
+// the files of each TFRecordDataset again if their names are constants, and report the
+// first damage. Our own operation reports the location itself.
 func nameRecord(g *tfbridge.Graph, err error) error {
 	var known *millrace.Error
 	if !errors.Is(err, tfbridge.DataLoss) || errors.As(err, &known) && known.File != "" {
@@ -168,7 +168,7 @@ func slicesOf(specs []graph.Spec) ([]graph.Spec, error) {
 		slices[i].DType = p.DType
 		dims, err := p.Shape.ToSlice()
 		switch {
-		case err != nil: // unknown before, unknown after
+		case err != nil: // an unknown shape stays unknown
 		case len(dims) == 0:
 			return nil, millrace.Errorf(millrace.ErrModel, "component %d is a scalar and has no slices", i)
 		default:
@@ -178,7 +178,7 @@ func slicesOf(specs []graph.Spec) ([]graph.Spec, error) {
 	return slices, nil
 }
 
-// Range returns the int64 numbers from start up to stop, without stop itself.
+// Range returns the int64 numbers from start up to but excluding stop.
 func Range(s *graph.Scope, start, stop, step int64) *Dataset {
 	if step == 0 {
 		s.UpdateErr("RangeDataset", millrace.Errorf(millrace.ErrModel, "step is 0"))
@@ -187,8 +187,8 @@ func Range(s *graph.Scope, start, stop, step int64) *Dataset {
 	return add(s, "RangeDataset", specs, nil, s.Const(start), s.Const(stop), s.Const(step))
 }
 
-// RangeOutput returns the int64 numbers from start up to stop, without stop itself.
-// Both are int64 scalars of the graph.
+// RangeOutput returns the int64 numbers from start up to but excluding stop. Both are
+// int64 scalars of the graph.
 func RangeOutput(s *graph.Scope, start, stop tfbridge.Output) *Dataset {
 	specs := []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}
 	return add(s, "RangeDataset", specs, nil, start, stop, s.Const(int64(1)))

@@ -136,9 +136,9 @@ func double(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 }
 
 func TestCutFiles(t *testing.T) {
-	// TensorFlow takes a file that is cut between records, or in the header of
-	// one, for a whole one. The count, captured for each file, tells. Our own
-	// reader sees a cut header by itself.
+	// TensorFlow does not notice that a file is cut between records, or in the header
+	// of one. The number of records, captured for each file, shows it. Our own reader
+	// notices a cut header by itself.
 	path := writeRecords(t, "a", tfrecord.None, "one", "two", "three")
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestCutFiles(t *testing.T) {
 	}
 }
 
-// TensorFlow's reader does not say where a damaged record is. All finds it.
+// TensorFlow's reader does not report the location of a damaged record. All finds it.
 func TestDamagedRecordIsNamed(t *testing.T) {
 	good := writeRecords(t, "good", tfrecord.GZIP, "one", "two")
 	bad := writeRecords(t, "bad", tfrecord.None, "one", "two", "three")

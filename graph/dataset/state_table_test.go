@@ -12,9 +12,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// savable are pipelines of one transformation each, of at least three
-// elements, whose iterators can be saved at any point. Files is a directory
-// with a.txt and b.txt, of three lines each, and scratch a place for new files.
+// savable are pipelines of one transformation each, of at least three elements, whose
+// iterators can be saved at any point. Files is a directory with a.txt and b.txt, of
+// three lines each, and scratch a directory for new files.
 func savable(files, scratch string) map[string]func(s *graph.Scope) *dataset.Dataset {
 	text := filepath.Join(files, "a.txt")
 	ten := func(s *graph.Scope) *dataset.Dataset { return dataset.Range(s, 0, 10, 1) }
@@ -110,8 +110,7 @@ func textFiles(t *testing.T) string {
 	return files
 }
 
-// Whatever was read before, a restored iterator goes on with the same
-// elements.
+// A restored iterator continues with the same elements, whatever was read before.
 func TestSaveAndRestoreEach(t *testing.T) {
 	for name, build := range savable(textFiles(t), t.TempDir()) {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +124,7 @@ func TestSaveAndRestoreEach(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n%2 == 1 || n == len(whole) { // not every point: that takes long
+				if n%2 == 1 || n == len(whole) { // skips some points to save time
 					if err := second.it.RestoreState(t.Context(), second.sess, state); err != nil {
 						t.Fatal(err)
 					}

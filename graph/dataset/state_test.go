@@ -51,7 +51,7 @@ func (r *running) next(n int) []any {
 	return r.fetch(n, r.it.Element)
 }
 
-// parts is next with the tensors that sparse and ragged components stand for.
+// parts is next with the tensors that sparse and ragged components represent.
 func (r *running) parts(n int) []any {
 	r.t.Helper()
 	return r.fetch(n, r.it.Parts)
@@ -102,7 +102,7 @@ func TestSaveAndRestore(t *testing.T) {
 	for _, parallel := range []int64{0, 2} {
 		t.Run(fmt.Sprint(parallel), func(t *testing.T) {
 			whole := start(t, pipeline(parallel)).next(100)
-			if len(whole) != 8 { // 36 elements
+			if len(whole) != 8 { // 36 elements make 8 batches
 				t.Fatalf("%d batches", len(whole))
 			}
 			first, second := start(t, pipeline(parallel)), start(t, pipeline(parallel))

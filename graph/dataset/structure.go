@@ -11,30 +11,30 @@ import (
 	"millrace/tfbridge"
 )
 
-// Kind tells what a [Structure] describes.
+// Kind is the kind of a [Structure].
 type Kind int
 
-// The kinds of structures. A tuple is a list of parts of any kinds, and fields
-// are parts with names, what Python calls a dict. The others are leaves: each
-// is one component of an element's flat list.
+// The kinds of structures. A tuple is a list of parts of any kinds, and fields are
+// named parts, as in a Python dict. The others are leaves: each is one component of an
+// element's flat list.
 const (
 	KindDense   Kind = iota // a tensor
-	KindSparse              // a sparse tensor, which travels in a variant
-	KindRagged              // a ragged tensor, which travels in a variant
-	KindDataset             // a dataset, which travels in a variant; see [Dataset.Window]
+	KindSparse              // a sparse tensor, stored in a variant
+	KindRagged              // a ragged tensor, stored in a variant
+	KindDataset             // a dataset, stored in a variant; see [Dataset.Window]
 	KindTuple
 	KindFields
 )
 
-// Structure is what an element of a dataset is made of. It is a tree that must
-// not be changed, so it may be used by many goroutines.
+// Structure describes the elements of a dataset. It is an immutable tree, so many
+// goroutines may use it.
 type Structure struct {
 	Kind       Kind
-	Spec       graph.Spec        // of a dense, sparse or ragged leaf: the type of its values, and its shape with -1 where it varies
-	RaggedRank int               // of a ragged leaf: how many of its dimensions have row splits
-	Splits     tfbridge.DataType // of a ragged leaf: the type of the row splits, Int32 or Int64
-	Keys       []string          // of fields: their names, sorted
-	Parts      []*Structure      // of a tuple, of fields in the order of Keys, and of a dataset: the structure of its elements
+	Spec       graph.Spec        // dense, sparse or ragged leaf: the type of its values, and its shape with -1 where it varies
+	RaggedRank int               // ragged leaf: the number of dimensions with row splits
+	Splits     tfbridge.DataType // ragged leaf: the type of the row splits, Int32 or Int64
+	Keys       []string          // fields: their names, sorted
+	Parts      []*Structure      // tuple: its parts; fields: their parts in the order of Keys; dataset: the structure of its elements
 }
 
 // DenseSpec returns the structure of a tensor. The zero Shape leaves its shape
@@ -48,10 +48,9 @@ func SparseSpec(dtype tfbridge.DataType, shape tfbridge.Shape) *Structure {
 	return &Structure{Kind: KindSparse, Spec: graph.Spec{DType: dtype, Shape: shape}}
 }
 
-// RaggedSpec returns the structure of a ragged tensor with row splits of
-// Int64. Its first rank+1 dimensions are those with splits between them; with
-// rank 0 it is a tensor that travels in a variant, to become ragged when it
-// is batched.
+// RaggedSpec returns the structure of a ragged tensor with row splits of Int64. Row
+// splits separate its first rank+1 dimensions. With rank 0 it is a tensor in a variant,
+// which becomes ragged when it is batched.
 func RaggedSpec(dtype tfbridge.DataType, shape tfbridge.Shape, rank int) *Structure {
 	return &Structure{
 		Kind: KindRagged, Spec: graph.Spec{DType: dtype, Shape: shape},
@@ -117,7 +116,7 @@ func (t *Structure) String() string {
 	return t.Spec.String()
 }
 
-// leaf tells whether t is one component.
+// leaf reports whether t is one component.
 func (t *Structure) leaf() bool {
 	return t.Kind != KindTuple && t.Kind != KindFields
 }
@@ -134,8 +133,8 @@ func (t *Structure) Leaves() []*Structure {
 	return leaves
 }
 
-// Specs returns the types and shapes of the components: what is not dense is a
-// variant, of a shape that depends on what was done to it.
+// Specs returns the types and shapes of the components: a leaf that is not dense is a
+// variant, whose shape depends on how it was made.
 func (t *Structure) Specs() []graph.Spec {
 	leaves := t.Leaves()
 	specs := make([]graph.Spec, len(leaves))
@@ -152,8 +151,8 @@ func (t *Structure) Specs() []graph.Spec {
 	return specs
 }
 
-// check reports a structure that cannot be: nil parts, and ranks that shapes
-// do not have. Trees of other packages are checked where they come in.
+// check reports an impossible structure: nil parts, or a rank that the shape does not
+// have. Trees from other packages are checked on entry.
 func (t *Structure) check() error {
 	switch {
 	case t == nil:
@@ -192,8 +191,8 @@ func (t *Structure) mapLeaves(fn func(leaf *Structure) (*Structure, error)) (*St
 	return mapped, nil
 }
 
-// batched returns the structure of batches of n elements, -1 of any number. A
-// part of a sparse or ragged leaf has one dimension more, and so has the leaf.
+// batched returns the structure of batches of n elements, -1 of any number. Sparse and
+// ragged leaves get one more dimension, as dense ones do.
 func (t *Structure) batched(n int64) (*Structure, error) {
 	return t.mapLeaves(func(leaf *Structure) (*Structure, error) {
 		if leaf.Kind == KindDataset {
@@ -245,8 +244,7 @@ func prepended(n int64, shape tfbridge.Shape) tfbridge.Shape {
 	return tfbridge.MakeShape(append([]int64{n}, dims...)...)
 }
 
-// common returns the structure that says of both t and other no more than is
-// true.
+// common returns the most specific structure that describes both t and other.
 func (t *Structure) common(other *Structure) (*Structure, error) {
 	if t.Kind != other.Kind || len(t.Parts) != len(other.Parts) || t.leaf() && t.Spec.DType != other.Spec.DType {
 		return nil, millrace.Errorf(millrace.ErrModel, "%v and %v are not alike", t, other)
@@ -273,8 +271,8 @@ func (t *Structure) common(other *Structure) (*Structure, error) {
 	return both, nil
 }
 
-// onlyDense tells whether every leaf is a tensor, so that components are what
-// they seem to be.
+// onlyDense reports whether every leaf is a dense tensor, so that every component is
+// the tensor itself.
 func (t *Structure) onlyDense() bool {
 	for _, leaf := range t.Leaves() {
 		if leaf.Kind != KindDense {

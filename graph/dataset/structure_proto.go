@@ -11,7 +11,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// proto returns t as TensorFlow's Python writes the structure of elements.
+// proto returns t in the format of TensorFlow's Python for the structure of elements.
 func (t *Structure) proto() (*tfproto.StructuredValue, error) {
 	switch t.Kind {
 	case KindDense:
@@ -77,7 +77,7 @@ func shapeProto(shape tfbridge.Shape) *tfproto.TensorShapeProto {
 	return p
 }
 
-// shapeFrom returns a shape; what is no dimension is unknown.
+// shapeFrom returns a shape. Values that are not dimensions become unknown.
 func shapeFrom(p *tfproto.TensorShapeProto) tfbridge.Shape {
 	if p == nil || p.GetUnknownRank() {
 		return tfbridge.Shape{}
@@ -89,7 +89,7 @@ func shapeFrom(p *tfproto.TensorShapeProto) tfbridge.Shape {
 	return tfbridge.MakeShape(dims...)
 }
 
-// structureFrom returns the structure that a value says elements have.
+// structureFrom returns the structure that a StructuredValue describes.
 func structureFrom(v *tfproto.StructuredValue) (*Structure, error) {
 	switch kind := v.GetKind().(type) {
 	case *tfproto.StructuredValue_TensorSpecValue:

@@ -24,7 +24,7 @@ func leafOf(kind Kind, rank int, dims ...int64) *Structure {
 	return DenseSpec(tfbridge.Float, tfbridge.MakeShape(dims...))
 }
 
-// text is a structure with what String leaves out.
+// text describes a structure with the details that String omits.
 func text(t *Structure) string {
 	var b strings.Builder
 	b.WriteString(t.String())
@@ -36,8 +36,7 @@ func text(t *Structure) string {
 	return b.String()
 }
 
-// Batches have a dimension more and slices one less, and so have the rows of ragged
-// parts.
+// Batches have one more dimension, and slices one less. So do the rows of ragged parts.
 func TestBatchedAndSliced(t *testing.T) {
 	open := DenseSpec(tfbridge.Float, tfbridge.Shape{})
 	for _, tt := range []struct{ before, batched *Structure }{
@@ -157,7 +156,8 @@ func TestStructuresAreWritten(t *testing.T) {
 	}
 }
 
-// What Python may write besides is read, and what no structure is, is not.
+// Other structures that Python may write are read; values that are not structures are
+// refused.
 func TestStructuresOfPython(t *testing.T) {
 	part := func(t *Structure) *tfproto.StructuredValue {
 		v, _ := t.proto()
@@ -216,7 +216,7 @@ func TestStructuresOfPython(t *testing.T) {
 	}
 }
 
-// The tensors of a part, and the shape of joined rows, follow from its kind.
+// The tensors of a part, and the shape of joined rows, depend on its kind.
 func TestPartsOfStructures(t *testing.T) {
 	for _, tt := range []struct {
 		part *Structure
@@ -246,7 +246,7 @@ func TestPartsOfStructures(t *testing.T) {
 	}
 }
 
-// Only tensors of a known shape that is not empty are sure to have bytes.
+// Only tensors of a known shape that is not empty certainly have bytes.
 func TestMayHaveNoBytes(t *testing.T) {
 	for _, tt := range []struct {
 		part *Structure

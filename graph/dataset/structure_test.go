@@ -13,7 +13,7 @@ import (
 type everything struct {
 	ID     int64                   `tf:"id"`
 	Vector []float32               `tf:"vector"`
-	Words  []string                `tf:"words"` // of any length
+	Words  []string                `tf:"words"` // any number of words
 	Jagged [][]int32               `tf:"jagged"`
 	Clicks dataset.Sparse[float32] `tf:"clicks"`
 	Meta   struct {
@@ -60,12 +60,12 @@ func TestRowsRoundTrip(t *testing.T) {
 	}
 }
 
-// Batches of sparse and ragged parts have one rank more, and slices of them are
-// what they were before.
+// Batches of sparse and ragged parts have one rank more, and slices of them are the
+// original elements.
 func TestBatchOfEveryKind(t *testing.T) {
 	s := newScope(t)
 	d := dataset.FromRows(s, everyKind())
-	// Words of other lengths cannot be stacked.
+	// Words of different lengths cannot be stacked.
 	narrow := dataset.MapOf(d, "narrow", func(s *graph.Scope, e struct {
 		ID     out                `tf:"id"`
 		Jagged graph.RaggedTensor `tf:"jagged"`

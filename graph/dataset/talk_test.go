@@ -37,8 +37,8 @@ func TestControlFlowInMap(t *testing.T) {
 	}
 }
 
-// What a function captures is an input of the dataset, so another value needs
-// no other graph.
+// What a function captures is an input of the dataset, so another value does not need
+// another graph.
 func TestCapturedPlaceholder(t *testing.T) {
 	s := newScope(t)
 	factor := s.Placeholder(tfbridge.Int64, tfbridge.ScalarShape())
@@ -62,7 +62,7 @@ func TestCapturedPlaceholder(t *testing.T) {
 	}
 }
 
-// A function reads a variable as it is when the element is made.
+// A function reads the value that a variable has when the element is made.
 func TestVariableInMap(t *testing.T) {
 	s := newScope(t)
 	attrs := map[string]any{"dtype": tfbridge.Int64, "shape": tfbridge.ScalarShape(), "shared_name": "v"}
@@ -99,7 +99,7 @@ func TestNextBeforeInit(t *testing.T) {
 	}
 }
 
-// An iterator takes another dataset of the same types and shapes, and no other.
+// An iterator accepts another dataset of the same types and shapes, and only such.
 func TestIteratorOfAnotherDataset(t *testing.T) {
 	s := newScope(t)
 	it := dataset.Range(s, 0, 3, 1).Iterator("it")

@@ -12,12 +12,12 @@ import (
 // TextLinesOptions are the options of [TextLines].
 type TextLinesOptions struct {
 	Compression string // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64  // to read at a time; default 256 KiB
+	BufferBytes int64  // bytes per read; default 256 KiB
 }
 
-// TextLines returns the lines of files, each a string without its line feed
-// and a carriage return before it. The filenames are a scalar or a vector of
-// strings; files are read one after the other. It wraps TextLineDataset.
+// TextLines returns the lines of files, each a string without its line feed or CR LF.
+// The filenames are a scalar or a vector of strings; files are read one after the
+// other. It wraps TextLineDataset.
 func TextLines(s *graph.Scope, filenames tfbridge.Output, o *TextLinesOptions) *Dataset {
 	if o == nil {
 		o = &TextLinesOptions{}
@@ -29,17 +29,17 @@ func TextLines(s *graph.Scope, filenames tfbridge.Output, o *TextLinesOptions) *
 
 // FixedLengthRecordsOptions are the options of [FixedLengthRecords].
 type FixedLengthRecordsOptions struct {
-	HeaderBytes int64  // to leave out at the start of every file
-	FooterBytes int64  // to leave out at its end
+	HeaderBytes int64  // bytes to skip at the start of every file
+	FooterBytes int64  // bytes to skip at the end of every file
 	Compression string // "" none, "GZIP" or "ZLIB"
-	BufferBytes int64  // to read at a time; default 256 KiB
+	BufferBytes int64  // bytes per read; default 256 KiB
 }
 
-// FixedLengthRecords returns the records of n bytes in files, each a string.
-// The filenames are a scalar or a vector of strings; files are read one after
-// the other. A file whose records do not fill it is an error of code
-// InvalidArgument when it is reached, and when it is compressed at its end. It
-// wraps FixedLengthRecordDatasetV2.
+// FixedLengthRecords returns the records of n bytes in files, each a string. The
+// filenames are a scalar or a vector of strings; files are read one after the other. A
+// file whose size is not a multiple of n is an error of code InvalidArgument: when the
+// file is opened, or at its end if it is compressed. It wraps
+// FixedLengthRecordDatasetV2.
 func FixedLengthRecords(s *graph.Scope, filenames tfbridge.Output, n int64, o *FixedLengthRecordsOptions) *Dataset {
 	if o == nil {
 		o = &FixedLengthRecordsOptions{}
@@ -61,8 +61,8 @@ func records() []graph.Spec {
 
 // FilesOptions are the options of [Files].
 type FilesOptions struct {
-	Shuffle     bool  // in random order, another one in every repetition; default by name
-	Seed, Seed2 int64 // of Shuffle, see [ShuffleOptions]
+	Shuffle     bool  // random order, another one in every repetition; default by name
+	Seed, Seed2 int64 // seeds of Shuffle, see [ShuffleOptions]
 }
 
 // Files returns the names of the files that patterns such as "data/*.csv"
@@ -86,10 +86,11 @@ func Files(s *graph.Scope, patterns tfbridge.Output, o *FilesOptions) *Dataset {
 	return d.shuffled(buffer, &ShuffleOptions{Seed: o.Seed, Seed2: o.Seed2})
 }
 
-// unfolded returns strings that TensorFlow does not take for constants. It would
-// compute whatever depends on constants alone once in a session, even if that reads
-// the file system. So we append no characters of the time, which is no constant. A
-// function with the time in it could not be saved; there nothing is done.
+// unfolded returns strings that TensorFlow does not treat as constants. It would
+// otherwise compute everything that depends on constants alone only once in a session,
+// even if that reads the file system. So we append zero characters of the current time,
+// which is not constant. A function that uses the time could not be saved, so in
+// functions the strings stay as they are.
 func unfolded(s *graph.Scope, text tfbridge.Output) tfbridge.Output {
 	if s.InFunction() {
 		return text
@@ -135,13 +136,13 @@ func Counter(s *graph.Scope, start, step int64) *Dataset {
 	return Range(s, start, stop, step)
 }
 
-// GenerateFunc makes from a state the next one, the components of an element,
-// and a scalar bool that tells whether there is such an element at all.
+// GenerateFunc computes from a state the next state, the components of an element, and
+// a scalar bool: whether there is such an element.
 type GenerateFunc func(s *graph.Scope, state []tfbridge.Output) (next, components []tfbridge.Output, more tfbridge.Output)
 
-// Generate returns the elements that a function makes, each from a state that
-// it hands on, until there are no more. Unlike a GeneratorDataset its
-// iterators can be saved. It wraps ScanDataset and TakeWhileDataset.
+// Generate returns the elements that a function computes from a state, which it passes
+// to the next call, until there are no more. Its iterators can be saved, unlike those
+// of a GeneratorDataset. It wraps ScanDataset and TakeWhileDataset.
 func Generate(s *graph.Scope, name string, initial []tfbridge.Output, fn GenerateFunc) *Dataset {
 	if fn == nil {
 		s.UpdateErr("Generate", millrace.Errorf(millrace.ErrModel, "function %q is nil", name))

@@ -129,9 +129,10 @@ func (t *Structure) holdsDatasets() bool {
 	return slices.ContainsFunc(t.Leaves(), func(leaf *Structure) bool { return leaf.Kind == KindDataset })
 }
 
-// flattenNext returns the components of the state that follows one of structure t, and what
-// is true of both structures. A sparse part must stay sparse and a ragged one of its rank:
-// both travel in variants, whose types do not tell them apart.
+// flattenNext returns the components of the state that follows a state of structure t,
+// and the structure that both have in common. A sparse part must stay sparse, and a
+// ragged part must keep its rank: both are stored in variants, whose types do not
+// distinguish them.
 func (t *Structure) flattenNext(s *graph.Scope, what string, value any) ([]tfbridge.Output, *Structure) {
 	next, after := Flatten(s, value)
 	if s.Err() != nil {
@@ -180,13 +181,12 @@ func describe(what, name string) string {
 	return fmt.Sprintf("%s %q", what, name)
 }
 
-// Bind returns the components of an element in a graph as a T: a struct whose
-// fields are named by tags such as `tf:"image"`, a map[string]V, a slice, or
-// any of these within each other; with parts that are [tfbridge.Output],
-// [graph.SparseTensor], [graph.RaggedTensor], [RaggedOutput] and, from
-// windows, *Dataset. A struct may leave out fields of the element; for a tuple
-// its fields count by their places. T may be any, too: then fields are a
-// map[string]any and tuples a []any.
+// Bind returns the components of an element in a graph as a T: a struct whose fields
+// are named by tags such as `tf:"image"`, a map[string]V, a slice, or any of these
+// within each other; with parts that are [tfbridge.Output], [graph.SparseTensor],
+// [graph.RaggedTensor], [RaggedOutput] and, from windows, *Dataset. A struct may omit
+// fields of the element; for a tuple its fields correspond by position. T may be any,
+// too: then fields are a map[string]any and tuples a []any.
 //
 // A part that T cannot hold is a failure of the scope, and the result is the
 // zero value. It wraps DeserializeSparse and RaggedTensorFromVariant.
@@ -233,7 +233,7 @@ func bindLeaf(s *graph.Scope, v reflect.Value, t *Structure, arg tfbridge.Output
 	return assign(v, reflect.ValueOf(parts[last]), t)
 }
 
-// assign sets v to x if it can hold it.
+// assign sets v to x if v's type can represent it.
 func assign(v, x reflect.Value, t *Structure) error {
 	if !x.Type().AssignableTo(v.Type()) {
 		return millrace.Errorf(millrace.ErrModel, "%v cannot hold %v; use %v", v.Type(), t, x.Type())

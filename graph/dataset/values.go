@@ -12,12 +12,13 @@ import (
 // Sparse is a sparse tensor in Go: the non-zero values, their indices, and the shape of
 // the whole tensor.
 type Sparse[T any] struct {
-	Indices [][]int64 // for each value its place, in row-major order
+	Indices [][]int64 // index of each value, in row-major order
 	Values  []T
 	Shape   []int64
 }
 
-// check returns an error for indices that are not of x's values or not in its shape.
+// check returns an error if the indices do not match x's values or lie outside its
+// shape.
 func (x Sparse[T]) check() error {
 	if len(x.Indices) != len(x.Values) || len(x.Shape) == 0 {
 		return millrace.Errorf(millrace.ErrModel,
@@ -77,7 +78,7 @@ func (x *Sparse[T]) fill(t *Structure, tensors []*tfbridge.Tensor) error {
 // Ragged is a ragged tensor in Go: nested rows of different lengths, stored as the joined
 // values and the splits between rows.
 type Ragged[T any] struct {
-	Splits [][]int64 // from the outermost dimension inwards: where each row begins, and where the last ends
+	Splits [][]int64 // from the outermost dimension inwards: the start of each row, and the end of the last
 	Values []T
 	Inner  []int64 // the shape of a value; nil: a scalar
 }

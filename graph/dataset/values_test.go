@@ -23,8 +23,8 @@ type parted struct {
 	Nested *struct{ Deep float64 }
 }
 
-// Rows may hold pointers, interfaces, maps and ragged values with a shape of
-// their own; what is read into the same type is the same.
+// Rows may contain pointers, interfaces, maps and ragged values with an inner shape.
+// Decoding into the same type returns the same rows.
 func TestRowsOfParts(t *testing.T) {
 	one, two := int64(1), int64(2)
 	boxes := func(v ...int32) dataset.Ragged[int32] {
@@ -100,8 +100,8 @@ func TestFlattenAndBind(t *testing.T) {
 	}
 }
 
-// What is saved says what its elements are, tuples and ragged parts included;
-// damage to that is an error.
+// A saved dataset records the structure of its elements, including tuples and ragged
+// parts. A damaged structure is an error.
 func TestSavedSpecs(t *testing.T) {
 	dir := t.TempDir()
 	value := []any{map[string]any{"a": int64(1)}, []any{[]float32{1}, "x"}, dataset.RaggedRows([][]int32{{1}, {2, 3}})}
@@ -164,7 +164,7 @@ func TestSequencesOfMapsAndPointers(t *testing.T) {
 	}
 }
 
-// Short calls do what their long forms do with default options.
+// Short calls are equivalent to their long forms with default options.
 func TestDefaults(t *testing.T) {
 	s := newScope(t)
 	down := dataset.Counter(s, 5, -2).Take(4)
