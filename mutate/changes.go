@@ -24,7 +24,7 @@ func (c changes) has(file string, line int) bool { return c == nil || c[file][li
 var hunk = regexp.MustCompile(`^@@ -\S+ \+(\d+)(?:,(\d+))? @@`)
 
 // changedLines returns the lines that differ from the base revision.
-func (w *workshop) changedLines(ctx context.Context) (changes, error) {
+func changedLines(ctx context.Context, w *workshop) (changes, error) {
 	if w.base == "" {
 		return nil, nil
 	}
@@ -62,13 +62,14 @@ func parseDiff(diff []byte) changes {
 	return lines
 }
 
-// patterns returns the packages of changed files as the go command takes them.
+// patterns returns the packages of changed files in a module's folder, as the go command
+// takes them.
 // A folder with a go.mod of its own is another module.
-func (w *workshop) patterns(c changes) (dirs []string) {
+func (c changes) patterns(module string) (dirs []string) {
 	for file := range c {
 		dir := path.Dir(file)
 		pattern := "./" + dir
-		if strings.HasSuffix(file, "_test.go") || strings.Contains("/"+file, "/testdata/") || slices.Contains(dirs, pattern) || w.foreign(dir) {
+		if strings.HasSuffix(file, "_test.go") || strings.Contains("/"+file, "/testdata/") || slices.Contains(dirs, pattern) || foreign(module, dir) {
 			continue
 		}
 		dirs = append(dirs, pattern)
@@ -77,10 +78,10 @@ func (w *workshop) patterns(c changes) (dirs []string) {
 	return dirs
 }
 
-// foreign reports whether a folder belongs to another module within this one.
-func (w *workshop) foreign(dir string) bool {
+// foreign reports whether a folder belongs to another module within that one.
+func foreign(module, dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(w.module, dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(module, dir, "go.mod")); err == nil {
 			return true
 		}
 	}

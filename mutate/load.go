@@ -18,11 +18,14 @@ import (
 	"strings"
 )
 
+// loader reads the packages of a workshop.
+type loader struct{ *workshop }
+
 // load lists the packages and checks their types.
-func (w *workshop) load(ctx context.Context, lines changes) ([]*loaded, error) {
+func (w *loader) load(ctx context.Context, lines changes) ([]*loaded, error) {
 	patterns := w.packages
 	if lines != nil && len(patterns) == 0 {
-		if patterns = w.patterns(lines); len(patterns) == 0 {
+		if patterns = lines.patterns(w.module); len(patterns) == 0 {
 			return nil, nil
 		}
 	}
@@ -55,7 +58,7 @@ func (w *workshop) load(ctx context.Context, lines changes) ([]*loaded, error) {
 }
 
 // list asks the go command about packages.
-func (w *workshop) list(ctx context.Context, args ...string) ([]*listed, error) {
+func (w *loader) list(ctx context.Context, args ...string) ([]*listed, error) {
 	out, err := w.output(ctx, "go", append([]string{"list", "-json"}, args...)...)
 	if err != nil {
 		return nil, err
@@ -74,7 +77,7 @@ func (w *workshop) list(ctx context.Context, args ...string) ([]*listed, error) 
 
 // loadOne parses a package and checks its types. Generated files and those
 // that call C are not mutated.
-func (w *workshop) loadOne(l *listed, exports map[string]string) (*loaded, error) {
+func (w *loader) loadOne(l *listed, exports map[string]string) (*loaded, error) {
 	p := &loaded{listed: l, fset: token.NewFileSet()}
 	var trees []*ast.File
 	for _, name := range slices.Concat(l.GoFiles, l.CgoFiles) {
@@ -117,7 +120,7 @@ func (w *workshop) loadOne(l *listed, exports map[string]string) (*loaded, error
 // testsOf returns the packages whose tests are to find the mutants of a
 // package: itself, those of the same top folder that depend on it, and the one
 // of the test that is to be there with them.
-func (w *workshop) testsOf(l *listed, all []*listed) []*listed {
+func (w *loader) testsOf(l *listed, all []*listed) []*listed {
 	var own, others []*listed
 	for _, t := range all {
 		switch {

@@ -24,7 +24,7 @@
 //	3. build.go   compile each test program with the changed files laid over the
 //	              tree, which stays as it is
 //	4. trace.go   run each test alone, noting which switches it asks
-//	5. judge.go   turn on one mutant after the other, and run the tests that
+//	5. run.go     turn on one mutant after the other, and run the tests that
 //	              asked for it until one fails: first those that found other
 //	              mutants of the file, then the quick ones (order.go)
 //
@@ -33,7 +33,7 @@
 //
 // The tests of a package are its own, and those of the packages in the same
 // top folder that depend on it: package loaders tests loaders/build. A test
-// with many cases that is elsewhere can be named to judge, too, case by case.
+// with many cases that is elsewhere can be named to count, too, case by case.
 //
 // Some mutants change nothing that a caller can notice. The list in folder
 // equivalent holds them with the reason. They are reported, and not counted.
@@ -63,14 +63,14 @@ func main() {
 	flag.IntVar(&o.parallel, "j", runtime.NumCPU(), "test processes at a time")
 	flag.IntVar(&o.memory, "memory", 6<<10, "`MiB` of memory that a test process may use")
 	flag.DurationVar(&o.budget, "budget", 0, "processor time for the tests of one mutant; one that outlives them survives; 0: all tests")
-	flag.DurationVar(&o.longest, "longest", 0, "processor time of a test, alone; those that need more do not judge; 0: all do")
+	flag.DurationVar(&o.longest, "longest", 0, "processor time of a test, alone; those that need more do not count; 0: all do")
 	flag.Float64Var(&o.least, "least", 0, "the `percentage` of mutants that tests must find in each package, else exit with 1")
-	flag.BoolVar(&o.own, "own", false, "only a package's own tests judge, which takes less time")
-	flag.Func("run", "only tests that match this `regexp` judge, for a first look", func(s string) (err error) {
+	flag.BoolVar(&o.own, "own", false, "only a package's own tests count, which takes less time")
+	flag.Func("run", "only tests that match this `regexp` count, for a first look", func(s string) (err error) {
 		o.run, err = regexp.Compile(s)
 		return err
 	})
-	flag.StringVar(&o.with, "with", "", "a `test` of another folder whose subtests judge, too: cmd/millrace.TestCases")
+	flag.StringVar(&o.with, "with", "", "a `test` of another folder whose subtests count, too: cmd/millrace.TestCases")
 	flag.StringVar(&o.again, "again", "", "mutate only what survived according to this `log` of an earlier run")
 	flag.StringVar(&o.log, "log", "", "append a line for every mutant to this `file`")
 	flag.BoolVar(&o.disprove, "disprove", false, "mutate only what the list of equivalent mutants has, and exit with 1 if a test finds one")
@@ -139,13 +139,13 @@ func (w *workshop) mutate(packages []*loaded, lines changes) error {
 	return nil
 }
 
-// results makes, draws and judges the mutants.
+// results makes, draws and runs the mutants.
 func (w *workshop) results(ctx context.Context) ([]*mutant, error) {
-	lines, err := w.changedLines(ctx)
+	lines, err := changedLines(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	packages, err := w.load(ctx, lines)
+	packages, err := (&loader{w}).load(ctx, lines)
 	if err != nil || len(packages) == 0 {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (w *workshop) results(ctx context.Context) ([]*mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.trace(ctx, programs, packages); err != nil {
+	if err := (&tracer{w}).trace(ctx, programs, packages); err != nil {
 		return nil, err
 	}
-	return w.judge(ctx, packages)
+	return w.runAll(ctx, packages)
 }

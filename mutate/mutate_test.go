@@ -62,7 +62,7 @@ func TestParseDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	got["other/sub/b.go"], got["sub/testdata/c.go"] = got["a.go"], got["a.go"]
-	if diff := cmp.Diff([]string{"./."}, w.patterns(got)); diff != "" {
+	if diff := cmp.Diff([]string{"./."}, got.patterns(w.module)); diff != "" {
 		t.Errorf("packages (-want +got)\n%s", diff)
 	}
 }
@@ -151,8 +151,8 @@ func tiny(t *testing.T) (dir string) {
 	return dir
 }
 
-// judged returns the log of a run over a module, in short.
-func judged(t *testing.T, dir string, o options) []string {
+// logOf returns the log of a run over a module, in short.
+func logOf(t *testing.T, dir string, o options) []string {
 	t.Helper()
 	o.parallel, o.memory = 2, 4<<10
 	w := &workshop{module: dir, dir: t.TempDir(), options: o}
@@ -191,7 +191,7 @@ func TestMutants(t *testing.T) {
 		"tiny.go:28 | field | killed by tiny.TestFill | Size: zero}",
 		"tiny.go:33 | constant | no test runs it | return false",
 	}
-	if diff := cmp.Diff(want, judged(t, dir, options{packages: []string{"./..."}})); diff != "" {
+	if diff := cmp.Diff(want, logOf(t, dir, options{packages: []string{"./..."}})); diff != "" {
 		t.Errorf("mutants (-want +got)\n%s", diff)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -200,7 +200,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Tests can be named that alone judge, and tests that take too long do not.
+// Tests can be named that alone count, and tests that take too long do not.
 func TestJudges(t *testing.T) {
 	dir := tiny(t)
 	slow := strings.Replace(codeTest, "func TestFill(t *testing.T) {", "func TestFill(t *testing.T) {\n\tfor i := 0; i < 1<<34; i++ {\n\t\tif Fill(1) == nil { break }\n\t}", 1)
@@ -213,7 +213,7 @@ func TestJudges(t *testing.T) {
 	} {
 		o.packages = []string{"."}
 		found := map[string]bool{}
-		for _, line := range judged(t, dir, o) {
+		for _, line := range logOf(t, dir, o) {
 			if _, killer, ok := strings.Cut(line, "killed by tiny."); ok {
 				killer, _, _ = strings.Cut(killer, " ")
 				found[killer] = true
@@ -225,7 +225,7 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-// A test of another folder can judge, case by case.
+// A test of another folder can count, case by case.
 func TestWith(t *testing.T) {
 	dir := tiny(t)
 	const elsewhere = `package cases
@@ -250,7 +250,7 @@ func TestOther(t *testing.T) { t.Error("is not asked") }
 		t.Fatal(err)
 	}
 	var got []string
-	for _, line := range judged(t, dir, options{packages: []string{"."}, with: "cases.TestCases"}) {
+	for _, line := range logOf(t, dir, options{packages: []string{"."}, with: "cases.TestCases"}) {
 		if strings.HasPrefix(line, "odd.go") || strings.HasPrefix(line, "tiny.go:33") {
 			got = append(got, line)
 		}
@@ -268,7 +268,7 @@ func TestOther(t *testing.T) { t.Error("is not asked") }
 // What survived is mutated again, where the code is now.
 func TestAgain(t *testing.T) {
 	dir, log := tiny(t), filepath.Join(t.TempDir(), "log")
-	judged(t, dir, options{packages: []string{"./..."}, log: log})
+	logOf(t, dir, options{packages: []string{"./..."}, log: log})
 	moved := map[string]string{"tiny.go": "// Package tiny has moved.\n" + code, "tiny_test.go": strings.Replace(codeTest, "Below(5)", "Below(3)", 1)}
 	for name, text := range moved {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -284,12 +284,12 @@ func TestAgain(t *testing.T) {
 		"tiny.go:28 | field | survived | return &box{Name: zero,",
 		"tiny.go:34 | constant | no test runs it | return false",
 	}
-	if diff := cmp.Diff(want, judged(t, dir, options{packages: []string{"./..."}, again: log})); diff != "" {
+	if diff := cmp.Diff(want, logOf(t, dir, options{packages: []string{"./..."}, again: log})); diff != "" {
 		t.Errorf("mutants (-want +got)\n%s", diff)
 	}
 }
 
-// What the list of equivalent mutants has is not judged, and not counted. The
+// What the list of equivalent mutants has is not run, and not counted. The
 // list can be put to the test, and must fit the code.
 func TestEquivalent(t *testing.T) {
 	const list = `. Below: boundary, constant
@@ -335,7 +335,7 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &workshop{module: dir, dir: t.TempDir(), options: options{packages: []string{"."}}}
-	packages, err := w.load(t.Context(), nil)
+	packages, err := (&loader{w}).load(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +411,7 @@ func TestChange(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	if got := judged(t, dir, options{base: "HEAD"}); got != nil {
+	if got := logOf(t, dir, options{base: "HEAD"}); got != nil {
 		t.Errorf("without a change: %q", got)
 	}
 	changed := strings.Replace(code, "total += 2", "total += 4 - 2", 1)
@@ -423,7 +423,7 @@ func TestChange(t *testing.T) {
 		"tiny.go:26 | arithmetic | killed by tiny.TestFill | total -= 4 - 2",
 		"tiny.go:26 | constant | killed by tiny.TestFill | total += 3",
 	}
-	if diff := cmp.Diff(want, judged(t, dir, options{base: "HEAD"})); diff != "" {
+	if diff := cmp.Diff(want, logOf(t, dir, options{base: "HEAD"})); diff != "" {
 		t.Errorf("mutants of a change (-want +got)\n%s", diff)
 	}
 }

@@ -10,10 +10,13 @@ import (
 	"sync"
 )
 
+// tracer runs the tests of a workshop before anything is mutated.
+type tracer struct{ *workshop }
+
 // trace runs each test alone, and notes which mutants it reaches. Opening
 // TensorFlow for each takes half a second; tests that ran together would each
-// judge the mutants of all.
-func (w *workshop) trace(ctx context.Context, programs []*program, packages []*loaded) error {
+// count for the mutants of all.
+func (w *tracer) trace(ctx context.Context, programs []*program, packages []*loaded) error {
 	mutants := map[int]*mutant{}
 	for _, p := range packages {
 		for _, m := range p.mutants {
@@ -41,8 +44,8 @@ func (w *workshop) trace(ctx context.Context, programs []*program, packages []*l
 	})
 }
 
-// testsIn returns the tests of a program that judge.
-func (w *workshop) testsIn(ctx context.Context, p *program) (tests []*test, err error) {
+// testsIn returns the tests of a program that count.
+func (w *tracer) testsIn(ctx context.Context, p *program) (tests []*test, err error) {
 	if p.only != "" {
 		return w.subtestsIn(ctx, p)
 	}
@@ -58,8 +61,8 @@ func (w *workshop) testsIn(ctx context.Context, p *program) (tests []*test, err 
 	return tests, err
 }
 
-// subtestsIn returns the subtests of the only test that judges.
-func (w *workshop) subtestsIn(ctx context.Context, p *program) (tests []*test, err error) {
+// subtestsIn returns the subtests of the only test that counts.
+func (w *tracer) subtestsIn(ctx context.Context, p *program) (tests []*test, err error) {
 	out, err := w.start(ctx, p, "-test.run", "^"+p.only+"$", "-test.v", "-test.timeout", "20m").output()
 	for line := range strings.Lines(string(out)) {
 		name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- PASS: "+p.only+"/")
@@ -72,7 +75,7 @@ func (w *workshop) subtestsIn(ctx context.Context, p *program) (tests []*test, e
 
 // traceOne returns the mutants that a test reaches: none of a test that fails
 // as things are.
-func (w *workshop) traceOne(ctx context.Context, t *test) (reached []int, err error) {
+func (w *tracer) traceOne(ctx context.Context, t *test) (reached []int, err error) {
 	file, err := os.CreateTemp(w.dir, "trace")
 	if err != nil {
 		return nil, err

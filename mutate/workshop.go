@@ -22,19 +22,19 @@ type options struct {
 	parallel   int                // test processes at a time
 	memory     int                // of a test process, in MiB
 	budget     time.Duration      // of processors for the tests of one mutant; 0: all its tests
-	longest    time.Duration      // of processors, that a test may take which judges; 0: any
+	longest    time.Duration      // processor time that a test may take to count; 0: any
 	least      float64            // percentage of mutants that must be found
-	run        *regexp.Regexp     // of the names of tests that judge; nil: all do
-	own        bool               // a package's own tests alone judge
-	with       string             // a test of another folder that judges too: "cmd/millrace.TestCases"; "": none
+	run        *regexp.Regexp     // names of tests that count; nil: all
+	own        bool               // only a package's own tests count
+	with       string             // a test of another folder that counts too: "cmd/millrace.TestCases"; "": none
 	again      string             // log of an earlier run, whose survivors alone are mutated; "": all
 	log        string             // file that gets a line for every mutant; "": none
-	disprove   bool               // judge only the mutants that are listed as equivalent
+	disprove   bool               // run only the mutants that are listed as equivalent
 	equivalent []equivalent.Entry // mutants that no test can find
 	packages   []string
 }
 
-// workshop is where the mutants of one run are made and judged.
+// workshop is where the mutants of one run are made and run.
 type workshop struct {
 	options
 	module string // folder of go.mod

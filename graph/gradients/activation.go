@@ -20,9 +20,9 @@ var activationRules = map[string]rule{
 	"LogSoftmax": one(func(c *call) tfbridge.Output {
 		return c.sub(c.d(0), c.mul(c.sumLast(c.d(0)), c.f("Exp", c.y(0))))
 	}),
-	"SparseSoftmaxCrossEntropyWithLogits": one(func(c *call) tfbridge.Output { return c.crossEntropy() }),
+	"SparseSoftmaxCrossEntropyWithLogits": one(crossEntropy),
 	"SoftmaxCrossEntropyWithLogits": func(c *call) []tfbridge.Output {
-		return []tfbridge.Output{c.crossEntropy(), c.lazy(1, func() tfbridge.Output {
+		return []tfbridge.Output{crossEntropy(c), c.lazy(1, func() tfbridge.Output {
 			return c.neg(c.mul(graph.ExpandDims(c.Scope, c.d(0), -1), c.f("LogSoftmax", c.x(0))))
 		})}
 	},
@@ -40,14 +40,9 @@ var activationRules = map[string]rule{
 	}),
 }
 
-// sumLast sums along the last dimension and keeps it.
-func (c *call) sumLast(x tfbridge.Output) tfbridge.Output {
-	return c.fa("Sum", map[string]any{"keep_dims": true}, x, c.Const(int32(-1)))
-}
-
 // crossEntropy is the derivative with respect to the logits, which the operation
 // has computed along with the loss.
-func (c *call) crossEntropy() tfbridge.Output {
+func crossEntropy(c *call) tfbridge.Output {
 	if c.dy[1].Op != nil {
 		c.fail("its second output is a derivative already")
 		return tfbridge.Output{}

@@ -167,7 +167,7 @@ func (w *walk) sum(t tensor) tfbridge.Output {
 
 // pull takes the derivatives of an operation's outputs to its inputs.
 func (w *walk) pull(n *node) {
-	c := &call{Scope: w.scope, node: n, walk: w}
+	c := &call{arithmetic: arithmetic{w.scope}, node: n, walk: w}
 	some := false
 	for i := range n.op.NumOutputs() {
 		d := w.sum(tensor{n.name, i})

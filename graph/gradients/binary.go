@@ -53,14 +53,6 @@ var binaryRules = map[string]rule{
 	"BiasAddV1": func(c *call) []tfbridge.Output { return []tfbridge.Output{c.d(0), c.f("BiasAddGrad", c.d(0))} },
 }
 
-// lazy calls f if input i needs a derivative.
-func (c *call) lazy(i int, f func() tfbridge.Output) tfbridge.Output {
-	if !c.active[i] {
-		return tfbridge.Output{}
-	}
-	return f()
-}
-
 // both returns the rule of an operation of two tensors from the derivatives in the
 // shape of the result.
 func both(f func(c *call) (dx, dy tfbridge.Output)) rule {

@@ -36,30 +36,30 @@ func (c *call) unbroadcastTo(i int, d tfbridge.Output) tfbridge.Output {
 	return c.dynamicSum(c.x(i), d, c.shape(d))
 }
 
-// dynamicSum sums d to the shape of x, which was broadcast with a shape that is
-// known when the graph runs.
-func (c *call) dynamicSum(x, d, other tfbridge.Output) tfbridge.Output {
-	shape := c.shape(x)
-	axes := c.Op("BroadcastGradientArgs", nil, shape, other)
-	if c.Err() != nil {
-		return tfbridge.Output{}
-	}
-	return c.setShape(graph.Reshape(c.Scope, c.f("Sum", d, axes[0]), shape), x)
-}
-
 // sumTo sums d over axes to the shape of x.
-func (c *call) sumTo(x, d tfbridge.Output, axes []int32) tfbridge.Output {
+func (a arithmetic) sumTo(x, d tfbridge.Output, axes []int32) tfbridge.Output {
 	if len(axes) > 0 {
-		d = c.f("Sum", d, c.Const(axes))
+		d = a.f("Sum", d, a.Const(axes))
 	}
 	if d.Op != nil && d.Shape().NumDimensions() == x.Shape().NumDimensions() {
 		return d
 	}
-	return c.reshapeLike(d, x)
+	return a.reshapeLike(d, x)
+}
+
+// dynamicSum sums d to the shape of x, which was broadcast with a shape that is
+// known when the graph runs.
+func (a arithmetic) dynamicSum(x, d, other tfbridge.Output) tfbridge.Output {
+	shape := a.shape(x)
+	axes := a.Op("BroadcastGradientArgs", nil, shape, other)
+	if a.Err() != nil {
+		return tfbridge.Output{}
+	}
+	return a.setShape(graph.Reshape(a.Scope, a.f("Sum", d, axes[0]), shape), x)
 }
 
 // reshapeLike gives d the shape of x.
-func (c *call) reshapeLike(d, x tfbridge.Output) tfbridge.Output {
+func (a arithmetic) reshapeLike(d, x tfbridge.Output) tfbridge.Output {
 	unknown := 0
 	dims := x.Shape().Dims()
 	for _, n := range dims {
@@ -68,18 +68,18 @@ func (c *call) reshapeLike(d, x tfbridge.Output) tfbridge.Output {
 		}
 	}
 	if x.Shape().NumDimensions() >= 0 && unknown == 0 {
-		return graph.Reshape(c.Scope, d, c.Const(narrow(dims)))
+		return graph.Reshape(a.Scope, d, a.Const(narrow(dims)))
 	}
-	return c.setShape(graph.Reshape(c.Scope, d, c.shape(x)), x)
+	return a.setShape(graph.Reshape(a.Scope, d, a.shape(x)), x)
 }
 
 // setShape declares that o has the shape of x.
-func (c *call) setShape(o, x tfbridge.Output) tfbridge.Output {
+func (a arithmetic) setShape(o, x tfbridge.Output) tfbridge.Output {
 	if o.Op == nil || x.Shape().NumDimensions() < 0 {
 		return o
 	}
-	if err := c.Graph().SetShape(o, x.Shape()); err != nil {
-		c.UpdateErr("gradients", err)
+	if err := a.Graph().SetShape(o, x.Shape()); err != nil {
+		a.UpdateErr("gradients", err)
 	}
 	return o
 }

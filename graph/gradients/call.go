@@ -13,7 +13,7 @@ type rule func(c *call) []tfbridge.Output
 // call is an operation to differentiate, with the derivatives of its outputs. It
 // embeds the scope that the derivatives are added to.
 type call struct {
-	*graph.Scope
+	arithmetic
 	*node
 	walk *walk
 	dy   []tfbridge.Output // of each output; the zero Output means zero
@@ -31,6 +31,23 @@ func (c *call) d(i int) tfbridge.Output {
 		c.dy[i] = c.Op1("ZerosLike", nil, c.y(i))
 	}
 	return c.dy[i]
+}
+
+// lazy calls f if input i needs a derivative.
+func (c *call) lazy(i int, f func() tfbridge.Output) tfbridge.Output {
+	if !c.active[i] {
+		return tfbridge.Output{}
+	}
+	return f()
+}
+
+// ds returns the derivatives of all outputs.
+func (c *call) ds() []tfbridge.Output {
+	all := make([]tfbridge.Output, len(c.dy))
+	for i := range all {
+		all[i] = c.d(i)
+	}
+	return all
 }
 
 // library returns the functions of the graph.
@@ -77,20 +94,6 @@ func (c *call) attrs(names ...string) map[string]any {
 	return m
 }
 
-// f adds an operation without attributes.
-func (c *call) f(opType string, inputs ...tfbridge.Output) tfbridge.Output {
-	return c.fa(opType, nil, inputs...)
-}
-
-// fa adds an operation with attributes.
-func (c *call) fa(opType string, attrs map[string]any, inputs ...tfbridge.Output) tfbridge.Output {
-	in := make([]tfbridge.Input, len(inputs))
-	for i, o := range inputs {
-		in[i] = o
-	}
-	return c.Op1(opType, attrs, in...)
-}
-
 // number returns a constant of a floating point data type.
 func number(s *graph.Scope, dt tfbridge.DataType, value float64) tfbridge.Output {
 	switch dt {
@@ -104,17 +107,6 @@ func number(s *graph.Scope, dt tfbridge.DataType, value float64) tfbridge.Output
 
 // n returns a constant of the data type of the first output.
 func (c *call) n(value float64) tfbridge.Output { return number(c.Scope, c.y(0).DataType(), value) }
-
-func (c *call) add(x, y tfbridge.Output) tfbridge.Output { return c.f("AddV2", x, y) }
-func (c *call) sub(x, y tfbridge.Output) tfbridge.Output { return c.f("Sub", x, y) }
-func (c *call) mul(x, y tfbridge.Output) tfbridge.Output { return c.f("Mul", x, y) }
-func (c *call) div(x, y tfbridge.Output) tfbridge.Output { return c.f("RealDiv", x, y) }
-func (c *call) neg(x tfbridge.Output) tfbridge.Output    { return c.f("Neg", x) }
-
-// shape returns the shape of x as int32.
-func (c *call) shape(x tfbridge.Output) tfbridge.Output {
-	return c.fa("Shape", map[string]any{"out_type": tfbridge.Int32}, x)
-}
 
 // ints returns the value of an integer constant.
 func ints(o tfbridge.Output) ([]int64, bool) {

@@ -5,13 +5,13 @@ import "millrace/tfbridge"
 // convolutionRules are the rules of convolutions.
 var convolutionRules = map[string]rule{
 	"Conv2D": func(c *call) []tfbridge.Output {
-		return c.convolution("Conv2DBackpropInput", "Conv2DBackpropFilter", "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu")
+		return convolution(c, "Conv2DBackpropInput", "Conv2DBackpropFilter", "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu")
 	},
 	"DepthwiseConv2dNative": func(c *call) []tfbridge.Output {
-		return c.convolution("DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter", "strides", "padding", "explicit_paddings", "data_format", "dilations")
+		return convolution(c, "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter", "strides", "padding", "explicit_paddings", "data_format", "dilations")
 	},
 	"Conv3D": func(c *call) []tfbridge.Output {
-		return c.convolution("Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", "strides", "padding", "data_format", "dilations")
+		return convolution(c, "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", "strides", "padding", "data_format", "dilations")
 	},
 	// A transposed convolution is the derivative of a convolution. Its own derivative
 	// is that convolution.
@@ -26,7 +26,7 @@ var convolutionRules = map[string]rule{
 }
 
 // convolution returns the derivatives of a convolution of input and filter.
-func (c *call) convolution(input, filter string, attrs ...string) []tfbridge.Output {
+func convolution(c *call, input, filter string, attrs ...string) []tfbridge.Output {
 	a := c.attrs(attrs...)
 	return []tfbridge.Output{
 		c.lazy(0, func() tfbridge.Output {
@@ -41,16 +41,16 @@ func (c *call) convolution(input, filter string, attrs ...string) []tfbridge.Out
 // poolingRules are the rules of pooling and of resizing images.
 var poolingRules = map[string]rule{
 	"MaxPool": one(func(c *call) tfbridge.Output {
-		return c.maxPool("MaxPoolGrad", "ksize", "strides", "padding", "explicit_paddings", "data_format")
+		return maxPool(c, "MaxPoolGrad", "ksize", "strides", "padding", "explicit_paddings", "data_format")
 	}),
 	"MaxPool3D": one(func(c *call) tfbridge.Output {
-		return c.maxPool("MaxPool3DGrad", "ksize", "strides", "padding", "data_format")
+		return maxPool(c, "MaxPool3DGrad", "ksize", "strides", "padding", "data_format")
 	}),
 	"MaxPoolV2": one(func(c *call) tfbridge.Output {
 		return c.fa("MaxPoolGradV2", c.attrs("padding", "data_format"), c.x(0), c.y(0), c.d(0), c.x(1), c.x(2))
 	}),
-	"AvgPool":   one(func(c *call) tfbridge.Output { return c.avgPool("AvgPoolGrad") }),
-	"AvgPool3D": one(func(c *call) tfbridge.Output { return c.avgPool("AvgPool3DGrad") }),
+	"AvgPool":   one(func(c *call) tfbridge.Output { return avgPool(c, "AvgPoolGrad") }),
+	"AvgPool3D": one(func(c *call) tfbridge.Output { return avgPool(c, "AvgPool3DGrad") }),
 	"ResizeBilinear": one(func(c *call) tfbridge.Output {
 		return c.fa("ResizeBilinearGrad", c.attrs("align_corners", "half_pixel_centers"), c.d(0), c.x(0))
 	}),
@@ -64,11 +64,11 @@ var poolingRules = map[string]rule{
 }
 
 // maxPool returns the derivative of a maximum over windows.
-func (c *call) maxPool(op string, attrs ...string) tfbridge.Output {
+func maxPool(c *call, op string, attrs ...string) tfbridge.Output {
 	return c.fa(op, c.attrs(attrs...), c.x(0), c.y(0), c.d(0))
 }
 
 // avgPool returns the derivative of a mean over windows.
-func (c *call) avgPool(op string) tfbridge.Output {
+func avgPool(c *call, op string) tfbridge.Output {
 	return c.setShape(c.fa(op, c.attrs("ksize", "strides", "padding", "data_format"), c.shape(c.x(0)), c.d(0)), c.x(0))
 }

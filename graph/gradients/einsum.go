@@ -46,7 +46,7 @@ func einsumRule(c *call) []tfbridge.Output {
 		if repeated(in[i]) || repeated(out) {
 			return c.fail("the equation %q takes a diagonal", equation)
 		}
-		dx[i] = c.lazy(i, func() tfbridge.Output { return c.einsumInput(i, in, out) })
+		dx[i] = c.lazy(i, func() tfbridge.Output { return einsumInput(c, i, in, out) })
 		if ellipsis { // its dimensions are broadcast
 			dx[i] = c.unbroadcastTo(i, dx[i])
 		}
@@ -55,7 +55,7 @@ func einsumRule(c *call) []tfbridge.Output {
 }
 
 // einsumInput returns the derivative of one input.
-func (c *call) einsumInput(i int, in []string, out string) tfbridge.Output {
+func einsumInput(c *call, i int, in []string, out string) tfbridge.Output {
 	others := tfbridge.OutputList{c.d(0)}
 	labels := []string{out}
 	if len(in) == 2 {

@@ -9,7 +9,7 @@ import (
 // embedding is one of them.
 var gatherRules = map[string]rule{
 	"GatherV2": gatherV2Rule,
-	"Gather":   func(c *call) []tfbridge.Output { return []tfbridge.Output{c.scatterRows(c.d(0), c.x(0))} },
+	"Gather":   func(c *call) []tfbridge.Output { return []tfbridge.Output{scatterRows(c, c.d(0), c.x(0))} },
 	"GatherNd": one(func(c *call) tfbridge.Output {
 		return c.setShape(c.f("ScatterNd", c.x(1), c.d(0), c.shapeAs(c.x(0), c.x(1))), c.x(0))
 	}),
@@ -24,11 +24,6 @@ var gatherRules = map[string]rule{
 		rest := c.f("TensorScatterUpdate", c.d(0), c.x(1), c.f("ZerosLike", c.x(2)))
 		return []tfbridge.Output{rest, {}, c.f("GatherNd", c.d(0), c.x(1))}
 	},
-}
-
-// shapeAs returns the shape of x as integers of the data type of other.
-func (c *call) shapeAs(x, other tfbridge.Output) tfbridge.Output {
-	return c.fa("Shape", map[string]any{"out_type": other.DataType()}, x)
 }
 
 // gatherV2Rule is the rule of GatherV2 with a constant axis.
@@ -48,18 +43,18 @@ func gatherV2Rule(c *call) []tfbridge.Output {
 	}
 	switch {
 	case axis == 0:
-		return []tfbridge.Output{c.scatterRows(c.d(0), c.x(0))}
+		return []tfbridge.Output{scatterRows(c, c.d(0), c.x(0))}
 	case batch == axis:
-		return []tfbridge.Output{c.scatterBatch(int(batch))}
+		return []tfbridge.Output{scatterBatch(c, int(batch))}
 	case batch == 0 && rank > 0 && c.x(1).Shape().NumDimensions() >= 0:
-		return []tfbridge.Output{c.scatterAxis(int(axis), rank)}
+		return []tfbridge.Output{scatterAxis(c, int(axis), rank)}
 	}
 	return c.fail("its axis is %d with %d batch dimensions", axis, batch)
 }
 
 // scatterRows adds each row of d to the row of the result that its index names. The
 // result has the shape of params.
-func (c *call) scatterRows(d, params tfbridge.Output) tfbridge.Output {
+func scatterRows(c *call, d, params tfbridge.Output) tfbridge.Output {
 	s := c.Scope
 	indices := graph.Reshape(s, c.x(1), c.Const([]int32{-1}))
 	shape := c.shape(params)
@@ -69,7 +64,7 @@ func (c *call) scatterRows(d, params tfbridge.Output) tfbridge.Output {
 }
 
 // scatterAxis moves the axis to the front, scatters, and moves it back.
-func (c *call) scatterAxis(axis, rank int) tfbridge.Output {
+func scatterAxis(c *call, axis, rank int) tfbridge.Output {
 	n := c.x(1).Shape().NumDimensions() // dimensions of d that replace the axis
 	var forward, front, back []int32
 	for i := range n {
@@ -95,13 +90,13 @@ func (c *call) scatterAxis(axis, rank int) tfbridge.Output {
 		}
 	}
 	params := c.f("Transpose", c.x(0), c.Const(front))
-	rows := c.scatterRows(c.f("Transpose", c.d(0), c.Const(forward)), params)
+	rows := scatterRows(c, c.f("Transpose", c.d(0), c.Const(forward)), params)
 	return c.setShape(c.f("Transpose", rows, c.Const(back)), c.x(0))
 }
 
 // scatterBatch makes one tall tensor of a batch, in which row r of example b has the
 // number b * rows + r.
-func (c *call) scatterBatch(batch int) tfbridge.Output {
+func scatterBatch(c *call, batch int) tfbridge.Output {
 	s := c.Scope
 	shape := c.shape(c.x(0))
 	count := c.prod(graph.Subscript(s, shape, graph.Until(int64(batch))))
@@ -113,9 +108,4 @@ func (c *call) scatterBatch(batch int) tfbridge.Output {
 	indices = vector(c.add(indices, graph.ExpandDims(s, first, -1)))
 	d := graph.Reshape(s, c.d(0), graph.ConcatV2(s, []tfbridge.Output{vector(c.f("Size", indices)), inner}, 0))
 	return c.reshapeLike(c.f("UnsortedSegmentSum", d, indices, c.mul(count, rows)), c.x(0))
-}
-
-// prod returns the product of a vector.
-func (c *call) prod(x tfbridge.Output) tfbridge.Output {
-	return c.f("Prod", x, c.Const(int32(0)))
 }

@@ -7,7 +7,7 @@ import (
 
 // matrixRules are the rules of products of matrices.
 var matrixRules = map[string]rule{
-	"MatMul":      func(c *call) []tfbridge.Output { return c.products("MatMul", "transpose_a", "transpose_b") },
+	"MatMul":      func(c *call) []tfbridge.Output { return products(c, "MatMul", "transpose_a", "transpose_b") },
 	"BatchMatMul": batchMatMulRule, "BatchMatMulV2": batchMatMulRule, "BatchMatMulV3": batchMatMulRule,
 	"Einsum": einsumRule,
 	"MatrixBandPart": one(func(c *call) tfbridge.Output {
@@ -35,7 +35,7 @@ var matrixRules = map[string]rule{
 //	y = A B'     dA = dy B      dB = dy' A
 //	y = A' B     dA = B dy'     dB = A dy
 //	y = A' B'    dA = B' dy'    dB = dy' A'
-func (c *call) products(op, a, b string) []tfbridge.Output {
+func products(c *call, op, a, b string) []tfbridge.Output {
 	ta, tb := attr[bool](c, a), attr[bool](c, b)
 	product := func(x, y tfbridge.Output, tx, ty bool) tfbridge.Output {
 		return c.fa(op, map[string]any{a: tx, b: ty}, x, y)
@@ -63,15 +63,15 @@ func batchMatMulRule(c *call) []tfbridge.Output {
 	if op == "BatchMatMulV3" {
 		op = "BatchMatMulV2"
 	}
-	d := c.products(op, "adj_x", "adj_y")
+	d := products(c, op, "adj_x", "adj_y")
 	if op == "BatchMatMul" || c.Err() != nil {
 		return d
 	}
-	return []tfbridge.Output{c.unbatch(0, d[0], 1), c.unbatch(1, d[1], 0)}
+	return []tfbridge.Output{unbatch(c, 0, d[0], 1), unbatch(c, 1, d[1], 0)}
 }
 
 // unbatch is unbroadcast for all dimensions but the last two.
-func (c *call) unbatch(i int, d tfbridge.Output, other int) tfbridge.Output {
+func unbatch(c *call, i int, d tfbridge.Output, other int) tfbridge.Output {
 	if d.Op == nil || !c.active[i] {
 		return tfbridge.Output{}
 	}

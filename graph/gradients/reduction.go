@@ -7,14 +7,14 @@ import (
 
 // reductionRules are the rules of operations that combine elements along axes.
 var reductionRules = map[string]rule{
-	"Sum": func(c *call) []tfbridge.Output { return []tfbridge.Output{c.spread(c.keptDims(c.d(0)))} },
+	"Sum": func(c *call) []tfbridge.Output { return []tfbridge.Output{spread(c, keptDims(c, c.d(0)))} },
 	"Mean": func(c *call) []tfbridge.Output {
-		sum := c.spread(c.keptDims(c.d(0)))
-		return []tfbridge.Output{c.div(sum, c.countPerResult())}
+		sum := spread(c, keptDims(c, c.d(0)))
+		return []tfbridge.Output{c.div(sum, countPerResult(c))}
 	},
 	"Max": extremeRule, "Min": extremeRule,
 	"EuclideanNorm": func(c *call) []tfbridge.Output {
-		return []tfbridge.Output{c.mul(c.x(0), c.f("DivNoNan", c.keptDims(c.d(0)), c.keptDims(c.y(0))))}
+		return []tfbridge.Output{c.mul(c.x(0), c.f("DivNoNan", keptDims(c, c.d(0)), keptDims(c, c.y(0))))}
 	},
 	"Cumsum": func(c *call) []tfbridge.Output {
 		a := c.attrs("exclusive", "reverse")
@@ -39,7 +39,7 @@ var reductionRules = map[string]rule{
 
 // keptDims returns a reduced tensor with a dimension of 1 for each axis that the
 // operation has dropped.
-func (c *call) keptDims(x tfbridge.Output) tfbridge.Output {
+func keptDims(c *call, x tfbridge.Output) tfbridge.Output {
 	if attr[bool](c, "keep_dims") {
 		return x
 	}
@@ -56,11 +56,11 @@ func (c *call) keptDims(x tfbridge.Output) tfbridge.Output {
 		}
 		return x
 	}
-	return graph.Reshape(c.Scope, x, c.keptShape())
+	return graph.Reshape(c.Scope, x, keptShape(c))
 }
 
 // keptShape computes the shape with a dimension of 1 for each axis.
-func (c *call) keptShape() tfbridge.Output {
+func keptShape(c *call) tfbridge.Output {
 	shape := c.shape(c.x(0))
 	rank := c.f("Size", shape)
 	axes := graph.Reshape(c.Scope, graph.Cast(c.Scope, c.x(1), tfbridge.Int32), c.Const([]int32{-1}))
@@ -70,12 +70,12 @@ func (c *call) keptShape() tfbridge.Output {
 }
 
 // spread repeats a derivative with kept dimensions over the elements of the input.
-func (c *call) spread(d tfbridge.Output) tfbridge.Output {
+func spread(c *call, d tfbridge.Output) tfbridge.Output {
 	return c.setShape(graph.BroadcastTo(c.Scope, d, c.shape(c.x(0))), c.x(0))
 }
 
 // countPerResult returns how many elements each element of the result combines.
-func (c *call) countPerResult() tfbridge.Output {
+func countPerResult(c *call) tfbridge.Output {
 	dt := c.y(0).DataType()
 	shape := c.x(0).Shape()
 	if axes, ok := ints(c.x(1)); ok && shape.NumDimensions() >= 0 {
@@ -95,7 +95,7 @@ func (c *call) countPerResult() tfbridge.Output {
 // extremeRule divides the derivative of a maximum equally among the elements that equal
 // it.
 func extremeRule(c *call) []tfbridge.Output {
-	y, d := c.keptDims(c.y(0)), c.keptDims(c.d(0))
+	y, d := keptDims(c, c.y(0)), keptDims(c, c.d(0))
 	equal := graph.Cast(c.Scope, graph.Equal(c.Scope, y, c.x(0)), c.y(0).DataType())
 	count := c.fa("Sum", map[string]any{"keep_dims": true}, equal, c.x(1))
 	return []tfbridge.Output{c.mul(c.div(equal, count), d)}

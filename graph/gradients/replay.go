@@ -16,7 +16,7 @@ import (
 func whileRule(c *call) []tfbridge.Output {
 	rec := c.walk.loops[c.name]
 	if rec == nil {
-		if rec = c.again(); c.Err() != nil {
+		if rec = again(c); c.Err() != nil {
 			return nil
 		}
 	}
@@ -44,13 +44,13 @@ func whileRule(c *call) []tfbridge.Output {
 
 // again adds a loop once more, in the form that keeps the values that its derivative
 // needs.
-func (c *call) again() *recorded {
-	lib, n := c.library(), c.nodeDef()
+func again(c *call) *recorded {
+	lib, n := c.library(), nodeDef(c)
 	if c.Err() != nil {
 		return nil
 	}
 	for _, f := range []string{"cond", "body"} {
-		if c.mayRunAgain(lib.functions[n.Attr[f].GetFunc().GetName()]); c.Err() != nil {
+		if mayRunAgain(c, lib.functions[n.Attr[f].GetFunc().GetName()]); c.Err() != nil {
 			return nil
 		}
 	}
@@ -60,7 +60,7 @@ func (c *call) again() *recorded {
 }
 
 // nodeDef returns the operation as a NodeDef.
-func (c *call) nodeDef() *tfproto.NodeDef {
+func nodeDef(c *call) *tfproto.NodeDef {
 	data, err := c.op.NodeDef()
 	n := &tfproto.NodeDef{}
 	if err == nil {
@@ -72,7 +72,7 @@ func (c *call) nodeDef() *tfproto.NodeDef {
 
 // mayRunAgain makes the scope fail if a function may return something else when it runs
 // a second time.
-func (c *call) mayRunAgain(f *tfproto.FunctionDef) {
+func mayRunAgain(c *call, f *tfproto.FunctionDef) {
 	nodes, _, _, err := c.walk.lib.flat(f)
 	if err != nil {
 		c.UpdateErr("gradients", err)
@@ -153,7 +153,7 @@ func (c *cut) pop(s *graph.Scope, lists []tfbridge.Output) (values, shorter []tf
 // callRule is the rule of a call: it adds the function's body again, and its
 // derivative.
 func callRule(c *call) []tfbridge.Output {
-	lib, n := c.library(), c.nodeDef()
+	lib, n := c.library(), nodeDef(c)
 	if c.Err() != nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func callRule(c *call) []tfbridge.Output {
 	if f == nil {
 		return c.fail("the graph does not have the function that it calls")
 	}
-	if c.mayRunAgain(f); c.Err() != nil {
+	if mayRunAgain(c, f); c.Err() != nil {
 		return nil
 	}
 	return bodyGradient(c.Scope.SubScope("call_gradient"), lib, f, &bodyCall{c.inputs, c.active, c.dy})
@@ -219,7 +219,7 @@ func bodyGradient(s *graph.Scope, lib *library, f *tfproto.FunctionDef, b *bodyC
 // branchRule is the rule of conditions: a condition on the derivatives of the
 // branches. The branch that is taken runs once more.
 func branchRule(c *call) []tfbridge.Output {
-	lib, n := c.library(), c.nodeDef()
+	lib, n := c.library(), nodeDef(c)
 	if c.Err() != nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func branchRule(c *call) []tfbridge.Output {
 		if f == nil {
 			return c.fail("the graph does not have the function %q", name)
 		}
-		if c.mayRunAgain(f); c.Err() != nil {
+		if mayRunAgain(c, f); c.Err() != nil {
 			return nil
 		}
 		fn := b.function(fmt.Sprintf("branch%d_gradient", i), f)

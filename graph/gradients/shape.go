@@ -20,10 +20,10 @@ var shapeRules = map[string]rule{
 	"Unpack": func(c *call) []tfbridge.Output { return []tfbridge.Output{c.fl("Pack", c.attrs("axis"), c.ds())} },
 	"ConcatV2": func(c *call) []tfbridge.Output {
 		n := len(c.inputs) - 1
-		return append(c.unconcat(c.inputs[:n], c.x(n)), tfbridge.Output{})
+		return append(unconcat(c, c.inputs[:n], c.x(n)), tfbridge.Output{})
 	},
 	"Concat": func(c *call) []tfbridge.Output {
-		return append([]tfbridge.Output{{}}, c.unconcat(c.inputs[1:], c.x(0))...)
+		return append([]tfbridge.Output{{}}, unconcat(c, c.inputs[1:], c.x(0))...)
 	},
 	"Split":  func(c *call) []tfbridge.Output { return []tfbridge.Output{{}, c.concat(c.ds(), c.x(0))} },
 	"SplitV": one(func(c *call) tfbridge.Output { return c.concat(c.ds(), c.x(2)) }),
@@ -47,43 +47,8 @@ var shapeRules = map[string]rule{
 	}),
 }
 
-// ops adds an operation on outputs and returns its outputs.
-func (c *call) ops(opType string, attrs map[string]any, inputs ...tfbridge.Output) []tfbridge.Output {
-	in := make([]tfbridge.Input, len(inputs))
-	for i, o := range inputs {
-		in[i] = o
-	}
-	return c.Op(opType, attrs, in...)
-}
-
-// fl adds an operation on a list and further inputs.
-func (c *call) fl(opType string, attrs map[string]any, list []tfbridge.Output, more ...tfbridge.Output) tfbridge.Output {
-	in := []tfbridge.Input{tfbridge.OutputList(list)}
-	for _, o := range more {
-		in = append(in, o)
-	}
-	return c.Op1(opType, attrs, in...)
-}
-
-// ds returns the derivatives of all outputs.
-func (c *call) ds() []tfbridge.Output {
-	all := make([]tfbridge.Output, len(c.dy))
-	for i := range all {
-		all[i] = c.d(i)
-	}
-	return all
-}
-
-// concat joins tensors along an axis; a single one stays as it is.
-func (c *call) concat(values []tfbridge.Output, axis tfbridge.Output) tfbridge.Output {
-	if len(values) == 1 {
-		return values[0]
-	}
-	return c.fl("ConcatV2", nil, values, axis)
-}
-
 // unconcat splits the derivative of joined tensors into the derivatives of each.
-func (c *call) unconcat(values []tfbridge.Output, axis tfbridge.Output) []tfbridge.Output {
+func unconcat(c *call, values []tfbridge.Output, axis tfbridge.Output) []tfbridge.Output {
 	if len(values) == 1 {
 		return []tfbridge.Output{c.d(0)}
 	}

@@ -18,9 +18,9 @@ var sliceRules = map[string]rule{
 		shape := c.fa("Shape", map[string]any{"out_type": c.x(1).DataType()}, c.x(0))
 		return c.setShape(c.fa("StridedSliceGrad", a, shape, c.x(1), c.x(2), c.x(3), c.d(0)), c.x(0))
 	}),
-	"Pad": one(func(c *call) tfbridge.Output { return c.unpad() }),
+	"Pad": one(unpad),
 	"PadV2": func(c *call) []tfbridge.Output {
-		dx := c.unpad()
+		dx := unpad(c)
 		return []tfbridge.Output{dx, {}, c.lazy(2, func() tfbridge.Output {
 			return c.sub(graph.ReduceSum(c.Scope, c.d(0)), graph.ReduceSum(c.Scope, dx))
 		})}
@@ -31,7 +31,7 @@ var sliceRules = map[string]rule{
 }
 
 // unpad returns the part of the derivative that is not padding.
-func (c *call) unpad() tfbridge.Output {
+func unpad(c *call) tfbridge.Output {
 	before := graph.Subscript(c.Scope, graph.Cast(c.Scope, c.x(1), tfbridge.Int32), graph.Whole(), graph.At(0))
 	return c.setShape(graph.Slice(c.Scope, c.d(0), before, c.shape(c.x(0))), c.x(0))
 }

@@ -28,14 +28,6 @@ type receiver struct {
 	files             map[string]bool
 }
 
-// large are the types above a budget, with as many methods and files as they have. The
-// numbers may only fall. A type within its budget leaves the list.
-var large = map[string]struct{ methods, files int }{
-	"cmd/millrace/internal/datasets.program": {25, 11},
-	"graph/gradients.call":                   {48, 12},
-	"mutate.workshop":                        {26, 9},
-}
-
 // users are the types that users hold: what one of them can do is listed in one place of
 // the documentation. Of a plan see [TestPlan].
 var users = map[string]bool{
@@ -50,17 +42,9 @@ func TestReceivers(t *testing.T) {
 		if users[name] {
 			continue
 		}
-		r, ceiling := types[name], large[name]
-		if _, known := large[name]; known && r.methods <= maxMethods && len(r.files) <= maxMethodFiles {
-			t.Errorf("%s has %d methods in %d files: take it off the list of large types", name, r.methods, len(r.files))
-		}
-		if r.methods > max(maxMethods, ceiling.methods) || len(r.files) > max(maxMethodFiles, ceiling.files) {
+		if r := types[name]; r.methods > maxMethods || len(r.files) > maxMethodFiles {
 			t.Errorf("%s has %d methods in %d files, at most %d in %d are allowed: make a type of some", name,
-				r.methods, len(r.files), max(maxMethods, ceiling.methods), max(maxMethodFiles, ceiling.files))
-		}
-		if r.methods < ceiling.methods || len(r.files) < ceiling.files {
-			t.Errorf("%s has %d methods in %d files, the list of large types allows %d in %d: write down the smaller numbers",
-				name, r.methods, len(r.files), ceiling.methods, ceiling.files)
+				r.methods, len(r.files), maxMethods, maxMethodFiles)
 		}
 	}
 }

@@ -2,16 +2,16 @@
 // command line, its exit codes, signals and standard output, and the flags that
 // name configs and models.
 //
-// A family of commands is a package beside this one. It embeds [Program] in a type
-// of its own, which has a method for each command:
-//
-//	type program struct{ *cli.Program }
+// A family of commands is a package beside this one, with a function for each command that
+// takes the [Program]:
 //
 //	// Commands returns the commands of the family.
-//	func Commands(c *cli.Program) []*cobra.Command {
-//		p := &program{c}
-//		return []*cobra.Command{p.checkCommand(), p.planCommand()}
+//	func Commands(p *cli.Program) []*cobra.Command {
+//		return []*cobra.Command{checkCommand(p), planCommand(p)}
 //	}
+//
+// A command of several steps is a type that embeds the Program, with its flags as fields. A
+// small family may be one such type with a method for each command.
 package cli
 
 import (

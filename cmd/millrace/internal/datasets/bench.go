@@ -17,8 +17,9 @@ import (
 	"millrace/loaders"
 )
 
-// benchFlags are the flags of bench.
-type benchFlags struct {
+// benchmark is a run of bench with its flags.
+type benchmark struct {
+	*cli.Program
 	config  cli.ConfigFlags
 	model   cli.ModelFlags
 	batches int64
@@ -39,8 +40,8 @@ type benchResult struct {
 	Padding []loaders.TensorWaste `json:"padding,omitempty"` // of the padded tensors of a loader
 }
 
-func (p *program) benchCommand() *cobra.Command {
-	var flags benchFlags
+func benchCommand(p *cli.Program) *cobra.Command {
+	b := &benchmark{Program: p}
 	c := &cobra.Command{
 		Use:   "bench CONFIG",
 		Short: "Measure the speed of a loader, or of a model over it",
@@ -60,80 +61,81 @@ process is the kernel's time stamp, exact to a hundredth of a second.`,
   millrace bench loader.json -n 100`,
 		Args: cli.Exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("batches") && flags.batches < 1 {
-				return cli.Usagef(c, "-n %d: must be at least 1", flags.batches)
+			if c.Flags().Changed("batches") && b.batches < 1 {
+				return cli.Usagef(c, "-n %d: must be at least 1", b.batches)
 			}
-			return p.bench(c.Context(), args[0], &flags)
+			return b.run(c.Context(), args[0])
 		},
 	}
-	flags.config.Add(c)
-	flags.config.AddKeep("also fetch the loader's tensor `NAME` besides the model's outputs; may be repeated")
-	flags.model.Add(c, "run the SavedModel in `DIR`")
-	c.Flags().Int64VarP(&flags.batches, "batches", "n", 0, "stop after `N` batches")
-	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
+	b.config.Add(c)
+	b.config.AddKeep("also fetch the loader's tensor `NAME` besides the model's outputs; may be repeated")
+	b.model.Add(c, "run the SavedModel in `DIR`")
+	c.Flags().Int64VarP(&b.batches, "batches", "n", 0, "stop after `N` batches")
+	c.Flags().BoolVar(&b.json, "json", false, "print JSON")
 	return c
 }
 
-func (p *program) bench(ctx context.Context, config string, flags *benchFlags) error {
-	p.Warm()
-	result, err := p.runBench(ctx, config, flags)
+// run measures and prints.
+func (b *benchmark) run(ctx context.Context, config string) error {
+	b.Warm()
+	result, err := b.measure(ctx, config)
 	if err != nil {
 		return err
 	}
-	return p.printBench(result, flags.json)
+	return b.print(result)
 }
 
-// runBench measures the loader, or the model over it.
-func (p *program) runBench(ctx context.Context, config string, flags *benchFlags) (*benchResult, error) {
-	if flags.model.Path == "" {
-		plan, err := p.Check(config, &flags.config, nil)
+// measure measures the loader, or the model over it.
+func (b *benchmark) measure(ctx context.Context, config string) (*benchResult, error) {
+	if b.model.Path == "" {
+		plan, err := b.Check(config, &b.config, nil)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.Confine(cli.LoaderNeeds(plan)); err != nil {
+		if err := b.Confine(cli.LoaderNeeds(plan)); err != nil {
 			return nil, err
 		}
-		return p.benchLoader(ctx, plan, flags.batches)
+		return b.loader(ctx, plan)
 	}
-	checked, plan, err := p.CheckWithModel(config, &flags.config, &flags.model, nil)
+	checked, plan, err := b.CheckWithModel(config, &b.config, &b.model, nil)
 	if err != nil {
 		return nil, err
 	}
 	needs := cli.LoaderNeeds(plan)
-	needs.Read = append(needs.Read, flags.model.Path)
-	if err := p.Confine(needs); err != nil {
+	needs.Read = append(needs.Read, b.model.Path)
+	if err := b.Confine(needs); err != nil {
 		return nil, err
 	}
-	return p.benchModel(ctx, plan, checked, flags)
+	return b.overModel(ctx, plan, checked)
 }
 
-// benchLoader measures a loader alone.
-func (p *program) benchLoader(ctx context.Context, plan *loaders.Plan, batches int64) (*benchResult, error) {
-	l, err := p.Open(ctx, plan)
+// loader measures a loader alone.
+func (b *benchmark) loader(ctx context.Context, plan *loaders.Plan) (*benchResult, error) {
+	l, err := b.Open(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	r, err := measure(plan, l.Scan(), batches, l.Batches(ctx))
+	r, err := timed(plan, l.Scan(), b.batches, l.Batches(ctx))
 	if err != nil {
 		return nil, err
 	}
-	r.Padding, err = p.measurePadding(ctx, plan, min(r.Batches, mostMeasured))
+	r.Padding, err = b.padding(ctx, plan, min(r.Batches, mostMeasured))
 	return r, err
 }
 
 // mostMeasured is how many batches are read again to measure padding.
 const mostMeasured = 1000
 
-// measurePadding returns how much of each tensor is padding in the first n
+// padding returns how much of each tensor is padding in the first n
 // batches. Unless the plan knows, it reads the batches again: counting during
 // the measured pass would cost time.
-func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int64) ([]loaders.TensorWaste, error) {
+func (b *benchmark) padding(ctx context.Context, plan *loaders.Plan, n int64) ([]loaders.TensorWaste, error) {
 	plan, waste := loaders.MeasurePadding(plan)
 	if waste.Known() || n == 0 {
 		return waste.Tensors(), nil
 	}
-	l, err := p.Open(ctx, plan)
+	l, err := b.Open(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +154,9 @@ func (p *program) measurePadding(ctx context.Context, plan *loaders.Plan, n int6
 	return waste.Tensors(), nil
 }
 
-// benchModel measures a model over a loader.
-func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, checked *estimator.CheckedModel, flags *benchFlags) (*benchResult, error) {
-	scan, err := p.Prepare(ctx, plan)
+// overModel measures a model over a loader.
+func (b *benchmark) overModel(ctx context.Context, plan *loaders.Plan, checked *estimator.CheckedModel) (*benchResult, error) {
+	scan, err := b.Prepare(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -163,13 +165,13 @@ func (p *program) benchModel(ctx context.Context, plan *loaders.Plan, checked *e
 		return nil, err
 	}
 	defer m.Close()
-	keep := &estimator.PredictOptions{Keep: flags.config.Keep}
-	return measure(plan, scan, flags.batches, m.Predict(ctx, &loaders.Source{Plan: plan, Scan: scan}, keep))
+	keep := &estimator.PredictOptions{Keep: b.config.Keep}
+	return timed(plan, scan, b.batches, m.Predict(ctx, &loaders.Source{Plan: plan, Scan: scan}, keep))
 }
 
-// measure reads n batches. If n is 0, it reads all of them, or one epoch's
+// timed reads n batches. If n is 0, it reads all of them, or one epoch's
 // records of a loader that repeats without end.
-func measure(plan *loaders.Plan, scan *loaders.Scan, n int64, batches iter.Seq2[*loaders.Batch, error]) (*benchResult, error) {
+func timed(plan *loaders.Plan, scan *loaders.Scan, n int64, batches iter.Seq2[*loaders.Batch, error]) (*benchResult, error) {
 	perPass, known := scan.Records()
 	if plan.Epochs == 0 && !known && n == 0 {
 		e := millrace.Errorf(millrace.ErrConfig, "null repeats without end, and the records of remote files are not counted: set -n to the number of batches to read")
@@ -208,13 +210,13 @@ func (r *benchResult) finish(plan *loaders.Plan, perPass int64, took time.Durati
 	}
 }
 
-func (p *program) printBench(r *benchResult, asJSON bool) error {
-	if asJSON {
-		b, err := json.Marshal(r)
+func (b *benchmark) print(r *benchResult) error {
+	if b.json {
+		text, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
-		return p.Printf("%s\n", b)
+		return b.Printf("%s\n", text)
 	}
 	took := time.Duration(r.Seconds * float64(time.Second))
 	first := time.Duration(r.FirstBatchS * float64(time.Second))
@@ -224,5 +226,5 @@ func (p *program) printBench(r *benchResult, asJSON bool) error {
 	for _, x := range r.Padding {
 		text += fmt.Sprintf("padding %.1f%% of %s\n", 100*x.Share, millrace.Quote(x.Tensor))
 	}
-	return p.Printf("%s", text)
+	return b.Printf("%s", text)
 }

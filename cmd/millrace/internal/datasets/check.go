@@ -11,7 +11,7 @@ import (
 	"millrace/loaders"
 )
 
-func (p *program) checkCommand() *cobra.Command {
+func checkCommand(p *cli.Program) *cobra.Command {
 	var config cli.ConfigFlags
 	var model cli.ModelFlags
 	c := &cobra.Command{
@@ -31,7 +31,7 @@ them.`,
   millrace check loader.json --model names.json   # {"inputs": ["x"], "outputs": ["y"]}`,
 		Args: cli.Exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
-			names, err := model.Names(p.Program)
+			names, err := model.Names(p)
 			if err != nil {
 				return err
 			}

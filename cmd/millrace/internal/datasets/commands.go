@@ -10,17 +10,16 @@ import (
 
 // Commands returns the commands of this package.
 func Commands(c *cli.Program) []*cobra.Command {
-	p := &program{c}
 	return []*cobra.Command{
-		p.checkCommand(),
-		p.planCommand(),
-		p.inspectCommand(),
-		p.indexCommand(),
-		p.convertCommand(),
-		p.dumpCommand(),
-		p.benchCommand(),
-		p.shuffleCommand(),
-		p.schemaCommand(),
-		p.quarantineCommand(),
+		checkCommand(c),
+		planCommand(c),
+		inspectCommand(c),
+		indexCommand(c),
+		convertCommand(c),
+		dumpCommand(c),
+		benchCommand(c),
+		shuffleCommand(c),
+		schemaCommand(c),
+		quarantineCommand(c),
 	}
 }

@@ -23,7 +23,7 @@ type convertFlags struct {
 	json        bool
 }
 
-func (p *program) convertCommand() *cobra.Command {
+func convertCommand(p *cli.Program) *cobra.Command {
 	var flags convertFlags
 	c := &cobra.Command{
 		Use:   "convert IN... --out DIR",
@@ -62,7 +62,7 @@ goes on after the last whole shard.`,
 			if err := flags.check(c); err != nil {
 				return err
 			}
-			return p.convert(c.Context(), args, &flags)
+			return convertFiles(c.Context(), p, args, &flags)
 		},
 	}
 	f := c.Flags()
@@ -137,8 +137,8 @@ func (f *convertFlags) choose(c *cobra.Command) error {
 	return nil
 }
 
-// convert converts.
-func (p *program) convert(ctx context.Context, inputs []string, flags *convertFlags) error {
+// convertFiles converts files and prints what came of it.
+func convertFiles(ctx context.Context, p *cli.Program, inputs []string, flags *convertFlags) error {
 	m := p.NewMeter("convert")
 	defer m.Stop()
 	done := int64(0)

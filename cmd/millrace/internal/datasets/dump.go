@@ -11,7 +11,7 @@ import (
 	"millrace/loaders"
 )
 
-func (p *program) dumpCommand() *cobra.Command {
+func dumpCommand(p *cli.Program) *cobra.Command {
 	var config cli.ConfigFlags
 	var model cli.ModelFlags
 	var text cli.TextFlag
@@ -43,7 +43,7 @@ If epochs is null, the output has no end: limit it with -n.`,
 				return cli.Usagef(c, "-n %d: must not be negative", n)
 			}
 			p.Warm()
-			names, err := model.Names(p.Program)
+			names, err := model.Names(p)
 			if err != nil {
 				return err
 			}
@@ -60,14 +60,14 @@ If epochs is null, the output has no end: limit it with -n.`,
 			if n == 0 && c.Flags().Changed("batches") {
 				return nil // none were asked for
 			}
-			quarantine.Use(p.Program, "", plan)
-			defer quarantine.Tell(p.Program)
+			quarantine.Use(p, "", plan)
+			defer quarantine.Tell(p)
 			needs := cli.LoaderNeeds(plan)
 			quarantine.Needs(needs)
 			if err := p.Confine(needs); err != nil {
 				return err
 			}
-			return p.dump(c.Context(), plan, &dumpOptions{
+			return dump(c.Context(), p, plan, &dumpOptions{
 				n: n, text: &text, provenance: &provenance,
 				run: loaders.RunOptions{Observe: quarantine.Listener(), Places: provenance.Given},
 			})
@@ -92,7 +92,7 @@ type dumpOptions struct {
 }
 
 // dump prints batches.
-func (p *program) dump(ctx context.Context, plan *loaders.Plan, o *dumpOptions) (err error) {
+func dump(ctx context.Context, p *cli.Program, plan *loaders.Plan, o *dumpOptions) (err error) {
 	loader, err := p.Open(ctx, plan)
 	if err != nil {
 		return err

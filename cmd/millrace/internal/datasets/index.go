@@ -15,7 +15,7 @@ import (
 	"millrace/tfrecord/index"
 )
 
-func (p *program) indexCommand() *cobra.Command {
+func indexCommand(p *cli.Program) *cobra.Command {
 	var rebuild, asJSON bool
 	c := &cobra.Command{
 		Use:   "index DATASET_DIR",

@@ -13,8 +13,9 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// inspectFlags are the flags of inspect.
-type inspectFlags struct {
+// inspection is a run of inspect with its flags.
+type inspection struct {
+	*cli.Program
 	manifest  string
 	overwrite bool
 	json      bool
@@ -23,8 +24,8 @@ type inspectFlags struct {
 	tags      []string
 }
 
-func (p *program) inspectCommand() *cobra.Command {
-	var flags inspectFlags
+func inspectCommand(p *cli.Program) *cobra.Command {
+	i := &inspection{Program: p}
 	c := &cobra.Command{
 		Use:   "inspect DATASET_DIR|MODEL_DIR",
 		Short: "Show what is in a dataset or in a model, and propose a manifest",
@@ -55,40 +56,40 @@ loader config needs to find them.`,
 		Args: cli.Exactly("DATASET_DIR|MODEL_DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if savedmodel.IsModel(args[0]) {
-				return p.inspectModel(c, args[0], &flags)
+				return i.model(c, args[0])
 			}
-			return p.inspect(c, args[0], &flags)
+			return i.dataset(c, args[0])
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&flags.manifest, "write-manifest", "", "write a manifest to `FILE`")
-	f.BoolVar(&flags.overwrite, "overwrite", false, "let --write-manifest replace a file")
-	f.BoolVar(&flags.json, "json", false, "print JSON")
-	f.BoolVar(&flags.all, "all", false, "list every file")
-	f.Int64Var(&flags.sample, "sample", 0, "parse only the first `N` records of each file (default all)")
-	f.StringSliceVar(&flags.tags, "tag-set", nil, "`TAGS` of a model's meta graph, separated by commas (default serve, or those of the only one)")
+	f.StringVar(&i.manifest, "write-manifest", "", "write a manifest to `FILE`")
+	f.BoolVar(&i.overwrite, "overwrite", false, "let --write-manifest replace a file")
+	f.BoolVar(&i.json, "json", false, "print JSON")
+	f.BoolVar(&i.all, "all", false, "list every file")
+	f.Int64Var(&i.sample, "sample", 0, "parse only the first `N` records of each file (default all)")
+	f.StringSliceVar(&i.tags, "tag-set", nil, "`TAGS` of a model's meta graph, separated by commas (default serve, or those of the only one)")
 	return c
 }
 
-// inspectModel reports on a SavedModel. It exits with code 4 if the policy refuses
+// model reports on a SavedModel. It exits with code 4 if the policy refuses
 // the model.
-func (p *program) inspectModel(c *cobra.Command, dir string, flags *inspectFlags) error {
+func (i *inspection) model(c *cobra.Command, dir string) error {
 	for _, name := range []string{"write-manifest", "overwrite", "sample"} {
 		if c.Flags().Changed(name) {
 			return cli.Usagef(c, "--%s: %s is a model, not a dataset", name, millrace.Quote(dir))
 		}
 	}
-	if err := p.Confine(&sandbox.Policy{Read: []string{dir}}); err != nil {
+	if err := i.Confine(&sandbox.Policy{Read: []string{dir}}); err != nil {
 		return err
 	}
-	report, err := inspect.Model(dir, &inspect.ModelOptions{Tags: flags.tags})
+	report, err := inspect.Model(dir, &inspect.ModelOptions{Tags: i.tags})
 	if err != nil {
 		return err
 	}
-	if flags.json {
-		err = p.PrintJSON(report)
+	if i.json {
+		err = i.PrintJSON(report)
 	} else {
-		err = cli.StdoutError(report.WriteText(p.Stdout, flags.all))
+		err = cli.StdoutError(report.WriteText(i.Stdout, i.all))
 	}
 	if err == nil && len(report.Refused) > 0 {
 		return cli.Silent{Err: millrace.Errorf(millrace.ErrUnsafeModel, "the policy refuses the model")}
@@ -96,36 +97,37 @@ func (p *program) inspectModel(c *cobra.Command, dir string, flags *inspectFlags
 	return err
 }
 
-func (p *program) inspect(c *cobra.Command, dir string, flags *inspectFlags) error {
-	if flags.sample < 0 {
-		return cli.Usagef(c, "--sample %d: must not be negative", flags.sample)
+// dataset reports on a dataset, and writes the manifest.
+func (i *inspection) dataset(c *cobra.Command, dir string) error {
+	if i.sample < 0 {
+		return cli.Usagef(c, "--sample %d: must not be negative", i.sample)
 	}
 	needs := &sandbox.Policy{Read: append(cli.Folders(dir), index.CacheDir())}
-	if flags.manifest != "" {
-		needs.Write = append(needs.Write, filepath.Dir(flags.manifest))
+	if i.manifest != "" {
+		needs.Write = append(needs.Write, filepath.Dir(i.manifest))
 	}
-	if err := p.Confine(needs); err != nil {
+	if err := i.Confine(needs); err != nil {
 		return err
 	}
-	report, err := inspect.Dataset(c.Context(), dir, &inspect.Options{Sample: flags.sample})
+	report, err := inspect.Dataset(c.Context(), dir, &inspect.Options{Sample: i.sample})
 	if err != nil {
 		return err
 	}
-	if err := p.printReport(report, flags); err != nil {
+	if err := i.print(report); err != nil {
 		return err
 	}
 	for _, problem := range report.Problems {
-		p.PrintProblems(problem)
+		i.PrintProblems(problem)
 	}
-	if flags.manifest != "" {
+	if i.manifest != "" {
 		manifest, err := report.Manifest()
 		if err != nil {
 			return err
 		}
-		if err := output.WriteFile(flags.manifest, manifest, flags.overwrite); err != nil {
+		if err := output.WriteFile(i.manifest, manifest, i.overwrite); err != nil {
 			return err
 		}
-		p.Note("wrote %s; review it before you use it", millrace.Quote(flags.manifest))
+		i.Note("wrote %s; review it before you use it", millrace.Quote(i.manifest))
 	}
 	if report.Problems != nil {
 		return cli.Silent{Err: report.Problems[0]}
@@ -133,9 +135,9 @@ func (p *program) inspect(c *cobra.Command, dir string, flags *inspectFlags) err
 	return nil
 }
 
-func (p *program) printReport(r *inspect.Report, flags *inspectFlags) error {
-	if !flags.json {
-		return cli.StdoutError(r.WriteText(p.Stdout, flags.all))
+func (i *inspection) print(r *inspect.Report) error {
+	if !i.json {
+		return cli.StdoutError(r.WriteText(i.Stdout, i.all))
 	}
-	return p.PrintJSON(r)
+	return i.PrintJSON(r)
 }

@@ -9,7 +9,7 @@ import (
 	"millrace/loaders"
 )
 
-func (p *program) planCommand() *cobra.Command {
+func planCommand(p *cli.Program) *cobra.Command {
 	var config cli.ConfigFlags
 	var model cli.ModelFlags
 	var dataset graphFlags
@@ -35,7 +35,7 @@ which stage holds the pipeline up.`,
 			if err := dataset.check(); err != nil {
 				return err
 			}
-			names, err := model.Names(p.Program)
+			names, err := model.Names(p)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ which stage holds the pipeline up.`,
 				return err
 			}
 			if dataset.show {
-				return p.explain(c.Context(), plan, &dataset, asJSON)
+				return explain(c.Context(), p, plan, &dataset, asJSON)
 			}
 			counts, err := plan.IndexedCounts(c.Context())
 			if err != nil {

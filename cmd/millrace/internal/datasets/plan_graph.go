@@ -38,7 +38,7 @@ func (f *graphFlags) check() error {
 }
 
 // explain prints the dataset of a plan, and writes its picture.
-func (p *program) explain(ctx context.Context, plan *loaders.Plan, f *graphFlags, asJSON bool) error {
+func explain(ctx context.Context, p *cli.Program, plan *loaders.Plan, f *graphFlags, asJSON bool) error {
 	needs := cli.LoaderNeeds(plan)
 	if f.picture != "" {
 		needs.Write = append(needs.Write, filepath.Dir(f.picture))

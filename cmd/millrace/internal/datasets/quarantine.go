@@ -15,17 +15,17 @@ import (
 	"millrace/sandbox"
 )
 
-func (p *program) quarantineCommand() *cobra.Command {
+func quarantineCommand(p *cli.Program) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "quarantine",
 		Short:   "Look at the bad records that a run has left out",
 		Example: `  millrace quarantine extract scores.parquet.quarantine.ndjson bad.tfrecords`,
 	})
-	c.AddCommand(p.extractCommand())
+	c.AddCommand(extractCommand(p))
 	return c
 }
 
-func (p *program) extractCommand() *cobra.Command {
+func extractCommand(p *cli.Program) *cobra.Command {
 	var overwrite bool
 	c := &cobra.Command{
 		Use:   "extract LEDGER OUT.tfrecords",
@@ -47,7 +47,7 @@ the ledger was written is an error, and then there is no OUT.tfrecords.`,
 			if !strings.HasSuffix(args[1], ".tfrecords") {
 				return cli.Usagef(c, "%q: the name must end in .tfrecords", args[1])
 			}
-			return p.extract(args[0], args[1], overwrite)
+			return extract(p, args[0], args[1], overwrite)
 		},
 	}
 	c.Flags().BoolVar(&overwrite, "overwrite", false, "replace OUT.tfrecords if it exists")
@@ -55,7 +55,7 @@ the ledger was written is an error, and then there is no OUT.tfrecords.`,
 }
 
 // extract copies the data of the records that a ledger lists.
-func (p *program) extract(ledger, path string, overwrite bool) error {
+func extract(p *cli.Program, ledger, path string, overwrite bool) error {
 	entries, err := quarantine.Read(ledger)
 	if err != nil {
 		return err

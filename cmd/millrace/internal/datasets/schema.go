@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (p *program) schemaCommand() *cobra.Command {
+func schemaCommand(p *cli.Program) *cobra.Command {
 	kinds := []string{string(spec.LoaderSchema), string(spec.ManifestSchema), string(spec.ModelSchema), runSchema}
 	return &cobra.Command{
 		Use:   "schema KIND",

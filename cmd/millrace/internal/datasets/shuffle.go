@@ -17,7 +17,7 @@ type shuffleFlags struct {
 	all    bool
 }
 
-func (p *program) shuffleCommand() *cobra.Command {
+func shuffleCommand(p *cli.Program) *cobra.Command {
 	var flags shuffleFlags
 	c := &cobra.Command{
 		Use:   "shuffle CONFIG --report",
@@ -49,7 +49,7 @@ files. Records that args.bad_records leaves out count as well.`,
 			if !flags.report {
 				return cli.Usagef(c, "nothing to do: shuffle needs --report")
 			}
-			return p.shuffle(c.Context(), args[0], &flags)
+			return shuffle(c.Context(), p, args[0], &flags)
 		},
 	}
 	flags.config.Add(c)
@@ -60,7 +60,8 @@ files. Records that args.bad_records leaves out count as well.`,
 	return c
 }
 
-func (p *program) shuffle(ctx context.Context, config string, flags *shuffleFlags) error {
+// shuffle measures and prints.
+func shuffle(ctx context.Context, p *cli.Program, config string, flags *shuffleFlags) error {
 	plan, err := p.Check(config, &flags.config, nil)
 	if err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 
 // together is how much the tests take that run in the first process for a mutant.
 // Starting a process costs half a second with TensorFlow, and the first failure
-// ends the judging of a mutant. What outlives one process is likely to outlive the
+// ends the run of a mutant. What outlives one process is likely to outlive the
 // next, so each later one runs twice as much, up to atMost.
 const (
 	together = 5 * time.Second
 	atMost   = 20 * time.Second
 )
 
-// judge runs the tests that reach each mutant until one fails.
-func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, error) {
+// runAll runs the tests that reach each mutant until one fails.
+func (w *workshop) runAll(ctx context.Context, packages []*loaded) ([]*mutant, error) {
 	var all []*mutant
 	for _, p := range packages {
 		all = append(all, p.mutants...)
@@ -31,17 +31,17 @@ func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, er
 	}
 	defer log.Close()
 	var lock sync.Mutex
-	judged := 0
+	done := 0
 	k := &killers{kills: map[kill]int{}}
 	err = w.each(ctx, len(all), func(i int) error {
 		var err error
 		if all[i].equivalent == nil || w.disprove {
-			err = w.judgeOne(ctx, all[i], k)
+			err = w.runOne(ctx, all[i], k)
 		}
 		lock.Lock()
 		defer lock.Unlock()
-		if judged++; judged%50 == 0 {
-			w.say("judged %d of %d", judged, len(all))
+		if done++; done%50 == 0 {
+			w.say("ran %d of %d", done, len(all))
 		}
 		if err == nil {
 			_, err = fmt.Fprintln(log, all[i])
@@ -51,10 +51,10 @@ func (w *workshop) judge(ctx context.Context, packages []*loaded) ([]*mutant, er
 	return all, err
 }
 
-// judgeOne runs the tests that reach a mutant until one fails, or until they have
+// runOne runs the tests that reach a mutant until one fails, or until they have
 // used the budget. What they use counts, not what each took alone: alone, a test
 // opens TensorFlow for itself.
-func (w *workshop) judgeOne(ctx context.Context, m *mutant, k *killers) error {
+func (w *workshop) runOne(ctx context.Context, m *mutant, k *killers) error {
 	used, most := time.Duration(0), together
 	for rest := k.order(m); len(rest) > 0; most = min(2*most, atMost) {
 		if w.budget > 0 && used > w.budget {
