@@ -61,12 +61,12 @@ var aliasTricks = []trick{
 		s.reshape("long", "filename")
 		s.update("u", "long")
 	}},
-	{"a private tensor is written to, and a signature reads it", "", func(s *smuggled) {
+	{"a tensor of its own is written to, and a signature reads it", "", func(s *smuggled) {
 		s.empty("e")
 		s.update("u", "e")
 		s.node("reader", "Identity", "e")
 	}},
-	{"a private tensor is written to, and a signature feeds it", "", func(s *smuggled) {
+	{"a tensor of its own is written to, and a signature feeds it", "", func(s *smuggled) {
 		s.empty("e")
 		s.update("u", "e")
 		s.signature().Inputs["e"] = &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: "e:0"}, Dtype: tfproto.DataType_DT_STRING}
@@ -141,7 +141,7 @@ var aliasTricks = []trick{
 	}},
 
 	// Models that are accepted.
-	{"a private tensor is written to", "nothing else holds it", func(s *smuggled) {
+	{"a tensor of its own is written to", "nothing else holds it", func(s *smuggled) {
 		s.empty("e")
 		s.update("u", "e")
 		s.update("u2", "u")

@@ -16,6 +16,22 @@ import (
 // Are the times of Explain true? A traced run of TensorFlow (RunOptions.Trace) knows
 // nothing of stages, but it times IteratorGetNextSync, in which all stages of a
 // pipeline without background threads do their work, one inside of the other:
+//
+//	trace    |------------------ IteratorGetNextSync ------------------|
+//	stages    |------------------------- Batch -----------------------|
+//	           |------------- Map -----------||--------- Map --------|
+//	            |- Map -|  |- operations -|    |- Map -|  |- oper... |
+//	                     ^ until a thread takes the function
+//
+// A stage's time in Explain is without that of the stages below. So the times of all
+// stages should add up to the time of the same element in the trace. Explain's are a
+// little less: tf.data counts the operations of a function, not the wait for a thread
+// to run them. On a busy machine that wait is sometimes long, so the test passes if a
+// few elements agree.
+//
+// The time of one stage is the difference between the traces of the pipeline that ends
+// with this stage and the pipeline that ends before it. That takes a pass for each, and
+// therefore a benchmark.
 
 // products maps by multiplying matrices of a size, three times.
 func products(size int64) func(s *graph.Scope, a outs) outs {

@@ -83,7 +83,7 @@ func wantModelError(t *testing.T, err error, want string) {
 	}
 }
 
-// What two structures have in common is true of both.
+// The common structure of two structures describes both.
 func TestCommonStructure(t *testing.T) {
 	fields := func(key string, part *Structure) *Structure { return FieldsSpec(map[string]*Structure{key: part}) }
 	narrow := leafOf(KindRagged, 1, 2, -1)
@@ -125,7 +125,7 @@ func TestCommonStructure(t *testing.T) {
 	}
 }
 
-// A structure that is written as Python writes it is read as the same one.
+// A structure written in Python's format is read as the same structure.
 func TestStructuresAreWritten(t *testing.T) {
 	narrow := leafOf(KindRagged, 1, 2, -1)
 	narrow.Splits = tfbridge.Int32

@@ -66,9 +66,9 @@ type Opened struct {
 
 // Open adds to a scope the operations that compute outputs of the scope's graph from
 // feeds, in a form that can be differentiated. It copies the bodies of functions into
-// the graph, passes variables by their values, and gives loops a form that keeps what
-// their derivative needs. Variables, tables and constants are shared with the
-// original.
+// the graph, passes variables by their values, and gives loops a form that keeps the
+// values that their derivatives need. Variables, tables and constants are shared with
+// the original.
 //
 // The opened operations change no variable. Where the graph assigns a variable, as a
 // batch normalization in training mode does, they compute its new value, see
