@@ -4,18 +4,51 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"millrace"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage"
 )
 
-// Digest identifies a plan for states, whatever its seed and wherever its files
-// are: the digest of the manifest's and the list's bytes counts, and the names
-// of the data files from the manifest's folder on.
+// What does a saved state belong to? Two things, and they differ:
+//
+//	Identity.Batches    the batches: which records make them, in which order, and what they hold
+//	Identity.Pipeline   the pipeline that makes them, with its threads, buffers and engine
+//
+// A position fits every pipeline that makes the same batches. The state of tf.data's
+// iterator fits one pipeline only; for another one the batches up to the position are made
+// once more.
+
+// Digest identifies the batches of a plan, whatever its seed and wherever its files are: the
+// digest of the manifest's and the list's bytes counts, and the names of the data files from
+// the manifest's folder on. Threads, prefetching, buffers and the engine do not count, unless
+// sloppy_interleave has them decide the order of the records.
 func (p *Plan) Digest() (string, error) { return p.identified().digest() }
+
+// Identity is what a saved state belongs to.
+type Identity struct {
+	Batches  string            // digest of the batches: see [Plan.Digest]
+	Pipeline string            // digest of the pipeline that makes them
+	Keys     map[string]string // what decides the batches, by the keys of the config, for messages: values as JSON, long ones cut
+}
+
+// Identity returns what a saved state of the plan belongs to.
+func (p *Plan) Identity() (*Identity, error) {
+	batches, err := p.Digest()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(struct {
+		*Explanation
+		Timed bool `json:"timed"`
+	}{p.whereverFilesAre(), p.TimeStages})
+	pipeline, err := digestOf(text, err)
+	return &Identity{batches, pipeline, p.batchKeys()}, err
+}
 
 // ConfigDigest is Digest without what the manifest says and how large the files are: it
 // tells a changed config, or list of files, from changed data.
@@ -29,11 +62,51 @@ func (p *Plan) ConfigDigest() (string, error) {
 	return e.digest()
 }
 
-// identified returns the explanation of the plan with what identifies it for states.
-func (p *Plan) identified() *Explanation {
-	if p.Engine().Seeks() || p.Engine().Replays() {
-		p = p.forPosition()
+// batchKeys returns the keys of an [Identity].
+func (p *Plan) batchKeys() map[string]string {
+	keys := map[string]string{"manifest": p.Manifest.SHA256, "type": string(p.Type)}
+	if p.ListSHA256 != "" {
+		keys["list"] = p.ListSHA256
 	}
+	e := p.identified()
+	if text, err := json.Marshal(e.Files); err == nil {
+		sum, _ := digestOf(text, nil)
+		keys["files"] = fmt.Sprintf("%d with the digest %.12s", len(e.Files), sum)
+	}
+	maps.Copy(keys, p.Args)
+	if !p.Sloppy {
+		maps.DeleteFunc(keys, func(key, _ string) bool { return slices.Contains(spec.PaceKeys, key) })
+	}
+	maps.DeleteFunc(keys, func(key, _ string) bool { return slices.Contains(spec.PlaceKeys, key) })
+	for key, value := range keys {
+		keys[key] = cut(value)
+	}
+	return keys
+}
+
+// longestValue is how many bytes of a value batchKeys keeps, so that saved states stay small.
+const longestValue = 100
+
+// cut shortens a long value, so that different values stay different.
+func cut(value string) string {
+	if len(value) <= longestValue {
+		return value
+	}
+	sum, _ := digestOf([]byte(value), nil)
+	return strings.ToValidUTF8(value[:longestValue-20], "") + "... (" + sum[:12] + ")"
+}
+
+// identified returns the explanation of what decides the batches of the plan.
+func (p *Plan) identified() *Explanation {
+	if !p.Sloppy {
+		p = p.withoutPace()
+	}
+	return p.whereverFilesAre()
+}
+
+// whereverFilesAre returns the explanation of a plan without its seed and without the
+// folders of its files.
+func (p *Plan) whereverFilesAre() *Explanation {
 	if p.BadRecords != nil { // how many may be left out changes no batch
 		p = p.clone()
 		p.BadRecords = &spec.BadRecords{}
@@ -53,24 +126,26 @@ func (p *Plan) identified() *Explanation {
 	return e
 }
 
-func (e *Explanation) digest() (string, error) {
-	text, err := json.Marshal(e)
+func (e *Explanation) digest() (string, error) { return digestOf(json.Marshal(e)) }
+
+// digestOf returns the digest of a text unless making it failed with err.
+func digestOf(text []byte, err error) (string, error) {
 	if err != nil {
 		return "", millrace.Errorf(millrace.ErrInternal, "plan: %w", err)
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text)), nil
 }
 
-// forPosition returns the plan without what does not change which record comes when:
-// a saved position fits all of these.
-func (p *Plan) forPosition() *Plan {
+// withoutPace returns the plan without what decides only how fast its batches come. The
+// shard is not part of a position either: see loaders/run/position.go.
+func (p *Plan) withoutPace() *Plan {
 	q := p.clone()
-	if p.Records != nil {
+	if p.Records != nil && (p.Engine().Seeks() || p.Engine().Replays()) {
 		order := *p.Records
 		order.Shard, order.Shards = 0, 1
 		q.Records = &order
 	}
-	q.NativeLibrary, q.TimeStages = "", false
+	q.NativeLibrary, q.TimeStages, q.MultiLoad = "", false, false
 	q.ParallelReads, q.ParallelParses, q.ReadBufferBytes, q.Prefetch = 1, 1, 0, 0
 	q.InterleaveIn, q.InterleaveOut = 1, 1
 	return q

@@ -81,6 +81,10 @@ func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if p.pipe.Plan.Engine().Replays() {
 		return p.replay(header)
 	}
+	if !header.fits(p.pipe) {
+		p.batches, p.rows = header.Batches, header.Rows
+		return p.start(p.pipe.retryGroupSize, header.Batches)
+	}
 	group := header.Group
 	if p.pipe.Plan.Engine().JoinsBatches() {
 		group = p.pipe.retryGroupSize

@@ -3,6 +3,7 @@ package run
 import (
 	"millrace/graph/steps"
 	"millrace/loaders/build"
+	"millrace/loaders/plan"
 )
 
 // Pipeline runs a plan's operations in a graph.
@@ -12,8 +13,8 @@ type Pipeline struct {
 	retryGroupSize int64           // records parsed at once after a failure
 	steps          *steps.Pipeline // the same for [steps.Pipeline.Run]
 
-	digest     func() (string, error) // of the plan, computed once
-	dataDigest func() string          // of the records, computed once; for a plan that seeks
+	identity   func() (*plan.Identity, error) // computed once
+	dataDigest func() string                  // of the records, computed once; for a plan that seeks
 
 	epochExamples int64 // of each epoch; for a plan that seeks
 }

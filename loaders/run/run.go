@@ -15,7 +15,7 @@ import (
 // NewPipeline returns a pipeline that runs operations that [build.Build] made.
 func NewPipeline(parts *build.Parts) *Pipeline {
 	pl := &Pipeline{Parts: parts, GroupSize: parts.Plan.Engine().GroupSize(parts.Scan), retryGroupSize: parts.Plan.Engine().RetryGroupSize()}
-	pl.digest = sync.OnceValues(parts.Plan.Digest)
+	pl.identity = sync.OnceValues(parts.Plan.Identity)
 	pl.dataDigest = sync.OnceValue(parts.Scan.Digest)
 	if parts.Plan.Engine().Seeks() {
 		pl.epochExamples = order.EpochExamples(parts.Plan.Spec, parts.Scan)

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"millrace"
+	"millrace/internal/base/changes"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
@@ -20,7 +21,10 @@ import (
 // another plan would silently give wrong batches.
 //
 // The state of a plan that seeks or replays is the header alone, see position.go, or with the
-// positions of the records that buckets hold, see held.go.
+// positions of the records that buckets hold, see held.go. Such a state fits whatever
+// pipeline makes the same batches. The state of tf.data's iterator fits one pipeline only:
+// where the threads, the buffers or the engine are others than they were, the pass makes
+// the batches before the position once more and skips them.
 //
 //	millrace loader state 1\n
 //	{"plan": ..., "seed": ..., ..., "sha256": of the rest}\n
@@ -34,7 +38,10 @@ const stateMagic = "millrace loader state 1\n"
 // stateHeader identifies the plan of a saved state, and the position of its
 // run.
 type stateHeader struct {
-	Plan    string `json:"plan"` // digest of the plan without its seed
+	Plan     string            `json:"plan"` // as the other two, see [plan.Identity]
+	Pipeline string            `json:"pipeline"`
+	Keys     map[string]string `json:"keys"`
+
 	Seed    int64  `json:"seed"`
 	Runtime string `json:"runtime"` // TensorFlow's version
 	Batches int64  `json:"batches"` // number of batches delivered before
@@ -52,8 +59,13 @@ type stateHeader struct {
 // encodeState puts a header before the state of an iterator. It sets the header's
 // fields about the plan, the runtime and the state.
 func (pl *Pipeline) encodeState(header *stateHeader, state []byte) (saved []byte, err error) {
-	if header.Plan, err = pl.digest(); err != nil {
+	id, err := pl.identity()
+	if err != nil {
 		return nil, err
+	}
+	header.Plan, header.Keys = id.Batches, id.Keys
+	if e := pl.Plan.Engine(); !e.Seeks() && !e.Replays() {
+		header.Pipeline = id.Pipeline
 	}
 	header.Seed, header.Runtime = pl.Plan.Seed, tfbridge.Version()
 	if header.Deflate = len(state) > 0 && len(state) <= mostDeflated; header.Deflate {
@@ -98,18 +110,32 @@ func (pl *Pipeline) decodeState(saved []byte) (*stateHeader, []byte, error) {
 			return nil, nil, stateError(p, "the saved state is damaged: %w", err)
 		}
 	}
-	digest, err := pl.digest()
+	id, err := pl.identity()
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case header.Plan != digest:
-		return nil, nil, stateError(p, "the saved state belongs to another loader config, manifest or list of files")
+	case header.Plan != id.Batches:
+		return nil, nil, stateError(p, "the saved state belongs to another loader config, manifest or list of files%s", differences(header.Keys, id.Keys))
 	case header.Seed != p.Seed:
 		return nil, nil, stateError(p, "the state was saved with seed %d, but the plan has seed %d; set args.seed", header.Seed, p.Seed)
 	case header.Runtime != tfbridge.Version() && (!p.Engine().Seeks() || p.Shuffle != nil):
 		return nil, nil, stateError(p, "the state was saved with TensorFlow %s, but this is TensorFlow %s", header.Runtime, tfbridge.Version())
 	}
 	return header, state, nil
+}
+
+// differences names the keys that differ, for a message.
+func differences(was, is map[string]string) (text string) {
+	for i, change := range changes.Between(was, is) {
+		text += []string{": ", ", "}[min(i, 1)] + change.Text()
+	}
+	return text
+}
+
+// fits reports whether the state of tf.data's iterator fits the pipeline.
+func (h stateHeader) fits(pl *Pipeline) bool {
+	id, err := pl.identity()
+	return err == nil && h.Pipeline == id.Pipeline
 }
 
 // mostDeflated bounds the states that are deflated. Larger ones hold buffers of data, and

@@ -12,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/internal/test/testruntime"
+	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
 
@@ -21,10 +22,11 @@ func TestStatesAreTheirPlans(t *testing.T) {
 	testruntime.Need(t)
 	pl := scanned(t, records(t, 4))
 	pl.Plan.Seed = 7
-	digest, err := pl.Plan.Digest()
+	id, err := pl.Plan.Identity()
 	if err != nil {
 		t.Fatal(err)
 	}
+	digest := id.Batches
 	saved, err := pl.encodeState(&stateHeader{Batches: 3, Rows: 5, Group: 16, Skip: 2}, []byte("the\niterator"))
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +35,7 @@ func TestStatesAreTheirPlans(t *testing.T) {
 	if err != nil || string(state) != "the\niterator" {
 		t.Fatalf("state %q, %v", state, err)
 	}
-	want := &stateHeader{Plan: digest, Seed: 7, Runtime: tfbridge.Version(), Batches: 3, Rows: 5, Group: 16, Skip: 2, Deflate: true, SHA256: header.SHA256}
+	want := &stateHeader{Plan: digest, Pipeline: id.Pipeline, Keys: id.Keys, Seed: 7, Runtime: tfbridge.Version(), Batches: 3, Rows: 5, Group: 16, Skip: 2, Deflate: true, SHA256: header.SHA256}
 	if diff := cmp.Diff(want, header); diff != "" {
 		t.Errorf("header (-want +got)\n%s", diff)
 	}
@@ -71,7 +73,7 @@ func TestStatesAreTheirPlans(t *testing.T) {
 		}
 	}
 	other := errors.New("no digest")
-	pl.digest = func() (string, error) { return "", other }
+	pl.identity = func() (*plan.Identity, error) { return nil, other }
 	if _, err := pl.encodeState(&stateHeader{}, nil); err != other {
 		t.Errorf("encode without a digest: %v", err)
 	}

@@ -143,7 +143,7 @@ func (c *checker) finish() (*Spec, diag.List) {
 		return nil, problems
 	}
 	p := c.spec
-	p.Warnings = problems
+	p.Warnings, p.Args = problems, textOfArgs(c.config.Args)
 	for _, t := range c.tensors {
 		p.Tensors = append(p.Tensors, t.TensorSpec)
 	}

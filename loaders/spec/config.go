@@ -1,6 +1,10 @@
 package spec
 
-import "millrace/loaders/decl"
+import (
+	"encoding/json"
+
+	"millrace/loaders/decl"
+)
 
 // Config is a loader config as it is written. [ReadConfig] reads one.
 type Config struct {
@@ -79,3 +83,31 @@ func (a *ExampleArgs) examples() *ExampleArgs { return a }
 
 // padding returns how the config says that tensors are padded.
 func (a *ExampleArgs) padding() *decl.Either[bool, []PaddingConfig] { return &a.Padding }
+
+// PaceKeys are the arguments that decide how fast batches come, how much memory the
+// pipeline takes, or when a run fails, and no batch: two configs that differ only in them
+// give the same batches, unless sloppy_interleave has the threads decide the order.
+var PaceKeys = []string{
+	"num_parallel_reads", "num_parallel_parses", "num_read_buffer_bytes", "num_prefetch",
+	"num_interleave_out_buffer_elements", "num_interleave_in_buffer_elements", "multi_load", "empty_files",
+}
+
+// PlaceKeys are the arguments that say where data are, or that states have by themselves.
+var PlaceKeys = []string{"dataset", "seed"}
+
+// textOfArgs returns the arguments of a config as JSON by key.
+func textOfArgs(args any) map[string]string {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil
+	}
+	var byKey map[string]json.RawMessage
+	if json.Unmarshal(text, &byKey) != nil {
+		return nil
+	}
+	texts := make(map[string]string, len(byKey))
+	for key, value := range byKey {
+		texts[key] = string(value)
+	}
+	return texts
+}

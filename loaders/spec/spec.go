@@ -60,6 +60,10 @@ type Spec struct {
 	RefuseDuplicates  bool        // a record that has the key of a feature twice is bad
 	AllowEmptyRecords *bool       // nil = a record of 0 bytes is bad where records are checked
 
+	// Args are the arguments of the config with the defaults filled in, as JSON by key. What
+	// they mean is in the other fields; these name what differs between two configs.
+	Args map[string]string
+
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
 	Model    *ModelNames  // the model that the tensors were checked for; nil: any
 	Warnings diag.List

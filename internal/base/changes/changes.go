@@ -5,6 +5,7 @@ package changes
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 )
 
@@ -32,12 +33,15 @@ func Between(was, is map[string]string) []Change {
 	return list
 }
 
+// digest matches a value that only a computer compares.
+var digest = regexp.MustCompile(`^[0-9a-f]{41,}$`)
+
 // shown returns a value for a message; digests are cut.
 func shown(value string) string {
 	switch {
 	case value == "":
 		return "nothing"
-	case len(value) > 40:
+	case digest.MatchString(value):
 		return value[:12] + "..."
 	}
 	return value

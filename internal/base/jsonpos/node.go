@@ -51,6 +51,14 @@ func (n *Node) raw() []byte {
 	return n.tree.src[c.start:c.end]
 }
 
+// MarshalJSON returns n's text, null if it is missing.
+func (n *Node) MarshalJSON() ([]byte, error) {
+	if n.Kind() == Missing {
+		return []byte("null"), nil
+	}
+	return n.raw(), nil
+}
+
 // Bool returns the value of a Bool, and false for other kinds.
 func (n *Node) Bool() bool { return n.Kind() == Bool && n.raw()[0] == 't' }
 
