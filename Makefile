@@ -159,7 +159,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short root-test stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short root-test keras-page stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -241,6 +241,15 @@ BUDGET := 20s
 .PHONY: mutation-score
 mutation-score: native ## the share found of SAMPLE mistakes in each package of MUTATED, drawn with SEED; at least 85%
 	$(WITH_RUNTIME) go run ./mutate -sample $(SAMPLE) -seed $(SEED) -budget $(BUDGET) -least 85 $(MUTATED)
+
+# A Python with TensorFlow and Keras 3: MILLRACE_BENCH_PYTHON, or a virtual environment.
+BENCH_PYTHON = $(abspath $(or $(MILLRACE_BENCH_PYTHON),build/bench/venv/bin/python))
+
+# RECORD=1 records what the page's Python makes, for the test that needs no Python.
+.PHONY: keras-page
+keras-page: native ## every block of docs/keras.md, Python included, in one session
+	go run ./bench -only environment
+	MILLRACE_KERAS_PYTHON=$(BENCH_PYTHON) $(WITH_RUNTIME) go test -count=1 -run '^TestKerasPage$$' ./cmd/millrace $(if $(RECORD),-record-page)
 
 .PHONY: bench
 bench: native ## our loaders beside Python TensorFlow's, on the same files

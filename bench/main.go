@@ -52,7 +52,9 @@ const (
 	onlyRecords   = "records"
 	onlySequences = "sequences"
 	onlyConvert   = "convert"
-	onlyChunks    = "chunks" // chunked_sequence against RETURNN; nothing else measures it
+
+	onlyEnvironment = "environment" // makes Python's environment and measures nothing
+	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
 )
 
 const pythonEnv = "MILLRACE_BENCH_PYTHON"
@@ -95,6 +97,12 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 			return false, err
 		}
 		return q.run(ctx, s, out)
+	case onlyEnvironment:
+		if s.python != "" {
+			return true, nil
+		}
+		_, err := environment(ctx, filepath.Join(s.dir, "venv"), requirements)
+		return true, err
 	case onlyConvert:
 		c, err := prepareConvert(ctx, s)
 		if err != nil {

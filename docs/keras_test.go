@@ -1,86 +1,66 @@
 package docs
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
-	"millrace/estimator/spec"
+	"millrace/estimator/layers"
+	"millrace/estimator/losses"
+	"millrace/estimator/optimizer"
+	"millrace/internal/test/testruntime"
+	"millrace/tfbridge"
 )
 
-// The run config of keras.md is one for a model that its first Python lines export. The
-// recorded model has the same endpoints.
-func TestKerasPage(t *testing.T) {
+// kerasLayers saves the model of keras.md that is written in Go.
+func kerasLayers(dir string) error {
+	conv := func(n *layers.Net, x tfbridge.Output, filters int64) tfbridge.Output {
+		return layers.Conv2D(n, x, filters, []int64{3, 3}, nil)
+	}
+	model := &layers.Model{
+		Features: []layers.TensorSpec{{Name: "image", DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1, 8, 8, 1)}},
+		Labels:   []layers.TensorSpec{{Name: "label", DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)}},
+		Function: func(n *layers.Net, features, labels layers.Tensors) *layers.Spec {
+			y := layers.Relu(n, conv(n, features["image"], 4))
+			y = layers.BatchNormalization(n, conv(n, y, 8), nil)
+			y = layers.Dropout(n, layers.Flatten(n, layers.Relu(n, y)), 0.2)
+			y = layers.Dense(n, y, 4, nil)
+			spec := &layers.Spec{Predictions: layers.Tensors{"output_0": y}}
+			if n.Mode != layers.Predict {
+				loss := losses.Loss{Type: losses.SparseSoftmaxCrossEntropy}
+				spec.Loss = loss.Add(n.Scope, losses.Values{Labels: labels["label"], Predictions: y})
+				spec.Optimizer = optimizer.NewAdam()
+			}
+			return spec
+		},
+	}
+	if err := layers.Save(dir, model); err != nil {
+		return err
+	}
+	return nil
+}
+
+// The program of keras.md is the function above, which runs. cmd/millrace has the test of
+// the page's commands.
+func TestKerasLayers(t *testing.T) {
 	page, err := os.ReadFile("keras.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
-	if config == nil {
-		t.Fatal("keras.md has no run config")
-	}
-	dir := t.TempDir()
-	files := map[string]string{
-		"run.json": string(config[1]),
-		"train.json": `{"type": "independent", "args": {"dataset": {"type": "dir", "args": {"data_dir": "data"}}, "target_batch_size": 4,
-			"drop_remainder": true, "epochs": 1, "num_read_buffer_bytes": 262144, "num_prefetch": 2,
-			"primary_features": [{"from_name": "x", "to_name": "x"}, {"from_name": "y", "to_name": "y"}]}}`,
-		"data/__manifest__.json": `{"compression": null, "allow_var_len": false, "features": [
-			{"name": "x", "dtype": "float32", "shape": [6, 6, 2], "deserialize_type": "float"},
-			{"name": "y", "dtype": "int64", "shape": [], "deserialize_type": "int"}]}`,
-		"data/part.tfrecords": "",
-	}
-	unpackCNN(t, files)
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run, problems := spec.Check(filepath.Join(dir, "run.json"), nil)
-	if run == nil {
-		t.Fatal(problems)
-	}
-	if o := run.TrainOptions(); o.Signature != "train" || o.Objective == nil || o.Objective.Labels != "y" {
-		t.Errorf("options %+v", o)
-	}
-}
-
-// unpackCNN adds the files of a recorded model of Keras.
-func unpackCNN(t *testing.T, files map[string]string) {
-	t.Helper()
-	packed, err := os.ReadFile("../estimator/testdata/keras.tar.gz")
+	source, err := os.ReadFile("keras_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
+	_, block, _ := strings.Cut(string(page), "```go\n")
+	block, _, _ = strings.Cut(block, "```")
+	_, body, _ := strings.Cut(string(source), "func kerasLayers(dir string) error {\n")
+	body, _, _ = strings.Cut(body, "\treturn nil\n}\n")
+	if got := strings.ReplaceAll("\n"+body, "\n\t", "\n"); got != "\n"+block {
+		t.Errorf("the program of keras.md is not the function kerasLayers:\n%s\nwant\n%s", block, got)
 	}
-	for tr := tar.NewReader(zip); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name, ok := strings.CutPrefix(h.Name, "cnn/"); ok {
-			text, err := io.ReadAll(tr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[name] = string(text)
-		}
+	testruntime.Need(t)
+	if err := kerasLayers(filepath.Join(t.TempDir(), "model")); err != nil {
+		t.Fatal(err)
 	}
 }
